@@ -1,0 +1,58 @@
+# Every verb is a Python program under tools/; this file only names them. Without make: see README.md.
+
+# The Python to make .venv with: the one whose outputs are compared exactly, where there is one.
+PYTHON ?= $(shell python3.11 -c 'print("python3.11")' 2>/dev/null || echo python3)
+NAMED := $(if $(filter command environment,$(firstword $(origin PYTHON))),--remake)
+VENV := .venv/bin/python
+
+.DEFAULT_GOAL := help
+.PHONY: help bootstrap book test serve chapter chapters lint format versions bench lock address clean distclean
+
+help:  ## list the verbs
+	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+bootstrap:
+	@command -v "$(PYTHON)" >/dev/null 2>&1 || { \
+	  echo "There is no $(PYTHON) here: install Python 3.11 or newer, or say where it is: make PYTHON=/path/to/python3 ..." >&2; exit 1; }
+	@"$(PYTHON)" tools/bootstrap.py $(NAMED)
+
+book: bootstrap  ## set up .venv, execute changed chapters, build the book into _build/html
+	@$(VENV) tools/book.py
+
+test: bootstrap  ## build the book and check everything: lint, unit tests, notebooks, pages
+	@$(VENV) tools/check.py $(ARGS)
+
+serve: book  ## show the book at a local address (PORT=8000)
+	@$(VENV) tools/serve.py --port $(or $(PORT),8000)
+
+chapter: bootstrap  ## execute one chapter: make chapter NAME=04-out-of-bounds
+	@test -n "$(NAME)" || { echo "Say which chapter: make chapter NAME=04-out-of-bounds" >&2; exit 1; }
+	@$(VENV) tools/execute.py "$(NAME)"
+
+chapters: bootstrap  ## execute every chapter
+	@$(VENV) tools/execute.py --all
+
+lint: bootstrap  ## check stored chapters, code style and types, without running a chapter
+	@$(VENV) tools/lint.py
+
+format: bootstrap  ## format the code, the chapters' cells included
+	@$(VENV) tools/format.py
+
+versions: bootstrap  ## run chapters and tests on other versions of JAX, and say what differs
+	@$(VENV) tools/versions.py $(ARGS)
+
+bench: bootstrap  ## measure again what the recorded figures show
+	@$(VENV) tools/bench.py $(ARGS)
+
+lock: bootstrap  ## write requirements.txt from what .venv holds
+	@$(VENV) tools/lock.py
+
+address: bootstrap  ## move the project: make address URL=https://github.com/owner/name
+	@$(VENV) tools/address.py $(URL)
+
+clean:  ## remove what was built
+	rm -rf _build build dist .pytest_cache .mypy_cache .ruff_cache
+	find . -name __pycache__ -not -path './.venv/*' -not -path './.envs/*' -prune -exec rm -rf {} +
+
+distclean: clean  ## remove the environments too
+	rm -rf .venv .envs

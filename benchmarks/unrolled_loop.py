@@ -1,0 +1,82 @@
+"""A Python loop under jit is unrolled: what tracing and compiling it costs, beside `fori_loop`."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from measure import significant, spread
+
+TITLE = "tracing and compiling a loop of n steps, unrolled and as fori_loop"
+LENGTHS = [10, 30, 100, 300, 1000]
+REPEATS = 7
+
+
+def step(i: int | jax.Array, x: jax.Array) -> jax.Array:
+    """One step of both loops."""
+    return jnp.sin(x) + i
+
+
+def unrolled(n: int) -> Callable[[jax.Array], jax.Array]:
+    """Return the Python loop: tracing runs it n times."""
+
+    def function(x: jax.Array) -> jax.Array:
+        for i in range(n):
+            x = step(i, x)
+        return x
+
+    return function
+
+
+def rolled(n: int) -> Callable[[jax.Array], jax.Array]:
+    """Return the loop that stays one: its body is traced once."""
+    return lambda x: lax.fori_loop(0, n, step, x)
+
+
+def equations(jaxpr: Any) -> int:
+    """Count the operations of a jaxpr, those inside its loops included."""
+    inner = [
+        value for eqn in jaxpr.eqns for value in eqn.params.values() if hasattr(value, "jaxpr")
+    ]
+    return len(jaxpr.eqns) + sum(equations(value.jaxpr) for value in inner)
+
+
+def once(function: Callable[[jax.Array], jax.Array], x: jax.Array) -> tuple[float, float, int]:
+    """Return the milliseconds of tracing and of compiling, and the number of operations."""
+    jax.clear_caches()  # type: ignore[no-untyped-call]
+    started = time.perf_counter()
+    traced = jax.jit(function).trace(x)
+    between = time.perf_counter()
+    traced.lower().compile()
+    ended = time.perf_counter()
+    return 1000 * (between - started), 1000 * (ended - between), equations(traced.jaxpr.jaxpr)
+
+
+def run() -> dict[str, Any]:
+    """Build both loops at every length, in turns, each time from nothing."""
+    x = jnp.ones(8)
+    kinds = {"unrolled": unrolled, "fori_loop": rolled}
+    seen: dict[str, dict[int, list[tuple[float, float, int]]]] = {
+        kind: {n: [] for n in LENGTHS} for kind in kinds
+    }
+    once(unrolled(10), x)
+    once(rolled(10), x)
+    for _ in range(REPEATS):
+        for n in LENGTHS:
+            for kind, make in kinds.items():
+                seen[kind][n].append(once(make(n), x))
+    series: dict[str, Any] = {"n": LENGTHS}
+    results = {}
+    for kind in kinds:
+        for column, what in enumerate(("trace", "compile")):
+            medians = [statistics.median(s[column] for s in seen[kind][n]) for n in LENGTHS]
+            series[f"{kind}, {what} ms"] = [significant(m) for m in medians]
+        series[f"{kind}, operations"] = [seen[kind][n][0][2] for n in LENGTHS]
+        for n in (LENGTHS[0], LENGTHS[-1]):
+            results[f"{kind}, n = {n}"] = spread([sum(s[:2]) for s in seen[kind][n]], "ms")
+    return {"results": results, "series": series}

@@ -1,0 +1,10 @@
+"""For every test, wherever it is: the tools can be imported, and notebooks are checked strictly."""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent
+# At the end: no tool may stand in for a package of the same name.
+sys.path += [str(ROOT / "tools"), str(ROOT / "tests")]
+
+pytest_plugins = ["strict.plugin", "strict.no_skip"]

@@ -1,0 +1,85 @@
+"""The library of the book *JAX sharp bits*.
+
+The public names below are imported when they are first used, so that ``import jaxbits`` costs
+little more than ``import jax`` and never imports flax, optax, torch or matplotlib by itself.
+
+>>> import jaxbits
+>>> jaxbits.load()["out-of-bounds-read"].silent
+True
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import types
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jaxbits.catalogue import SharpBit as SharpBit
+    from jaxbits.catalogue import load as load
+    from jaxbits.claims import also_sharp as also_sharp
+    from jaxbits.claims import claims as claims
+    from jaxbits.claims import made_for as made_for
+    from jaxbits.claims import raises as raises
+    from jaxbits.exercises import check as check
+    from jaxbits.exercises import hint as hint
+    from jaxbits.exercises import solution as solution
+    from jaxbits.explain import explain as explain
+
+_HOME = {
+    "SharpBit": "catalogue",
+    "load": "catalogue",
+    "also_sharp": "claims",
+    "claims": "claims",
+    "made_for": "claims",
+    "raises": "claims",
+    "check": "exercises",
+    "hint": "exercises",
+    "solution": "exercises",
+    "explain": "explain",
+}
+
+__all__ = [  # noqa: RUF022 - in the order in which a reader meets them
+    "claims",
+    "made_for",
+    "raises",
+    "also_sharp",
+    "check",
+    "hint",
+    "solution",
+    "explain",
+    "load",
+    "SharpBit",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'jaxbits' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"jaxbits.{_HOME[name]}"), name)
+
+
+class _Package(types.ModuleType):
+    """Keeps `jaxbits.explain` the function, which importing the module of that name would hide."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOME and isinstance(value, types.ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Explain every JAX error of the notebook from now on (``%load_ext jaxbits``)."""
+    importlib.import_module("jaxbits.notebook").start(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    """Stop explaining errors (``%unload_ext jaxbits``)."""
+    importlib.import_module("jaxbits.notebook").stop(shell)

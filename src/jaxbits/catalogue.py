@@ -1,0 +1,214 @@
+"""The sharp bits of the book: one list, read from ``catalogue.toml``, that all else agrees with."""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+import types
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from jaxbits import runtime
+
+ALSO_SHARP = "Also sharp"
+"""The section of a chapter whose entries are rows of its executed table."""
+
+
+class CatalogueError(ValueError):
+    """An entry of the catalogue is malformed; the message names the entry and the key."""
+
+
+@dataclass(frozen=True)
+class Symptom:
+    """An error as a reader meets it: its class, and the part of its text that stays the same.
+
+    In `text` an ellipsis (``…``) stands for anything. An empty text matches by class alone.
+
+    >>> symptom = Symptom("IndexError", "index … is out of bounds")
+    >>> symptom.matches("IndexError", "index 3 is out of bounds")
+    28
+    >>> symptom.matches("TypeError", "index 3 is out of bounds")
+    0
+    """
+
+    error: str
+    text: str
+
+    @functools.cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The text as a regular expression: white space folded, ``…`` for anything."""
+        parts = (
+            r"\s+".join(map(re.escape, part.split()))
+            for part in self.text.split("…")
+            if part.strip()
+        )
+        return re.compile(r".*?".join(parts), re.DOTALL)
+
+    def matches(self, error: str, message: str) -> int:
+        """Return how specific the match is (letters matched, class included), 0 for none."""
+        if error != self.error or not self.pattern.search(message):
+            return 0
+        return len(self.error) + len(re.sub(r"[\s…]", "", self.text))
+
+
+@dataclass(frozen=True)
+class SharpBit:
+    """One trap of the book, and where the book treats it.
+
+    Attributes:
+        id: the name it goes by everywhere, in lower case with hyphens.
+        title: the trap in one sentence.
+        chapter: stem of the chapter's file, such as ``04-out-of-bounds``.
+        section: the exact heading in that chapter, or ``Also sharp`` for a row of its table.
+        symptoms: the errors by which a reader meets it; none for a silent one.
+        silent: whether it gives a wrong result without an error.
+        look_for: what a reader notices of a silent one.
+        fix: what to do, in one line.
+        guard: what finds it in one's own code, or ``none: ...`` with the reason.
+        since: the first JAX version that has it, or empty.
+        until: the first JAX version that no longer has it, or empty.
+    """
+
+    id: str
+    title: str
+    chapter: str
+    section: str
+    symptoms: tuple[Symptom, ...]
+    silent: bool
+    look_for: str
+    fix: str
+    guard: str
+    since: str = ""
+    until: str = ""
+
+    @property
+    def anchor(self) -> str:
+        """The HTML id of the place on the chapter's page."""
+        return self.id if self.section == ALSO_SHARP else heading_id(self.section)
+
+    @property
+    def page(self) -> str:
+        """The place relative to the book's root: ``chapters/NN-topic.html#anchor``."""
+        return f"chapters/{self.chapter}.html#{self.anchor}"
+
+    @property
+    def link(self) -> str:
+        """The place in the published book, as a whole address."""
+        return f"{runtime.site()}/{self.page}"
+
+
+def heading_id(heading: str) -> str:
+    """Return the HTML id that docutils gives to a heading.
+
+    >>> heading_id("A read past the end: `x[11]`")
+    'a-read-past-the-end-x-11'
+    """
+    plain = unicodedata.normalize("NFKD", heading.lower()).encode("ascii", "ignore").decode()
+    return re.sub(r"^[-0-9]+|-+$", "", re.sub(r"[^a-z0-9]+", "-", plain))
+
+
+_TEXTS = {"title", "chapter", "section", "fix", "guard"}
+_OPTIONAL_TEXTS = {"look_for", "since", "until"}
+_KEYS = _TEXTS | _OPTIONAL_TEXTS | {"silent", "symptoms"}
+
+
+def _text(entry: str, key: str, value: Any) -> str:
+    if not isinstance(value, str) or (key in _TEXTS and not value.strip()):
+        raise CatalogueError(f"[{entry}] {key} should be a text that is not empty, was {value!r}")
+    return value
+
+
+def _symptom(entry: str, number: int, value: Any) -> Symptom:
+    where = f"[{entry}] symptoms, number {number},"
+    if not isinstance(value, Mapping) or set(value) != {"error", "text"}:
+        raise CatalogueError(f"{where} should be {{error = ..., text = ...}}, was {value!r}")
+    if not all(isinstance(v, str) and v.strip() for v in value.values()):
+        raise CatalogueError(f"{where} should have texts that are not empty, was {value!r}")
+    if not str(value["error"]).isidentifier():
+        raise CatalogueError(f"{where} error should be the name of a class, was {value['error']!r}")
+    return Symptom(value["error"], value["text"])
+
+
+def _bit(entry: str, values: Any) -> SharpBit:
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", entry):
+        raise CatalogueError(f"[{entry}] should be named in lower case with hyphens")
+    if not isinstance(values, Mapping):
+        raise CatalogueError(f"[{entry}] should be a table, was {values!r}")
+    for key in values:
+        if key not in _KEYS:
+            raise CatalogueError(f"[{entry}] has a key {key!r} that is none of {sorted(_KEYS)}")
+    for key in sorted(_TEXTS | {"silent"}):
+        if key not in values:
+            raise CatalogueError(f"[{entry}] lacks the key {key!r}")
+    silent = values["silent"]
+    if not isinstance(silent, bool):
+        raise CatalogueError(f"[{entry}] silent should be true or false, was {silent!r}")
+    listed = values.get("symptoms", [])
+    if not isinstance(listed, list):
+        raise CatalogueError(f"[{entry}] symptoms should be a list, was {listed!r}")
+    symptoms = tuple(_symptom(entry, n, value) for n, value in enumerate(listed, 1))
+    if not silent and not symptoms:
+        raise CatalogueError(f"[{entry}] symptoms should name the error, as silent is false")
+    if silent and not values.get("look_for"):
+        raise CatalogueError(f"[{entry}] look_for should say what a reader sees, as silent is true")
+    texts = {k: _text(entry, k, v) for k, v in values.items() if k in _TEXTS | _OPTIONAL_TEXTS}
+    return SharpBit(id=entry, symptoms=symptoms, silent=silent, **{"look_for": "", **texts})
+
+
+def parse(text: str) -> Mapping[str, SharpBit]:
+    """Read a catalogue from TOML text.
+
+    Raises:
+        CatalogueError: naming the entry and the key that are wrong, what was there, and what
+            should be.
+
+    >>> parse("[Bad_Name]")
+    Traceback (most recent call last):
+    jaxbits.catalogue.CatalogueError: [Bad_Name] should be named in lower case with hyphens
+    """
+    try:
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise CatalogueError(f"the catalogue is not TOML: {error}") from None
+    bits = {entry: _bit(entry, values) for entry, values in tables.items()}
+    places: dict[str, str] = {}
+    for bit in bits.values():
+        if bit.section != ALSO_SHARP and (other := places.setdefault(bit.page, bit.id)) != bit.id:
+            raise CatalogueError(f"[{bit.id}] section is that of [{other}]: one entry a section")
+    return types.MappingProxyType(bits)
+
+
+@functools.cache
+def load() -> Mapping[str, SharpBit]:
+    """Return the sharp bits of the book by id, in the order of the book.
+
+    Raises:
+        CatalogueError: when an entry is malformed.
+
+    >>> load()["out-of-bounds-read"].chapter
+    '04-out-of-bounds'
+    """
+    return parse(files("jaxbits").joinpath("catalogue.toml").read_text("utf8"))
+
+
+def bit(id: str) -> SharpBit:
+    """Return one sharp bit.
+
+    Raises:
+        KeyError: with the ids that come closest, when there is none of that id.
+
+    >>> bit("out-of-bounds-reed")
+    Traceback (most recent call last):
+    KeyError: "no sharp bit 'out-of-bounds-reed'; did you mean out-of-bounds-read?"
+    """
+    import difflib
+
+    if id in load():
+        return load()[id]
+    close = " or ".join(difflib.get_close_matches(id, load(), n=2, cutoff=0.5))
+    meant = f"did you mean {close}?" if close else "see jaxbits.load()"
+    raise KeyError(f"no sharp bit {id!r}; {meant}")

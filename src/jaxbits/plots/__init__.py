@@ -1,0 +1,1 @@
+"""The figures of the book, a module a chapter, in one style."""

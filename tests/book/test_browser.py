@@ -1,0 +1,240 @@
+"""The book as a reader meets it: in a browser, in both themes, on a desk and on a phone."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from urllib.parse import quote, urlsplit
+
+import pytest
+from axe_playwright_python.base import AXE_FILE_PATH
+from contents import CHAPTERS, PAGES, ROOT, stored_errors
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Route
+
+STORED = stored_errors()
+DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+AXE = AXE_FILE_PATH.read_text("utf8")
+# The theme looks again at what scrolls this long (in ms) after a change of size, and a bit.
+SETTLED = 400
+RULES = ["wcag2a", "wcag2aa", "wcag21aa", "best-practice"]
+
+
+@dataclass
+class Opened:
+    """A page in the browser, and what it did that it should not."""
+
+    page: Page
+    name: str
+    complaints: list[str] = field(default_factory=list)
+
+
+@pytest.fixture(scope="module")
+def context(browser: Browser, site: str) -> Iterator[BrowserContext]:
+    context = browser.new_context(viewport=DESK, color_scheme="light", reduced_motion="reduce")
+    yield context
+    context.close()
+
+
+def look_at(context: BrowserContext, site: str, path: str) -> Opened:
+    """Open a page of the book, and note errors in its console and requests to anywhere else."""
+    seen = Opened(context.new_page(), path)
+
+    def guard(route: Route) -> None:
+        if urlsplit(route.request.url).netloc == urlsplit(site).netloc:
+            route.continue_()
+        else:
+            seen.complaints.append(f"asks for {route.request.url}")
+            route.abort()
+
+    def listen(message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            seen.complaints.append(f"console: {message.text} ({message.location.get('url')})")
+
+    seen.page.route("**/*", guard)
+    seen.page.on("console", listen)
+    seen.page.on("pageerror", lambda error: seen.complaints.append(f"script: {error}"))
+    seen.page.goto(f"{site}/{path}", wait_until="load")
+    return seen
+
+
+@pytest.fixture(scope="module", params=[*PAGES, "search"])
+def opened(request: pytest.FixtureRequest, context: BrowserContext, site: str) -> Iterator[Opened]:
+    """Each page of the book in turn, opened once for all tests of it."""
+    seen = look_at(context, site, f"{request.param}.html")
+    seen.page.evaluate(THIN_OUT)
+    seen.page.evaluate(AXE)
+    yield seen
+    seen.page.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Iterator[Page]:
+    page = context.new_page()
+    yield page
+    page.close()
+
+
+# Most of a chapter's elements are pieces of code, and axe takes a millisecond for the contrast of
+# each. Of pieces that look alike (the same class, in the same kind of block) one is enough.
+THIN_OUT = """() => {
+    const seen = new Set();
+    for (const piece of [...document.querySelectorAll("article pre span")]) {
+        const block = piece.closest(".cell_input, .output, details, article");
+        const look = `${block.className} | ${piece.className} | ${piece.parentElement.className}`;
+        if (seen.has(look)) piece.replaceWith(...piece.childNodes);
+        seen.add(look);
+    }
+}"""
+RUN_AXE = """(tags) => axe.run(document, {
+    runOnly: {type: "tag", values: tags},
+    resultTypes: ["violations"],
+    preload: false,  // it would ask for style sheets at wrong addresses
+})"""
+
+
+def violations(page: Page) -> list[str]:
+    """Let axe look at the page, with everything folded open, and return what it finds."""
+    page.evaluate("for (const box of document.querySelectorAll('article details')) box.open = true")
+    page.wait_for_timeout(SETTLED)
+    found = page.evaluate(RUN_AXE, RULES)
+    checked = {rule["id"] for rule in (*found["passes"], *found["violations"])}
+    assert {"color-contrast", "region"} <= checked, "axe did not check the page"
+    return [
+        f"{rule['id']}: {node['html'][:160]}\n    {node['failureSummary']}"
+        for rule in found["violations"]
+        for node in rule["nodes"][:5]
+    ]
+
+
+def theme(page: Page, scheme: str) -> None:
+    """Let the reader's system ask for a theme, and wait until the page follows."""
+    page.emulate_media(color_scheme=scheme)
+    page.wait_for_function("(want) => document.documentElement.dataset.theme === want", arg=scheme)
+
+
+def test_axe_finds_nothing_in_the_light_theme(opened: Opened) -> None:
+    opened.page.set_viewport_size(DESK)
+    theme(opened.page, "light")
+    assert not (found := violations(opened.page)), "\n".join(found)
+
+
+def test_axe_finds_nothing_in_the_dark_theme(opened: Opened) -> None:
+    opened.page.set_viewport_size(DESK)
+    theme(opened.page, "dark")
+    assert not (found := violations(opened.page)), "\n".join(found)
+
+
+def test_axe_finds_nothing_on_a_phone(opened: Opened) -> None:
+    opened.page.set_viewport_size(PHONE)
+    theme(opened.page, "light")
+    assert not (found := violations(opened.page)), "\n".join(found)
+
+
+@pytest.mark.parametrize("width", [360, 390])
+def test_no_page_scrolls_sideways_on_a_phone(opened: Opened, width: int) -> None:
+    opened.page.set_viewport_size({"width": width, "height": 844})
+    wide = opened.page.evaluate(
+        """() => [...document.querySelectorAll("article *")]
+             .filter((e) => e.getBoundingClientRect().right > innerWidth + 1
+                         && !e.closest("pre, .text_html, .pst-scrollable-table-container"))
+             .map((e) => e.outerHTML.slice(0, 120))"""
+    )
+    assert opened.page.evaluate("document.scrollingElement.scrollWidth") <= width, wide
+    assert not wide
+
+
+def test_the_last_line_of_every_error_is_seen_whole(opened: Opened) -> None:
+    opened.page.set_viewport_size(PHONE)
+    errors = opened.page.locator(".output:is(.traceback, .stderr) pre")
+    assert errors.count() >= sum(f"{chapter}.html" == opened.name for chapter, *_ in STORED)
+    cut = errors.evaluate_all(
+        """(all) => all
+             .filter((e) => e.scrollWidth > e.clientWidth + 1
+                         || e.scrollHeight > e.clientHeight + 1)
+             .map((e) => e.textContent.slice(-120))"""
+    )
+    assert not cut
+
+
+def test_each_theme_shows_its_own_figures(opened: Opened) -> None:
+    for scheme, other in (("light", "dark"), ("dark", "light")):
+        theme(opened.page, scheme)
+        shown, hidden = (
+            opened.page.locator(f"article img.only-{which}").evaluate_all(
+                "(all) => all.map((e) => [e.getBoundingClientRect().width > 0, e.alt, e.src])"
+            )
+            for which in (scheme, other)
+        )
+        assert len(shown) == len(hidden) >= opened.name.startswith("chapters/")
+        assert all(visible and alt.strip() for visible, alt, _ in shown), shown
+        assert not any(visible for visible, _, _ in hidden), hidden
+        assert [alt for _, alt, _ in shown] == [alt for _, alt, _ in hidden]
+        assert not {src for *_, src in shown} & {src for *_, src in hidden}
+
+
+def test_no_error_in_the_console_and_no_request_elsewhere(opened: Opened) -> None:
+    # Last of the tests of a page: by now it has been seen in every theme and size.
+    opened.page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    opened.page.wait_for_load_state("networkidle")
+    assert not opened.complaints
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_predictions_open_by_mouse_and_by_keyboard(page: Page, site: str, chapter: str) -> None:
+    page.goto(f"{site}/{chapter}.html")
+    predictions = page.locator("article details.predict")
+    assert predictions.count() >= 2
+    by_mouse, by_keyboard = predictions.nth(0), predictions.nth(1)
+    closed = by_mouse.bounding_box()
+    by_mouse.locator("summary").click()
+    opened = by_mouse.bounding_box()
+    assert closed
+    assert opened
+    assert opened["height"] > closed["height"] + 10, "the answer does not show"
+    by_mouse.locator("summary").focus()
+    page.keyboard.press("Tab")
+    page.wait_for_timeout(50)
+    # Tab may stop at a link or code inside the open answer; the next answer's summary follows.
+    for _ in range(8):
+        if by_keyboard.locator("summary").evaluate("(e) => e === document.activeElement"):
+            break
+        page.keyboard.press("Tab")
+    else:
+        pytest.fail("the second prediction cannot be reached by keyboard")
+    outline = by_keyboard.locator("summary").evaluate("(e) => getComputedStyle(e).outlineStyle")
+    assert outline != "none", "the focus cannot be seen"
+    page.keyboard.press("Enter")
+    assert by_keyboard.evaluate("(e) => e.open")
+    page.keyboard.press("Space")
+    assert not by_keyboard.evaluate("(e) => e.open")
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_the_colab_button_opens_the_tag_of_the_package(page: Page, site: str, chapter: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf8"))["project"]
+    where = project["urls"]["Repository"].removeprefix("https://github.com/")
+    page.goto(f"{site}/{chapter}.html")
+    links = page.locator('a[href*="colab.research.google.com"]')
+    assert links.evaluate_all("(all) => all.map((a) => a.href)") == [
+        f"https://colab.research.google.com/github/{where}/blob/v{project['version']}/{chapter}.ipynb"
+    ]
+    assert links.first.is_visible()
+    assert "Open in Colab" in links.first.inner_text()
+
+
+def test_the_search_finds_an_error_by_its_message(page: Page, site: str) -> None:
+    errors = {chapter: (name, text) for chapter, name, text in stored_errors()}
+    assert errors, "no chapter stores an error"
+    for chapter, (_, text) in errors.items():
+        phrase = " ".join(text.split("\n")[0].split()[:5])
+        page.goto(f"{site}/search.html?q={quote(phrase)}")
+        page.wait_for_selector("#search-results ul.search li a", timeout=5000)
+        page.wait_for_function(
+            "document.querySelector('#search-results h2 + p')?.textContent.match(/\\d/)"
+        )
+        links = page.locator("#search-results ul.search a").evaluate_all(
+            "(all) => all.map((a) => new URL(a.href).pathname.slice(1))"
+        )
+        assert f"{chapter}.html" in links, (phrase, links)
+        assert "reference/errors.html" in links, (phrase, links)

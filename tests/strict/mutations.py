@@ -1,0 +1,393 @@
+"""Ways in which a stored notebook can come to say what a run does not.
+
+Each is a function that changes a notebook in place and returns whether it found a place to. Those
+in BOTH also change the text the notebook was made from: no comparison of the two can see them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+import nbformat
+from nbformat import NotebookNode
+
+Mutation = Callable[[NotebookNode], bool]
+STORED: dict[str, Mutation] = {}
+BOTH: dict[str, Mutation] = {}
+
+
+def _in(table: dict[str, Mutation]) -> Callable[[Mutation], Mutation]:
+    def add(function: Mutation) -> Mutation:
+        table[function.__name__] = function
+        return function
+
+    return add
+
+
+def code(notebook: NotebookNode) -> list[NotebookNode]:
+    """The code cells."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def _outputs(notebook: NotebookNode, *kinds: str) -> Iterator[NotebookNode]:
+    for cell in code(notebook):
+        for output in cell.outputs:
+            if output.output_type in kinds:
+                yield output
+
+
+def _first(notebook: NotebookNode, *kinds: str) -> NotebookNode | None:
+    return next(_outputs(notebook, *kinds), None)
+
+
+def _data(notebook: NotebookNode, kind: str) -> NotebookNode | None:
+    shown = _outputs(notebook, "execute_result", "display_data")
+    return next((output for output in shown if kind in output.data), None)
+
+
+def _with_outputs(notebook: NotebookNode, least: int = 1) -> NotebookNode | None:
+    return next((cell for cell in code(notebook) if len(cell.outputs) >= least), None)
+
+
+@_in(STORED)
+def another_number_printed(notebook: NotebookNode) -> bool:
+    for output in _outputs(notebook, "stream"):
+        if re.search(r"\d", output.text):
+            output.text = re.sub(r"\d", lambda m: str((int(m[0]) + 1) % 10), output.text, count=1)
+            return True
+    return False
+
+
+@_in(STORED)
+def another_result(notebook: NotebookNode) -> bool:
+    output = _data(notebook, "text/plain")
+    if output:
+        output.data["text/plain"] += " "
+    return output is not None
+
+
+@_in(STORED)
+def another_table(notebook: NotebookNode) -> bool:
+    output = _data(notebook, "text/html")
+    if output:
+        output.data["text/html"] = output.data["text/html"].replace("id=", "class=", 1)
+    return output is not None
+
+
+@_in(STORED)
+def another_picture(notebook: NotebookNode) -> bool:
+    output = _data(notebook, "image/svg+xml")
+    if output:
+        output.data["image/svg+xml"] = output.data["image/svg+xml"].replace("</svg>", "<g/></svg>")
+    return output is not None
+
+
+@_in(STORED)
+def picture_without_text(notebook: NotebookNode) -> bool:
+    output = _data(notebook, "image/svg+xml")
+    if output:
+        svg = output.data["image/svg+xml"]
+        output.data["image/svg+xml"] = re.sub(r'aria-label="[^"]*"', 'aria-label=" "', svg)
+    return output is not None
+
+
+@_in(STORED)
+def picture_without_role(notebook: NotebookNode) -> bool:
+    output = _data(notebook, "image/svg+xml")
+    if output:
+        output.data["image/svg+xml"] = output.data["image/svg+xml"].replace(' role="img"', "", 1)
+    return output is not None
+
+
+@_in(STORED)
+def a_cell_not_run(notebook: NotebookNode) -> bool:
+    cell = _with_outputs(notebook)
+    if cell:
+        cell.execution_count, cell.outputs = None, []
+    return cell is not None
+
+
+@_in(STORED)
+def nothing_run(notebook: NotebookNode) -> bool:
+    for cell in code(notebook):
+        cell.execution_count, cell.outputs = None, []
+    return True
+
+
+@_in(STORED)
+def run_twice(notebook: NotebookNode) -> bool:
+    code(notebook)[-1].execution_count += 1
+    return True
+
+
+@_in(STORED)
+def result_of_another_run(notebook: NotebookNode) -> bool:
+    output = _first(notebook, "execute_result")
+    if output:
+        output.execution_count += 1
+    return output is not None
+
+
+@_in(STORED)
+def nonsense_in_a_traceback(notebook: NotebookNode) -> bool:
+    error = _first(notebook, "error")
+    if error:
+        error.traceback[2] = "Cell In[1], line 1\n----> 1 nonsense()\n"
+    return error is not None
+
+
+@_in(STORED)
+def error_on_another_line(notebook: NotebookNode) -> bool:
+    for error in _outputs(notebook, "error"):
+        for number, entry in enumerate(error.traceback):
+            if "-> " in entry:
+                error.traceback[number] = re.sub(r"-> (\d)", r"-> 9\1", entry, count=1)
+                return True
+    return False
+
+
+@_in(STORED)
+def another_count_of_frames(notebook: NotebookNode) -> bool:
+    for error in _outputs(notebook, "error"):
+        for number, entry in enumerate(error.traceback):
+            if "… " in entry and " frame" in entry:
+                error.traceback[number] = entry.replace("… ", "… 9", 1)
+                return True
+    return False
+
+
+@_in(STORED)
+def a_frame_less(notebook: NotebookNode) -> bool:
+    error = _first(notebook, "error")
+    if error:
+        del error.traceback[-2]
+    return error is not None
+
+
+@_in(STORED)
+def another_class_of_error(notebook: NotebookNode) -> bool:
+    error = _first(notebook, "error")
+    if error:
+        error.ename = "KeyError"
+    return error is not None
+
+
+@_in(STORED)
+def another_message(notebook: NotebookNode) -> bool:
+    error = _first(notebook, "error")
+    if error:
+        error.evalue = error.evalue[:-1] + "?"
+    return error is not None
+
+
+@_in(STORED)
+def an_error_less(notebook: NotebookNode) -> bool:
+    for cell in code(notebook):
+        kept = [output for output in cell.outputs if output.output_type != "error"]
+        if len(kept) < len(cell.outputs):
+            cell.outputs = kept
+            return True
+    return False
+
+
+@_in(STORED)
+def another_order_of_outputs(notebook: NotebookNode) -> bool:
+    cell = _with_outputs(notebook, 2)
+    if cell:
+        cell.outputs.reverse()
+    return cell is not None
+
+
+@_in(STORED)
+def result_as_display(notebook: NotebookNode) -> bool:
+    output = _first(notebook, "execute_result")
+    if output:
+        output.output_type = "display_data"
+        del output["execution_count"]
+    return output is not None
+
+
+@_in(STORED)
+def another_stream(notebook: NotebookNode) -> bool:
+    output = _first(notebook, "stream")
+    if output:
+        output.name = "stderr" if output.name == "stdout" else "stdout"
+    return output is not None
+
+
+@_in(STORED)
+def an_output_less(notebook: NotebookNode) -> bool:
+    cell = _with_outputs(notebook)
+    if cell:
+        del cell.outputs[-1]
+    return cell is not None
+
+
+@_in(STORED)
+def an_output_more(notebook: NotebookNode) -> bool:
+    cell = code(notebook)[0]
+    cell.outputs.append(nbformat.v4.new_output("stream", name="stdout", text="hello\n"))
+    return True
+
+
+@_in(STORED)
+def a_kind_of_data_less(notebook: NotebookNode) -> bool:
+    for output in _outputs(notebook, "execute_result", "display_data"):
+        if len(output.data) > 1:
+            del output.data["text/plain"]
+            return True
+    return False
+
+
+@_in(STORED)
+def a_failed_magic(notebook: NotebookNode) -> bool:
+    output = _first(notebook, "stream")
+    if output:
+        output.text = "UsageError: Line magic function `%nothing` not found.\n"
+    return output is not None
+
+
+@_in(STORED)
+def a_path_of_one_machine(notebook: NotebookNode) -> bool:
+    output = _first(notebook, "stream")
+    if output:
+        output.text += "saved to /home/me/book/model\n"
+    return output is not None
+
+
+@_in(STORED)
+def a_failed_claim(notebook: NotebookNode) -> bool:
+    for output in _outputs(notebook, "stream"):
+        if "✓" in output.text:
+            output.text = output.text.replace("✓", "✗", 1)
+            return True
+    return False
+
+
+@_in(STORED)
+def colours_kept(notebook: NotebookNode) -> bool:
+    output = _data(notebook, "text/plain")
+    if output:
+        output.data["text/plain"] = f"\x1b[35m{output.data['text/plain']}\x1b[39m"
+    return output is not None
+
+
+@_in(STORED)
+def edited_in_the_notebook(notebook: NotebookNode) -> bool:
+    code(notebook)[-1].source += "\nx = 1"
+    return True
+
+
+@_in(STORED)
+def text_edited_in_the_notebook(notebook: NotebookNode) -> bool:
+    next(c for c in notebook.cells if c.cell_type == "markdown").source += " More."
+    return True
+
+
+@_in(STORED)
+def a_tag_less(notebook: NotebookNode) -> bool:
+    for cell in code(notebook):
+        if "raises-exception" in cell.metadata.get("tags", []):
+            kept = [tag for tag in cell.metadata.pop("tags") if tag != "raises-exception"]
+            if kept:
+                cell.metadata["tags"] = kept
+            return True
+    return False
+
+
+@_in(STORED)
+def a_cell_less(notebook: NotebookNode) -> bool:
+    del notebook.cells[-1]
+    return True
+
+
+@_in(STORED)
+def two_cells_exchanged(notebook: NotebookNode) -> bool:
+    notebook.cells[-2:] = notebook.cells[:-3:-1]
+    return True
+
+
+@_in(BOTH)
+def check_switched_off_by_tag(notebook: NotebookNode) -> bool:
+    cell = code(notebook)[-1]
+    cell.metadata["tags"] = [*cell.metadata.get("tags", []), "nbval-ignore-output"]
+    return True
+
+
+@_in(BOTH)
+def check_switched_off_by_comment(notebook: NotebookNode) -> bool:
+    code(notebook)[-1].source += "\n# NBVAL_SKIP"
+    return True
+
+
+@_in(BOTH)
+def untagged_error(notebook: NotebookNode) -> bool:
+    return a_tag_less(notebook)
+
+
+@_in(BOTH)
+def another_error_announced(notebook: NotebookNode) -> bool:
+    for cell in code(notebook):
+        if "# raises: " in cell.source:
+            cell.source = re.sub(r"# raises: \w+", "# raises: KeyError", cell.source)
+            return True
+    return False
+
+
+@_in(BOTH)
+def no_error_announced(notebook: NotebookNode) -> bool:
+    for cell in code(notebook):
+        if "# raises: " in cell.source:
+            cell.source = re.sub(r"# raises: \w+\n", "", cell.source)
+            return True
+    return False
+
+
+@_in(BOTH)
+def semicolon_at_the_end(notebook: NotebookNode) -> bool:
+    code(notebook)[-1].source += ";"
+    return True
+
+
+@_in(BOTH)
+def another_set_up(notebook: NotebookNode) -> bool:
+    code(notebook)[0].source += "\nimport os"
+    return True
+
+
+@_in(BOTH)
+def set_up_shown(notebook: NotebookNode) -> bool:
+    code(notebook)[0].metadata.pop("tags")
+    return True
+
+
+@_in(BOTH)
+def a_shell_command(notebook: NotebookNode) -> bool:
+    code(notebook)[-1].source += "\n!ls"
+    return True
+
+
+@_in(BOTH)
+def a_cell_too_long(notebook: NotebookNode) -> bool:
+    code(notebook)[-1].source += "\nx = 1" * 15
+    return True
+
+
+@_in(BOTH)
+def a_directive(notebook: NotebookNode) -> bool:
+    cell = next(c for c in notebook.cells if c.cell_type == "markdown")
+    cell.source += "\n\n```{note}\nNot in Colab.\n```"
+    return True
+
+
+@_in(BOTH)
+def a_role(notebook: NotebookNode) -> bool:
+    next(c for c in notebook.cells if c.cell_type == "markdown").source += "\n\nSee {ref}`here`."
+    return True
+
+
+ALL: dict[str, tuple[Mutation, bool]] = {
+    **{name: (function, False) for name, function in STORED.items()},
+    **{name: (function, True) for name, function in BOTH.items()},
+}

@@ -1,0 +1,121 @@
+"""The comparison and the lint catch every planted mutation, and nothing in what is right."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from nbformat import NotebookNode
+from pairs import Pair, find, read_source, read_stored
+from project import setup_cell
+from rules import RULES, Chapter
+from strict import specimen
+from strict.compare import compare, unrun
+from strict.mutations import ALL, code
+
+CHAPTERS = find()
+
+
+def problems(chapter: Chapter, fresh: list[list[dict]]) -> list[str]:
+    """All that the lint and the comparison say; the comparison goes through JSON, as files do."""
+    found = [what for rule in RULES for _, what in rule(chapter)]
+    cells = zip(code(chapter.stored), fresh, strict=False)
+    found += [said for cell, outputs in cells if (said := compare(cell.outputs, outputs))]
+    return found
+
+
+def mutated(name: str, stored: NotebookNode, source: NotebookNode) -> bool:
+    """Apply one mutation in place; returns whether there was something to apply it to."""
+    mutation, both = ALL[name]
+    if both:
+        mutation(source)
+    return mutation(stored)
+
+
+def test_the_specimen_passes() -> None:
+    assert problems(specimen.chapter(), specimen.fresh()) == []
+
+
+def test_there_are_many_kinds() -> None:
+    assert len(ALL) >= 22
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_a_mutation_of_the_specimen_is_caught(name: str) -> None:
+    stored, source = specimen.stored(), specimen.source()
+    assert mutated(name, stored, source)
+    assert problems(specimen.chapter(stored, source), specimen.fresh())
+
+
+@pytest.mark.parametrize("pair", CHAPTERS, ids=lambda pair: pair.name)
+def test_mutations_of_a_chapter_are_caught(pair: Pair) -> None:
+    original = read_stored(pair)
+    assert original is not None, "never executed"
+    fresh = [copy.deepcopy(cell.outputs) for cell in code(original)]
+    chapter = Chapter(pair, read_source(pair), original, setup_cell())
+    assert problems(chapter, fresh) == []
+    applied = 0
+    for name in ALL:
+        stored, source = copy.deepcopy(original), copy.deepcopy(chapter.source)
+        if mutated(name, stored, source):
+            applied += 1
+            assert problems(Chapter(pair, source, stored, chapter.setup), fresh), name
+    assert applied >= 22
+
+
+CAUGHT_BY_COMPARISON = [
+    "another_number_printed", "another_result", "another_table", "another_picture",
+    "nonsense_in_a_traceback", "error_on_another_line", "another_count_of_frames",
+    "a_frame_less", "another_class_of_error", "another_message", "an_error_less",
+    "another_order_of_outputs", "result_as_display", "another_stream", "an_output_less",
+    "an_output_more", "a_kind_of_data_less", "a_failed_magic", "colours_kept",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CAUGHT_BY_COMPARISON)
+def test_the_comparison_alone_catches(name: str) -> None:
+    stored = specimen.stored()
+    assert ALL[name][0](stored)
+    pairs = zip(code(stored), specimen.fresh(), strict=True)
+    assert [said for cell, outputs in pairs if (said := compare(cell.outputs, outputs))]
+
+
+def picture(**of: object) -> list[dict]:
+    return [specimen.shown("display_data", image_png=specimen.png(**of))]  # type: ignore[arg-type]
+
+
+def test_pixels_are_compared() -> None:
+    assert compare(picture(), picture()) is None
+    assert compare(picture(), picture(colour=(33, 119, 180))) is None
+    said = compare(picture(), picture(colour=(180, 119, 31)))
+    assert said is not None
+    assert "100.0% of the pixels differ" in said
+    assert compare(picture(), picture(width=21)) == "image/png: stored 20 × 10, now 21 × 10"
+
+
+def test_messages_say_what_differs() -> None:
+    old, new = specimen.stream("stdout", "a\nb\n"), specimen.stream("stdout", "a\nc\n")
+    assert compare([old], [new]) == "stdout, line 2: stored 'b\\n', now 'c\\n'"
+    assert compare([], [new]) == "outputs: stored none, now ['stream:stdout']"
+
+
+def test_relaxed_comparison_sees_kinds_and_classes_only() -> None:
+    numbers = specimen.stream("stdout", "1\n"), specimen.stream("stdout", "2\n")
+    assert compare([numbers[0]], [numbers[1]], exact=False) is None
+    assert compare([numbers[0]], [], exact=False)
+    other = specimen.RAISED | {"ename": "KeyError"}
+    assert compare([specimen.RAISED], [other], exact=False)
+
+
+def test_streams_flushed_in_pieces_are_one() -> None:
+    whole = [specimen.stream("stdout", "ab"), specimen.stream("stderr", "c")]
+    pieces = [specimen.stream(n, t) for n, t in [("stdout", "a"), ("stderr", "c"), ("stdout", "b")]]
+    assert compare(whole, pieces) is None
+
+
+def test_a_notebook_stored_without_a_run_is_named() -> None:
+    stored = specimen.stored()
+    assert unrun(stored.cells) is None
+    code(stored)[2].execution_count = None
+    assert unrun(stored.cells) == "code cell 3 was stored without being run"
+    assert unrun([]) == "holds no code cell"

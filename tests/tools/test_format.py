@@ -1,0 +1,33 @@
+"""Formatting a chapter's cells in its text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from format import formatted_cells, replace_cells
+from lint import unformatted
+from pairs import Pair, PairError
+from project import setup_cell
+
+HEAD = "---\nkernelspec:\n  display_name: Python 3\n  name: python3\n---\n\n"
+
+
+def chapter(folder: Path, *cells: str) -> Pair:
+    blocks = [f"```{{code-cell}} ipython3\n:tags: [a]\n\n{cell}\n```\n\nWords.\n" for cell in cells]
+    (folder / "01-a.md").write_text(HEAD + "\n".join(blocks))
+    return Pair(folder / "01-a.md")
+
+
+def test_only_what_is_badly_formatted_changes(tmp_path: Path) -> None:
+    pair = chapter(tmp_path, setup_cell(), "%load_ext jaxbits\nx=1", "y = 2")
+    assert list(unformatted(pair)) == ["chapters/01-a.md, code cell 2: run: make format"]
+    text = pair.source.read_text()
+    better = replace_cells(text, [new for _, new in formatted_cells(pair)])
+    assert better == text.replace("x=1", "x = 1")
+
+
+def test_a_cell_that_is_not_python_is_named(tmp_path: Path) -> None:
+    pair = chapter(tmp_path, "x = = 1")
+    with pytest.raises(PairError, match=r"01-a\.md: a cell is not Python"):
+        formatted_cells(pair)

@@ -1,0 +1,20 @@
+"""The local server finds a port that is free."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+import serve
+
+
+def test_a_taken_port_is_passed_over() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        server = serve.listen(port)
+        server.server_close()
+        assert server.server_port > port
+        with pytest.raises(OSError, match=f"no port is free from {port} to {port}"):
+            serve.listen(port, tries=1)

@@ -1,0 +1,203 @@
+"""Every exercise, both ways: stubs fail, solutions pass, foreseen mistakes are told apart."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+import jaxbits
+from jaxbits.exercises import check, exercise, exercises, hint, solution
+
+ALL = sorted(exercises())
+
+
+def float_of_max(x, factor):
+    scaled = x * factor
+    return scaled, float(jnp.abs(scaled).max())
+
+
+LOGGED = []
+
+
+def log_outside(x, factor):
+    scaled = x * factor
+    LOGGED.append(jnp.abs(scaled).max())
+    return scaled, LOGGED[0]
+
+
+def traces_by_shape(function, calls):
+    return len({args[0].shape for args in calls if hasattr(args[0], "shape")})
+
+
+def traces_of_one_jit(function, calls, seen=None, kept=[]):  # noqa: B006
+    def counted(*args):
+        kept.append(1)
+        return function(*args)
+
+    before = len(kept)
+    for args in calls:
+        CACHE.setdefault(id(function), jax.jit(counted))(*args)
+    return len(kept) - before
+
+
+CACHE: dict = {}
+
+
+def python_guard(table, i, default):
+    if i < 0 or i >= len(table):
+        return default
+    return table[i]
+
+
+def losses(logits, labels):
+    return optax.softmax_cross_entropy_with_integer_labels(logits, labels)
+
+
+def masked(logits, labels):
+    return jnp.where(labels >= 0, losses(logits, labels), 0.0)
+
+
+def slide(x, start, size):
+    return jax.lax.dynamic_slice(x, (start,), (size,))
+
+
+WRONG = {
+    "tracing/1": [
+        (lambda function, calls: len(calls), "five calls with one shape are traced once"),
+        (traces_by_shape, "one shape, but two dtypes"),
+        (lambda function, calls: "two", "should return a whole number"),
+        (traces_of_one_jit, "begin afresh each time"),
+    ],
+    "tracing/2": [
+        (float_of_max, "it raises ConcretizationTypeError"),
+        (log_outside, "should be"),
+        (lambda x, factor: x * factor, "should return a pair"),
+    ],
+    "tracing/3": [
+        (lambda params: sum(jnp.sum(v**2) for v in params.values()), "it raises"),
+        (lambda params: jax.tree.map(lambda v: jnp.sum(v**2), params), "should be 14.0"),
+        (
+            lambda params: jax.tree.reduce(
+                jnp.add, jax.tree.map(lambda v: jnp.sum(v**2), params), None
+            ),
+            "it raises",
+        ),
+        (
+            lambda params: jnp.float32(sum(float(jnp.sum(v**2)) for v in jax.tree.leaves(params))),
+            "under jit, for",
+        ),
+    ],
+    "out-of-bounds/1": [
+        (lambda table, i, default: table[i], "it returns 30.0, should be -1.0"),
+        (
+            lambda table, i, default: table.at[i].get(mode="fill", fill_value=default),
+            "a negative index has no row here",
+        ),
+        (python_guard, "under jit, for"),
+    ],
+    "out-of-bounds/2": [
+        (lambda s, labels: losses(s, labels).mean(), "a label of -100 is not a class"),
+        (lambda s, labels: masked(s, labels).mean(), "divides by 3"),
+        (lambda s, labels: jnp.nanmean(losses(s, labels)), "a label of -1 is no class"),
+        (
+            lambda s, labels: masked(s, labels).sum() / (labels >= 0).sum(),
+            "3 classes end at label 2",
+        ),
+    ],
+    "out-of-bounds/3": [
+        (slide, "slid back into the array"),
+        (lambda x, start, size: x[start : start + size], "should be"),
+        (
+            lambda x, start, size: jnp.take(x, start + jnp.arange(size), fill_value=jnp.nan),
+            "no element before the first",
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize("id", ALL)
+def test_a_stub_is_not_written_yet(id):
+    task = exercise(id)
+    assert "not written yet" in task.problem(task.stub)
+
+
+@pytest.mark.parametrize("id", ALL)
+def test_the_solution_passes(id, capsys):
+    check(id, exercise(id).solution)
+    assert capsys.readouterr().out == f"✓ {id}: {exercise(id).title}\n"
+
+
+@pytest.mark.parametrize("id", ALL)
+def test_the_printed_solution_passes_under_the_name_of_the_stub(id, capsys):
+    solution(id)
+    source = capsys.readouterr().out
+    task = exercise(id)
+    names = {"jax": jax, "jnp": jnp, "Any": object, "Callable": list, "Sequence": list}
+    exec("from __future__ import annotations\n" + source, names)
+    assert task.problem(names[task.stub.__name__]) is None
+
+
+@pytest.mark.parametrize(
+    ("id", "answer", "message"), [(id, *case) for id in WRONG for case in WRONG[id]]
+)
+def test_a_foreseen_mistake_gets_the_message_meant_for_it(id, answer, message):
+    LOGGED.clear()
+    assert message in exercise(id).problem(answer)
+
+
+def test_every_exercise_has_at_least_two_foreseen_mistakes():
+    assert sorted(WRONG) == ALL
+    assert all(len(cases) >= 2 for cases in WRONG.values())
+
+
+def crash(*args):
+    raise MemoryError("boom")
+
+
+@pytest.mark.parametrize("id", ALL)
+@pytest.mark.parametrize(
+    "answer",
+    [
+        3,
+        None,
+        "text",
+        crash,
+        lambda: 1,
+        lambda *args: None,
+        lambda *args: object(),
+        lambda *args: np.array(["text"], object),
+        lambda *args: {"a": 1},
+    ],
+)
+def test_no_wrong_answer_makes_check_raise(id, answer, capsys):
+    check(id, answer)
+    assert capsys.readouterr().out.startswith(f"○ {id}: ")
+
+
+def test_a_jax_error_of_an_answer_is_explained():
+    said = exercise("out-of-bounds/1").problem(python_guard)
+    assert jaxbits.load()["value-needed-while-tracing"].fix in said
+
+
+def test_hints_come_one_by_one_and_end(capsys):
+    import jaxbits.exercises.core as core
+
+    core._hints_given.clear()
+    for _ in range(5):
+        hint("out-of-bounds/1")
+    said = capsys.readouterr().out.splitlines()
+    assert [line[:6] for line in said[:3]] == ["Hint 1", "Hint 2", "Hint 3"]
+    assert (
+        said[3]
+        == said[4]
+        == 'That was the last hint. solution("out-of-bounds/1") shows one way to do it.'
+    )
+
+
+def test_an_unknown_exercise_is_answered_with_the_near_ones():
+    for verb in (hint, solution, lambda id: check(id, max)):
+        with pytest.raises(KeyError, match="there are out-of-bounds/1, out-of-bounds/2"):
+            verb("out-of-bounds/9")
+    with pytest.raises(KeyError, match="no exercise 'nothing/1'; there are"):
+        exercise("nothing/1")

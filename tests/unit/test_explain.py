@@ -1,0 +1,110 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxbits import explain
+from jaxbits.explain import reader_frame
+
+
+def error_of(function, *args):
+    try:
+        function(*args)
+    except Exception as error:
+        return error
+    raise AssertionError("nothing was raised")
+
+
+def branch(x):
+    if x > 0:
+        return x
+    return -x
+
+
+X = jnp.arange(3.0)
+
+
+@pytest.mark.parametrize(
+    ("function", "bit"),
+    [
+        (lambda: jax.jit(branch)(1.0), "value-needed-while-tracing"),
+        (lambda: jax.jit(lambda x: float(x))(1.0), "value-needed-while-tracing"),
+        (lambda: jax.jit(lambda i: np.arange(3)[i])(1), "numpy-table-traced-index"),
+        (lambda: jax.jit(lambda x: np.sin(x))(1.0), "numpy-sees-a-tracer"),
+        (lambda: jax.jit(lambda i: [1, 2][i])(1), "list-traced-index"),
+        (lambda: jax.jit(lambda i: {0: 1}[i])(0), "dict-traced-key"),
+        (lambda: X[[0, 1]], "list-as-index"),
+        (lambda: X[1.0], "float-index"),
+        (lambda: jnp.zeros(0)[0], "empty-axis-index"),
+        (lambda: X[jnp.array([True])], "mask-of-other-length"),
+        (lambda: X.device(), "device-is-a-property"),
+        (lambda: jax.tree_map(jnp.shape, X), "tree-map-moved"),
+        (lambda: jax.jit(lambda x: f"{x:.2f}")(1.0), "format-of-a-tracer"),
+    ],
+)
+def test_a_jax_error_is_explained_by_its_sharp_bit(function, bit):
+    explanation = explain(error_of(function))
+    assert explanation.bits[0].id == bit
+    assert len(explanation.bits) <= 3
+    assert explanation.bits[0].fix in str(explanation)
+    assert explanation.bits[0].link in str(explanation)
+
+
+def test_a_deleted_array_is_explained():
+    x = jnp.arange(3.0)
+    jax.jit(lambda x: x + 1, donate_argnums=0)(x)
+    assert explain(error_of(np.asarray, x)).bits[0].id == "use-after-donation"
+
+
+def user_error():
+    raise IndexError("index is out of bounds for axis 0 with size 0")
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda: [][1],
+        lambda: {}["x"],
+        lambda: np.arange(3)[7],
+        lambda: np.zeros(0)[0],
+        lambda: int("x"),
+        user_error,
+        lambda: jax.jit(lambda x: user_error())(1.0),
+        lambda: (lambda: 0).nothing,
+    ],
+)
+def test_errors_that_are_not_jaxs_are_left_alone(function):
+    assert not explain(error_of(function))
+
+
+def test_the_readers_own_line_is_named():
+    error = error_of(jax.jit(branch), 1.0)
+    frame = reader_frame(error)
+    assert frame is not None
+    assert frame.code == "if x > 0:"
+    assert "test_explain.py, line" in str(explain(error))
+
+
+def test_a_pasted_traceback_will_do():
+    text = """Traceback (most recent call last):
+  File "train.py", line 12, in <module>
+    step(params)
+  File "train.py", line 7, in step
+    if loss > best:
+       ^^^^^^^^^^^
+jax.errors.TracerBoolConversionError: Attempted boolean conversion of traced array with shape
+bool[].
+The error occurred while tracing the function step at train.py:5 for jit.
+See https://docs.jax.dev/en/latest/errors.html#jax.errors.TracerBoolConversionError
+--------------------
+For simplicity, JAX has removed its internal frames from the traceback of the following exception.
+"""
+    assert explain(text).bits[0].id == "value-needed-while-tracing"
+    assert not explain("ValueError: nothing of this book")
+    assert not explain("")
+    assert "no sharp bit" in str(explain("ValueError: nothing of this book"))
+
+
+def test_anything_else_is_refused():
+    with pytest.raises(TypeError, match="should be an exception or a traceback, was 3"):
+        explain(3)

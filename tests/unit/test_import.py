@@ -1,0 +1,46 @@
+import subprocess
+import sys
+
+import pytest
+
+import jaxbits
+
+HEAVY = ("flax", "optax", "orbax", "torch", "matplotlib", "IPython")
+
+
+def fresh(code):
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return run.stdout.split()
+
+
+def test_importing_the_package_imports_nothing_heavy():
+    code = (
+        "import sys, jax; before = set(sys.modules); import jaxbits;"
+        "print(*(m for m in set(sys.modules) - before))"
+    )
+    assert fresh(code) == ["jaxbits"]
+
+
+def test_the_core_imports_nothing_heavy():
+    code = (
+        "import sys, jaxbits; from jaxbits import claims, check, explain;"
+        "from jaxbits.exercises import exercises; exercises();"
+        f"print(*(m for m in {HEAVY} if m in sys.modules))"
+    )
+    assert fresh(code) == []
+
+
+def test_a_public_name_is_the_function_also_after_its_module_was_imported():
+    code = (
+        "import jaxbits.explain, jaxbits.claims, jaxbits.exercises; import jaxbits;"
+        "print(type(jaxbits.explain).__name__, type(jaxbits.claims).__name__)"
+    )
+    assert fresh(code) == ["function", "function"]
+
+
+def test_every_public_name_is_there():
+    for name in jaxbits.__all__:
+        assert callable(getattr(jaxbits, name))
+    assert dir(jaxbits) == sorted(jaxbits.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'clams'"):
+        _ = jaxbits.clams

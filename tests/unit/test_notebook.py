@@ -1,0 +1,51 @@
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+import jaxbits
+
+
+@pytest.fixture
+def shell():
+    shell = InteractiveShell.instance()
+    yield shell
+    jaxbits.unload_ipython_extension(shell)
+    InteractiveShell.clear_instance()
+
+
+def run(shell, capsys, code):
+    capsys.readouterr()
+    result = shell.run_cell(code)
+    return result, capsys.readouterr().out
+
+
+JAX_ERROR = "import jax.numpy as jnp\njnp.arange(3)[[0, 1]]"
+
+
+def test_the_extension_explains_below_the_error_until_unloaded(shell, capsys):
+    jaxbits.load_ipython_extension(shell)
+    jaxbits.load_ipython_extension(shell)
+    result, printed = run(shell, capsys, JAX_ERROR)
+    assert isinstance(result.error_in_exec, TypeError)
+    assert "Using a non-tuple sequence" in printed
+    assert printed.count("Sharp bit?") == 1
+    assert printed.index("Using a non-tuple") < printed.index("Sharp bit?")
+    jaxbits.unload_ipython_extension(shell)
+    assert "Sharp bit?" not in run(shell, capsys, JAX_ERROR)[1]
+
+
+def test_it_is_silent_on_good_cells_and_on_other_errors(shell, capsys):
+    jaxbits.load_ipython_extension(shell)
+    assert run(shell, capsys, "1 + 1")[0].error_in_exec is None
+    for code in ("1 / 0", "[][1]", "import numpy as np; np.zeros(0)[0]", "x ="):
+        assert "Sharp bit?" not in run(shell, capsys, code)[1]
+
+
+def test_trouble_in_the_explanation_never_hides_the_error(shell, capsys, monkeypatch):
+    def broken(error):
+        raise RuntimeError("no catalogue")
+
+    monkeypatch.setattr("jaxbits.notebook.explain", broken)
+    jaxbits.load_ipython_extension(shell)
+    result, printed = run(shell, capsys, JAX_ERROR)
+    assert isinstance(result.error_in_exec, TypeError)
+    assert "could not explain this error (RuntimeError: no catalogue)" in printed

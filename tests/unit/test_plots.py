@@ -1,0 +1,103 @@
+import re
+from pathlib import Path
+
+import jax.numpy as jnp
+import pytest
+
+from jaxbits.plots import out_of_bounds, style, tracing
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def mean_of_squares(x):
+    squared = x**2
+    return jnp.mean(squared)
+
+
+def pictures():
+    yield "where_indices_land", out_of_bounds.where_indices_land
+    yield "gradient_of_a_miss", out_of_bounds.gradient_of_a_miss
+    yield "who_does_what", tracing.who_does_what
+    yield "from_python_to_machine", tracing.from_python_to_machine
+    yield "calls_over_time", tracing.calls_over_time
+    yield "eager_against_jit", tracing.eager_against_jit
+    yield "jaxpr_beside_source", lambda: tracing.jaxpr_beside_source(mean_of_squares, jnp.ones(3))
+
+
+@pytest.mark.parametrize(("name", "draw"), list(pictures()))
+def test_a_figure_is_the_same_bytes_each_time_and_says_what_it_shows(name, draw):
+    first, second = draw(), draw()
+    assert first == second
+    assert len(first.alt) > 40
+    root = re.match(r"<svg [^>]*>", first.svg)
+    assert root is not None
+    assert 'role="img"' in root[0]
+    assert "aria-label=" in root[0]
+    assert "http" not in re.sub(
+        r'xmlns(:\w+)?="[^"]*"|<metadata>.*?</metadata>', "", first.svg, flags=re.S
+    )
+    assert first._repr_svg_() == first.svg
+    assert first.alt in repr(first)
+
+
+def test_the_figure_of_the_readme_is_the_one_of_the_chapter():
+    stored = (ROOT / "_static" / "where-indices-land.svg").read_text("utf8")
+    assert stored == out_of_bounds.where_indices_land().svg
+
+
+def test_landings_are_found_by_indexing():
+    assert out_of_bounds.read_landing(lambda x, i: x[i], -11).cells == (0,)
+    assert out_of_bounds.read_landing(jnp.take, -11).cells == ()
+    assert out_of_bounds.write_landing(-4).cells == (6,)
+    assert out_of_bounds.write_landing(-11).cells == ()
+    assert out_of_bounds.slice_landing(-11, 4).cells == (0, 1, 2, 3)
+
+
+def test_each_equation_is_found_on_its_line():
+    rows = tracing.equations_by_line(mean_of_squares, jnp.ones(3))
+    assert rows[0] == (1, "b = integer_pow a")
+    assert [line for line, _ in rows[1:]] == [2] * (len(rows) - 1)
+
+
+def test_a_colour_without_a_dark_twin_is_refused():
+    @style.drawing
+    def strange():
+        fig, axes = style.figure(2, 2)
+        axes.plot([0, 1], color="#123456")
+        return fig, "A line of a colour of its own."
+
+    with pytest.raises(ValueError, match="#123456"):
+        strange()
+
+
+def test_a_figure_without_words_is_refused():
+    @style.drawing
+    def silent():
+        return style.figure(2, 2)[0], " "
+
+    with pytest.raises(ValueError, match="should say what it shows"):
+        silent()
+
+
+def contrast(one, other):
+    def light(colour):
+        parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+        line = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * line[0] + 0.7152 * line[1] + 0.0722 * line[2]
+
+    high, low = sorted((light(one), light(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_words_can_be_read_on_every_ground(theme):
+    def seen(colour):
+        return style.DARK[colour] if theme == "dark" else colour
+
+    grounds = (style.PAPER, style.FILL, style.PALE_BLUE, style.PALE_ORANGE, style.PALE_GREEN,
+               style.PALE_PURPLE, style.PALE_RED)  # fmt: skip
+    for ground in grounds:
+        assert contrast(seen(style.INK), seen(ground)) >= 7
+        assert contrast(seen(style.MUTED), seen(ground)) >= 4.5
+    for tone in (style.BLUE, style.ORANGE, style.GREEN, style.PURPLE, style.RED):
+        assert contrast(seen(tone), seen(style.PAPER)) >= 4.5

@@ -1,0 +1,119 @@
+"""Build the book into _build/html, if anything it is made from changed.
+
+    .venv/bin/python tools/book.py
+
+Chapters whose text changed are executed first, where the environment is the locked one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pins
+from scrub import strip_colours
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "_build"
+INDEX = BUILD / "html" / "index.html"
+STAMP = BUILD / ".built"
+
+# What the pages are made from. The sources of chapters are in it: an edited one has to be executed.
+FOLDERS = ("_ext", "_static", "_vendor", "chapters", "reference", "src/jaxbits")
+FILES = ("_config.yml", "_toc.yml", "pyproject.toml", "requirements.txt", "tools/reference.py")
+
+
+def inputs() -> Iterator[Path]:
+    """Every file the book is made from, in a stable order."""
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*")):
+            hidden = any(part.startswith((".", "__pycache__")) for part in path.parts)
+            if path.is_file() and not hidden:
+                yield path
+    for path in sorted(ROOT.glob("*.md")):
+        yield path
+    for name in FILES:
+        yield ROOT / name
+
+
+def digest() -> str:
+    """A hash over the names and contents of all inputs, and over the Python in use."""
+    found = hashlib.sha256(sys.version.encode())
+    for path in inputs():
+        found.update(f"{path.relative_to(ROOT)}\0".encode())
+        found.update(path.read_bytes() if path.exists() else b"missing")
+    return found.hexdigest()
+
+
+def execute_changed() -> bool:
+    """Execute the chapters that need it; returns whether all went well."""
+    import execute  # a third of a second, which a build that changes nothing does not need
+    import pairs
+
+    changed = execute.changed_chapters(pairs.find())
+    if not changed:
+        return True
+    if departures := pins.departures():
+        print(f"Here is {', '.join(departures)}: chapters are shown with the outputs stored.")
+        for pair, reason in changed.items():
+            print(f"  {pair.name}: {reason}")
+        missing = [pair.name for pair in changed if not pair.stored.exists()]
+        return not missing
+    return execute.main([pair.name for pair in changed]) == 0
+
+
+def build() -> bool:
+    """Let Jupyter Book build what changed; returns whether it did without a warning."""
+    start = "from jupyter_book.cli.main import main; main()"
+    command = [sys.executable, "-c", start, "build", "-W", "-n", "--keep-going", "-q"]
+    environment = os.environ | {"PYTHONWARNINGS": "ignore", "NO_COLOR": "1"}
+    done = subprocess.run(
+        [*command, str(ROOT)],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+    )
+    if done.returncode == 0 and INDEX.exists():
+        return True
+    # Sphinx would not read the pages with warnings again, and so not warn again.
+    shutil.rmtree(BUILD / ".doctrees", ignore_errors=True)
+    lines = strip_colours(done.stdout).splitlines()
+    telling = [line for line in lines if "WARNING" in line or "ERROR" in line or "Error:" in line]
+    print("\n".join(telling or lines[-20:]), file=sys.stderr)
+    return False
+
+
+def main() -> int:
+    """Build; returns the exit status."""
+    if importlib.util.find_spec("jupyter_book") is None:
+        print("Jupyter Book is not installed; run: make book", file=sys.stderr)
+        return 1
+    where = f"open {INDEX.relative_to(ROOT).as_posix()} in a browser, or run: make serve"
+    if INDEX.exists() and STAMP.exists() and STAMP.read_text() == digest():
+        print(f"The book is built and up to date: {where}")
+        return 0
+    STAMP.unlink(missing_ok=True)
+    if not execute_changed():
+        return 1
+    print("Building the book …", flush=True)
+    begin = time.monotonic()
+    if not build():
+        print("The book was not built: mend what stands above.", file=sys.stderr)
+        return 1
+    STAMP.write_text(digest())
+    print(f"The book is built ({time.monotonic() - begin:.0f} s): {where}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
