@@ -187,7 +187,18 @@ def write(root: Path = ROOT) -> list[Path]:
     return [path for path, text in pages.items() if replace(path, text)]
 
 
+def write_readme_figure(root: Path = ROOT) -> Path:
+    """Draw the figure of the README again, which is one of chapter 04."""
+    from jaxbits.plots.out_of_bounds import where_indices_land
+
+    path = root / "_static" / "where-indices-land.svg"
+    replace(path, where_indices_land().svg)
+    return path
+
+
 if __name__ == "__main__":
-    for changed in write():
-        print("wrote", changed.relative_to(ROOT))
-    sys.exit(0)
+    if sys.argv[1:] == ["--readme"]:
+        print("drew", write_readme_figure().relative_to(ROOT))
+    else:
+        for changed in write():
+            print("wrote", changed.relative_to(ROOT))

@@ -22,6 +22,7 @@ To see what you have, run `import jaxbits.runtime; jaxbits.runtime.report()`: it
 versions and devices, and whether they are among those tested.
 """
 
+HEADS = ("Environment", "Claims", "Cells that raise")
 ROWS = ("python", "jax", "jaxlib", "flax", "optax", "numpy", "torch")
 
 
@@ -50,7 +51,7 @@ def _environments(records: Mapping[str, Record]) -> str:
         tests.append(", ".join(f"{n} {word}" for word, n in counts.items() if n) or "none")
     rows += [["library’s tests", *tests], ["run on", *(r["date"] for r in listed)]]
     about = "\n".join(f"- **{r['title']}**: {r['about']}" for r in listed)
-    return f"{about}\n\n{table(['', *(escaped(r['title']) for r in listed)], rows)}\n"
+    return f"{about}\n\n{table(['Version of', *(escaped(r['title']) for r in listed)], rows)}\n"
 
 
 def _not_held(stem: str, chapters: Mapping[str, Mapping[str, Any]]) -> str:
@@ -149,7 +150,7 @@ def _chapter(stem: str, records: Mapping[str, Record]) -> str:
     ]
     first = next(iter(chapters))
     parts = [
-        f"## {chapters[first]['title']}\n\n{table(('', 'Claims', 'Cells that raise'), rows)}\n",
+        f"## {chapters[first]['title']}\n\n{table(HEADS, rows)}\n",
         _not_held(stem, chapters),
         _wordings(stem, chapters, first),
         _prints(stem, chapters),

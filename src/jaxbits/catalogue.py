@@ -201,14 +201,14 @@ def bit(id: str) -> SharpBit:
     Raises:
         KeyError: with the ids that come closest, when there is none of that id.
 
-    >>> bit("out-of-bounds-reed")
+    >>> bit("take-fils")
     Traceback (most recent call last):
-    KeyError: "no sharp bit 'out-of-bounds-reed'; did you mean out-of-bounds-read?"
+    KeyError: "no sharp bit 'take-fils'; did you mean take-fills?"
     """
     import difflib
 
     if id in load():
         return load()[id]
-    close = " or ".join(difflib.get_close_matches(id, load(), n=2, cutoff=0.5))
+    close = " or ".join(difflib.get_close_matches(id, load(), n=2, cutoff=0.6))
     meant = f"did you mean {close}?" if close else "see jaxbits.load()"
     raise KeyError(f"no sharp bit {id!r}; {meant}")

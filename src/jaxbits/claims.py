@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import json
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -221,21 +222,28 @@ class AlsoSharp:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        head = "".join(f'<th scope="col">{t}</th>' for t in ("", "You write", "You get", "Instead"))
+        head = "".join(
+            f'<th scope="col">{t}</th>' for t in ("Holds", "You write", "You get", "Instead")
+        )
         body = []
         for code, says, outcome in self.rows:
             saw = f" Here: {outcome.seen}." if outcome.outcome == "failed" else ""
             cells = (
                 f'<td title="{html.escape(outcome.outcome)}">{str(outcome)[0]}</td>',
                 f"<td><code>{html.escape(code)}</code></td>",
-                f"<td>{html.escape(says + saw)}</td>",
-                f"<td>{html.escape(find_bit(outcome.bit).fix)}</td>",
+                f"<td>{_marked_up(says + saw)}</td>",
+                f"<td>{_marked_up(find_bit(outcome.bit).fix)}</td>",
             )
             body.append(f'<tr id="{outcome.bit}">{"".join(cells)}</tr>')
         return (
             f'<table class="also-sharp"><thead><tr>{head}</tr></thead>'
             f"<tbody>{''.join(body)}</tbody></table>"
         )
+
+
+def _marked_up(text: str) -> str:
+    """Return text as HTML, what stands between backticks as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))
 
 
 def also_sharp(rows: Mapping[str, tuple[str, str, Any]]) -> AlsoSharp:
@@ -250,7 +258,7 @@ def also_sharp(rows: Mapping[str, tuple[str, str, Any]]) -> AlsoSharp:
 
     >>> also_sharp({"float-index": ("x[1.0]", "an error", raises(IndexError, lambda: [][1]))})
     ✓ x[1.0]  an error
-        Convert the index: x[int(i)], or x[i.astype(int)] for an array.
+        Convert the index: `x[int(i)]`, or `x[i.astype(int)]` for an array.
     """
     table = []
     for bit, (code, says, value) in rows.items():

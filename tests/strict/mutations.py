@@ -370,7 +370,7 @@ def a_shell_command(notebook: NotebookNode) -> bool:
 
 @_in(BOTH)
 def a_cell_too_long(notebook: NotebookNode) -> bool:
-    code(notebook)[-1].source += "\nx = 1" * 15
+    code(notebook)[-1].source = "x = 1\n" * 15 + "x"
     return True
 
 

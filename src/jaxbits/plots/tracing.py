@@ -67,8 +67,8 @@ def who_does_what() -> tuple[Figure, str]:
 
 
 def _name(variable: Any, names: dict[Any, str]) -> str:
-    if hasattr(variable, "val"):
-        return f"{variable.val:g}" if hasattr(variable.val, "__float__") else str(variable.val)
+    if hasattr(variable, "val"):  # a literal, such as the 2 of `add a 2`
+        return f"{float(variable.val):g}"
     return names.setdefault(variable, chr(ord("a") + len(names)))
 
 
