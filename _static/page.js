@@ -24,6 +24,23 @@
       table.replaceWith(box);
       box.append(table);
     }
+    // On a phone a row becomes a card, each cell under the name of its column. The roles keep it a table for
+    // screen readers, which would lose it with the display property.
+    for (const table of document.querySelectorAll("article.bd-article table:not(.indextable)")) {
+      const names = [...table.querySelectorAll("thead th")].map((cell) => cell.textContent.trim());
+      if (names.length < 3) continue;
+      table.classList.add("cards");
+      table.setAttribute("role", "table");
+      table.querySelectorAll("thead, tbody").forEach((part) => part.setAttribute("role", "rowgroup"));
+      table.querySelectorAll("thead th").forEach((cell) => cell.setAttribute("role", "columnheader"));
+      for (const row of table.querySelectorAll("tr")) {
+        row.setAttribute("role", "row");
+        [...row.querySelectorAll("tbody :is(th, td)")].forEach((cell, n) => {
+          cell.setAttribute("role", cell.tagName === "TH" ? "rowheader" : "cell");
+          cell.dataset.column = names[n] || "";
+        });
+      }
+    }
     // A link to a place inside a closed <details> opens it.
     const open = () => {
       const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));

@@ -35,7 +35,7 @@ def formatted_cells(pair: Pair) -> list[tuple[str, str]]:
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / f"{pair.name}.ipynb"
         file.write_text(notebook_text(before), encoding="utf-8")
-        if _ruff("format", "--quiet", "--config", str(ROOT / "pyproject.toml"), str(file)):
+        if _ruff("format", "--quiet", "--config", str(ROOT / "chapters" / "ruff.toml"), str(file)):
             raise PairError(f"{pair.source.name}: a cell is not Python that ruff can read")
         after = nbformat.read(file, as_version=4)
     return [

@@ -17,7 +17,7 @@ from scrub import scrub_outputs
 Finding = tuple[NotebookNode | None, str]
 
 LONGEST_CELL = 14
-LONGEST_LIST = 40  # claims and tables of small ones: read line by line, as a list is
+LONGEST_LIST = 60  # claims and tables of small ones: lists, folded on the page
 TAGS = {"remove-cell", "raises-exception", "comparison", "hide-input", "hide-output"}
 MAGICS = {"%load_ext jaxbits", "%unload_ext jaxbits"}
 

@@ -26,7 +26,8 @@ class CatalogueError(ValueError):
 class Symptom:
     """An error as a reader meets it: its class, and the part of its text that stays the same.
 
-    In `text` an ellipsis (``…``) stands for anything. An empty text matches by class alone.
+    In `text` an ellipsis (``…``) stands for anything. A symptom with `leaked` is one only outside
+    of the trace that the message speaks of: the value has escaped from it.
 
     >>> symptom = Symptom("IndexError", "index … is out of bounds")
     >>> symptom.matches("IndexError", "index 3 is out of bounds")
@@ -37,6 +38,7 @@ class Symptom:
 
     error: str
     text: str
+    leaked: bool = False
 
     @functools.cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -124,13 +126,16 @@ def _text(entry: str, key: str, value: Any) -> str:
 
 def _symptom(entry: str, number: int, value: Any) -> Symptom:
     where = f"[{entry}] symptoms, number {number},"
-    if not isinstance(value, Mapping) or set(value) != {"error", "text"}:
+    if not isinstance(value, Mapping) or set(value) - {"leaked"} != {"error", "text"}:
         raise CatalogueError(f"{where} should be {{error = ..., text = ...}}, was {value!r}")
-    if not all(isinstance(v, str) and v.strip() for v in value.values()):
+    if not all(isinstance(value[k], str) and value[k].strip() for k in ("error", "text")):
         raise CatalogueError(f"{where} should have texts that are not empty, was {value!r}")
+    leaked = value.get("leaked", False)
+    if not isinstance(leaked, bool):
+        raise CatalogueError(f"{where} leaked should be true or false, was {leaked!r}")
     if not str(value["error"]).isidentifier():
         raise CatalogueError(f"{where} error should be the name of a class, was {value['error']!r}")
-    return Symptom(value["error"], value["text"])
+    return Symptom(value["error"], value["text"], leaked)
 
 
 def _bit(entry: str, values: Any) -> SharpBit:

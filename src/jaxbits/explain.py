@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import linecache
 import re
 import sysconfig
@@ -15,6 +16,9 @@ from jaxbits.catalogue import SharpBit, load
 STACK = ("jax", "jaxlib", "flax", "optax", "orbax", "chex")
 """The packages whose errors are explained; everything else is left alone."""
 
+_LEAK = 1000
+_TRACED = re.compile(r"while tracing the function (\S+) at ")
+_XLA_STATUS = re.compile(r"(?:INVALID_ARGUMENT|FAILED_PRECONDITION|INTERNAL|RESOURCE_EXHAUSTED):")
 _PACKAGE = re.compile(r"[/\\](?:site|dist)-packages[/\\](\w+)")
 _NAMES_JAX = re.compile(r"Tracer|\bjax\b|\bJAX\b")
 _NOT_THE_READERS = (sysconfig.get_paths()["stdlib"], str(Path(__file__).parent), "<frozen")
@@ -52,7 +56,7 @@ class Explanation:
         lines = [f"Sharp bit? ({self.frame})" if self.frame else "Sharp bit?"]
         for bit in self.bits:
             lines += [f"  • {bit.title}", f"    Fix: {bit.fix}", f"    Read: {bit.link}"]
-        return "\n".join(lines)
+        return "\n".join(lines).replace("`", "")
 
     def __repr__(self) -> str:
         return str(self)
@@ -91,10 +95,13 @@ def explain(error: BaseException | str) -> Explanation:
     if not is_from_stack(error):
         return Explanation(name, (), frame)
     classes = [c.__name__ for c in type(error).__mro__]
-    return Explanation(name, rank(classes, str(error), frame.code if frame else ""), frame)
+    code = frame.code if frame else ""
+    return Explanation(name, rank(classes, str(error), code, has_leaked(error)), frame)
 
 
-def rank(classes: list[str], message: str, code: str = "") -> tuple[SharpBit, ...]:
+def rank(
+    classes: list[str], message: str, code: str = "", leaked: bool = False
+) -> tuple[SharpBit, ...]:
     """Return the sharp bits whose symptoms fit, at most three, the most specific first.
 
     Args:
@@ -102,12 +109,20 @@ def rank(classes: list[str], message: str, code: str = "") -> tuple[SharpBit, ..
         message: the error's text.
         code: the reader's line; among equal matches, the bit whose title or fix shares more
             code-like words with it comes first.
+        leaked: whether the error came of a traced value that has outlived its trace.
     """
     found: list[tuple[int, int, int, SharpBit]] = []
     words = set(re.findall(r"[a-z_]{3,}", code.lower()))
     for position, bit in enumerate(load().values()):
+        fitting = (s for s in bit.symptoms if leaked or not s.leaked)
         score = max(
-            (symptom.matches(name, message) for symptom in bit.symptoms for name in classes),
+            # A leak explains more than what was done with the value that leaked.
+            (
+                s.matches(name, message) + _LEAK * s.leaked
+                for s in fitting
+                for name in classes
+                if s.matches(name, message)
+            ),
             default=0,
         )
         if score:
@@ -127,9 +142,21 @@ def is_from_stack(error: BaseException) -> bool:
         return True
     if any(_innermost_package(e) in STACK for e in (error, error.__cause__) if e is not None):
         return True
-    if not isinstance(error, TypeError | AttributeError):
-        return False
-    return bool(_NAMES_JAX.search(str(error))) or _last_line_uses_stack(error)
+    if isinstance(error, TypeError) and _NAMES_JAX.search(str(error)):
+        return True
+    by_python = isinstance(error, TypeError | AttributeError)
+    return (by_python or bool(_XLA_STATUS.match(str(error)))) and _last_line_uses_stack(error)
+
+
+def has_leaked(error: BaseException) -> bool:
+    """Tell whether a conversion failed outside of the trace that its message names.
+
+    The function being traced is then in no frame of the traceback: it returned long ago, and left
+    a tracer behind.
+    """
+    found = _TRACED.search(str(error))
+    frames = traceback.walk_tb(error.__traceback__)
+    return found is not None and found[1] not in {f.f_code.co_name for f, _ in frames}
 
 
 def reader_frame(error: BaseException) -> Frame | None:
@@ -176,6 +203,12 @@ def _is_cell(file: str) -> bool:
     return "ipykernel_" in file or file.startswith("<ipython-input")
 
 
+def _by_class(name: str) -> tuple[SharpBit, ...]:
+    """The bits of a class of JAX's own, for those who paste nothing but its name."""
+    known = (b for b in load().values() if any(s.error == name for s in b.symptoms))
+    return () if hasattr(builtins, name) else tuple(known)[:3]
+
+
 _LAST_LINE = re.compile(r"^(?:[\w]+\.)*([A-Z]\w*)(?::\s?(.*))?$", re.DOTALL)
 
 
@@ -186,6 +219,6 @@ def _explain_text(text: str) -> Explanation:
         found = _LAST_LINE.match("\n".join(lines[start:]).strip())
         if found and lines[start][:1].strip():
             name, message = found[1], found[2] or ""
-            if bits := rank([name], message):
+            if bits := rank([name], message) or (() if message else _by_class(name)):
                 return Explanation(name, bits)
     return Explanation(lines[-1] if lines else "", ())

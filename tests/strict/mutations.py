@@ -339,7 +339,7 @@ def another_error_announced(notebook: NotebookNode) -> bool:
 def no_error_announced(notebook: NotebookNode) -> bool:
     for cell in code(notebook):
         if "# raises: " in cell.source:
-            cell.source = re.sub(r"# raises: \w+\n", "", cell.source)
+            cell.source = re.sub(r"# raises: \w+\n?", "", cell.source)
             return True
     return False
 

@@ -1,5 +1,7 @@
 """Every exercise, both ways: stubs fail, solutions pass, foreseen mistakes are told apart."""
 
+import sys
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -58,6 +60,15 @@ def masked(logits, labels):
     return jnp.where(labels >= 0, losses(logits, labels), 0.0)
 
 
+def naive(logits, labels):
+    known = (labels >= 0) & (labels < 4)
+    p = jax.nn.softmax(logits)[jnp.arange(3), jnp.where(known, labels, 0)]
+    return jnp.where(known, -jnp.log(p), 0.0).sum() / jnp.maximum(known.sum(), 1)
+
+
+SOLUTION = exercises()["out-of-bounds/2"].solution
+
+
 def slide(x, start, size):
     return jax.lax.dynamic_slice(x, (start,), (size,))
 
@@ -87,6 +98,12 @@ WRONG = {
             lambda params: jnp.float32(sum(float(jnp.sum(v**2)) for v in jax.tree.leaves(params))),
             "under jit, for",
         ),
+        (
+            lambda params: sum(
+                (jnp.linalg.norm(v) ** 2 for v in jax.tree.leaves(params)), jnp.float32(0)
+            ),
+            "the slope of 0² is 0",
+        ),
     ],
     "out-of-bounds/1": [
         (lambda table, i, default: table[i], "it returns 30.0, should be -1.0"),
@@ -95,6 +112,16 @@ WRONG = {
             "a negative index has no row here",
         ),
         (python_guard, "under jit, for"),
+        (
+            lambda table, i, default: jnp.where((i >= 0) & (i < 3), table[i], default),
+            "this table has five rows",
+        ),
+        (
+            lambda table, i, default: jnp.nan_to_num(
+                table.at[i].get(mode="fill", wrap_negative_indices=False), nan=default
+            ),
+            "a NaN in the table stays one",
+        ),
     ],
     "out-of-bounds/2": [
         (lambda s, labels: losses(s, labels).mean(), "a label of -100 is not a class"),
@@ -102,8 +129,13 @@ WRONG = {
         (lambda s, labels: jnp.nanmean(losses(s, labels)), "a label of -1 is no class"),
         (
             lambda s, labels: masked(s, labels).sum() / (labels >= 0).sum(),
-            "3 classes end at label 2",
+            "4 classes end at label 3",
         ),
+        (
+            lambda s, labels: jax.lax.stop_gradient(SOLUTION(s, labels)),
+            "gradient is wrong in the rows kept",
+        ),
+        (lambda s, labels: naive(s, labels), "large logits are no infinity"),
     ],
     "out-of-bounds/3": [
         (slide, "slid back into the array"),
@@ -111,6 +143,12 @@ WRONG = {
         (
             lambda x, start, size: jnp.take(x, start + jnp.arange(size), fill_value=jnp.nan),
             "no element before the first",
+        ),
+        (
+            lambda x, start, size: jax.lax.dynamic_slice(
+                jnp.pad(x, size, constant_values=jnp.nan), (start + size,), (size,)
+            ),
+            "that is before the first element",
         ),
     ],
 }
@@ -163,6 +201,8 @@ def crash(*args):
         None,
         "text",
         crash,
+        lambda *args: sys.exit(),
+        sys.exit,
         lambda: 1,
         lambda *args: None,
         lambda *args: object(),
@@ -177,7 +217,32 @@ def test_no_wrong_answer_makes_check_raise(id, answer, capsys):
 
 def test_a_jax_error_of_an_answer_is_explained():
     said = exercise("out-of-bounds/1").problem(python_guard)
-    assert jaxbits.load()["value-needed-while-tracing"].fix in said
+    assert jaxbits.load()["value-needed-while-tracing"].title in said
+
+
+@pytest.mark.parametrize(
+    ("id", "answer"),
+    [
+        ("tracing/3", lambda params: sum(jnp.sum(v**2) for v in jax.tree.leaves(params))),
+        ("tracing/3", lambda params: optax.tree.norm(params, squared=True)),
+        ("tracing/2", lambda x, f: [x * f, jnp.max(jnp.abs(x * f))]),
+        ("out-of-bounds/2", lambda s, t: masked_mean(s, t)),
+        (
+            "out-of-bounds/1",
+            lambda table, i, default: jnp.where(
+                (i < 0) | (i >= len(table)), default, table[jnp.clip(i, 0, len(table) - 1)]
+            ),
+        ),
+    ],
+)
+def test_a_right_answer_of_another_kind_passes(id, answer):
+    assert exercise(id).problem(answer) is None
+
+
+def masked_mean(logits, labels):
+    known = (labels >= 0) & (labels < logits.shape[1])
+    total = losses(logits, jnp.clip(labels, 0, logits.shape[1] - 1)).sum(where=known)
+    return total / jnp.maximum(known.sum(), 1)
 
 
 def test_hints_come_one_by_one_and_end(capsys):

@@ -37,14 +37,20 @@ def verify_lookup(answer: Callable[..., Any]) -> None:
     returns(answer, TABLE, 3, -1.0, expected=-1.0)
     returns(answer, TABLE, -1, -1.0, expected=-1.0, why="a negative index has no row here")
     returns(answer, TABLE, -7, 0.5, expected=0.5, why="a negative index has no row here")
+    longer = jnp.array([1.0, jnp.nan, 3.0, 4.0, 5.0])
+    returns(answer, longer, 4, 0.5, expected=5.0, why="this table has five rows")
+    returns(answer, longer, 1, 0.5, expected=np.float32("nan"), why="a NaN in the table stays one")
 
     def with_default(table: jax.Array, i: jax.Array | int) -> Any:
-        return answer(table, i, -1.0)
+        return answer(table, i, 0.25)
 
     returns_under_jit(with_default, TABLE, 2, expected=30.0)
-    returns_under_jit(with_default, TABLE, 9, expected=-1.0)
+    returns_under_jit(with_default, TABLE, 9, expected=0.25)
+    returns_under_jit(with_default, TABLE, -2, expected=0.25)
     nothing = np.zeros(3, np.float32)
     returns_under_grad(with_default, TABLE, 9, expected=nothing, why="no row was read")
+    returns_under_grad(with_default, TABLE, -1, expected=nothing, why="no row was read")
+    returns_under_grad(with_default, TABLE, 1, expected=np.array([0, 1, 0], np.float32))
     many = jnp.array([0, 3, -1])
     returns(answer, TABLE, many, -1.0, expected=np.array([10, -1, -1], np.float32))
 
@@ -65,10 +71,10 @@ def solve_loss_of_known(logits: jax.Array, labels: jax.Array) -> jax.Array:
 
 def verify_loss_of_known(answer: Callable[..., Any]) -> None:
     """Ask for the mean over the known labels, for −100, −1, too large, none, jit and grad."""
-    logits = jnp.array([[2.0, 0.0, 1.0], [0.0, 3.0, 0.0], [1.0, 1.0, 0.0]])
-    each = [0.40760595, 3.0949333, 0.8619948]  # of the labels 0, 0 and 1
+    logits = jnp.array([[2.0, 0.0, 1.0, 0.5], [0.0, 3.0, 0.0, 1.0], [1.0, 1.0, 0.0, -1.0]])
     labels = jnp.array([0, 0, 1])
-    returns(answer, logits, labels, expected=np.float32(np.mean(each)))
+    each = np.array([_cross_entropy(row, int(i)) for row, i in zip(logits, labels, strict=True)])
+    returns(answer, logits, labels, expected=np.float32(each.mean()))
     padded = labels.at[1].set(-100)
     half = np.float32((each[0] + each[2]) / 2)
     seen = call(answer, logits, padded)
@@ -76,15 +82,33 @@ def verify_loss_of_known(answer: Callable[..., Any]) -> None:
         raise NotYet("with one label of three masked it divides by 3: divide by the labels kept")
     returns(answer, logits, padded, expected=half, why="a label of -100 is not a class")
     returns(answer, logits, labels.at[1].set(-1), expected=half, why="a label of -1 is no class")
-    returns(answer, logits, labels.at[1].set(3), expected=half, why="3 classes end at label 2")
+    returns(answer, logits, labels.at[1].set(4), expected=half, why="4 classes end at label 3")
+    returns(
+        answer,
+        logits,
+        labels.at[1].set(3),
+        expected=np.float32((each[0] + _cross_entropy(logits[1], 3) + each[2]) / 3),
+        why="label 3 is the fourth class",
+    )
     nothing = jnp.full(3, -100)
     returns(answer, logits, nothing, expected=0.0, why="no label is left")
     returns_under_jit(answer, logits, padded, expected=half)
-    gradient = call(jax.grad(answer), logits, padded, how="under grad, ")
-    if not np.isfinite(gradient).all():
-        raise NotYet("its gradient is not finite when a label is -100")
-    if np.abs(gradient[1]).max() > 0:
-        raise NotYet("the row whose label is -100 still has a gradient")
+    large = logits.at[0, 0].set(1000.0)
+    far = jnp.array([1, -1, -1])
+    returns(answer, large, far, expected=np.float32(1000), why="large logits are no infinity")
+    right = jax.grad(solve_loss_of_known)(logits, padded)
+    for label in (-100, -1, 4):
+        gradient = call(jax.grad(answer), logits, labels.at[1].set(label), how="under grad, ")
+        if not np.isfinite(gradient).all():
+            raise NotYet(f"its gradient is not finite when a label is {label}")
+        if np.abs(gradient[1]).max() > 0:
+            raise NotYet(f"the row whose label is {label} still has a gradient")
+        if not np.allclose(gradient, right, atol=1e-6):
+            raise NotYet(f"its gradient is wrong in the rows kept when a label is {label}")
+
+
+def _cross_entropy(row: jax.Array, label: int) -> float:
+    return float(jax.nn.logsumexp(row) - row[label])
 
 
 def window(x: jax.Array, start: jax.Array | int, size: int) -> jax.Array:
@@ -113,10 +137,14 @@ def verify_window(answer: Callable[..., Any]) -> None:
     returns(answer, x, 3, 3, expected=of(4, 5, nan), why="x has no element 5")
     returns(answer, x, -1, 3, expected=of(nan, 1, 2), why="x has no element before the first")
     returns(answer, x, 9, 2, expected=of(nan, nan))
+    returns(answer, x, -10, 2, expected=of(nan, nan), why="that is before the first element")
+    returns(answer, x, 40, 2, expected=of(nan, nan))
     traced = jax.jit(lambda start: answer(x, start, 3))
-    seen = call(traced, 3, how="under jit with a traced start, ")
-    if not np.array_equal(np.asarray(seen), of(4, 5, nan), equal_nan=True):
-        raise NotYet(f"with a traced start of 3 it returns {np.asarray(seen).tolist()}")
+    for start, expected in ((3, of(4, 5, nan)), (-1, of(nan, 1, 2)), (9, of(nan, nan, nan))):
+        seen = call(traced, start, how="under jit with a traced start, ")
+        if not np.array_equal(np.asarray(seen), expected, equal_nan=True):
+            said = np.asarray(seen).tolist()
+            raise NotYet(f"with a traced start of {start} it returns {said}")
 
 
 EXERCISES = (
@@ -141,9 +169,9 @@ EXERCISES = (
         stub=loss_of_known,
         hints=(
             "First make an array of booleans: which labels are classes at all? "
-            "Both -1 and -100 are not, and neither is 3 of three classes.",
+            "Both -1 and -100 are not, and neither is 4 of four classes.",
             "Replace the unknown labels by a class that exists before you look anything up, "
-            "and take their loss out afterwards.",
+            "and take their loss out afterwards, by jnp.where: zero times NaN is NaN.",
             "The mean is a sum over the known ones, divided by how many those are; "
             "jnp.maximum(count, 1) keeps 0/0 away.",
         ),

@@ -26,11 +26,11 @@ def call(answer: Callable[..., Any], *args: Any, how: str = "") -> Any:
         if not error.args:
             raise NotYet("it is not written yet: it raises NotImplementedError") from error
         raise NotYet(_raised(error, args, answer, how)) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # an answer may call exit()
         raise NotYet(_raised(error, args, answer, how)) from error
 
 
-def _raised(error: Exception, args: tuple[Any, ...], answer: Any, how: str) -> str:
+def _raised(error: BaseException, args: tuple[Any, ...], answer: Any, how: str) -> str:
     first = str(error).strip().split("\n")[0]
     text = f"{how}for ({arguments(answer, args)}) it raises {type(error).__name__}: {first}"
     if bits := explain(error).bits:
@@ -52,7 +52,7 @@ def arguments(answer: Callable[..., Any], args: Iterable[Any]) -> str:
 def _short(value: Any) -> str:
     if isinstance(value, np.ndarray | jax.Array):
         return show(np.asarray(value).tolist())
-    return show(value) if not isinstance(value, str) else repr(value)
+    return getattr(value, "__name__", "") or show(value)
 
 
 def returns(answer: Callable[..., Any], *args: Any, expected: Any, why: str = "") -> None:
@@ -108,9 +108,12 @@ def _describe(seen: Any, expected: Any) -> str:
 
 
 def show_kind(value: Any) -> str:
-    """Return a value as one reads it: lists for arrays, nothing of their type."""
+    """Return a value as one reads it: lists for arrays, also inside of tuples, no types."""
     if isinstance(value, np.ndarray | jax.Array | np.generic):
         return show(np.asarray(value).tolist())
+    if type(value) in (tuple, list):
+        inside = ", ".join(show_kind(part) for part in value)
+        return f"({inside})" if isinstance(value, tuple) else f"[{inside}]"
     return show(value)
 
 

@@ -42,8 +42,8 @@ def solve_count_traces(function: Callable[..., Any], calls: Sequence[tuple[Any, 
 def verify_count_traces(answer: Callable[..., Any]) -> None:
     """Ask for counts over repeated shapes, new shapes, new dtypes, and for a fresh function."""
 
-    def fresh() -> Callable[[Any], Any]:
-        return lambda x: x * 2
+    def fresh() -> Callable[..., Any]:
+        return lambda x, *more: x * 2
 
     three, four = jnp.zeros(3), jnp.zeros(4)
     whole = jnp.zeros(3, jnp.int32)
@@ -51,12 +51,14 @@ def verify_count_traces(answer: Callable[..., Any]) -> None:
         ([(three,)] * 5, 1, "five calls with one shape are traced once"),
         ([(three,), (four,), (three,)], 2, "two shapes, and the first comes back"),
         ([(three,), (whole,)], 2, "one shape, but two dtypes"),
-        ([(1.0,), (2.0,), (jnp.float32(2.0),)], 2, "Python's floats are weakly typed, one kind"),
+        ([(1.0,), (2.0,), (3.0,)], 1, "a new value is not a new kind of argument"),
+        ([(three, four), (three, three), (three, four)], 2, "every argument counts"),
         ([], 0, "no calls, no trace"),
     ]
     for calls, expected, why in cases:
         seen = call(answer, fresh(), calls)
-        if not isinstance(seen, int | np.integer) or isinstance(seen, bool):
+        whole_number = np.asarray(seen).dtype.kind in "iu" and np.shape(seen) == ()
+        if not whole_number:
             raise NotYet(f"it should return a whole number, it returns {seen!r}")
         if seen != expected:
             raise NotYet(f"it counts {seen} where {expected} is right: {why}")
@@ -66,7 +68,7 @@ def verify_count_traces(answer: Callable[..., Any]) -> None:
 
 
 def scaled_with_log(x: jax.Array, factor: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return x * factor, and the largest absolute value of that."""
+    """Return the pair of x * factor and the largest absolute value of that."""
     raise NotImplementedError
 
 
@@ -81,10 +83,15 @@ def verify_scaled_with_log(answer: Callable[..., Any]) -> None:
     x = jnp.array([1.0, -3.0, 2.0])
     first = (np.array([2, -6, 4], np.float32), np.float32(6))
     seen = call(answer, x, 2.0)
-    if not (isinstance(seen, tuple) and len(seen) == 2):
+    if not (isinstance(seen, tuple | list) and len(seen) == 2):
         raise NotYet(f"it should return a pair (scaled, largest), it returns {type(seen).__name__}")
-    returns(answer, x, 2.0, expected=first)
-    returns_under_jit(answer, x, 2.0, expected=first)
+
+    def pair(x: Any, factor: Any) -> tuple[Any, Any]:
+        scaled, largest = answer(x, factor)
+        return scaled, largest
+
+    returns(pair, x, 2.0, expected=first)
+    returns_under_jit(pair, x, 2.0, expected=first)
     jitted = jax.jit(lambda *args: answer(*args))
     call(jitted, x, 2.0, how="under jit, ")
     again = call(jitted, x, 5.0, how="under jit, ")
@@ -107,13 +114,15 @@ def solve_squared_norm(params: Any) -> jax.Array:
 def verify_squared_norm(answer: Callable[..., Any]) -> None:
     """Ask for flat, nested, listed and empty trees, under jit and under grad."""
     flat = {"w": jnp.array([1.0, 2.0]), "b": jnp.array(3.0)}
-    nested = {"layer": [flat, {"w": jnp.ones((2, 2))}], "none": None}
-    returns(answer, flat, expected=np.float32(14))
-    returns(answer, nested, expected=np.float32(18), why="trees may be nested, and hold None")
-    returns(answer, {}, expected=np.float32(0), why="an empty tree has no squares")
-    returns_under_jit(answer, nested, expected=np.float32(18))
-    doubled = {"w": np.array([2, 4], np.float32), "b": np.float32(6)}
-    returns_under_grad(answer, flat, expected=doubled)
+    nested = {"layer": [flat, ({"w": jnp.ones((2, 2))},)], "none": None}
+    returns(answer, flat, expected=14.0)
+    returns(answer, nested, expected=18.0, why="trees nest dicts, lists and tuples, and hold None")
+    if not (np.shape(call(answer, {})) == () and call(answer, {}) == 0):
+        raise NotYet(f"for an empty tree it returns {call(answer, {})!r}, should be 0")
+    returns_under_jit(answer, nested, expected=18.0)
+    grown = flat | {"new": jnp.zeros(2)}
+    doubled = {"w": np.array([2, 4], np.float32), "b": np.float32(6), "new": np.zeros(2, "f")}
+    returns_under_grad(answer, grown, expected=doubled, why="the slope of 0² is 0, not NaN")
 
 
 EXERCISES = (
@@ -145,7 +154,7 @@ EXERCISES = (
     ),
     Exercise(
         id="tracing/3",
-        title="the norm of a tree",
+        title="the squared norm of a tree",
         stub=squared_norm,
         hints=(
             "jax.tree.map applies a function to each leaf, however deep it lies.",

@@ -41,7 +41,7 @@ def who_does_what() -> tuple[Figure, str]:
     style.blank(axes)
     boxes = (
         ("PyTorch", "DataLoader:\nbatches, shuffled", 0.0, 3.2),
-        ("Flax", "layers: parameters\nand how to apply them", 5.2, 3.2),
+        ("Flax", "layers: what they are\nand how to apply them", 5.2, 3.2),
         ("JAX", "arrays, gradients,\ncompiled programs", 5.2, 0.0),
         ("Optax", "optimiser: gradients\nto updates", 0.0, 0.0),
     )
@@ -60,9 +60,9 @@ def who_does_what() -> tuple[Figure, str]:
     axes.set_xlim(-0.1, 9.2)
     axes.set_ylim(-0.1, 5.3)
     return fig, (
-        "Four boxes in a circle. PyTorch's DataLoader hands NumPy batches to Flax, which holds the "
-        "layers. Flax and JAX compute the loss; JAX turns it into gradients; Optax turns gradients "
-        "into updates, which become Flax's new parameters."
+        "Four boxes in a circle. PyTorch's DataLoader hands NumPy batches to Flax, which describes "
+        "the layers. Flax and JAX compute the loss; JAX turns it into gradients; Optax turns "
+        "gradients into updates, which become Flax's new parameters."
     )
 
 
@@ -141,10 +141,10 @@ def from_python_to_machine() -> tuple[Figure, str]:
     fig, axes = style.figure(6, 4.4)
     style.blank(axes)
     steps = (
-        ("your Python function", "runs, with tracers for arguments", 0),
-        ("jaxpr", "equations, shapes, dtypes; no values", 0),
-        ("StableHLO", "the same, for any compiler", 0),
-        ("XLA", "shares, fuses, removes, lays out memory", 0),
+        ("your Python function", "JAX, the front end, runs it with tracers", 0),
+        ("jaxpr", "intermediate: equations, no values", 0),
+        ("StableHLO", "the same for any compiler; dead code gone", 0),
+        ("XLA", "the back end: shares, fuses, lays out", 0),
         ("machine code", "for this device, these shapes", 1),
     )
     for n, (name, what, tone) in enumerate(steps):
