@@ -51,7 +51,7 @@ def _environments(records: Mapping[str, Record]) -> str:
         tests.append(", ".join(f"{n} {word}" for word, n in counts.items() if n) or "none")
     rows += [["library’s tests", *tests], ["run on", *(r["date"] for r in listed)]]
     about = "\n".join(f"- **{r['title']}**: {r['about']}" for r in listed)
-    return f"{about}\n\n{table(['Version of', *(escaped(r['title']) for r in listed)], rows)}\n"
+    return f"{about}\n\n{table(['What', *(escaped(r['title']) for r in listed)], rows)}\n"
 
 
 def _not_held(stem: str, chapters: Mapping[str, Mapping[str, Any]]) -> str:
