@@ -1,0 +1,125 @@
+"""Checkpoints by Orbax: saved whole or not at all, restored into the right types."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import uuid
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from jaxbits.xor.state import TrainState
+
+_FORMAT = "jaxbits.xor.TrainState"
+_MANIFEST = "manifest.json"
+_ARRAYS = "arrays"
+
+
+class CheckpointError(Exception):
+    """A checkpoint is missing, damaged, or not one of this state; the message says which."""
+
+
+def save(path: str | os.PathLike[str], state: TrainState) -> None:
+    """Save a state: parameters, optimiser state, step, and the sums of the epoch.
+
+    The checkpoint is written beside its place and moved there when it is complete, so that a
+    crash leaves the old one or none, and never half of one.
+
+    Args:
+        path: the folder to make; one that is a checkpoint already is replaced.
+        state: any `TrainState`. Its functions (model and optimiser) are code and are not saved.
+
+    Raises:
+        CheckpointError: when `path` is there and is not a checkpoint of this module.
+    """
+    import orbax.checkpoint as ocp
+
+    final = Path(path).absolute()  # Orbax refuses relative paths, late and in another thread
+    if final.exists():
+        _manifest(final)
+    final.parent.mkdir(parents=True, exist_ok=True)
+    fresh = final.with_name(f".{final.name}.{uuid.uuid4().hex[:8]}")
+    try:
+        with ocp.StandardCheckpointer() as checkpointer:
+            checkpointer.save(fresh / _ARRAYS, _arrays(state))
+            checkpointer.wait_until_finished()  # saving goes on in a thread
+        manifest = {"format": _FORMAT, "leaves": _leaves(_arrays(state))}
+        (fresh / _MANIFEST).write_text(json.dumps(manifest, indent=1), "utf8")
+        if final.exists():
+            old = final.with_name(f".{final.name}.{uuid.uuid4().hex[:8]}")
+            final.rename(old)
+            fresh.rename(final)
+            shutil.rmtree(old)
+        else:
+            fresh.rename(final)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def restore(path: str | os.PathLike[str], state: TrainState) -> TrainState:
+    """Return a state with the numbers of a checkpoint and the functions of `state`.
+
+    Args:
+        path: a folder made by `save`.
+        state: one of the same model and optimiser; it gives the types to restore into. Without
+            it the optimiser state would come back as plain dicts and lists.
+
+    Returns:
+        A new state; `state` stays as it is.
+
+    Raises:
+        CheckpointError: when there is no checkpoint, when it is another program's, when it is
+            damaged, or when its arrays are not those of `state`: the first that differs is named.
+    """
+    import orbax.checkpoint as ocp
+
+    place = Path(path).absolute()
+    stored = _manifest(place)["leaves"]
+    target = _arrays(state)
+    wanted = _leaves(target)
+    for name in sorted(stored.keys() | wanted.keys()):
+        if stored.get(name) != wanted.get(name):
+            raise CheckpointError(
+                f"{place}: {name} is {stored.get(name, 'not there')} in the checkpoint and "
+                f"{wanted.get(name, 'not there')} in the state to restore into"
+            )
+    try:
+        with ocp.StandardCheckpointer() as checkpointer:
+            abstract = jax.tree.map(ocp.utils.to_shape_dtype_struct, target)
+            arrays = checkpointer.restore(place / _ARRAYS, abstract)
+    except Exception as error:  # Orbax raises many kinds for files that are gone or cut short
+        first = (str(error).strip() or type(error).__name__).split("\n")[0]
+        raise CheckpointError(f"{place} is damaged: {first}") from error
+    return state.replace(**arrays)
+
+
+def _arrays(state: TrainState) -> dict[str, Any]:
+    return {
+        "params": state.params,
+        "opt_state": state.opt_state,
+        "step": state.step,
+        "sums": state.sums,
+    }
+
+
+def _leaves(tree: Any) -> dict[str, str]:
+    """Name each leaf by its path, with its dtype and shape: ``float32[2, 8]``."""
+    leaves = jax.tree.leaves_with_path(tree)
+    return {jax.tree_util.keystr(path): f"{x.dtype}{list(x.shape)}" for path, x in leaves}
+
+
+def _manifest(place: Path) -> dict[str, Any]:
+    if not place.exists():
+        raise CheckpointError(f"{place} is not there")
+    try:
+        manifest: dict[str, Any] = json.loads((place / _MANIFEST).read_text("utf8"))
+    except FileNotFoundError:
+        raise CheckpointError(f"{place} is no checkpoint of jaxbits.xor: no {_MANIFEST}") from None
+    except (json.JSONDecodeError, UnicodeDecodeError, NotADirectoryError) as error:
+        raise CheckpointError(f"{place} is damaged: {_MANIFEST} cannot be read") from error
+    if not isinstance(manifest, dict) or manifest.get("format") != _FORMAT:
+        raise CheckpointError(f"{place} is no checkpoint of jaxbits.xor: another format")
+    return manifest
