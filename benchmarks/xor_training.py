@@ -120,5 +120,5 @@ def _accuracies(ours: Any, by_one: Any) -> dict[str, float]:
         ONE_BY_ONE: xor.fit(START, by_one, epochs=EPOCHS, progress=False)[0],
         DEVICE: xor.fit_on_device(START, TRAIN, epochs=EPOCHS, batch_size=BATCH)[0],
     }
-    test = xor.test_loader(TEST)
+    test = xor.eval_loader(TEST)
     return {name: xor.evaluate(state, test).accuracy for name, state in states.items()}

@@ -141,7 +141,7 @@ def source_form(chapter: Chapter) -> Iterator[Finding]:
         if len(lines) > longest:
             yield cell, f"has {len(lines)} lines; split it: {longest} at most"
         for line in lines:
-            if re.match(r"\s*(?:%|!)", line) and line.strip() not in MAGICS:
+            if re.match(r"\s*(?:%|!(?!=))", line) and line.strip() not in MAGICS:
                 yield cell, f"uses {line.strip()!r}; of magics only {', '.join(sorted(MAGICS))}"
 
 

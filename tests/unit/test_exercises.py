@@ -7,8 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+import torch
 
 import jaxbits
+from jaxbits import xor
 from jaxbits.exercises import check, exercise, exercises, hint, solution
 
 ALL = sorted(exercises())
@@ -73,7 +75,84 @@ def slide(x, start, size):
     return jax.lax.dynamic_slice(x, (start,), (size,))
 
 
+def step_up(params, x, y, loss_of):
+    loss, slopes = jax.value_and_grad(loss_of)(params, x, y)
+    return jax.tree.map(lambda p, g: p + 0.1 * g, params, slopes), loss
+
+
+def step_then_loss(params, x, y, loss_of):
+    new = jax.tree.map(lambda p, g: p - 0.1 * g, params, jax.grad(loss_of)(params, x, y))
+    return new, loss_of(new, x, y)
+
+
+def python_epoch(step, params, inputs, labels):
+    losses = []
+    for x, y in zip(inputs, labels, strict=True):
+        params, loss = step(params, x, y)
+        losses.append(loss)
+    return params, jnp.stack(losses)
+
+
+def forgetful(params, grads, tx):
+    for grad in grads:
+        params = params + tx.update(grad, tx.init(params), params)[0]
+    return params
+
+
+def from_scratch(path, tx, loader, epochs):
+    return xor.fit(xor.create_state(0, tx=tx), loader, epochs=epochs, progress=False)[0]
+
+
+def all_epochs_again(path, tx, loader, epochs):
+    state = xor.restore(path, xor.create_state(0, tx=tx))
+    return xor.fit(state, loader, epochs=epochs, progress=False)[0]
+
+
+def first_epochs_again(path, tx, loader, epochs):
+    state = xor.restore(path, xor.create_state(0, tx=tx))
+    return xor.fit(state, loader, epochs=epochs // 2, progress=False)[0]
+
+
 WRONG = {
+    "xor/1": [
+        (lambda samples: [np.stack(part) for part in zip(*samples, strict=True)], "returns a list"),
+        (
+            lambda samples: torch.utils.data.default_collate(samples),
+            "it returns a list",
+        ),
+        (
+            lambda samples: tuple(torch.utils.data.default_collate(samples)),
+            "its inputs are torch.Tensor",
+        ),
+        (
+            lambda samples: tuple(np.array(p, np.float64) for p in zip(*samples, strict=True)),
+            "the inputs were float32",
+        ),
+    ],
+    "xor/2": [
+        (step_up, "it climbs"),
+        (step_then_loss, "(before the step)"),
+        (lambda p, x, y, f: jax.grad(f)(p, x, y), "should return a pair"),
+    ],
+    "xor/3": [
+        (python_epoch, "a Python loop, unrolled"),
+        (
+            lambda step, p, x, y: (p, jax.vmap(lambda x, y: step(p, x, y)[1])(x, y)),
+            "the losses are",
+        ),
+    ],
+    "xor/4": [
+        (forgetful, "the new state is dropped"),
+        (
+            lambda params, grads, tx: params - 0.1 * grads.sum(axis=0),
+            "with optax.sgd(0.1, momentum",
+        ),
+    ],
+    "xor/5": [
+        (all_epochs_again, "it ends at step 24, an unbroken training at 16"),
+        (first_epochs_again, "were the epochs in the right order"),
+        (lambda *args: from_scratch(*args).params, "should return the state"),
+    ],
     "tracing/1": [
         (lambda function, calls: len(calls), "five calls with one shape are traced once"),
         (traces_by_shape, "one shape, but two dtypes"),
@@ -171,7 +250,7 @@ def test_the_printed_solution_passes_under_the_name_of_the_stub(id, capsys):
     solution(id)
     source = capsys.readouterr().out
     task = exercise(id)
-    names = {"jax": jax, "jnp": jnp, "Any": object, "Callable": list, "Sequence": list}
+    names = {"jax": jax, "jnp": jnp, "np": np, "lax": jax.lax}
     exec("from __future__ import annotations\n" + source, names)
     assert task.problem(names[task.stub.__name__]) is None
 

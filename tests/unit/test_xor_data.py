@@ -49,9 +49,9 @@ def test_the_order_is_that_of_seed_and_epoch_however_much_is_fetched_at_once(at_
     assert labels(1) != labels(0)
 
 
-def test_the_test_loader_keeps_order_and_every_sample():
+def test_the_eval_loader_keeps_order_and_every_sample():
     data = xor.XorData(300, seed=0)
-    loader = xor.test_loader(data, batch_size=128)
+    loader = xor.eval_loader(data, batch_size=128)
     batches = list(loader)
     assert [len(y) for _, y in batches] == [128, 128, 44]
     assert len(loader) == 3

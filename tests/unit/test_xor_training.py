@@ -21,7 +21,7 @@ def equal(one, other):
 @pytest.mark.parametrize("seed", range(10))
 def test_it_learns_from_every_seed(seed):
     state, history = xor.fit_on_device(xor.create_state(seed), TRAIN, epochs=100, seed=seed)
-    assert xor.evaluate(state, xor.test_loader(TEST)).accuracy >= 0.99
+    assert xor.evaluate(state, xor.eval_loader(TEST)).accuracy >= 0.99
     assert history.loss.shape == (100,)
     assert history.loss[-1] < 0.1 < history.loss[0]
 
@@ -30,7 +30,7 @@ def test_the_loop_learns_as_well_and_leaves_its_start_alone():
     start = xor.create_state(1)
     before = jax.tree.map(np.array, start.params)
     state, history = xor.fit(start, xor.train_loader(TRAIN), epochs=60, progress=False)
-    assert xor.evaluate(state, xor.test_loader(TEST)).accuracy >= 0.99
+    assert xor.evaluate(state, xor.eval_loader(TEST)).accuracy >= 0.99
     assert equal(before, start.params)
     assert int(state.step) == 60 * 19
     assert history.accuracy.shape == (60,)
@@ -81,7 +81,7 @@ def test_evaluation_counts_every_sample_once():
     state = xor.create_state(0)
     logits = state.apply_fn({"params": state.params}, TEST.inputs)
     for size in (500, 128, 7):
-        scores = xor.evaluate(state, xor.test_loader(TEST, batch_size=size))
+        scores = xor.evaluate(state, xor.eval_loader(TEST, batch_size=size))
         assert scores.samples == 500
         assert scores.loss == pytest.approx(float(xor.mean_loss(logits, TEST.labels)), rel=1e-5)
         assert scores.accuracy == pytest.approx(float(xor.accuracy(logits, TEST.labels)))

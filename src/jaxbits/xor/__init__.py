@@ -4,9 +4,8 @@ The names below are imported when they are first used. Worker processes of a dat
 import the data set without JAX, which must not be used in a forked child.
 
 >>> from jaxbits import xor
->>> state = xor.create_state(seed=0)
->>> state, history = xor.fit_on_device(state, xor.XorData(2500, seed=42), epochs=100, batch_size=128)
->>> bool(xor.evaluate(state, xor.test_loader(xor.XorData(500, seed=123))).accuracy > 0.99)
+>>> state, history = xor.fit_on_device(xor.create_state(0), xor.XorData(2500, seed=42), epochs=50)
+>>> xor.evaluate(state, xor.eval_loader(xor.XorData(500, seed=123))).accuracy > 0.99
 True
 """
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from jaxbits.xor.evaluation import Scores as Scores
     from jaxbits.xor.evaluation import eval_step as eval_step
     from jaxbits.xor.evaluation import evaluate as evaluate
-    from jaxbits.xor.loaders import test_loader as test_loader
+    from jaxbits.xor.loaders import eval_loader as eval_loader
     from jaxbits.xor.loaders import train_loader as train_loader
     from jaxbits.xor.losses import accuracy as accuracy
     from jaxbits.xor.losses import mean_loss as mean_loss
@@ -61,7 +60,7 @@ _HOME = {
     "restore": "checkpoints",
     "save": "checkpoints",
     "shuffled": "shuffle",
-    "test_loader": "loaders",
+    "eval_loader": "loaders",
     "train_loader": "loaders",
     "train_step": "training",
 }

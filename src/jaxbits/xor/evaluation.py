@@ -41,7 +41,7 @@ def evaluate(state: TrainState, loader: Any) -> Scores:
 
     Args:
         state: its parameters are used.
-        loader: of pairs of inputs and labels, such as `test_loader` gives.
+        loader: of pairs of inputs and labels, such as `eval_loader` gives.
 
     Raises:
         ValueError: when the loader is empty.

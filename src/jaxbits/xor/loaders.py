@@ -118,19 +118,16 @@ def train_loader(
     return Loader(data, batches, workers)
 
 
-def test_loader(
+def eval_loader(
     data: XorData, *, batch_size: int = 128, workers: int = 0, at_once: int = 32
 ) -> Loader:
     """Return a loader that keeps the order and every sample; the last batch may be shorter.
 
     Arguments and batches are those of `train_loader`, save for the seed.
 
-    >>> [inputs.shape for inputs, labels in test_loader(XorData(200, seed=42), batch_size=128)]
+    >>> [inputs.shape for inputs, labels in eval_loader(XorData(200, seed=42), batch_size=128)]
     [(128, 2), (72, 2)]
     """
     batch_size = min(batch_size, len(data))
     batches = EpochBatches(len(data), batch_size, seed=None, drop_last=False, at_once=at_once)
     return Loader(data, batches, workers)
-
-
-test_loader.__test__ = False  # type: ignore[attr-defined] # not a test, whatever its name

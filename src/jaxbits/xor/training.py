@@ -76,8 +76,10 @@ def fit(
         state = state.replace(sums=no_sums())
         for inputs, labels in loader:
             state = train_step(state, inputs, labels)
-        sums.append(np.array(state.sums))  # once an epoch, wait for what was dispatched
-    return state, _history(np.array(sums, np.float32).reshape(-1, 3))
+        # Not read here, which would wait for the last step. The next epoch begins with sums of its
+        # own, so these are donated to nobody.
+        sums.append(state.sums)
+    return state, _history(np.array(jax.device_get(sums), np.float32).reshape(-1, 3))
 
 
 def _with_bar(epochs: range, progress: bool) -> Iterable[int]:
