@@ -99,7 +99,9 @@ def in_its_own_process(path: Path) -> dict[str, Any]:
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "machine": {"cpu": processor(), "cores": os.cpu_count()},
         "versions": {
-            k: v for k, v in runtime.versions().items() if k in {"python", "jax", "jaxlib", "numpy"}
+            k: v
+            for k, v in runtime.versions().items()
+            if k in {"python", "jax", "jaxlib", "numpy"} or k in path.read_text("utf8")
         },
         **check(path.stem, said["measured"]),
     }

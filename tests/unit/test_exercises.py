@@ -108,9 +108,9 @@ def all_epochs_again(path, tx, loader, epochs):
     return xor.fit(state, loader, epochs=epochs, progress=False)[0]
 
 
-def first_epochs_again(path, tx, loader, epochs):
+def half_known(path, tx, loader, epochs):
     state = xor.restore(path, xor.create_state(0, tx=tx))
-    return xor.fit(state, loader, epochs=epochs // 2, progress=False)[0]
+    return xor.fit(state, loader, epochs=epochs, first_epoch=epochs // 2, progress=False)[0]
 
 
 WRONG = {
@@ -132,10 +132,15 @@ WRONG = {
     "xor/2": [
         (step_up, "it climbs"),
         (step_then_loss, "(before the step)"),
-        (lambda p, x, y, f: jax.grad(f)(p, x, y), "should return a pair"),
+        (lambda p, x, y, f: jax.grad(f)(p, x, y), "should return a tuple"),
+        (lambda p, x, y, f: step_then_loss(p, x, y, f)[::-1], "the loss comes first"),
     ],
     "xor/3": [
-        (python_epoch, "a Python loop, unrolled"),
+        (python_epoch, "a loop, unrolled"),
+        (
+            lambda step, p, x, y: jax.lax.scan(lambda p, b: step(p, *b), p, (x, y), unroll=True),
+            "a loop, unrolled",
+        ),
         (
             lambda step, p, x, y: (p, jax.vmap(lambda x, y: step(p, x, y)[1])(x, y)),
             "the losses are",
@@ -147,10 +152,12 @@ WRONG = {
             lambda params, grads, tx: params - 0.1 * grads.sum(axis=0),
             "with optax.sgd(0.1, momentum",
         ),
+        (lambda p, g, tx: p + tx.update(g[0], tx.init(p), p)[0], "one for each row of grads"),
     ],
     "xor/5": [
-        (all_epochs_again, "it ends at step 24, an unbroken training at 16"),
-        (first_epochs_again, "were the epochs in the right order"),
+        (all_epochs_again, "it ends at step 20, an unbroken training at 16"),
+        (from_scratch, "it trains from the start"),
+        (half_known, "it ends at step"),
         (lambda *args: from_scratch(*args).params, "should return the state"),
     ],
     "tracing/1": [

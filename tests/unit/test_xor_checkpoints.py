@@ -1,5 +1,6 @@
 import os
 import shutil
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -63,6 +64,30 @@ def test_another_model_or_optimiser_is_told_by_the_first_leaf_that_differs(tmp_p
         xor.restore(tmp_path / "c", wide)
 
 
+@pytest.mark.parametrize("other", [optax.adamw, optax.adabelief])
+def test_an_optimiser_with_arrays_of_the_same_shapes_is_still_another(tmp_path, adam, other):
+    xor.save(tmp_path / "c", adam)
+    with pytest.raises(xor.CheckpointError, match=r"of another optimiser|in the checkpoint"):
+        xor.restore(tmp_path / "c", xor.create_state(1, tx=other(0.01)))
+
+
+def test_a_file_is_no_checkpoint_and_a_home_is_found(tmp_path, monkeypatch, adam):
+    (tmp_path / "file").write_text("text")
+    for path in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(xor.CheckpointError, match="is a file"):
+            xor.save(path, adam)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    xor.save("~/c", adam)
+    assert (tmp_path / "c" / "manifest.json").exists()
+
+
+def test_a_manifest_of_nothing_is_damaged(tmp_path, adam):
+    xor.save(tmp_path / "c", adam)
+    (tmp_path / "c" / "manifest.json").write_text('{"format": "jaxbits.xor.TrainState"}')
+    with pytest.raises(xor.CheckpointError, match="damaged"):
+        xor.restore(tmp_path / "c", adam)
+
+
 def test_half_a_checkpoint_is_damaged(tmp_path, adam):
     xor.save(tmp_path / "c", adam)
     shutil.copytree(tmp_path / "c", tmp_path / "d")
@@ -84,6 +109,29 @@ def test_a_crash_while_saving_leaves_the_old_one(tmp_path, monkeypatch, adam):
     xor.save(tmp_path / "c", adam)
     monkeypatch.setattr("jaxbits.xor.checkpoints._leaves", lambda tree: 1 / 0)
     with pytest.raises(ZeroDivisionError):
+        xor.save(tmp_path / "c", xor.create_state(5, tx=adam.tx))
+    monkeypatch.undo()
+    back = xor.restore(tmp_path / "c", adam)
+    assert np.array_equal(back.params["hidden"]["bias"], adam.params["hidden"]["bias"])
+    assert os.listdir(tmp_path) == ["c"]
+
+
+def test_broken_off_between_two_renames_the_old_one_is_still_in_its_place(
+    tmp_path, monkeypatch, adam
+):
+    xor.save(tmp_path / "c", adam)
+    rename, calls = Path.rename, []
+
+    def broken_off(self, target):
+        if self.parent != tmp_path:  # Orbax renames, too
+            return rename(self, target)
+        calls.append(target)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", broken_off)
+    with pytest.raises(KeyboardInterrupt):
         xor.save(tmp_path / "c", xor.create_state(5, tx=adam.tx))
     monkeypatch.undo()
     back = xor.restore(tmp_path / "c", adam)

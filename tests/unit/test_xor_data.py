@@ -1,3 +1,4 @@
+import collections
 import subprocess
 import sys
 
@@ -21,7 +22,7 @@ def test_the_data_are_seeded_and_labelled_by_their_corner():
 
 
 def test_a_negative_spread_is_refused():
-    with pytest.raises(ValueError, match=r"std=-1"):
+    with pytest.raises(ValueError, match=r"std=-1: should be a number"):
         xor.XorData(3, seed=0, std=-1)
 
 
@@ -49,6 +50,14 @@ def test_the_order_is_that_of_seed_and_epoch_however_much_is_fetched_at_once(at_
     assert labels(1) != labels(0)
 
 
+def test_each_pass_has_an_order_of_its_own_without_anyone_setting_it():
+    loader = xor.train_loader(xor.XorData(300, seed=0), batch_size=64)
+    passes = [np.concatenate([x for x, _ in loader]) for _ in range(2)]
+    assert not np.array_equal(*passes)
+    next(iter(loader))
+    assert loader.epoch >= 2
+
+
 def test_the_eval_loader_keeps_order_and_every_sample():
     data = xor.XorData(300, seed=0)
     loader = xor.eval_loader(data, batch_size=128)
@@ -70,7 +79,7 @@ def test_workers_are_started_afresh_and_load_no_jax():
 
 @pytest.mark.parametrize("size", [0, 301])
 def test_a_batch_size_out_of_range_is_named(size):
-    with pytest.raises(ValueError, match=f"batch_size={size}: should lie between 1 and 300"):
+    with pytest.raises(ValueError, match=f"batch_size={size}: should be between 1 and 300"):
         xor.train_loader(xor.XorData(300, seed=0), batch_size=size)
     with pytest.raises(ValueError, match="at_once=0"):
         xor.train_loader(xor.XorData(300, seed=0), at_once=0)
@@ -83,5 +92,7 @@ def test_collate_keeps_the_structure_and_makes_numpy():
     assert points.shape == (2, 2)
     assert rest["label"].tolist() == [1, 0]
     assert isinstance(xor.numpy_collate([[1, 2], [3, 4]]), list)
+    pair = collections.namedtuple("pair", "x y")
+    assert xor.numpy_collate([pair(1, 2), pair(3, 4)]).y.tolist() == [2, 4]
     with pytest.raises(TypeError, match="samples of type str"):
         xor.numpy_collate(["a", "b"])

@@ -69,7 +69,7 @@ def test_a_warm_loop_compiles_nothing_more():
 
 def test_bad_arguments_are_named():
     state, loader = xor.create_state(0), xor.train_loader(TRAIN)
-    with pytest.raises(ValueError, match="first_epoch=3: should lie between 0 and epochs=2"):
+    with pytest.raises(ValueError, match="first_epoch=3: should be between 0 and 2"):
         xor.fit(state, loader, epochs=2, first_epoch=3)
     with pytest.raises(ValueError, match="batch_size=9999"):
         xor.fit_on_device(state, TRAIN, epochs=1, batch_size=9999)
@@ -85,6 +85,48 @@ def test_evaluation_counts_every_sample_once():
         assert scores.samples == 500
         assert scores.loss == pytest.approx(float(xor.mean_loss(logits, TEST.labels)), rel=1e-5)
         assert scores.accuracy == pytest.approx(float(xor.accuracy(logits, TEST.labels)))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_score_depends_on_the_batch_size(seed):
+    state = xor.create_state(seed)
+    scores = [xor.evaluate(state, xor.eval_loader(TEST, batch_size=n)) for n in (500, 499, 7, 13)]
+    assert len({s.accuracy for s in scores}) == 1
+    assert scores[0].accuracy * 500 % 1 == 0
+    assert np.ptp([s.loss for s in scores]) < 1e-6
+
+
+def test_a_column_of_logits_is_refused():
+    for measure in (xor.mean_loss, xor.accuracy):
+        with pytest.raises(
+            ValueError, match=r"logits of shape \(3, 1\) and labels of shape \(3,\)"
+        ):
+            measure(jnp.ones((3, 1)), jnp.ones(3, int))
+
+
+@pytest.mark.parametrize(
+    ("use", "complaint"),
+    [
+        (
+            lambda s: xor.fit(s, xor.train_loader(TRAIN), epochs=-1),
+            "epochs=-1: should be at least 0",
+        ),
+        (lambda s: xor.fit(s, [1], epochs=1), r"loader=\[1\]: should have an epoch"),
+        (lambda s: xor.fit_on_device(s, TRAIN, epochs=0), "epochs=0: should be at least 1"),
+        (lambda s: xor.fit_on_device(s, TRAIN, epochs=5.0), "epochs=5.0: should be a whole number"),
+        (lambda s: xor.create_state(width=0), "width=0: should be at least 1"),
+        (lambda s: xor.create_state(tx="adam"), "tx='adam': should be an optimiser"),
+        (lambda s: xor.train_loader(TRAIN, batch_size=64.0), "batch_size=64.0: should be a whole"),
+        (lambda s: xor.XorData(3, seed=1.5), "seed=1.5: should be a whole number"),
+        (lambda s: xor.XorData(3, seed=-1), "seed=-1: should be at least 0"),
+        (lambda s: xor.XorData(3, seed=1, std=float("nan")), "std=nan: should be a number"),
+        (lambda s: xor.shuffled(jax.random.key(0), 10.0), "size=10.0: should be a whole number"),
+        (lambda s: xor.numpy_collate([]), "at least one sample"),
+    ],
+)
+def test_a_wrong_argument_is_named(use, complaint):
+    with pytest.raises((TypeError, ValueError), match=complaint):
+        use(xor.create_state(0))
 
 
 def test_all_twins_have_one_loss_for_one_set_of_weights():

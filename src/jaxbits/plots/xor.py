@@ -104,11 +104,14 @@ def decision_boundaries(states: Mapping[str, Any], data: Any) -> tuple[Figure, s
 
 
 _PARTS: Sequence[tuple[str, str]] = (
+    ("PyTorch, compiled", style.PURPLE),
     ("PyTorch, eager", style.PURPLE),
     ("loop over PyTorch's loader, batch by batch", style.ORANGE),
+    ("the same, without its profiler's marks", style.ORANGE),
     ("loop over our loader", style.ORANGE),
     ("one compiled step, data in NumPy", style.BLUE),
     ("one compiled step, data there", style.BLUE),
+    ("PyTorch's loader alone", style.GREEN),
     ("our loader alone", style.GREEN),
     ("whole training on the device", style.BLUE),
 )
@@ -118,16 +121,17 @@ _PARTS: Sequence[tuple[str, str]] = (
 def cost_of_a_step() -> tuple[Figure, str]:
     """Draw what one training step takes, in the ways recorded, with medians and quartiles."""
     run = recorded.load("xor_training")
-    fig, axes = style.figure(6, 3.4)
+    parts = [part for part in _PARTS if part[0] in run["results"]]
+    fig, axes = style.figure(6, 4.2)
     said = []
-    for row, (name, tone) in enumerate(reversed(_PARTS)):
+    for row, (name, tone) in enumerate(reversed(parts)):
         result = run["results"][name]
         low, high = result["median"] - result["q1"], result["q3"] - result["median"]
         axes.barh(row, result["median"], color=tone, height=0.62,
                   xerr=[[low], [high]], error_kw={"ecolor": style.MUTED, "capsize": 3})  # fmt: skip
         axes.text(result["q3"] * 1.12, row, f"{result['median']:.0f}", va="center", fontsize=10)
         said.append(f"{name} {result['median']:.0f} µs")
-    names = [name for name, _ in reversed(_PARTS)]
+    names = [name for name, _ in reversed(parts)]
     axes.set_yticks(range(len(names)), [_wrapped(name) for name in names], fontsize=9)
     axes.set_xscale("log")
     axes.set_xlim(2, 1200)

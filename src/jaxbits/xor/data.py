@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from jaxbits.xor.checks import whole_number
 
 Batch = tuple[npt.NDArray[np.float32], npt.NDArray[np.int32]]
 """Inputs of shape (batch, 2) and labels of shape (batch,)."""
@@ -25,21 +28,22 @@ class XorData:
         labels: int32 of shape (size,), 0 or 1.
 
     Raises:
-        ValueError: when `size` is below 1 or `std` is negative.
+        TypeError: when `size` or `seed` is not a whole number.
+        ValueError: when `size` is below 1, `seed` negative, or `std` negative or not finite.
 
     >>> data = XorData(200, seed=42)
     >>> len(data), data.inputs.shape, data.labels.dtype
     (200, (200, 2), dtype('int32'))
     >>> XorData(0, seed=1)
     Traceback (most recent call last):
-    ValueError: XorData(size=0): should be at least 1
+    ValueError: size=0: should be at least 1
     """
 
     def __init__(self, size: int, *, seed: int, std: float = 0.1) -> None:
-        if size < 1:
-            raise ValueError(f"XorData(size={size}): should be at least 1")
-        if not std >= 0:
-            raise ValueError(f"XorData(std={std}): should not be negative")
+        whole_number("size", size, 1)
+        whole_number("seed", seed, 0)
+        if not (math.isfinite(std) and std >= 0):
+            raise ValueError(f"std={std}: should be a number of at least 0")
         rng = np.random.default_rng(seed)
         bits = rng.integers(0, 2, size=(size, 2))
         noise = rng.normal(0.0, std, size=(size, 2))
@@ -75,17 +79,21 @@ def numpy_collate(batch: Any) -> Any:
 
     Raises:
         TypeError: naming the type, when a sample is something else.
+        ValueError: when there is no sample.
 
     >>> numpy_collate([(np.zeros(2), 1), (np.ones(2), 0)])[1]
     array([1, 0])
     """
     if isinstance(batch, tuple) and all(isinstance(part, np.ndarray) for part in batch):
         return batch
+    if not len(batch):
+        raise ValueError("numpy_collate(batch=[]): should hold at least one sample")
     first = batch[0]
     if isinstance(first, np.ndarray | np.generic | int | float):
         return np.stack([np.asarray(sample) for sample in batch])
     if isinstance(first, tuple | list):
-        return type(first)(numpy_collate(list(part)) for part in zip(*batch, strict=True))
+        parts = [numpy_collate(list(part)) for part in zip(*batch, strict=True)]
+        return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
     if isinstance(first, dict):
         return {key: numpy_collate([sample[key] for sample in batch]) for key in first}
     raise TypeError(f"numpy_collate cannot stack samples of type {type(first).__name__}")

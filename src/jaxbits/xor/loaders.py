@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from torch.utils.data import DataLoader, Sampler
 
+from jaxbits.xor.checks import whole_number
 from jaxbits.xor.data import Batch, XorData, numpy_collate
 
 
@@ -28,10 +29,8 @@ class EpochBatches(Sampler[Any]):
     def __init__(
         self, size: int, batch_size: int, *, seed: int | None, drop_last: bool, at_once: int = 1
     ) -> None:
-        if not 1 <= batch_size <= size:
-            raise ValueError(f"batch_size={batch_size}: should lie between 1 and {size} samples")
-        if at_once < 1:
-            raise ValueError(f"at_once={at_once}: should be at least 1")
+        whole_number("batch_size", batch_size, 1, size)
+        whole_number("at_once", at_once, 1)
         self.size, self.batch_size, self.seed, self.drop_last = size, batch_size, seed, drop_last
         self.at_once, self.epoch = at_once, 0
 
@@ -50,12 +49,12 @@ class EpochBatches(Sampler[Any]):
 class Loader:
     """Batches from PyTorch's loader, which is asked for several of them at once.
 
-    Each ``next`` of a `DataLoader` costs tens of microseconds besides the data (it marks itself
-    for PyTorch's profiler), more than a compiled step on a small batch. Here one ``next`` fetches
-    an array of batches, and they are handed out one by one.
+    Each ``next`` of a `DataLoader` marks itself for PyTorch's profiler, which for small batches
+    costs more than the data, and slows down the compiled step that follows. Here one ``next``
+    fetches an array of batches, and they are handed out one by one.
 
     Attributes:
-        epoch: decides the order, with the seed; set it before each epoch.
+        epoch: decides the order, with the seed. It goes up by one with each pass, and may be set.
     """
 
     def __init__(self, data: XorData, batches: EpochBatches, workers: int) -> None:
@@ -84,8 +83,11 @@ class Loader:
         return full if self.batches.drop_last or not rest else full + 1
 
     def __iter__(self) -> Iterator[Batch]:
-        for inputs, labels in self.fetching:
-            yield from zip(inputs, labels, strict=True)
+        try:
+            for inputs, labels in self.fetching:
+                yield from zip(inputs, labels, strict=True)
+        finally:  # also when the pass is broken off
+            self.epoch += 1
 
 
 def train_loader(
@@ -99,7 +101,8 @@ def train_loader(
         data: the data set.
         batch_size: samples in a batch.
         seed: of the order; with ``loader.epoch`` it decides the order.
-        workers: processes that fetch, started afresh for each epoch, never forked.
+        workers: processes that fetch, started afresh for each epoch, never forked. A script that
+            asks for them needs ``if __name__ == "__main__":`` around what it does.
         at_once: how many batches PyTorch's loader fetches in one go; 1 is its own way.
 
     Returns:
@@ -107,6 +110,7 @@ def train_loader(
         (batch_size,), both NumPy arrays.
 
     Raises:
+        TypeError: when one of these is not a whole number.
         ValueError: when `batch_size` is below 1 or above the number of samples, or `at_once`
             below 1.
 

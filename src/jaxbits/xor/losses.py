@@ -16,7 +16,12 @@ def mean_loss(logits: jax.Array, labels: jax.Array) -> jax.Array:
 
     Returns:
         A scalar of the logits' dtype.
+
+    Raises:
+        ValueError: when the shapes differ; they would be broadcast, and each logit be compared
+            with each label.
     """
+    _alike(logits, labels)
     return optax.sigmoid_binary_cross_entropy(logits, labels).mean()
 
 
@@ -26,4 +31,13 @@ def accuracy(logits: jax.Array, labels: jax.Array) -> jax.Array:
     >>> float(accuracy(jnp.array([-1.0, 2.0]), jnp.array([0, 0])))
     0.5
     """
+    _alike(logits, labels)
     return jnp.mean((logits > 0) == (labels > 0), dtype=jnp.float32)
+
+
+def _alike(logits: jax.Array, labels: jax.Array) -> None:
+    if jnp.shape(logits) != jnp.shape(labels):
+        raise ValueError(
+            f"logits of shape {jnp.shape(logits)} and labels of shape {jnp.shape(labels)}: "
+            "should be the same shape"
+        )

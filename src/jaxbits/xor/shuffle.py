@@ -7,6 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jaxbits.xor.checks import whole_number
+
 ROUNDS = 6
 
 
@@ -28,13 +30,13 @@ def shuffled(key: jax.Array, size: int) -> jax.Array:
         int32 of shape (size,): every number once.
 
     Raises:
-        ValueError: when `size` is out of range.
+        TypeError: when `size` is not a whole number.
+        ValueError: when it is out of range.
 
     >>> sorted(shuffled(jax.random.key(0), 10).tolist()) == list(range(10))
     True
     """
-    if not 1 <= size <= 2**30:
-        raise ValueError(f"shuffled(size={size}): should lie between 1 and 2**30")
+    whole_number("size", size, 1, 2**30)
     rows = int(np.ceil(np.sqrt(size)))
     columns = -(-size // rows)
     keys = jax.random.bits(key, (ROUNDS,), dtype=jnp.uint32)

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import optax
 from flax.training import train_state
 
+from jaxbits.xor.checks import whole_number
 from jaxbits.xor.model import WIDTH, Classifier
 
 
@@ -66,12 +67,19 @@ def create_state(
         tx: the optimiser; plain SGD with a learning rate of 0.1 where none is given.
         model: a linen module from (batch, 2) to (batch,); `Classifier(width)` where none is given.
 
+    Raises:
+        TypeError: when `width` or `seed` is not a whole number, or `tx` is no optimiser of Optax.
+        ValueError: when `width` is below 1.
+
     Returns:
         A state with float32 parameters, step 0 and empty sums.
 
     >>> jax.tree.map(jnp.shape, create_state().params)["hidden"]["kernel"]
     (2, 8)
     """
+    whole_number("width", width, 1)
+    if tx is not None and not hasattr(tx, "init"):
+        raise TypeError(f"tx={tx!r}: should be an optimiser of Optax, such as optax.sgd(0.1)")
     model = Classifier(width) if model is None else model
     variables = model.init(jax.random.key(seed), jnp.zeros((1, 2)))
     state: TrainState = TrainState.create(
@@ -80,5 +88,5 @@ def create_state(
         tx=_SGD if tx is None else tx,
         sums=jnp.asarray(no_sums()),
     )
-    # A Python 0 would be weakly typed, and the first step would compile twice.
+    # A Python 0 would fill a second entry of the step's cache.
     return state.replace(step=jnp.zeros((), jnp.int32))

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from jax import lax
 
+from jaxbits.xor.checks import whole_number
 from jaxbits.xor.data import XorData
 from jaxbits.xor.losses import accuracy, mean_loss
 from jaxbits.xor.shuffle import shuffled
@@ -65,10 +66,16 @@ def fit(
         The state after the last epoch, and the history of the epochs trained here.
 
     Raises:
-        ValueError: when `first_epoch` does not lie between 0 and `epochs`.
+        TypeError: when one of the numbers is not whole, or `loader` is no `Loader`.
+        ValueError: when `first_epoch` does not lie between 0 and `epochs`, or the loader is empty.
     """
-    if not 0 <= first_epoch <= epochs:
-        raise ValueError(f"first_epoch={first_epoch}: should lie between 0 and epochs={epochs}")
+    whole_number("first_epoch", first_epoch, 0, whole_number("epochs", epochs, 0))
+    if not (hasattr(loader, "epoch") and hasattr(loader, "__len__")):
+        raise TypeError(
+            f"loader={loader!r}: should have an epoch and a length, as xor.train_loader's has"
+        )
+    if not len(loader):
+        raise ValueError("loader: should give at least one batch, gives none")
     state = jax.tree.map(jnp.copy, state)
     sums = []
     for epoch in _with_bar(range(first_epoch, epochs), progress):
@@ -112,13 +119,16 @@ def fit_on_device(
         seed: of the shuffling.
 
     Returns:
-        The state after the last epoch, and the history.
+        The state after the last epoch, and the history. Unlike `fit`, it has no first epoch: the
+        order of a training that is broken in two is not that of a whole one.
 
     Raises:
-        ValueError: when `batch_size` is below 1 or above the number of samples.
+        TypeError: when one of the numbers is not whole.
+        ValueError: when `epochs` is below 1, or `batch_size` below 1 or above the number of
+            samples.
     """
-    if not 1 <= batch_size <= len(data):
-        raise ValueError(f"batch_size={batch_size}: should lie between 1 and {len(data)} samples")
+    whole_number("epochs", epochs, 1)
+    whole_number("batch_size", batch_size, 1, len(data))
     key = jax.random.key(seed)
     state, sums = _train(state, data.inputs, data.labels, key, epochs, batch_size)
     return state, _history(np.asarray(sums))
