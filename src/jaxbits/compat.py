@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
 import jax
@@ -109,34 +109,31 @@ def bind(equation: Any, inputs: Sequence[Any], **changed: Any) -> list[Any]:
 
 
 _EVENTS = {"trace": "jaxpr_trace_duration", "compile": "backend_compile_duration"}
-_counters: list[tuple[str, list[int]]] = []
-_listening = False
-
-
-def _on_event(event: str, duration_secs: float, **_: Any) -> None:
-    for kind, count in _counters:
-        if event.endswith(_EVENTS[kind]):
-            count[0] += 1
 
 
 @contextmanager
 def counted(kind: str) -> Iterator[list[int]]:
     """Count what JAX does inside of the block: ``"trace"`` or ``"compile"``, those of parts too.
 
-    One listener is registered, once: JAX offers no public way to take it away again.
+    `jax.monitoring.unregister_event_duration_listener` is missing in older versions: the listener
+    then stays, and counts no more.
 
     >>> with counted("compile") as count:
     ...     _ = jax.jit(lambda x: x * 3.25)(2.0)
     >>> count[0] > 0
     True
     """
-    global _listening
-    if not _listening:
-        jax.monitoring.register_event_duration_secs_listener(_on_event)
-        _listening = True
-    count = [0]
-    _counters.append((kind, count))
+    count, listening = [0], [True]
+
+    def listen(event: str, duration_secs: float, **_: Any) -> None:
+        count[0] += listening[0] and event.endswith(_EVENTS[kind])
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
     try:
         yield count
     finally:
-        _counters[:] = [counter for counter in _counters if counter[1] is not count]
+        listening[0] = False
+        unregister = getattr(jax.monitoring, "unregister_event_duration_listener", None)
+        if unregister is not None:
+            with suppress(Exception):  # taken away already, by jax.monitoring.clear_event_listeners
+                unregister(listen)

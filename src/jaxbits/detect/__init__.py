@@ -16,8 +16,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from jaxbits.detect.concrete import control_flow as control_flow
+    from jaxbits.detect.concrete import dynamic_shape as dynamic_shape
     from jaxbits.detect.detector import Detector
     from jaxbits.detect.indexing import out_of_bounds as out_of_bounds
+    from jaxbits.detect.mutation import inplace as inplace
     from jaxbits.detect.python_state import iterator as iterator
     from jaxbits.detect.python_state import leak as leak
     from jaxbits.detect.python_state import side_effect as side_effect
@@ -36,7 +39,10 @@ _HOME = {
     "recompile": "retracing",
     "key_reuse": "randomness",
     "const_key": "randomness",
+    "inplace": "mutation",
     "iterator": "python_state",
+    "control_flow": "concrete",
+    "dynamic_shape": "concrete",
 }
 
 __all__ = list(_HOME)

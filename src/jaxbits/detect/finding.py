@@ -17,6 +17,7 @@ Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 READ = {
+    "control_flow": "value-needed-while-tracing",
     "out_of_bounds": "out-of-bounds-read",
     "leak": "side-effect-vanishes",
     "side_effect": "side-effect-vanishes",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import linecache
 import math
 import re
@@ -165,10 +166,10 @@ def _is_meant(equation: Any, around: Around) -> bool:
 
 
 def _entry(equation: Any) -> str | None:
-    """Return the library's function that the user's line called, None where that is not known."""
+    """Return the library's function that the user called, None where that is not known."""
     found = None
     for function, file, _ in compat.frames(equation):
-        if is_users(file):
+        if is_users(file) or file == inspect.getfile(Subject):
             return found
         if function.rpartition(".")[2] not in _PASSED:
             found = function

@@ -128,6 +128,8 @@ def _tracers(value: Any, depth: int = 4) -> Iterator[Any]:
 class Memory:
     """Remembers everything mutable behind some references, down to containers in objects.
 
+    Without `objects`, only containers and NumPy arrays.
+
     >>> holder = {"seen": [1]}
     >>> memory = Memory([Reference("global", "seen", holder, "seen")])
     >>> holder["seen"].append(2)
@@ -138,7 +140,8 @@ class Memory:
     {'seen': [1]}
     """
 
-    def __init__(self, references: Iterable[Reference]) -> None:
+    def __init__(self, references: Iterable[Reference], objects: bool = True) -> None:
+        self._objects = objects
         self._bound: list[tuple[Reference, Any]] = []
         self._mutable: dict[int, tuple[Any, Any, Reference]] = {}
         self._copies: dict[int, Any] = {}
@@ -151,6 +154,8 @@ class Memory:
         if id(value) in self._mutable or len(self._mutable) >= _MOST:
             return
         contents = _contents(value)
+        if not self._objects and not isinstance(value, (dict, list, tuple, set, np.ndarray)):
+            return
         if contents is not None:
             self._mutable[id(value)] = (value, contents, reference)
             if is_iterator(value) and not isinstance(value, types.GeneratorType):

@@ -202,3 +202,9 @@ def references(function: Callable[..., Any]) -> list[Reference]:
             walk.bound(instance, here)
         walk.function(here)
     return list(walk.found.values())
+
+
+def arguments(args: Any, kwargs: Any) -> list[Reference]:
+    """Return references to arguments, for a `Memory` of them."""
+    placed = [Reference("default", f"args[{i}]", args, i) for i in range(len(args))]
+    return placed + [Reference("global", name, kwargs, name) for name in kwargs]

@@ -18,7 +18,7 @@ from jax.extend.core import ClosedJaxpr
 
 from jaxbits import compat
 from jaxbits.detect import jaxprs, state
-from jaxbits.detect.memory import is_iterator
+from jaxbits.detect.memory import Change, Memory, is_iterator
 from jaxbits.detect.watch import Watched, watch
 
 _SCALARS = (bool, int, float, complex)
@@ -60,12 +60,16 @@ class Trace:
         program: what was traced; None where tracing failed.
         inputs: the values of the program's inputs, in order.
         error: what was raised, if anything.
+        changed_arguments: the containers among the arguments that are not as they were.
+        strict_error: what was raised when all numbers were traced, and not when some were static.
     """
 
     seen: Watched
     program: ClosedJaxpr | None = None
     inputs: list[Any] = field(default_factory=list)
     error: Exception | None = None
+    changed_arguments: list[Change] = field(default_factory=list)
+    strict_error: Exception | None = None
 
     def text(self) -> tuple[str, ...]:
         """Return all that makes the program what it is, constants included, for comparing."""
@@ -118,6 +122,29 @@ class Subject:
         """The trace of the function on its arguments, as if it were jitted, caches off."""
         return self.traced_again()
 
+    @property
+    def errors(self) -> list[Exception]:
+        """What tracing the function as `jax.jit` would has raised."""
+        found = (self.trace.strict_error, self.trace.error)
+        return [error for error in found if error is not None]
+
+    def argument(self, error: Exception) -> str:
+        """Return the name of the argument that an error of tracing speaks of, or an empty text."""
+        said = re.search(r"the value of the argument (\w+)(?:\[(\d+)\])?", str(error))
+        if said is None or said[1] != "values" or said[2] is None:
+            return said[1] if said else ""
+        given = (self.args, self.kwargs)
+        leaves = jax.tree_util.tree_leaves_with_path(given, is_leaf=is_iterator)
+        path = [path for path, leaf in leaves if is_array(leaf)][int(said[2])]
+        try:
+            names = list(inspect.signature(self.function).parameters)
+        except (TypeError, ValueError):
+            names = []
+        place: Any = getattr(path[1], "idx", getattr(path[1], "key", ""))
+        if not isinstance(place, int):
+            return str(place)
+        return names[place] if place < len(names) else f"number {place}"
+
     def traced_again(self) -> Trace:
         """Trace anew; numbers that a program cannot be traced over become static."""
         every = self._trace(lambda leaf: is_array(leaf))
@@ -126,6 +153,7 @@ class Subject:
         arrays = self._trace(lambda leaf: is_array(leaf) and not isinstance(leaf, _SCALARS))
         if arrays.error is None:
             arrays.seen.calls += every.seen.calls - arrays.seen.calls
+            arrays.strict_error = every.error
             return arrays
         return every
 
@@ -141,7 +169,11 @@ class Subject:
             for index, value in zip(traced, values, strict=True):
                 given[index] = value
             args, kwargs = jax.tree.unflatten(tree, given)
-            return self.function(*args, **kwargs)
+            memory = Memory(state.arguments(args, kwargs), objects=False)
+            try:
+                return self.function(*args, **kwargs)
+            finally:
+                trace.changed_arguments = memory.changes()
 
         with watch(self.references) as seen, compat.fresh_caches():
             trace = Trace(seen, inputs=inputs)
