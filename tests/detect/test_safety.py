@@ -200,3 +200,12 @@ def test_counters_survive_that_listeners_are_cleared():
     calls = [(jnp.ones(2),), (jnp.ones(3),)]
     jax.monitoring.clear_event_listeners()
     assert detect.recompile(jax.jit(jnp.cos), calls=calls)
+
+
+def test_a_flax_module_is_no_changing_global():
+    import flax.linen as nn
+
+    model = nn.Dense(2)
+    params = model.init(jax.random.key(0), jnp.ones((1, 3)))
+    report = audit(lambda p, x: model.apply(p, x), params, jnp.ones((1, 3)))
+    assert report.ok, str(report)

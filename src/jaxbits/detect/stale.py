@@ -36,8 +36,9 @@ def stale_global(subject: Subject) -> Iterator[Finding]:
 
     For each that can change it traces the function again with another value there: a program that
     differs is the proof. What can change: mutable values and objects, and names that the module
-    binds more than once; not names in capitals, nor frozen dataclasses. At most 24 are tried. It
-    cannot see a module that another one rebinds a name in. JAX has no switch for it.
+    binds more than once; not names in capitals, frozen dataclasses, nor modules of flax's linen. At
+    most 24 are tried. It cannot see a module that another one rebinds a name in. JAX has no switch
+    for it.
 
     >>> from jaxbits import detect
     >>> settings = {"rate": 0.1}
@@ -105,8 +106,10 @@ def _is_constant(name: str) -> bool:
 
 
 def _is_frozen(value: Any) -> bool:
-    parameters = getattr(value, "__dataclass_params__", None)
-    return bool(parameters and parameters.frozen)
+    """Whether an object is a frozen dataclass, or a module of flax's linen, which is as good."""
+    parameters = getattr(type(value), "__dataclass_params__", None)
+    linen = any(base.__module__.startswith("flax.linen.") for base in type(value).__mro__)
+    return linen or bool(parameters and parameters.frozen)
 
 
 def _is_mutable(value: Any) -> bool:
