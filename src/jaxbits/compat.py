@@ -108,6 +108,23 @@ def bind(equation: Any, inputs: Sequence[Any], **changed: Any) -> list[Any]:
     return list(outputs) if equation.primitive.multiple_results else [outputs]
 
 
+def scan_counts(equation: Any) -> tuple[int, int]:
+    """Return how many constants and carried values an equation of `lax.scan` has.
+
+    From jax 0.12 they are the sizes of two parts of the tree `ft_in`.
+
+    >>> jaxpr = jax.make_jaxpr(lambda x: jax.lax.scan(lambda c, v: (c + v, c), 0.0, x))
+    >>> scan_counts(jaxpr(jax.numpy.ones(3)).eqns[-1])
+    (0, 1)
+    """
+    parameters = equation.params
+    if "num_consts" in parameters:
+        return int(parameters["num_consts"]), int(parameters["num_carry"])
+    given = parameters["ft_in"].update(range(len(equation.invars)))
+    constants, carry, _ = map(list, given.unpack())
+    return len(constants), len(carry)
+
+
 _EVENTS = {"trace": "jaxpr_trace_duration", "compile": "backend_compile_duration"}
 
 

@@ -170,8 +170,8 @@ class _Flow:
         """Run a loop's body until it is known which carried values change from turn to turn."""
         p = equation.params
         if equation.primitive.name == "scan":
-            body, first = p["jaxpr"], p["num_consts"]
-            last, turns = first + p["num_carry"], p["length"]
+            body, (first, carried_count) = p["jaxpr"], compat.scan_counts(equation)
+            last, turns = first + carried_count, p["length"]
             constants, carry, rows = values[:first], values[first:last], values[last:]
         else:
             body, first = p["body_jaxpr"], p["cond_nconsts"] + p["body_nconsts"]

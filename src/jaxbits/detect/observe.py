@@ -191,7 +191,8 @@ class _Run:
         self, equation: Any, values: list[Any], around: Around
     ) -> tuple[list[Any], Mapping[int, tuple[Any, Any, Any]]]:
         p = equation.params
-        first, last = p["num_consts"], p["num_consts"] + p["num_carry"]
+        first, carried = compat.scan_counts(equation)
+        last = first + carried
         constants, carry, rows = values[:first], values[first:last], values[last:]
 
         def run(*given: Any) -> Any:
