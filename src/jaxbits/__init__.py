@@ -16,6 +16,8 @@ import types
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from jaxbits.audit import assert_clean as assert_clean
+    from jaxbits.audit import audit as audit
     from jaxbits.catalogue import SharpBit as SharpBit
     from jaxbits.catalogue import load as load
     from jaxbits.claims import also_sharp as also_sharp
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from jaxbits.explain import explain as explain
 
 _HOME = {
+    "audit": "audit",
+    "assert_clean": "audit",
     "SharpBit": "catalogue",
     "load": "catalogue",
     "also_sharp": "claims",
@@ -49,6 +53,8 @@ __all__ = [  # noqa: RUF022 - in the order in which a reader meets them
     "hint",
     "solution",
     "explain",
+    "audit",
+    "assert_clean",
     "load",
     "SharpBit",
 ]

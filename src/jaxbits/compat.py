@@ -6,7 +6,12 @@ looked for, the functions say so by their result instead of raising.
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
+
+import jax
 
 
 def source_line(equation: Any) -> int | None:
@@ -32,3 +37,120 @@ def source_line(equation: Any) -> int | None:
     except (AttributeError, TypeError):
         return None
     return None if frame is None else int(frame.start_line)
+
+
+def frames(equation: Any) -> list[tuple[str, str, int]]:
+    """Return (function, file, line) of the frames an equation was traced under, innermost first.
+
+    >>> import jax
+    >>> jaxpr = jax.make_jaxpr(lambda x: x + 1)(2.0)
+    >>> any(name == "<lambda>" for name, _, _ in frames(jaxpr.eqns[0]))
+    True
+    """
+    traceback = getattr(equation.source_info, "traceback", None)
+    if traceback is None:
+        return []
+    found = []
+    for frame in traceback.frames:
+        line = getattr(frame, "line_num", 0) or getattr(frame, "start_line", 0)
+        found.append((frame.function_name, frame.file_name, int(line)))
+    return found
+
+
+def home_of(jaxpr: Any) -> str:
+    """Return the file of the function that a jaxpr was traced from, empty where unknown."""
+    info = getattr(getattr(jaxpr, "debug_info", None), "func_src_info", None) or ""
+    _, found, place = info.rpartition(" at ")
+    return str(place.rpartition(":")[0]) if found else ""
+
+
+_user_context: Any = None
+_fresh = itertools.count()
+
+
+def fresh_caches() -> AbstractContextManager[Any]:
+    """Return a context in which every function is traced anew, nothing cached being thrown away.
+
+    JAX keys its caches by a context that a caller may set: `jax.make_user_context` in recent
+    versions, the XLA metadata before it. A value never seen finds nothing in any cache.
+
+    >>> import jax
+    >>> traces = []
+    >>> f = jax.jit(lambda x: traces.append(1) or x)
+    >>> _ = f(1.0), f(1.0)
+    >>> with fresh_caches():
+    ...     _ = f(1.0)
+    >>> len(traces)
+    2
+    """
+    global _user_context
+    if hasattr(jax, "make_user_context"):
+        if _user_context is None:
+            _user_context = jax.make_user_context(None)
+        context: AbstractContextManager[Any] = _user_context(f"jaxbits {next(_fresh)}")
+        return context
+    try:
+        from jax.experimental.xla_metadata import set_xla_metadata
+    except ImportError:
+        return nullcontext()
+    metadata: AbstractContextManager[Any] = set_xla_metadata(jaxbits=str(next(_fresh)))
+    return metadata
+
+
+def bind(equation: Any, inputs: Sequence[Any], **changed: Any) -> list[Any]:
+    """Apply the primitive of an equation to other inputs; always a list of outputs.
+
+    `Primitive.get_bind_params` returned (functions, parameters) up to jax 0.9, then parameters.
+    """
+    found = equation.primitive.get_bind_params({**equation.params, **changed})
+    functions, parameters = found if isinstance(found, tuple) else ((), found)
+    outputs = equation.primitive.bind(*functions, *inputs, **parameters)
+    return list(outputs) if equation.primitive.multiple_results else [outputs]
+
+
+def scan_counts(equation: Any) -> tuple[int, int]:
+    """Return how many constants and carried values an equation of `lax.scan` has.
+
+    From jax 0.12 they are the sizes of two parts of the tree `ft_in`.
+
+    >>> jaxpr = jax.make_jaxpr(lambda x: jax.lax.scan(lambda c, v: (c + v, c), 0.0, x))
+    >>> scan_counts(jaxpr(jax.numpy.ones(3)).eqns[-1])
+    (0, 1)
+    """
+    parameters = equation.params
+    if "num_consts" in parameters:
+        return int(parameters["num_consts"]), int(parameters["num_carry"])
+    given = parameters["ft_in"].update(range(len(equation.invars)))
+    constants, carry, _ = map(list, given.unpack())
+    return len(constants), len(carry)
+
+
+_EVENTS = {"trace": "jaxpr_trace_duration", "compile": "backend_compile_duration"}
+
+
+@contextmanager
+def counted(kind: str) -> Iterator[list[int]]:
+    """Count what JAX does inside of the block: ``"trace"`` or ``"compile"``, those of parts too.
+
+    `jax.monitoring.unregister_event_duration_listener` is missing in older versions: the listener
+    then stays, and counts no more.
+
+    >>> with counted("compile") as count:
+    ...     _ = jax.jit(lambda x: x * 3.25)(2.0)
+    >>> count[0] > 0
+    True
+    """
+    count, listening = [0], [True]
+
+    def listen(event: str, duration_secs: float, **_: Any) -> None:
+        count[0] += listening[0] and event.endswith(_EVENTS[kind])
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    try:
+        yield count
+    finally:
+        listening[0] = False
+        unregister = getattr(jax.monitoring, "unregister_event_duration_listener", None)
+        if unregister is not None:
+            with suppress(Exception):  # taken away already, by jax.monitoring.clear_event_listeners
+                unregister(listen)

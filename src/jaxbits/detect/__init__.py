@@ -1,0 +1,67 @@
+"""Detectors: each finds one kind of sharp bit in a function of yours.
+
+A detector is called with the function and its arguments, and returns what it finds. It works on
+copies of the arguments and puts Python state back; it is not safe while other threads run.
+
+>>> import jax.numpy as jnp
+>>> from jaxbits import detect
+>>> print(detect.out_of_bounds(lambda x, i: x[i], jnp.arange(10.0), 10)[0].message)
+read out of bounds: the start is moved
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jaxbits.detect.concrete import control_flow as control_flow
+    from jaxbits.detect.concrete import dynamic_shape as dynamic_shape
+    from jaxbits.detect.detector import Detector
+    from jaxbits.detect.indexing import out_of_bounds as out_of_bounds
+    from jaxbits.detect.mutation import inplace as inplace
+    from jaxbits.detect.python_state import iterator as iterator
+    from jaxbits.detect.python_state import leak as leak
+    from jaxbits.detect.python_state import side_effect as side_effect
+    from jaxbits.detect.randomness import const_key as const_key
+    from jaxbits.detect.randomness import key_reuse as key_reuse
+    from jaxbits.detect.retracing import list_args as list_args
+    from jaxbits.detect.retracing import recompile as recompile
+    from jaxbits.detect.stale import stale_global as stale_global
+
+_HOME = {
+    "out_of_bounds": "indexing",
+    "list_args": "retracing",
+    "leak": "python_state",
+    "side_effect": "python_state",
+    "stale_global": "stale",
+    "recompile": "retracing",
+    "key_reuse": "randomness",
+    "const_key": "randomness",
+    "inplace": "mutation",
+    "iterator": "python_state",
+    "control_flow": "concrete",
+    "dynamic_shape": "concrete",
+}
+
+__all__ = list(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'jaxbits.detect' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"jaxbits.detect.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(_HOME)
+
+
+def detectors() -> Mapping[str, Detector]:
+    """Return all detectors by name.
+
+    >>> list(detectors())[:2]
+    ['out_of_bounds', 'list_args']
+    """
+    return {name: __getattr__(name) for name in _HOME}

@@ -1,0 +1,223 @@
+"""What Python state was before a function ran: what changed since, and how to put it back."""
+
+from __future__ import annotations
+
+import collections
+import copy
+import io
+import random
+import types
+import warnings
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+from jax.core import Tracer
+
+from jaxbits.detect.state import Reference
+
+_MOST = 5000
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+_OPAQUE = (type, types.ModuleType, types.FunctionType, types.MethodType, jax.Array, Tracer)
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing that is no longer what it was.
+
+    Attributes:
+        reference: the name by which the function reaches it.
+        kind: ``leak`` (a tracer is in it now), ``iterator`` (advanced) or ``state``.
+        before: what it was, in short.
+        after: what it is, in short.
+    """
+
+    reference: Reference
+    kind: str
+    before: str
+    after: str
+
+
+def is_iterator(value: Any) -> bool:
+    """Whether a value is spent by reading it; files are not counted."""
+    return isinstance(value, Iterator) and not isinstance(value, io.IOBase)
+
+
+def short(value: Any) -> str:
+    """Return a value in at most 40 letters, a tracer by its type."""
+    if isinstance(value, Tracer):
+        return f"a traced {value.aval.str_short()}"
+    if isinstance(value, (list, dict, set, collections.deque)):
+        return f"{type(value).__name__} of {len(value)}"
+    text = repr(value) if isinstance(value, _PLAIN) else type(value).__name__
+    return text if len(text) <= 40 else text[:39] + "…"
+
+
+def _contents(value: Any) -> Any:
+    """Return the parts of a mutable value, copied one level deep; None for all else."""
+    if isinstance(value, np.ndarray):
+        return value.copy() if value.nbytes <= 1 << 22 else None
+    if isinstance(value, np.random.Generator):
+        return copy.deepcopy(value.bit_generator.state)
+    if isinstance(value, np.random.RandomState):
+        return value.get_state(legacy=False)
+    if isinstance(value, random.Random):
+        return value.getstate()
+    if isinstance(value, (list, collections.deque)):
+        return list(value)
+    if isinstance(value, (dict, set)):
+        return copy.copy(value)
+    if is_iterator(value):
+        return _position(value)
+    if isinstance(value, (*_OPAQUE, *_PLAIN)):
+        return None
+    fields = getattr(value, "__dict__", None)
+    return dict(fields) if isinstance(fields, dict) else None
+
+
+def _position(iterator: Any) -> Any:
+    if isinstance(iterator, types.GeneratorType):
+        frame = iterator.gi_frame
+        return frame and (frame.f_lasti, repr(frame.f_locals))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return repr(iterator), repr(iterator.__reduce__()[1:])
+    except TypeError:
+        return repr(iterator)
+
+
+def _parts(value: Any, contents: Any) -> Iterable[Any]:
+    if isinstance(value, (list, tuple, collections.deque)):
+        return list(value)[:1000]
+    if isinstance(contents, dict) and not isinstance(value, np.random.Generator):
+        return list(contents.values())[:1000]
+    return ()
+
+
+def _same(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, np.ndarray):
+        kept = a.shape == b.shape and a.dtype == b.dtype
+        return kept and (a.tobytes() == b.tobytes() if a.dtype != object else list(a) == list(b))
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, (*_PLAIN, set, np.generic)):
+        return bool(a == b) or a != a
+    return False
+
+
+def _tracers(value: Any, depth: int = 4) -> Iterator[Any]:
+    if isinstance(value, Tracer):
+        yield value
+    elif depth and not isinstance(value, _OPAQUE):
+        for part in _parts(value, _contents(value)):
+            yield from _tracers(part, depth - 1)
+        if isinstance(value, set):
+            for part in value:
+                yield from _tracers(part, depth - 1)
+
+
+class Memory:
+    """Remembers everything mutable behind some references, down to containers in objects.
+
+    Without `objects`, only containers and NumPy arrays.
+
+    >>> holder = {"seen": [1]}
+    >>> memory = Memory([Reference("global", "seen", holder, "seen")])
+    >>> holder["seen"].append(2)
+    >>> [(change.before, change.after) for change in memory.changes()]
+    [('list of 1', 'list of 2')]
+    >>> memory.restore()
+    >>> holder
+    {'seen': [1]}
+    """
+
+    def __init__(self, references: Iterable[Reference], objects: bool = True) -> None:
+        self._objects = objects
+        self._bound: list[tuple[Reference, Any]] = []
+        self._mutable: dict[int, tuple[Any, Any, Reference]] = {}
+        self._copies: dict[int, Any] = {}
+        for reference in references:
+            value = reference.get()
+            self._bound.append((reference, value))
+            self._remember(value, reference, 4)
+
+    def _remember(self, value: Any, reference: Reference, depth: int) -> None:
+        if id(value) in self._mutable or len(self._mutable) >= _MOST:
+            return
+        contents = _contents(value)
+        if not self._objects and not isinstance(value, (dict, list, tuple, set, np.ndarray)):
+            return
+        if contents is not None:
+            self._mutable[id(value)] = (value, contents, reference)
+            if is_iterator(value) and not isinstance(value, types.GeneratorType):
+                try:
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore")
+                        self._copies[id(value)] = copy.copy(value)
+                except TypeError:
+                    pass
+        if depth:
+            for part in _parts(value, contents):
+                self._remember(part, reference, depth - 1)
+
+    def changes(self) -> list[Change]:
+        """Return what is not as it was, each thing once, by the name that reaches it first."""
+        found: dict[int, Change] = {}
+        for reference, before in self._bound:
+            after = reference.get()
+            if after is not before and not _same(before, after):
+                kind = "leak" if next(_tracers(after), None) is not None else "state"
+                found[id(before)] = Change(reference, kind, short(before), short(after))
+        for value, contents, reference in self._mutable.values():
+            now = _contents(value)
+            if _same(contents, now):
+                continue
+            kind = "iterator" if is_iterator(value) else "state"
+            if isinstance(contents, (list, dict, set)) and kind == "state":
+                kept = {id(t) for t in _tracers(contents)}
+                if any(id(t) not in kept for t in _tracers(now)):
+                    kind = "leak"
+            before = short(contents if isinstance(contents, (list, dict, set)) else value)
+            after = short(now if isinstance(contents, (list, dict, set)) else value)
+            found.setdefault(id(value), Change(reference, kind, before, after))
+        return list(found.values())
+
+    def restore(self) -> None:
+        """Put everything back, as far as it can be: a generator that was advanced stays so."""
+        for value, contents, _ in self._mutable.values():
+            if not _same(contents, _contents(value)):
+                _put_back(value, contents)
+        for reference, value in self._bound:
+            value = self._copies.get(id(value), value)
+            if reference.get() is not value:
+                reference.set(value)
+
+
+def _put_back(value: Any, contents: Any) -> None:
+    if isinstance(value, np.ndarray) and value.flags.writeable:
+        value[...] = contents
+    elif isinstance(value, np.random.Generator):
+        value.bit_generator.state = contents
+    elif isinstance(value, np.random.RandomState):
+        value.set_state(contents)
+    elif isinstance(value, random.Random):
+        value.setstate(contents)
+    elif isinstance(value, (list, collections.deque)):
+        value.clear()
+        value.extend(contents)
+    elif isinstance(value, (dict, set)):
+        value.clear()
+        value.update(contents)
+    elif not is_iterator(value):
+        fields = vars(value)
+        fields.clear()
+        fields.update(contents)

@@ -1,0 +1,142 @@
+"""What happens once a trace instead of once a call: effects, leaks, spent iterators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import jax
+
+from jaxbits.detect.detector import detector
+from jaxbits.detect.finding import Finding
+from jaxbits.detect.memory import is_iterator
+from jaxbits.detect.subject import Subject
+
+
+@detector
+def side_effect(subject: Subject) -> Iterator[Finding]:
+    """Find what a function does to the world, or reads from it, while it is traced.
+
+    It traces the function once, with caches off, and sees the calls that the user's own lines make
+    to print, log, warn, read clocks, draw random numbers outside of JAX, open files and start
+    programs; and which globals, closures, defaults, attributes and containers in them changed.
+    It cannot see effects inside of libraries and C code, nor in a branch that this trace did not
+    take. JAX has no switch for it; `jax.checking_leaks()` finds a tracer that was stored.
+
+    >>> from jaxbits import detect
+    >>> def step(x):
+    ...     print("step", x)
+    ...     return x + 1
+    >>> print(detect.side_effect(step, 1.0)[0].message)
+    `print` runs while tracing, and on no cached call
+    >>> detect.side_effect(lambda x: x + 1, 1.0)
+    []
+    """
+    seen = subject.trace.seen
+    for (name, place), times in seen.calls.items():
+        yield Finding(
+            "side_effect",
+            "warning",
+            f"`{name}` runs while tracing, and on no cached call",
+            f"{times} time{'s' * (times > 1)} in one trace, 0 in a call after it",
+            "`jax.debug.print` or `jax.debug.callback`; `jax.random` for random numbers; "
+            "clocks and files outside of the function",
+            place,
+        )
+    if seen.written.strip() and not seen.calls:
+        yield Finding(
+            "side_effect",
+            "warning",
+            "something is printed while tracing, and on no cached call",
+            f"{len(seen.written)} letters, {seen.written.strip()[:40]!r}",
+            "`jax.debug.print`",
+        )
+    for change in seen.changes:
+        if change.kind == "state":
+            yield Finding(
+                "side_effect",
+                "warning",
+                f"{change.reference.kind} `{change.reference.name}` is changed while tracing",
+                f"{change.before} → {change.after}; a cached call changes nothing",
+                "return the new value",
+                change.reference.place,
+            )
+
+
+@detector
+def leak(subject: Subject) -> Iterator[Finding]:
+    """Find traced values that a function stores where they outlive the trace.
+
+    It compares all that the function reaches by globals, closures, defaults, and attributes of its
+    object, its classes and functions, before and after one trace, four containers deep. It cannot
+    see what is stored inside of a library's objects or on an argument. `jax.checking_leaks()` comes
+    closest: it finds a leak anywhere, and also references that are none.
+
+    >>> from jaxbits import detect
+    >>> kept = []
+    >>> def loss(w):
+    ...     kept.append(w * 2)
+    ...     return w * w
+    >>> found = detect.leak(jax.grad(loss), 3.0)[0]
+    >>> found.message, kept
+    ('a traced value is stored in global `kept`', [])
+    >>> detect.leak(jax.grad(lambda w: w * w), 3.0)
+    []
+    """
+    for change in subject.trace.seen.changes:
+        if change.kind == "leak":
+            yield Finding(
+                "leak",
+                "error",
+                f"a traced value is stored in {change.reference.kind} `{change.reference.name}`",
+                f"{change.before} → {change.after}",
+                "return it (`has_aux=True` for `jax.grad`)",
+                change.reference.place,
+            )
+
+
+@detector
+def iterator(subject: Subject) -> Iterator[Finding]:
+    """Find iterators that a trace spends: a cached call takes nothing from them.
+
+    It looks for iterators among the arguments, for those in globals, closures, defaults and
+    attributes that one trace advanced, and for calls of `next` in the body of a loop of JAX's on an
+    iterator from around it. It cannot see a local one that a `for` advances in such a body. JAX has
+    no switch for it.
+
+    >>> from jaxbits import detect
+    >>> numbers = iter([1.0, 2.0, 3.0])
+    >>> print(detect.iterator(lambda x: x + next(numbers), 1.0)[0].message)
+    global iterator `numbers` is advanced while tracing, and by no cached call
+    >>> next(numbers)
+    1.0
+    """
+    leaves = jax.tree.leaves((subject.args, subject.kwargs), is_leaf=is_iterator)
+    for leaf in leaves:
+        if is_iterator(leaf):
+            yield Finding(
+                "iterator",
+                "error",
+                "an iterator is passed as an argument",
+                f"a {type(leaf).__name__}; `jax.jit` takes arrays",
+                "pass what it holds, as one array",
+            )
+    for change in subject.trace.seen.changes:
+        if change.kind == "iterator":
+            yield Finding(
+                "iterator",
+                "warning",
+                f"{change.reference.kind} iterator `{change.reference.name}` is advanced while "
+                "tracing, and by no cached call",
+                "advanced in one trace; a call after it would use the same value again",
+                "call `next` outside, and pass the value as an argument",
+                change.reference.place,
+            )
+    for place in dict.fromkeys(subject.trace.seen.advanced):
+        yield Finding(
+            "iterator",
+            "warning",
+            "an iterator is advanced in the body of a loop that is traced once",
+            "`next` is called once a trace, not once a turn",
+            "pass what it holds as an array, and loop over that",
+            place,
+        )

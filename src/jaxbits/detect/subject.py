@@ -1,0 +1,190 @@
+"""A function with its arguments, and the evidence about it that detectors share."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+from jax.extend.core import ClosedJaxpr
+
+from jaxbits import compat
+from jaxbits.detect import jaxprs, state
+from jaxbits.detect.memory import Change, Memory, is_iterator
+from jaxbits.detect.watch import Watched, watch
+
+_SCALARS = (bool, int, float, complex)
+
+
+def is_array(value: Any) -> bool:
+    """Whether `jax.jit` takes a value as an array: arrays, and Python's numbers."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.dtype.kind in "biufcV" and value.dtype != object
+    return isinstance(value, (jax.Array, *_SCALARS))
+
+
+def copied(tree: Any) -> Any:
+    """Return a tree with its containers and arrays copied, so that nothing can hurt the original.
+
+    >>> given = {"x": np.ones(2)}
+    >>> copied(given)["x"] is given["x"]
+    False
+    """
+
+    def one(leaf: Any) -> Any:
+        if isinstance(leaf, np.ndarray):
+            return leaf.copy()
+        if isinstance(leaf, jax.Array) and not isinstance(leaf, Tracer):
+            if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+                return jax.random.clone(leaf)
+            return jnp.array(leaf, copy=True)
+        return leaf
+
+    return jax.tree.map(one, tree, is_leaf=is_iterator)
+
+
+@dataclass
+class Trace:
+    """One sandboxed trace.
+
+    Attributes:
+        seen: what Python did meanwhile.
+        program: what was traced; None where tracing failed.
+        inputs: the values of the program's inputs, in order.
+        error: what was raised, if anything.
+        changed_arguments: the containers among the arguments that are not as they were.
+        strict_error: what was raised when all numbers were traced, and not when some were static.
+    """
+
+    seen: Watched
+    program: ClosedJaxpr | None = None
+    inputs: list[Any] = field(default_factory=list)
+    error: Exception | None = None
+    changed_arguments: list[Change] = field(default_factory=list)
+    strict_error: Exception | None = None
+
+    def text(self) -> tuple[str, ...]:
+        """Return all that makes the program what it is, constants included, for comparing."""
+        if self.program is None:
+            return (type(self.error).__name__,)
+        constants = [c for p in jaxprs.programs(self.program) for c in p.consts]
+        plain = re.sub(r"0x[0-9a-f]+|id=\d+", "", str(self.program))
+        return (plain, *map(_constant, constants))
+
+
+def _constant(value: Any) -> str:
+    kind = getattr(value, "dtype", None)
+    if kind is not None and jnp.issubdtype(kind, jax.dtypes.prng_key):
+        value = jax.random.key_data(value)
+    if isinstance(value, Tracer):
+        return str(value.aval)
+    return str(hash(np.asarray(value).tobytes()))
+
+
+class Subject:
+    """A function, its arguments, and what is found out about them, each once."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+        calls: Sequence[tuple[Any, ...]] | None = None,
+    ) -> None:
+        if not callable(function):
+            raise TypeError(f"fn was {type(function).__name__}, and should be a function")
+        if inspect.isgeneratorfunction(inspect.unwrap(function)):
+            raise TypeError("fn was a generator function, and should return its results")
+        self.calls = [tuple(given) for given in calls or ()]
+        self.function, self.kwargs = function, dict(kwargs or {})
+        self.args = tuple(args) or (self.calls[0] if self.calls else ())
+
+    @property
+    def is_jitted(self) -> bool:
+        """Whether the function is the result of `jax.jit`."""
+        return hasattr(self.function, "lower") and hasattr(self.function, "trace")
+
+    @functools.cached_property
+    def references(self) -> list[state.Reference]:
+        """The names by which the function sees Python state."""
+        return state.references(self.function)
+
+    @functools.cached_property
+    def trace(self) -> Trace:
+        """The trace of the function on its arguments, as if it were jitted, caches off."""
+        return self.traced_again()
+
+    @property
+    def errors(self) -> list[Exception]:
+        """What tracing the function as `jax.jit` would has raised."""
+        found = (self.trace.strict_error, self.trace.error)
+        return [error for error in found if error is not None]
+
+    def argument(self, error: Exception) -> str:
+        """Return the name of the argument that an error of tracing speaks of, or an empty text."""
+        said = re.search(r"the value of the argument (\w+)(?:\[(\d+)\])?", str(error))
+        if said is None or said[1] != "values" or said[2] is None:
+            return said[1] if said else ""
+        given = (self.args, self.kwargs)
+        leaves = jax.tree_util.tree_leaves_with_path(given, is_leaf=is_iterator)
+        path = [path for path, leaf in leaves if is_array(leaf)][int(said[2])]
+        try:
+            names = list(inspect.signature(self.function).parameters)
+        except (TypeError, ValueError):
+            names = []
+        place: Any = getattr(path[1], "idx", getattr(path[1], "key", ""))
+        if not isinstance(place, int):
+            return str(place)
+        return names[place] if place < len(names) else f"number {place}"
+
+    def traced_again(self) -> Trace:
+        """Trace anew; numbers that a program cannot be traced over become static."""
+        every = self._trace(lambda leaf: is_array(leaf))
+        if every.error is None or not any(isinstance(v, _SCALARS) for v in every.inputs):
+            return every
+        arrays = self._trace(lambda leaf: is_array(leaf) and not isinstance(leaf, _SCALARS))
+        if arrays.error is None:
+            arrays.seen.calls += every.seen.calls - arrays.seen.calls
+            arrays.strict_error = every.error
+            return arrays
+        return every
+
+    def _trace(self, dynamic: Callable[[Any], bool]) -> Trace:
+        leaves, tree = jax.tree.flatten(
+            (copied(self.args), copied(self.kwargs)), is_leaf=is_iterator
+        )
+        traced = [index for index, leaf in enumerate(leaves) if dynamic(leaf)]
+        inputs = [leaves[index] for index in traced]
+
+        def flat(*values: Any) -> Any:
+            given = list(leaves)
+            for index, value in zip(traced, values, strict=True):
+                given[index] = value
+            args, kwargs = jax.tree.unflatten(tree, given)
+            memory = Memory(state.arguments(args, kwargs), objects=False)
+            try:
+                return self.function(*args, **kwargs)
+            finally:
+                trace.changed_arguments = memory.changes()
+
+        with watch(self.references) as seen, compat.fresh_caches():
+            trace = Trace(seen, inputs=inputs)
+            try:
+                trace.program = jax.make_jaxpr(flat)(*inputs)
+            except Exception as error:
+                trace.error = error
+        return trace
+
+    @contextlib.contextmanager
+    def put_back(self) -> Any:
+        """Run the function inside of this: state is put back, and nothing is printed."""
+        with watch(self.references) as seen:
+            yield seen
