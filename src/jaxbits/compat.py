@@ -97,6 +97,22 @@ def fresh_caches() -> AbstractContextManager[Any]:
     return metadata
 
 
+def x64_on() -> AbstractContextManager[Any]:
+    """Return a context with 64-bit numbers; before jax 0.8 it is `jax.experimental.enable_x64`.
+
+    >>> with x64_on():
+    ...     str(jax.numpy.arange(2).dtype)
+    'int64'
+    """
+    switch: Any = getattr(jax, "enable_x64", None)
+    if switch is None:
+        from jax import experimental
+
+        switch = experimental.enable_x64
+    context: AbstractContextManager[Any] = switch(True)
+    return context
+
+
 def bind(equation: Any, inputs: Sequence[Any], **changed: Any) -> list[Any]:
     """Apply the primitive of an equation to other inputs; always a list of outputs.
 

@@ -19,11 +19,12 @@ from jaxbits.detect.finding import Finding, Place, is_users, place_of
 from jaxbits.detect.subject import Subject
 
 _JAX = os.path.dirname(jax.__file__) + os.sep
-_NUMPY_API = os.path.join(_JAX, "_src", "numpy") + os.sep
+_PRIVATE = ("random", "random.py", "prng.py", "indexing.py", "scatter.py", "slicing.py")
+"""Files of JAX whose arithmetic is not the user's: that of generators and of indices."""
 
 _ASKED = """astype _astype asarray array sum _reduce_sum mean _mean var _var std _std nanvar
 nanmean prod cumsum cumprod average norm softmax log_softmax logsumexp standardize isclose allclose
-array_equal searchsorted digitize view""".split()
+array_equal searchsorted digitize view convert_element_type""".split()
 """Functions that change a dtype because they are asked to, or that keep it to themselves."""
 
 _COMPARING = {"lt", "le", "gt", "ge", "eq", "ne", "sign", "is_finite"}
@@ -153,33 +154,35 @@ def _mixed(equation: Any) -> bool:
     return bool(a != b and (floats or integers))
 
 
-def _own_frames(equation: Any) -> tuple[list[str], bool, bool]:
+def _own_frames(equation: Any) -> tuple[list[str], bool]:
     """Return the functions below the user's line; whether a library other than JAX is among them.
 
-    The third is whether one of them belongs to `jax.numpy`.
+    A function of a private file is called ``asarray``, as it promotes nothing of the user's.
     """
-    names, others, numpy = [], False, False
+    names, others = [], False
     for function, file, _ in compat.frames(equation):
         if is_users(file):
             break
         if file.startswith(_JAX):
-            numpy = numpy or file.startswith(_NUMPY_API)
-            names.append(function.rpartition(".")[2])
+            private = any(part in _PRIVATE for part in file[len(_JAX) :].split(os.sep))
+            names.append("asarray" if private else function.rpartition(".")[2])
         elif "site-packages" in file or "dist-packages" in file:
             others = True
             names.append(function.rpartition(".")[2])
-    return names, others, numpy
+    return names, others
 
 
-def _is_promotion(names: list[str]) -> bool:
-    promoting = ("promote_", "_operator_", "deferring_binary_op", "__call__")
-    if any(name.startswith(promoting) for name in names):
+def _is_promotion(names: list[str], hidden: bool) -> bool:
+    if any(name.startswith("promote_") for name in names):
         return True
-    return "cache_miss" in names  # an inlined function of jax.numpy, which the user's line calls
+    # A function of jax.numpy that is inlined shows no more than its call.
+    direct = ("_operator_", "deferring_binary_op", "__call__", "cache_miss")
+    return not hidden and any(name.startswith(direct) for name in names)
 
 
 def _judged(equation: Any, around: _Around) -> Iterator[Finding]:
-    names, others, _ = _own_frames(equation)
+    names, others = _own_frames(equation)
+    promotes = _is_promotion(names, around.hidden)
     names += around.calls
     place = around.place if around.hidden else place_of(equation)
     old, new = (variable.aval for variable in (equation.invars[0], equation.outvars[0]))
@@ -190,7 +193,7 @@ def _judged(equation: Any, around: _Around) -> Iterator[Finding]:
         wide = b if old is a else a
         yield _finding(old.dtype, new.dtype, _shown(a, b, new), place, f"{wide.dtype} in a product")
         return
-    if not library and (any(n in _ASKED for n in names) or not _is_promotion(names)):
+    if not library and (any(n in _ASKED for n in names) or not promotes):
         return
     if jnp.issubdtype(old.dtype, jnp.integer) and jnp.issubdtype(new.dtype, jnp.floating):
         yield from _rounded(equation, around.bounds, place)
