@@ -6,6 +6,7 @@ looked for, the functions say so by their result instead of raising.
 
 from __future__ import annotations
 
+import importlib
 import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -106,9 +107,7 @@ def x64_on() -> AbstractContextManager[Any]:
     """
     switch: Any = getattr(jax, "enable_x64", None)
     if switch is None:
-        from jax import experimental
-
-        switch = experimental.enable_x64
+        switch = importlib.import_module("jax.experimental").enable_x64
     context: AbstractContextManager[Any] = switch(True)
     return context
 

@@ -16,13 +16,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from jaxbits.detect.stepping import carry as carry
     from jaxbits.detect.concrete import control_flow as control_flow
     from jaxbits.detect.concrete import dynamic_shape as dynamic_shape
     from jaxbits.detect.detector import Detector
     from jaxbits.detect.indexing import out_of_bounds as out_of_bounds
     from jaxbits.detect.mutation import inplace as inplace
-    from jaxbits.detect.widening import promotion as promotion
     from jaxbits.detect.python_state import iterator as iterator
     from jaxbits.detect.python_state import leak as leak
     from jaxbits.detect.python_state import side_effect as side_effect
@@ -31,7 +29,9 @@ if TYPE_CHECKING:
     from jaxbits.detect.retracing import list_args as list_args
     from jaxbits.detect.retracing import recompile as recompile
     from jaxbits.detect.stale import stale_global as stale_global
+    from jaxbits.detect.stepping import carry as carry
     from jaxbits.detect.truncation import x64 as x64
+    from jaxbits.detect.widening import promotion as promotion
 
 _HOME = {
     "out_of_bounds": "indexing",

@@ -70,9 +70,10 @@ def carry(subject: Subject) -> Iterator[Finding]:
             return
     if subject.carry is None or subject.trace.program is None:
         return
-    old, new, again = _steps(subject, subject.carry)
+    steps = _steps(subject, subject.carry)
+    old, new, again = steps.old, steps.new, steps.again
     differences = list(_differences(old, new, "state"))
-    if not differences or _is_no_step(old, new, again):
+    if not differences or _is_no_step(steps):
         return
     kinds = {difference.kind for difference in differences}
     main = next(kind for kind in _FIX if kind in kinds)
@@ -122,16 +123,30 @@ def _types(tree: Any) -> Any:
     return jax.tree.map(one, tree, is_leaf=is_iterator)
 
 
-def _steps(subject: Subject, which: int | str) -> tuple[Any, Any, Any]:
-    """Return the state's types before a step, after it, and after one more: None if it raises."""
+@dataclass
+class _Steps:
+    """The types of the state before a step, after it, and after one more: None if that raises.
+
+    `others` are those of the other arguments; `aside` tells that the new state is a later part of
+    the output.
+    """
+
+    old: Any = None
+    new: Any = None
+    again: Any = None
+    others: tuple[Any, ...] = ()
+    aside: bool = False
+
+
+def _steps(subject: Subject, which: int | str) -> _Steps:
     given = copied((list(subject.args), subject.kwargs))
     key = _key(subject, which)
     if key is None:
-        return None, None, None
+        return _Steps()
     leaves, tree = jax.tree.flatten(given, is_leaf=is_iterator)
     numbers = () if subject.trace.strict_error is None else (bool, int, float, complex)
     traced = [i for i, v in enumerate(leaves) if is_array(v) and not isinstance(v, numbers)]
-    found: list[Any] = [None, None, None]
+    found = _Steps()
 
     def run(*values: Any) -> None:
         here = list(leaves)
@@ -145,16 +160,17 @@ def _steps(subject: Subject, which: int | str) -> tuple[Any, Any, Any]:
             return subject.function(*args, **kwargs)
 
         args, kwargs = jax.tree.unflatten(tree, here)
-        found[0] = _types((args if isinstance(key, int) else kwargs)[key])
-        new = _new_state(found[0], step(None), key)
-        found[1] = _types(new)
-        if new is not None and next(_differences(found[0], found[1], ""), None):
+        found.old = _types((args if isinstance(key, int) else kwargs)[key])
+        found.others = tuple(_types([v for i, v in enumerate(args) if i != key]))
+        new, found.aside = _new_state(found.old, step(None), key)
+        found.new = _types(new)
+        if new is not None and next(_differences(found.old, found.new, ""), None):
             with contextlib.suppress(Exception):
-                found[2] = _types(_new_state(found[1], step(new), key))
+                found.again = _types(_new_state(found.new, step(new), key)[0])
 
     with subject.put_back(), compat.fresh_caches():
         jax.make_jaxpr(run)(*[leaves[index] for index in traced])
-    return found[0], found[1], found[2]
+    return found
 
 
 def _key(subject: Subject, which: int | str) -> int | str | None:
@@ -189,7 +205,7 @@ def _likeness(old: Any, new: Any) -> float:
     if isinstance(old, _Type) and isinstance(new, _Type):
         same = old.shape == new.shape
         near = 0.5 * (len(old.shape) == len(new.shape)) + 0.25 * (old.weak == new.weak)
-        return 2 * same + (old.dtype == new.dtype) + near
+        return 2.0 * same + bool(old.dtype == new.dtype) + near
     if old is None or new is None:
         return float(old is new)
     a, b = _children(old), _children(new)
@@ -202,22 +218,22 @@ def _likeness(old: Any, new: Any) -> float:
     return 0.0
 
 
-def _new_state(old: Any, output: Any, key: int | str) -> Any:
-    """Return the output, or the part of it that is most like the old state."""
+def _new_state(old: Any, output: Any, key: int | str) -> tuple[Any, bool]:
+    """Return the output, or the part of it most like the old state; whether it stands aside."""
     parts: list[Any] = []
     if isinstance(output, (list, tuple)):
         parts = list(output)
     elif isinstance(output, dict):
         parts = list(output.values())
     first = key if isinstance(key, int) and key < len(parts) else 0
-    best, most = output, _likeness(old, _types(output))
+    best, most, aside = output, _likeness(old, _types(output)), False
     for index, part in enumerate(parts):
         like = _likeness(old, _types(part))
         if index == first and isinstance(old, _Type) and like >= 2:
             like += 1.5  # a step gives the state first, and may give the old one beside it
         if like > most:
-            best, most = part, like
-    return best
+            best, most, aside = part, like, index != first
+    return best, aside
 
 
 def _differences(old: Any, new: Any, name: str) -> Iterator[_Difference]:
@@ -254,8 +270,9 @@ def _named(node: Any) -> str:
     return str(node) if node is None or isinstance(node, _Type) else type(node).__name__
 
 
-def _is_no_step(old: Any, new: Any, again: Any) -> bool:
+def _is_no_step(steps: _Steps) -> bool:
     """Whether the output is something else than a new state: a loss, a prediction, a mask."""
+    old, new, again = steps.old, steps.new, steps.again
     if isinstance(old, _Type):
         if not isinstance(new, _Type):
             return True
@@ -264,6 +281,10 @@ def _is_no_step(old: Any, new: Any, again: Any) -> bool:
             return True
         if len(new.shape) < len(old.shape):
             return True
+        if steps.aside and old.shape == new.shape and old.dtype == new.dtype:
+            return True  # it differs in the weak type alone
+        if not old.shape and jnp.issubdtype(old.dtype, jnp.integer) and new.shape:
+            return again is None or new in steps.others  # a counter before what the body changes
         return old.shape != new.shape and again is None
     a, b = _children(old), _children(new)
     if a is None or b is None or new is None:
@@ -277,9 +298,11 @@ def _is_no_step(old: Any, new: Any, again: Any) -> bool:
     if not all(isinstance(part, _Type) for pair in pairs for part in pair):
         return False
     kept = any(x.shape == y.shape for x, y in pairs)
-    return bool(pairs) and not kept and (again is None or any(
-        len(x.shape) > len(y.shape) for x, y in pairs
-    ))
+    return (
+        bool(pairs)
+        and not kept
+        and (again is None or any(len(x.shape) > len(y.shape) for x, y in pairs))
+    )
 
 
 def _trend(new: Any, again: Any) -> str:

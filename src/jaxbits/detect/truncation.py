@@ -32,7 +32,9 @@ _NARROW = {
 _WHOLE = (2.0**24, 2.0**53)
 _FEW, _MOST = 16, 100_000
 _FIX = "`jax.config.update('jax_enable_x64', True)` at the start, or numbers that 32 bits can hold"
-_ADDED = "_operator_ deferring_binary_op __call__ promote_ asarray array cache_miss".split()
+_TOO_LARGE = re.compile("too large to convert|overflow was encountered|out of bounds for")
+_NAMES = "_operator_ deferring_binary_op __call__ promote_ asarray array cache_miss"
+_ADDED = tuple(_NAMES.split())
 
 
 @detector
@@ -54,7 +56,7 @@ def x64(subject: Subject) -> Iterator[Finding]:
     >>> detect.x64(lambda n: jnp.asarray(n) // 2, np.array([3, 1]))
     []
     """
-    if jax.config.jax_enable_x64:
+    if jax.config.read("jax_enable_x64"):
         return
     yield from _refused(subject)
     yield from _asked_for(subject)
@@ -65,7 +67,7 @@ def x64(subject: Subject) -> Iterator[Finding]:
         name = jax.tree_util.keystr(path[1:])
         label = f"args{name}" if path[0].idx == 0 else name.strip("[]'")
         if loss is not None and type(leaf) is not float:
-            few = 0 < np.ndim(leaf) and np.size(leaf) <= _FEW
+            few = np.ndim(leaf) > 0 and np.size(leaf) <= _FEW
             yield _finding(label, leaf, loss, "warning" if few else "note")
         elif loss is not None and loss.severity:
             yield _finding(label, leaf, loss, "note")
@@ -74,6 +76,11 @@ def x64(subject: Subject) -> Iterator[Finding]:
         if loss is not None and loss.severity:
             known.append(np.asarray(value))
             yield _finding(f"`{name}`", value, loss, "note", place)
+    for number, place in _written(subject):
+        loss = _lost(number)
+        if loss is not None and loss.severity:
+            text = f"{loss.text}, where it meets an array"
+            yield _finding("a number", number, _Loss(text, "warning"), "note", place)
     for value, place in _constants(subject):
         loss = _lost(value)
         seen = any(np.array_equal(value, other) for other in known)
@@ -140,7 +147,7 @@ def _finding(
 def _refused(subject: Subject) -> Iterator[Finding]:
     """Integers that JAX refuses to make 32-bit."""
     for error in subject.errors:
-        if isinstance(error, OverflowError):
+        if isinstance(error, OverflowError) and _TOO_LARGE.search(str(error)):
             if error is subject.trace.strict_error and subject.is_jitted:
                 continue  # a static argument
             large = [
@@ -162,7 +169,7 @@ def _refused(subject: Subject) -> Iterator[Finding]:
 
 def _asked_for(subject: Subject) -> Iterator[Finding]:
     """Dtypes that the code names and does not get; JAX warns of them."""
-    seen = set()
+    seen: set[Any] = set()
     for complaint in subject.trace.seen.complaints:
         text = str(complaint.message)
         said = re.search(r"requested dtype (\S+)[\s\S]*truncated to dtype (\S+?)\.", text)
@@ -198,6 +205,24 @@ def _captured(subject: Subject) -> Iterator[tuple[str, Any, Place | None]]:
         for part in parts[:1000]:
             if _is_wide(part):
                 yield reference.name, part, reference.place
+
+
+def _written(subject: Subject) -> Iterator[tuple[float, Place]]:
+    """Yield the floats in the function's own code."""
+    if subject.trace.program is None:
+        return
+    function = inspect.unwrap(subject.function)
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = getattr(function, "__func__", function)
+    top = getattr(function, "__code__", None)
+    if top is None or not is_users(top.co_filename):
+        return
+    for code in _codes(top):
+        for constant in code.co_consts:
+            for number in constant if isinstance(constant, tuple) else (constant,):
+                if type(number) is float:
+                    yield number, Place(code.co_filename, code.co_firstlineno, code.co_name)
 
 
 def _constants(subject: Subject) -> Iterator[tuple[Any, Place]]:
@@ -272,12 +297,10 @@ def _wide_constants(program: ClosedJaxpr) -> Iterator[tuple[Any, Place]]:
     constants = dict(zip(program.jaxpr.constvars, program.consts, strict=True))
     for equation in program.jaxpr.eqns:
         for variable in equation.invars:
-            if isinstance(variable, Literal):
-                value = variable.val
-            else:
-                value = constants.get(variable)
-            if _is_wide(value) and not getattr(variable.aval, "weak_type", False):
-                place = place_of(equation)
+            value = variable.val if isinstance(variable, Literal) else constants.get(variable)
+            kind = str(getattr(value, "dtype", ""))
+            if kind in _NARROW and not getattr(variable.aval, "weak_type", False):
+                place, value = place_of(equation), np.asarray(value)
                 if place is not None and not _is_limit(value) and _is_plain(equation):
                     yield value, place
         for part in jaxprs.inner(equation):
@@ -299,6 +322,6 @@ def _is_plain(equation: Any) -> bool:
         if is_users(file):
             return True
         name = function.rpartition(".")[2]
-        if "/_src/numpy/" in file.replace("\\", "/") and not name.startswith(tuple(_ADDED)):
+        if "/_src/numpy/" in file.replace("\\", "/") and not name.startswith(_ADDED):
             return name in ("op", "_where", "where", "add", "multiply", "subtract")
     return False

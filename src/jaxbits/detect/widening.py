@@ -22,9 +22,12 @@ _JAX = os.path.dirname(jax.__file__) + os.sep
 _PRIVATE = ("random", "random.py", "prng.py", "indexing.py", "scatter.py", "slicing.py")
 """Files of JAX whose arithmetic is not the user's: that of generators and of indices."""
 
-_ASKED = """astype _astype asarray array sum _reduce_sum mean _mean var _var std _std nanvar
-nanmean prod cumsum cumprod average norm softmax log_softmax logsumexp standardize isclose allclose
-array_equal searchsorted digitize view convert_element_type""".split()
+_WORDS = (
+    "astype _astype asarray array sum _reduce_sum mean _mean var _var std _std nanvar "
+    "nanmean prod cumsum cumprod norm softmax log_softmax logsumexp standardize isclose allclose "
+    "array_equal searchsorted digitize view convert_element_type "
+)
+_ASKED = set(_WORDS.split())
 """Functions that change a dtype because they are asked to, or that keep it to themselves."""
 
 _COMPARING = {"lt", "le", "gt", "ge", "eq", "ne", "sign", "is_finite"}
@@ -91,7 +94,9 @@ def _walk(program: ClosedJaxpr, around: _Around) -> Iterator[Finding]:
             if not isinstance(variable, Literal) and variable in used:
                 used[variable].add(name)
         if name == "iota":
-            bounds[equation.outvars[0]] = int(equation.params["shape"][equation.params["dimension"]])
+            bounds[equation.outvars[0]] = int(
+                equation.params["shape"][equation.params["dimension"]]
+            )
         elif name in _PASSING and not isinstance(equation.invars[0], Literal):
             if equation.invars[0] in bounds:
                 bounds[equation.outvars[0]] = bounds[equation.invars[0]]
@@ -139,7 +144,7 @@ def _widens(equation: Any) -> bool:
     if getattr(aval, "weak_type", False) or equation.params.get("weak_type") or old == new:
         return False
     if jnp.issubdtype(old, jnp.floating) and jnp.issubdtype(new, jnp.floating):
-        return bool(jnp.finfo(new).bits > jnp.finfo(old).bits)
+        return bool(new.itemsize > old.itemsize)
     if not jnp.issubdtype(old, jnp.integer):
         return False
     if jnp.issubdtype(new, jnp.integer):
@@ -193,7 +198,7 @@ def _judged(equation: Any, around: _Around) -> Iterator[Finding]:
         wide = b if old is a else a
         yield _finding(old.dtype, new.dtype, _shown(a, b, new), place, f"{wide.dtype} in a product")
         return
-    if not library and (any(n in _ASKED for n in names) or not promotes):
+    if not library and (_ASKED & set(names) or not promotes):
         return
     if jnp.issubdtype(old.dtype, jnp.integer) and jnp.issubdtype(new.dtype, jnp.floating):
         yield from _rounded(equation, around.bounds, place)
@@ -218,13 +223,11 @@ def _finding(
     return Finding("promotion", severity, f"{what}, because of {cause}", shown, _FIX, place)
 
 
-def _rounded(
-    equation: Any, bounds: Mapping[Any, int], place: Place | None
-) -> Iterator[Finding]:
+def _rounded(equation: Any, bounds: Mapping[Any, int], place: Place | None) -> Iterator[Finding]:
     """Whole numbers that become floats: harmless, unless they are too large for it."""
     source, new = equation.invars[0], equation.outvars[0].aval
     largest = 0 if isinstance(source, Literal) else bounds.get(source, 0)
-    exact = 2 ** (jnp.finfo(new.dtype).nmant + 1)
+    exact = 2 ** (int(jnp.finfo(new.dtype).nmant) + 1)  # type: ignore[no-untyped-call]
     if largest > exact:
         yield Finding(
             "promotion",

@@ -233,7 +233,7 @@ def _lbfgs_linesearch():
 
     def update(state, params):
         v, g = optax.value_and_grad_from_state(loss)(params, state=state)
-        up, new = opt.update(g, state, params, value=v, grad=g, value_fn=loss)
+        _, new = opt.update(g, state, params, value=v, grad=g, value_fn=loss)
         return new
 
     return update, opt.init(params), params
@@ -264,7 +264,7 @@ def _adam():
 
     def update(state, p):
         g = jax.grad(lambda q: (q["w"] ** 2).sum())(p)
-        u, state = opt.update(g, state, p)
+        _, state = opt.update(g, state, p)
         return state
 
     return update, opt.init(p), p

@@ -285,7 +285,7 @@ def count_as_float(n, x):
 @case("carry", True, X, (jnp.zeros(4), 1), carry=1)
 def second_argument(x, s):
     m, n = s
-    return m + x, n + 1, x
+    return (m + x, n + 1.5), x
 
 
 @case("carry", True, {"x": X, "t": 0.0}, carry="state")
