@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import inspect
 import re
-import sys
-import types
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import jax
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Literal
 
-from jaxbits import compat
-from jaxbits.detect import jaxprs
+from jaxbits.detect import wide
 from jaxbits.detect.detector import detector
-from jaxbits.detect.finding import Finding, Place, Severity, is_users, place_of, place_of_error
+from jaxbits.detect.finding import Finding, Place, Severity, is_users, place_of_error
 from jaxbits.detect.memory import is_iterator
-from jaxbits.detect.subject import Subject, is_array
+from jaxbits.detect.subject import Subject
 
-_NARROW = {
-    "int64": np.int32,
-    "uint64": np.uint32,
-    "float64": np.float32,
-    "complex128": np.complex64,
-}
 _WHOLE = (2.0**24, 2.0**53)
 _FEW, _MOST = 16, 100_000
 _FIX = "`jax.config.update('jax_enable_x64', True)` at the start, or numbers that 32 bits can hold"
 _TOO_LARGE = re.compile("too large to convert|overflow was encountered|out of bounds for")
-_NAMES = "_operator_ deferring_binary_op __call__ promote_ asarray array cache_miss"
-_ADDED = tuple(_NAMES.split())
 
 
 @detector
@@ -63,7 +48,7 @@ def x64(subject: Subject) -> Iterator[Finding]:
     known: list[Any] = []
     given = (list(subject.args), subject.kwargs)
     for path, leaf in jax.tree_util.tree_leaves_with_path(given, is_leaf=is_iterator):
-        loss = _lost(leaf) if type(leaf) is float or _is_wide(leaf) else None
+        loss = _lost(leaf) if type(leaf) is float or wide.is_wide(leaf) else None
         name = jax.tree_util.keystr(path[1:])
         label = f"args{name}" if path[0].idx == 0 else name.strip("[]'")
         if loss is not None and type(leaf) is not float:
@@ -71,17 +56,17 @@ def x64(subject: Subject) -> Iterator[Finding]:
             yield _finding(label, leaf, loss, "warning" if few else "note")
         elif loss is not None and loss.severity:
             yield _finding(label, leaf, loss, "note")
-    for name, value, place in _captured(subject):
+    for name, value, place in wide.captured(subject):
         loss = _lost(value)
         if loss is not None and loss.severity:
             known.append(np.asarray(value))
             yield _finding(f"`{name}`", value, loss, "note", place)
-    for number, place in _written(subject):
+    for number, place in wide.written(subject):
         loss = _lost(number)
         if loss is not None and loss.severity:
             text = f"{loss.text}, where it meets an array"
             yield _finding("a number", number, _Loss(text, "warning"), "note", place)
-    for value, place in _constants(subject):
+    for value, place in wide.constants(subject):
         loss = _lost(value)
         seen = any(np.array_equal(value, other) for other in known)
         if loss is not None and loss.severity and not seen:
@@ -96,16 +81,12 @@ class _Loss:
     severity: Severity | None = None
 
 
-def _is_wide(value: Any) -> bool:
-    return isinstance(value, (np.ndarray, np.generic)) and value.dtype.name in _NARROW
-
-
 def _lost(value: Any) -> _Loss | None:
     array = np.asarray(value).reshape(-1)
     if array.dtype.kind == "c":
         array = np.concatenate([array.real, array.imag])
     with np.errstate(all="ignore"):
-        cut = array.astype(_NARROW[array.dtype.name]).astype(array.dtype)
+        cut = array.astype(wide.NARROW[array.dtype.name]).astype(array.dtype)
     changed = (cut != array) & ~((array != array) & (cut != cut))
     count = int(changed.sum())
     if not count:
@@ -189,139 +170,3 @@ def _asked_for(subject: Subject) -> Iterator[Finding]:
             f"ask for {said[2]}, or `jax.config.update('jax_enable_x64', True)` at the start",
             place,
         )
-
-
-def _captured(subject: Subject) -> Iterator[tuple[str, Any, Place | None]]:
-    """Yield NumPy values that the function sees without being passed them."""
-    function: Any = subject.function
-    while isinstance(function, functools.partial):
-        for path, leaf in jax.tree_util.tree_leaves_with_path((function.args, function.keywords)):
-            if _is_wide(leaf):
-                yield f"partial{jax.tree_util.keystr(path[1:])}", leaf, None
-        function = function.func
-    for reference in subject.references:
-        value = reference.get()
-        parts = jax.tree.leaves(value) if isinstance(value, (dict, list, tuple)) else [value]
-        for part in parts[:1000]:
-            if _is_wide(part):
-                yield reference.name, part, reference.place
-
-
-def _written(subject: Subject) -> Iterator[tuple[float, Place]]:
-    """Yield the floats in the function's own code."""
-    if subject.trace.program is None:
-        return
-    function = inspect.unwrap(subject.function)
-    while isinstance(function, functools.partial):
-        function = function.func
-    function = getattr(function, "__func__", function)
-    top = getattr(function, "__code__", None)
-    if top is None or not is_users(top.co_filename):
-        return
-    for code in _codes(top):
-        for constant in code.co_consts:
-            for number in constant if isinstance(constant, tuple) else (constant,):
-                if type(number) is float:
-                    yield number, Place(code.co_filename, code.co_firstlineno, code.co_name)
-
-
-def _constants(subject: Subject) -> Iterator[tuple[Any, Place]]:
-    """Yield what the function's own lines make in NumPy and hand to JAX, still in 64 bits."""
-    if subject.trace.program is None or not _uses_numpy(subject.function):
-        return
-    args, kwargs = jax.tree.map(
-        lambda leaf: jax.numpy.asarray(leaf) if _is_wide(leaf) and is_array(leaf) else leaf,
-        (subject.args, subject.kwargs),
-        is_leaf=is_iterator,
-    )
-    with compat.x64_on():
-        program = Subject(subject.function, args, kwargs).trace.program
-    if program is not None:
-        yield from _wide_constants(program)
-
-
-def _uses_numpy(function: Any) -> bool:
-    """Whether the code of a function, or of the user's functions that it calls, names NumPy."""
-    waiting, seen = [function], set()
-    while waiting and len(seen) < 500:
-        here = waiting.pop()
-        if isinstance(here, functools.partial):
-            waiting += [here.func, *here.args, *here.keywords.values()]
-            continue
-        here = inspect.unwrap(here) if callable(here) else here
-        here = getattr(here, "__func__", here)
-        if id(here) in seen:
-            continue
-        seen.add(id(here))
-        if not isinstance(here, types.FunctionType):
-            if not isinstance(here, types.ModuleType) and is_users(_file_of(type(here))):
-                waiting += [f for f in vars(type(here)).values() if inspect.isfunction(f)]
-            continue
-        if not is_users(here.__code__.co_filename):
-            continue
-        if {"numpy", "np"} & set(here.__code__.co_names):
-            return True
-        names = [n for code in _codes(here.__code__) for n in code.co_names]
-        values = [here.__globals__[name] for name in names if name in here.__globals__]
-        for cell in here.__closure__ or ():
-            with contextlib.suppress(ValueError):  # not bound yet
-                values.append(cell.cell_contents)
-        if any(_is_numpys(value) for value in values):
-            return True
-        waiting += [value for value in values if callable(value)]
-    return False
-
-
-def _file_of(kind: type) -> str:
-    module = sys.modules.get(kind.__module__)
-    if kind.__module__ == "builtins":
-        return ""
-    return getattr(module, "__file__", None) or "<a notebook>"
-
-
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _codes(constant)
-
-
-def _is_numpys(value: Any) -> bool:
-    if isinstance(value, types.ModuleType):
-        return value.__name__.split(".")[0] == "numpy"
-    module = getattr(value, "__module__", None)
-    return callable(value) and isinstance(module, str) and module.split(".")[0] == "numpy"
-
-
-def _wide_constants(program: ClosedJaxpr) -> Iterator[tuple[Any, Place]]:
-    constants = dict(zip(program.jaxpr.constvars, program.consts, strict=True))
-    for equation in program.jaxpr.eqns:
-        for variable in equation.invars:
-            value = variable.val if isinstance(variable, Literal) else constants.get(variable)
-            kind = str(getattr(value, "dtype", ""))
-            if kind in _NARROW and not getattr(variable.aval, "weak_type", False):
-                place, value = place_of(equation), np.asarray(value)
-                if place is not None and not _is_limit(value) and _is_plain(equation):
-                    yield value, place
-        for part in jaxprs.inner(equation):
-            if not jaxprs.is_librarys(part):
-                yield from _wide_constants(part)
-
-
-def _is_limit(value: Any) -> bool:
-    """Whether a number is the largest or the least of its dtype, as library functions use them."""
-    if np.ndim(value) or value.dtype.kind == "c":
-        return False
-    limits: Any = np.finfo(value.dtype) if value.dtype.kind == "f" else np.iinfo(value.dtype)
-    return value in (limits.max, limits.min, getattr(limits, "tiny", None))
-
-
-def _is_plain(equation: Any) -> bool:
-    """Whether the user's line makes an equation with an operator, or a conversion to an array."""
-    for function, file, _ in compat.frames(equation):
-        if is_users(file):
-            return True
-        name = function.rpartition(".")[2]
-        if "/_src/numpy/" in file.replace("\\", "/") and not name.startswith(_ADDED):
-            return name in ("op", "_where", "where", "add", "multiply", "subtract")
-    return False

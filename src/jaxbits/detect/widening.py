@@ -19,6 +19,7 @@ from jaxbits.detect.finding import Finding, Place, is_users, place_of
 from jaxbits.detect.subject import Subject
 
 _JAX = os.path.dirname(jax.__file__) + os.sep
+_NUMPY = os.path.join("_src", "numpy")
 _PRIVATE = ("random", "random.py", "prng.py", "indexing.py", "scatter.py", "slicing.py")
 """Files of JAX whose arithmetic is not the user's: that of generators and of indices."""
 
@@ -79,6 +80,7 @@ class _Around:
     place: Place | None = None
     calls: tuple[str, ...] = ()
     hidden: bool = False
+    numpys: bool = False
     bounds: _Bounds = field(default_factory=dict)
 
 
@@ -124,7 +126,8 @@ def _inside(equation: Any, part: ClosedJaxpr, around: _Around) -> _Around:
     place = around.place if around.hidden else place_of(equation)
     calls = around.calls if around.hidden else tuple(_own_frames(equation)[0])
     calls += (str(equation.params.get("name", "")),)
-    return _Around(place, calls, True, bounds)
+    numpys = not around.hidden and _NUMPY in compat.home_of(part.jaxpr)
+    return _Around(place, calls, True, numpys, bounds)
 
 
 def _bound(bounds: _Bounds, variable: Any, value: Any) -> None:
@@ -180,14 +183,15 @@ def _own_frames(equation: Any) -> tuple[list[str], bool]:
 def _is_promotion(names: list[str], hidden: bool) -> bool:
     if any(name.startswith("promote_") for name in names):
         return True
-    # A function of jax.numpy that is inlined shows no more than its call.
+    # A function of jax.numpy that is inlined shows no more than its call; what the insides of
+    # other libraries' functions do by such a call is theirs.
     direct = ("_operator_", "deferring_binary_op", "__call__", "cache_miss")
     return not hidden and any(name.startswith(direct) for name in names)
 
 
 def _judged(equation: Any, around: _Around) -> Iterator[Finding]:
     names, others = _own_frames(equation)
-    promotes = _is_promotion(names, around.hidden)
+    promotes = _is_promotion(names, around.hidden and not around.numpys)
     names += around.calls
     place = around.place if around.hidden else place_of(equation)
     old, new = (variable.aval for variable in (equation.invars[0], equation.outvars[0]))
