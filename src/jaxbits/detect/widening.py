@@ -25,7 +25,7 @@ _PRIVATE = ("random", "random.py", "prng.py", "indexing.py", "scatter.py", "slic
 
 _WORDS = (
     "astype _astype asarray array sum _reduce_sum mean _mean var _var std _std nanvar "
-    "nanmean prod cumsum cumprod norm softmax log_softmax logsumexp standardize isclose allclose "
+    "nanmean average cov corrcoef owens_t prod cumsum cumprod norm softmax log_softmax logsumexp standardize isclose allclose "
     "array_equal searchsorted digitize view convert_element_type "
 )
 _ASKED = set(_WORDS.split())
@@ -37,7 +37,7 @@ _PASSING = {
     *("gather", "dynamic_slice", "stop_gradient", "expand_dims"),
 }
 _FIX = "a Python number, or the same dtype: `np.asarray(…, x.dtype)`, `y.astype(x.dtype)`"
-_Bounds = dict[Any, int]
+_Bounds = dict[Any, Any]
 
 
 @detector
@@ -131,13 +131,16 @@ def _inside(equation: Any, part: ClosedJaxpr, around: _Around) -> _Around:
 
 
 def _bound(bounds: _Bounds, variable: Any, value: Any) -> None:
-    """Remember the largest magnitude of a value that is known."""
     kind = getattr(variable.aval, "dtype", None)
-    if kind is None or not jnp.issubdtype(kind, jnp.integer) or isinstance(value, jax.core.Tracer):
-        return
-    if np.size(value):
-        array = np.asarray(value)
-        bounds[variable] = max(abs(int(array.max())), abs(int(array.min())))
+    if kind is not None and jnp.issubdtype(kind, jnp.integer):
+        bounds[variable] = value
+
+
+def _largest(value: Any) -> int:
+    if isinstance(value, jax.core.Tracer) or not np.size(value):
+        return 0
+    array = np.asarray(value)
+    return max(abs(int(array.max())), abs(int(array.min())))
 
 
 def _widens(equation: Any) -> bool:
@@ -227,10 +230,10 @@ def _finding(
     return Finding("promotion", severity, f"{what}, because of {cause}", shown, _FIX, place)
 
 
-def _rounded(equation: Any, bounds: Mapping[Any, int], place: Place | None) -> Iterator[Finding]:
+def _rounded(equation: Any, bounds: Mapping[Any, Any], place: Place | None) -> Iterator[Finding]:
     """Whole numbers that become floats: harmless, unless they are too large for it."""
     source, new = equation.invars[0], equation.outvars[0].aval
-    largest = 0 if isinstance(source, Literal) else bounds.get(source, 0)
+    largest = 0 if isinstance(source, Literal) else _largest(bounds.get(source, 0))
     exact = 2 ** (int(jnp.finfo(new.dtype).nmant) + 1)  # type: ignore[no-untyped-call]
     if largest > exact:
         yield Finding(
