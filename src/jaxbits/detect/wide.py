@@ -28,6 +28,32 @@ NARROW = {
 }
 _NAMES = "_operator_ deferring_binary_op __call__ promote_ asarray array cache_miss"
 _MAKING = {"op", "where", "_where", "add", "multiply", "subtract", "full", "arange", "_arange"}
+_LARGE = set(
+    [
+        "array",
+        "asarray",
+        "int64",
+        "uint64",
+        "float64",
+        "complex128",
+        "arange",
+        "linspace",
+        "full",
+        "logspace",
+        "geomspace",
+        "power",
+        "cumprod",
+        "cumsum",
+        "prod",
+        "frombuffer",
+        "fromiter",
+        "load",
+        "datetime64",
+        "timedelta64",
+        "astype",
+        "random",
+    ]
+)
 _ADDED = tuple(_NAMES.split())
 
 
@@ -107,8 +133,6 @@ def _may_have_wide(function: Any) -> bool:
             continue
         if not is_users(here.__code__.co_filename):
             continue
-        if {"numpy", "np"} & set(here.__code__.co_names):
-            return True
         codes = list(_codes(here.__code__))
         if any(type(c) is int and abs(c) >= 2**31 for code in codes for c in code.co_consts):
             return True
@@ -117,7 +141,7 @@ def _may_have_wide(function: Any) -> bool:
         for cell in here.__closure__ or ():
             with contextlib.suppress(ValueError):  # not bound yet
                 values.append(cell.cell_contents)
-        if any(_is_numpys(value) for value in values):
+        if any(_is_numpys(value) for value in values) and _LARGE & set(names):
             return True
         waiting += [value for value in values if callable(value)]
     return False

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +16,7 @@ from jax.extend.core import ClosedJaxpr, Literal
 from jaxbits import compat
 from jaxbits.detect import jaxprs
 from jaxbits.detect.detector import detector
-from jaxbits.detect.finding import Finding, Place, is_users, place_of
+from jaxbits.detect.finding import Finding, Place, is_users
 from jaxbits.detect.subject import Subject
 
 _JAX = os.path.dirname(jax.__file__) + os.sep
@@ -25,7 +26,8 @@ _PRIVATE = ("random", "random.py", "prng.py", "indexing.py", "scatter.py", "slic
 
 _WORDS = (
     "astype _astype asarray array sum _reduce_sum mean _mean var _var std _std nanvar "
-    "nanmean average cov corrcoef owens_t prod cumsum cumprod norm softmax log_softmax logsumexp standardize isclose allclose "
+    "nanmean average cov corrcoef owens_t prod cumsum cumprod norm softmax log_softmax logsumexp "
+    "standardize isclose allclose "
     "array_equal searchsorted digitize view convert_element_type "
 )
 _ASKED = set(_WORDS.split())
@@ -37,6 +39,9 @@ _PASSING = {
     *("gather", "dynamic_slice", "stop_gradient", "expand_dims"),
 }
 _FIX = "a Python number, or the same dtype: `np.asarray(…, x.dtype)`, `y.astype(x.dtype)`"
+_MOST = 500
+"""So many conversions are looked at; each takes the frames that it was traced under."""
+
 _Bounds = dict[Any, Any]
 
 
@@ -68,7 +73,8 @@ def promotion(subject: Subject) -> Iterator[Finding]:
     for variable, value in zip(program.jaxpr.invars, subject.trace.inputs, strict=True):
         _bound(bounds, variable, value)
     seen: set[tuple[Any, ...]] = set()
-    for found in _walk(program, _Around(bounds=bounds)):
+    judged = (_judged(*candidate) for candidate in _walk(program, _Around(bounds=bounds)))
+    for found in itertools.chain.from_iterable(itertools.islice(judged, _MOST)):
         key = (found.place, found.evidence.split("[")[0], found.severity)
         if key not in seen:
             seen.add(key)
@@ -81,10 +87,12 @@ class _Around:
     calls: tuple[str, ...] = ()
     hidden: bool = False
     numpys: bool = False
+    others: bool = False
     bounds: _Bounds = field(default_factory=dict)
 
 
-def _walk(program: ClosedJaxpr, around: _Around) -> Iterator[Finding]:
+def _walk(program: ClosedJaxpr, around: _Around) -> Iterator[tuple[Any, _Around]]:
+    """Yield the equations that may be promotions, with what they stand in."""
     bounds = around.bounds
     for variable, value in zip(program.jaxpr.constvars, program.consts, strict=True):
         _bound(bounds, variable, value)
@@ -102,7 +110,7 @@ def _walk(program: ClosedJaxpr, around: _Around) -> Iterator[Finding]:
         elif name in _PASSING and not isinstance(equation.invars[0], Literal):
             if equation.invars[0] in bounds:
                 bounds[equation.outvars[0]] = bounds[equation.invars[0]]
-        elif name == "convert_element_type" and _widens(equation):
+        elif name == "convert_element_type" and _widens(equation, bounds):
             used[equation.outvars[0]] = set()
             waiting.append(equation)
         elif name == "dot_general" and _mixed(equation):
@@ -112,7 +120,7 @@ def _walk(program: ClosedJaxpr, around: _Around) -> Iterator[Finding]:
     for equation in waiting:
         by = used.get(equation.outvars[0])
         if not by or not by <= _COMPARING:
-            yield from _judged(equation, around)
+            yield equation, around
 
 
 def _inside(equation: Any, part: ClosedJaxpr, around: _Around) -> _Around:
@@ -123,11 +131,13 @@ def _inside(equation: Any, part: ClosedJaxpr, around: _Around) -> _Around:
                 bounds[own] = around.bounds[outer]
     if not (around.hidden or jaxprs.is_librarys(part)):
         return _Around(bounds=bounds)
-    place = around.place if around.hidden else place_of(equation)
-    calls = around.calls if around.hidden else tuple(_own_frames(equation)[0])
+    place, calls, others = around.place, around.calls, around.others
+    if not around.hidden:
+        names, others, place = _own_frames(equation)
+        calls = tuple(names)
     calls += (str(equation.params.get("name", "")),)
     numpys = not around.hidden and _NUMPY in compat.home_of(part.jaxpr)
-    return _Around(place, calls, True, numpys, bounds)
+    return _Around(place, calls, True, numpys, others, bounds)
 
 
 def _bound(bounds: _Bounds, variable: Any, value: Any) -> None:
@@ -143,8 +153,8 @@ def _largest(value: Any) -> int:
     return max(abs(int(array.max())), abs(int(array.min())))
 
 
-def _widens(equation: Any) -> bool:
-    """Whether a conversion is of a kind that promotion makes."""
+def _widens(equation: Any, bounds: _Bounds) -> bool:
+    """Whether a conversion is of a kind that promotion makes, and that does harm."""
     aval = equation.invars[0].aval
     old, new = aval.dtype, jnp.dtype(equation.params["new_dtype"])
     if getattr(aval, "weak_type", False) or equation.params.get("weak_type") or old == new:
@@ -155,7 +165,11 @@ def _widens(equation: Any) -> bool:
         return False
     if jnp.issubdtype(new, jnp.integer):
         return bool(new.itemsize >= old.itemsize)
-    return bool(jnp.issubdtype(new, jnp.floating))
+    # Whole numbers that become floats: harmless, unless they are too large for it.
+    source = equation.invars[0]
+    if not jnp.issubdtype(new, jnp.floating) or isinstance(source, Literal):
+        return False
+    return _largest(bounds.get(source, 0)) > _exact(equation.outvars[0].aval)
 
 
 def _mixed(equation: Any) -> bool:
@@ -165,22 +179,23 @@ def _mixed(equation: Any) -> bool:
     return bool(a != b and (floats or integers))
 
 
-def _own_frames(equation: Any) -> tuple[list[str], bool]:
-    """Return the functions below the user's line; whether a library other than JAX is among them.
+def _own_frames(equation: Any) -> tuple[list[str], bool, Place | None]:
+    """Return the functions below the user's line, whether any is of no JAX library, and the line.
 
     A function of a private file is called ``asarray``, as it promotes nothing of the user's.
     """
-    names, others = [], False
-    for function, file, _ in compat.frames(equation):
+    names: list[str] = []
+    others = False
+    for function, file, line in compat.frames(equation):
         if is_users(file):
-            break
+            return names, others, Place(file, line, function)
         if file.startswith(_JAX):
             private = any(part in _PRIVATE for part in file[len(_JAX) :].split(os.sep))
             names.append("asarray" if private else function.rpartition(".")[2])
         elif "site-packages" in file or "dist-packages" in file:
             others = True
             names.append(function.rpartition(".")[2])
-    return names, others
+    return names, others, None
 
 
 def _is_promotion(names: list[str], hidden: bool) -> bool:
@@ -193,22 +208,24 @@ def _is_promotion(names: list[str], hidden: bool) -> bool:
 
 
 def _judged(equation: Any, around: _Around) -> Iterator[Finding]:
-    names, others = _own_frames(equation)
+    names, others, place = _own_frames(equation)
     promotes = _is_promotion(names, around.hidden and not around.numpys)
     names += around.calls
-    place = around.place if around.hidden else place_of(equation)
+    others = others or around.others
+    place = around.place if around.hidden else place
     old, new = (variable.aval for variable in (equation.invars[0], equation.outvars[0]))
     library = others and "promote_dtype" in names  # flax, which widens inputs to its parameters
     if equation.primitive.name == "dot_general":
         a, b = (variable.aval for variable in equation.invars[:2])
         old = a if a.dtype.itemsize <= b.dtype.itemsize else b
         wide = b if old is a else a
-        yield _finding(old.dtype, new.dtype, _shown(a, b, new), place, f"{wide.dtype} in a product")
+        cause = f"{wide.dtype} in a product"
+        yield _finding(old.dtype, new.dtype, _shown(a, b, new), place, cause, others)
         return
     if not library and (_ASKED & set(names) or not promotes):
         return
     if jnp.issubdtype(old.dtype, jnp.integer) and jnp.issubdtype(new.dtype, jnp.floating):
-        yield from _rounded(equation, around.bounds, place)
+        yield _rounded(old, new, _exact(new), _largest(around.bounds[equation.invars[0]]), place)
         return
     if place is None:
         return
@@ -230,17 +247,17 @@ def _finding(
     return Finding("promotion", severity, f"{what}, because of {cause}", shown, _FIX, place)
 
 
-def _rounded(equation: Any, bounds: Mapping[Any, Any], place: Place | None) -> Iterator[Finding]:
-    """Whole numbers that become floats: harmless, unless they are too large for it."""
-    source, new = equation.invars[0], equation.outvars[0].aval
-    largest = 0 if isinstance(source, Literal) else _largest(bounds.get(source, 0))
-    exact = 2 ** (int(jnp.finfo(new.dtype).nmant) + 1)  # type: ignore[no-untyped-call]
-    if largest > exact:
-        yield Finding(
-            "promotion",
-            "warning",
-            f"{source.aval.dtype} becomes {new.dtype}, which rounds numbers above {exact}",
-            f"{_shown(source.aval, new)}, the largest is {largest}",
-            "keep such numbers in integers, or scale them first",
-            place,
-        )
+def _exact(aval: Any) -> int:
+    """Return up to where a float's dtype holds all whole numbers."""
+    return int(2 ** (int(jnp.finfo(aval.dtype).nmant) + 1))  # type: ignore[no-untyped-call]
+
+
+def _rounded(old: Any, new: Any, exact: int, largest: int, place: Place | None) -> Finding:
+    return Finding(
+        "promotion",
+        "warning",
+        f"{old.dtype} becomes {new.dtype}, which rounds numbers above {exact}",
+        f"{_shown(old, new)}, the largest is {largest}",
+        "keep such numbers in integers, or scale them first",
+        place,
+    )
