@@ -28,32 +28,13 @@ NARROW = {
 }
 _NAMES = "_operator_ deferring_binary_op __call__ promote_ asarray array cache_miss"
 _MAKING = {"op", "where", "_where", "add", "multiply", "subtract", "full", "arange", "_arange"}
-_LARGE = set(
-    [
-        "array",
-        "asarray",
-        "int64",
-        "uint64",
-        "float64",
-        "complex128",
-        "arange",
-        "linspace",
-        "full",
-        "logspace",
-        "geomspace",
-        "power",
-        "cumprod",
-        "cumsum",
-        "prod",
-        "frombuffer",
-        "fromiter",
-        "load",
-        "datetime64",
-        "timedelta64",
-        "astype",
-        "random",
-    ]
+_WORDS = (
+    "array asarray int64 uint64 float64 complex128 arange linspace full logspace geomspace power "
+    "cumprod cumsum prod frombuffer fromiter load datetime64 timedelta64 astype random"
 )
+_LARGE = set(_WORDS.split())
+"""What NumPy makes numbers with that 32 bits may not hold."""
+
 _ADDED = tuple(_NAMES.split())
 
 
