@@ -16,6 +16,7 @@ from jaxbits.detect.finding import Finding, Place, Severity, is_users, place_of_
 from jaxbits.detect.memory import is_iterator
 from jaxbits.detect.subject import Subject
 
+_FRACTION = 0.05
 _WHOLE = (2.0**24, 2.0**53)
 _FEW, _MOST = 16, 100_000
 _FIX = "`jax.config.update('jax_enable_x64', True)` at the start, or numbers that 32 bits can hold"
@@ -97,7 +98,9 @@ def _lost(value: Any) -> _Loss | None:
     broken = changed & (np.abs(cut - array) > 1e-6 * size)
     if broken.any():
         return _Loss(_shown(array, cut, broken), "error")
+    # Whole numbers are no longer whole, or the fraction of a large number is gone.
     large = changed & (size > _WHOLE[0]) & (size < _WHOLE[1])
+    large |= changed & (size <= _WHOLE[0]) & (np.abs(cut - array) > _FRACTION)
     if large.any():
         return _Loss(_shown(array, cut, large), "warning")
     some, same = array[:_MOST], cut[:_MOST]

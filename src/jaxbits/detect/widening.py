@@ -229,7 +229,7 @@ def _judged(equation: Any, around: _Around) -> Iterator[Finding]:
         return
     if place is None:
         return
-    yield _finding(old.dtype, new.dtype, _shown(old, new), place, "another operand", others)
+    yield _finding(old.dtype, new.dtype, _shown(old, new), place, "another operand", others and not library)
 
 
 def _shown(*avals: Any) -> str:

@@ -7,6 +7,7 @@ import math
 from functools import partial
 from typing import Any, NamedTuple
 
+import flax.linen as nn
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -607,3 +608,28 @@ add("carry", False, lambda x: x > 0, X)
 add("carry", False, lambda p, x: None, {"w": X}, X)
 add("carry", False, lambda s, x: [s[0] + x, s[1]], [X, None], X)
 add("carry", False, lambda xs: jnp.cumsum(xs), X)
+
+# ------------------------------------------------------------ after an examiner's cases
+_F32_LAYER = nn.Dense(4)
+_F32_PARAMS = _F32_LAYER.init(jax.random.key(0), jnp.ones((1, 4)))
+_BF16_LAYER = nn.Dense(4, dtype=jnp.bfloat16)
+
+
+@case("promotion", True, jnp.ones((2, 4), jnp.bfloat16))
+def activations_widened_by_a_layer(x):
+    return jax.nn.relu(_F32_LAYER.apply(_F32_PARAMS, x))
+
+
+@case("promotion", False, jnp.ones((2, 4), jnp.bfloat16))
+def layer_that_computes_in_bfloat16(x):
+    return jax.nn.relu(_BF16_LAYER.apply(_F32_PARAMS, x))
+
+
+@case("x64", True, jnp.array([0.25, 0.5]))
+def seconds_since_a_late_epoch(part):
+    return (part + np.float64(4_000_000.123)) % 60.0
+
+
+@case("x64", False, jnp.array([0.25, 0.5]))
+def speed_of_light_in_kilometres(v):
+    return v / np.float64(299792.458)
