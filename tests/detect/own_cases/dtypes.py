@@ -609,7 +609,7 @@ add("carry", False, lambda p, x: None, {"w": X}, X)
 add("carry", False, lambda s, x: [s[0] + x, s[1]], [X, None], X)
 add("carry", False, lambda xs: jnp.cumsum(xs), X)
 
-# ------------------------------------------------------------ after an examiner's cases
+# layers, and numbers with a fraction
 _F32_LAYER = nn.Dense(4)
 _F32_PARAMS = _F32_LAYER.init(jax.random.key(0), jnp.ones((1, 4)))
 _BF16_LAYER = nn.Dense(4, dtype=jnp.bfloat16)
