@@ -6,6 +6,7 @@ looked for, the functions say so by their result instead of raising.
 
 from __future__ import annotations
 
+import importlib
 import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -95,6 +96,20 @@ def fresh_caches() -> AbstractContextManager[Any]:
         return nullcontext()
     metadata: AbstractContextManager[Any] = set_xla_metadata(jaxbits=str(next(_fresh)))
     return metadata
+
+
+def x64_on() -> AbstractContextManager[Any]:
+    """Return a context with 64-bit numbers; before jax 0.8 it is `jax.experimental.enable_x64`.
+
+    >>> with x64_on():
+    ...     str(jax.numpy.arange(2).dtype)
+    'int64'
+    """
+    switch: Any = getattr(jax, "enable_x64", None)
+    if switch is None:
+        switch = importlib.import_module("jax.experimental").enable_x64
+    context: AbstractContextManager[Any] = switch(True)
+    return context
 
 
 def bind(equation: Any, inputs: Sequence[Any], **changed: Any) -> list[Any]:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from jaxbits.detect.retracing import list_args as list_args
     from jaxbits.detect.retracing import recompile as recompile
     from jaxbits.detect.stale import stale_global as stale_global
+    from jaxbits.detect.stepping import carry as carry
+    from jaxbits.detect.truncation import x64 as x64
+    from jaxbits.detect.widening import promotion as promotion
 
 _HOME = {
     "out_of_bounds": "indexing",
@@ -43,6 +46,9 @@ _HOME = {
     "iterator": "python_state",
     "control_flow": "concrete",
     "dynamic_shape": "concrete",
+    "promotion": "widening",
+    "x64": "truncation",
+    "carry": "stepping",
 }
 
 __all__ = list(_HOME)

@@ -26,6 +26,7 @@ class Detector:
         /,
         *args: Any,
         calls: Sequence[tuple[Any, ...]] | None = None,
+        carry: int | str | None = None,
         **kwargs: Any,
     ) -> list[Finding]:
         """Return what the check finds in a function, called with these arguments.
@@ -34,9 +35,11 @@ class Detector:
             fn: the function, jitted or not.
             *args: its arguments; they are copied.
             calls: for checks over several calls, the arguments of each.
+            carry: for `carry`, the position or the name of the state among the arguments; the
+                first of them by default.
             **kwargs: its named arguments.
         """
-        return self.on(Subject(fn, args, kwargs, calls))
+        return self.on(Subject(fn, args, kwargs, calls, 0 if carry is None else carry))
 
     def on(self, subject: Subject) -> list[Finding]:
         """Return the findings, the gravest first, without those that their line ignores."""

@@ -98,11 +98,13 @@ class Subject:
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
         calls: Sequence[tuple[Any, ...]] | None = None,
+        carry: int | str | None = None,
     ) -> None:
         if not callable(function):
             raise TypeError(f"fn was {type(function).__name__}, and should be a function")
         if inspect.isgeneratorfunction(inspect.unwrap(function)):
             raise TypeError("fn was a generator function, and should return its results")
+        self.carry = carry
         self.calls = [tuple(given) for given in calls or ()]
         self.function, self.kwargs = function, dict(kwargs or {})
         self.args = tuple(args) or (self.calls[0] if self.calls else ())
