@@ -1,0 +1,142 @@
+"""Loops of Python's that are written out in the program."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from jax.extend.core import ClosedJaxpr
+
+from jaxbits import compat
+from jaxbits.detect import jaxprs, source
+from jaxbits.detect.detector import detector
+from jaxbits.detect.finding import Finding, Place, is_users
+from jaxbits.detect.subject import Subject
+
+_WARNED, _NOTED = 20, 12
+_SHAPING = {"broadcast_in_dim", "reshape", "squeeze", "convert_element_type", "copy", "copy_p"}
+_PASSED_OVER = ("tree_util.py", "tree.py")
+
+Frames = tuple[tuple[str, str, int], ...]
+
+
+@detector
+def unrolled(subject: Subject) -> Iterator[Finding]:
+    """Find loops of Python's, and recursion, that the program repeats turn by turn.
+
+    It counts the equations of the traced program that come from one line, reached in one way, by
+    operation: the rarest common one counts the turns. 20 are reported, 12 noted; `unroll=` of a
+    loop of JAX's counts as well. The leaves of a tree, which `jax.tree.map` goes through, are
+    no turns. It cannot tell a loop that `lax.scan` could do from one it could not. JAX has no
+    switch for it.
+
+    >>> import jax.numpy as jnp
+    >>> from jaxbits import detect
+    >>> def f(x):
+    ...     for i in range(100):
+    ...         x = jnp.sin(x) + i
+    ...     return x
+    >>> found = detect.unrolled(f, 1.0)[0]
+    >>> found.message, found.evidence
+    ('a loop of Python is unrolled: 100 turns', '200 of 200 equations; a loop of JAX has about 2')
+    """
+    if subject.trace.program is None:
+        return
+    known: dict[Any, Frames] = {}
+    seen: set[int] = set()
+    reported: set[Place | None] = set()
+    for program in _programs(subject.trace.program, seen):
+        every = len(program.jaxpr.eqns)
+        if every >= _NOTED:
+            for place, turns, equations in _loops(program, known):
+                if place not in reported:
+                    reported.add(place)
+                    yield Finding(
+                        "unrolled",
+                        "warning" if turns >= _WARNED else "note",
+                        f"a loop of Python is unrolled: {turns} turns",
+                        f"{equations} of {every} equations; a loop of JAX has about "
+                        f"{max(1, round(equations / turns))}",
+                        "`lax.scan` or `lax.fori_loop`; `jax.vmap` where turns do not depend "
+                        "on each other",
+                        place,
+                    )
+        for equation in program.jaxpr.eqns:
+            turns = equation.params.get("unroll", 1) if equation.primitive.name == "scan" else 1
+            if int(turns) >= _WARNED:
+                body = len(getattr(equation.params["jaxpr"], "jaxpr", equation.params["jaxpr"]).eqns)
+                yield Finding(
+                    "unrolled",
+                    "warning",
+                    f"a loop of JAX is unrolled by {int(turns)}",
+                    f"{int(turns) * body} equations in place of {body}",
+                    "a small `unroll`, such as 4, or none",
+                    jaxprs.place_of(equation),
+                )
+
+
+def _programs(program: ClosedJaxpr, seen: set[int]) -> Iterator[ClosedJaxpr]:
+    """Yield the user's programs, each once, the outermost first."""
+    waiting = [program]
+    while waiting:
+        here = waiting.pop()
+        if id(here.jaxpr) in seen:
+            continue
+        seen.add(id(here.jaxpr))
+        yield here
+        for equation in here.jaxpr.eqns:
+            waiting += [p for p in jaxprs.inner(equation) if not jaxprs.is_librarys(p)]
+
+
+def _loops(program: ClosedJaxpr, known: dict[Any, Frames]) -> Iterator[tuple[Place, int, int]]:
+    """Yield the loops that a program repeats, the one with most equations first."""
+    ways: dict[Frames, Counter[tuple[str, ...]]] = defaultdict(Counter)
+    for equation in program.jaxpr.eqns:
+        way = _way(equation, known)
+        if way:
+            numbers = equation.params.get("dimension_numbers", "")
+            kind = (equation.primitive.name, compat.name_stack(equation), str(numbers))
+            ways[way][kind] += 1
+    loops: Counter[Place] = Counter()
+    turns: dict[Place, int] = {}
+    for way, kinds in ways.items():
+        count = _turns(kinds)
+        place = _loop(way) if count >= _NOTED else None
+        if place is not None:
+            loops[place] += sum(kinds.values())
+            turns[place] = max(count, turns.get(place, 0))
+    for place, equations in loops.most_common():
+        yield place, turns[place], equations
+
+
+def _turns(kinds: Counter[tuple[str, ...]]) -> int:
+    """Return how often a line ran, by what it did each time."""
+    counts = [n for kind, n in kinds.items() if kind[0] not in _SHAPING]
+    most = max(counts, default=0)
+    return min((n for n in counts if 6 * n >= most), default=0)
+
+
+def _way(equation: Any, known: dict[Any, Frames]) -> Frames:
+    """Return the frames that an equation was made under; a recursion's only once."""
+    traceback = getattr(equation.source_info, "traceback", None)
+    if traceback not in known:
+        frames = dict.fromkeys(compat.frames(equation))
+        last = max((n for n, f in enumerate(frames) if is_users(f[1])), default=-1)
+        known[traceback] = tuple(frames)[: last + 1]
+    return known[traceback]
+
+
+def _loop(way: Frames) -> Place | None:
+    """Return the loop's line; None where the turns are not a loop of the user's."""
+    first = None
+    mapped = any(file.endswith(_PASSED_OVER) and not is_users(file) for _, file, _ in way)
+    for function, file, line in way:
+        if not is_users(file):
+            continue
+        place = Place(file, line, function)
+        first = first or place
+        around = source.loop_around(place)
+        if around is not None:
+            return around
+    return None if mapped else first
