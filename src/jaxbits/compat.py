@@ -59,6 +59,19 @@ def frames(equation: Any) -> list[tuple[str, str, int]]:
     return found
 
 
+def steps(equation: Any) -> list[tuple[str, str, int, int]]:
+    """Return `frames`, each with the place of its instruction, -1 where this JAX does not tell."""
+    found = frames(equation)
+    traceback = getattr(equation.source_info, "traceback", None)
+    try:
+        places = [int(place) for place in traceback.raw_frames()[1]]  # type: ignore[union-attr]
+    except (AttributeError, TypeError, ValueError):
+        places = []
+    if len(places) != len(found):
+        places = [-1] * len(found)
+    return [(*frame, place) for frame, place in zip(found, places, strict=True)]
+
+
 def home_of(jaxpr: Any) -> str:
     """Return the file of the function that a jaxpr was traced from, empty where unknown."""
     info = getattr(getattr(jaxpr, "debug_info", None), "func_src_info", None) or ""

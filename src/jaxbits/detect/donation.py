@@ -56,7 +56,7 @@ def _of_a_jitted(subject: Subject, equation: Any) -> Iterator[Finding]:
         return
     name = str(equation.params.get("name", ""))
     yield from _useless(inner, donated, name, place_of(equation))
-    leaves = [leaf for leaf in jax.tree.leaves((subject.args, subject.kwargs))]
+    leaves = jax.tree.leaves((subject.args, subject.kwargs))
     seen = Counter(id(leaf) for leaf in leaves if isinstance(leaf, jax.Array))
     twice = [leaf for leaf in leaves if seen[id(leaf)] > 1]
     if twice:

@@ -132,7 +132,9 @@ def user_place(frame: types.FrameType | None) -> Place | None:
     """Return the user's line that a frame runs for, None where a part of JAX's does it."""
     while frame is not None:
         file = frame.f_code.co_filename
-        if file not in (compat.__file__, __file__) and "contextlib" not in file:
+        if frame.f_code is plain_run.__code__:
+            return None
+        if file not in (compat.__file__, __file__):
             if is_users(file):
                 return Place(file, frame.f_lineno, frame.f_code.co_name)
             if os.path.realpath(file).startswith(_JAX) and os.path.basename(file) not in _ARRAYS:
@@ -144,6 +146,8 @@ def user_place(frame: types.FrameType | None) -> Place | None:
 def _any_place(frame: types.FrameType | None) -> Place | None:
     while frame is not None:
         file = frame.f_code.co_filename
+        if frame.f_code is plain_run.__code__:
+            return None
         if file != compat.__file__ and is_users(file):
             return Place(file, frame.f_lineno, frame.f_code.co_name)
         frame = frame.f_back
@@ -273,19 +277,22 @@ def plain_run(subject: Subject) -> PlainRun:
     calls = subject.calls or [subject.args]
     args, kwargs = copied_alike((tuple(calls[0]), dict(subject.kwargs)))
     run.arguments = (args, kwargs)
-    with subject.put_back(), compat.fresh_caches(), compat.dispatches(recorder.dispatch) as seen:
-        run.watched = seen
+    with (
+        subject.put_back(),
+        compat.reads(recorder.read),
+        compat.fresh_caches(),
+        compat.dispatches(recorder.dispatch) as run.watched,
+    ):
         previous = sys.getprofile()
-        with compat.reads(recorder.read):
-            sys.setprofile(recorder.hook)
-            try:
-                run.output = subject.function(*args, **kwargs)
-            except Exception as error:  # what came before it is evidence all the same
-                run.error = error
-            except _Enough:
-                run.cut = True
-            finally:
-                sys.setprofile(previous)
+        sys.setprofile(recorder.hook)
+        try:
+            run.output = subject.function(*args, **kwargs)
+        except Exception as error:  # what came before it is evidence all the same
+            run.error = error
+        except _Enough:
+            run.cut = True
+        finally:
+            sys.setprofile(previous)
         run.held = frozenset(_held(subject.references))
     return run
 

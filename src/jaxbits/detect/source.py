@@ -28,7 +28,7 @@ def _parsed(file: str, text: str) -> ast.Module | None:
 
 
 def parsed(file: str) -> ast.Module | None:
-    """Return a file's tree, each node with its parent as `above`; None where it is not to be had."""
+    """Return a file's tree, each node with its parent as `above`; None without the text."""
     text = "".join(linecache.getlines(file))
     return _parsed(file, text) if text else None
 
@@ -96,7 +96,7 @@ def call_at(frame: types.FrameType) -> ast.Call | None:
 def scope_of(node: ast.AST) -> ast.AST:
     """Return the function that a node stands in, or the file."""
     last = node
-    for last in above(node):  # noqa: B007 - the last one is the file
+    for last in above(node):
         if isinstance(last, _SCOPES):
             break
     return last

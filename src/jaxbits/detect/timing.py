@@ -16,8 +16,8 @@ from jaxbits.detect.plain import Event, names_in
 from jaxbits.detect.subject import Subject
 
 _MODULES = {"time", "timeit", "datetime"}
-_MADE = set("ones zeros full arange linspace eye identity empty float32 float64 int32 int64".split())
-_MADE |= set("array asarray default_rng RandomState seed dtype prod shape ndim".split())
+_CREATORS = "ones zeros full arange linspace eye identity empty array asarray float32 float64 int32"
+_MADE = {*_CREATORS.split(), *"default_rng RandomState seed dtype prod shape ndim int64".split()}
 
 
 @detector
@@ -67,24 +67,25 @@ def _early(subject: Subject) -> Iterator[tuple[Any, int, bool]]:
     old = {id(leaf) for leaf in jax.tree.leaves(run.arguments)}
     made: dict[int, int] = {}
     base: Event | None = None
-    count = done = since = 0
+    count, since, done = [0, 0], [0, 0], 0  # of programs that ran, of parts that were traced
     for index, event in enumerate(run.events):
         if event.kind == "dispatch":
-            count += 1
-            made.update(dict.fromkeys(event.arrays, count))
-            if event.tracing:  # a trace is no work for the device
-                done = max(done, count if done >= count - 1 else done)
+            count[event.tracing] += 1
+            if not event.tracing:
+                made.update(dict.fromkeys(event.arrays, count[0]))
         elif event.kind in ("wait", "read", "get"):
             known = [made[i] for i in event.arrays if i in made]
             strange = any(i not in made and i not in old for i in event.arrays)
-            done = count if strange else max([done, *known])
+            done = count[0] if strange else max([done, *known])
         elif event.kind == "clock":
             starts, ends = _roles(event)
-            last = max(done, since)
-            if ends and base is not None and count > last and not _numpy_between(base, event):
-                yield event.place, count - since, _is_meant(run.events[index + 1 :])
+            begun = since[1] if event.tracing else max(done, since[0])
+            started = count[event.tracing] - begun
+            if ends and base is not None and started > 0 and not _numpy_between(base, event):
+                every = count[event.tracing] - since[event.tracing]
+                yield event.place, every, _is_meant(run.events[index + 1 :])
             if starts:
-                base, since = event, count
+                base, since = event, list(count)
 
 
 def _is_meant(later: list[Event]) -> bool:

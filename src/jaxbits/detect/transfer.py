@@ -95,7 +95,7 @@ def _may_read(subject: Subject) -> bool:
     if _TEXTS & names_in(subject).keys():
         return True
     return any(
-        isinstance(constant, np.ndarray) and constant.ndim
+        getattr(constant, "ndim", 0) and not isinstance(constant, jax.Array)
         for program in jaxprs.programs(trace.program)
         for constant in program.consts
     )

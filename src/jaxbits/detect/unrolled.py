@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
@@ -14,11 +16,12 @@ from jaxbits.detect.detector import detector
 from jaxbits.detect.finding import Finding, Place, is_users
 from jaxbits.detect.subject import Subject
 
+_HERE = os.path.dirname(os.path.realpath(__file__)) + os.sep
 _WARNED, _NOTED = 20, 12
 _SHAPING = {"broadcast_in_dim", "reshape", "squeeze", "convert_element_type", "copy", "copy_p"}
 _PASSED_OVER = ("tree_util.py", "tree.py")
 
-Frames = tuple[tuple[str, str, int], ...]
+Frames = tuple[tuple[str, str, int, int], ...]
 
 
 @detector
@@ -65,7 +68,9 @@ def unrolled(subject: Subject) -> Iterator[Finding]:
         for equation in program.jaxpr.eqns:
             turns = equation.params.get("unroll", 1) if equation.primitive.name == "scan" else 1
             if int(turns) >= _WARNED:
-                body = len(getattr(equation.params["jaxpr"], "jaxpr", equation.params["jaxpr"]).eqns)
+                body = len(
+                    getattr(equation.params["jaxpr"], "jaxpr", equation.params["jaxpr"]).eqns
+                )
                 yield Finding(
                     "unrolled",
                     "warning",
@@ -118,20 +123,27 @@ def _turns(kinds: Counter[tuple[str, ...]]) -> int:
 
 
 def _way(equation: Any, known: dict[Any, Frames]) -> Frames:
-    """Return the frames that an equation was made under; a recursion's only once."""
+    """Return the user's frames that an equation was made under; a recursion's only once.
+
+    What stands between them stays when it goes through the leaves of a tree.
+    """
     traceback = getattr(equation.source_info, "traceback", None)
     if traceback not in known:
-        frames = dict.fromkeys(compat.frames(equation))
-        last = max((n for n, f in enumerate(frames) if is_users(f[1])), default=-1)
-        known[traceback] = tuple(frames)[: last + 1]
+        steps = itertools.takewhile(lambda s: not s[1].startswith(_HERE), compat.steps(equation))
+        kept = [step for step in steps if is_users(step[1]) or _maps(step[1])]
+        known[traceback] = tuple(dict.fromkeys(kept))
     return known[traceback]
+
+
+def _maps(file: str) -> bool:
+    return file.endswith(_PASSED_OVER) and not is_users(file)
 
 
 def _loop(way: Frames) -> Place | None:
     """Return the loop's line; None where the turns are not a loop of the user's."""
     first = None
-    mapped = any(file.endswith(_PASSED_OVER) and not is_users(file) for _, file, _ in way)
-    for function, file, line in way:
+    mapped = any(_maps(file) for _, file, _, _ in way)
+    for function, file, line, _ in way:
         if not is_users(file):
             continue
         place = Place(file, line, function)

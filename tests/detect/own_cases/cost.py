@@ -37,6 +37,7 @@ PARAMS = {"dense": {"kernel": jnp.ones((512, 600)), "bias": jnp.zeros(600)}}
 LAYERS = [jnp.ones((200, 200)) * i for i in range(10)]
 TABLE = jnp.arange(256)
 EMBEDDING = jnp.ones((2000, 128))
+KERNEL = jnp.ones((512, 512)) * 2
 HALF = jnp.ones((1000, 1000), jnp.bfloat16)
 
 
@@ -75,7 +76,7 @@ def double_precision_capture(x):
 
 
 @case("big_const", True, V)
-def a_default_argument(x, w=jnp.ones((512, 512)) * 2):
+def a_default_argument(x, w=KERNEL):
     return w @ x
 
 
@@ -357,7 +358,7 @@ def step(state, batch):
 TREE = {"w": X8 * 2, "b": X8 * 3}
 
 
-@case("donation", True, TREE, TREE)
+@case("donation", True, TREE, {"w": X8, "b": X8 + 1})
 def tree_used_again(params, grads):
     new = update(params, grads)
     return jax.tree.map(lambda a, b: a - b, new, params)
@@ -443,7 +444,7 @@ def numpy_after(x):
     return y, np.asarray(x)
 
 
-@case("donation", False, TREE, TREE)
+@case("donation", False, TREE, {"w": X8, "b": X8 + 1})
 def tree_rebound(params, grads):
     for _ in range(3):
         params = update(params, grads)
