@@ -204,7 +204,15 @@ def dispatches(record: Dispatch) -> Iterator[bool]:
         pjit._pjit_call_impl_python, pjit._get_fastpath_data = run, shortcut
 
 
-READS = ("__float__", "__int__", "__bool__", "__index__", "__complex__", "__array__", "__repr__")
+READS: tuple[str, ...] = (
+    "__float__",
+    "__int__",
+    "__bool__",
+    "__index__",
+    "__complex__",
+    "__array__",
+    "__repr__",
+)
 READS += ("__str__", "__format__", "item", "tolist", "block_until_ready", "is_ready")
 
 

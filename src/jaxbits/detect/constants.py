@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import Literal
 
@@ -98,9 +99,10 @@ def _constants(program: Any) -> Iterator[tuple[Any, Place | None]]:
 
 
 def _size(value: Any) -> int:
-    if jax.dtypes.issubdtype(value.dtype, jax.dtypes.extended):
+    shape: tuple[int, ...] = tuple(value.shape)
+    if jnp.issubdtype(value.dtype, jax.dtypes.extended):
         return 0
-    return math.prod(value.shape) * int(np.dtype(value.dtype).itemsize)
+    return math.prod(shape) * int(np.dtype(value.dtype).itemsize)
 
 
 def _mebibytes(size: int) -> str:
@@ -128,6 +130,6 @@ def _names(subject: Subject) -> dict[Any, str]:
             else:
                 name = reference.name + jax.tree_util.keystr(path[1:])
             found.setdefault(id(leaf), name)
-            if not jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.extended):
+            if not jnp.issubdtype(leaf.dtype, jax.dtypes.extended):
                 found.setdefault(_key(leaf), name)
     return found

@@ -6,6 +6,7 @@ donated. Nothing is donated in it, so nothing of the user's is deleted.
 
 from __future__ import annotations
 
+import ast
 import datetime
 import dis
 import functools
@@ -155,7 +156,7 @@ def _any_place(frame: types.FrameType | None) -> Place | None:
 
 
 def _views(array: Any) -> tuple[int, ...]:
-    found = []
+    found: list[int] = []
     while isinstance(array, np.ndarray) and len(found) < 8:
         found.append(id(array))
         array = array.base
@@ -242,7 +243,7 @@ class _Recorder:
         if frame is None:
             return
         file = frame.f_code.co_filename
-        if not (is_users(file) or file in (timeit.__file__, timeit.dummy_src_name)):
+        if not (is_users(file) or file in (timeit.__file__, "<timeit-src>")):
             return
         call = None
         scope = frame.f_globals
@@ -253,7 +254,7 @@ class _Recorder:
             call = self.clocks[key]
             # What returns the clock stands for a clock itself.
             if call is None or not isinstance(
-                getattr(call, "above", None), (source.ast.Return, source.ast.Lambda)
+                getattr(call, "above", None), (ast.Return, ast.Lambda)
             ):
                 break
             frame = frame.f_back

@@ -17,7 +17,8 @@ from jaxbits.detect.subject import Subject
 
 _MODULES = {"time", "timeit", "datetime"}
 _CREATORS = "ones zeros full arange linspace eye identity empty array asarray float32 float64 int32"
-_MADE = {*_CREATORS.split(), *"default_rng RandomState seed dtype prod shape ndim int64".split()}
+_CREATORS += " int64 default_rng RandomState seed dtype prod shape ndim"
+_MADE = set(_CREATORS.split())
 
 
 @detector

@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.extend.core import Literal
 
 from jaxbits import compat
 from jaxbits.detect import jaxprs
@@ -66,7 +67,6 @@ def transfer(subject: Subject) -> Iterator[Finding]:
 def _callbacks(program: Any, around: Place | None, repeated: bool) -> Iterator[Finding]:
     for equation in program.jaxpr.eqns if program else ():
         name = equation.primitive.name
-        place = around or place_of(equation)
         if name in _ASKED or name in _PRINTED:
             yield Finding(
                 "transfer",
@@ -75,10 +75,11 @@ def _callbacks(program: Any, around: Place | None, repeated: bool) -> Iterator[F
                 + (", in every turn of a loop" if repeated else ""),
                 name,
                 "write it with `jax.numpy`, or call it outside of the loop",
-                place,
+                around or place_of(equation),
             )
         for part in jaxprs.inner(equation):
-            inside = place if around or jaxprs.is_librarys(part) else None
+            hidden = around is None and jaxprs.is_librarys(part)
+            inside = place_of(equation) if hidden else around
             yield from _callbacks(part, inside, repeated or name in ("scan", "while"))
 
 
@@ -94,11 +95,24 @@ def _may_read(subject: Subject) -> bool:
         return True
     if _TEXTS & names_in(subject).keys():
         return True
-    return any(
-        getattr(constant, "ndim", 0) and not isinstance(constant, jax.Array)
-        for program in jaxprs.programs(trace.program)
-        for constant in program.consts
+    jaxpr = trace.program.jaxpr
+    sent = {
+        variable
+        for variable, constant in zip(jaxpr.constvars, trace.program.consts, strict=True)
+        if getattr(constant, "ndim", 0) and not isinstance(constant, jax.Array)
+    }
+    return _TURNS <= sum(
+        variable in sent
+        for equation in jaxpr.eqns
+        for variable in equation.invars
+        if sent and not isinstance(variable, Literal) and _is_own(jaxprs.called(equation))
     )
+
+
+def _is_own(program: Any) -> bool:
+    """Whether a program is that of a function of the user's."""
+    jaxpr = getattr(program, "jaxpr", program)
+    return jaxpr is not None and is_users(compat.home_of(jaxpr))
 
 
 def _read(subject: Subject) -> Iterator[Finding]:
@@ -154,7 +168,7 @@ def _sent(subject: Subject, large: list[Any]) -> Iterator[Finding]:
     for event in run.events:
         if event.kind != "dispatch" or event.tracing:
             continue
-        own = is_users(compat.home_of(getattr(event.program, "jaxpr", event.program)))
+        own = _is_own(event.program)
         for identities, count in event.inputs:
             from_argument = names & set(identities)
             used |= from_argument

@@ -13,7 +13,7 @@ from jax.extend.core import ClosedJaxpr
 from jaxbits import compat
 from jaxbits.detect import jaxprs, source
 from jaxbits.detect.detector import detector
-from jaxbits.detect.finding import Finding, Place, is_users
+from jaxbits.detect.finding import Finding, Place, is_users, place_of
 from jaxbits.detect.subject import Subject
 
 _HERE = os.path.dirname(os.path.realpath(__file__)) + os.sep
@@ -68,16 +68,14 @@ def unrolled(subject: Subject) -> Iterator[Finding]:
         for equation in program.jaxpr.eqns:
             turns = equation.params.get("unroll", 1) if equation.primitive.name == "scan" else 1
             if int(turns) >= _WARNED:
-                body = len(
-                    getattr(equation.params["jaxpr"], "jaxpr", equation.params["jaxpr"]).eqns
-                )
+                body = sum(len(part.jaxpr.eqns) for part in jaxprs.inner(equation))
                 yield Finding(
                     "unrolled",
                     "warning",
                     f"a loop of JAX is unrolled by {int(turns)}",
                     f"{int(turns) * body} equations in place of {body}",
                     "a small `unroll`, such as 4, or none",
-                    jaxprs.place_of(equation),
+                    place_of(equation),
                 )
 
 
