@@ -101,11 +101,14 @@ def _may_read(subject: Subject) -> bool:
         for variable, constant in zip(jaxpr.constvars, trace.program.consts, strict=True)
         if getattr(constant, "ndim", 0) and not isinstance(constant, jax.Array)
     }
-    return _TURNS <= sum(
-        variable in sent
-        for equation in jaxpr.eqns
-        for variable in equation.invars
-        if sent and not isinstance(variable, Literal) and _is_own(jaxprs.called(equation))
+    return (
+        sum(
+            variable in sent
+            for equation in jaxpr.eqns
+            for variable in equation.invars
+            if sent and not isinstance(variable, Literal) and _is_own(jaxprs.called(equation))
+        )
+        >= _TURNS
     )
 
 
