@@ -16,11 +16,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from jaxbits.detect.clocks import timing as timing
     from jaxbits.detect.concrete import control_flow as control_flow
     from jaxbits.detect.concrete import dynamic_shape as dynamic_shape
     from jaxbits.detect.constants import big_const as big_const
     from jaxbits.detect.detector import Detector
-    from jaxbits.detect.donation import donation as donation
+    from jaxbits.detect.donating import donation as donation
     from jaxbits.detect.indexing import out_of_bounds as out_of_bounds
     from jaxbits.detect.mutation import inplace as inplace
     from jaxbits.detect.python_state import iterator as iterator
@@ -31,9 +32,8 @@ if TYPE_CHECKING:
     from jaxbits.detect.retracing import list_args as list_args
     from jaxbits.detect.retracing import recompile as recompile
     from jaxbits.detect.stale import stale_global as stale_global
-    from jaxbits.detect.timing import timing as timing
-    from jaxbits.detect.transfer import transfer as transfer
-    from jaxbits.detect.unrolled import unrolled as unrolled
+    from jaxbits.detect.transfers import transfer as transfer
+    from jaxbits.detect.unrolling import unrolled as unrolled
 
 _HOME = {
     "out_of_bounds": "indexing",
@@ -49,10 +49,10 @@ _HOME = {
     "control_flow": "concrete",
     "dynamic_shape": "concrete",
     "big_const": "constants",
-    "unrolled": "unrolled",
-    "donation": "donation",
-    "transfer": "transfer",
-    "timing": "timing",
+    "unrolled": "unrolling",
+    "donation": "donating",
+    "transfer": "transfers",
+    "timing": "clocks",
 }
 
 __all__ = list(_HOME)

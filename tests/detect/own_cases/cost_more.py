@@ -236,7 +236,13 @@ def item_after(x):
     return y, x[0].item()
 
 
-add("donation", True, jax.jit(lambda s, b: s["a"].sum() + b, donate_argnums=0), {"a": X + 1}, X)
+add(
+    "donation",
+    True,
+    jax.jit(lambda s, b: s["a"].sum() + b.sum(), donate_argnums=0),
+    {"a": X + 1},
+    X,
+)
 add("donation", True, partial(lambda f, x: (f(x), x), inc), X * 12)
 
 
@@ -332,7 +338,7 @@ def str_of_it(x):
 
 @case("transfer", True, X)
 def percent_format(x):
-    print("loss %.3f" % x.sum())
+    print("loss %.3f" % x.sum())  # noqa: UP031
     return x
 
 
@@ -613,7 +619,8 @@ def work_before_the_clock(x):
     y = mm(x)
     start = time.time()
     n = sum(range(100))
-    return y * n, time.time() - start
+    seconds = time.time() - start
+    return y * n, seconds
 
 
 @case("timing", False, S)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -22,6 +23,7 @@ _BYTES, _TURNS = 1 << 12, 3
 _ASKED = {"pure_callback", "io_callback", "outside_call"}
 _PRINTED = {"debug_callback", "debug_print"}
 _TEXTS = {"print", "str", "repr", "format", "device_get", "info", "warning", "debug", "write"}
+_CONVERTED = re.compile(r"(\b(?:float|int|bool|complex)\(|\.(?:item|tolist)\()")
 _WORDS = {
     "__float__": "float()",
     "__int__": "int()",
@@ -58,6 +60,7 @@ def transfer(subject: Subject) -> Iterator[Finding]:
     yield from _callbacks(subject.trace.program, None, False)
     large = [leaf for leaf in _numpys(subject) if leaf.nbytes >= _BYTES]
     if subject.is_jitted:
+        yield from _refused(subject)
         yield from (_passed(leaf.nbytes, 1, None) for leaf in large)
     elif large or _may_read(subject):
         yield from _read(subject)
@@ -127,10 +130,9 @@ def _read(subject: Subject) -> Iterator[Finding]:
             word = _WORDS.get("get" if event.kind == "get" else event.name, event.name)
             if words.setdefault(event.place, word) == word:
                 times[event.place] += 1
-    error = subject.trace.error
-    place = place_of_error(error.__traceback__) if error else None
-    if place and place not in times and error and _is_numpys(error):
-        times[place], words[place] = 1, "a function of NumPy's"
+    for found in _refused(subject):
+        if found.place not in times:
+            yield found
     kept = any(isinstance(v, (np.ndarray, np.generic)) for v in jax.tree.leaves(run.output))
     for place, count in times.items():
         meant = words[place] == "jax.device_get" and count == 1 and kept
@@ -140,6 +142,24 @@ def _read(subject: Subject) -> Iterator[Finding]:
             "Python reads a value from the device",
             f"{words[place]} waits for it, {count} time{'s' * (count > 1)}",
             "keep it an array of JAX's, and read it once, after the loop",
+            place,
+        )
+
+
+def _refused(subject: Subject) -> Iterator[Finding]:
+    """Yield the conversion that ended the trace."""
+    error = subject.trace.error
+    place = place_of_error(error.__traceback__) if error else None
+    if error is None or place is None:
+        return
+    asked = type(error).__name__ == "ConcretizationTypeError" and _CONVERTED.search(place.text)
+    if asked or _is_numpys(error):
+        yield Finding(
+            "transfer",
+            "warning",
+            "Python reads a value from the device",
+            f"{asked[1] if asked else 'NumPy'} waits for it; under `jax.jit` it raises",
+            "keep it an array of JAX's: `jax.numpy` in place of NumPy, no conversion",
             place,
         )
 

@@ -148,6 +148,7 @@ def _numpy_between(first: Event, last: Event) -> bool:
             root = root.value
         value = first.scope.get(getattr(root, "id", ""))
         module = getattr(value, "__name__" if isinstance(value, ModuleType) else "__module__", "")
-        if str(module).split(".")[0] == "numpy" and ending not in _MADE:
+        made = ending in _MADE or ".random" in ast.unparse(node.func)
+        if str(module).split(".")[0] == "numpy" and not made:
             return True
     return False

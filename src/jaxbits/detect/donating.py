@@ -58,7 +58,9 @@ def _of_a_jitted(subject: Subject, equation: Any) -> Iterator[Finding]:
     yield from _useless(inner, donated, name, place_of(equation))
     leaves = jax.tree.leaves((subject.args, subject.kwargs))
     seen = Counter(id(leaf) for leaf in leaves if isinstance(leaf, jax.Array))
-    twice = [leaf for leaf in leaves if seen[id(leaf)] > 1]
+    aligned = len(leaves) == len(donated)
+    given_away = [leaf for leaf, gone in zip(leaves, donated, strict=False) if gone or not aligned]
+    twice = [leaf for leaf in given_away if seen[id(leaf)] > 1]
     if twice:
         yield _twice(_type(twice[0]), name, None)
     given = [v for v, gone in zip(subject.trace.inputs, donated, strict=False) if gone]
