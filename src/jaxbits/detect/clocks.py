@@ -15,6 +15,7 @@ from jaxbits.detect.finding import Finding
 from jaxbits.detect.plain import Event, names_in
 from jaxbits.detect.subject import Subject
 
+_MANY = 1000
 _MODULES = {"time", "timeit", "datetime"}
 _CREATORS = "ones zeros full arange linspace eye identity empty array asarray float32 float64 int32"
 _CREATORS += " int64 default_rng RandomState seed dtype prod shape ndim"
@@ -87,6 +88,8 @@ def _early(subject: Subject) -> Iterator[tuple[Any, int, bool]]:
                 yield event.place, every, _is_meant(run.events[index + 1 :])
             if starts:
                 base, since = event, list(count)
+    if run.cut and base is not None and count[0] > max(done, since[0]) + _MANY:
+        yield base.place, count[0] - since[0], False
 
 
 def _is_meant(later: list[Event]) -> bool:

@@ -100,10 +100,12 @@ def _may_read(subject: Subject) -> bool:
         return True
     jaxpr = trace.program.jaxpr
     sent = {
-        variable
+        variable: int(getattr(constant, "nbytes", 0))
         for variable, constant in zip(jaxpr.constvars, trace.program.consts, strict=True)
         if getattr(constant, "ndim", 0) and not isinstance(constant, jax.Array)
     }
+    if len(sent) >= _TURNS and sum(sent.values()) >= _BYTES:
+        return True
     return (
         sum(
             variable in sent
@@ -187,6 +189,8 @@ def _sent(subject: Subject, large: list[Any]) -> Iterator[Finding]:
     put = {identity for event in run.events if event.kind == "put" for identity in event.arrays}
     size: Counter[Place | None] = Counter()
     times: Counter[Place | None] = Counter()
+    rest: Counter[Place | None] = Counter()  # with what the function was not given
+    calls: Counter[Place | None] = Counter()
     used: set[int] = set()
     for event in run.events:
         if event.kind != "dispatch" or event.tracing:
@@ -195,12 +199,14 @@ def _sent(subject: Subject, large: list[Any]) -> Iterator[Finding]:
         for identities, count in event.inputs:
             from_argument = names & set(identities)
             used |= from_argument
-            if from_argument or own:
-                size[event.place] += count if from_argument else 0
-                times[event.place] += own
-    for place in size:
-        if size[place] >= _BYTES or times[place] >= _TURNS:
-            yield _passed(size[place], max(times[place], 1), place)
+            size[event.place] += count if from_argument else 0
+            times[event.place] += own
+            rest[event.place] += count
+            calls[event.place] += 1
+    for place in calls:
+        repeated = calls[place] >= _TURNS and rest[place] >= _BYTES
+        if size[place] >= _BYTES or times[place] >= _TURNS or repeated:
+            yield _passed(rest[place], calls[place], place)
     for leaf in given:
         if leaf.nbytes >= _BYTES and id(leaf) not in used | put and _is_input(subject, leaf):
             yield _passed(leaf.nbytes, 1, None)

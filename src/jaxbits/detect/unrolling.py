@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
@@ -17,8 +18,10 @@ from jaxbits.detect.finding import Finding, Place, is_users, place_of
 from jaxbits.detect.subject import Subject
 
 _HERE = os.path.dirname(os.path.realpath(__file__)) + os.sep
-_WARNED, _NOTED = 20, 12
+_WARNED, _NOTED, _LEAVES = 20, 12, 100
 _SHAPING = {"broadcast_in_dim", "reshape", "squeeze", "convert_element_type", "copy", "copy_p"}
+_RECURSION = ("", "<frozen recursion>", 0, 0)
+_REPEATS = re.compile(r"\b(?:reduce|map|starmap|accumulate|repeat)\b")
 _PASSED_OVER = ("tree_util.py", "tree.py")
 
 Frames = tuple[tuple[str, str, int, int], ...]
@@ -105,7 +108,8 @@ def _loops(program: ClosedJaxpr, known: dict[Any, Frames]) -> Iterator[tuple[Pla
     turns: dict[Place, int] = {}
     for way, kinds in ways.items():
         count = _turns(kinds)
-        place = _loop(way) if count >= _NOTED else None
+        leaves = any(_maps(file) for _, file, _, _ in way)
+        place = _loop(way) if count >= (_LEAVES if leaves else _NOTED) else None
         if place is not None:
             loops[place] += sum(kinds.values())
             turns[place] = max(count, turns.get(place, 0))
@@ -129,7 +133,8 @@ def _way(equation: Any, known: dict[Any, Frames]) -> Frames:
     if traceback not in known:
         steps = itertools.takewhile(lambda s: not s[1].startswith(_HERE), compat.steps(equation))
         kept = [step for step in steps if is_users(step[1]) or _maps(step[1])]
-        known[traceback] = tuple(dict.fromkeys(kept))
+        once = tuple(dict.fromkeys(kept))
+        known[traceback] = once if len(once) == len(kept) else (*once, _RECURSION)
     return known[traceback]
 
 
@@ -139,14 +144,14 @@ def _maps(file: str) -> bool:
 
 def _loop(way: Frames) -> Place | None:
     """Return the loop's line; None where the turns are not a loop of the user's."""
-    first = None
-    mapped = any(_maps(file) for _, file, _, _ in way)
-    for function, file, line, _ in way:
-        if not is_users(file):
-            continue
-        place = Place(file, line, function)
-        first = first or place
+    places = [Place(file, line, name) for name, file, line, _ in way if is_users(file)]
+    for place in places:
         around = source.loop_around(place)
         if around is not None:
             return around
-    return None if mapped else first
+    if any(_maps(file) for _, file, _, _ in way):
+        return None
+    unread = not all(source.parsed(place.file) for place in places)
+    if _RECURSION in way or unread or any(_REPEATS.search(place.text) for place in places):
+        return places[0]
+    return None

@@ -653,3 +653,73 @@ def compiled_and_waited(x):
     start = time.perf_counter()
     f(x).block_until_ready()
     return first, time.perf_counter() - start
+
+
+# ---------------------------------------------------------------- what came up while writing them
+BATCHES = np.ones((4, 32, 32), np.float32)
+LEAVES = {f"w{i}": jnp.ones(3) * i for i in range(6)}
+
+
+@case("unrolled", False, LEAVES)
+def five_steps_over_a_tree(params):
+    for _ in range(5):
+        params = jax.tree.map(lambda p: p - 0.1 * jnp.sin(p), params)
+    return params
+
+
+@case("unrolled", False, LEAVES)
+def jitted_tree_update_in_a_short_loop(params):
+    update = jax.jit(lambda p: jax.tree.map(lambda v: v * 0.9 + 1, p))
+    for _ in range(4):
+        params = update(params)
+    return params
+
+
+add("unrolled", False, lambda x: jax.scipy.special.i1e(x) + jax.scipy.special.digamma(x), X + 1)
+add("unrolled", False, lambda x: jnp.linalg.matrix_power(x, 60), jnp.eye(4))
+add("unrolled", False, lambda x: jax.scipy.special.expi(x) + jax.scipy.stats.norm.cdf(x), X + 1)
+add("unrolled", True, lambda x: sum(map(partial(lambda v, k: jnp.cos(v * k), x), range(64))), X)
+
+
+@case("transfer", True, jnp.ones(32))
+def numpy_slices_in_eager_steps(w):
+    for batch in BATCHES:
+        w = jnp.tanh(jnp.dot(batch, w))
+    return w
+
+
+@case("transfer", False, jnp.ones(32))
+def small_numpy_in_a_loop(w):
+    for _ in range(3):
+        w = w * np.float32(0.5) + np.zeros(32, np.float32)
+    return w
+
+
+@case("timing", False, S)
+def several_outputs(x):
+    start = time.perf_counter()
+    out = [mm(x) for _ in range(3)]
+    for y in out:
+        y.block_until_ready()
+    return time.perf_counter() - start
+
+
+@case("timing", False, S)
+def numpy_work_around_jax_work(x):
+    y = mm(x)
+    start = time.perf_counter()
+    a = np.linalg.inv(np.eye(20) * 2)
+    seconds = time.perf_counter() - start
+    return y + a.sum(), seconds
+
+
+@case("timing", True, S)
+def time_per_iteration(x):
+    times = []
+    previous = time.time()
+    for _ in range(4):
+        x = mm(x) * 1e-3
+        now = time.time()
+        times.append(now - previous)
+        previous = now
+    return x, times
