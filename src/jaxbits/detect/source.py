@@ -60,7 +60,7 @@ def loop_around(place: Place) -> Place | None:
         inside = inside or isinstance(node, ast.GeneratorExp)
         if inside and (best is None or first >= best.lineno):
             best = node
-    if best is None or _other_function(tree, best, place.line):
+    if best is None or _other_function(best, place):
         return None
     return Place(place.file, best.lineno, place.function)
 
@@ -70,11 +70,13 @@ def _begins(node: Any) -> int:
     return int(node.lineno if isinstance(node, ast.While) else node.body[0].lineno)
 
 
-def _other_function(tree: ast.AST, loop: ast.AST, line: int) -> bool:
-    """Whether a `def` stands inside of the loop, around the line."""
+def _other_function(loop: ast.AST, place: Place) -> bool:
+    """Whether a function that stands inside of the loop holds the line."""
+    kinds: tuple[type[Any], ...] = (ast.FunctionDef, ast.AsyncFunctionDef)
+    if place.function.endswith("<lambda>"):
+        kinds += (ast.Lambda,)
     return any(
-        isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-        and node.lineno <= line <= (node.end_lineno or node.lineno)
+        isinstance(node, kinds) and node.lineno <= place.line <= (node.end_lineno or node.lineno)
         for node in ast.walk(loop)
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import re
@@ -9,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+import jax
 from jax.extend.core import ClosedJaxpr
 
 from jaxbits import compat
@@ -18,6 +20,7 @@ from jaxbits.detect.finding import Finding, Place, is_users, place_of
 from jaxbits.detect.subject import Subject
 
 _HERE = os.path.dirname(os.path.realpath(__file__)) + os.sep
+_JAX = os.path.dirname(os.path.realpath(jax.__file__)) + os.sep
 _WARNED, _NOTED, _LEAVES = 20, 12, 100
 _SHAPING = {"broadcast_in_dim", "reshape", "squeeze", "convert_element_type", "copy", "copy_p"}
 _RECURSION = ("", "<frozen recursion>", 0, 0)
@@ -49,7 +52,7 @@ def unrolled(subject: Subject) -> Iterator[Finding]:
     """
     if subject.trace.program is None:
         return
-    known: dict[Any, Frames] = {}
+    known: dict[Any, tuple[Frames, bool]] = {}
     seen: set[int] = set()
     reported: set[Place | None] = set()
     for program in _programs(subject.trace.program, seen):
@@ -95,19 +98,24 @@ def _programs(program: ClosedJaxpr, seen: set[int]) -> Iterator[ClosedJaxpr]:
             waiting += [p for p in jaxprs.inner(equation) if not jaxprs.is_librarys(p)]
 
 
-def _loops(program: ClosedJaxpr, known: dict[Any, Frames]) -> Iterator[tuple[Place, int, int]]:
+def _loops(
+    program: ClosedJaxpr, known: dict[Any, tuple[Frames, bool]]
+) -> Iterator[tuple[Place, int, int]]:
     """Yield the loops that a program repeats, the one with most equations first."""
     ways: dict[Frames, Counter[tuple[str, ...]]] = defaultdict(Counter)
+    foreign: set[Frames] = set()
     for equation in program.jaxpr.eqns:
-        way = _way(equation, known)
+        way, through = _way(equation, known)
         if way:
+            if through:
+                foreign.add(way)
             numbers = equation.params.get("dimension_numbers", "")
             kind = (equation.primitive.name, compat.name_stack(equation), str(numbers))
             ways[way][kind] += 1
     loops: Counter[Place] = Counter()
     turns: dict[Place, int] = {}
     for way, kinds in ways.items():
-        count = _turns(kinds)
+        count = _turns(kinds, 1 << 30 if way in foreign else 6)
         leaves = any(_maps(file) for _, file, _, _ in way)
         place = _loop(way) if count >= (_LEAVES if leaves else _NOTED) else None
         if place is not None:
@@ -117,25 +125,37 @@ def _loops(program: ClosedJaxpr, known: dict[Any, Frames]) -> Iterator[tuple[Pla
         yield place, turns[place], equations
 
 
-def _turns(kinds: Counter[tuple[str, ...]]) -> int:
-    """Return how often a line ran, by what it did each time."""
+def _turns(kinds: Counter[tuple[str, ...]], spread: int) -> int:
+    """Return how often a line ran, by what it did each time.
+
+    What is `spread` times rarer than the most common does not count: it may be of the first turn.
+    """
     counts = [n for kind, n in kinds.items() if kind[0] not in _SHAPING]
     most = max(counts, default=0)
-    return min((n for n in counts if 6 * n >= most), default=0)
+    return min((n for n in counts if spread * n >= most), default=0)
 
 
-def _way(equation: Any, known: dict[Any, Frames]) -> Frames:
+def _way(equation: Any, known: dict[Any, tuple[Frames, bool]]) -> tuple[Frames, bool]:
     """Return the user's frames that an equation was made under; a recursion's only once.
 
-    What stands between them stays when it goes through the leaves of a tree.
+    What stands between them stays when it goes through the leaves of a tree. Second, whether
+    another library than JAX stands between: its own loops over leaves may be lost.
     """
     traceback = getattr(equation.source_info, "traceback", None)
     if traceback not in known:
-        steps = itertools.takewhile(lambda s: not s[1].startswith(_HERE), compat.steps(equation))
+        every = compat.steps(equation)
+        steps = list(itertools.takewhile(lambda step: not step[1].startswith(_HERE), every))
+        through = any(_is_foreign(file) for _, file, _, _ in steps)
         kept = [step for step in steps if is_users(step[1]) or _maps(step[1])]
         once = tuple(dict.fromkeys(kept))
-        known[traceback] = once if len(once) == len(kept) else (*once, _RECURSION)
+        known[traceback] = (once if len(once) == len(kept) else (*once, _RECURSION)), through
     return known[traceback]
+
+
+@functools.lru_cache(maxsize=2048)
+def _is_foreign(file: str) -> bool:
+    installed = "site-packages" in file or "dist-packages" in file
+    return installed and not is_users(file) and not os.path.realpath(file).startswith(_JAX)
 
 
 def _maps(file: str) -> bool:
