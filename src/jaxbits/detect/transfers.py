@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -100,7 +101,7 @@ def _may_read(subject: Subject) -> bool:
         return True
     jaxpr = trace.program.jaxpr
     sent = {
-        variable: int(getattr(constant, "nbytes", 0))
+        variable: math.prod(variable.aval.shape) * int(np.dtype(constant.dtype).itemsize)
         for variable, constant in zip(jaxpr.constvars, trace.program.consts, strict=True)
         if getattr(constant, "ndim", 0) and not isinstance(constant, jax.Array)
     }
