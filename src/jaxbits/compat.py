@@ -6,13 +6,15 @@ looked for, the functions say so by their result instead of raising.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
 import jax
+import numpy as np
 
 
 def source_line(equation: Any) -> int | None:
@@ -56,6 +58,19 @@ def frames(equation: Any) -> list[tuple[str, str, int]]:
         line = getattr(frame, "line_num", 0) or getattr(frame, "start_line", 0)
         found.append((frame.function_name, frame.file_name, int(line)))
     return found
+
+
+def steps(equation: Any) -> list[tuple[str, str, int, int]]:
+    """Return `frames`, each with the place of its instruction, -1 where this JAX does not tell."""
+    found = frames(equation)
+    traceback = getattr(equation.source_info, "traceback", None)
+    try:
+        places = [int(place) for place in traceback.raw_frames()[1]]  # type: ignore[union-attr]
+    except (AttributeError, TypeError, ValueError):
+        places = []
+    if len(places) != len(found):
+        places = [-1] * len(found)
+    return [(*frame, place) for frame, place in zip(found, places, strict=True)]
 
 
 def home_of(jaxpr: Any) -> str:
@@ -169,3 +184,101 @@ def counted(kind: str) -> Iterator[list[int]]:
         if unregister is not None:
             with suppress(Exception):  # taken away already, by jax.monitoring.clear_event_listeners
                 unregister(listen)
+
+
+Dispatch = Callable[[Any, Sequence[Any], Sequence[Any], Sequence[bool]], None]
+
+
+@contextmanager
+def dispatches(record: Dispatch) -> Iterator[bool]:
+    """Call `record(program, inputs, outputs, donated)` for every compiled program that is run.
+
+    Nothing is donated inside of the block. Programs that ran before are seen inside of
+    `fresh_caches` only: the others go past Python. Yields whether this JAX lets itself be asked.
+    """
+    from jax._src import pjit
+
+    run = getattr(pjit, "_pjit_call_impl_python", None)
+    shortcut = getattr(pjit, "_get_fastpath_data", None)
+    if run is None or shortcut is None:
+        yield False
+        return
+
+    @functools.wraps(run)
+    def recorded(*inputs: Any, **parameters: Any) -> Any:
+        donated = parameters.get("donated_invars", ())
+        parameters["donated_invars"] = (False,) * len(donated)
+        found = run(*inputs, **parameters)
+        record(parameters["jaxpr"], inputs, found[0], donated)
+        return found
+
+    pjit._pjit_call_impl_python, pjit._get_fastpath_data = recorded, lambda *_, **__: None
+    try:
+        yield True
+    finally:
+        pjit._pjit_call_impl_python, pjit._get_fastpath_data = run, shortcut
+
+
+READS: tuple[str, ...] = (
+    "__float__",
+    "__int__",
+    "__bool__",
+    "__index__",
+    "__complex__",
+    "__array__",
+    "__repr__",
+)
+READS += ("__str__", "__format__", "item", "tolist", "block_until_ready", "is_ready")
+
+
+@contextmanager
+def reads(record: Callable[[str, Any], None]) -> Iterator[None]:
+    """Call `record(name, array)` when Python reads an array of JAX's, or waits for it.
+
+    `numpy.asarray` and `numpy.array` are among the names: on a CPU they read memory directly.
+    """
+    kind: Any = type(jax.numpy.zeros(()))
+    kept = {name: vars(kind)[name] for name in READS if name in vars(kind)}
+    numpys = {name: getattr(np, name) for name in ("asarray", "array", "copy", "ascontiguousarray")}
+
+    def method(name: str) -> Any:
+        def recorded(self: Any, *args: Any, **kwargs: Any) -> Any:
+            record(name, self)
+            return kept[name].__get__(self, kind)(*args, **kwargs)
+
+        return recorded
+
+    def function(name: str) -> Any:
+        @functools.wraps(numpys[name])
+        def recorded(*args: Any, **kwargs: Any) -> Any:
+            if args and isinstance(args[0], kind):
+                record(f"np.{name}", args[0])
+            return numpys[name](*args, **kwargs)
+
+        return recorded
+
+    try:
+        for name in kept:
+            setattr(kind, name, method(name))
+        for name in numpys:
+            setattr(np, name, function(name))
+        yield
+    finally:
+        for name, value in kept.items():
+            setattr(kind, name, value)
+        for name, value in numpys.items():
+            setattr(np, name, value)
+
+
+def is_tracing() -> bool:
+    """Return whether a trace is under way; False where this JAX does not tell."""
+    clean = getattr(jax.core, "trace_state_clean", None)
+    if clean is None:
+        with suppress(ImportError):
+            from jax._src.core import trace_state_clean as clean
+    return clean is not None and not clean()
+
+
+def name_stack(equation: Any) -> str:
+    """Return the scopes and transformations that an equation was traced under."""
+    return str(getattr(equation.source_info, "name_stack", ""))

@@ -16,9 +16,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from jaxbits.detect.clocks import timing as timing
     from jaxbits.detect.concrete import control_flow as control_flow
     from jaxbits.detect.concrete import dynamic_shape as dynamic_shape
+    from jaxbits.detect.constants import big_const as big_const
     from jaxbits.detect.detector import Detector
+    from jaxbits.detect.donating import donation as donation
     from jaxbits.detect.indexing import out_of_bounds as out_of_bounds
     from jaxbits.detect.mutation import inplace as inplace
     from jaxbits.detect.python_state import iterator as iterator
@@ -30,7 +33,9 @@ if TYPE_CHECKING:
     from jaxbits.detect.retracing import recompile as recompile
     from jaxbits.detect.stale import stale_global as stale_global
     from jaxbits.detect.stepping import carry as carry
+    from jaxbits.detect.transfers import transfer as transfer
     from jaxbits.detect.truncation import x64 as x64
+    from jaxbits.detect.unrolling import unrolled as unrolled
     from jaxbits.detect.widening import promotion as promotion
 
 _HOME = {
@@ -49,6 +54,11 @@ _HOME = {
     "promotion": "widening",
     "x64": "truncation",
     "carry": "stepping",
+    "big_const": "constants",
+    "unrolled": "unrolling",
+    "donation": "donating",
+    "transfer": "transfers",
+    "timing": "clocks",
 }
 
 __all__ = list(_HOME)

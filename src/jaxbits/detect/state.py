@@ -97,6 +97,7 @@ class _Walk:
         self.found: dict[tuple[Any, ...], Reference] = {}
         self.waiting: list[Any] = []
         self.seen: set[tuple[int, int]] = set()
+        self.functions: list[types.FunctionType] = []
 
     def add(self, *reference: Any) -> None:
         made = Reference(*reference)
@@ -176,6 +177,16 @@ def references(function: Callable[..., Any]) -> list[Reference]:
     >>> [(found.kind, found.name) for found in references(scaled)]
     [('default', 'by')]
     """
+    return _walked(function)[0]
+
+
+def codes(function: Callable[..., Any]) -> list[tuple[types.CodeType, dict[str, Any]]]:
+    """Return the code, with its globals, of a function and of the user's functions it calls."""
+    found = _walked(function)[1]
+    return [(code, one.__globals__) for one in found for code in _codes(one.__code__)]
+
+
+def _walked(function: Callable[..., Any]) -> tuple[list[Reference], list[types.FunctionType]]:
     walk = _Walk()
     walk.waiting.append(function)
     while walk.waiting and len(walk.seen) < 500:
@@ -198,10 +209,11 @@ def references(function: Callable[..., Any]) -> list[Reference]:
         if (id(here), id(instance)) in walk.seen or not is_users(here.__code__.co_filename):
             continue
         walk.seen.add((id(here), id(instance)))
+        walk.functions.append(here)
         if instance is not None and not isinstance(instance, (type, types.ModuleType)):
             walk.bound(instance, here)
         walk.function(here)
-    return list(walk.found.values())
+    return list(walk.found.values()), walk.functions
 
 
 def arguments(args: Any, kwargs: Any) -> list[Reference]:

@@ -19,6 +19,7 @@ from jax.extend.core import ClosedJaxpr
 from jaxbits import compat
 from jaxbits.detect import jaxprs, state
 from jaxbits.detect.memory import Change, Memory, is_iterator
+from jaxbits.detect.plain import PlainRun, plain_run
 from jaxbits.detect.watch import Watched, watch
 
 _SCALARS = (bool, int, float, complex)
@@ -123,6 +124,11 @@ class Subject:
     def trace(self) -> Trace:
         """The trace of the function on its arguments, as if it were jitted, caches off."""
         return self.traced_again()
+
+    @functools.cached_property
+    def plain(self) -> PlainRun:
+        """One call of the function as it is, with what passes the device recorded."""
+        return plain_run(self)
 
     @property
     def errors(self) -> list[Exception]:

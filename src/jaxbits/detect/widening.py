@@ -229,7 +229,8 @@ def _judged(equation: Any, around: _Around) -> Iterator[Finding]:
         return
     if place is None:
         return
-    yield _finding(old.dtype, new.dtype, _shown(old, new), place, "another operand", others and not library)
+    note, shown = others and not library, _shown(old, new)
+    yield _finding(old.dtype, new.dtype, shown, place, "another operand", note)
 
 
 def _shown(*avals: Any) -> str:
