@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -19,9 +20,12 @@ from jax.extend.core import ClosedJaxpr
 from jaxbits import compat
 from jaxbits.detect import jaxprs, state
 from jaxbits.detect.memory import Change, Memory, is_iterator
+from jaxbits.detect.observe import SIZE, Observation
+from jaxbits.detect.sites import Plan, Probe
 from jaxbits.detect.watch import Watched, watch
 
 _SCALARS = (bool, int, float, complex)
+_PROBES = ("indexing",)
 
 
 def is_array(value: Any) -> bool:
@@ -90,7 +94,11 @@ def _constant(value: Any) -> str:
 
 
 class Subject:
-    """A function, its arguments, and what is found out about them, each once."""
+    """A function, its arguments, and what is found out about them, each once.
+
+    Attributes:
+        left_out: what was not looked into, a sentence each.
+    """
 
     def __init__(
         self,
@@ -106,6 +114,7 @@ class Subject:
         self.calls = [tuple(given) for given in calls or ()]
         self.function, self.kwargs = function, dict(kwargs or {})
         self.args = tuple(args) or (self.calls[0] if self.calls else ())
+        self.left_out: list[str] = []
 
     @property
     def is_jitted(self) -> bool:
@@ -121,6 +130,29 @@ class Subject:
     def trace(self) -> Trace:
         """The trace of the function on its arguments, as if it were jitted, caches off."""
         return self.traced_again()
+
+    @functools.cached_property
+    def observed(self) -> Observation | None:
+        """The instrumented run, shared by all detectors with probes; None where there is none."""
+        program = self.trace.program
+        if program is None:
+            return None
+        modules = [importlib.import_module(f"jaxbits.detect.{name}") for name in _PROBES]
+        probes: list[Probe] = [module.PROBE for module in modules]
+        plan = Plan(program, probes)
+        if plan.size > SIZE:
+            self.left_out.append(f"values were not looked at: the program has {plan.size} equations")
+            return None
+        observation = Observation(program, self.trace.inputs, plan)
+        try:
+            with self.put_back():
+                _ = observation.sites
+                jax.effects_barrier()
+        except Exception as error:
+            first = (str(error).splitlines() or [""])[0]
+            self.left_out.append(f"values were not looked at: {type(error).__name__}: {first[:100]}")
+            return None
+        return observation
 
     @property
     def errors(self) -> list[Exception]:
