@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from jaxbits.detect.concrete import control_flow as control_flow
     from jaxbits.detect.concrete import dynamic_shape as dynamic_shape
+    from jaxbits.detect.conversion import cast as cast
     from jaxbits.detect.detector import Detector
     from jaxbits.detect.indexing import out_of_bounds as out_of_bounds
     from jaxbits.detect.mutation import inplace as inplace
@@ -43,6 +44,7 @@ _HOME = {
     "iterator": "python_state",
     "control_flow": "concrete",
     "dynamic_shape": "concrete",
+    "cast": "conversion",
 }
 
 __all__ = list(_HOME)

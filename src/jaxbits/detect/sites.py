@@ -66,6 +66,18 @@ class Around:
         return None
 
 
+def made_by_library(equation: Any, around: Around) -> bool:
+    """Whether an equation belongs to the making of random numbers, where bits are what is meant."""
+    if any("random" in name or "threefry" in name for name in around.library):
+        return True
+    for _, file, _ in compat.frames(equation):
+        if is_users(file):
+            return False
+        if "random" in os.path.basename(file) or "prng" in os.path.basename(file):
+            return True
+    return False
+
+
 def plain(name: str | None) -> str:
     """Return the last part of a function's name, without underscores around it."""
     return (name or "").rpartition(".")[2].strip("_")

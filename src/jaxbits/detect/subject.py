@@ -25,7 +25,7 @@ from jaxbits.detect.sites import Plan, Probe
 from jaxbits.detect.watch import Watched, watch
 
 _SCALARS = (bool, int, float, complex)
-_PROBES = ("indexing",)
+_PROBES = ("indexing", "conversion")
 
 
 def is_array(value: Any) -> bool:
