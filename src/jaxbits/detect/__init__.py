@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from jaxbits.detect.retracing import list_args as list_args
     from jaxbits.detect.retracing import recompile as recompile
     from jaxbits.detect.stale import stale_global as stale_global
+    from jaxbits.detect.wraparound import overflow as overflow
 
 _HOME = {
     "out_of_bounds": "indexing",
@@ -45,6 +46,7 @@ _HOME = {
     "control_flow": "concrete",
     "dynamic_shape": "concrete",
     "cast": "conversion",
+    "overflow": "wraparound",
 }
 
 __all__ = list(_HOME)

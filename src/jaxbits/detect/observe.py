@@ -63,6 +63,15 @@ class Observation:
         spoiled = [site for site in self.sites if site.probe.spoils]
         if not spoiled or not self.outputs or any_nan(self.outputs):
             return set()
+        return self._without_effect(spoiled)
+
+    @property
+    def culprits(self) -> list[Site]:
+        """The sites whose bad values, mended, change the results; all, where none does alone."""
+        masked = self._without_effect(self.sites)
+        return [s for s in self.sites if s.number not in masked] or self.sites
+
+    def _without_effect(self, spoiled: Sequence[Site]) -> set[int]:
         run = self._compiled(self.plan, {site.number for site in spoiled})
         same = functools.partial(self._same, run)
         if same(spoiled):
@@ -303,6 +312,11 @@ def _fitted(lanes: Any, shape: tuple[int, ...]) -> Any:
 def floats(arrays: Sequence[Any]) -> list[Any]:
     """Return those of the arrays that hold floats, or complex numbers."""
     return [a for a in arrays if jnp.issubdtype(a.dtype, jnp.inexact)]
+
+
+def not_finite(arrays: Sequence[Any]) -> int:
+    """Return how many values are NaN or infinite."""
+    return sum(int(jnp.sum(~jnp.isfinite(a))) for a in floats(arrays))
 
 
 def any_nan(arrays: Sequence[Any]) -> bool:

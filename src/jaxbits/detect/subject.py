@@ -20,12 +20,12 @@ from jax.extend.core import ClosedJaxpr
 from jaxbits import compat
 from jaxbits.detect import jaxprs, state
 from jaxbits.detect.memory import Change, Memory, is_iterator
-from jaxbits.detect.observe import SIZE, Observation
-from jaxbits.detect.sites import Plan, Probe
+from jaxbits.detect.observe import SIZE, Observation, not_finite
+from jaxbits.detect.sites import Plan, Probe, Site
 from jaxbits.detect.watch import Watched, watch
 
 _SCALARS = (bool, int, float, complex)
-_PROBES = ("indexing", "conversion")
+_PROBES = ("indexing", "conversion", "wraparound")
 
 
 def is_array(value: Any) -> bool:
@@ -153,6 +153,21 @@ class Subject:
             self.left_out.append(f"values were not looked at: {type(error).__name__}: {first[:100]}")
             return None
         return observation
+
+    @functools.cached_property
+    def born(self) -> list[Site]:
+        """Where NaN and infinity came into the results; looked for only if there are any."""
+        observed, program = self.observed, self.trace.program
+        if observed is None or program is None or not_finite(observed.outputs) == 0:
+            return []
+        module = importlib.import_module("jaxbits.detect.nonfinite")
+        plan = Plan(program, module.PROBES)
+        if plan.size > SIZE // 10:
+            self.left_out.append("where NaN was born: the program is too long")
+            return []
+        with self.put_back():
+            again = Observation(program, self.trace.inputs, plan)
+            return again.culprits
 
     @property
     def errors(self) -> list[Exception]:
