@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from jaxbits.detect.detector import Detector
     from jaxbits.detect.indexing import out_of_bounds as out_of_bounds
     from jaxbits.detect.mutation import inplace as inplace
+    from jaxbits.detect.nonfinite import nan as nan
     from jaxbits.detect.python_state import iterator as iterator
     from jaxbits.detect.python_state import leak as leak
     from jaxbits.detect.python_state import side_effect as side_effect
@@ -47,6 +48,7 @@ _HOME = {
     "dynamic_shape": "concrete",
     "cast": "conversion",
     "overflow": "wraparound",
+    "nan": "nonfinite",
 }
 
 __all__ = list(_HOME)

@@ -174,7 +174,11 @@ class _Run:
         sums: _Sums = {}
         for site in self.plan.at.get((id(equation), around), ()):
             if self.spoiled is None:
-                reading = site.probe.read(equation, values, outputs)
+                try:
+                    reading = site.probe.read(equation, values, outputs)
+                except Exception:  # an equation of a kind not thought of: the others still count
+                    self.plan.failed.add(equation.primitive.name)
+                    continue
                 if reading is not None:
                     sums[site.number] = _summed(reading, site.probe.kind, lanes)
             elif site.number in self.spoiled:

@@ -148,13 +148,19 @@ class Site:
 
 
 class Plan:
-    """The sites of a program, by the equation and what it stands in."""
+    """The sites of a program, by the equation and what it stands in.
+
+    Attributes:
+        size: how many equations the program has, those of a function as often as it is called.
+        failed: the operations of which a probe could not make a reading.
+    """
 
     def __init__(self, program: ClosedJaxpr, probes: Sequence[Probe]) -> None:
         self.probes = probes
         self.sites: list[Site] = []
         self.at: dict[tuple[int, Around], list[Site]] = {}
         self.size = 0
+        self.failed: set[str] = set()
         self._inside: dict[tuple[int, Around], list[int]] = {}
         self.numbers(program, Around())
 

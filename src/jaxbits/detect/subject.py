@@ -152,6 +152,7 @@ class Subject:
             first = (str(error).splitlines() or [""])[0]
             self.left_out.append(f"values were not looked at: {type(error).__name__}: {first[:100]}")
             return None
+        self.left_out += [f"the values of {name} were not looked at" for name in plan.failed]
         return observation
 
     @functools.cached_property

@@ -7,6 +7,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jax.extend.core import Jaxpr, Literal
 
 from jaxbits import compat
@@ -19,7 +20,7 @@ from jaxbits.detect.subject import Subject
 
 _ARITHMETIC = set(
     "add sub mul neg abs square pow integer_pow shift_left reduce_sum cumsum reduce_prod cumprod "
-    "dot_general conv_general_dilated add_any scatter-add scatter-mul scatter_sub".split()
+    "dot_general conv_general_dilated add_any scatter-add scatter-mul".split()
 )
 _FLOATS = {*_ARITHMETIC, "convert_element_type", "exp", "exp2", "expm1", "sinh", "cosh"}
 _VISIBLE = set(
@@ -124,7 +125,10 @@ def _in_floats(equation: Any, values: Sequence[Any], wide: Any) -> Any:
     name, p = equation.primitive.name, equation.params
     given = [jnp.asarray(value) for value in values]
     if name.startswith("scatter"):
-        return compat.bind(equation, [given[0].astype(wide), given[1], given[2].astype(wide)])[0]
+        same = lax.scatter_mul if name == "scatter-mul" else lax.scatter_add
+        asked = {key: p[key] for key in ("indices_are_sorted", "unique_indices", "mode")}
+        start, more = given[0].astype(wide), given[2].astype(wide)
+        return same(start, given[1], more, p["dimension_numbers"], **asked)
     given = [value.astype(wide) for value in given]
     if name == "shift_left":
         return jnp.where(given[1] < 0, jnp.nan, given[0] * jnp.exp2(jnp.clip(given[1], 0, 100)))
