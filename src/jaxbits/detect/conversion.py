@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import functools
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -12,12 +14,17 @@ from jax.extend.core import Literal
 
 from jaxbits.detect import jaxprs
 from jaxbits.detect.detector import detector
-from jaxbits.detect.finding import Finding, is_users, Place
+from jaxbits.detect.finding import Finding, Place, is_users
 from jaxbits.detect.sites import Around, Probe, Reading, Site, made_by_library, plain
 from jaxbits.detect.subject import Subject
 
+_iinfo: Any = jnp.iinfo
+_finfo: Any = jnp.finfo
 _ASKED = {"astype", "asarray", "array", "call", "convert_element_type", "full", "full_like"}
 _VISIBLE = {"cumsum", "cumprod", "where", "clip"}
+_WITH_NUMBERS_WORDS = "add sub mul div rem max min lt le gt ge eq ne select_n pow and or xor"
+_WITH_NUMBERS = frozenset(_WITH_NUMBERS_WORDS.split())
+_WITH_NUMBERS |= {"scatter", "scatter-add", "scatter-mul", "scatter-min", "scatter-max"}
 _FIX = "bring the values into range first (`jnp.clip`, `jnp.nan_to_num`), or take a wider type"
 
 
@@ -50,7 +57,7 @@ def cast(subject: Subject) -> Iterator[Finding]:
 
 def complaints(subject: Subject, said: str) -> list[tuple[Place, str]]:
     """Return the warnings of NumPy's that were given in a user's line, with this in their text."""
-    found = {}
+    found: dict[tuple[Place, str], None] = {}
     for warning in subject.trace.seen.complaints:
         message = str(warning.message)
         if re.search(said, message) and is_users(warning.filename):
@@ -83,9 +90,7 @@ def _finding(site: Site, masked: bool) -> Finding:
         return Finding(
             "cast", "warning", f"{change}: imaginary parts are dropped", evidence, fix, site.place
         )
-    return Finding(
-        "cast", "error", f"{change}: values that do not fit", evidence, _FIX, site.place
-    )
+    return Finding("cast", "error", f"{change}: values that do not fit", evidence, _FIX, site.place)
 
 
 def _types(equation: Any) -> tuple[jnp.dtype, jnp.dtype]:
@@ -104,14 +109,14 @@ def _kind(equation: Any) -> str:
     if jnp.issubdtype(new, jnp.integer):
         if jnp.issubdtype(old, jnp.floating):
             return "range"
-        a, b = jnp.iinfo(old), jnp.iinfo(new)
+        a, b = _iinfo(old), _iinfo(new)
         return "range" if a.max > b.max or a.min < b.min else ""
     if not jnp.issubdtype(new, jnp.floating):
         return ""
     if jnp.issubdtype(old, jnp.floating):
-        return "range" if float(jnp.finfo(old).max) > float(jnp.finfo(new).max) else ""
+        return "range" if float(_finfo(old).max) > float(_finfo(new).max) else ""
     signed = jnp.issubdtype(old, jnp.signedinteger) or old.itemsize < 4
-    return "fine" if signed and old.itemsize * 8 - 1 > jnp.finfo(new).nmant + 1 else ""
+    return "fine" if signed and old.itemsize * 8 - 1 > _finfo(new).nmant + 1 else ""
 
 
 def _wants(equation: Any, around: Around) -> bool:
@@ -132,7 +137,7 @@ def _read(equation: Any, values: Sequence[Any], outputs: list[Any]) -> Reading:
         if jnp.issubdtype(x.dtype, jnp.floating):
             return Reading(jnp.isfinite(x) & ~jnp.isfinite(out), x)
         return Reading(out.astype(x.dtype) != x, x)
-    limits = jnp.iinfo(out.dtype)
+    limits = _iinfo(out.dtype)
     if jnp.issubdtype(x.dtype, jnp.floating):
         low, high = float(limits.min), 2.0 ** (limits.bits - (limits.min < 0))
         wide = x.astype(jnp.promote_types(x.dtype, jnp.float32))
@@ -140,7 +145,7 @@ def _read(equation: Any, values: Sequence[Any], outputs: list[Any]) -> Reading:
         if equation.params.get("weak_type") is False and _sets(equation):
             bad |= wide != jnp.trunc(wide)
         return Reading(bad, wide)
-    had = jnp.iinfo(x.dtype)
+    had = _iinfo(x.dtype)
     bad = jnp.zeros(x.shape, bool)
     if had.max > limits.max:
         bad |= x > jnp.asarray(limits.max, x.dtype)
@@ -168,17 +173,48 @@ def _numbers(subject: Subject) -> Iterator[Finding]:
     """Find Python's numbers that were too great for a small type: `x + 300` in uint8 adds 44."""
     program = subject.trace.program
     for equation, place in jaxprs.placed(program) if program else ():
+        if equation.primitive.name not in _WITH_NUMBERS:
+            continue
         for variable in equation.invars:
-            kind = getattr(variable.aval, "dtype", None)
+            aval: Any = variable.aval
+            kind = getattr(aval, "dtype", None)
             if not isinstance(variable, Literal) or kind is None or kind.itemsize > 2:
                 continue
-            if not jnp.issubdtype(kind, jnp.integer) or jnp.ndim(variable.val) or place is None:
+            if not jnp.issubdtype(kind, jnp.integer) or aval.shape or place is None:
                 continue
-            limits, became = jnp.iinfo(kind), int(variable.val)
-            for text in re.findall(r"(?<![\w.])-?\b\d+\b(?![.\w])", place.text):
-                number = int(text)
+            limits, became = _iinfo(kind), int(variable.val)
+            written = _written(place.text)
+            for number in written if became not in written else ():
                 fits = limits.min <= number <= limits.max
                 if not fits and (number - became) % 2**limits.bits == 0:
                     message = f"the number {number} does not fit {kind}"
                     fix = "convert the array to a wider type first"
                     yield Finding("cast", "error", message, f"it became {became}", fix, place)
+
+
+@functools.lru_cache(maxsize=1024)
+def _written(text: str) -> set[int]:
+    """Return the whole numbers that stand in a line, also as `2**20` or `-1`."""
+    try:
+        nodes = list(ast.walk(ast.parse(text)))
+    except (SyntaxError, ValueError):  # a part of a statement
+        return {int(number) for number in re.findall(r"(?<![\w.])-?\b\d{1,30}\b(?![.\w])", text)}
+    found = [_whole(node) for node in nodes if isinstance(node, ast.expr)]
+    return {number for number in found if number is not None}
+
+
+def _whole(node: ast.expr) -> int | None:
+    match node:
+        case ast.Constant(value=int(number)):
+            return int(number)
+        case ast.UnaryOp(op=ast.USub(), operand=inner):
+            positive = _whole(inner)
+            return None if positive is None else -positive
+        case ast.BinOp(left=left, op=op, right=right):
+            a, b = _whole(left), _whole(right)
+            if a is None or b is None or abs(a) > 2**64 or not 0 <= b <= 2**64:
+                return None
+            if isinstance(op, (ast.Pow, ast.LShift)):
+                return a**b if isinstance(op, ast.Pow) and b < 65 else a << min(b, 64)
+            return {ast.Add: a + b, ast.Sub: a - b, ast.Mult: a * b}.get(type(op))
+    return None

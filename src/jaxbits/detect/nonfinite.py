@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Literal
 
-from jaxbits.detect import jaxprs, traps
+from jaxbits.detect import traps
 from jaxbits.detect.conversion import complaints
 from jaxbits.detect.detector import detector
 from jaxbits.detect.finding import Finding
-from jaxbits.detect.observe import floats, not_finite, observe
+from jaxbits.detect.observe import floats, not_finite
 from jaxbits.detect.sites import Around, Probe, Reading, Site
 from jaxbits.detect.subject import Subject
 
-_MOVES = set(
+_MOVES_WORDS = (
     "broadcast_in_dim reshape squeeze slice transpose rev concatenate select_n copy copy_p "
     "stop_gradient expand_dims dynamic_update_slice split optimization_barrier reduce_max "
-    "reduce_min max min neg abs sign real imag iota pad random_bits sort argmax argmin".split()
+    "reduce_min max min neg abs sign real imag iota pad random_bits sort argmax argmin"
 )
+_MOVES = frozenset(_MOVES_WORDS.split())
 _GUARD = "guard what goes into the operation: `safe = jnp.where(ok, x, 1.0)`, then `where` again"
 SECONDS = 1.0
 

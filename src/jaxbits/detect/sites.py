@@ -39,12 +39,11 @@ class Around:
     def inside(self, equation: Any, program: ClosedJaxpr | None = None) -> Around:
         """Return the same for what stands inside of an equation, the program being called."""
         hidden, library = self.hidden, self.library
-        if program is not None and _hides(program):
+        looped = equation.primitive.name in ("cond", "scan", "while")
+        if program is not None and not looped and _hides(program):
             hidden = len(self.callers) if hidden is None else hidden
             library = (*library, str(equation.params.get("name", "")))
-        return Around(
-            (*self.path, id(equation)), (*self.callers, equation), hidden, library
-        )
+        return Around((*self.path, id(equation)), (*self.callers, equation), hidden, library)
 
     def place(self, equation: Any) -> Place | None:
         """Return the user's line for an equation that stands here."""

@@ -141,7 +141,9 @@ class Subject:
         probes: list[Probe] = [module.PROBE for module in modules]
         plan = Plan(program, probes)
         if plan.size > SIZE:
-            self.left_out.append(f"values were not looked at: the program has {plan.size} equations")
+            self.left_out.append(
+                f"values were not looked at: the program has {plan.size} equations"
+            )
             return None
         observation = Observation(program, self.trace.inputs, plan)
         try:
@@ -150,7 +152,9 @@ class Subject:
                 jax.effects_barrier()
         except Exception as error:
             first = (str(error).splitlines() or [""])[0]
-            self.left_out.append(f"values were not looked at: {type(error).__name__}: {first[:100]}")
+            self.left_out.append(
+                f"values were not looked at: {type(error).__name__}: {first[:100]}"
+            )
             return None
         self.left_out += [f"the values of {name} were not looked at" for name in plan.failed]
         return observation

@@ -11,18 +11,19 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
-from jaxbits.detect import jaxprs
 from jaxbits.detect.finding import Finding, Place
 from jaxbits.detect.observe import any_nan, not_finite, observe
 from jaxbits.detect.sites import Around, parts_of
 from jaxbits.detect.subject import Subject
 
 SECONDS, INPUTS = 1.0, 8
-_RISKY = set(
+_RISKY_WORDS = (
     "sqrt rsqrt cbrt log log1p div pow atan2 acos asin acosh atanh tan erf_inv exp exp2 expm1 "
-    "lgamma digamma eigh svd eig qr cholesky triangular_solve lu sinh cosh custom_linear_solve "
-    "reduce_prod cumprod householder_product schur".split()
+    "lgamma digamma eigh svd eig qr cholesky triangular_solve lu sinh cosh "
+    "custom_linear_solve reduce_prod cumprod householder_product schur"
 )
+_RISKY = frozenset(_RISKY_WORDS.split())
+_USERS: tuple[tuple[str, ...], ...] = ((), ("_where",), ("where",), ("select",))
 _FIX = "guard what goes in: `safe = jnp.where(ok, x, 1.0)`, then `jnp.where(ok, f(safe), 0.0)`"
 _OTHERS = (0.0, -1.0, 1.0, 1000.0, -1000.0)
 
@@ -63,7 +64,12 @@ class _Loss:
         self.is_scalar = bool(scalars)
         self.outs = scalars or (outs if len(program.out_avals) == 1 else [])
         floating = [n for n, a in enumerate(program.in_avals) if _floating(a) and a.size]
-        self.guarded, self.risky, used = _dangers(program, self.outs, floating)
+        flow, used = _dangers(program, self.outs, floating)
+        self.guarded, self.risky, self.compares_large = (
+            flow.guarded,
+            flow.risky,
+            flow.compares_large,
+        )
         self.at = [n for n in floating if n in used] if self.outs else []
         self.given = [self.inputs[n] for n in self.at]
         self.function = jax.jit(jax.value_and_grad(self.total))
@@ -111,7 +117,7 @@ def _birth(loss: _Loss) -> tuple[str, Place | None]:
 def _on_others(loss: _Loss) -> Iterator[Finding]:
     start = time.perf_counter()
     for number, array in zip(loss.at[:INPUTS], loss.given, strict=False):
-        for words, other in _changed(array):
+        for extreme, words, other in _changed(array):
             if time.perf_counter() - start > SECONDS:
                 return
             given = [other if a is array else a for a in loss.given]
@@ -120,7 +126,7 @@ def _on_others(loss: _Loss) -> Iterator[Finding]:
                 continue
             message = "the gradient is NaN on other inputs"
             evidence = f"argument {number + 1} with {words}"
-            if loss.guarded:
+            if loss.guarded and (extreme <= 1 or loss.compares_large):
                 message += ", behind a where"
                 yield Finding("nan", "warning", message, evidence, _FIX, loss.guarded[0])
             else:
@@ -128,31 +134,26 @@ def _on_others(loss: _Loss) -> Iterator[Finding]:
             return
 
 
-def _changed(array: Any) -> Iterator[tuple[str, Any]]:
+def _changed(array: Any) -> Iterator[tuple[float, str, Any]]:
     for number in _OTHERS:
         kind = array.dtype
         if array.ndim:
             one = array.reshape(-1).at[0].set(jnp.asarray(number, kind)).reshape(array.shape)
-            yield f"an entry of {number:g}", one
-        yield f"every entry {number:g}" if array.ndim else f"{number:g}", jnp.full_like(
-            array, number
-        )
+            yield abs(number), f"an entry of {number:g}", one
+        words = f"every entry {number:g}" if array.ndim else f"a value of {number:g}"
+        yield abs(number), words, jnp.full_like(array, number)
 
 
 def _dangers(
     program: ClosedJaxpr, outs: Sequence[int], floating: Sequence[int]
-) -> tuple[list[Place | None], bool, set[int]]:
-    """Return the lines where a `where` picks between what a risky operation made and others.
-
-    Also whether there is a risky operation on the way from the inputs to these results at all, and
-    which inputs these results depend on.
-    """
+) -> tuple[_Flow, set[int]]:
+    """Follow risky operations from the inputs to some results; return that, and the inputs used."""
     wanted = [n in outs for n in range(len(program.out_avals))]
     kept, used = _needed(program.jaxpr, wanted)
     flow = _Flow(kept)
     depends = [int(n in floating) for n in range(len(program.in_avals))]
     flow.program(program.jaxpr, depends, Around(), kept)
-    return flow.guarded, flow.risky, {n for n, is_used in enumerate(used) if is_used}
+    return flow, {n for n, is_used in enumerate(used) if is_used}
 
 
 def _needed(jaxpr: Jaxpr, wanted: Sequence[bool]) -> tuple[set[int], list[bool]]:
@@ -171,10 +172,16 @@ def _is_variable(variable: Any) -> bool:
 
 
 class _Flow:
-    """Marks: 1 what depends on an input, 2 what a risky operation on such a value made."""
+    """Marks: 1 what depends on an input, 2 what a risky operation on such a value made.
+
+    Attributes:
+        risky: whether there is a risky operation on what depends on an input.
+        guarded: the lines of a `where` that picks between what such an operation made and others.
+        compares_large: whether something is compared with a number of 10 or more.
+    """
 
     def __init__(self, kept: set[int]) -> None:
-        self.kept, self.risky = kept, False
+        self.kept, self.risky, self.compares_large = kept, False, False
         self.guarded: list[Place | None] = []
 
     def program(
@@ -186,43 +193,43 @@ class _Flow:
             return marks.get(variable, 0) if _is_variable(variable) else 0
 
         for equation in jaxpr.eqns:
-            if only is not None and id(equation) not in only:
-                continue
-            found = self.equation(equation, [mark(v) for v in equation.invars], around)
-            marks.update(zip(equation.outvars, found, strict=True))
+            if only is None or id(equation) in only:
+                found = self.equation(equation, [mark(v) for v in equation.invars], around)
+                marks.update(zip(equation.outvars, found, strict=True))
         return [mark(v) for v in jaxpr.outvars]
 
     def equation(self, equation: Any, given: list[int], around: Around) -> list[int]:
-        name, count = equation.primitive.name, len(equation.outvars)
+        count, most = len(equation.outvars), max(given, default=0)
         parts = parts_of(equation)
-        most = max(given, default=0)
         if parts is None:
-            if not any(_floating(v.aval) for v in equation.outvars if hasattr(v.aval, "dtype")):
-                return [0] * count
-            if name == "select_n" and max(given[1:]) == 2 and around.library[:1] in (
-                (), ("_where",), ("where",), ("select",)
-            ):
-                self.guarded.append(around.place(equation))
-            if most and self._can_fail(name, equation, given):
-                self.risky = True
-                return [2] * count
-            return [most] * count
-        if name == "while":
-            parts = parts[1:]
+            return [self.plain(equation, given, most, around)] * count
         found = [0] * count
+        loops = equation.primitive.name in ("scan", "while")
         for part in parts:
-            inside = around.inside(equation, part)
             size = len(part.jaxpr.invars)
-            same = name not in ("cond", "while", "scan")
-            into = given[-size:] if same or name == "cond" else [most] * size
-            out = self.program(part.jaxpr, into, inside)
+            # What a loop carries may come to depend on any of its inputs.
+            into = [most] * size if loops else given[-size:] if size else []
+            out = self.program(part.jaxpr, into, around.inside(equation, part))
             found = [max(a, b) for a, b in zip(found, out, strict=False)]
-        return found if name in ("cond",) or len(parts) == 1 and name not in (
-            "while", "scan") else [max([most, *found])] * count
+        return [max([most, *found])] * count if loops else found
 
-    def _can_fail(self, name: str, equation: Any, given: list[int]) -> bool:
-        if name == "integer_pow":
-            return bool(equation.params["y"] < 0)
-        if name == "div":
-            return bool(given[1])
-        return name in _RISKY
+    def plain(self, equation: Any, given: list[int], most: int, around: Around) -> int:
+        name = equation.primitive.name
+        if name in ("lt", "le", "gt", "ge"):
+            numbers = [v.val for v in equation.invars if isinstance(v, Literal)]
+            self.compares_large |= any(abs(float(n)) >= 10 for n in numbers if not np.ndim(n))
+        if not any(_floating(v.aval) for v in equation.outvars if hasattr(v.aval, "dtype")):
+            return 0
+        if name == "select_n" and max(given[1:]) == 2 and around.library[:1] in _USERS:
+            self.guarded.append(around.place(equation))
+        if most and _can_fail(equation, given):
+            self.risky = True
+            return 2
+        return most
+
+
+def _can_fail(equation: Any, given: list[int]) -> bool:
+    name = equation.primitive.name
+    if name == "integer_pow":
+        return bool(equation.params["y"] < 0)
+    return bool(given[1]) if name == "div" else name in _RISKY

@@ -18,16 +18,21 @@ from jaxbits.detect.finding import Finding
 from jaxbits.detect.sites import Around, Probe, Reading, Site, made_by_library, plain
 from jaxbits.detect.subject import Subject
 
-_ARITHMETIC = set(
-    "add sub mul neg abs square pow integer_pow shift_left reduce_sum cumsum reduce_prod cumprod "
-    "dot_general conv_general_dilated add_any scatter-add scatter-mul".split()
+_iinfo: Any = jnp.iinfo
+_finfo: Any = jnp.finfo
+_ARITHMETIC_WORDS = (
+    "add sub mul neg abs square pow integer_pow shift_left reduce_sum cumsum reduce_prod "
+    "cumprod dot_general conv_general_dilated add_any scatter-add scatter-mul"
 )
+_ARITHMETIC = frozenset(_ARITHMETIC_WORDS.split())
 _FLOATS = {*_ARITHMETIC, "convert_element_type", "exp", "exp2", "expm1", "sinh", "cosh"}
-_VISIBLE = set(
-    "cumsum cumprod trace diff power integer_power matmul dot inner outer tensordot kron cross "
-    "square sum prod abs absolute vander polyval ediff1d".split()
+_VISIBLE_WORDS = (
+    "cumsum cumprod trace diff power integer_power matmul dot inner outer tensordot kron "
+    "cross square sum prod abs absolute vander polyval ediff1d"
 )
-_UNSEEN = set("histogram unique nonzero getitem repeat argwhere interp floor_divide".split())
+_VISIBLE = frozenset(_VISIBLE_WORDS.split())
+_UNSEEN_WORDS = "histogram unique nonzero getitem repeat argwhere interp floor_divide"
+_UNSEEN = frozenset(_UNSEEN_WORDS.split())
 _INDEXED = {"segment_sum", "segment_prod", "take", "take_along_axis", "bincount", "getitem"}
 _BITS = {"xor", "or", "not", "shift_right_logical", "population_count", "clz"}
 _MIXING = {31, 33, 37, 65599, 131, 137, 257, 263}
@@ -68,7 +73,7 @@ def overflow(subject: Subject) -> Iterator[Finding]:
                 "overflow",
                 "warning",
                 f"{kind} overflows to infinity in {name}",
-                f"{site.count} results; the most that fits is {float(jnp.finfo(kind).max):.6g}",
+                f"{site.count} results; the most that fits is {float(_finfo(kind).max):.6g}",
                 "scale the values, work with logarithms, or take a wider type",
                 site.place,
             )
@@ -78,13 +83,13 @@ def overflow(subject: Subject) -> Iterator[Finding]:
 
 def _finding(site: Site, masked: bool, meant: bool) -> Finding:
     kind, name = site.equation.outvars[0].aval.dtype, site.equation.primitive.name
-    limits = jnp.iinfo(kind)
+    limits = _iinfo(kind)
     below = site.high < limits.min or (site.low < limits.min and site.high <= limits.max)
-    bound = f"the least that fits is {limits.min}" if below else (
-        f"the most that fits is {limits.max}"
+    bound = (
+        f"the least that fits is {limits.min}" if below else (f"the most that fits is {limits.max}")
     )
     seen = values_seen(site).replace("value", "result")
-    message, fix, severity = f"{kind} wraps around in {name}", _FIX, "warning"
+    message, fix = f"{kind} wraps around in {name}", _FIX
     if meant:
         message, fix = f"{message}, as hashes do", "none needed, if that is meant"
     elif masked:
@@ -111,7 +116,7 @@ def _wants(equation: Any, around: Around) -> bool:
 
 def _read(equation: Any, values: Sequence[Any], outputs: list[Any]) -> Reading | None:
     out = outputs[0]
-    bits = jnp.iinfo(out.dtype).bits
+    bits = _iinfo(out.dtype).bits
     wide = jnp.float64 if bits == 64 else jnp.float32
     exact = _in_floats(equation, values, wide)
     if exact is None:
@@ -169,7 +174,7 @@ class _Meant:
         around = [home] + [
             self.home[id(caller)] for caller in site.around.callers if id(caller) in self.home
         ]
-        here = [e for jaxpr in around for e in jaxpr.eqns if e.outvars]
+        here: list[Any] = [e for jaxpr in around for e in jaxpr.eqns if e.outvars]
         here = [e for e in here if e.outvars[0].aval.dtype == kind]
         if any(e.primitive.name in {*_BITS, "and"} for e in here):
             return True
@@ -204,13 +209,17 @@ def _on_bits(equation: Any) -> bool:
         return False
     if name != "and":
         return name in _BITS
-    masks = [abs(int(v.val)) for v in equation.invars if isinstance(v, Literal) and not v.aval.shape]
-    return any(mask >= 255 for mask in masks)
+    return any(abs(number) >= 255 for number in _constants(equation))
 
 
 def _mixes(equation: Any) -> bool:
-    """Whether an equation multiplies by a constant as hashes do: an odd one, large or well known."""
-    if equation.primitive.name != "mul":
+    """Whether an equation has a constant as hashes do: an odd one, large or well known."""
+    name = equation.primitive.name
+    if name not in ("mul", "add"):
         return False
-    factors = [int(v.val) for v in equation.invars if isinstance(v, Literal) and not v.aval.shape]
-    return any(f in _MIXING or (f % 2 and f >= 2**16) for f in factors)
+    numbers = _constants(equation)
+    return any((n in _MIXING and name == "mul") or (n % 2 and n >= 2**16) for n in numbers)
+
+
+def _constants(equation: Any) -> list[int]:
+    return [int(v.val) for v in equation.invars if isinstance(v, Literal) and not np.ndim(v.val)]

@@ -25,12 +25,12 @@ def nn_div0(x):
 
 @case("nan", True, jnp.array([0.0, 1.0]))
 def nn_where_trap(x):
-    return jnp.where(x > 0, jnp.sqrt(x), 0.0).sum()          # value ok, gradient NaN
+    return jnp.where(x > 0, jnp.sqrt(x), 0.0).sum()  # value ok, gradient NaN
 
 
 @case("nan", True, jnp.zeros(3))
 def nn_norm_at_zero(x):
-    return jnp.linalg.norm(x)                                  # grad NaN at 0
+    return jnp.linalg.norm(x)  # grad NaN at 0
 
 
 @case("nan", True, jnp.array([-1.0, 2.0]))
@@ -48,12 +48,13 @@ def nn_naive_softmax(x):
 def nn_in_scan(x):
     def body(c, v):
         return c - 1.0, jnp.sqrt(c) * v
+
     return lax.scan(body, 1.5, jnp.ones(4))[1].sum() * x.sum()
 
 
 @case("nan", True, jnp.array([200.0, -200.0]))
 def nn_logistic_overflow(x):
-    return jnp.log(1 + jnp.exp(x)).sum()                       # inf forward
+    return jnp.log(1 + jnp.exp(x)).sum()  # inf forward
 
 
 @case("nan", True, jnp.array([1.0, 2.0]))
@@ -64,17 +65,17 @@ def nn_latent_where_trap(x):
 
 @case("nan", True, jnp.array([0.0, 0.0]))
 def nn_pow_grad(x):
-    return jnp.sum(x ** 0.5)                                   # inf gradient
+    return jnp.sum(x**0.5)  # inf gradient
 
 
 @case("nan", True, jnp.array([1.0, 1.0]))
 def nn_arccos_edge_grad(x):
-    return jnp.arccos(x).sum()                                 # inf gradient at 1
+    return jnp.arccos(x).sum()  # inf gradient at 1
 
 
 @case("nan", True, jnp.array([[1.0, 1.0], [1.0, 1.0]]))
 def nn_svd_degenerate(m):
-    return jnp.linalg.eigh(m * 0 + jnp.eye(2))[1].sum()        # repeated eigenvalues
+    return jnp.linalg.eigh(m * 0 + jnp.eye(2))[1].sum()  # repeated eigenvalues
 
 
 @case("nan", False, jnp.array([0.0, 1.0]))
@@ -91,12 +92,12 @@ def nn_softmax_ok(x):
 @case("nan", False, jnp.array([1.0, 2.0, 3.0]))
 def nn_masked_softmax_ok(x):
     mask = jnp.array([True, True, False])
-    return jax.nn.softmax(jnp.where(mask, x, -jnp.inf))        # -inf on purpose
+    return jax.nn.softmax(jnp.where(mask, x, -jnp.inf))  # -inf on purpose
 
 
 @case("nan", False, jnp.array([1.0, 3.0]))
 def nn_max_reduce_ok(x):
-    return jnp.max(x) + jnp.min(x, initial=jnp.inf)            # inf identity element
+    return jnp.max(x) + jnp.min(x, initial=jnp.inf)  # inf identity element
 
 
 @case("nan", False, jnp.array([1.0, 2.0]))
@@ -106,7 +107,7 @@ def nn_logsumexp_ok(x):
 
 @case("nan", False, X4)
 def nn_poly_ok(x):
-    return (x ** 3 - x).sum()
+    return (x**3 - x).sum()
 
 
 @case("nan", False, jnp.array([200.0, -200.0]))
@@ -144,6 +145,7 @@ def cs_pixel(x):
 def cs_in_scan(x):
     def body(c, v):
         return c * 1e6, (c * v).astype(jnp.int32)
+
     return lax.scan(body, 1.0, x)[1]
 
 
@@ -169,11 +171,11 @@ def cs_bool_ok(x):
 
 @case("cast", False, K)
 def cs_random_bits_ok(k):
-    return jax.random.randint(k, (5,), 0, 10)     # uint arithmetic inside the library
+    return jax.random.randint(k, (5,), 0, 10)  # uint arithmetic inside the library
 
 
 # =====================================================================  overflow
-@case("overflow", True, jnp.array([2 ** 30, 2 ** 30, 2 ** 30]))
+@case("overflow", True, jnp.array([2**30, 2**30, 2**30]))
 def ov_sum(x):
     return x.sum()
 
@@ -198,7 +200,7 @@ def ov_cumsum(x):
     return jnp.cumsum(x)
 
 
-@case("overflow", False, jnp.array([2 ** 20, 3]))
+@case("overflow", False, jnp.array([2**20, 3]))
 def ov_sum_ok(x):
     return x.sum()
 
@@ -210,10 +212,9 @@ def ov_prng_ok(k):
 
 @case("overflow", False, jnp.array([1, 2], dtype=jnp.uint32))
 def ov_uint_hash_ok(x):
-    return x * jnp.uint32(2654435761)              # modular arithmetic on purpose
+    return x * jnp.uint32(2654435761)  # modular arithmetic on purpose
 
 
 @case("overflow", False, jnp.int32(10))
 def ov_factorial_ok(n):
     return lax.fori_loop(1, n + 1, lambda i, a: a * i, 1)
-

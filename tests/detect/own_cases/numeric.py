@@ -505,8 +505,7 @@ def log_sigmoid(x):
 
 @case("nan", False, jnp.array([3.0, 1.0, 2.0]))
 def best_so_far(x):
-    best = lax.fori_loop(0, 3, lambda i, b: jnp.minimum(b, x[i]), jnp.inf)
-    return best
+    return lax.fori_loop(0, 3, lambda i, b: jnp.minimum(b, x[i]), jnp.inf)
 
 
 @case("nan", False, jnp.array([1.0, -2.0]))
