@@ -30,11 +30,11 @@ class Run:
     def __init__(self, plan: Plan, spoiled: set[int] | None, flags: Any) -> None:
         self.plan, self.spoiled, self.flags = plan, spoiled, flags
 
-    def numbers(self, program: ClosedJaxpr, around: Around) -> list[int]:
+    def _numbers(self, program: ClosedJaxpr, around: Around) -> list[int]:
         found = self.plan.numbers(program, around)
         return found if self.spoiled is None else [n for n in found if n in self.spoiled]
 
-    def zeros(self, numbers: Sequence[int]) -> _Sums:
+    def _zeros(self, numbers: Sequence[int]) -> _Sums:
         if self.spoiled is not None:
             return {}
         return {n: _zero(self.plan.sites[n].probe.kind) for n in numbers}
@@ -42,38 +42,46 @@ class Run:
     def program(
         self, program: ClosedJaxpr, inputs: Sequence[Any], around: Around, lanes: Any = None
     ) -> tuple[list[Any], _Sums]:
+        """Return the results of a program, and the sums of what was read in it.
+
+        Args:
+            program: what is emitted.
+            inputs: its inputs.
+            around: what it stands in.
+            lanes: in the body of a batched loop, which of its lanes go on.
+        """
         known: dict[Any, Any] = {}
         known.update(zip(program.jaxpr.constvars, program.consts, strict=True))
         known.update(zip(program.jaxpr.invars, inputs, strict=True))
         sums: _Sums = {}
         for equation in program.jaxpr.eqns:
             values = [jaxprs.value_or(known, v) for v in equation.invars]
-            outputs, found = self.equation(equation, values, around, lanes)
+            outputs, found = self._equation(equation, values, around, lanes)
             _add_to(sums, found)
             known.update(zip(equation.outvars, outputs, strict=True))
         return [jaxprs.value_or(known, v) for v in program.jaxpr.outvars], sums
 
-    def equation(
+    def _equation(
         self, equation: Any, values: list[Any], around: Around, lanes: Any
     ) -> tuple[list[Any], _Sums]:
         name = equation.primitive.name
         parts = parts_of(equation)
         if parts is None:
-            return self.plain(equation, values, around, lanes)
+            return self._plain(equation, values, around, lanes)
         inside = [around.inside(equation, part) for part in parts]
-        numbers = [n for p, a in zip(parts, inside, strict=True) for n in self.numbers(p, a)]
+        numbers = [n for p, a in zip(parts, inside, strict=True) for n in self._numbers(p, a)]
         capped = name == "while" and self.spoiled is not None
         if not numbers and name in _BOUND and not capped:
             return compat.bind(equation, values), {}
         if name == "cond":
-            return self.cond(parts, inside, numbers, values, lanes)
+            return self._cond(parts, inside, numbers, values, lanes)
         if name == "scan":
-            return self.scan(equation, inside[0], numbers, values, lanes)
+            return self._scan(equation, inside[0], numbers, values, lanes)
         if name == "while":
-            return self.while_loop(equation, inside, numbers, values, lanes)
+            return self._while_loop(equation, inside, numbers, values, lanes)
         return self.program(parts[0], values, inside[0], lanes)
 
-    def plain(
+    def _plain(
         self, equation: Any, values: list[Any], around: Around, lanes: Any
     ) -> tuple[list[Any], _Sums]:
         if equation.primitive.name in _UNSEEN and not equation.outvars:
@@ -96,7 +104,7 @@ class Run:
                 outputs = [a if a is b else jnp.where(flag, a, b) for a, b in pairs]
         return outputs, sums
 
-    def cond(
+    def _cond(
         self,
         parts: Sequence[ClosedJaxpr],
         inside: Sequence[Around],
@@ -107,7 +115,7 @@ class Run:
         def branch(part: ClosedJaxpr, around: Around) -> Callable[..., Any]:
             def run(*given: Any) -> Any:
                 outputs, found = self.program(part, given, around, lanes)
-                return outputs, {**self.zeros(numbers), **found}
+                return outputs, {**self._zeros(numbers), **found}
 
             return run
 
@@ -115,7 +123,7 @@ class Run:
         outputs, sums = lax.switch(jnp.asarray(values[0], jnp.int32), branches, *values[1:])
         return list(outputs), sums
 
-    def scan(
+    def _scan(
         self, equation: Any, inside: Around, numbers: Sequence[int], values: list[Any], lanes: Any
     ) -> tuple[list[Any], _Sums]:
         p = equation.params
@@ -127,13 +135,13 @@ class Run:
             outputs, found = self.program(p["jaxpr"], given, inside, lanes)
             return (outputs[:carried], _add_to(dict(state[1]), found)), outputs[carried:]
 
-        start = (values[first:last], self.zeros(numbers))
+        start = (values[first:last], self._zeros(numbers))
         (ends, sums), stacked = lax.scan(
             body, start, values[last:], length=p["length"], reverse=p["reverse"]
         )
         return [*ends, *stacked], sums
 
-    def while_loop(
+    def _while_loop(
         self,
         equation: Any,
         inside: Sequence[Around],
@@ -167,7 +175,7 @@ class Run:
 
         carry = values[last:]
         goes_on, found = condition(carry, lanes)
-        sums = _add_to(self.zeros(numbers), found)
+        sums = _add_to(self._zeros(numbers), found)
         ends, _, sums, _ = lax.while_loop(more, body, (carry, goes_on, sums, jnp.int32(0)))
         return list(ends), sums
 

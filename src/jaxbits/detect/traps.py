@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
+from jaxbits.detect import jaxprs
 from jaxbits.detect.finding import Finding, Place
 from jaxbits.detect.observe import any_nan, not_finite, observe
 from jaxbits.detect.sites import Around, parts_of
@@ -149,22 +150,32 @@ def _dangers(
 ) -> tuple[_Flow, set[int]]:
     """Follow risky operations from the inputs to some results; return that, and the inputs used."""
     wanted = [n in outs for n in range(len(program.out_avals))]
-    kept, used = _needed(program.jaxpr, wanted)
+    kept: set[int] = set()
+    used = _needed(program.jaxpr, wanted, kept)
     flow = _Flow(kept)
     depends = [int(n in floating) for n in range(len(program.in_avals))]
-    flow.program(program.jaxpr, depends, Around(), kept)
+    flow.program(program.jaxpr, depends, Around())
     return flow, {n for n, is_used in enumerate(used) if is_used}
 
 
-def _needed(jaxpr: Jaxpr, wanted: Sequence[bool]) -> tuple[set[int], list[bool]]:
-    """Return the equations of the outermost program that some results need, and the inputs."""
+def _needed(jaxpr: Jaxpr, wanted: Sequence[bool], kept: set[int]) -> list[bool]:
+    """Add the equations that some results need, inside of calls too; return the inputs they use."""
     live = {v for v, w in zip(jaxpr.outvars, wanted, strict=True) if w and _is_variable(v)}
-    kept = set()
     for equation in reversed(jaxpr.eqns):
-        if any(v in live for v in equation.outvars):
-            kept.add(id(equation))
-            live |= {v for v in equation.invars if _is_variable(v)}
-    return kept, [v in live for v in jaxpr.invars]
+        asked = [v in live for v in equation.outvars]
+        if not any(asked):
+            continue
+        kept.add(id(equation))
+        inner = jaxprs.called(equation)
+        if inner is None:
+            used = [True] * len(equation.invars)
+            for part in jaxprs.inner(equation):
+                kept |= {id(e) for e in jaxprs.equations(part)}
+        else:
+            used = _needed(inner.jaxpr, asked, kept)
+        found = zip(equation.invars, used, strict=True)
+        live |= {v for v, is_used in found if is_used and _is_variable(v)}
+    return [v in live for v in jaxpr.invars]
 
 
 def _is_variable(variable: Any) -> bool:
@@ -184,16 +195,14 @@ class _Flow:
         self.kept, self.risky, self.compares_large = kept, False, False
         self.guarded: list[Place | None] = []
 
-    def program(
-        self, jaxpr: Jaxpr, given: Sequence[int], around: Around, only: set[int] | None = None
-    ) -> list[int]:
+    def program(self, jaxpr: Jaxpr, given: Sequence[int], around: Around) -> list[int]:
         marks: dict[Any, int] = dict(zip(jaxpr.invars, given, strict=True))
 
         def mark(variable: Any) -> int:
             return marks.get(variable, 0) if _is_variable(variable) else 0
 
         for equation in jaxpr.eqns:
-            if only is None or id(equation) in only:
+            if id(equation) in self.kept:
                 found = self.equation(equation, [mark(v) for v in equation.invars], around)
                 marks.update(zip(equation.outvars, found, strict=True))
         return [mark(v) for v in jaxpr.outvars]
