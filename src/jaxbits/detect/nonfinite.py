@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -53,7 +54,10 @@ def nan(subject: Subject) -> Iterator[Finding]:
     if floats(observed.outputs) and not_finite(observed.outputs):
         yield from _forward(subject)
         return
-    yield from traps.gradient(subject)
+    with subject.quiet():
+        found = list(traps.gradient(subject))
+        jax.effects_barrier()
+    yield from found
 
 
 def _forward(subject: Subject) -> Iterator[Finding]:
@@ -127,5 +131,5 @@ def _mend(equation: Any, values: Sequence[Any], outputs: list[Any]) -> list[Any]
 
 PROBES = (
     Probe("nan", _wants, _reader(jnp.isnan), _mend),
-    Probe("inf", _wants, _reader(lambda v: ~jnp.isfinite(v)), _mend),
+    Probe("inf", _wants, _reader(jnp.isinf), _mend),
 )

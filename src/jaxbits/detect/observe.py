@@ -8,9 +8,11 @@ in the place of the bad ones, site by site, and tells those that reach the resul
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import jax
@@ -26,14 +28,20 @@ SIZE, SECONDS = 100_000, 5.0
 class Observation:
     """What an instrumented run shows; it is made when it is first asked for."""
 
-    def __init__(self, program: ClosedJaxpr, inputs: Sequence[Any], plan: Plan) -> None:
-        self.program, self.plan = program, plan
+    def __init__(
+        self,
+        program: ClosedJaxpr,
+        inputs: Sequence[Any],
+        plan: Plan,
+        within: Callable[[], AbstractContextManager[Any]] = contextlib.nullcontext,
+    ) -> None:
+        self.program, self.plan, self._within = program, plan, within
         self._values = [*program.consts, *_arrays(program, inputs)]
 
     @functools.cached_property
     def outputs(self) -> list[Any]:
         """The results of the run."""
-        outputs, sums = self._compiled(self.plan)(self._values, None)
+        outputs, sums = self._compiled()(self._values, None)
         for number, (count, low, high) in jax.device_get(sums).items():
             site = self.plan.sites[number]
             site.count, site.low, site.high = int(count), float(low), float(high)
@@ -44,7 +52,7 @@ class Observation:
         """The sites with something bad; where none could be, the program is not run."""
         if not self.plan.sites:
             return []
-        jax.block_until_ready(self.outputs)
+        _ = self.outputs
         return [site for site in self.plan.sites if site.count]
 
     def of(self, check: str) -> list[Site]:
@@ -66,7 +74,7 @@ class Observation:
         return [s for s in self.sites if s.number not in masked] or self.sites
 
     def _without_effect(self, spoiled: Sequence[Site]) -> set[int]:
-        run = self._compiled(self.plan, {site.number for site in spoiled})
+        run = self._compiled({site.number for site in spoiled})
         same = functools.partial(self._same, run)
         if same(spoiled):
             return {site.number for site in spoiled}
@@ -81,15 +89,21 @@ class Observation:
         flags = jnp.array([site.number in chosen for site in self.plan.sites])
         return _equal(self.outputs, run(self._values, flags)[0])
 
-    def _compiled(self, plan: Plan, spoiled: set[int] | None = None) -> Callable[..., Any]:
+    def _compiled(self, spoiled: set[int] | None = None) -> Callable[..., Any]:
         count = len(self.program.consts)
 
         @jax.jit
         def run(values: list[Any], flags: Any) -> Any:
             closed = ClosedJaxpr(self.program.jaxpr, values[:count])
-            return Run(plan, spoiled, flags).program(closed, values[count:], Around())
+            return Run(self.plan, spoiled, flags).program(closed, values[count:], Around())
 
-        return run
+        def quietly(values: list[Any], flags: Any) -> Any:
+            with self._within():
+                found = jax.block_until_ready(run(values, flags))
+                jax.effects_barrier()
+                return found
+
+        return quietly
 
 
 def observe(program: ClosedJaxpr, inputs: Sequence[Any], *probes: Probe) -> Observation:

@@ -145,11 +145,9 @@ class Subject:
                 f"values were not looked at: the program has {plan.size} equations"
             )
             return None
-        observation = Observation(program, self.trace.inputs, plan)
+        observation = Observation(program, self.trace.inputs, plan, self.quiet)
         try:
-            with self.put_back():
-                _ = observation.sites
-                jax.effects_barrier()
+            _ = observation.sites
         except Exception as error:
             first = (str(error).splitlines() or [""])[0]
             self.left_out.append(
@@ -170,9 +168,7 @@ class Subject:
         if plan.size > SIZE // 10:
             self.left_out.append("where NaN was born: the program is too long")
             return []
-        with self.put_back():
-            again = Observation(program, self.trace.inputs, plan)
-            return again.culprits
+        return Observation(program, self.trace.inputs, plan, self.quiet).culprits
 
     @property
     def errors(self) -> list[Exception]:
@@ -234,6 +230,15 @@ class Subject:
             except Exception as error:
                 trace.error = error
         return trace
+
+    def quiet(self) -> contextlib.AbstractContextManager[Any]:
+        """Return `put_back` for a program that calls back into Python; others touch no state."""
+        program = self.trace.program
+        names = (e.primitive.name for e in jaxprs.equations(program)) if program else ()
+        if any("callback" in name or name == "debug_print" for name in names):
+            context: contextlib.AbstractContextManager[Any] = self.put_back()
+            return context
+        return contextlib.nullcontext()
 
     @contextlib.contextmanager
     def put_back(self) -> Any:
