@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -19,10 +20,13 @@ from jax.extend.core import ClosedJaxpr
 from jaxbits import compat
 from jaxbits.detect import jaxprs, state
 from jaxbits.detect.memory import Change, Memory, is_iterator
+from jaxbits.detect.observe import SIZE, Observation, not_finite
 from jaxbits.detect.plain import PlainRun, plain_run
+from jaxbits.detect.sites import Plan, Probe, Site
 from jaxbits.detect.watch import Watched, watch
 
 _SCALARS = (bool, int, float, complex)
+_PROBES = ("indexing", "conversion", "wraparound")
 
 
 def is_array(value: Any) -> bool:
@@ -91,7 +95,11 @@ def _constant(value: Any) -> str:
 
 
 class Subject:
-    """A function, its arguments, and what is found out about them, each once."""
+    """A function, its arguments, and what is found out about them, each once.
+
+    Attributes:
+        left_out: what was not looked into, a sentence each.
+    """
 
     def __init__(
         self,
@@ -109,6 +117,7 @@ class Subject:
         self.calls = [tuple(given) for given in calls or ()]
         self.function, self.kwargs = function, dict(kwargs or {})
         self.args = tuple(args) or (self.calls[0] if self.calls else ())
+        self.left_out: list[str] = []
 
     @property
     def is_jitted(self) -> bool:
@@ -129,6 +138,45 @@ class Subject:
     def plain(self) -> PlainRun:
         """One call of the function as it is, with what passes the device recorded."""
         return plain_run(self)
+
+    @functools.cached_property
+    def observed(self) -> Observation | None:
+        """The instrumented run, shared by all detectors with probes; None where there is none."""
+        program = self.trace.program
+        if program is None:
+            return None
+        modules = [importlib.import_module(f"jaxbits.detect.{name}") for name in _PROBES]
+        probes: list[Probe] = [module.PROBE for module in modules]
+        plan = Plan(program, probes)
+        if plan.size > SIZE:
+            self.left_out.append(
+                f"values were not looked at: the program has {plan.size} equations"
+            )
+            return None
+        observation = Observation(program, self.trace.inputs, plan, self.quiet)
+        try:
+            _ = observation.sites
+        except Exception as error:
+            first = (str(error).splitlines() or [""])[0]
+            self.left_out.append(
+                f"values were not looked at: {type(error).__name__}: {first[:100]}"
+            )
+            return None
+        self.left_out += [f"the values of {name} were not looked at" for name in plan.failed]
+        return observation
+
+    @functools.cached_property
+    def born(self) -> list[Site]:
+        """Where NaN and infinity came into the results; looked for only if there are any."""
+        observed, program = self.observed, self.trace.program
+        if observed is None or program is None or not_finite(observed.outputs) == 0:
+            return []
+        module = importlib.import_module("jaxbits.detect.nonfinite")
+        plan = Plan(program, module.PROBES)
+        if plan.size > SIZE // 10:
+            self.left_out.append("where NaN was born: the program is too long")
+            return []
+        return Observation(program, self.trace.inputs, plan, self.quiet).culprits
 
     @property
     def errors(self) -> list[Exception]:
@@ -190,6 +238,15 @@ class Subject:
             except Exception as error:
                 trace.error = error
         return trace
+
+    def quiet(self) -> contextlib.AbstractContextManager[Any]:
+        """Return `put_back` for a program that calls back into Python; others touch no state."""
+        program = self.trace.program
+        names = (e.primitive.name for e in jaxprs.equations(program)) if program else ()
+        if any("callback" in name or name == "debug_print" for name in names):
+            context: contextlib.AbstractContextManager[Any] = self.put_back()
+            return context
+        return contextlib.nullcontext()
 
     @contextlib.contextmanager
     def put_back(self) -> Any:
