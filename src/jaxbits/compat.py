@@ -7,7 +7,7 @@ looked for, the functions say so by their result instead of raising.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
@@ -95,6 +95,39 @@ def fresh_caches() -> AbstractContextManager[Any]:
         return nullcontext()
     metadata: AbstractContextManager[Any] = set_xla_metadata(jaxbits=str(next(_fresh)))
     return metadata
+
+
+def _tracing() -> Any:
+    try:
+        from jax._src.core import trace_ctx
+    except ImportError:
+        return None
+    return trace_ctx if hasattr(trace_ctx, "set_trace") else None
+
+
+@contextmanager
+def trace_kept() -> Iterator[None]:
+    """Leave JAX's current trace as it was, also where the block is stopped in JAX's own code."""
+    tracing = _tracing()
+    before = getattr(tracing, "trace", None)
+    try:
+        yield
+    finally:
+        if tracing is not None and tracing.trace is not before:
+            tracing.set_trace(before)
+
+
+def config_values() -> dict[str, Any]:
+    """Return the values of all switches of `jax.config`; nothing where a version does not tell."""
+    return dict(getattr(jax.config, "values", None) or {})
+
+
+def set_config(values: Mapping[str, Any]) -> None:
+    """Put switches of `jax.config` back that have other values now."""
+    now = config_values()
+    for name, value in values.items():
+        if now.get(name) is not value and now.get(name) != value:
+            jax.config.update(name, value)
 
 
 def bind(equation: Any, inputs: Sequence[Any], **changed: Any) -> list[Any]:

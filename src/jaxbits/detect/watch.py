@@ -6,6 +6,7 @@ user's is replaced. It is not safe while other threads run user code.
 
 from __future__ import annotations
 
+import builtins
 import collections
 import contextlib
 import contextvars
@@ -14,6 +15,7 @@ import io
 import os
 import random
 import sys
+import time
 import types
 import warnings
 from collections.abc import Iterable, Iterator
@@ -22,6 +24,8 @@ from typing import Any
 
 import numpy as np
 
+from jaxbits import compat
+from jaxbits.detect import limits
 from jaxbits.detect.finding import Place, is_users
 from jaxbits.detect.memory import Change, Memory, is_iterator
 from jaxbits.detect.state import Reference
@@ -47,6 +51,9 @@ PYTHON_CALLS = {
     "logging": set(_LOGGING.split()),
     "pathlib": {*_FILES.split(), "exists", "is_file", "is_dir"},
     "uuid": {"uuid1", "uuid4"},
+    "threading": {"start"},
+    "concurrent.futures.thread": {"submit"},
+    "concurrent.futures.process": {"submit"},
     "os": {"makedirs", "removedirs", "popen", "walk", "__setitem__", "__delitem__"},
     "numpy.lib._npyio_impl": set(_NUMPY_FILES.split()),
     "numpy.lib.npyio": set(_NUMPY_FILES.split()),
@@ -82,6 +89,7 @@ class Watched:
         changes: what state is no longer as it was.
         complaints: the warnings that were given.
         advanced: where the body of a loop of JAX's called `next` on an iterator from around it.
+        left_out: what state was not remembered, in sentences.
     """
 
     calls: collections.Counter[tuple[str, Place | None]] = field(
@@ -92,6 +100,7 @@ class Watched:
     changes: list[Change] = field(default_factory=list)
     complaints: list[warnings.WarningMessage] = field(default_factory=list)
     advanced: list[Place] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
 
 
 def _c_name(called: Any) -> str:
@@ -116,6 +125,8 @@ def _python_name(frame: types.FrameType) -> str:
     """Return the name of an impure Python function, empty for all others."""
     module = str(frame.f_globals.get("__name__", ""))
     name = frame.f_code.co_name
+    if frame.f_code is _no_input.__code__:
+        return "input"
     if module == "random":
         owner = frame.f_locals.get("self")
         shared = owner is _GLOBAL_RANDOM or isinstance(owner, random.SystemRandom)
@@ -135,9 +146,15 @@ def _in_loop(frame: types.FrameType) -> bool:
     return False
 
 
+def _no_input(prompt: object = "") -> str:
+    """Stand in for `input`: a check has nobody to ask."""
+    raise EOFError("`input` has nothing to read while the function is checked")
+
+
 class _Hook:
     def __init__(self, seen: Watched) -> None:
         self.seen = seen
+        self.ends = limits.ends()
         self.known: dict[types.CodeType, bool] = {}
 
     def __call__(self, frame: types.FrameType, event: str, called: Any) -> None:
@@ -150,6 +167,8 @@ class _Hook:
             users = self.known[code] = is_users(code.co_filename)
         if not users:
             return
+        if time.monotonic() > self.ends:
+            raise limits.OutOfTime
         if event == "c_call":
             name = _c_name(called)
             if called is next and _in_loop(caller):
@@ -177,32 +196,68 @@ def watch(references: Iterable[Reference]) -> Iterator[Watched]:
     'nobody reads this'
     """
     seen, memory, printed = Watched(), Memory(references), io.StringIO()
-    numpy_state, python_state = np.random.get_state(legacy=False), random.getstate()
-    environment = dict(os.environ)
-    hooked = sys.getprofile()
+    seen.left_out = memory.left_out
+    undo = _Process()
     try:
-        with (
-            warnings.catch_warnings(record=True) as complaints,
-            contextlib.redirect_stdout(printed),
-            contextlib.redirect_stderr(printed),
-        ):
+        with warnings.catch_warnings(record=True) as complaints:
             warnings.simplefilter("always")
+            sys.stdout, sys.stderr, sys.stdin = printed, printed, io.StringIO()
+            builtins.input = _no_input
             sys.setprofile(_Hook(seen))
             try:
                 yield seen
             finally:
-                sys.setprofile(hooked)
+                sys.setprofile(undo.hook)
     finally:
-        seen.written, seen.complaints = printed.getvalue(), list(complaints)
-        seen.changes = memory.changes()
-        memory.restore()
-        if not _same_state(numpy_state, np.random.get_state(legacy=False)):
+        try:
+            undo.back(seen)
+            seen.written, seen.complaints = printed.getvalue(), list(complaints)
+            with contextlib.suppress(Exception):  # the user's classes may do anything
+                seen.changes = memory.changes()
+            memory.restore()
+        except limits.OutOfTime:  # it is raised once only
+            undo.back(seen)
+            memory.restore()
+            raise
+
+
+class _Process:
+    """What belongs to the process and not to the function's own state, as it is now."""
+
+    def __init__(self) -> None:
+        self.hook = sys.getprofile()
+        self.streams = sys.stdout, sys.stderr, sys.stdin
+        self.input = builtins.input
+        self.numpy, self.random = np.random.get_state(legacy=False), random.getstate()
+        self.environment, self.folder = dict(os.environ), _folder()
+        self.recursion, self.errors = sys.getrecursionlimit(), np.geterr()
+        self.config = compat.config_values()
+
+    def back(self, seen: Watched) -> None:
+        """Put it back; what NumPy's own generator gave is seen here only."""
+        sys.setprofile(self.hook)
+        sys.stdout, sys.stderr, sys.stdin = self.streams
+        builtins.input = self.input
+        if not _same_state(self.numpy, np.random.get_state(legacy=False)):
             seen.calls["numpy.random", None] += 1
-            np.random.set_state(numpy_state)
-        random.setstate(python_state)
-        if os.environ != environment:
+            np.random.set_state(self.numpy)
+        random.setstate(self.random)
+        if os.environ != self.environment:
             os.environ.clear()
-            os.environ.update(environment)
+            os.environ.update(self.environment)
+        if sys.getrecursionlimit() != self.recursion:
+            sys.setrecursionlimit(self.recursion)
+        if self.folder and _folder() != self.folder:
+            os.chdir(self.folder)
+        np.seterr(**self.errors)
+        compat.set_config(self.config)
+
+
+def _folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was deleted
+        return ""
 
 
 def _same_state(a: Any, b: Any) -> bool:
