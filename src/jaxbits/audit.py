@@ -159,7 +159,7 @@ def _check_carry(subject: Subject) -> None:
         return
     if isinstance(carry, str) and carry in given:
         return
-    positions = f"a position from 0 to {count - 1}" if count else ""
+    positions = f"a position from 0 to {count - 1}" if count > 1 else "0" * count
     named = f"one of {', '.join(given)}" if given else ""
     should = " or ".join(filter(None, (positions, named))) or "None, as there are no arguments"
     raise ValueError(f"carry was {carry!r}, and should be {should}{_hint(subject, 'carry')}")

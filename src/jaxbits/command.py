@@ -102,7 +102,12 @@ def _main(argv: Sequence[str] | None) -> int:
         if name not in known:
             raise UsageError(f"--allow has {name!r}, and should have some of {', '.join(known)}")
     checks = [name for name in given.checks or known if name not in given.allow]
-    own = {"carry": carry, "calls": calls or None, "checks": checks, "limit": given.limit or None}
+    own: dict[str, Any] = {
+        "carry": carry,
+        "calls": calls or None,
+        "checks": checks,
+        "limit": given.limit or None,
+    }
     if clash := next((name for name in kwargs if name in own), ""):
         raise UsageError(f"--kwargs has {clash!r}, which is the audit's own: wrap the function")
     try:
@@ -125,6 +130,7 @@ def loaded(text: str, what: str) -> Any:
     name = path.removesuffix("()")
     if not colon or not source or not all(part.isidentifier() for part in name.split(".")):
         raise UsageError(f"{what} was {text!r}, and should be module:name or path/to/file.py:name")
+    found: Any
     try:
         found = _file(source) if source.endswith(".py") else importlib.import_module(source)
     except UsageError:
@@ -208,6 +214,7 @@ def _array(text: str, made: re.Match[str], place: int, seed: int) -> Any:
             f"argument {text!r} should be a dtype and a shape such as 'f32[8,3]' or 'i32[8]:0:10'"
         ) from None
     random = np.random.default_rng([seed, place])
+    values: Any
     if dtype.kind in "iub":
         bounds = (0, 2) if math.isnan(low) else (int(low), int(high))
         if bounds[0] >= bounds[1]:
