@@ -101,7 +101,19 @@ def _finding(site: Site, masked: bool) -> Finding:
         evidence,
         "correct the index, or say what is meant: `.at[i].get(mode='fill')`, `mode='drop'`",
         site.around.place,
+        _bit(site.equation),
     )
+
+
+def _bit(equation: Any) -> str:
+    """Return the entry of the catalogue that an equation out of bounds is about."""
+    name = equation.primitive.name
+    if name.startswith("dynamic"):
+        return "dynamic-slice-shifts"
+    if _kind(name) == "write":
+        return "out-of-bounds-write"
+    fills = "FILL" in str(equation.params.get("mode"))
+    return "take-fills" if fills else "out-of-bounds-read"
 
 
 def _limits(equation: Any) -> list[tuple[int, int]]:

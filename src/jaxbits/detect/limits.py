@@ -67,33 +67,48 @@ def limited(seconds: float | None) -> Iterator[None]:
     if seconds is None:
         yield
         return
-    thread, lock, over = threading.get_ident(), threading.Lock(), False
-    before = ends()
-
-    def stop() -> None:
-        with lock:
-            if not over:
-                _raise(thread, OutOfTime)
-
-    timer = threading.Timer(seconds + grace(seconds), stop)
-    timer.daemon = True
+    thread, before = threading.get_ident(), ends()
+    alarm = _Alarm(thread, seconds + grace(seconds))
     _here.ends = min(before, time.monotonic() + seconds)
-    timer.start()
     try:
         with compat.trace_kept():
             yield
     finally:
-        with lock:
-            over = True
-            _raise(thread, None)
-        timer.cancel()
+        try:
+            alarm.off()
+        except OutOfTime:  # it is raised once only
+            alarm.off()
         _here.ends = before
 
 
-def _raise(thread: int, error: type[BaseException] | None) -> None:
-    """Raise in another thread, at its next step; None takes back what was not raised yet."""
-    given = ctypes.py_object(error) if error else None
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), given)
+class _Alarm:
+    """Raises `OutOfTime` in a thread, once."""
+
+    def __init__(self, thread: int, seconds: float) -> None:
+        self.thread, self.lock, self.is_on, self.rang = thread, threading.Lock(), True, False
+        self.timer = threading.Timer(seconds, self.ring)
+        self.timer.daemon = True
+        self.timer.start()
+
+    def ring(self) -> None:
+        with self.lock:
+            if self.is_on:
+                self.rang = True
+                _raise(self.thread, OutOfTime)
+
+    def off(self) -> None:
+        """Ring no more; what was raised and has not come yet comes here."""
+        with self.lock:
+            self.is_on = False
+        self.timer.cancel()
+        for _ in range(1000 * self.rang):
+            time.monotonic()
+
+
+def _raise(thread: int, error: type[BaseException]) -> None:
+    """Raise in another thread, at its next step."""
+    # Taking an error back, by None, makes Python 3.11 hang where a profiler is on.
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
 
 
 @contextlib.contextmanager

@@ -201,7 +201,8 @@ def watch(references: Iterable[Reference]) -> Iterator[Watched]:
     try:
         with warnings.catch_warnings(record=True) as complaints:
             warnings.simplefilter("always")
-            sys.stdout, sys.stderr, sys.stdin = printed, printed, io.StringIO()
+            sys.stdout = sys.stderr = printed
+            sys.stdin = io.TextIOWrapper(io.BytesIO())
             builtins.input = _no_input
             sys.setprofile(_Hook(seen))
             try:
