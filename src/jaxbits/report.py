@@ -126,8 +126,7 @@ def _row(finding: Finding) -> str:
         where = html.escape(str(finding.place))
         text = html.escape(finding.place.text)
         line = f"<pre>{text}</pre>" if text else ""
-        full = html.escape(finding.place.file, quote=True)
-        parts.append(f'<p class="jaxbits-place" title="{full}">{where}</p>{line}')
+        parts.append(f'<p class="jaxbits-place">{where}</p>{line}')
     details = [(word, _code(text)) for word, text in finding.details() if text and word != "read"]
     if finding.link:
         details.append(
