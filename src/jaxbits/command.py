@@ -1,8 +1,8 @@
-"""Check a function for sharp bits, from a shell.
+"""Check a function for sharp bits, from a shell::
 
     python -m jaxbits.audit train:step --args 'f32[8,3]' 'i32[8]:0:10' key
 
-FUNCTION is module:name or path/to/file.py:name; dots in the name reach attributes. An argument is
+FUNCTION is module:name or path/to/file.py:name; dots in the name reach attributes. An argument is one of::
 
     'f32[8,3]'           random numbers of that dtype and shape; integers are 0 or 1,
     'i32[8]:0:10'        or from 0 up to 9; 'f32[4]:0:1' is uniform; 64 bits are a NumPy array
@@ -48,7 +48,7 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="python -m jaxbits.audit",
-        description=__doc__,
+        description=(__doc__ or "").replace("::\n", ":\n"),
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
