@@ -50,6 +50,7 @@ C_CALLS = {
 PYTHON_CALLS = {
     "logging": set(_LOGGING.split()),
     "pathlib": {*_FILES.split(), "exists", "is_file", "is_dir"},
+    "pathlib._local": {*_FILES.split(), "exists", "is_file", "is_dir"},  # Python 3.13
     "uuid": {"uuid1", "uuid4"},
     "threading": {"start"},
     "concurrent.futures.thread": {"submit"},
