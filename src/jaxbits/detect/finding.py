@@ -23,7 +23,8 @@ _LIBRARIES = tuple(
     {os.path.realpath(_paths[key]) + os.sep for key in ("purelib", "platlib", "stdlib")}
 )
 _HERE = os.path.dirname(os.path.realpath(__file__)) + os.sep
-_AUDIT = os.path.join(os.path.dirname(os.path.dirname(_HERE)), "audit")
+_PACKAGE = os.path.dirname(os.path.dirname(_HERE))
+_OURS = (_HERE, *(os.path.join(_PACKAGE, f"{name}.py") for name in ("audit", "command")))
 
 
 @functools.lru_cache(maxsize=8192)
@@ -35,7 +36,7 @@ def is_users(file: str) -> bool:
     """
     if not file or file.startswith(("<frozen", "<string>", "<__array_function__")):
         return False
-    return not os.path.realpath(file).startswith((*_LIBRARIES, _HERE, _AUDIT))
+    return not os.path.realpath(file).startswith((*_LIBRARIES, *_OURS))
 
 
 @dataclass(frozen=True)

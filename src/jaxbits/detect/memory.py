@@ -5,10 +5,8 @@ from __future__ import annotations
 import collections
 import contextlib
 import copy
-import io
 import random
 import types
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +15,7 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
+from jaxbits.detect.iterators import copy_of_iterator, is_iterator, position
 from jaxbits.detect.state import Reference
 
 _MOST = 5000
@@ -40,48 +39,6 @@ class Change:
     kind: str
     before: str
     after: str
-
-
-def is_iterator(value: Any) -> bool:
-    """Whether a value is spent by reading it; files are not counted."""
-    return isinstance(value, Iterator) and not isinstance(value, io.IOBase)
-
-
-def copy_of_iterator(value: Any) -> Any:
-    """Return an iterator at the same position that shares none; None where there is no way.
-
-    >>> pairs = zip([1, 2], "ab")
-    >>> list(copy_of_iterator(pairs)), next(pairs)
-    ([(1, 'a'), (2, 'b')], (1, 'a'))
-    >>> copy_of_iterator(n for n in range(3))
-    """
-
-    def part(given: Any) -> Any:
-        if not is_iterator(given):
-            return given
-        made = copy_of_iterator(given)
-        if made is None:
-            raise TypeError("no copy")
-        return made
-
-    if isinstance(value, types.GeneratorType):
-        return None
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            if isinstance(getattr(value, "__dict__", None), dict):
-                made = copy.copy(value)
-                for key, given in vars(value).items():
-                    object.__setattr__(made, key, part(given))
-                return None if made is value else made
-            make, given, *state = value.__reduce__()
-            made = make(*map(part, given))
-            for at in state[:1]:
-                if at is not None:
-                    made.__setstate__(tuple(map(part, at)) if isinstance(at, tuple) else at)
-    except Exception:  # a class of the user's may raise anything
-        return None
-    return None if made is value else made
 
 
 def short(value: Any) -> str:
@@ -109,23 +66,11 @@ def _contents(value: Any) -> Any:
     if isinstance(value, (dict, set)):
         return copy.copy(value)
     if is_iterator(value):
-        return _position(value)
+        return position(value)
     if isinstance(value, (*_OPAQUE, *_PLAIN)):
         return None
     fields = getattr(value, "__dict__", None)
     return dict(fields) if isinstance(fields, dict) else None
-
-
-def _position(iterator: Any) -> Any:
-    if isinstance(iterator, types.GeneratorType):
-        frame = iterator.gi_frame
-        return frame and (frame.f_lasti, repr(frame.f_locals))
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return repr(iterator), repr(iterator.__reduce__()[1:])
-    except TypeError:
-        return repr(iterator)
 
 
 def _parts(value: Any) -> list[Any]:

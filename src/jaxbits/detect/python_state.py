@@ -8,7 +8,7 @@ import jax
 
 from jaxbits.detect.detector import detector
 from jaxbits.detect.finding import Finding
-from jaxbits.detect.memory import is_iterator
+from jaxbits.detect.iterators import is_iterator
 from jaxbits.detect.subject import Subject
 
 

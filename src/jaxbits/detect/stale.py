@@ -21,7 +21,7 @@ import numpy as np
 
 from jaxbits.detect.detector import detector
 from jaxbits.detect.finding import Finding
-from jaxbits.detect.memory import is_iterator
+from jaxbits.detect.iterators import is_iterator
 from jaxbits.detect.state import Reference
 from jaxbits.detect.subject import Subject
 

@@ -18,7 +18,8 @@ from jax.extend.core import ClosedJaxpr
 
 from jaxbits import compat
 from jaxbits.detect import jaxprs, limits, state
-from jaxbits.detect.memory import Change, Memory, copy_of_iterator, is_iterator
+from jaxbits.detect.iterators import copy_of_iterator, is_iterator
+from jaxbits.detect.memory import Change, Memory
 from jaxbits.detect.watch import Watched, watch
 
 _SCALARS = (bool, int, float, complex)

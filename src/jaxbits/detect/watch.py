@@ -22,12 +22,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
-from jaxbits import compat
 from jaxbits.detect import limits
 from jaxbits.detect.finding import Place, is_users
-from jaxbits.detect.memory import Change, Memory, is_iterator
+from jaxbits.detect.iterators import is_iterator
+from jaxbits.detect.memory import Change, Memory
+from jaxbits.detect.process import Process
 from jaxbits.detect.state import Reference
 
 _FILES = "open read_text write_text read_bytes write_bytes mkdir unlink touch iterdir glob rglob"
@@ -198,7 +197,7 @@ def watch(references: Iterable[Reference]) -> Iterator[Watched]:
     """
     seen, memory, printed = Watched(), Memory(references), io.StringIO()
     seen.left_out = memory.left_out
-    undo = _Process()
+    undo = Process()
     try:
         with warnings.catch_warnings(record=True) as complaints:
             warnings.simplefilter("always")
@@ -212,57 +211,14 @@ def watch(references: Iterable[Reference]) -> Iterator[Watched]:
                 sys.setprofile(undo.hook)
     finally:
         try:
-            undo.back(seen)
+            drawn = undo.back()
             seen.written, seen.complaints = printed.getvalue(), list(complaints)
+            if drawn:
+                seen.calls["numpy.random", None] += 1
             with contextlib.suppress(Exception):  # the user's classes may do anything
                 seen.changes = memory.changes()
             memory.restore()
         except limits.OutOfTime:  # it is raised once only
-            undo.back(seen)
+            undo.back()
             memory.restore()
             raise
-
-
-class _Process:
-    """What belongs to the process and not to the function's own state, as it is now."""
-
-    def __init__(self) -> None:
-        self.hook = sys.getprofile()
-        self.streams = sys.stdout, sys.stderr, sys.stdin
-        self.input = builtins.input
-        self.numpy, self.random = np.random.get_state(legacy=False), random.getstate()
-        self.environment, self.folder = dict(os.environ), _folder()
-        self.recursion, self.errors = sys.getrecursionlimit(), np.geterr()
-        self.config = compat.config_values()
-
-    def back(self, seen: Watched) -> None:
-        """Put it back; what NumPy's own generator gave is seen here only."""
-        sys.setprofile(self.hook)
-        sys.stdout, sys.stderr, sys.stdin = self.streams
-        builtins.input = self.input
-        if not _same_state(self.numpy, np.random.get_state(legacy=False)):
-            seen.calls["numpy.random", None] += 1
-            np.random.set_state(self.numpy)
-        random.setstate(self.random)
-        if os.environ != self.environment:
-            os.environ.clear()
-            os.environ.update(self.environment)
-        if sys.getrecursionlimit() != self.recursion:
-            sys.setrecursionlimit(self.recursion)
-        if self.folder and _folder() != self.folder:
-            os.chdir(self.folder)
-        np.seterr(**self.errors)
-        compat.set_config(self.config)
-
-
-def _folder() -> str:
-    try:
-        return os.getcwd()
-    except OSError:  # it was deleted
-        return ""
-
-
-def _same_state(a: Any, b: Any) -> bool:
-    return bool(a["state"]["pos"] == b["state"]["pos"]) and bool(
-        np.array_equal(a["state"]["key"], b["state"]["key"])
-    )
