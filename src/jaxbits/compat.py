@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
@@ -125,6 +125,39 @@ def x64_on() -> AbstractContextManager[Any]:
         switch = importlib.import_module("jax.experimental").enable_x64
     context: AbstractContextManager[Any] = switch(True)
     return context
+
+
+def _tracing() -> Any:
+    try:
+        from jax._src.core import trace_ctx
+    except ImportError:
+        return None
+    return trace_ctx if hasattr(trace_ctx, "set_trace") else None
+
+
+@contextmanager
+def trace_kept() -> Iterator[None]:
+    """Leave JAX's current trace as it was, also where the block is stopped in JAX's own code."""
+    tracing = _tracing()
+    before = getattr(tracing, "trace", None)
+    try:
+        yield
+    finally:
+        if tracing is not None and tracing.trace is not before:
+            tracing.set_trace(before)
+
+
+def config_values() -> dict[str, Any]:
+    """Return the values of all switches of `jax.config`; nothing where a version does not tell."""
+    return dict(getattr(jax.config, "values", None) or {})
+
+
+def set_config(values: Mapping[str, Any]) -> None:
+    """Put switches of `jax.config` back that have other values now."""
+    now = config_values()
+    for name, value in values.items():
+        if now.get(name) is not value and now.get(name) != value:
+            jax.config.update(name, value)
 
 
 def bind(equation: Any, inputs: Sequence[Any], **changed: Any) -> list[Any]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from jaxbits.detect.finding import SEVERITIES, Finding
+from jaxbits.detect.limits import TooLarge
 from jaxbits.detect.subject import Subject
 
 DETECTORS: dict[str, Detector] = {}
@@ -43,7 +44,12 @@ class Detector:
 
     def on(self, subject: Subject) -> list[Finding]:
         """Return the findings, the gravest first, without those that their line ignores."""
-        found = dict.fromkeys(self.find(subject))
+        found: dict[Finding, None] = {}
+        try:
+            for finding in self.find(subject):
+                found[finding] = None
+        except TooLarge as reason:
+            subject.left_out.append(f"{self.name}, in part: {reason}")
         kept = [f for f in found if not (f.place and f.place.ignores(f.check))]
         return sorted(kept, key=lambda f: SEVERITIES.index(f.severity))
 

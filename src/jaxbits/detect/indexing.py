@@ -87,7 +87,23 @@ def _finding(site: Site, masked: bool) -> Finding:
         evidence,
         "correct the index, or say what is meant: `.at[i].get(mode='fill')`, `mode='drop'`",
         site.place,
+        _bit(site.equation),
     )
+
+
+def _bit(equation: Any) -> str:
+    """Return the entry of the catalogue that an equation out of bounds is about."""
+    name = equation.primitive.name
+    if name == "dynamic_update_slice":
+        return "dynamic-slice-shifts"
+    if name == "dynamic_slice":  # a plain `x[i]` is one too, of a single element or row
+        sizes = zip(equation.params["slice_sizes"], equation.invars[0].aval.shape, strict=True)
+        shifts = any(1 < size < length for size, length in sizes)
+        return "dynamic-slice-shifts" if shifts else "out-of-bounds-read"
+    if _kind(name) == "write":
+        return "out-of-bounds-write"
+    fills = "FILL" in str(equation.params.get("mode"))
+    return "take-fills" if fills else "out-of-bounds-read"
 
 
 def _limits(equation: Any) -> list[tuple[int, int]]:

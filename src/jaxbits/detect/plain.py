@@ -28,7 +28,7 @@ from jax.core import Tracer
 from jaxbits import compat
 from jaxbits.detect import source, state
 from jaxbits.detect.finding import Place, is_users
-from jaxbits.detect.memory import is_iterator
+from jaxbits.detect.iterators import is_iterator
 
 if TYPE_CHECKING:
     from jaxbits.detect.subject import Subject

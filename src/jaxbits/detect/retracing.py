@@ -14,7 +14,7 @@ from jaxbits import compat
 from jaxbits.detect import jaxprs
 from jaxbits.detect.detector import detector
 from jaxbits.detect.finding import Finding, Place, place_of
-from jaxbits.detect.memory import is_iterator
+from jaxbits.detect.iterators import is_iterator
 from jaxbits.detect.subject import Subject, copied
 
 _IN_A_ROW, _IN_AN_ARGUMENT, _PIECES = 16, 32, 64

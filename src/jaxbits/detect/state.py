@@ -14,6 +14,7 @@ from typing import Any
 from jaxbits.detect.finding import Place, is_users
 
 _LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL"}
+_MOST = 500
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR"}
 
 
@@ -169,7 +170,13 @@ class _Walk:
                 self.add("attribute", f"self.{name}", instance, name, place)
 
 
-def references(function: Callable[..., Any]) -> list[Reference]:
+class References(list[Reference]):
+    """References, and how many functions were not looked into for more."""
+
+    unread = 0
+
+
+def references(function: Callable[..., Any]) -> References:
     """Return all names by which a function, and the user's functions it calls, see Python state.
 
     >>> def scaled(x, by=[2.0]):
@@ -186,10 +193,10 @@ def codes(function: Callable[..., Any]) -> list[tuple[types.CodeType, dict[str, 
     return [(code, one.__globals__) for one in found for code in _codes(one.__code__)]
 
 
-def _walked(function: Callable[..., Any]) -> tuple[list[Reference], list[types.FunctionType]]:
+def _walked(function: Callable[..., Any]) -> tuple[References, list[types.FunctionType]]:
     walk = _Walk()
     walk.waiting.append(function)
-    while walk.waiting and len(walk.seen) < 500:
+    while walk.waiting and len(walk.seen) < _MOST:
         here = walk.waiting.pop()
         instance = getattr(here, "__self__", None)
         if isinstance(here, functools.partial):
@@ -213,7 +220,9 @@ def _walked(function: Callable[..., Any]) -> tuple[list[Reference], list[types.F
         if instance is not None and not isinstance(instance, (type, types.ModuleType)):
             walk.bound(instance, here)
         walk.function(here)
-    return list(walk.found.values()), walk.functions
+    found = References(walk.found.values())
+    found.unread = len(walk.waiting)
+    return found, walk.functions
 
 
 def arguments(args: Any, kwargs: Any) -> list[Reference]:

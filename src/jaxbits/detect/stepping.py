@@ -17,7 +17,7 @@ import numpy as np
 from jaxbits import compat
 from jaxbits.detect.detector import detector
 from jaxbits.detect.finding import Finding, Place, is_users, place_of_error
-from jaxbits.detect.memory import is_iterator
+from jaxbits.detect.iterators import is_iterator
 from jaxbits.detect.subject import Subject, copied, is_array
 
 _LOOP = re.compile(r"carry|body_fun|branch|true_fun|false_fun", re.IGNORECASE)

@@ -7,7 +7,7 @@ import functools
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,8 +18,9 @@ from jax.core import Tracer
 from jax.extend.core import ClosedJaxpr
 
 from jaxbits import compat
-from jaxbits.detect import jaxprs, state
-from jaxbits.detect.memory import Change, Memory, is_iterator
+from jaxbits.detect import jaxprs, limits, state
+from jaxbits.detect.iterators import copy_of_iterator, is_iterator
+from jaxbits.detect.memory import Change, Memory
 from jaxbits.detect.observe import SIZE, Observation, not_finite
 from jaxbits.detect.plain import PlainRun, plain_run
 from jaxbits.detect.sites import Plan, Probe, Site
@@ -39,21 +40,33 @@ def is_array(value: Any) -> bool:
 def copied(tree: Any) -> Any:
     """Return a tree with its containers and arrays copied, so that nothing can hurt the original.
 
+    Raises:
+        TooLarge: where the arrays hold more than is copied.
+
     >>> given = {"x": np.ones(2)}
     >>> copied(given)["x"] is given["x"]
     False
     """
+    limits.check_size(tree)
 
-    def one(leaf: Any) -> Any:
-        if isinstance(leaf, np.ndarray):
-            return leaf.copy()
-        if isinstance(leaf, jax.Array) and not isinstance(leaf, Tracer):
-            if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
-                return jax.random.clone(leaf)
-            return jnp.array(leaf, copy=True)
-        return leaf
+    return jax.tree.map(_copied_leaf, tree, is_leaf=is_iterator)
 
-    return jax.tree.map(one, tree, is_leaf=is_iterator)
+
+def _copied_leaf(leaf: Any) -> Any:
+    if isinstance(leaf, np.ndarray):
+        return leaf.copy()
+    if isinstance(leaf, jax.Array) and not isinstance(leaf, Tracer):
+        if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            return jax.random.clone(leaf)
+        return jnp.array(leaf, copy=True)
+    if is_iterator(leaf):
+        return copy_of_iterator(leaf) or _untouched(leaf)
+    return leaf
+
+
+def _untouched(iterator: Any) -> Iterator[Any]:
+    raise TypeError(f"a {type(iterator).__name__} cannot be copied, and is not advanced by a check")
+    yield
 
 
 @dataclass
@@ -94,6 +107,18 @@ def _constant(value: Any) -> str:
     return str(hash(np.asarray(value).tobytes()))
 
 
+def _refuse(function: Any) -> None:
+    if not callable(function):
+        raise TypeError(f"fn was {type(function).__name__}, and should be a function")
+    plain = function if isinstance(function, functools.partial) else inspect.unwrap(function)
+    if not inspect.isroutine(plain) and not isinstance(plain, (type, functools.partial)):
+        plain = getattr(plain, "__call__", plain)  # noqa: B004 - the method is wanted
+    if inspect.isgeneratorfunction(plain):
+        raise TypeError("fn was a generator function, and should return its results")
+    if inspect.iscoroutinefunction(plain) or inspect.isasyncgenfunction(plain):
+        raise TypeError("fn was an async function, and should be a plain one")
+
+
 class Subject:
     """A function, its arguments, and what is found out about them, each once.
 
@@ -109,15 +134,12 @@ class Subject:
         calls: Sequence[tuple[Any, ...]] | None = None,
         carry: int | str | None = None,
     ) -> None:
-        if not callable(function):
-            raise TypeError(f"fn was {type(function).__name__}, and should be a function")
-        if inspect.isgeneratorfunction(inspect.unwrap(function)):
-            raise TypeError("fn was a generator function, and should return its results")
+        _refuse(function)
         self.carry = carry
+        self.left_out: list[str] = []
         self.calls = [tuple(given) for given in calls or ()]
         self.function, self.kwargs = function, dict(kwargs or {})
         self.args = tuple(args) or (self.calls[0] if self.calls else ())
-        self.left_out: list[str] = []
 
     @property
     def is_jitted(self) -> bool:
@@ -125,9 +147,12 @@ class Subject:
         return hasattr(self.function, "lower") and hasattr(self.function, "trace")
 
     @functools.cached_property
-    def references(self) -> list[state.Reference]:
+    def references(self) -> state.References:
         """The names by which the function sees Python state."""
-        return state.references(self.function)
+        found = state.references(self.function)
+        if found.unread:
+            self.left_out.append(f"state that {found.unread} more functions of yours may see")
+        return found
 
     @functools.cached_property
     def trace(self) -> Trace:
@@ -214,9 +239,9 @@ class Subject:
         return every
 
     def _trace(self, dynamic: Callable[[Any], bool]) -> Trace:
-        leaves, tree = jax.tree.flatten(
-            (copied(self.args), copied(self.kwargs)), is_leaf=is_iterator
-        )
+        # `unflatten` makes containers anew, and tracers stand for arrays: those need no copies.
+        given, tree = jax.tree.flatten((self.args, self.kwargs), is_leaf=is_iterator)
+        leaves = [leaf if is_array(leaf) else _copied_leaf(leaf) for leaf in given]
         traced = [index for index, leaf in enumerate(leaves) if dynamic(leaf)]
         inputs = [leaves[index] for index in traced]
 
@@ -234,7 +259,8 @@ class Subject:
         with watch(self.references) as seen, compat.fresh_caches():
             trace = Trace(seen, inputs=inputs)
             try:
-                trace.program = jax.make_jaxpr(flat)(*inputs)
+                with limits.exits_as_errors():
+                    trace.program = jax.make_jaxpr(flat)(*inputs)
             except Exception as error:
                 trace.error = error
         return trace
@@ -251,5 +277,5 @@ class Subject:
     @contextlib.contextmanager
     def put_back(self) -> Any:
         """Run the function inside of this: state is put back, and nothing is printed."""
-        with watch(self.references) as seen:
+        with watch(self.references) as seen, limits.exits_as_errors():
             yield seen

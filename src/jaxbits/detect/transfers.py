@@ -16,7 +16,7 @@ from jaxbits import compat
 from jaxbits.detect import jaxprs
 from jaxbits.detect.detector import detector
 from jaxbits.detect.finding import Finding, Place, is_users, place_of, place_of_error
-from jaxbits.detect.memory import is_iterator
+from jaxbits.detect.iterators import is_iterator
 from jaxbits.detect.plain import names_in
 from jaxbits.detect.subject import Subject
 

@@ -13,7 +13,7 @@ import numpy as np
 from jaxbits.detect import wide
 from jaxbits.detect.detector import detector
 from jaxbits.detect.finding import Finding, Place, Severity, is_users, place_of_error
-from jaxbits.detect.memory import is_iterator
+from jaxbits.detect.iterators import is_iterator
 from jaxbits.detect.subject import Subject
 
 _FRACTION = 0.05

@@ -17,7 +17,7 @@ from jax.extend.core import ClosedJaxpr, Literal
 from jaxbits import compat
 from jaxbits.detect import jaxprs
 from jaxbits.detect.finding import Place, is_users, place_of
-from jaxbits.detect.memory import is_iterator
+from jaxbits.detect.iterators import is_iterator
 from jaxbits.detect.subject import Subject, is_array
 
 NARROW = {
