@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import functools
+import json
+import tomllib
+from pathlib import Path
 
 import clean_programs
 import pytest
+import record
 import scores
+import switches
 
 from jaxbits import audit, detect
 
 CHECKS = list(detect.detectors())
 BOTH = [(folder, check) for folder in scores.FOLDERS for check in CHECKS]
 outcomes = functools.cache(scores.outcomes)
+
+ROOT = Path(__file__).parents[2]
+RECORDED = json.loads((ROOT / "reference" / "detectors" / "lock.json").read_text("utf8"))
+DEAR = {"out_of_bounds", "leak", "key_reuse", "nan"}
+"""The checks whose switches take seconds to try; `make versions ARGS=--detectors` does."""
 
 
 @pytest.mark.parametrize(("folder", "check"), BOTH)
@@ -50,3 +60,33 @@ def test_clean_programs_are_clean(case):
     report = audit(case.fn, *case.args)
     assert report.ok, str(report)
     assert not report.notes, str(report)
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_the_page_shows_these_scores(check):
+    recorded = RECORDED["detectors"].get(check, "nothing")
+    now = record.of_detector({folder: outcomes(check, folder) for folder in scores.FOLDERS})
+    assert recorded == now, "run: make versions ARGS=--detectors"
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_the_page_shows_the_switches_on_these_cases(check):
+    shown = RECORDED["switches"].get(check, [])
+    assert [row["name"] for row in shown] == [s.name for s in switches.SWITCHES.get(check, ())]
+    for row, switch in zip(shown, switches.SWITCHES.get(check, ()), strict=True):
+        for folder in scores.FOLDERS:
+            _, positives, _, negatives = scores.score(outcomes(check, folder))
+            assert (row[folder][1], row[folder][3]) == (positives, negatives)
+            if check not in DEAR:
+                assert row[folder] == list(switches.score(check, switch, folder))
+
+
+def test_first_scores_are_kept():
+    text = Path(__file__).with_name("first_contact.toml").read_text("utf8")
+    first = tomllib.loads(text)
+    assert set(first) == set(CHECKS)
+    for check, folders in first.items():
+        for folder in scores.FOLDERS:
+            found, positives, alarms, negatives = folders[folder]
+            assert 0 <= found <= positives, check
+            assert 0 <= alarms <= negatives, check
