@@ -1,4 +1,9 @@
-"""The sharp bits of the book: one list, read from ``catalogue.toml``, that all else agrees with."""
+"""The sharp bits of the book: one list, that all else agrees with.
+
+It is read from ``sharp_bits/``, which has a file a chapter, named as the chapter is. An entry has
+the keys title, section (the exact heading, or "Also sharp"), silent, fix, guard; look_for where it
+is silent; symptoms = [{error, text}] where it is loud, an ellipsis in the text for anything.
+"""
 
 from __future__ import annotations
 
@@ -113,7 +118,7 @@ def heading_id(heading: str) -> str:
     return re.sub(r"^[-0-9]+|-+$", "", re.sub(r"[^a-z0-9]+", "-", plain))
 
 
-_TEXTS = {"title", "chapter", "section", "fix", "guard"}
+_TEXTS = {"title", "section", "fix", "guard"}
 _OPTIONAL_TEXTS = {"look_for", "since", "until"}
 _KEYS = _TEXTS | _OPTIONAL_TEXTS | {"silent", "symptoms"}
 
@@ -138,7 +143,7 @@ def _symptom(entry: str, number: int, value: Any) -> Symptom:
     return Symptom(value["error"], value["text"], leaked)
 
 
-def _bit(entry: str, values: Any) -> SharpBit:
+def _bit(chapter: str, entry: str, values: Any) -> SharpBit:
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", entry):
         raise CatalogueError(f"[{entry}] should be named in lower case with hyphens")
     if not isinstance(values, Mapping):
@@ -161,29 +166,38 @@ def _bit(entry: str, values: Any) -> SharpBit:
     if silent and not values.get("look_for"):
         raise CatalogueError(f"[{entry}] look_for should say what a reader sees, as silent is true")
     texts = {k: _text(entry, k, v) for k, v in values.items() if k in _TEXTS | _OPTIONAL_TEXTS}
-    return SharpBit(id=entry, symptoms=symptoms, silent=silent, **{"look_for": "", **texts})
+    texts = {"look_for": "", "chapter": chapter, **texts}
+    return SharpBit(id=entry, symptoms=symptoms, silent=silent, **texts)
 
 
-def parse(text: str) -> Mapping[str, SharpBit]:
-    """Read a catalogue from TOML text.
+def parse(texts: Mapping[str, str]) -> Mapping[str, SharpBit]:
+    """Read a catalogue from TOML texts.
+
+    Args:
+        texts: the text of each chapter's entries, by the stem of the chapter's file.
 
     Raises:
         CatalogueError: naming the entry and the key that are wrong, what was there, and what
             should be.
 
-    >>> parse("[Bad_Name]")
+    >>> parse({"02-topic": "[Bad_Name]"})
     Traceback (most recent call last):
     jaxbits.catalogue.CatalogueError: [Bad_Name] should be named in lower case with hyphens
     """
-    try:
-        tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise CatalogueError(f"the catalogue is not TOML: {error}") from None
-    bits = {entry: _bit(entry, values) for entry, values in tables.items()}
+    bits: dict[str, SharpBit] = {}
     places: dict[str, str] = {}
-    for bit in bits.values():
-        if bit.section != ALSO_SHARP and (other := places.setdefault(bit.page, bit.id)) != bit.id:
-            raise CatalogueError(f"[{bit.id}] section is that of [{other}]: one entry a section")
+    for chapter, text in texts.items():
+        try:
+            tables = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise CatalogueError(f"the catalogue of {chapter} is not TOML: {error}") from None
+        for entry, values in tables.items():
+            bit = _bit(chapter, entry, values)
+            if entry in bits:
+                raise CatalogueError(f"[{entry}] is in {bits[entry].chapter} and in {chapter}")
+            bits[entry] = bit
+            if bit.section != ALSO_SHARP and (other := places.setdefault(bit.page, entry)) != entry:
+                raise CatalogueError(f"[{entry}] section is that of [{other}]: one entry a section")
     return types.MappingProxyType(bits)
 
 
@@ -197,7 +211,9 @@ def load() -> Mapping[str, SharpBit]:
     >>> load()["out-of-bounds-read"].chapter
     '04-out-of-bounds'
     """
-    return parse(files("jaxbits").joinpath("catalogue.toml").read_text("utf8"))
+    listed = sorted(files("jaxbits").joinpath("sharp_bits").iterdir(), key=lambda file: file.name)
+    kept = (file for file in listed if file.name.endswith(".toml"))
+    return parse({file.name.removesuffix(".toml"): file.read_text("utf8") for file in kept})
 
 
 def bit(id: str) -> SharpBit:

@@ -15,20 +15,19 @@ import reference
 from jaxbits import catalogue
 from jaxbits.plots.style import DARK
 
-TWO = """
+SECOND = """
 [a-slip]
 title = "A `<slip>` & a fall"
-chapter = "02-second"
 section = "A slip"
 silent = true
 look_for = "nothing"
 fix = "use `a < b`"
 guard = "none: it is silent"
 until = "0.9"
-
+"""
+FIRST = """
 [a-crash]
 title = "A crash"
-chapter = "01-first"
 section = "A crash"
 silent = false
 symptoms = [
@@ -38,6 +37,7 @@ symptoms = [
 fix = "mend it"
 guard = "none: it is loud"
 """
+TWO = {"01-first": FIRST, "02-second": SECOND}
 
 
 def extension(name: str) -> ModuleType:

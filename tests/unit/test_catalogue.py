@@ -6,7 +6,6 @@ from jaxbits.catalogue import CatalogueError, Symptom, bit, heading_id, load, pa
 GOOD = """
 [some-bit]
 title = "It bites"
-chapter = "02-topic"
 section = "It bites: `x[i]`"
 silent = true
 look_for = "a number"
@@ -16,7 +15,6 @@ guard = "none: nothing sees it"
 LOUD = """
 [loud-bit]
 title = "It shouts"
-chapter = "02-topic"
 section = "Also sharp"
 silent = false
 symptoms = [{ error = "TypeError", text = "no … here" }]
@@ -26,7 +24,7 @@ guard = "none: it raises by itself"
 
 
 def test_a_catalogue_is_read_in_order():
-    bits = parse(GOOD + LOUD)
+    bits = parse({"02-topic": GOOD + LOUD})
     assert list(bits) == ["some-bit", "loud-bit"]
     assert bits["some-bit"].page == "chapters/02-topic.html#it-bites-x-i"
     assert bits["loud-bit"].page == "chapters/02-topic.html#loud-bit"
@@ -51,7 +49,7 @@ def test_a_catalogue_is_read_in_order():
 def test_a_malformed_entry_is_named_with_its_key(old, new, complaint):
     assert old in GOOD
     with pytest.raises(CatalogueError, match=complaint):
-        parse(GOOD.replace(old, new, 1))
+        parse({"02-topic": GOOD.replace(old, new, 1)})
 
 
 @pytest.mark.parametrize(
@@ -67,12 +65,17 @@ def test_a_malformed_entry_is_named_with_its_key(old, new, complaint):
 def test_a_malformed_symptom_is_named(symptoms, complaint):
     text = LOUD.replace('[{ error = "TypeError", text = "no … here" }]', symptoms)
     with pytest.raises(CatalogueError, match=complaint):
-        parse(text)
+        parse({"02-topic": text})
 
 
 def test_two_entries_cannot_have_one_section():
     with pytest.raises(CatalogueError, match=r"\[twin\] section is that of \[some-bit\]"):
-        parse(GOOD + GOOD.replace("[some-bit]", "[twin]"))
+        parse({"02-topic": GOOD + GOOD.replace("[some-bit]", "[twin]")})
+
+
+def test_two_chapters_cannot_have_one_entry():
+    with pytest.raises(CatalogueError, match=r"\[some-bit\] is in 02-topic and in 03-other"):
+        parse({"02-topic": GOOD, "03-other": GOOD})
 
 
 def test_a_symptom_matches_over_line_breaks_and_with_gaps():

@@ -1,9 +1,14 @@
+import functools
+import importlib
+import inspect
+import pkgutil
 import re
 from pathlib import Path
 
 import jax.numpy as jnp
 import pytest
 
+from jaxbits import plots
 from jaxbits.plots import out_of_bounds, style, tracing
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -14,18 +19,29 @@ def mean_of_squares(x):
     return jnp.mean(squared)
 
 
+WITH_ARGUMENTS = {
+    "tracing.jaxpr_beside_source": lambda draw: draw(mean_of_squares, jnp.ones(3)),
+}
+
+
 def pictures():
-    yield "where_indices_land", out_of_bounds.where_indices_land
-    yield "gradient_of_a_miss", out_of_bounds.gradient_of_a_miss
-    yield "who_does_what", tracing.who_does_what
-    yield "from_python_to_machine", tracing.from_python_to_machine
-    yield "calls_over_time", tracing.calls_over_time
-    yield "eager_against_jit", tracing.eager_against_jit
-    yield "jaxpr_beside_source", lambda: tracing.jaxpr_beside_source(mean_of_squares, jnp.ones(3))
+    """Yield every figure that needs no arguments, and those that are listed with theirs."""
+    for module in pkgutil.iter_modules(plots.__path__):
+        room = importlib.import_module(f"jaxbits.plots.{module.name}")
+        for name, draw in vars(room).items():
+            if getattr(draw, "__module__", "") != room.__name__ or not hasattr(draw, "__wrapped__"):
+                continue
+            needed = [
+                p for p in inspect.signature(draw).parameters.values() if p.default is p.empty
+            ]
+            listed = WITH_ARGUMENTS.get(f"{module.name}.{name}")
+            if listed or not needed:
+                finished = functools.partial(listed, draw) if listed else draw
+                yield pytest.param(finished, id=f"{module.name}.{name}")
 
 
-@pytest.mark.parametrize(("name", "draw"), list(pictures()))
-def test_a_figure_is_the_same_bytes_each_time_and_says_what_it_shows(name, draw):
+@pytest.mark.parametrize("draw", list(pictures()))
+def test_a_figure_is_the_same_bytes_each_time_and_says_what_it_shows(draw):
     first, second = draw(), draw()
     assert first == second
     assert len(first.alt) > 40
