@@ -111,7 +111,7 @@ def _scores(book: Scored, first: Mapping[str, Any]) -> str:
     heads = ("Check", "Given", "Own", "At first", "JAX’s closest switch", "Given", "Own")
     rows = []
     for check, seen in book["detectors"].items():
-        row = [f'<a href="#{_anchor(check)}"><code>{check}</code></a>']
+        row = [f'<a href="#{_anchor(check)}">{check}</a>']
         row += [counted(seen[cases]) for cases in CASES]
         row.append(counted(first.get(check, {}).get("own_cases")))
         switches = book.get("switches", {}).get(check, [])
@@ -127,16 +127,36 @@ def _anchor(check: str) -> str:
 
 def _versions(scored: Mapping[str, Scored]) -> str:
     heads = ("Check", *(f"{escaped(s['title'])}, jax {s['jax']}" for s in scored.values()))
-    rows = []
-    for check in scored["lock"]["detectors"]:
-        cells = [counted(detector_scores.of(s, check)) for s in scored.values()]
-        rows.append([f"<code>{check}</code>", *cells])
-    differing = sum(len(found) for found in detector_scores.differences(scored).values())
-    said = f"{differing} scores differ." if differing else "The scores are the same everywhere."
-    return f"{said} All cases together:\n\n{table(heads, rows)}"
+    checks = list(scored["lock"]["detectors"])
+    sums = [
+        detector_scores.summed(detector_scores.of(s, c) for c in checks if c in s["detectors"])
+        for s in scored.values()
+    ]
+    rows = [["all", *map(counted, sums)]]
+    for check in checks:
+        cells = [counted(_both(s, check)) for s in scored.values()]
+        if len(set(cells)) > 1:
+            rows.append([check, *cells])
+    same = "Every check has the same score everywhere, on the given and the own cases together."
+    said = same if len(rows) == 1 else "The checks that differ, given and own cases together."
+    return f"{said}\n\n{table(heads, rows)}"
 
 
-def _check(check: str, book: Scored, first: Mapping[str, Any]) -> str:
+def _both(scored: Scored, check: str) -> list[int] | None:
+    return detector_scores.of(scored, check) if check in scored["detectors"] else None
+
+
+def _elsewhere(scored: Mapping[str, Scored], check: str) -> str:
+    """Say what a check's score is in the other environments."""
+    here = _both(scored["lock"], check)
+    others = [(f"jax {s['jax']}", _both(s, check)) for n, s in scored.items() if n != "lock"]
+    if others and all(there == here for _, there in others):
+        return f"the same on {' and '.join(name for name, _ in others)}"
+    return "; ".join(f"{name}: {counted(there)}" for name, there in others)
+
+
+def _check(check: str, scored: Mapping[str, Scored], first: Mapping[str, Any]) -> str:
+    book = scored["lock"]
     seen = book["detectors"][check]
     finds, sentences = summary(detect.detectors()[check].__doc__ or "")
     blind = limits(sentences)
@@ -154,6 +174,7 @@ def _check(check: str, book: Scored, first: Mapping[str, Any]) -> str:
         "Severity": ", ".join(seen["severities"]),
         "Given": counted(seen["given_cases"]) + _at_first(began.get("given_cases")),
         "Own": counted(seen["own_cases"]) + _at_first(began.get("own_cases")),
+        "Elsewhere": _elsewhere(scored, check),
         "JAX’s switch": "<br>".join(filter(None, said)) or "none",
     }
     lines = "".join(f"<dt>{term}</dt><dd>{text}</dd>\n" for term, text in rows.items() if text)
@@ -176,7 +197,7 @@ def _cost(figure: Picture | None) -> str:
         rows.append([escaped(name), f"{first['median']:.0f}", f"{audit['median']:.0f}", spread])
     parts = run["series"]["parts"]
     singles = [
-        [escaped(part), *(f"{value:.0f}" for value in values.values())]
+        [escaped(part), *(f"{value:.0f}" if value >= 1 else "under 1" for value in values.values())]
         for part, values in parts.items()
     ]
     heads = ("Function", "First call, ms", "Full audit, ms", "Times (quartiles)")
@@ -226,5 +247,5 @@ def page(root: Path, figure: Picture | None) -> str:
         scores=_scores(book, first),
         versions=_versions(scored),
         cost=_cost(figure),
-        checks="\n".join(_check(check, book, first) for check in checks),
+        checks="\n".join(_check(check, scored, first) for check in checks),
     )

@@ -7,6 +7,7 @@ errors of the case are no report. Each case comes from modules imported anew.
 from __future__ import annotations
 
 import contextlib
+import inspect
 import logging
 import warnings
 from collections.abc import Callable, Iterator
@@ -171,22 +172,33 @@ def _fails_only_jitted(case: Case) -> bool:
 
 
 def _fails_in_scan(case: Case) -> bool:
-    """Whether `lax.scan` refuses the function as its body, the argument being what it carries."""
+    """Whether `lax.scan` refuses the function as its body, the argument being what it carries.
+
+    What the function returns, or the part of it that has the argument's tree, is taken for the new
+    value; a function that returns none such is no body.
+    """
     at = case.kwargs.get("carry", 0)
-    at = at if isinstance(at, int) else 0
 
     def looped(*args: Any, **kwargs: Any) -> Any:
-        def body(carry: Any, _: None) -> tuple[Any, None]:
-            given = [*args]
-            given[at] = carry
-            result = case.fn(*given, **kwargs)
-            same = jax.tree.structure(result) == jax.tree.structure(carry)
-            return (result if same or not isinstance(result, tuple) else result[0]), None
+        given = inspect.signature(case.fn).bind(*args, **kwargs).arguments
+        name = at if isinstance(at, str) else list(given)[at]
 
-        return jax.lax.scan(body, args[at], None, length=2)
+        def body(carry: Any, _: None) -> tuple[Any, None]:
+            result = case.fn(**{**given, name: carry})
+            parts = [result, *(result if isinstance(result, tuple) else ())]
+            tree = jax.tree.structure(carry)
+            same = [part for part in parts if jax.tree.structure(part) == tree]
+            alike = [part for part in same if _shapes(part) == _shapes(carry)]
+            return [*alike, *same, carry][0], None
+
+        return jax.lax.scan(body, given[name], None, length=2)
 
     error = _error(looped, case)
     return error is not None and "carry" in str(error)
+
+
+def _shapes(tree: Any) -> list[Any]:
+    return [jax.numpy.shape(leaf) for leaf in jax.tree.leaves(tree)]
 
 
 _NANS = {"jax_debug_nans": True, "jax_debug_infs": True}
