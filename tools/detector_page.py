@@ -31,7 +31,7 @@ one thing that a check must report, or with something that looks like it and mus
 A report is a finding above a note. The *given* cases were written before the detectors, by somebody
 else; the project's *own* cases for each check were written before that check. *At first* is how
 the first version of a check did on its own cases, on its first run, before anything was mended.
-Beside each stands the switch of JAX that comes closest, on the same cases.
+Beside each stands the switch of JAX that comes closest, on all these cases together.
 
 Of {positives} cases that must be reported {found} are, with {alarms} false alarms in {negatives}.
 
@@ -108,7 +108,7 @@ def limits(sentences: Sequence[str]) -> list[str]:
 
 
 def _scores(book: Scored, first: Mapping[str, Any]) -> str:
-    heads = ("Check", "Given", "Own", "At first", "JAX’s closest switch", "Given", "Own")
+    heads = ("Check", "Given", "Own", "At first", "JAX’s closest switch", "Its score")
     rows = []
     for check, seen in book["detectors"].items():
         row = [f'<a href="#{_anchor(check)}">{check}</a>']
@@ -116,7 +116,8 @@ def _scores(book: Scored, first: Mapping[str, Any]) -> str:
         row.append(counted(first.get(check, {}).get("own_cases")))
         switches = book.get("switches", {}).get(check, [])
         row.append("<br>".join(inline(switch["name"]) for switch in switches) or "none")
-        row += ["<br>".join(counted(s[cases]) for s in switches) or "–" for cases in CASES]
+        both = (detector_scores.summed(s[cases] for cases in CASES) for s in switches)
+        row.append("<br>".join(map(counted, both)) or "–")
         rows.append(row)
     return table(heads, rows)
 
