@@ -136,13 +136,14 @@ def _on_others(loss: _Loss) -> Iterator[Finding]:
 
 
 def _changed(array: Any) -> Iterator[tuple[float, str, Any]]:
+    given = np.asarray(array)
     for number in _OTHERS:
-        kind = array.dtype
-        if array.ndim:
-            one = array.reshape(-1).at[0].set(jnp.asarray(number, kind)).reshape(array.shape)
-            yield abs(number), f"an entry of {number:g}", one
-        words = f"every entry {number:g}" if array.ndim else f"a value of {number:g}"
-        yield abs(number), words, jnp.full_like(array, number)
+        if given.ndim:
+            one = given.copy()
+            one.flat[0] = number
+            yield abs(number), f"an entry of {number:g}", jnp.asarray(one)
+        words = f"every entry {number:g}" if given.ndim else f"a value of {number:g}"
+        yield abs(number), words, jnp.asarray(np.full_like(given, number))
 
 
 def _dangers(
