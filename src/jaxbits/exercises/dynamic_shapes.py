@@ -139,7 +139,8 @@ def why_traced_again(before: tuple[Any, ...], now: tuple[Any, ...]) -> Any:
 
 def solve_why_traced_again(before: tuple[Any, ...], now: tuple[Any, ...]) -> Any:
     """Compare what jit compares: the tree first, then what `eval_shape` says of each leaf."""
-    if jax.tree.structure(before) != jax.tree.structure(now):
+    trees: list[Any] = [jax.tree.structure(args) for args in (before, now)]
+    if trees[0] != trees[1]:
         return "tree"
     seen = [jax.tree.leaves(jax.eval_shape(lambda *a: a, *args)) for args in (before, now)]
     for name, key in (("shape", "shape"), ("dtype", "dtype"), ("weak", "weak_type")):
