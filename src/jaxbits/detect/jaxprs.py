@@ -77,6 +77,24 @@ def placed(program: ClosedJaxpr, at: Place | None = None) -> Iterator[tuple[Any,
             yield from placed(part, place if at or is_librarys(part) else None)
 
 
+def escaped(program: ClosedJaxpr) -> tuple[Any, Any] | None:
+    """Return a value that is used where nothing defines it, with the equation that uses it.
+
+    It was traced inside of another transformation and kept past its end. None where there is none.
+    """
+    for here in programs(program):
+        known = {*here.jaxpr.invars, *here.jaxpr.constvars}
+        for equation in here.jaxpr.eqns:
+            for used in equation.invars:
+                if not isinstance(used, Literal) and used not in known:
+                    return used, equation
+            known.update(equation.outvars)
+        for used in here.jaxpr.outvars:
+            if not isinstance(used, Literal) and used not in known:
+                return used, None
+    return None
+
+
 def value_or(environment: dict[Any, Any], variable: Any, literal: Any = None) -> Any:
     """Read a variable of a jaxpr; for a literal, its value, passed through `literal` if given."""
     if isinstance(variable, Literal):

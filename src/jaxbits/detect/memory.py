@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextvars
 import copy
 import io
 import random
@@ -16,10 +17,12 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
-from jaxbits.detect.state import Reference
+from jaxbits.detect import holders
+from jaxbits.detect.state import ABSENT, Reference, is_of_user
 
 _MOST = 5000
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
+_HOLDERS = (holders.Cached, contextvars.ContextVar)
 _OPAQUE = (type, types.ModuleType, types.FunctionType, types.MethodType, jax.Array, Tracer)
 
 
@@ -42,7 +45,8 @@ class Change:
 
 def is_iterator(value: Any) -> bool:
     """Whether a value is spent by reading it; files are not counted."""
-    return isinstance(value, Iterator) and not isinstance(value, io.IOBase)
+    spent = isinstance(value, Iterator) or hasattr(type(value), "__next__")
+    return spent and not isinstance(value, (io.IOBase, type))
 
 
 def short(value: Any) -> str:
@@ -51,6 +55,8 @@ def short(value: Any) -> str:
         return f"a traced {value.aval.str_short()}"
     if isinstance(value, (list, dict, set, collections.deque)):
         return f"{type(value).__name__} of {len(value)}"
+    if value is ABSENT:
+        return "nothing"
     text = repr(value) if isinstance(value, _PLAIN) else type(value).__name__
     return text if len(text) <= 40 else text[:39] + "…"
 
@@ -73,20 +79,36 @@ def _contents(value: Any) -> Any:
         return _position(value)
     if isinstance(value, (*_OPAQUE, *_PLAIN)):
         return None
-    fields = getattr(value, "__dict__", None)
-    return dict(fields) if isinstance(fields, dict) else None
+    if isinstance(value, _HOLDERS):
+        return holders.contents(value)
+    return holders.fields(value)
 
 
-def _position(iterator: Any) -> Any:
+def _position(iterator: Any, depth: int = 8) -> Any:
+    """Return what tells how far an iterator is, without taking from it."""
     if isinstance(iterator, types.GeneratorType):
         frame = iterator.gi_frame
-        return frame and (frame.f_lasti, repr(frame.f_locals))
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return repr(iterator), repr(iterator.__reduce__()[1:])
-    except TypeError:
-        return repr(iterator)
+        if frame is None or not depth:
+            return frame and frame.f_lasti
+        inner = [_position(v, depth - 1) for v in frame.f_locals.values() if is_iterator(v)]
+        return frame.f_lasti, {k: id(v) for k, v in frame.f_locals.items()}, inner
+    own = holders.fields(iterator)
+    if own is None:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                own = dict(enumerate(iterator.__reduce__()[1:]))
+        except Exception:  # some cannot be taken apart
+            return repr(iterator)
+    return [_position_of_part(part, depth) for part in own.values()] + [repr(iterator)[:80]]
+
+
+def _position_of_part(part: Any, depth: int) -> Any:
+    if isinstance(part, (int, float, str, type(None))):
+        return part
+    if depth and isinstance(part, tuple):
+        return [_position_of_part(p, depth - 1) for p in part]
+    return _position(part, depth - 1) if depth and is_iterator(part) else id(part)
 
 
 def _parts(value: Any, contents: Any) -> Iterable[Any]:
@@ -125,6 +147,28 @@ def _tracers(value: Any, depth: int = 4) -> Iterator[Any]:
                 yield from _tracers(part, depth - 1)
 
 
+def _is_given_to_change(value: Any) -> bool:
+    """Whether a change of an argument counts: of containers, arrays and the user's own objects."""
+    return isinstance(value, (dict, list, tuple, set, collections.deque, np.ndarray)) or (
+        is_of_user(value) and not isinstance(value, _OPAQUE) and not is_iterator(value)
+    )
+
+
+def _unexplained(value: Any, before: Any, now: Any, told: set[tuple[int, Any]]) -> bool:
+    """Whether more has changed than attributes that are told of, and that are computed once."""
+    if isinstance(value, holders.Cached):
+        return next(_tracers(list(now)), None) is not None
+    if isinstance(value, (dict, list, set)) or not isinstance(before, dict):
+        return True
+    names = before.keys() | (now or {}).keys()
+    changed = {n for n in names if not _same(before.get(n, ABSENT), now.get(n, ABSENT))}
+    changed -= {name for name in changed if (id(value), name) in told}
+    return any(
+        not holders.computed_once(value, name) or next(_tracers(now.get(name)), None) is not None
+        for name in changed
+    )
+
+
 class Memory:
     """Remembers everything mutable behind some references, down to containers in objects.
 
@@ -154,7 +198,7 @@ class Memory:
         if id(value) in self._mutable or len(self._mutable) >= _MOST:
             return
         contents = _contents(value)
-        if not self._objects and not isinstance(value, (dict, list, tuple, set, np.ndarray)):
+        if not self._objects and not _is_given_to_change(value):
             return
         if contents is not None:
             self._mutable[id(value)] = (value, contents, reference)
@@ -172,29 +216,32 @@ class Memory:
     def changes(self) -> list[Change]:
         """Return what is not as it was, each thing once, by the name that reaches it first."""
         found: dict[int, Change] = {}
+        told: set[tuple[int, Any]] = set()
         for reference, before in self._bound:
             after = reference.get()
             if after is not before and not _same(before, after):
                 kind = "leak" if next(_tracers(after), None) is not None else "state"
-                found[id(before)] = Change(reference, kind, short(before), short(after))
+                found[len(found)] = Change(reference, kind, short(before), short(after))
+                told.add((id(reference.holder), reference.key))
         for value, contents, reference in self._mutable.values():
             now = _contents(value)
-            if _same(contents, now):
+            if _same(contents, now) or not _unexplained(value, contents, now, told):
                 continue
             kind = "iterator" if is_iterator(value) else "state"
-            if isinstance(contents, (list, dict, set)) and kind == "state":
+            if isinstance(contents, (list, dict, set, tuple)) and kind == "state":
                 kept = {id(t) for t in _tracers(contents)}
                 if any(id(t) not in kept for t in _tracers(now)):
                     kind = "leak"
-            before = short(contents if isinstance(contents, (list, dict, set)) else value)
-            after = short(now if isinstance(contents, (list, dict, set)) else value)
+            shown = isinstance(contents, (list, dict, set))
+            before, after = short(contents if shown else value), short(now if shown else value)
             found.setdefault(id(value), Change(reference, kind, before, after))
         return list(found.values())
 
     def restore(self) -> None:
         """Put everything back, as far as it can be: a generator that was advanced stays so."""
         for value, contents, _ in self._mutable.values():
-            if not _same(contents, _contents(value)):
+            now = _contents(value)
+            if not _same(contents, now) and _unexplained(value, contents, now, set()):
                 _put_back(value, contents)
         for reference, value in self._bound:
             value = self._copies.get(id(value), value)
@@ -217,7 +264,7 @@ def _put_back(value: Any, contents: Any) -> None:
     elif isinstance(value, (dict, set)):
         value.clear()
         value.update(contents)
+    elif isinstance(value, _HOLDERS):
+        holders.put_back(value, contents)
     elif not is_iterator(value):
-        fields = vars(value)
-        fields.clear()
-        fields.update(contents)
+        holders.put_back_fields(value, contents)

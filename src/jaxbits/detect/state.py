@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import collections
 import dis
 import functools
 import inspect
+import itertools
+import random
 import sys
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import jax
+import numpy as np
+
+from jaxbits.detect import holders
 from jaxbits.detect.finding import Place, is_users
+
+ABSENT = type("Absent", (), {"__repr__": lambda _: "nothing", "__slots__": ()})()
+"""What stands under a name that is not bound yet."""
 
 _LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL"}
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR"}
+
+
+WHOLE = ("object", "argument", "cache")
+ATTRIBUTES = ("attribute", "class attribute", "function attribute")
 
 
 @dataclass(frozen=True)
@@ -23,7 +37,8 @@ class Reference:
 
     Attributes:
         kind: ``global``, ``closure``, ``default``, ``attribute`` (of an object the method belongs
-            to), ``class attribute`` or ``function attribute``.
+            to), ``class attribute`` or ``function attribute``; ``object``, ``argument`` and
+            ``cache`` for the holder itself.
         name: the name in the code.
         holder: the dictionary, cell or object that holds the value.
         key: under what.
@@ -37,27 +52,34 @@ class Reference:
     place: Place | None = None
 
     def get(self) -> Any:
-        """Return the value now; None where there is none."""
+        """Return the value now; None where it cannot be told, `ABSENT` where there is none."""
         try:
+            if self.kind in WHOLE:
+                return self.holder
             if self.kind == "global":
-                return self.holder.get(self.key)
+                return self.holder.get(self.key, ABSENT)
             if self.kind == "closure":
                 return self.holder.cell_contents
             if self.kind == "default":
                 return self.holder[self.key]
-            return getattr(self.holder, self.key, None)
+            return getattr(self.holder, self.key, ABSENT)
         except Exception:  # a property of the user's may raise anything
             return None
 
     def set(self, value: Any) -> None:
         """Put another value there."""
-        if self.kind == "global":
+        if value is ABSENT:
+            if self.kind == "global":
+                self.holder.pop(self.key, None)
+            elif self.kind in ATTRIBUTES and hasattr(self.holder, self.key):
+                delattr(self.holder, self.key)
+        elif self.kind == "global":
             self.holder[self.key] = value
         elif self.kind == "closure":
             self.holder.cell_contents = value
         elif self.kind == "attribute":
             object.__setattr__(self.holder, self.key, value)
-        elif self.kind == "class attribute":
+        elif self.kind in ATTRIBUTES:
             setattr(self.holder, self.key, value)
 
 
@@ -80,13 +102,31 @@ def _names(code: types.CodeType, attributes: bool) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+@functools.lru_cache(maxsize=2048)
+def _made(code: types.CodeType) -> frozenset[str]:
+    """Return the globals that a function, or one inside of it, binds."""
+    parts = (dis.get_instructions(part) for part in _codes(code))
+    return frozenset(str(i.argval) for part in parts for i in part if i.opname == "STORE_GLOBAL")
+
+
 def _is_code(value: Any) -> bool:
     kinds = (types.FunctionType, types.MethodType, functools.partial)
     return isinstance(value, kinds) or hasattr(value, "__wrapped__")
 
 
-def _users_class(value: Any) -> bool:
+def is_of_user(value: Any) -> bool:
+    """Whether a value is a class of the user's, or an object of one.
+
+    Objects of classes that are derived from a library's change as that library says.
+    """
     kind = value if isinstance(value, type) else type(value)
+    if any(base.__module__.partition(".")[0] == "flax" for base in kind.__mro__):
+        return False
+    return _users_class(kind)
+
+
+@functools.lru_cache(maxsize=2048)
+def _users_class(kind: type) -> bool:
     module = sys.modules.get(kind.__module__)
     file = getattr(module, "__file__", None) or "<a notebook>"
     return kind.__module__ != "builtins" and is_users(file)
@@ -107,7 +147,10 @@ class _Walk:
         place = Place(code.co_filename, code.co_firstlineno, code.co_name)
         scope, attributes = function.__globals__, set(_names(code, True))
         for name in _names(code, False):
-            if name in scope:
+            if name not in scope:
+                if name in _made(code):
+                    self.add("global", name, scope, name, place)
+            else:
                 self.value("global", name, scope, name, scope[name], attributes, place)
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             try:
@@ -130,15 +173,16 @@ class _Walk:
                 self.waiting += [v for v in functions if _is_code(v)]
         elif isinstance(value, type):
             if _users_class(value):
+                self.class_methods(value, used)
                 self.attributes("class attribute", value, used & set(vars(value)), place)
         elif _is_code(value):
             self.waiting.append(value)
+            self.add(kind, name, holder, key, place)
             if isinstance(value, types.FunctionType) and is_users(value.__code__.co_filename):
                 self.attributes("function attribute", value, used | set(vars(value)), place)
         elif not isinstance(value, types.BuiltinFunctionType):
             self.add(kind, name, holder, key, place)
-            if _users_class(value):
-                self.methods(value, {*used, "__call__"})
+            self.held(value, used)
 
     def attributes(self, kind: str, holder: Any, names: set[str], place: Place) -> None:
         for name in sorted(names):
@@ -148,24 +192,99 @@ class _Walk:
             if not _is_code(value) and not isinstance(value, (type, types.ModuleType)):
                 self.add(kind, f"{holder.__name__}.{name}", holder, name, place)
 
+    def held(self, value: Any, used: set[str]) -> None:
+        """Look into an object's methods, and into the functions in a container."""
+        if isinstance(value, (list, tuple, dict)):
+            parts = value.values() if isinstance(value, dict) else value
+            for part in itertools.islice(parts, 100):
+                if _is_code(part):
+                    self.waiting.append(part)
+                elif _users_class(type(part)):
+                    self.methods(part, used)
+        elif _users_class(type(value)):
+            self.methods(value, used)
+
     def methods(self, instance: Any, names: set[str]) -> None:
-        for name in names:
+        for name in names | _special(type(instance)):
             method = inspect.getattr_static(type(instance), name, None)
-            if isinstance(method, types.FunctionType) and is_users(method.__code__.co_filename):
-                self.waiting.append(types.MethodType(method, instance))
+            method = getattr(method, "fget", None) or getattr(method, "func", None) or method
+            if isinstance(method, (classmethod, staticmethod)):
+                self.waiting.append(method.__get__(instance, type(instance)))
+            elif _is_code(method):
+                self.waiting.append(types.MethodType(method, instance))  # type: ignore[arg-type]
+
+    def class_methods(self, kind: type, names: set[str]) -> None:
+        """Look into the methods that objects of a class, made while tracing, may call."""
+        for name in names | _special(kind) | {"__init__", "__post_init__", "__new__"}:
+            method = inspect.getattr_static(kind, name, None)
+            if isinstance(method, (classmethod, staticmethod)):
+                self.waiting.append(method.__get__(None, kind))
+            elif _is_code(method):
+                self.waiting.append(method)
 
     def bound(self, instance: Any, function: types.FunctionType) -> None:
         code = function.__code__
         place = Place(code.co_filename, code.co_firstlineno, code.co_name)
         names = set(_names(code, True))
+        if isinstance(instance, type):
+            self.value("class", instance.__name__, instance, None, instance, names, place)
+            return
         self.methods(instance, names)
-        own = set(getattr(instance, "__dict__", ()))
-        for name in sorted(names & (own | set(vars(type(instance))))):
-            value = inspect.getattr_static(instance, name, None)
-            if name in own and _is_code(value):
-                self.waiting.append(value)
-            elif name in own or not (_is_code(value) or hasattr(value, "__get__")):
+        self.add("object", "self", instance, None, place)
+        own = holders.fields(instance) or {}
+        for name in sorted(names):
+            if name in own:
+                if _is_code(own[name]):
+                    self.waiting.append(own[name])
                 self.add("attribute", f"self.{name}", instance, name, place)
+                self.held(own[name], names)
+                continue
+            home = next((k for k in type(instance).__mro__ if name in vars(k)), None)
+            if home is not None and _users_class(home):
+                self.attributes("class attribute", home, {name}, place)
+
+    def visit(self, here: Any, instance: Any) -> None:
+        """Look into a function, or an object that is called."""
+        if isinstance(here, holders.Cached):
+            self.add("cache", getattr(here, "__name__", "cache"), here, None, _place(here))
+        if isinstance(here, types.FunctionType):
+            if (id(here), id(instance)) in self.seen or not is_users(here.__code__.co_filename):
+                return
+            self.seen.add((id(here), id(instance)))
+            if instance is not None and not isinstance(instance, types.ModuleType):
+                self.bound(instance, here)
+            self.function(here)
+            return
+        call = getattr(type(here), "__call__", None)  # noqa: B004 - the function is wanted
+        if isinstance(call, types.FunctionType) and is_users(call.__code__.co_filename):
+            self.waiting.append(types.MethodType(call, here))
+
+
+@functools.lru_cache(maxsize=2048)
+def _special(kind: type) -> frozenset[str]:
+    """Return the methods that Python calls without their names being in the code."""
+    homes = (k for k in kind.__mro__ if _users_class(k))
+    names = (name for home in homes for name in vars(home) if name.startswith("__"))
+    return frozenset(n for n in names if n not in _MAKING and n.endswith("__"))
+
+
+_MAKING = {"__init__", "__new__", "__post_init__", "__repr__", "__str__", "__class__"}
+_MAKING |= {"__eq__", "__hash__", "__init_subclass__", "__wrapped__"}
+
+
+def _place(function: Any) -> Place | None:
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return Place(code.co_filename, code.co_firstlineno, code.co_name) if code else None
+
+
+def _layers(function: Any) -> Iterator[Any]:
+    """Yield a function, and those that it says it wraps."""
+    for _ in range(50):
+        yield function
+        inner = inspect.getattr_static(function, "__wrapped__", None)
+        if inner is None or inner is function:
+            return
+        function = function.__wrapped__
 
 
 def references(function: Callable[..., Any]) -> list[Reference]:
@@ -180,27 +299,15 @@ def references(function: Callable[..., Any]) -> list[Reference]:
     walk.waiting.append(function)
     while walk.waiting and len(walk.seen) < 500:
         here = walk.waiting.pop()
-        instance = getattr(here, "__self__", None)
-        if isinstance(here, functools.partial):
-            walk.waiting.append(here.func)
-            walk.waiting += [v for v in (*here.args, *here.keywords.values()) if _is_code(v)]
-            continue
-        if inspect.ismethod(here):
-            here = here.__func__
-        here = inspect.unwrap(here)
-        if not isinstance(here, types.FunctionType):
-            call = getattr(type(here), "__call__", None)  # noqa: B004 - the function is wanted
-            if isinstance(call, types.FunctionType) and is_users(call.__code__.co_filename):
-                walk.waiting.append(types.MethodType(call, here))
-            elif _is_code(here) and here is not function:
-                walk.waiting.append(here)
-            continue
-        if (id(here), id(instance)) in walk.seen or not is_users(here.__code__.co_filename):
-            continue
-        walk.seen.add((id(here), id(instance)))
-        if instance is not None and not isinstance(instance, (type, types.ModuleType)):
-            walk.bound(instance, here)
-        walk.function(here)
+        instance = here.__self__ if inspect.ismethod(here) else None
+        for layer in _layers(here.__func__ if inspect.ismethod(here) else here):
+            if isinstance(layer, functools.partial):
+                walk.waiting.append(layer.func)
+                walk.waiting += [v for v in (*layer.args, *layer.keywords.values()) if _is_code(v)]
+            elif inspect.ismethod(layer):
+                walk.waiting.append(layer)
+            else:
+                walk.visit(layer, instance)
     return list(walk.found.values())
 
 
@@ -208,3 +315,21 @@ def arguments(args: Any, kwargs: Any) -> list[Reference]:
     """Return references to arguments, for a `Memory` of them."""
     placed = [Reference("default", f"args[{i}]", args, i) for i in range(len(args))]
     return placed + [Reference("global", name, kwargs, name) for name in kwargs]
+
+
+def objects(args: Any, kwargs: Any) -> Iterator[Reference]:
+    """Yield references to the objects among arguments that JAX does not take apart.
+
+    Those are the caller's own, and may be changed by the function.
+    """
+    named = [(f"args[{i}]", arg) for i, arg in enumerate(args)] + list(kwargs.items())
+    for name, given in named:
+        for leaf in jax.tree.leaves(given, is_leaf=lambda v: hasattr(type(v), "__next__")):
+            if _is_code(leaf):
+                yield from references(leaf)
+            elif is_of_user(leaf) or isinstance(leaf, (set, collections.deque, _GENERATORS)):
+                if not hasattr(type(leaf), "__next__"):
+                    yield Reference("argument", name, leaf, None)
+
+
+_GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)

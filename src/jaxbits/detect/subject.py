@@ -18,6 +18,7 @@ from jax.extend.core import ClosedJaxpr
 
 from jaxbits import compat
 from jaxbits.detect import jaxprs, state
+from jaxbits.detect.finding import Place, place_of
 from jaxbits.detect.memory import Change, Memory, is_iterator
 from jaxbits.detect.watch import Watched, watch
 
@@ -70,6 +71,7 @@ class Trace:
     error: Exception | None = None
     changed_arguments: list[Change] = field(default_factory=list)
     strict_error: Exception | None = None
+    escaped_at: Place | None = None
 
     def text(self) -> tuple[str, ...]:
         """Return all that makes the program what it is, constants included, for comparing."""
@@ -87,6 +89,17 @@ def _constant(value: Any) -> str:
     if isinstance(value, Tracer):
         return str(value.aval)
     return str(hash(np.asarray(value).tobytes()))
+
+
+def _refuse_escaped(trace: Trace) -> None:
+    """Let a trace fail in which an inner value is used outside, as `jax.jit` would."""
+    found = trace.program and jaxprs.escaped(trace.program)
+    if found:
+        value, user = found
+        trace.program, trace.escaped_at = None, user and place_of(user)
+        trace.error = jax.errors.UnexpectedTracerError(
+            f"a traced {value.aval.str_short()} of an inner transformation is used outside of it"
+        )
 
 
 class Subject:
@@ -115,7 +128,9 @@ class Subject:
     @functools.cached_property
     def references(self) -> list[state.Reference]:
         """The names by which the function sees Python state."""
-        return state.references(self.function)
+        found = state.references(self.function)
+        found += state.objects(self.args, self.kwargs)
+        return found
 
     @functools.cached_property
     def trace(self) -> Trace:
@@ -181,6 +196,7 @@ class Subject:
                 trace.program = jax.make_jaxpr(flat)(*inputs)
             except Exception as error:
                 trace.error = error
+            _refuse_escaped(trace)
         return trace
 
     @contextlib.contextmanager
