@@ -76,7 +76,7 @@ def _contents(value: Any) -> Any:
     if isinstance(value, (dict, set)):
         return copy.copy(value)
     if is_iterator(value):
-        return _position(value)
+        return position(value)
     if isinstance(value, (*_OPAQUE, *_PLAIN)):
         return None
     if isinstance(value, _HOLDERS):
@@ -84,13 +84,13 @@ def _contents(value: Any) -> Any:
     return holders.fields(value)
 
 
-def _position(iterator: Any, depth: int = 8) -> Any:
+def position(iterator: Any, depth: int = 8) -> Any:
     """Return what tells how far an iterator is, without taking from it."""
     if isinstance(iterator, types.GeneratorType):
         frame = iterator.gi_frame
         if frame is None or not depth:
             return frame and frame.f_lasti
-        inner = [_position(v, depth - 1) for v in frame.f_locals.values() if is_iterator(v)]
+        inner = [position(v, depth - 1) for v in frame.f_locals.values() if is_iterator(v)]
         return frame.f_lasti, {k: id(v) for k, v in frame.f_locals.items()}, inner
     own = holders.fields(iterator)
     if own is None:
@@ -100,15 +100,15 @@ def _position(iterator: Any, depth: int = 8) -> Any:
                 own = dict(enumerate(iterator.__reduce__()[1:]))
         except Exception:  # some cannot be taken apart
             return repr(iterator)
-    return [_position_of_part(part, depth) for part in own.values()] + [repr(iterator)[:80]]
+    return [__position_of_part(part, depth) for part in own.values()] + [repr(iterator)[:80]]
 
 
-def _position_of_part(part: Any, depth: int) -> Any:
+def __position_of_part(part: Any, depth: int) -> Any:
     if isinstance(part, (int, float, str, type(None))):
         return part
     if depth and isinstance(part, tuple):
-        return [_position_of_part(p, depth - 1) for p in part]
-    return _position(part, depth - 1) if depth and is_iterator(part) else id(part)
+        return [__position_of_part(p, depth - 1) for p in part]
+    return position(part, depth - 1) if depth and is_iterator(part) else id(part)
 
 
 def _parts(value: Any, contents: Any) -> Iterable[Any]:

@@ -22,6 +22,7 @@ import numpy as np
 from jaxbits.detect.detector import detector
 from jaxbits.detect.finding import Finding
 from jaxbits.detect.memory import is_iterator
+from jaxbits.detect.python_state import environment
 from jaxbits.detect.state import Reference
 from jaxbits.detect.subject import Subject
 
@@ -47,15 +48,7 @@ def stale_global(subject: Subject) -> Iterator[Finding]:
     >>> detect.stale_global(lambda x, rate: x * rate, 1.0, settings["rate"])
     []
     """
-    for place in dict.fromkeys(subject.trace.seen.environment):
-        yield Finding(
-            "stale_global",
-            "warning",
-            "the environment is read while tracing, and by no cached call",
-            "1 read in a trace, 0 in a call after it",
-            "read it outside, and pass the value as an argument",
-            place,
-        )
+    yield from environment(subject, "stale_global")
     base: tuple[str, ...] | None = None
     for reference in [r for r in subject.references if _can_change(r)][:_MOST]:
         value = reference.get()

@@ -219,8 +219,12 @@ class _Walk:
             method = inspect.getattr_static(kind, name, None)
             if isinstance(method, (classmethod, staticmethod)):
                 self.waiting.append(method.__get__(None, kind))
-            elif _is_code(method):
+            elif isinstance(method, types.FunctionType):
                 self.waiting.append(method)
+                data = set(_names(method.__code__, True)) & set(vars(kind))
+                place = _place(method)
+                if place:
+                    self.attributes("class attribute", kind, data, place)
 
     def bound(self, instance: Any, function: types.FunctionType) -> None:
         code = function.__code__

@@ -63,6 +63,7 @@ class Trace:
         error: what was raised, if anything.
         changed_arguments: the containers among the arguments that are not as they were.
         strict_error: what was raised when all numbers were traced, and not when some were static.
+        escaped_at: the line that uses a traced value which its transformation has let escape.
     """
 
     seen: Watched
