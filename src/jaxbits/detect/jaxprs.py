@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from jax.core import Tracer
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
 from jaxbits import compat
@@ -78,20 +79,22 @@ def placed(program: ClosedJaxpr, at: Place | None = None) -> Iterator[tuple[Any,
 
 
 def escaped(program: ClosedJaxpr) -> tuple[Any, Any] | None:
-    """Return a value that is used where nothing defines it, with the equation that uses it.
+    """Return a value that is used where nothing defines it, with the first equation that uses it.
 
-    It was traced inside of another transformation and kept past its end. None where there is none.
+    It was traced inside of another transformation and kept past its end: `jax.make_jaxpr` takes it
+    for a constant, or leaves it undefined. None where there is none.
     """
-    for here in programs(program):
-        known = {*here.jaxpr.invars, *here.jaxpr.constvars}
-        for equation in here.jaxpr.eqns:
-            for used in equation.invars:
-                if not isinstance(used, Literal) and used not in known:
-                    return used, equation
-            known.update(equation.outvars)
-        for used in here.jaxpr.outvars:
+    constants = zip(program.jaxpr.constvars, program.consts, strict=True)
+    known = {variable for variable, value in constants if not isinstance(value, Tracer)}
+    known |= {*program.jaxpr.invars}
+    for equation in program.jaxpr.eqns:
+        for used in equation.invars:
             if not isinstance(used, Literal) and used not in known:
-                return used, None
+                return used, equation
+        known.update(equation.outvars)
+    for used in program.jaxpr.outvars:
+        if not isinstance(used, Literal) and used not in known:
+            return used, None
     return None
 
 
