@@ -51,10 +51,10 @@ def candidates(references: list[Reference]) -> Iterator[tuple[Reference, bool]]:
         meant = _KINDS[reference.kind](reference, value, _evidence(reference))
         if meant is None:
             meant = True if weak and not _is_constant_like(value) else None
-        if is_of_user(value) and not isinstance(value, (enum.Enum, tuple)):
-            if not meant and not is_frozen(value) and len(seen) < 500:
-                waiting += [(part, _is_record(reference, value)) for part in _fields(reference)]
-                continue
+        apart = is_of_user(value) and not is_frozen(value) and not isinstance(value, tuple)
+        if apart and not meant and len(seen) < 500:
+            waiting += [(part, _is_record(reference, value)) for part in _fields(reference)]
+            continue
         if meant or (meant is None and not _is_constant_like(value)):
             yield reference, bool(meant)
 
@@ -65,6 +65,12 @@ def _fields(reference: Reference) -> Iterator[Reference]:
         if not holders.computed_once(value, name):
             label = f"{reference.name}.{name}"
             yield Reference("attribute", label, value, name, reference.place)
+    for home in type(value).__mro__:
+        if is_of_user(home):
+            for name, part in vars(home).items():
+                if not name.startswith("__") and not hasattr(type(part), "__get__"):
+                    label = f"{reference.name}.{name}"
+                    yield Reference("class attribute", label, home, name, reference.place)
 
 
 def _is_record(reference: Reference, value: Any) -> bool:
@@ -85,14 +91,15 @@ def _of_global(reference: Reference, value: Any, said: Evidence) -> bool | None:
         )
     if is_code(value) or not _is_mutable(value):
         return False
+    if is_of_user(value) and not is_frozen(value):
+        return None
     if said.is_changed(name, line) or _has_drifted(said.literals.get(name), value):
         return True
     if _is_constant(name) or name in said.constant or is_frozen(value):
         return False
     if isinstance(value, np.ndarray):
         return bool(value.flags.writeable)
-    holds_values = isinstance(value, _CONTAINERS) or not is_of_user(value)
-    return True if holds_values else None
+    return True
 
 
 def _of_closure(reference: Reference, value: Any, said: Evidence) -> bool | None:
@@ -101,6 +108,8 @@ def _of_closure(reference: Reference, value: Any, said: Evidence) -> bool | None
         return True
     if is_code(value) or not _is_mutable(value):
         return False
+    if is_of_user(value) and not is_frozen(value):
+        return None
     if changed:
         return True
     plain = isinstance(value, dict) and not said.is_parameter(reference.name, _line(reference))
@@ -156,6 +165,7 @@ def _has_drifted(literal: ast.expr | None, value: Any) -> bool:
 
 
 def is_code(value: Any) -> bool:
+    """Whether a value is a function, or stands for one."""
     return isinstance(value, (*_CODE, np.ufunc)) or hasattr(value, "__wrapped__")
 
 

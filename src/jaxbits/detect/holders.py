@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import contextvars
 import functools
 import gc
@@ -37,12 +36,15 @@ def _slots(kind: type) -> tuple[str, ...]:
 
 def put_back_fields(value: Any, before: Mapping[str, Any]) -> None:
     """Give an object the attributes that it had."""
-    for name in (fields(value) or {}).keys() - before.keys():
-        with contextlib.suppress(AttributeError):
-            object.__delattr__(value, name)
     own = getattr(value, "__dict__", None)
+    own = own if isinstance(own, dict) else {}
+    for name in (fields(value) or {}).keys() - before.keys():
+        if name in own:
+            del own[name]
+        else:
+            delattr(value, name)
     for name, part in before.items():
-        if isinstance(own, dict) and (name in own or not hasattr(type(value), name)):
+        if name in own or not hasattr(type(value), name):
             own[name] = part
         else:
             object.__setattr__(value, name, part)

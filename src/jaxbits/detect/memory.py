@@ -93,14 +93,16 @@ def position(iterator: Any, depth: int = 8) -> Any:
         inner = [position(v, depth - 1) for v in frame.f_locals.values() if is_iterator(v)]
         return frame.f_lasti, {k: id(v) for k, v in frame.f_locals.items()}, inner
     own = holders.fields(iterator)
-    if own is None:
+    if own is not None:
+        parts = tuple(own.values())
+    else:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                own = dict(enumerate(iterator.__reduce__()[1:]))
+                parts = tuple(iterator.__reduce__()[1:])
         except Exception:  # some cannot be taken apart
             return repr(iterator)
-    return [__position_of_part(part, depth) for part in own.values()] + [repr(iterator)[:80]]
+    return [__position_of_part(part, depth) for part in parts] + [repr(iterator)[:80]]
 
 
 def __position_of_part(part: Any, depth: int) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -108,10 +109,8 @@ class _Scan(ast.NodeVisitor):
         inside = tuple(s.first for s in self.scopes)
         self.events.append(Event(kind, name, line, span, inside, owner, of, late))
         if kind == "change" and home and home is self.scopes[-1] and name in home.parameters:
-            if not (home.owner and home.parameters[0] == name):
-                shift = 1 if home.owner else 0
-                index = home.parameters.index(name) - shift
-                self.written.setdefault(home.name, set()).add(index)
+            index = home.parameters.index(name) - bool(home.owner)
+            self.written.setdefault(home.name, set()).add(index)  # -1 is a method's own object
 
     def target(self, node: ast.AST) -> None:
         if isinstance(node, ast.Name):
@@ -317,12 +316,12 @@ class Evidence:
 
 
 def _loops(events: list[Event]) -> bool:
-    return any(a.line == b.line for a, b in zip(events, events[1:], strict=False))
+    return any(a.line == b.line for a, b in itertools.pairwise(events))
 
 
 @functools.lru_cache(maxsize=32)
 def evidence(sources: tuple[str, ...]) -> Evidence:
-    """Read sources; those that are no Python, such as a cell with a magic, say nothing.
+    r"""Read sources; those that are no Python, such as a cell with a magic, say nothing.
 
     >>> said = evidence(("RATE = 1.0\\ndef f():\\n    global RATE\\n    RATE = 2.0\\n",))
     >>> said.is_rebound("RATE", 0), said.is_changed("RATE", 0)

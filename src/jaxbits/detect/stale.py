@@ -19,6 +19,7 @@ from jaxbits.detect.changing import candidates, is_code, is_frozen
 from jaxbits.detect.detector import detector
 from jaxbits.detect.finding import Finding
 from jaxbits.detect.python_state import environment
+from jaxbits.detect.state import Reference
 from jaxbits.detect.subject import Subject
 
 _MOST = 24
@@ -47,16 +48,8 @@ def stale_global(subject: Subject) -> Iterator[Finding]:
     changeable = sorted(candidates(subject.references), key=lambda found: not found[1])
     for reference, meant in changeable[:_MOST]:
         value = reference.get()
-        other = another(value, functions=meant)
-        if other is value:
-            continue
         base = base or subject.trace.text()
-        try:
-            reference.set(other)
-            changed = subject.traced_again().text() != base
-        finally:
-            reference.set(value)
-        if changed:
+        if any(_differs(subject, reference, other, base) for other in others(value, meant)):
             yield Finding(
                 "stale_global",
                 "warning" if meant else "note",
@@ -66,6 +59,37 @@ def stale_global(subject: Subject) -> Iterator[Finding]:
                 f"pass `{reference.name}` as an argument",
                 reference.place,
             )
+
+
+def _differs(subject: Subject, reference: Reference, other: Any, base: tuple[str, ...]) -> bool:
+    value = reference.get()
+    try:
+        reference.set(other)
+        return subject.traced_again().text() != base
+    finally:
+        reference.set(value)
+
+
+def others(value: Any, meant: bool) -> Iterator[Any]:
+    """Yield values to try in the place of one; for what is meant to change, of other sizes too."""
+    other = another(value, functions=meant)
+    if other is not value:
+        yield other
+    if meant and value and isinstance(value, (list, collections.deque)):
+        longer = copy.copy(value)
+        longer.append(value[-1])
+        yield longer
+    if meant and type(value) is dict and value:
+        yield dict(list(value.items())[:-1])
+    if meant and type(value) is set:
+        yield _Others(value)
+
+
+class _Others(set[Any]):
+    """A set that has what another has not."""
+
+    def __contains__(self, item: object) -> bool:
+        return not super().__contains__(item)
 
 
 def another(value: Any, functions: bool = False, depth: int = 4) -> Any:

@@ -125,11 +125,14 @@ def is_of_user(value: Any) -> bool:
     return _users_class(kind)
 
 
-@functools.lru_cache(maxsize=2048)
 def _users_class(kind: type) -> bool:
-    module = sys.modules.get(kind.__module__)
-    file = getattr(module, "__file__", None) or "<a notebook>"
-    return kind.__module__ != "builtins" and is_users(file)
+    return _users_module(str(kind.__module__))
+
+
+@functools.lru_cache(maxsize=2048)
+def _users_module(name: str) -> bool:
+    file = getattr(sys.modules.get(name), "__file__", None) or "<a notebook>"
+    return name != "builtins" and is_users(file)
 
 
 class _Walk:
@@ -211,7 +214,7 @@ class _Walk:
             if isinstance(method, (classmethod, staticmethod)):
                 self.waiting.append(method.__get__(instance, type(instance)))
             elif _is_code(method):
-                self.waiting.append(types.MethodType(method, instance))  # type: ignore[arg-type]
+                self.waiting.append(types.MethodType(method, instance))
 
     def class_methods(self, kind: type, names: set[str]) -> None:
         """Look into the methods that objects of a class, made while tracing, may call."""
@@ -247,6 +250,16 @@ class _Walk:
             if home is not None and _users_class(home):
                 self.attributes("class attribute", home, {name}, place)
 
+    def given(self, part: functools.partial[Any]) -> None:
+        """Look into what `functools.partial` holds."""
+        named = [(f"{index} of a partial", v) for index, v in enumerate(part.args)]
+        for name, value in [*named, *part.keywords.items()]:
+            if _is_code(value):
+                self.waiting.append(value)
+            elif isinstance(value, _CONTAINERS) or is_of_user(value):
+                self.add("argument", name, value, None, _place(part.func))
+                self.held(value, set())
+
     def visit(self, here: Any, instance: Any) -> None:
         """Look into a function, or an object that is called."""
         if isinstance(here, holders.Cached):
@@ -264,12 +277,11 @@ class _Walk:
             self.waiting.append(types.MethodType(call, here))
 
 
-@functools.lru_cache(maxsize=2048)
-def _special(kind: type) -> frozenset[str]:
+def _special(kind: type) -> set[str]:
     """Return the methods that Python calls without their names being in the code."""
     homes = (k for k in kind.__mro__ if _users_class(k))
     names = (name for home in homes for name in vars(home) if name.startswith("__"))
-    return frozenset(n for n in names if n not in _MAKING and n.endswith("__"))
+    return {name for name in names if name not in _MAKING and name.endswith("__")}
 
 
 _MAKING = {"__init__", "__new__", "__post_init__", "__repr__", "__str__", "__class__"}
@@ -307,7 +319,7 @@ def references(function: Callable[..., Any]) -> list[Reference]:
         for layer in _layers(here.__func__ if inspect.ismethod(here) else here):
             if isinstance(layer, functools.partial):
                 walk.waiting.append(layer.func)
-                walk.waiting += [v for v in (*layer.args, *layer.keywords.values()) if _is_code(v)]
+                walk.given(layer)
             elif inspect.ismethod(layer):
                 walk.waiting.append(layer)
             else:
@@ -331,9 +343,11 @@ def objects(args: Any, kwargs: Any) -> Iterator[Reference]:
         for leaf in jax.tree.leaves(given, is_leaf=lambda v: hasattr(type(v), "__next__")):
             if _is_code(leaf):
                 yield from references(leaf)
-            elif is_of_user(leaf) or isinstance(leaf, (set, collections.deque, _GENERATORS)):
-                if not hasattr(type(leaf), "__next__"):
-                    yield Reference("argument", name, leaf, None)
+            elif not hasattr(type(leaf), "__next__") and (
+                is_of_user(leaf) or isinstance(leaf, (set, collections.deque, *_GENERATORS))
+            ):
+                yield Reference("argument", name, leaf, None)
 
 
 _GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
+_CONTAINERS = (list, dict, set, collections.deque, np.ndarray, *_GENERATORS)

@@ -143,7 +143,7 @@ def _in_loop(frame: types.FrameType) -> bool:
     return False
 
 
-_VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
+_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 
 
 def _iterator_in(frame: types.FrameType) -> str:

@@ -209,7 +209,7 @@ class Layers:
     def table(self):
         return np.tri(self.n)
 
-    @functools.lru_cache(maxsize=None)  # noqa: B019
+    @functools.cache  # noqa: B019
     def mask(self, n):
         return np.tri(n)
 
