@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import contextvars
 import copy
+import gc
 import io
 import random
 import types
@@ -101,7 +102,8 @@ def position(iterator: Any, depth: int = 8) -> Any:
                 warnings.simplefilter("ignore")
                 parts = tuple(iterator.__reduce__()[1:])
         except Exception:  # some cannot be taken apart
-            return repr(iterator)
+            parts = ()
+        parts += tuple(gc.get_referents(iterator))
     return [__position_of_part(part, depth) for part in parts] + [repr(iterator)[:80]]
 
 

@@ -59,7 +59,7 @@ class _Scan(ast.NodeVisitor):
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.scopes: list[_Scope] = []
-        self.classes: list[str] = []
+        self.classes: list[tuple[str, int]] = []
         self.written: dict[str, set[int]] = {}
         self.calls: list[tuple[str, int, ast.expr, list[_Scope]]] = []
         self.literals: dict[str, ast.expr] = {}
@@ -67,9 +67,13 @@ class _Scan(ast.NodeVisitor):
 
     # scopes
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        self.classes.append(node.name)
+        self.classes.append((node.name, len(self.scopes)))
         self.generic_visit(node)
         self.classes.pop()
+
+    def _in_class(self) -> bool:
+        """Whether the next statement stands in the body of a class, and in no method of it."""
+        return bool(self.classes) and self.classes[-1][1] == len(self.scopes)
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> None:
         for outside in getattr(node, "decorator_list", ()):
@@ -79,7 +83,7 @@ class _Scan(ast.NodeVisitor):
         every += [a for a in (given.vararg, given.kwarg) if a]
         parameters = [a.arg for a in every]
         bound, outer = _bound(node)
-        owner = self.classes[-1] if self.classes and not self.scopes else ""
+        owner = self.classes[-1][0] if self._in_class() else ""
         first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
         scope = _Scope(first, node.end_lineno or first, {*parameters, *bound} - outer, parameters)
         scope.name, scope.owner, scope.outer = getattr(node, "name", ""), owner, outer
@@ -150,15 +154,16 @@ class _Scan(ast.NodeVisitor):
 
     def visit_Assign(self, node: ast.Assign) -> None:
         for target in node.targets:
-            self.target(target)
-            if isinstance(target, ast.Name) and not self.scopes and not self.classes:
+            if not (isinstance(target, ast.Name) and self._in_class()):
+                self.target(target)
+            if isinstance(target, ast.Name) and not self.scopes and not self._in_class():
                 self.literals.setdefault(target.id, node.value)
         self.visit(node.value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if "Final" in ast.unparse(node.annotation) and isinstance(node.target, ast.Name):
             self.constant.add(node.target.id)
-        if node.value is not None and not (self.classes and not self.scopes):
+        if node.value is not None and not self._in_class():
             self.target(node.target)
             self.visit(node.value)
 
@@ -323,7 +328,7 @@ def _loops(events: list[Event]) -> bool:
 def evidence(sources: tuple[str, ...]) -> Evidence:
     r"""Read sources; those that are no Python, such as a cell with a magic, say nothing.
 
-    >>> said = evidence(("RATE = 1.0\\ndef f():\\n    global RATE\\n    RATE = 2.0\\n",))
+    >>> said = evidence(("RATE = 1.0\ndef f():\n    global RATE\n    RATE = 2.0\n",))
     >>> said.is_rebound("RATE", 0), said.is_changed("RATE", 0)
     (True, False)
     """

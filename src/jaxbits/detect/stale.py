@@ -75,7 +75,7 @@ def others(value: Any, meant: bool) -> Iterator[Any]:
     other = another(value, functions=meant)
     if other is not value:
         yield other
-    if meant and value and isinstance(value, (list, collections.deque)):
+    if meant and isinstance(value, (list, collections.deque)) and value:
         longer = copy.copy(value)
         longer.append(value[-1])
         yield longer

@@ -711,7 +711,7 @@ def custom_rule_of_ones_own(x):
 add("leak", False, lambda x: jax.jit(lambda v: jax.lax.map(jnp.sin, v))(x), X)
 
 # ---------------------------------------------------------------- iterator
-add("iterator", True, lambda x: lax.scan(lambda c, v: (c + v[0], None), x, zip([1], [2])), X)
+add("iterator", True, lambda x: lax.scan(lambda c, v: (c, v), x, zip([1], [2], strict=True)), X)
 add("iterator", True, lambda x: jnp.stack(map(jnp.sin, [x, x])), X)
 add("iterator", True, lambda x: jnp.array(r for r in (1.0, 2.0)) + x[:2], X)
 add("iterator", True, lambda x: jnp.concatenate(reversed([x, x])), X)
@@ -719,7 +719,7 @@ add("iterator", True, lambda x: jax.vmap(lambda v: v * 2)(iter([1.0, 2.0])), X)
 add("iterator", True, lambda x: jax.jit(lambda a, b: a)(x, enumerate([1, 2])), X)
 add("iterator", True, lambda x: jnp.max(filter(lambda v: v > 1, [1.0, 2.0])) + x, X)
 add("iterator", True, lambda x: lax.map(lambda v: v, (x, iter([1.0]))), X)
-add("iterator", True, lambda x, rows: x, X, zip([1], [2]))
+add("iterator", True, lambda x, rows: x, X, zip([1], [2], strict=True))
 
 
 class Rows:
@@ -785,7 +785,7 @@ def takes_from_an_attribute_of_its_argument(source, x):
 
 
 add("iterator", False, lambda x: jnp.stack(list(map(jnp.sin, [x, x]))), X)
-add("iterator", False, lambda x: jnp.array([r for r in (1.0, 2.0)]) + x[:2], X)
+add("iterator", False, lambda x: jnp.array([r + 1 for r in (1.0, 2.0)]) + x[:2], X)
 add("iterator", False, lambda x: jnp.concatenate(tuple(reversed([x, x]))), X)
 add("iterator", False, lambda x: x * max(filter(lambda v: v > 1, [1.0, 2.0])), X)
 add("iterator", False, lambda x: dict(zip("ab", [x, x * 2], strict=True)), X)
