@@ -104,14 +104,14 @@ def position(iterator: Any, depth: int = 8) -> Any:
         except Exception:  # some cannot be taken apart
             parts = ()
         parts += tuple(gc.get_referents(iterator))
-    return [__position_of_part(part, depth) for part in parts] + [repr(iterator)[:80]]
+    return [_position_of_part(part, depth) for part in parts] + [repr(iterator)[:80]]
 
 
-def __position_of_part(part: Any, depth: int) -> Any:
+def _position_of_part(part: Any, depth: int) -> Any:
     if isinstance(part, (int, float, str, type(None))):
         return part
     if depth and isinstance(part, tuple):
-        return [__position_of_part(p, depth - 1) for p in part]
+        return [_position_of_part(p, depth - 1) for p in part]
     return position(part, depth - 1) if depth and is_iterator(part) else id(part)
 
 
