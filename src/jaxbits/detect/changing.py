@@ -19,7 +19,7 @@ import jax
 import numpy as np
 
 from jaxbits.detect import holders
-from jaxbits.detect.memory import is_iterator
+from jaxbits.detect.iterators import is_iterator
 from jaxbits.detect.rebinding import Evidence, evidence
 from jaxbits.detect.state import ABSENT, Reference, is_of_user
 
@@ -219,7 +219,7 @@ def _sources(reference: Reference) -> tuple[str, ...]:
         scope = vars(next(modules, sys.modules["__main__"]))
     cells = scope.get("In")
     if isinstance(cells, list):
-        return tuple(map(str, cells))
+        return tuple(dict.fromkeys(map(str, cells)))  # a cell run twice binds nothing new
     module = sys.modules.get(str(scope.get("__name__")))
     try:
         return (inspect.getsource(module),) if module else ()

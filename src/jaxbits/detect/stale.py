@@ -44,8 +44,13 @@ def stale_global(subject: Subject) -> Iterator[Finding]:
     []
     """
     yield from environment(subject, "stale_global")
+    if subject.trace.program is None:
+        return
     base: tuple[str, ...] | None = None
     changeable = sorted(candidates(subject.references), key=lambda found: not found[1])
+    if len(changeable) > _MOST:
+        names = ", ".join(reference.name for reference, _ in changeable[_MOST:])
+        subject.left_out.append(f"stale_global: {_MOST} names were tried, and not {names:.200}")
     for reference, meant in changeable[:_MOST]:
         value = reference.get()
         base = base or subject.trace.text()

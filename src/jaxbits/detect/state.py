@@ -24,6 +24,7 @@ ABSENT = type("Absent", (), {"__repr__": lambda _: "nothing", "__slots__": ()})(
 """What stands under a name that is not bound yet."""
 
 _LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL"}
+_MOST = 500
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR"}
 
 
@@ -140,6 +141,7 @@ class _Walk:
         self.found: dict[tuple[Any, ...], Reference] = {}
         self.waiting: list[Any] = []
         self.seen: set[tuple[int, int]] = set()
+        self.functions: list[types.FunctionType] = []
 
     def add(self, *reference: Any) -> None:
         made = Reference(*reference)
@@ -303,7 +305,13 @@ def _layers(function: Any) -> Iterator[Any]:
         function = function.__wrapped__
 
 
-def references(function: Callable[..., Any]) -> list[Reference]:
+class References(list[Reference]):
+    """References, and how many functions were not looked into for more."""
+
+    unread = 0
+
+
+def references(function: Callable[..., Any]) -> References:
     """Return all names by which a function, and the user's functions it calls, see Python state.
 
     >>> def scaled(x, by=[2.0]):
@@ -311,9 +319,19 @@ def references(function: Callable[..., Any]) -> list[Reference]:
     >>> [(found.kind, found.name) for found in references(scaled)]
     [('default', 'by')]
     """
+    return _walked(function)[0]
+
+
+def codes(function: Callable[..., Any]) -> list[tuple[types.CodeType, dict[str, Any]]]:
+    """Return the code, with its globals, of a function and of the user's functions it calls."""
+    found = _walked(function)[1]
+    return [(code, one.__globals__) for one in found for code in _codes(one.__code__)]
+
+
+def _walked(function: Callable[..., Any]) -> tuple[References, list[types.FunctionType]]:
     walk = _Walk()
     walk.waiting.append(function)
-    while walk.waiting and len(walk.seen) < 500:
+    while walk.waiting and len(walk.seen) < _MOST:
         here = walk.waiting.pop()
         instance = here.__self__ if inspect.ismethod(here) else None
         for layer in _layers(here.__func__ if inspect.ismethod(here) else here):
@@ -324,7 +342,9 @@ def references(function: Callable[..., Any]) -> list[Reference]:
                 walk.waiting.append(layer)
             else:
                 walk.visit(layer, instance)
-    return list(walk.found.values())
+    found = References(walk.found.values())
+    found.unread = len(walk.waiting)
+    return found, walk.functions
 
 
 def arguments(args: Any, kwargs: Any) -> list[Reference]:
