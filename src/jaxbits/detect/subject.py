@@ -18,7 +18,7 @@ from jax.core import Tracer
 from jax.extend.core import ClosedJaxpr
 
 from jaxbits import compat
-from jaxbits.detect import jaxprs, limits, state
+from jaxbits.detect import jaxprs, limits, reach, state
 from jaxbits.detect.finding import Place, place_of
 from jaxbits.detect.iterators import copy_of_iterator, is_iterator
 from jaxbits.detect.memory import Change, Memory
@@ -161,10 +161,10 @@ class Subject:
         return hasattr(self.function, "lower") and hasattr(self.function, "trace")
 
     @functools.cached_property
-    def references(self) -> state.References:
+    def references(self) -> reach.References:
         """The names by which the function sees Python state."""
-        found = state.references(self.function)
-        found += state.objects(self.args, self.kwargs)
+        found = reach.references(self.function)
+        found += reach.objects(self.args, self.kwargs)
         if found.unread:
             self.left_out.append(f"state that {found.unread} more functions of yours may see")
         return found
