@@ -26,7 +26,7 @@ import numpy as np
 from jax.core import Tracer
 
 from jaxbits import compat
-from jaxbits.detect import limits, source, state
+from jaxbits.detect import limits, reach, source, state
 from jaxbits.detect.finding import Place, is_users
 from jaxbits.detect.iterators import is_iterator
 
@@ -302,7 +302,7 @@ def plain_run(subject: Subject) -> PlainRun:
 def names_in(subject: Subject) -> dict[str, Any]:
     """Return the names that the user's code holds, each with what it is among its globals."""
     found: dict[str, Any] = {}
-    for code, scope in state.codes(subject.function):
+    for code, scope in reach.codes(subject.function):
         for name in code.co_names:
             found.setdefault(name, scope.get(name))
         if _formats(code):
