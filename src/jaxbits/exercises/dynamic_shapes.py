@@ -114,7 +114,7 @@ def verify_peaks(answer: Callable[..., Any]) -> None:
         raise NotYet(f"with size=2 the places are {np.asarray(places).tolist()}, should be [1, 3]")
     if int(count) != 3:
         raise NotYet(
-            f"with size=2 the count is {int(count)}: count all three, also the one cut off"
+            f"with size=2 the count is {int(count)}: count the third, too, which is cut off"
         )
     places, count = call(answer, signal, 99.0, 2)
     if np.asarray(places).tolist() != [-1, -1] or int(count) != 0:
