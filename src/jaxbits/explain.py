@@ -144,7 +144,8 @@ def is_from_stack(error: BaseException) -> bool:
         return True
     if isinstance(error, TypeError) and _NAMES_JAX.search(str(error)):
         return True
-    by_python = isinstance(error, TypeError | AttributeError)
+    # A ValueError that a jitted function raises comes from C++, and shows no frame of JAX.
+    by_python = isinstance(error, TypeError | AttributeError | ValueError)
     return (by_python or bool(_XLA_STATUS.match(str(error)))) and _last_line_uses_stack(error)
 
 

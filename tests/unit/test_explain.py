@@ -22,6 +22,7 @@ def branch(x):
 
 
 X = jnp.arange(3.0)
+STATIC = jax.jit(lambda x, widths: x * len(widths), static_argnums=1)
 
 
 @pytest.mark.parametrize(
@@ -40,6 +41,10 @@ X = jnp.arange(3.0)
         (lambda: X.device(), "device-is-a-property"),
         (lambda: jax.tree_map(jnp.shape, X), "tree-map-moved"),
         (lambda: jax.jit(lambda x: f"{x:.2f}")(1.0), "format-of-a-tracer"),
+        (lambda: jax.jit(lambda x: x[x > 1])(X), "boolean-mask-under-jit"),
+        (lambda: jax.jit(lambda x: jnp.nonzero(x))(X), "value-dependent-size"),
+        (lambda: jax.jit(lambda n: jnp.arange(n))(3), "traced-size"),
+        (lambda: STATIC(X, [1]), "static-value-recompiles"),
     ],
 )
 def test_a_jax_error_is_explained_by_its_sharp_bit(function, bit):
