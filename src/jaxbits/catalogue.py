@@ -220,11 +220,25 @@ def load() -> Mapping[str, SharpBit]:
 def found_by(detector: str) -> tuple[SharpBit, ...]:
     """Return the sharp bits whose guard names a detector, in the order of the book.
 
-    >>> [bit.id for bit in found_by("key_reuse")]
-    ['one-key-for-two-draws']
+    >>> [bit.id for bit in found_by("out_of_bounds")][:2]
+    ['out-of-bounds-read', 'take-fills']
     """
     named = re.compile(rf"\bjaxbits\.detect\.{re.escape(detector)}\b")
     return tuple(bit for bit in load().values() if named.search(bit.guard))
+
+
+def nearest(detector: str, error: BaseException) -> str:
+    """Return the id of the sharp bit that a detector finds and that fits an error best, if any.
+
+    >>> nearest("control_flow", ValueError("no such thing"))
+    ''
+    """
+    fits = {
+        bit.id: max((s.matches(type(error).__name__, str(error)) for s in bit.symptoms), default=0)
+        for bit in found_by(detector)
+    }
+    best = max(fits, key=lambda id: fits[id], default="")
+    return best if fits.get(best) else ""
 
 
 def bit(id: str) -> SharpBit:

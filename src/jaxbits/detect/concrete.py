@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 
+from jaxbits import catalogue
 from jaxbits.detect.detector import detector
 from jaxbits.detect.finding import Finding, Place, is_users, place_of_error
 from jaxbits.detect.iterators import is_iterator
@@ -47,6 +48,7 @@ def control_flow(subject: Subject) -> Iterator[Finding]:
                 "`jnp.where`, `lax.cond` or `lax.while_loop`"
                 + (f"; or `static_argnames={argument!r}`" if argument.isidentifier() else ""),
                 place,
+                catalogue.nearest("control_flow", error),
             )
     if subject.is_jitted:
         return
@@ -87,6 +89,7 @@ def dynamic_shape(subject: Subject) -> Iterator[Finding]:
                 type(error).__name__,
                 "`jnp.where(mask, x, fill)`, `size=`, `lax.dynamic_slice`; or a static argument",
                 place,
+                catalogue.nearest("dynamic_shape", error),
             )
 
 
