@@ -50,6 +50,8 @@ def arguments(answer: Callable[..., Any], args: Iterable[Any]) -> str:
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, jax.Array) and jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
+        return "a key"
     if isinstance(value, np.ndarray | jax.Array):
         return show(np.asarray(value).tolist())
     return getattr(value, "__name__", "") or show(value)
