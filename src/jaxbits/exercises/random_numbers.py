@@ -151,7 +151,7 @@ def verify_key_from(answer: Callable[..., Any]) -> None:
 EXERCISES = (
     Exercise(
         id="random-numbers/1",
-        title="mirror and blur a batch",
+        title="mirror and speckle a batch",
         stub=augment,
         hints=(
             "Two kinds of chance are drawn: coins and noise. How many keys does that take?",
