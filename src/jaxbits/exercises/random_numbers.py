@@ -49,19 +49,31 @@ def verify_augment(answer: Callable[..., Any]) -> None:
         raise NotYet("every image has the same noise: each needs its own")
     if np.ptp(noise, axis=(1, 2)).max() < 1e-3:
         raise NotYet("all pixels of an image have the same noise: each needs its own")
+    if min(np.ptp(noise, axis=axis).max() for axis in (1, 2)) < 1e-3:
+        raise NotYet("all pixels of a row or column have the same noise: each needs its own")
     if not 0.09 < noise.std() < 0.11 or abs(noise.mean()) > 0.02:
         raise NotYet(
             f"the noise has mean {noise.mean():.2f} and standard deviation {noise.std():.2f}, "
             "should be 0 and 0.1"
         )
+    if not _bell_shaped(noise, 0.1):
+        raise NotYet("the noise has the right spread, but is not from a normal distribution")
     other = call(answer, second, images)
     if np.array_equal(np.asarray(other), np.asarray(seen)):
         raise NotYet("two keys give the same result: the key you are given is not used")
     if found := key_reuse(answer, first, images):
         raise NotYet(f"{found[0].message}: {found[0].evidence}. {found[0].fix}")
+    if _related(coins, noise):
+        raise NotYet("coins and noise are correlated: they come from equal keys, made in two ways")
     if const_key(answer, first, images):
         raise NotYet("part of the chance does not come from the key you are given")
     call(jax.jit(lambda k, x: answer(k, x)), first, images, how="under jit, ")
+
+
+def _related(coins: np.ndarray, noise: np.ndarray) -> bool:
+    """Tell whether a coin goes with the noise at its own place in a draw, or in its image."""
+    beside = [noise.ravel()[: len(coins)], *noise.reshape(len(coins), -1).T]
+    return max(abs(float(np.corrcoef(coins, one)[0, 1])) for one in beside) > 0.3
 
 
 def _taken_apart(seen: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -71,6 +83,12 @@ def _taken_apart(seen: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, np.ndar
     if np.abs(noise).max() > 5:
         raise NotYet("some images are neither the original nor its mirror image (left and right)")
     return coins, noise
+
+
+def _bell_shaped(draws: np.ndarray, deviation: float) -> bool:
+    """Tell whether about 68 of 100 draws lie within one standard deviation, of a mean of 0."""
+    inside = float((np.abs(draws) < deviation).mean())
+    return abs(inside - 0.683) < 0.05 and abs(float(draws.mean())) < 0.1 * deviation
 
 
 def walk(key: jax.Array, x: jax.Array, first: int, last: int) -> jax.Array:
@@ -97,12 +115,19 @@ def verify_walk(answer: Callable[..., Any]) -> None:
     steps = np.stack([np.asarray(call(answer, key, start, i, i + 1)) for i in range(6)])
     if np.ptp(steps, axis=1).max() < 1e-6:
         raise NotYet("all elements of x make the same step: draw numbers of the shape of x")
+    table = np.asarray(call(answer, key, jnp.ones((3, 4)), 2, 3))
+    if table.shape != (3, 4):
+        raise NotYet(f"for x of shape (3, 4) it returns shape {table.shape}")
+    if min(np.ptp(table, axis=0).max(), np.ptp(table, axis=1).max()) < 1e-6:
+        raise NotYet("all rows or columns of x make the same step: draw numbers of the shape of x")
     if np.abs(steps[0] - steps[1]).max() < 1e-6:
         raise NotYet("step 0 and step 1 are the same step: the step's number must enter the key")
     if not 0.9 < steps.std() < 1.1:
         raise NotYet(f"the steps have standard deviation {steps.std():.2f}, should be 1")
+    if not _bell_shaped(steps, 1.0):
+        raise NotYet("the steps have the right spread, but are not from a normal distribution")
     correlated = np.abs(np.corrcoef(steps) - np.eye(6)).max()
-    if correlated > 0.4:
+    if correlated > 0.3:
         raise NotYet(f"two steps have a correlation of {correlated:.2f}, should be independent")
     resumed = call(answer, key, call(answer, key, start, 0, 4), 4, 6)
     if not np.allclose(whole, np.asarray(resumed), atol=1e-5):
@@ -121,10 +146,11 @@ def key_from(seed: int) -> jax.Array:
 
 
 def solve_key_from(seed: int) -> jax.Array:
-    """Begin with the lowest 32 bits, and fold in the others, 32 at a time."""
-    key = jax.random.key(seed & 0xFFFFFFFF)
-    while seed := seed >> 32:
-        key = jax.random.fold_in(key, seed & 0xFFFFFFFF)
+    """Begin with the number of 32-bit words, fold each in: no key is then another's child."""
+    words = [seed >> i & 0xFFFFFFFF for i in range(0, max(seed.bit_length(), 1), 32)]
+    key = jax.random.key(len(words))
+    for word in words:
+        key = jax.random.fold_in(key, word)
     return key
 
 
@@ -133,10 +159,11 @@ def verify_key_from(answer: Callable[..., Any]) -> None:
     seeds = [0, 1, 7, 2**31, 2**32 - 1, 2**32, 2**32 + 7, 2 * 2**32 + 7, 7 * 2**32 + 2, 2**53 + 1]
     seeds += [2**53, 2**63, 2**64 + 7, 2**100 + 7, 2**100 + 2**50, 10**30]
     known: dict[bytes, int] = {}
+    keys: dict[int, jax.Array] = {}
     for seed in seeds:
         key = call(answer, seed)
         if not hasattr(key, "dtype") or not jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
-            raise NotYet(f"for {seed} it should return a key of jax.random, returns {key!r}")
+            raise NotYet(f"for {seed} it should return a key of jax.random.key, returns {key!r}")
         if key.shape:
             raise NotYet(f"for {seed} it should return one key, returns {key.shape[0]}")
         data = np.asarray(jax.random.key_data(key)).tobytes()
@@ -146,6 +173,12 @@ def verify_key_from(answer: Callable[..., Any]) -> None:
         again = np.asarray(jax.random.key_data(call(answer, seed))).tobytes()
         if again != data:
             raise NotYet(f"the seed {seed} gives another key each time")
+        keys[seed] = key
+    for seed, key in keys.items():
+        for i, child in enumerate(np.asarray(jax.random.key_data(jax.random.split(key, 8)))):
+            if child.tobytes() in known:
+                other = known[child.tobytes()]
+                raise NotYet(f"the key of {other} is split(k)[{i}] of the key k of {seed}")
 
 
 EXERCISES = (
@@ -183,9 +216,10 @@ EXERCISES = (
         hints=(
             "jax.random.key takes the lowest 32 bits of a seed, and fold_in takes 32 bits as well.",
             "seed & 0xFFFFFFFF are the lowest 32 bits, seed >> 32 is the rest. "
-            "fold_in mixes a number into a key.",
-            "Begin with key(seed & 0xFFFFFFFF); while the rest is not 0, fold its lowest 32 bits "
-            "in and shift again.",
+            "fold_in mixes a number into a key. But fold_in(k, 1) is split(k)[1], so a k that you "
+            "fold into must not be the key of a shorter seed.",
+            "Count the words of 32 bits in the seed, begin with key(count), and fold in the words "
+            "one after the other.",
         ),
         verify=verify_key_from,
         solution=solve_key_from,

@@ -169,7 +169,8 @@ def units_kept(masks: Mapping[str, np.ndarray]) -> tuple[Figure, str]:
         axes.set_ylim(steps - 0.4, -0.6)
         axes.set_xlim(-0.7, units - 0.3)
         axes.grid(False)
-        said.append(f"{way}, {never.sum()} of {units} units are never kept in {steps} steps")
+        alike = "all steps alike" if (mask == mask[0]).all() else "the steps differ"
+        said.append(f"{way}, {never.sum()} of {units} units are never kept, {alike}")
     parts[-1].set_xlabel("unit")
-    alt = f"Units that dropout keeps, step by step. {'; '.join(said)}. "
-    return fig, alt + "With one key every row is the same."
+    alt = f"Units that dropout keeps, step by step. {'; '.join(said)}."
+    return fig, alt
