@@ -5,7 +5,9 @@ import pkgutil
 import re
 from pathlib import Path
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from jaxbits import plots
@@ -19,7 +21,18 @@ def mean_of_squares(x):
     return jnp.mean(squared)
 
 
+def split_twice():
+    root = jax.random.key(0)
+    left, right = jax.random.split(root)
+    again = jax.random.fold_in(root, 0)
+    return {"root": (root, ""), "l": (left, "root"), "r": (right, "root"), "0": (again, "root")}
+
+
 WITH_ARGUMENTS = {
+    "random_numbers.key_tree": lambda draw: draw(split_twice(), "Split, and folded in"),
+    "random_numbers.units_kept": lambda draw: draw(
+        {"one key": np.eye(1, 4, dtype=bool).repeat(3, 0), "a key each": np.eye(3, 4, dtype=bool)}
+    ),
     "tracing.jaxpr_beside_source": lambda draw: draw(mean_of_squares, jnp.ones(3)),
 }
 

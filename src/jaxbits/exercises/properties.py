@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jaxbits.compare import same, show
@@ -50,6 +51,8 @@ def arguments(answer: Callable[..., Any], args: Iterable[Any]) -> str:
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
+        return "a key"
     if isinstance(value, np.ndarray | jax.Array):
         return show(np.asarray(value).tolist())
     return getattr(value, "__name__", "") or show(value)

@@ -1,0 +1,191 @@
+"""Answers to the exercises of *Random numbers*: foreseen mistakes, and other right ones."""
+
+import hashlib
+import random as pythons
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.random import bernoulli, fold_in, key, normal, split
+
+
+def mixed(coins, images, noise):
+    return jnp.where(coins, images[:, :, ::-1], images) + noise
+
+
+def one_key(k, images):
+    coins = bernoulli(k, 0.5, (len(images), 1, 1))
+    return mixed(coins, images, 0.1 * normal(k, images.shape))
+
+
+def one_coin(k, images):
+    a, b = split(k)
+    return mixed(bernoulli(a), images, 0.1 * normal(b, images.shape))
+
+
+def one_noise(k, images):
+    a, b = split(k)
+    coins = bernoulli(a, 0.5, (len(images), 1, 1))
+    return mixed(coins, images, 0.1 * normal(b, images.shape[1:]))
+
+
+def key_inside(k, images):
+    return SOLUTION(key(0), images)
+
+
+def coins_inside(k, images):
+    coins = bernoulli(key(0), 0.5, (len(images), 1, 1))
+    return mixed(coins, images, 0.1 * normal(k, images.shape))
+
+
+def wide_noise(k, images):
+    a, b = split(k)
+    coins = bernoulli(a, 0.5, (len(images), 1, 1))
+    return mixed(coins, images, normal(b, images.shape))
+
+
+def upside_down(k, images):
+    a, b = split(k)
+    coins = bernoulli(a, 0.5, (len(images), 1, 1))
+    return jnp.where(coins, images[:, ::-1], images) + 0.1 * normal(b, images.shape)
+
+
+def by_rows(k, images):
+    def of_one(k, image):
+        a, b = split(k)
+        mirrored = jnp.where(bernoulli(a), image[:, ::-1], image)
+        return mirrored + 0.1 * normal(b, image.shape)
+
+    return jax.vmap(of_one)(split(k, len(images)), images)
+
+
+def met_again(k, images):
+    coins = bernoulli(split(k)[0], 0.5, (len(images), 1, 1))
+    return mixed(coins, images, 0.1 * normal(fold_in(k, 0), images.shape))
+
+
+def noise_by_row(k, images):
+    a, b = split(k)
+    coins = bernoulli(a, 0.5, (len(images), 1, 1))
+    return mixed(coins, images, 0.1 * normal(b, (*images.shape[:2], 1)))
+
+
+def flat_noise(k, images):
+    a, b = split(k)
+    coins = bernoulli(a, 0.5, (len(images), 1, 1))
+    wide = 0.1 * 3**0.5
+    return mixed(coins, images, jax.random.uniform(b, images.shape, minval=-wide, maxval=wide))
+
+
+def SOLUTION(k, images):
+    a, b = split(k)
+    coins = bernoulli(a, 0.5, (len(images), 1, 1))
+    return mixed(coins, images, 0.1 * normal(b, images.shape))
+
+
+def walked(key_of):
+    def walk(k, x, first, last):
+        for step in range(first, last):
+            x = x + normal(key_of(k, step, first), x.shape)
+        return x
+
+    return walk
+
+
+def chain(k, x, first, last):
+    for _ in range(first, last):
+        k, sub = split(k)
+        x = x + normal(sub, x.shape)
+    return x
+
+
+def all_at_once(k, x, first, last):
+    return x + normal(k, (last, *x.shape))[first:].sum(axis=0)
+
+
+def straight(k, x, first, last):
+    return x + (last - first) * normal(k, x.shape)
+
+
+def chain_from_the_start(k, x, first, last):
+    for step in range(last):
+        k, sub = split(k)
+        x = x + normal(sub, x.shape) * (step >= first)
+    return x
+
+
+def by_coins(k, x, first, last):
+    for step in range(first, last):
+        x = x + jax.random.rademacher(fold_in(k, step), x.shape)
+    return x
+
+
+def for_vectors(k, x, first, last):
+    for step in range(first, last):
+        x = x + normal(fold_in(k, step), x.shape[-1:])
+    return x
+
+
+def fold_the_rest(seed):
+    k = key(seed & 0xFFFFFFFF)
+    while seed := seed >> 32:
+        k = fold_in(k, seed & 0xFFFFFFFF)
+    return k
+
+
+def hashed(seed):
+    digest = hashlib.sha256(str(seed).encode()).digest()[:8]
+    return jax.random.wrap_key_data(jnp.asarray(np.frombuffer(digest, np.uint32)))
+
+
+def numpys_seed(seed):
+    words = np.random.SeedSequence(seed).generate_state(2)
+    return jax.random.wrap_key_data(jnp.asarray(words))
+
+
+WRONG = {
+    "random-numbers/1": [
+        (one_key, "one PRNG key is used 2 times"),
+        (one_coin, "each needs a coin of its own"),
+        (one_noise, "every image has the same noise"),
+        (key_inside, "the key you are given is not used"),
+        (coins_inside, "does not come from the key you are given"),
+        (wide_noise, "should be 0 and 0.1"),
+        (met_again, "coins and noise are correlated"),
+        (noise_by_row, "all pixels of a row or column"),
+        (flat_noise, "not from a normal distribution"),
+        (upside_down, "neither the original nor its mirror image"),
+        (lambda k, images: images + 0.1 * normal(k, images.shape), "a coin of its own"),
+    ],
+    "random-numbers/2": [
+        (walked(lambda k, step, first: k), "step 0 and step 1 are the same step"),
+        (by_coins, "not from a normal distribution"),
+        (for_vectors, "all rows or columns"),
+        (straight, "step 0 and step 1 are the same step"),
+        (chain, "step 0 and step 1 are the same step"),
+        (walked(lambda k, step, first: fold_in(k, step - first)), "step 0 and step 1"),
+        (walked(lambda k, step, first: fold_in(fold_in(k, first), step)), "do not end where"),
+        (walked(lambda k, step, first: key(step)), "the key you are given is not used"),
+        (
+            lambda k, x, first, last: x + sum(normal(fold_in(k, s)) for s in range(first, last)),
+            "all elements of x make the same step",
+        ),
+    ],
+    "random-numbers/3": [
+        (key, "the seeds 0 and 4294967296 give the same key"),
+        (lambda seed: fold_in(key(seed % 2**32), seed // 2**32), "it raises OverflowError"),
+        (lambda seed: key((seed ^ (seed >> 32)) & 0xFFFFFFFF), "give the same key"),
+        (lambda seed: key(pythons.getrandbits(32)), "gives another key each time"),
+        (fold_the_rest, "the key of 4294967296 is split(k)[1] of the key k of 0"),
+        (jax.random.PRNGKey, "should return a key of jax.random.key"),
+        (lambda seed: seed, "should return a key of jax.random"),
+        (lambda seed: split(key(seed % 2**32), 2), "should return one key"),
+    ],
+}
+RIGHT = [
+    ("random-numbers/1", by_rows),
+    ("random-numbers/2", all_at_once),
+    ("random-numbers/2", chain_from_the_start),
+    ("random-numbers/3", numpys_seed),
+    ("random-numbers/3", hashed),
+]
