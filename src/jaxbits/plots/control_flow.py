@@ -26,7 +26,7 @@ SHORT = {
 def _cell(outcome: Outcome) -> tuple[str, str, str, str]:
     """Return the text of a cell, its colour and ground, and what it says in words."""
     if isinstance(outcome, str):
-        return f"✗\n{SHORT.get(outcome, outcome)}", style.RED, style.PALE_RED, "raises " + outcome
+        return f"×\n{SHORT.get(outcome, outcome)}", style.RED, style.PALE_RED, "raises " + outcome
     runs, needed = outcome
     if runs > needed:
         said = f"works, running {runs} where {needed} are needed"
@@ -54,8 +54,8 @@ def where_it_works(table: Mapping[str, Mapping[str, Outcome]]) -> tuple[Figure, 
         axes.text(-0.1, row + 0.5, name, ha="right", va="center", fontsize=10.5)
         for column, outcome in enumerate(outcomes.values()):
             text, colour, ground, words = _cell(outcome)
-            look = {"facecolor": ground, "edgecolor": style.PAPER, "linewidth": 2}
-            axes.add_patch(Rectangle((column, row), 1, 1, **look))
+            box = Rectangle((column, row), 1, 1, facecolor=ground, edgecolor=style.PAPER)
+            axes.add_patch(box)
             axes.text(
                 column + 0.5, row + 0.5, text, ha="center", va="center", color=colour, fontsize=10
             )
