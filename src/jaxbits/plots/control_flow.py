@@ -57,10 +57,10 @@ def where_it_works(table: Mapping[str, Mapping[str, Outcome]]) -> tuple[Figure, 
             box = Rectangle((column, row), 1, 1, facecolor=ground, edgecolor=style.PAPER)
             axes.add_patch(box)
             axes.text(
-                column + 0.5, row + 0.5, text, ha="center", va="center", color=colour, fontsize=10
+                column + 0.5, row + 0.5, text, ha="center", va="center", color=colour, fontsize=10.5
             )
             said.append(f"{name} under {columns[column]} {words}")
-    axes.set_xlim(-1.75, len(columns))
+    axes.set_xlim(-1.3, len(columns))
     axes.set_ylim(len(table) + 1, 0)
     return fig, "A table. " + "; ".join(said) + "."
 
