@@ -86,7 +86,8 @@ def test_first_scores_are_kept():
     first = tomllib.loads(text)
     assert set(first) == set(CHECKS)
     for check, folders in first.items():
-        for folder in scores.FOLDERS:
-            found, positives, alarms, negatives = folders[folder]
+        assert set(folders) <= set(scores.FOLDERS), check
+        assert "own_cases" in folders, check
+        for found, positives, alarms, negatives in folders.values():
             assert 0 <= found <= positives, check
             assert 0 <= alarms <= negatives, check
