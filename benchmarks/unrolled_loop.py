@@ -1,4 +1,4 @@
-"""A Python loop under jit is unrolled: what tracing and compiling it costs, beside `fori_loop`."""
+"""A Python loop under jit is unrolled: what it costs to build and to run, beside `fori_loop`."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from measure import significant, spread
 TITLE = "tracing and compiling a loop of n steps, unrolled and as fori_loop"
 LENGTHS = [10, 30, 100, 300, 1000]
 REPEATS = 7
+CALLS = 100
 
 
 def step(i: int | jax.Array, x: jax.Array) -> jax.Array:
@@ -46,22 +47,30 @@ def equations(jaxpr: Any) -> int:
     return len(jaxpr.eqns) + sum(equations(value.jaxpr) for value in inner)
 
 
-def once(function: Callable[[jax.Array], jax.Array], x: jax.Array) -> tuple[float, float, int]:
-    """Return the milliseconds of tracing and of compiling, and the number of operations."""
+def once(
+    function: Callable[[jax.Array], jax.Array], x: jax.Array
+) -> tuple[float, float, int, float]:
+    """Return the ms of tracing and of compiling, the number of operations, and the µs of a call."""
     jax.clear_caches()  # type: ignore[no-untyped-call]
     started = time.perf_counter()
     traced = jax.jit(function).trace(x)
     between = time.perf_counter()
-    traced.lower().compile()
+    compiled = traced.lower().compile()
     ended = time.perf_counter()
-    return 1000 * (between - started), 1000 * (ended - between), equations(traced.jaxpr.jaxpr)
+    compiled(x).block_until_ready()
+    called = time.perf_counter()
+    for _ in range(CALLS):
+        compiled(x).block_until_ready()
+    call = 1e6 * (time.perf_counter() - called) / CALLS
+    count = equations(traced.jaxpr.jaxpr)
+    return 1000 * (between - started), 1000 * (ended - between), count, call
 
 
 def run() -> dict[str, Any]:
     """Build both loops at every length, in turns, each time from nothing."""
     x = jnp.ones(8)
     kinds = {"unrolled": unrolled, "fori_loop": rolled}
-    seen: dict[str, dict[int, list[tuple[float, float, int]]]] = {
+    seen: dict[str, dict[int, list[tuple[float, float, int, float]]]] = {
         kind: {n: [] for n in LENGTHS} for kind in kinds
     }
     once(unrolled(10), x)
@@ -77,6 +86,8 @@ def run() -> dict[str, Any]:
             medians = [statistics.median(s[column] for s in seen[kind][n]) for n in LENGTHS]
             series[f"{kind}, {what} ms"] = [significant(m) for m in medians]
         series[f"{kind}, operations"] = [seen[kind][n][0][2] for n in LENGTHS]
+        calls = [statistics.median(s[3] for s in seen[kind][n]) for n in LENGTHS]
+        series[f"{kind}, run µs"] = [significant(c) for c in calls]
         for n in (LENGTHS[0], LENGTHS[-1]):
             results[f"{kind}, n = {n}"] = spread([sum(s[:2]) for s in seen[kind][n]], "ms")
     return {"results": results, "series": series}

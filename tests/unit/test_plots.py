@@ -34,6 +34,11 @@ WITH_ARGUMENTS = {
         {"one key": np.eye(1, 4, dtype=bool).repeat(3, 0), "a key each": np.eye(3, 4, dtype=bool)}
     ),
     "tracing.jaxpr_beside_source": lambda draw: draw(mean_of_squares, jnp.ones(3)),
+    "control_flow.where_it_works": lambda draw: draw(
+        {"if": {"grad": (1, 1), "vmap": "TracerBoolConversionError"}, "cond": {"grad": (2, 1)}}
+    ),
+    "control_flow.two_climbs": lambda draw: draw({"one": [1.0, 2.0], "other": [1.0, 0.5]}),
+    "control_flow.lanes_that_wait": lambda draw: draw([3, 1, 2], 3),
 }
 
 

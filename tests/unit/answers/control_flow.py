@@ -1,0 +1,108 @@
+"""Answers to the exercises of *Control flow*: foreseen mistakes, and other right ones."""
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+
+def huber_by_if(error, width):
+    if abs(error) <= width:
+        return error**2 / 2
+    return width * (abs(error) - width / 2)
+
+
+def huber_by_cond(error, width):
+    size = jnp.abs(error)
+    return lax.cond(size <= width, lambda: error**2 / 2, lambda: width * (size - width / 2))
+
+
+def huber_by_item(error, width):
+    size = abs(error.item()) if not isinstance(error, jax.core.Tracer) else jnp.abs(error)
+    return jnp.where(size <= width, error**2 / 2, width * (size - width / 2))
+
+
+def huber_cut(error, width):
+    size = jnp.abs(lax.stop_gradient(error))
+    return jnp.where(size <= width, error**2 / 2, width * (size - width / 2))
+
+
+def root_by_python(a, steps):
+    x = a * 1.0
+    for _ in range(steps):
+        x = (x + a / x) / 2
+    return x
+
+
+def root_by_while(a, steps):
+    start = (0, a * 1.0)
+    return lax.while_loop(
+        lambda s: s[0] < steps, lambda s: (s[0] + 1, (s[1] + a / s[1]) / 2), start
+    )[1]
+
+
+def root_by_scan(a, steps):
+    start = jnp.asarray(a, jnp.float32)
+    return lax.scan(lambda x, _: ((x + a / x) / 2, None), start, length=steps)[0]
+
+
+def cool_by_while(heat, limit, most):
+    return lax.while_loop(
+        lambda s: (s[0] > limit) & (s[1] < most), lambda s: (s[0] / 2, s[1] + 1), (heat, 0)
+    )
+
+
+def cool_by_python(heat, limit, most):
+    count = 0
+    while heat > limit and count < most:
+        heat, count = heat / 2, count + 1
+    return heat, count
+
+
+def cool_too_long(heat, limit, most):
+    return lax.scan(lambda s, _: ((s[0] / 2, s[1] + 1), None), (heat, 0), length=most)[0]
+
+
+def cool_unrolled(heat, limit, most):
+    count = jnp.int32(0)
+    for _ in range(most):
+        hot = heat > limit
+        heat, count = jnp.where(hot, heat / 2, heat), count + hot
+    return heat, count
+
+
+def cool_by_cond(heat, limit, most):
+    def turn(_, state):
+        return lax.cond(state[0] > limit, lambda s: (s[0] / 2, s[1] + 1), lambda s: s, state)
+
+    return lax.fori_loop(0, most, turn, (heat, 0))
+
+
+WRONG = {
+    "control-flow/1": [
+        (huber_by_if, "under jit, for"),
+        (huber_by_cond, "it raises TypeError: Pred must be a scalar"),
+        (lambda error, width: error**2 / 2, "should be 2.5"),
+        (huber_cut, "beyond the width the slope is the width"),
+        (huber_by_item, "it raises"),
+    ],
+    "control-flow/2": [
+        (root_by_python, "the loop is written out"),
+        (root_by_while, "Reverse-mode differentiation does not work"),
+        (
+            lambda a, steps: lax.fori_loop(0, steps, lambda _, x: (x + a / x) / 2, a),
+            "have equal types",
+        ),
+        (lambda a, steps: jnp.sqrt(a), "no step, so the start"),
+    ],
+    "control-flow/3": [
+        (cool_by_while, "Reverse-mode differentiation does not work"),
+        (cool_by_python, "under jit, for"),
+        (cool_too_long, "it stops when the limit is reached"),
+        (cool_unrolled, "the loop is written out"),
+        (lambda heat, limit, most: heat / 2, "should return a pair"),
+    ],
+}
+RIGHT = [
+    ("control-flow/2", root_by_scan),
+    ("control-flow/3", cool_by_cond),
+]
