@@ -19,7 +19,6 @@ from jaxbits.plots import style
 from jaxbits.plots.tracing import equations_by_line
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _MONO = "DejaVu Sans Mono"
@@ -89,20 +88,22 @@ def what_the_tracer_sees(function: Callable[..., Any], *args: Any) -> tuple[Figu
     with contextlib.redirect_stdout(io.StringIO()):
         rows = equations_by_line(function, *args)
     program = {line: text for line, text in rows if line is not None}
-    fig, axes = style.figure(6, 0.36 * len(lines) + 0.85)
+    fig, axes = style.figure(6, 0.36 * len(lines) + 1.2)
     style.blank(axes)
+    axes.set_title("The lines that Python runs, call by call")
     columns = {name: 4.75 + 0.72 * n for n, name in enumerate(ran)}
     top = len(lines)
     for name, x in columns.items():
         tone = style.ORANGE if name.startswith("Python") else style.BLUE
         axes.text(x, top + 0.45, name, fontsize=8.5, ha="center", va="center", color=tone)
-    axes.text(7.55, top + 0.45, "in the\nprogram", fontsize=8.5, va="center", color=style.GREEN)
+    axes.text(7.55, top + 0.45, "equation", fontsize=8.5, va="center", color=style.GREEN)
     said = []
     for n, text in enumerate(lines):
         y = top - 0.5 - n
         body = any(n in seen for seen in ran.values())
-        stays = n in program or text.strip().startswith("return")
-        face = style.PALE_GREEN if stays and body else style.PALE_RED if body else style.PAPER
+        face = style.PALE_GREEN if n in program else style.PALE_RED if body else style.PAPER
+        if text.strip().startswith("return"):
+            face = style.FILL
         axes.add_patch(Rectangle((-0.1, y - 0.46), 8.95, 0.92, facecolor=face, linewidth=0))
         axes.text(0, y, text, fontsize=8.5, family=_MONO, va="center")
         for name, x in columns.items():
@@ -111,16 +112,16 @@ def what_the_tracer_sees(function: Callable[..., Any], *args: Any) -> tuple[Figu
                 axes.plot([x], [y], "o", color=tone, markersize=7)
             elif body:
                 axes.text(x, y, "–", ha="center", va="center", color=style.MUTED)
-        result = "result" if text.strip().startswith("return") else "nothing" if body else ""
-        axes.text(7.55, y, program.get(n, result), fontsize=8.5, family=_MONO, va="center")
+        equation = program.get(n, "–" if body else "")
+        axes.text(7.55, y, equation, fontsize=8.5, family=_MONO, va="center")
         if body:
             counts = "".join("1" if n in seen else "0" for seen in ran.values())
-            said.append(f"{text.strip()}: {counts}, {program.get(n, result)}")
+            said.append(f"{text.strip()}: {counts}, equation {equation}")
     axes.set_xlim(-0.15, 8.9)
     axes.set_ylim(-0.1, top + 0.95)
     return fig, (
         f"The lines of {function.__name__}; for each, whether Python runs it in two plain calls "
-        "and in two jitted ones (1 or 0), and what is in the program: " + "; ".join(said) + "."
+        "and in two jitted ones (1 or 0), and the equation it became: " + "; ".join(said) + "."
     )
 
 
@@ -176,12 +177,12 @@ def a_rate_that_never_falls() -> tuple[Figure, str]:
             axes.axvline(start, color=style.MUTED, linewidth=1.2, linestyle=":")
         axes.text(start + STAGE / 2, 0.93, f"rate = {rate}", ha="center", color=style.MUTED,
                   fontsize=10)  # fmt: skip
-    axes.set_xlim(0, 222)
+    axes.set_xlim(0, 230)
     axes.set_xticks(range(0, 181, 60))
     axes.set_ylim(0, 1)
     axes.set_xlabel("step")
     axes.set_ylabel("distance from the minimum")
-    axes.set_title("The rate is lowered twice; one program never hears of it")
+    axes.set_title("One of the two never hears of a lower rate")
     return fig, (
         "Two curves of the distance from the minimum over 180 steps, the rate lowered after 60 and "
         f"120. At first they are one. At the end: {'; '.join(ends)}."
@@ -189,10 +190,9 @@ def a_rate_that_never_falls() -> tuple[Figure, str]:
 
 
 _CURVES = (
-    ("captured and sorted", "captured,\nand sorted", style.RED, "-"),
-    ("captured", "captured", style.ORANGE, "-"),
-    ("argument, sorted", "argument,\nand sorted", style.BLUE, "--"),
-    ("argument", "argument", style.BLUE, "-"),
+    ("captured and sorted", "captured,\nand sorted", style.RED, "-", 1.0),
+    ("captured", "captured", style.ORANGE, "-", 1.6),
+    ("argument, sorted", "passed,\nand sorted", style.BLUE, "--", 0.7),
 )
 
 
@@ -204,14 +204,18 @@ def cost_of_a_captured_array() -> tuple[Figure, str]:
     floats = series["floats"]
     fig, axes = style.figure(6, 3.8)
     said = []
-    for name, _, tone, line in _CURVES:
+    for name, label, tone, line, place in _CURVES:
         ms = series[f"{name}, ms"]
+        axes.text(floats[-1] * 1.3, ms[-1] * place, label, color=tone, fontsize=10, va="center")
         axes.plot(floats, ms, "o", color=tone, linestyle=line, markersize=4)
         said.append(f"{name} from {ms[0]:.0f} to {ms[-1]:.0f} ms")
-    _label(axes, floats[-1] * 1.25, {c: series[f"{c[0]}, ms"][-1] for c in _CURVES})
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(floats[0] * 0.8, floats[-1] * 9)
+    axes.set_ylim(20, 20000)
+    axes.set_yticks([100, 1000, 10000], ["100", "1 000", "10 000"])
+    axes.set_xticks([100, 1000, 10000], ["100", "1 000", "10 000"])
+    axes.minorticks_off()
     axes.set_xlabel(f"numbers in the table\n{recorded.machine(run)}", fontsize=9)
     axes.set_ylabel("tracing and compiling, ms")
     axes.set_title("What a captured table costs to compile")
@@ -220,12 +224,3 @@ def cost_of_a_captured_array() -> tuple[Figure, str]:
         + "; ".join(said)
         + "."
     )
-
-
-def _label(axes: Axes, x: float, ends: dict[tuple[str, str, str, str], float]) -> None:
-    """Name each curve at its end, one above the other where the ends are close."""
-    y = 0.0
-    for (_, text, tone, _), end in sorted(ends.items(), key=lambda item: item[1]):
-        y = max(end, y * 2.1)
-        axes.text(x, y, text, color=tone, fontsize=9.5, va="center", linespacing=0.95)
-
