@@ -142,11 +142,13 @@ def noisy_descent(stale: bool) -> list[float]:
 
     @jax.jit
     def reading(w: jax.Array, noise: jax.Array, _: float) -> jax.Array:
-        return w - settings["rate"] * jax.grad(_loss)(w, noise)
+        moved: jax.Array = w - settings["rate"] * jax.grad(_loss)(w, noise)
+        return moved
 
     @jax.jit
     def given(w: jax.Array, noise: jax.Array, rate: float) -> jax.Array:
-        return w - rate * jax.grad(_loss)(w, noise)
+        moved: jax.Array = w - rate * jax.grad(_loss)(w, noise)
+        return moved
 
     step = reading if stale else given
     w, far = jnp.zeros(400), []
