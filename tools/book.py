@@ -27,7 +27,8 @@ STAMP = BUILD / ".built"
 
 # What the pages are made from. The sources of chapters are in it: an edited one has to be executed.
 FOLDERS = ("_ext", "_static", "_vendor", "chapters", "reference", "src/jaxbits")
-FILES = ("_config.yml", "_toc.yml", "pyproject.toml", "requirements.txt", "tools/reference.py")
+FILES = ["_config.yml", "_toc.yml", "pyproject.toml", "requirements.txt", "tools/reference.py"]
+FILES += ["tools/detector_page.py", "tests/detect/first_contact.toml"]
 
 
 def inputs() -> Iterator[Path]:

@@ -1,9 +1,10 @@
-"""Write the reference pages that come from the catalogue.
+"""Write the reference pages that come from the catalogue, the code and recorded runs.
 
     python tools/reference.py
 
 ``reference/errors.md``: every error by its class, with a finder that takes a pasted traceback.
 ``reference/silent-failures.md``: everything that goes wrong without an error, by chapter.
+``reference/detectors.md``: every detector, with its scores on the labelled cases and its cost.
 Building the book does this by itself (``_ext/generated.py``).
 """
 
@@ -184,6 +185,10 @@ def write(root: Path = ROOT) -> list[Path]:
         root / "reference" / "errors.md": errors_page(bits),
         root / "reference" / "silent-failures.md": silent_page(bits, chapter_titles(root)),
     }
+    if (root / "reference" / "detectors" / "lock.json").is_file():
+        import detector_page  # which needs this module
+
+        pages |= detector_page.pages(root)
     return [path for path, text in pages.items() if replace(path, text)]
 
 

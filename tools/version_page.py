@@ -31,7 +31,7 @@ def _device(record: Record) -> str:
     return backend if record["device"] == record["backend"] else f"{backend} ({record['device']})"
 
 
-def _environments(records: Mapping[str, Record]) -> str:
+def _environments(records: Mapping[str, Record], detectors: Mapping[str, str]) -> str:
     listed = records.values()
     rows = [
         [name.replace("python", "Python"), *(escaped(r["versions"].get(name, "–")) for r in listed)]
@@ -49,7 +49,11 @@ def _environments(records: Mapping[str, Record]) -> str:
         ran = record["tests"]
         counts = {"passed": ran["passed"], "skipped": ran["skipped"], "failed": len(ran["failed"])}
         tests.append(", ".join(f"{n} {word}" for word, n in counts.items() if n) or "none")
-    rows += [["library’s tests", *tests], ["run on", *(r["date"] for r in listed)]]
+    rows.append(["library’s tests", *tests])
+    if detectors:
+        link = '<a href="detectors.html">detectors</a>'
+        rows.append([link, *(detectors.get(name, "–") for name in records)])
+    rows.append(["run on", *(r["date"] for r in listed)])
     about = "\n".join(f"- **{r['title']}**: {r['about']}" for r in listed)
     return f"{about}\n\n{table(['What', *(escaped(r['title']) for r in listed)], rows)}\n"
 
@@ -160,8 +164,13 @@ def _chapter(stem: str, records: Mapping[str, Record]) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def page(records: Mapping[str, Record]) -> str:
-    """Return the page from the recorded runs, the book's own first."""
+def page(records: Mapping[str, Record], detectors: Mapping[str, str] | None = None) -> str:
+    """Return the page from the recorded runs, the book's own first.
+
+    Args:
+        records: the runs by environment.
+        detectors: how the detectors do on the labelled cases there, in a few words.
+    """
     if not records:
         return f"{INTRO}\nNothing has been recorded yet: `make versions` does so.\n"
     stems = sorted({stem for record in records.values() for stem in record["chapters"]})
@@ -177,5 +186,5 @@ def page(records: Mapping[str, Record]) -> str:
         items = "\n".join(f"<li>{escaped(where)}</li>" for where in undeclared)
         number = count(len(undeclared), "difference")
         state = f"{number} that the book does not state yet:\n\n<ul>\n{items}\n</ul>\n"
-    parts = [INTRO, "## What was tested\n", _environments(records), state]
+    parts = [INTRO, "## What was tested\n", _environments(records, detectors or {}), state]
     return "\n".join([*parts, *(_chapter(stem, records) for stem in stems)]).rstrip() + "\n"

@@ -116,6 +116,24 @@ def run_tests(environment: Environment, root: Path) -> dict[str, Any]:
         return count(report.read_text("utf8"))
 
 
+def run_detectors(environment: Environment, root: Path, switches: bool) -> dict[str, Any]:
+    """Score the detectors on the labelled cases in the environment, and JAX's switches if wanted.
+
+    Raises:
+        RuntimeError: with the last line of what the program said, when it failed.
+    """
+    program = root / "tests" / "detect" / "record.py"
+    done = subprocess.run(
+        [str(environment.python), str(program), *(["--switches"] if switches else [])],
+        env=environment.variables, capture_output=True, text=True, cwd=tempfile.gettempdir(),
+    )  # fmt: skip
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise RuntimeError(f"the detectors' scores: {last}")
+    scored: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return scored
+
+
 def count(junit: str) -> dict[str, Any]:
     """Return the outcome of a run of pytest from its JUnit report; no test at all is a failure."""
     cases = list(ET.fromstring(junit).iter("testcase"))

@@ -3,10 +3,12 @@
     python tools/versions.py                  all environments
     python tools/versions.py --only colab     this one
     python tools/versions.py --chapter 04     only this chapter, nothing recorded
+    python tools/versions.py --detectors      only score the detectors, and JAX's switches too
     python tools/versions.py --page           only write the page again from what is recorded
 
-Records what happened in ``reference/versions/``, writes the page *Behaviour by version* and the
-list that `jaxbits.runtime` reports from, prints what differs, and fails on anything undeclared.
+Records what happened in ``reference/versions/`` and the detectors' scores on the labelled cases in
+``reference/detectors/``, writes the page *Behaviour by version* and the list that `jaxbits.runtime`
+reports from, prints what differs, and fails on anything undeclared.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import detector_scores
 import environments
 import provision
 import version_page
@@ -30,7 +33,7 @@ from interpreters import NotHere
 from pairs import PairError, find, replace_file
 from version_cells import Chapter, read
 from version_notes import as_recorded
-from version_run import describe, run_chapter, run_tests
+from version_run import describe, run_chapter, run_detectors, run_tests
 
 ROOT = Path(__file__).resolve().parents[1]
 SPECIFICATIONS = Path(__file__).with_name("environments.toml")
@@ -73,10 +76,44 @@ def run(
     }
 
 
+def score(environment: environments.Environment, root: Path, switches: bool) -> dict[str, Any]:
+    """Score the detectors in one environment, and return what is to be recorded.
+
+    The switches are tried in the book's own environment only; without `switches`, what was
+    recorded of them stays.
+    """
+    specification = environment.specification
+    scored = run_detectors(environment, root, switches and specification.kind == "lock")
+    described = describe(environment)
+    before = detector_scores.read(root, [specification.name]).get(specification.name, {})
+    kept = {"switches": before["switches"]} if "switches" in before else {}
+    return {
+        "title": specification.title,
+        "jax": described["versions"]["jax"],
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        **kept,
+        **scored,
+    }
+
+
+def record_scores(
+    environment: environments.Environment, root: Path, switches: bool, say: Callable[[str], None]
+) -> None:
+    """Score the detectors in one environment, and write it down."""
+    started = time.monotonic()
+    scored = score(environment, root, switches)
+    folder = root / "reference" / detector_scores.FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    replace_file(folder / f"{environment.specification.name}.json", detector_scores.text(scored))
+    say(f"detectors: {detector_scores.total(scored)}; {time.monotonic() - started:.0f} s")
+
+
 def write_pages(root: Path) -> None:
     """Write what follows from the recorded runs: the page, and the library's list."""
     records = recorded(root / "reference" / "versions")
-    replace_file(root / "reference" / "behaviour-by-version.md", version_page.page(records))
+    scored = detector_scores.read(root, list(records))
+    page = version_page.page(records, {n: detector_scores.total(s) for n, s in scored.items()})
+    replace_file(root / "reference" / "behaviour-by-version.md", page)
     listed = {"environments": version_verdict.fully_checked(records)}
     replace_file(root / "src" / "jaxbits" / "recorded" / "tested.json", as_json(listed))
 
@@ -117,6 +154,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", action="append", metavar="ENVIRONMENT", help="run only this one")
     parser.add_argument("--chapter", action="append", default=[], metavar="NAME", help="such as 04")
+    parser.add_argument("--detectors", action="store_true", help="only score the detectors")
     parser.add_argument("--page", action="store_true", help="only write the page from the records")
     options = parser.parse_args(arguments)
     specifications = environments.read(SPECIFICATIONS.read_text("utf8"))
@@ -136,6 +174,8 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     except PairError as error:
         print(error, file=sys.stderr)
         return 2
+    if options.detectors:
+        chapters = []
     records, failed = recorded(folder), []
     ran: dict[str, Any] = {}
     for name, specification in specifications.items():
@@ -149,6 +189,10 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
         try:
             torch = any(chapter.uses_torch for chapter in chapters)
             environment = provision.prepare(specification, root, torch=torch, say=say)
+            if not options.chapter:
+                record_scores(environment, root, options.detectors, say)
+            if options.detectors:
+                continue
             ran[name] = run(environment, chapters, root, say)
         except NotHere as reason:
             kept = (
@@ -164,8 +208,12 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
         if not options.chapter:
             replace_file(folder / f"{name}.json", as_json(ran[name]))
     book = (records | ran).get("lock")
-    print("What differs from the book:" if ran else "Nothing was run.")
+    print("What differs from the book:" if ran or options.detectors else "Nothing was run.")
     clean = [_print_differences(n, version_verdict.judge(r, book)) for n, r in ran.items()]
+    if not options.chapter:
+        scored = detector_scores.read(root, list(specifications))
+        differ = detector_scores.differences(scored)
+        clean += [_print_differences(name, found) for name, found in differ.items()]
     if not options.chapter:
         write_pages(root)
     if failed or not all(clean):

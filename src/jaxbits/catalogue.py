@@ -216,6 +216,17 @@ def load() -> Mapping[str, SharpBit]:
     return parse({file.name.removesuffix(".toml"): file.read_text("utf8") for file in kept})
 
 
+@functools.cache
+def found_by(detector: str) -> tuple[SharpBit, ...]:
+    """Return the sharp bits whose guard names a detector, in the order of the book.
+
+    >>> [bit.id for bit in found_by("key_reuse")]
+    ['one-key-for-two-draws']
+    """
+    named = re.compile(rf"\bjaxbits\.detect\.{re.escape(detector)}\b")
+    return tuple(bit for bit in load().values() if named.search(bit.guard))
+
+
 def bit(id: str) -> SharpBit:
     """Return one sharp bit.
 

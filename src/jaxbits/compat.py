@@ -6,12 +6,15 @@ looked for, the functions say so by their result instead of raising.
 
 from __future__ import annotations
 
+import functools
+import importlib
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
 import jax
+import numpy as np
 
 
 def source_line(equation: Any) -> int | None:
@@ -57,6 +60,19 @@ def frames(equation: Any) -> list[tuple[str, str, int]]:
     return found
 
 
+def steps(equation: Any) -> list[tuple[str, str, int, int]]:
+    """Return `frames`, each with the place of its instruction, -1 where this JAX does not tell."""
+    found = frames(equation)
+    traceback = getattr(equation.source_info, "traceback", None)
+    try:
+        places = [int(place) for place in traceback.raw_frames()[1]]  # type: ignore[union-attr]
+    except (AttributeError, TypeError, ValueError):
+        places = []
+    if len(places) != len(found):
+        places = [-1] * len(found)
+    return [(*frame, place) for frame, place in zip(found, places, strict=True)]
+
+
 def home_of(jaxpr: Any) -> str:
     """Return the file of the function that a jaxpr was traced from, empty where unknown."""
     info = getattr(getattr(jaxpr, "debug_info", None), "func_src_info", None) or ""
@@ -95,6 +111,53 @@ def fresh_caches() -> AbstractContextManager[Any]:
         return nullcontext()
     metadata: AbstractContextManager[Any] = set_xla_metadata(jaxbits=str(next(_fresh)))
     return metadata
+
+
+def x64_on() -> AbstractContextManager[Any]:
+    """Return a context with 64-bit numbers; before jax 0.8 it is `jax.experimental.enable_x64`.
+
+    >>> with x64_on():
+    ...     str(jax.numpy.arange(2).dtype)
+    'int64'
+    """
+    switch: Any = getattr(jax, "enable_x64", None)
+    if switch is None:
+        switch = importlib.import_module("jax.experimental").enable_x64
+    context: AbstractContextManager[Any] = switch(True)
+    return context
+
+
+def _tracing() -> Any:
+    try:
+        from jax._src.core import trace_ctx
+    except ImportError:
+        return None
+    return trace_ctx if hasattr(trace_ctx, "set_trace") else None
+
+
+@contextmanager
+def trace_kept() -> Iterator[None]:
+    """Leave JAX's current trace as it was, also where the block is stopped in JAX's own code."""
+    tracing = _tracing()
+    before = getattr(tracing, "trace", None)
+    try:
+        yield
+    finally:
+        if tracing is not None and tracing.trace is not before:
+            tracing.set_trace(before)
+
+
+def config_values() -> dict[str, Any]:
+    """Return the values of all switches of `jax.config`; nothing where a version does not tell."""
+    return dict(getattr(jax.config, "values", None) or {})
+
+
+def set_config(values: Mapping[str, Any]) -> None:
+    """Put switches of `jax.config` back that have other values now."""
+    now = config_values()
+    for name, value in values.items():
+        if now.get(name) is not value and now.get(name) != value:
+            jax.config.update(name, value)
 
 
 def bind(equation: Any, inputs: Sequence[Any], **changed: Any) -> list[Any]:
@@ -154,3 +217,101 @@ def counted(kind: str) -> Iterator[list[int]]:
         if unregister is not None:
             with suppress(Exception):  # taken away already, by jax.monitoring.clear_event_listeners
                 unregister(listen)
+
+
+Dispatch = Callable[[Any, Sequence[Any], Sequence[Any], Sequence[bool]], None]
+
+
+@contextmanager
+def dispatches(record: Dispatch) -> Iterator[bool]:
+    """Call `record(program, inputs, outputs, donated)` for every compiled program that is run.
+
+    Nothing is donated inside of the block. Programs that ran before are seen inside of
+    `fresh_caches` only: the others go past Python. Yields whether this JAX lets itself be asked.
+    """
+    from jax._src import pjit
+
+    run = getattr(pjit, "_pjit_call_impl_python", None)
+    shortcut = getattr(pjit, "_get_fastpath_data", None)
+    if run is None or shortcut is None:
+        yield False
+        return
+
+    @functools.wraps(run)
+    def recorded(*inputs: Any, **parameters: Any) -> Any:
+        donated = parameters.get("donated_invars", ())
+        parameters["donated_invars"] = (False,) * len(donated)
+        found = run(*inputs, **parameters)
+        record(parameters["jaxpr"], inputs, found[0], donated)
+        return found
+
+    pjit._pjit_call_impl_python, pjit._get_fastpath_data = recorded, lambda *_, **__: None
+    try:
+        yield True
+    finally:
+        pjit._pjit_call_impl_python, pjit._get_fastpath_data = run, shortcut
+
+
+READS: tuple[str, ...] = (
+    "__float__",
+    "__int__",
+    "__bool__",
+    "__index__",
+    "__complex__",
+    "__array__",
+    "__repr__",
+)
+READS += ("__str__", "__format__", "item", "tolist", "block_until_ready", "is_ready")
+
+
+@contextmanager
+def reads(record: Callable[[str, Any], None]) -> Iterator[None]:
+    """Call `record(name, array)` when Python reads an array of JAX's, or waits for it.
+
+    `numpy.asarray` and `numpy.array` are among the names: on a CPU they read memory directly.
+    """
+    kind: Any = type(jax.numpy.zeros(()))
+    kept = {name: vars(kind)[name] for name in READS if name in vars(kind)}
+    numpys = {name: getattr(np, name) for name in ("asarray", "array", "copy", "ascontiguousarray")}
+
+    def method(name: str) -> Any:
+        def recorded(self: Any, *args: Any, **kwargs: Any) -> Any:
+            record(name, self)
+            return kept[name].__get__(self, kind)(*args, **kwargs)
+
+        return recorded
+
+    def function(name: str) -> Any:
+        @functools.wraps(numpys[name])
+        def recorded(*args: Any, **kwargs: Any) -> Any:
+            if args and isinstance(args[0], kind):
+                record(f"np.{name}", args[0])
+            return numpys[name](*args, **kwargs)
+
+        return recorded
+
+    try:
+        for name in kept:
+            setattr(kind, name, method(name))
+        for name in numpys:
+            setattr(np, name, function(name))
+        yield
+    finally:
+        for name, value in kept.items():
+            setattr(kind, name, value)
+        for name, value in numpys.items():
+            setattr(np, name, value)
+
+
+def is_tracing() -> bool:
+    """Return whether a trace is under way; False where this JAX does not tell."""
+    clean = getattr(jax.core, "trace_state_clean", None)
+    if clean is None:
+        with suppress(ImportError):
+            from jax._src.core import trace_state_clean as clean
+    return clean is not None and not clean()
+
+
+def name_stack(equation: Any) -> str:
+    """Return the scopes and transformations that an equation was traced under."""
+    return str(getattr(equation.source_info, "name_stack", ""))

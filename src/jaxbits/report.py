@@ -10,13 +10,23 @@ from typing import Any
 from jaxbits.detect.finding import SEVERITIES, Finding, Severity
 
 _STYLE = """<style>
-.jaxbits-audit { font-family: inherit; color: inherit; }
-.jaxbits-audit li { margin: 0.5em 0; padding-left: 0.7em; list-style: none;
+.jaxbits-audit { color: inherit; font-family: inherit; line-height: 1.45; max-width: 60em;
+  overflow-wrap: anywhere; }
+.jaxbits-audit p, .jaxbits-audit pre { margin: 0; }
+.jaxbits-audit ol { margin: 0.6em 0; padding: 0; list-style: none; }
+.jaxbits-audit li { margin: 0 0 0.8em; padding: 0.1em 0 0.1em 0.8em; list-style: none;
   border-left: 4px solid #8a8a8a; }
-.jaxbits-audit li.error { border-color: #d1242f; }
-.jaxbits-audit li.warning { border-color: #bf8700; }
-.jaxbits-audit ul { padding-left: 0; }
-.jaxbits-audit code { background: rgba(128, 128, 128, 0.16); color: inherit; }
+.jaxbits-audit li.error { border-left-color: #e5484d; }
+.jaxbits-audit li.warning { border-left-color: #c58a00; }
+.jaxbits-audit code, .jaxbits-audit pre { font-family: ui-monospace, SFMono-Regular, Menlo,
+  Consolas, monospace; font-size: 0.92em; color: inherit; background: rgba(128, 128, 128, 0.15);
+  border: 0; border-radius: 3px; padding: 0.1em 0.3em; white-space: pre-wrap; }
+.jaxbits-audit pre { display: block; margin: 0.25em 0; padding: 0.25em 0.5em; }
+.jaxbits-audit dl { display: grid; grid-template-columns: max-content minmax(0, 1fr);
+  column-gap: 0.8em; margin: 0; }
+.jaxbits-audit dt, .jaxbits-audit .jaxbits-place { font-weight: normal; opacity: 0.75; }
+.jaxbits-audit dd { margin: 0; }
+.jaxbits-audit a { color: inherit; text-decoration: underline; }
 </style>"""
 
 
@@ -30,10 +40,11 @@ class Report:
 
     Attributes:
         function: the name of the function.
-        findings: what the checks found.
+        findings: what the checks found; those of one check on one line are one, with a count.
         checks: the checks that ran.
-        notes: what could not be looked into, checks that failed themselves among it.
+        notes: what was not looked into, and why: time, memory, checks that failed themselves.
         seconds: how long each check took; the first to need a trace or a run pays for it.
+        not_run: the checks for which no time was left.
     """
 
     function: str
@@ -41,16 +52,17 @@ class Report:
     checks: tuple[str, ...]
     notes: tuple[str, ...] = ()
     seconds: tuple[tuple[str, float], ...] = ()
+    not_run: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Whether there is nothing above a note."""
+        """Whether nothing above a note was found; `notes` say what was not looked into."""
         return not any(finding.severity != "note" for finding in self.findings)
 
     def __getitem__(self, check: str) -> tuple[Finding, ...]:
         if check not in self.checks:
-            known = ", ".join(self.checks)
-            raise KeyError(f"check was {check!r}, and should be one that ran: {known}")
+            why = "had no time left" if check in self.not_run else "should be one that ran"
+            raise KeyError(f"check was {check!r}, and {why}: {', '.join(self.checks)}")
         return tuple(finding for finding in self.findings if finding.check == check)
 
     def __iter__(self) -> Iterator[Finding]:
@@ -84,6 +96,7 @@ class Report:
             "checks": list(self.checks),
             "notes": list(self.notes),
             "seconds": dict(self.seconds),
+            "not_run": list(self.not_run),
         }
 
     @property
@@ -101,20 +114,26 @@ class Report:
 
     def _repr_html_(self) -> str:
         rows = [_row(finding) for finding in self.findings]
-        rows += [f"<li>{html.escape(note)}</li>" for note in self.notes]
-        head = html.escape(self._head)
-        return f'{_STYLE}<div class="jaxbits-audit"><p>{head}</p><ul>{"".join(rows)}</ul></div>'
+        rows += [f"<li>{_code(note)}</li>" for note in self.notes]
+        rows = [f"<ol>{''.join(rows)}</ol>"] if rows else []
+        head = f"<p>{html.escape(self._head)}</p>"
+        return f'{_STYLE}<div class="jaxbits-audit">{head}{"".join(rows)}</div>'
 
 
 def _row(finding: Finding) -> str:
-    parts = [f"<b>{finding.severity}: {finding.check}</b>: {_code(finding.message)}"]
+    parts = [f"<p><b>{finding.severity} · {finding.check}</b>: {_code(finding.title)}</p>"]
     if finding.place:
+        where = html.escape(str(finding.place))
         text = html.escape(finding.place.text)
-        parts.append(f"{html.escape(str(finding.place))} <code>{text}</code>")
-    parts += [f"seen: {_code(finding.evidence)}", f"fix: {_code(finding.fix)}"]
+        line = f"<pre>{text}</pre>" if text else ""
+        parts.append(f'<p class="jaxbits-place">{where}</p>{line}')
+    details = [(word, _code(text)) for word, text in finding.details() if text and word != "read"]
     if finding.link:
-        parts.append(f'<a href="{html.escape(finding.link)}">read on in the book</a>')
-    return f'<li class="{finding.severity}">{"<br>".join(parts)}</li>'
+        details.append(
+            ("read", f'<a href="{html.escape(finding.link)}">the section in the book</a>')
+        )
+    rows = "".join(f"<dt>{word}</dt><dd>{text}</dd>" for word, text in details)
+    return f'<li class="{finding.severity}">{"".join(parts)}<dl>{rows}</dl></li>'
 
 
 def _code(text: str) -> str:

@@ -8,6 +8,8 @@ import json
 import os
 import random
 import sys
+import threading
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +17,7 @@ import numpy as np
 import pytest
 
 from jaxbits import assert_clean, audit, detect
+from jaxbits.detect import limits
 from jaxbits.detect.detector import DETECTORS
 from jaxbits.report import AuditError
 
@@ -209,3 +212,305 @@ def test_a_flax_module_is_no_changing_global():
     params = model.init(jax.random.key(0), jnp.ones((1, 3)))
     report = audit(lambda p, x: model.apply(p, x), params, jnp.ones((1, 3)))
     assert report.ok, str(report)
+
+
+def forbidden_exit(x):
+    sys.exit(3)
+
+
+def skips(x):
+    pytest.skip("a test's own way to end")
+
+
+def recurses(x):
+    return recurses(x)
+
+
+def out_of_memory(x):
+    raise MemoryError("no more")
+
+
+def asks(x):
+    return x * float(input("rate? "))
+
+
+def reads_stdin(x):
+    return x * float(sys.stdin.readline())
+
+
+@pytest.mark.parametrize(
+    ("fn", "said"),
+    [
+        (forbidden_exit, "Exited: SystemExit 3"),
+        (skips, "Exited: Skipped a test's own way to end"),
+        (recurses, "RecursionError"),
+        (out_of_memory, "MemoryError: no more"),
+        (asks, "EOFError: `input` has nothing to read"),
+        (reads_stdin, "ValueError: could not convert string to float"),
+    ],
+)
+def test_what_cannot_be_traced_still_gets_a_report(fn, said):
+    streams = sys.stdin, sys.stdout, sys.stderr, builtins.input
+    report = audit(fn, 1.0)
+    assert f"the function cannot be traced: {said}" in report.notes[0]
+    assert len(report.notes) == 1
+    assert (sys.stdin, sys.stdout, sys.stderr, builtins.input) == streams
+
+
+@pytest.mark.parametrize("fn", [asks, reads_stdin])
+def test_asking_is_a_side_effect(fn):
+    assert detect.side_effect(fn, 1.0)
+
+
+def test_ctrl_c_passes_and_state_is_put_back():
+    def stopped(x):
+        kept.append(x)
+        raise KeyboardInterrupt
+
+    streams = sys.stdout, sys.getprofile()
+    with pytest.raises(KeyboardInterrupt):
+        audit(stopped, 1.0)
+    assert kept == []
+    assert (sys.stdout, sys.getprofile()) == streams
+
+
+@pytest.mark.parametrize("error", [RecursionError, MemoryError, SystemExit, GeneratorExit])
+def test_a_check_may_fail_in_any_way(monkeypatch, error):
+    def fail(subject):
+        raise error("of the check")
+
+    monkeypatch.setattr(DETECTORS["leak"], "find", fail)
+    assert audit(jnp.sin, 1.0).notes == (f"leak failed: {error.__name__}: of the check",)
+
+
+def test_ctrl_c_in_a_check_passes(monkeypatch):
+    def fail(subject):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(DETECTORS["leak"], "find", fail)
+    with pytest.raises(KeyboardInterrupt):
+        audit(jnp.sin, 1.0)
+
+
+class Awaited:
+    async def step(self, x):
+        return x
+
+    def __call__(self, x):
+        yield x
+
+
+async def awaited(x):
+    return x
+
+
+async def awaited_generator(x):
+    yield x
+
+
+@pytest.mark.parametrize(
+    ("fn", "kind"),
+    [
+        (awaited, "an async function"),
+        (awaited_generator, "an async function"),
+        (functools.partial(awaited), "an async function"),
+        (Awaited().step, "an async function"),
+        (Awaited(), "a generator function"),
+    ],
+)
+def test_what_gives_no_result_is_refused(fn, kind):
+    with pytest.raises(TypeError, match=f"fn was {kind}"):
+        audit(fn, 1.0)
+    with pytest.raises(TypeError, match=f"fn was {kind}"):
+        detect.leak(fn, 1.0)
+
+
+def test_a_thread_is_a_side_effect():
+    def threads(x):
+        thread = threading.Thread(target=lambda: None)
+        thread.start()
+        thread.join()
+        return x
+
+    (found,) = audit(threads, 1.0)["side_effect"]
+    assert "threading.start" in found.message
+
+
+def test_switches_of_the_process_are_put_back(tmp_path):
+    def switches(x):
+        jax.config.update("jax_debug_nans", True)
+        np.seterr(all="raise")
+        os.chdir(tmp_path)
+        sys.setrecursionlimit(5000)
+        return x
+
+    def now():
+        return jax.config.jax_debug_nans, np.geterr(), Path.cwd(), sys.getrecursionlimit()
+
+    before = now()
+    audit(switches, 1.0)
+    assert now() == before
+
+
+def test_iterators_among_the_arguments_are_not_spent():
+    numbers, letters = iter([1.0, 2.0]), (n for n in (3.0, 4.0))
+    pairs = zip([1.0, 2.0], [3.0, 4.0], strict=True)
+    report = audit(
+        lambda x, a, b, c: x + next(a) + next(c)[0] + next(b), 1.0, numbers, letters, pairs
+    )
+    assert (next(numbers), next(letters)) == (1.0, 3.0)
+    assert next(pairs) == (1.0, 3.0)
+    assert report["iterator"]
+
+
+pairs_outside = zip([1.0, 2.0], [3.0, 4.0], strict=True)
+
+
+def test_an_iterator_over_iterators_is_put_back():
+    audit(lambda x: x + next(pairs_outside)[0], 1.0)
+    assert next(pairs_outside) == (1.0, 3.0)
+
+
+deep = {"a": [{"b": [{"c": [{"d": [{"e": []}]}]}]}]}
+
+
+def test_a_leak_is_found_deep_down():
+    def stores(x):
+        deep["a"][0]["b"][0]["c"][0]["d"][0]["e"].append(x)
+        return x
+
+    (found,) = detect.leak(stores, 1.0)
+    assert "`deep`" in found.message
+    assert deep == {"a": [{"b": [{"c": [{"d": [{"e": []}]}]}]}]}
+
+
+many = [[n] for n in range(6000)]
+
+
+def test_state_beyond_what_is_remembered_is_said():
+    report = audit(lambda x: x * len(many), 1.0, checks=["leak"])
+    assert any("5000" in note for note in report.notes), report.notes
+    assert audit(lambda x: x, 1.0).notes == ()
+
+
+large = np.zeros(1_000_000)
+
+
+def test_a_large_array_is_made_read_only_meanwhile():
+    def writes(x):
+        large[0] += 1
+        return x
+
+    report = audit(writes, 1.0)
+    assert large[0] == 0
+    assert large.flags.writeable
+    assert "read-only" in report.notes[0]
+
+
+def test_large_arguments_are_traced_and_not_copied(monkeypatch):
+    monkeypatch.setattr(limits, "LARGEST_COPY", 1000)
+    x, i = np.zeros(1000), jnp.int32(2000)
+
+    def read(x, i):
+        return jnp.asarray(x)[i] * len([print("traced")])
+
+    report = audit(read, x, i, calls=[(x, i), (x, i)])
+    assert report["side_effect"]
+    (note,) = [note for note in report.notes if note.startswith("recompile, in part")]
+    assert "the arguments hold 0.0 GiB, and are copied up to" in note
+
+
+def test_names_that_stale_global_does_not_try_are_said():
+    scope: dict = {"jnp": jnp}
+    names = [f"n{number}" for number in range(30)]
+    scope |= {name: [1.0] for name in names}
+    code = "def f(x):\n    return x + " + " + ".join(f"{name}[0]" for name in names)
+    exec(compile(code, "many_names.py", "exec"), scope)
+    (note,) = audit(scope["f"], 1.0, checks=["stale_global"]).notes
+    assert note == ("stale_global: 24 names were tried, and not " + ", ".join(names[24:]))
+
+
+def test_nothing_is_stale_where_nothing_can_be_traced():
+    def fails(x):
+        return x * kept[counts["calls"]]
+
+    assert detect.stale_global(fails, 1.0) == []
+
+
+def test_a_file_that_is_written_stays(tmp_path):
+    def writes(x):
+        (tmp_path / "log").write_text("x")
+        return x
+
+    report = audit(writes, 1.0)
+    assert report["side_effect"]
+    assert (tmp_path / "log").exists()
+
+
+def test_a_train_step_of_nnx():
+    import optax
+    from flax import nnx
+
+    class Net(nnx.Module):
+        def __init__(self, rngs):
+            self.linear = nnx.Linear(3, 4, rngs=rngs)
+            self.norm = nnx.BatchNorm(4, rngs=rngs)
+            self.dropout = nnx.Dropout(0.5, rngs=rngs)
+            self.out = nnx.Linear(4, 1, rngs=rngs)
+
+        def __call__(self, x):
+            return self.out(self.dropout(self.norm(self.linear(x))))
+
+    def step(model, optimizer, x, y):
+        loss, grads = nnx.value_and_grad(lambda m: ((m(x) - y) ** 2).mean())(model)
+        optimizer.update(model, grads)
+        return loss
+
+    model = Net(nnx.Rngs(0))
+    optimizer = nnx.Optimizer(model, optax.adam(0.1), wrt=nnx.Param)
+    x, y = jnp.ones((8, 3)), jnp.ones((8, 1))
+    before = [np.asarray(jax.random.key_data(v) if _is_key(v) else v) for v in _values(model)]
+    for fn in (step, nnx.jit(step)):
+        report = audit(fn, model, optimizer, x, y)
+        assert report.ok, str(report)
+        assert not report.notes
+    after = [np.asarray(jax.random.key_data(v) if _is_key(v) else v) for v in _values(model)]
+    assert all(map(np.array_equal, before, after))
+    assert int(optimizer.step[...]) == 0
+    assert np.isfinite(nnx.jit(step)(model, optimizer, x, y))
+
+
+def _values(model):
+    from flax import nnx
+
+    return jax.tree.leaves(nnx.state(model))
+
+
+def _is_key(value):
+    return jnp.issubdtype(value.dtype, jax.dtypes.prng_key)
+
+
+def test_a_train_step_of_linen_and_optax():
+    import flax.linen as nn
+    import optax
+
+    class Net(nn.Module):
+        @nn.compact
+        def __call__(self, x):
+            return nn.Dense(1)(nn.relu(nn.Dense(4)(x)))
+
+    model, tx = Net(), optax.adamw(0.1)
+    x, y = jnp.ones((8, 3)), jnp.ones((8, 1))
+    params = model.init(jax.random.key(0), x)
+    state = tx.init(params)
+
+    @functools.partial(jax.jit, donate_argnums=(0, 1))
+    def step(params, state, x, y):
+        loss, grads = jax.value_and_grad(lambda p: ((model.apply(p, x) - y) ** 2).mean())(params)
+        updates, state = tx.update(grads, state, params)
+        return optax.apply_updates(params, updates), state, loss
+
+    report = audit(step, params, state, x, y)
+    assert report.ok, str(report)
+    assert not report.notes
+    assert not any(leaf.is_deleted() for leaf in jax.tree.leaves((params, state)))

@@ -16,11 +16,16 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from jaxbits.detect.clocks import timing as timing
     from jaxbits.detect.concrete import control_flow as control_flow
     from jaxbits.detect.concrete import dynamic_shape as dynamic_shape
+    from jaxbits.detect.constants import big_const as big_const
+    from jaxbits.detect.conversion import cast as cast
     from jaxbits.detect.detector import Detector
+    from jaxbits.detect.donating import donation as donation
     from jaxbits.detect.indexing import out_of_bounds as out_of_bounds
     from jaxbits.detect.mutation import inplace as inplace
+    from jaxbits.detect.nonfinite import nan as nan
     from jaxbits.detect.python_state import iterator as iterator
     from jaxbits.detect.python_state import leak as leak
     from jaxbits.detect.python_state import side_effect as side_effect
@@ -29,6 +34,12 @@ if TYPE_CHECKING:
     from jaxbits.detect.retracing import list_args as list_args
     from jaxbits.detect.retracing import recompile as recompile
     from jaxbits.detect.stale import stale_global as stale_global
+    from jaxbits.detect.stepping import carry as carry
+    from jaxbits.detect.transfers import transfer as transfer
+    from jaxbits.detect.truncation import x64 as x64
+    from jaxbits.detect.unrolling import unrolled as unrolled
+    from jaxbits.detect.widening import promotion as promotion
+    from jaxbits.detect.wraparound import overflow as overflow
 
 _HOME = {
     "out_of_bounds": "indexing",
@@ -43,6 +54,17 @@ _HOME = {
     "iterator": "python_state",
     "control_flow": "concrete",
     "dynamic_shape": "concrete",
+    "promotion": "widening",
+    "x64": "truncation",
+    "carry": "stepping",
+    "big_const": "constants",
+    "unrolled": "unrolling",
+    "donation": "donating",
+    "transfer": "transfers",
+    "timing": "clocks",
+    "cast": "conversion",
+    "overflow": "wraparound",
+    "nan": "nonfinite",
 }
 
 __all__ = list(_HOME)

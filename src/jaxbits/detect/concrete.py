@@ -10,7 +10,7 @@ import jax
 
 from jaxbits.detect.detector import detector
 from jaxbits.detect.finding import Finding, Place, is_users, place_of_error
-from jaxbits.detect.memory import is_iterator
+from jaxbits.detect.iterators import is_iterator
 from jaxbits.detect.subject import Subject, is_array
 
 _CONVERSIONS = {

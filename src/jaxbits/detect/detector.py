@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from jaxbits.detect.finding import SEVERITIES, Finding
+from jaxbits.detect.limits import TooLarge
 from jaxbits.detect.subject import Subject
 
 DETECTORS: dict[str, Detector] = {}
@@ -26,6 +27,7 @@ class Detector:
         /,
         *args: Any,
         calls: Sequence[tuple[Any, ...]] | None = None,
+        carry: int | str | None = None,
         **kwargs: Any,
     ) -> list[Finding]:
         """Return what the check finds in a function, called with these arguments.
@@ -34,13 +36,20 @@ class Detector:
             fn: the function, jitted or not.
             *args: its arguments; they are copied.
             calls: for checks over several calls, the arguments of each.
+            carry: for `carry`, the position or the name of the state among the arguments; the
+                first of them by default.
             **kwargs: its named arguments.
         """
-        return self.on(Subject(fn, args, kwargs, calls))
+        return self.on(Subject(fn, args, kwargs, calls, 0 if carry is None else carry))
 
     def on(self, subject: Subject) -> list[Finding]:
         """Return the findings, the gravest first, without those that their line ignores."""
-        found = dict.fromkeys(self.find(subject))
+        found: dict[Finding, None] = {}
+        try:
+            for finding in self.find(subject):
+                found[finding] = None
+        except TooLarge as reason:
+            subject.left_out.append(f"{self.name}, in part: {reason}")
         kept = [f for f in found if not (f.place and f.place.ignores(f.check))]
         return sorted(kept, key=lambda f: SEVERITIES.index(f.severity))
 

@@ -6,8 +6,10 @@ import functools
 import linecache
 import os
 import re
+import sys
 import sysconfig
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
 from types import TracebackType
 from typing import Any, Literal
 
@@ -16,21 +18,13 @@ from jaxbits import catalogue, compat
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
-READ = {
-    "control_flow": "value-needed-while-tracing",
-    "out_of_bounds": "out-of-bounds-read",
-    "leak": "side-effect-vanishes",
-    "side_effect": "side-effect-vanishes",
-    "recompile": "retrace-on-new-shape",
-    "key_reuse": "one-key-for-two-draws",
-}
-"""The entry of the catalogue on which a check's findings link to the book."""
-
 _paths = sysconfig.get_paths()
 _LIBRARIES = tuple(
     {os.path.realpath(_paths[key]) + os.sep for key in ("purelib", "platlib", "stdlib")}
 )
 _HERE = os.path.dirname(os.path.realpath(__file__)) + os.sep
+_PACKAGE = os.path.dirname(os.path.dirname(_HERE))
+_OURS = (_HERE, *(os.path.join(_PACKAGE, f"{name}.py") for name in ("audit", "command")))
 
 
 @functools.lru_cache(maxsize=8192)
@@ -42,7 +36,7 @@ def is_users(file: str) -> bool:
     """
     if not file or file.startswith(("<frozen", "<string>", "<__array_function__")):
         return False
-    return not os.path.realpath(file).startswith((*_LIBRARIES, _HERE))
+    return not os.path.realpath(file).startswith((*_LIBRARIES, *_OURS))
 
 
 @dataclass(frozen=True)
@@ -70,7 +64,17 @@ class Place:
         return bool(marked) and check in re.split(r"[\s,]+", marked[1].strip()) if marked else False
 
     def __str__(self) -> str:
-        return f"{os.path.basename(self.file)}:{self.line}"
+        cell = _cells().get(self.file)
+        name = f"In[{cell}]" if cell is not None else os.path.basename(self.file)
+        return f"{name}:{self.line}"
+
+
+def _cells() -> Mapping[str, Any]:
+    """Return the numbers of a notebook's cells by the names that IPython gives their files."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython and hasattr(ipython, "get_ipython") else None
+    names = getattr(getattr(shell, "compile", None), "_filename_map", None)
+    return names if isinstance(names, Mapping) else {}
 
 
 def place_of(equation: Any) -> Place | None:
@@ -103,6 +107,9 @@ class Finding:
         evidence: what was seen, in numbers.
         fix: what to do, in one line.
         place: the line of code, None where it is not known.
+        bit: the entry of the catalogue it is about, where the detector can tell several apart.
+        count: how many findings of the check on this line it stands for.
+        also: what the others of them say, where they say something else.
     """
 
     check: str
@@ -111,25 +118,63 @@ class Finding:
     evidence: str
     fix: str
     place: Place | None = None
+    bit: str = ""
+    count: int = 1
+    also: tuple[str, ...] = ()
 
     @property
     def link(self) -> str:
-        """The section of the book on it; empty where the book has none yet."""
-        entry = catalogue.load().get(READ.get(self.check, ""))
-        return entry.link if entry else ""
+        """The section of the book on it; empty where the book has none yet.
+
+        It is that of `bit`, or of the first entry of the catalogue whose guard names the check.
+        """
+        known = catalogue.load().get(self.bit)
+        entries = (known,) if known else catalogue.found_by(self.check)
+        return entries[0].link if entries else ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as what JSON can hold."""
         place = self.place and {**asdict(self.place), "text": self.place.text}
-        return {**asdict(self), "place": place, "link": self.link}
+        plain = {**asdict(self), "also": list(self.also), "place": place, "link": self.link}
+        del plain["bit"]
+        return plain
+
+    @property
+    def title(self) -> str:
+        """The message, with how often it was found on its line."""
+        where = "on this line" if self.place else "like it"
+        return f"{self.message} ({self.count} {where})" if self.count > 1 else self.message
 
     def __str__(self) -> str:
         mark = {"error": "✗", "warning": "!", "note": "·"}[self.severity]
-        lines = [f"{mark} {self.check}: {self.message}"]
+        lines = [f"{mark} {self.check}: {self.title}"]
         if self.place:
             lines.append(f"    {self.place}  {self.place.text}")
-        lines += [f"    {word}: {text}" for word, text in self._details() if text]
+        lines += [f"    {word}: {text}" for word, text in self.details() if text]
         return "\n".join(lines)
 
-    def _details(self) -> list[tuple[str, str]]:
-        return [("seen", self.evidence), ("fix", self.fix), ("read", self.link)]
+    def details(self) -> list[tuple[str, str]]:
+        """Return what is said below the message, with the word before each."""
+        also = [("also", text) for text in self.also]
+        return [*also, ("seen", self.evidence), ("fix", self.fix), ("read", self.link)]
+
+
+def folded(findings: Iterable[Finding]) -> list[Finding]:
+    """Return findings, the gravest first, with those of one check on one line made one.
+
+    >>> here = Place("step.py", 3)
+    >>> twice = [Finding("leak", "error", "kept", f"in {n}", "return it", here) for n in "ab"]
+    >>> [(f.evidence, f.count) for f in folded(twice)]
+    [('in a', 2)]
+    """
+    groups: dict[tuple[Any, ...], list[Finding]] = {}
+    for finding in sorted(findings, key=lambda f: SEVERITIES.index(f.severity)):
+        place = finding.place
+        where = (place.file, place.line) if place else (finding.message,)
+        groups.setdefault((finding.check, *where), []).append(finding)
+    made = []
+    for first, *others in groups.values():
+        said = dict.fromkeys(o.message for o in others if o.message != first.message)
+        count = sum(f.count for f in (first, *others))
+        made.append(replace(first, count=count, also=(*first.also, *said)))
+    return made

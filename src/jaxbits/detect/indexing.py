@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import ast
 import functools
-import inspect
 import linecache
 import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.extend.core import Literal
 
 from jaxbits import compat
-from jaxbits.detect import jaxprs
 from jaxbits.detect.detector import detector
-from jaxbits.detect.finding import Finding, Place, is_users
-from jaxbits.detect.observe import Around, Reading, Site, observe
+from jaxbits.detect.finding import Finding, Place
+from jaxbits.detect.sites import Around, Probe, Reading, Site, plain
 from jaxbits.detect.subject import Subject
 
 _READS = {"gather", "dynamic_slice"}
@@ -33,8 +31,6 @@ _MEANT = (
     "rewriting_take scatter_update scatter_impl dynamic_slice_jaxpr static_slice embed call apply_"
 )
 _INDEXING = frozenset(_MEANT.split())
-_PASSED = {"op", "meth", "reraise_with_filtered_traceback", "cache_miss", "<lambda>", "wrapper"}
-_PASSED |= {"_run_python_pjit", "_python_pjit_helper", "deferring_binary_op"}
 
 
 @detector
@@ -57,19 +53,9 @@ def out_of_bounds(subject: Subject) -> Iterator[Finding]:
     >>> detect.out_of_bounds(lambda x, i: x[i].sum(), x, jnp.array([3, -1]))
     []
     """
-    trace = subject.trace
-    if trace.program is None:
-        return
-    names = {equation.primitive.name for equation in jaxprs.equations(trace.program)}
-    if not any(_kind(name) for name in names):
-        return
-    seen = observe(trace.program, trace.inputs, _probe)
-    masked = False
-    if any(_kind(site.equation.primitive.name) == "read" for site in seen.sites):
-        again = observe(trace.program, trace.inputs, lambda *_: None, _spoil)
-        masked = not _any_nan(seen.outputs) and _equal(seen.outputs, again.outputs)
-    for site in seen.sites:
-        yield _finding(site, masked)
+    observed = subject.observed
+    for site in observed.of("out_of_bounds") if observed else ():
+        yield _finding(site, observed is not None and site.number in observed.masked)
 
 
 def _kind(primitive: str) -> str:
@@ -91,7 +77,7 @@ def _finding(site: Site, masked: bool) -> Finding:
     evidence = f"{site.count} {many} outside {within}, {values}{wrapped}"
     if masked and kind == "read":
         message = "read out of bounds, but what is read does not reach the result"
-        return Finding("out_of_bounds", "note", message, evidence, "none needed", site.around.place)
+        return Finding("out_of_bounds", "note", message, evidence, "none needed", site.place)
     does = "the start is moved" if name.startswith("dynamic") else "it is dropped"
     does = "it is clamped or filled" if name == "gather" else does
     return Finding(
@@ -100,8 +86,24 @@ def _finding(site: Site, masked: bool) -> Finding:
         f"{kind} out of bounds: {does}",
         evidence,
         "correct the index, or say what is meant: `.at[i].get(mode='fill')`, `mode='drop'`",
-        site.around.place,
+        site.place,
+        _bit(site.equation),
     )
+
+
+def _bit(equation: Any) -> str:
+    """Return the entry of the catalogue that an equation out of bounds is about."""
+    name = equation.primitive.name
+    if name == "dynamic_update_slice":
+        return "dynamic-slice-shifts"
+    if name == "dynamic_slice":  # a plain `x[i]` is one too, of a single element or row
+        sizes = zip(equation.params["slice_sizes"], equation.invars[0].aval.shape, strict=True)
+        shifts = any(1 < size < length for size, length in sizes)
+        return "dynamic-slice-shifts" if shifts else "out-of-bounds-read"
+    if _kind(name) == "write":
+        return "out-of-bounds-write"
+    fills = "FILL" in str(equation.params.get("mode"))
+    return "take-fills" if fills else "out-of-bounds-read"
 
 
 def _limits(equation: Any) -> list[tuple[int, int]]:
@@ -128,6 +130,12 @@ def _limits(equation: Any) -> list[tuple[int, int]]:
     return [(d, shape[d] - sizes[d]) for d in dimensions]
 
 
+def _index_variables(equation: Any) -> list[Any]:
+    name = equation.primitive.name
+    first = {"dynamic_slice": 1, "dynamic_update_slice": 2}.get(name)
+    return [equation.invars[1]] if first is None else list(equation.invars[first:])
+
+
 def _indices(equation: Any, values: Sequence[Any]) -> Any:
     """Return the indices of an equation, a column a dimension."""
     name = equation.primitive.name
@@ -137,43 +145,34 @@ def _indices(equation: Any, values: Sequence[Any]) -> Any:
     return jnp.stack([jnp.asarray(start).astype(jnp.int32) for start in starts])
 
 
-def _probe(equation: Any, values: Sequence[Any], around: Around) -> Reading | None:
-    if not _kind(equation.primitive.name) or not _is_meant(equation, around):
-        return None
-    limits = _limits(equation)
-    indices = _indices(equation, values) if limits else None
-    if indices is None or math.prod(indices.shape) == 0:
-        return None
+def _wants(equation: Any, around: Around) -> bool:
+    if not _kind(equation.primitive.name) or not _limits(equation):
+        return False
+    if all(isinstance(v, Literal) for v in _index_variables(equation)):
+        starts = [int(v.val) for v in _index_variables(equation)]
+        if all(0 <= i <= top for i, (_, top) in zip(starts, _limits(equation), strict=False)):
+            return False
+    return 0 not in _index_variables(equation)[0].aval.shape and _is_meant(equation, around)
+
+
+def _read(equation: Any, values: Sequence[Any], outputs: list[Any]) -> Reading:
+    indices = _indices(equation, values)
     where = indices.astype(jnp.int32)
-    greatest = jnp.array([limit for _, limit in limits], jnp.int32)
+    greatest = jnp.array([limit for _, limit in _limits(equation)], jnp.int32)
     bad = (where < 0) | (where > greatest)
     if jnp.issubdtype(indices.dtype, jnp.unsignedinteger):
         bad = indices > greatest.astype(indices.dtype)
-    return Reading(
-        jnp.sum(bad),
-        jnp.min(jnp.where(bad, where, 2**31 - 1)),
-        jnp.max(jnp.where(bad, where, -(2**31))),
-    )
+    return Reading(bad, where)
 
 
 def _is_meant(equation: Any, around: Around) -> bool:
     """Whether the user's own indexing made the equation, and without saying what should happen."""
-    entry = around.calls[0] if around.calls else _entry(equation)
-    name = (entry or "").rpartition(".")[2].strip("_")
+    entry = around.entry(equation)
+    name = plain(entry)
     if entry is not None and name not in _INDEXING:
         return False
-    return name == "getitem" or not (around.place and says_mode(around.place))
-
-
-def _entry(equation: Any) -> str | None:
-    """Return the library's function that the user called, None where that is not known."""
-    found = None
-    for function, file, _ in compat.frames(equation):
-        if is_users(file) or file == inspect.getfile(Subject):
-            return found
-        if function.rpartition(".")[2] not in _PASSED:
-            found = function
-    return None
+    place = around.place(equation)
+    return name == "getitem" or not (place and says_mode(place))
 
 
 def says_mode(place: Place) -> bool:
@@ -214,19 +213,4 @@ def _spoil(equation: Any, values: Sequence[Any], outputs: list[Any]) -> list[Any
     return [jnp.where(jnp.any((starts < 0) | (starts > limits)), absurd, outputs[0]).astype(kind)]
 
 
-def _floats(outputs: Sequence[Any]) -> list[Any]:
-    return [o for o in outputs if jnp.issubdtype(o.dtype, jnp.inexact)]
-
-
-def _any_nan(outputs: Sequence[Any]) -> bool:
-    return any(bool(jnp.any(jnp.isnan(o))) for o in _floats(outputs))
-
-
-def _equal(a: Sequence[Any], b: Sequence[Any]) -> bool:
-    for one, other in zip(a, b, strict=True):
-        if jnp.issubdtype(one.dtype, jax.dtypes.prng_key):
-            continue
-        inexact = bool(jnp.issubdtype(one.dtype, jnp.inexact))
-        if not bool(jnp.array_equal(one, other, equal_nan=inexact)):
-            return False
-    return True
+PROBE = Probe("out_of_bounds", _wants, _read, _spoil)

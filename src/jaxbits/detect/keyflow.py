@@ -59,6 +59,8 @@ def uses(program: ClosedJaxpr) -> list[Use]:
     >>> len(found), found[0].key == found[1].key
     (2, True)
     """
+    if not any(equation.primitive.name in _USED for equation in jaxprs.equations(program)):
+        return []
     flow = _Flow()
     inputs = [flow.new(True) for _ in program.jaxpr.invars]
     flow.run(program, inputs, None)
@@ -101,30 +103,28 @@ class _Flow:
         known.update(zip(program.jaxpr.invars, inputs, strict=True))
         for equation in program.jaxpr.eqns:
             values = [jaxprs.value_or(known, v, _literal) for v in equation.invars]
-            outputs = self.equation(equation, values, at or place_of(equation), at)
+            outputs = self.equation(equation, values, at)
             known.update(zip(equation.outvars, outputs, strict=True))
         return [jaxprs.value_or(known, v, _literal) for v in program.jaxpr.outvars]
 
-    def equation(
-        self, equation: Any, values: list[Value], place: Place | None, at: Place | None
-    ) -> list[Value]:
+    def equation(self, equation: Any, values: list[Value], at: Place | None) -> list[Value]:
         name = equation.primitive.name
         inner = jaxprs.called(equation)
         if inner is not None:
-            before = list(self.uses)
-            hidden = place if at or jaxprs.is_librarys(inner) else None
+            before = len(self.uses)
+            hidden = at or (place_of(equation) if jaxprs.is_librarys(inner) else None)
             if hidden and not at:
                 self.rows = rows_around(equation)
             outputs = self.run(inner, values, hidden)
             if equation.params.get("differentiated"):  # remat draws again, on purpose
-                self.uses = before
+                del self.uses[before:]
             return outputs
         if name == "cond":
             return self.cond(equation, values, at)
         if name in ("scan", "while"):
             return self.loop(equation, values, at)
         if name in _USED and equation.outvars[0].aval.size:
-            key = values[0]
+            key, place = values[0], at or place_of(equation)
             use = Use(key.number, _USED[name], place, key.from_input, key.varies)
             self.uses.append(use)
             if (self.rows if at else rows_around(equation)) > len(equation.invars[0].aval.shape):
@@ -155,8 +155,8 @@ class _Flow:
             for key, times in Counter(use.key for use in self.uses).items():
                 if times > len(most.get(key, ())):
                     most[key] = [use for use in self.uses if use.key == key]
-        self.uses = [*before, *itertools.chain.from_iterable(most.values())]
-        outputs = []
+        before += itertools.chain.from_iterable(most.values())
+        self.uses, outputs = before, []
         for column in zip(*results, strict=True):
             if all(value == column[0] for value in column):
                 outputs.append(column[0])

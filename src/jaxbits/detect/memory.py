@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import copy
-import io
 import random
 import types
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +15,11 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
+from jaxbits.detect.iterators import copy_of_iterator, is_iterator, position
 from jaxbits.detect.state import Reference
 
 _MOST = 5000
+_LARGEST_ARRAY = 1 << 22
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _OPAQUE = (type, types.ModuleType, types.FunctionType, types.MethodType, jax.Array, Tracer)
 
@@ -40,11 +41,6 @@ class Change:
     after: str
 
 
-def is_iterator(value: Any) -> bool:
-    """Whether a value is spent by reading it; files are not counted."""
-    return isinstance(value, Iterator) and not isinstance(value, io.IOBase)
-
-
 def short(value: Any) -> str:
     """Return a value in at most 40 letters, a tracer by its type."""
     if isinstance(value, Tracer):
@@ -58,7 +54,7 @@ def short(value: Any) -> str:
 def _contents(value: Any) -> Any:
     """Return the parts of a mutable value, copied one level deep; None for all else."""
     if isinstance(value, np.ndarray):
-        return value.copy() if value.nbytes <= 1 << 22 else None
+        return value.copy() if value.nbytes <= _LARGEST_ARRAY else None
     if isinstance(value, np.random.Generator):
         return copy.deepcopy(value.bit_generator.state)
     if isinstance(value, np.random.RandomState):
@@ -70,31 +66,23 @@ def _contents(value: Any) -> Any:
     if isinstance(value, (dict, set)):
         return copy.copy(value)
     if is_iterator(value):
-        return _position(value)
+        return position(value)
     if isinstance(value, (*_OPAQUE, *_PLAIN)):
         return None
     fields = getattr(value, "__dict__", None)
     return dict(fields) if isinstance(fields, dict) else None
 
 
-def _position(iterator: Any) -> Any:
-    if isinstance(iterator, types.GeneratorType):
-        frame = iterator.gi_frame
-        return frame and (frame.f_lasti, repr(frame.f_locals))
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return repr(iterator), repr(iterator.__reduce__()[1:])
-    except TypeError:
-        return repr(iterator)
-
-
-def _parts(value: Any, contents: Any) -> Iterable[Any]:
+def _parts(value: Any) -> list[Any]:
+    """Return what a value holds that may hold something itself."""
     if isinstance(value, (list, tuple, collections.deque)):
-        return list(value)[:1000]
-    if isinstance(contents, dict) and not isinstance(value, np.random.Generator):
-        return list(contents.values())[:1000]
-    return ()
+        parts = list(value)
+    elif isinstance(value, dict):
+        parts = list(value.values())
+    else:
+        fields = getattr(value, "__dict__", None)
+        parts = list(fields.values()) if isinstance(fields, dict) else []
+    return [part for part in parts if not isinstance(part, _PLAIN)]
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -104,7 +92,7 @@ def _same(a: Any, b: Any) -> bool:
         return False
     if isinstance(a, np.ndarray):
         kept = a.shape == b.shape and a.dtype == b.dtype
-        return kept and (a.tobytes() == b.tobytes() if a.dtype != object else list(a) == list(b))
+        return kept and (a.tobytes() == b.tobytes() if a.dtype != object else _same([*a], [*b]))
     if isinstance(a, dict):
         return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
     if isinstance(a, (list, tuple)):
@@ -114,21 +102,25 @@ def _same(a: Any, b: Any) -> bool:
     return False
 
 
-def _tracers(value: Any, depth: int = 4) -> Iterator[Any]:
-    if isinstance(value, Tracer):
-        yield value
-    elif depth and not isinstance(value, _OPAQUE):
-        for part in _parts(value, _contents(value)):
-            yield from _tracers(part, depth - 1)
-        if isinstance(value, set):
-            for part in value:
-                yield from _tracers(part, depth - 1)
+def _tracers(value: Any) -> Iterator[Any]:
+    waiting, seen = collections.deque([value]), set[int]()
+    while waiting and len(seen) < _MOST:
+        here = waiting.popleft()
+        if isinstance(here, Tracer):
+            yield here
+        elif id(here) not in seen and not isinstance(here, (*_OPAQUE, *_PLAIN)):
+            seen.add(id(here))
+            waiting.extend(here if isinstance(here, set) else _parts(here))
 
 
 class Memory:
-    """Remembers everything mutable behind some references, down to containers in objects.
+    """Remembers everything mutable behind some references, the nearest first.
 
-    Without `objects`, only containers and NumPy arrays.
+    Without `objects`, only containers and NumPy arrays. Arrays too large to be copied are made
+    read-only until `restore`.
+
+    Attributes:
+        left_out: what could not be remembered, in sentences.
 
     >>> holder = {"seen": [1]}
     >>> memory = Memory([Reference("global", "seen", holder, "seen")])
@@ -141,33 +133,48 @@ class Memory:
     """
 
     def __init__(self, references: Iterable[Reference], objects: bool = True) -> None:
+        self.left_out: list[str] = []
         self._objects = objects
         self._bound: list[tuple[Reference, Any]] = []
         self._mutable: dict[int, tuple[Any, Any, Reference]] = {}
         self._copies: dict[int, Any] = {}
+        self._locked: list[Any] = []
         for reference in references:
-            value = reference.get()
-            self._bound.append((reference, value))
-            self._remember(value, reference, 4)
+            self._bound.append((reference, reference.get()))
+        self._remember()
 
-    def _remember(self, value: Any, reference: Reference, depth: int) -> None:
-        if id(value) in self._mutable or len(self._mutable) >= _MOST:
-            return
-        contents = _contents(value)
-        if not self._objects and not isinstance(value, (dict, list, tuple, set, np.ndarray)):
-            return
-        if contents is not None:
-            self._mutable[id(value)] = (value, contents, reference)
-            if is_iterator(value) and not isinstance(value, types.GeneratorType):
-                try:
-                    with warnings.catch_warnings():
-                        warnings.simplefilter("ignore")
-                        self._copies[id(value)] = copy.copy(value)
-                except TypeError:
-                    pass
-        if depth:
-            for part in _parts(value, contents):
-                self._remember(part, reference, depth - 1)
+    def _remember(self) -> None:
+        waiting = collections.deque((value, reference) for reference, value in self._bound)
+        while waiting:
+            value, reference = waiting.popleft()
+            if id(value) in self._mutable or isinstance(value, (*_OPAQUE, *_PLAIN)):
+                continue
+            containers = (dict, list, tuple, set, np.ndarray)
+            if not self._objects and not isinstance(value, containers):
+                continue
+            if len(self._mutable) >= _MOST:
+                self.left_out.append(f"state beyond the {_MOST} objects that are nearest")
+                return
+            if isinstance(value, np.ndarray) and value.nbytes > _LARGEST_ARRAY:
+                self._lock(value)
+                continue
+            contents = _contents(value)
+            if contents is not None:
+                self._mutable[id(value)] = (value, contents, reference)
+                if is_iterator(value):
+                    made = copy_of_iterator(value)
+                    if made is not None:
+                        self._copies[id(value)] = made
+                    continue
+            parts = _parts(value)
+            if len(parts) > _MOST:
+                self.left_out.append(f"what a {short(value)} holds beyond {_MOST} parts")
+            waiting.extend((part, reference) for part in parts[:_MOST])
+
+    def _lock(self, array: Any) -> None:
+        if self._objects and array.flags.writeable:
+            array.flags.writeable = False
+            self._locked.append(array)
 
     def changes(self) -> list[Change]:
         """Return what is not as it was, each thing once, by the name that reaches it first."""
@@ -193,13 +200,17 @@ class Memory:
 
     def restore(self) -> None:
         """Put everything back, as far as it can be: a generator that was advanced stays so."""
+        for array in self._locked:
+            array.flags.writeable = True
         for value, contents, _ in self._mutable.values():
-            if not _same(contents, _contents(value)):
-                _put_back(value, contents)
+            with contextlib.suppress(Exception):  # the user's classes; the rest goes on
+                if not _same(contents, _contents(value)):
+                    _put_back(value, contents)
         for reference, value in self._bound:
-            value = self._copies.get(id(value), value)
-            if reference.get() is not value:
-                reference.set(value)
+            with contextlib.suppress(Exception):
+                value = self._copies.get(id(value), value)
+                if reference.get() is not value:
+                    reference.set(value)
 
 
 def _put_back(value: Any, contents: Any) -> None:

@@ -14,7 +14,8 @@ import numpy as np
 
 from jaxbits.detect.detector import detector
 from jaxbits.detect.finding import Finding, Place, place_of_error
-from jaxbits.detect.memory import Change, Memory, is_iterator
+from jaxbits.detect.iterators import is_iterator
+from jaxbits.detect.memory import Change, Memory
 from jaxbits.detect.state import arguments
 from jaxbits.detect.subject import Subject, copied
 

@@ -8,7 +8,7 @@ import jax
 
 from jaxbits.detect.detector import detector
 from jaxbits.detect.finding import Finding
-from jaxbits.detect.memory import is_iterator
+from jaxbits.detect.iterators import is_iterator
 from jaxbits.detect.subject import Subject
 
 
@@ -67,9 +67,10 @@ def leak(subject: Subject) -> Iterator[Finding]:
     """Find traced values that a function stores where they outlive the trace.
 
     It compares all that the function reaches by globals, closures, defaults, and attributes of its
-    object, its classes and functions, before and after one trace, four containers deep. It cannot
-    see what is stored inside of a library's objects or on an argument. `jax.checking_leaks()` comes
-    closest: it finds a leak anywhere, and also references that are none.
+    object, its classes and functions, before and after one trace, in the 5000 objects that are
+    nearest. It cannot see what is stored on an argument, or only in a library's module.
+    `jax.checking_leaks()` comes closest: it finds a leak anywhere, and also references that are
+    none.
 
     >>> from jaxbits import detect
     >>> kept = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -9,6 +10,15 @@ from jaxbits.detect.detector import detector
 from jaxbits.detect.finding import Finding
 from jaxbits.detect.keyflow import Use, uses
 from jaxbits.detect.subject import Subject
+
+_known: weakref.WeakKeyDictionary[Subject, list[Use]] = weakref.WeakKeyDictionary()
+
+
+def _uses(subject: Subject) -> list[Use]:
+    if subject not in _known:
+        program = subject.trace.program
+        _known[subject] = [] if program is None else uses(program)
+    return _known[subject]
 
 
 @detector
@@ -30,11 +40,8 @@ def key_reuse(subject: Subject) -> Iterator[Finding]:
     >>> detect.key_reuse(lambda k: [jax.random.normal(c) for c in jax.random.split(k)], key)
     []
     """
-    program = subject.trace.program
-    if program is None:
-        return
     by_key: dict[object, list[Use]] = defaultdict(list)
-    for use in uses(program):
+    for use in _uses(subject):
         by_key[use.key].append(use)
     for same in by_key.values():
         if len(same) > 1:
@@ -64,10 +71,7 @@ def const_key(subject: Subject) -> Iterator[Finding]:
     >>> detect.const_key(lambda x, k: x + jax.random.normal(k), 1.0, jax.random.key(0))
     []
     """
-    program = subject.trace.program
-    if program is None:
-        return
-    constant = [use for use in uses(program) if not use.from_input and use.how == "drawn from"]
+    constant = [use for use in _uses(subject) if not use.from_input and use.how == "drawn from"]
     if constant:
         yield Finding(
             "const_key",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -14,9 +15,10 @@ from jaxbits import compat
 from jaxbits.detect import jaxprs
 from jaxbits.detect.detector import detector
 from jaxbits.detect.finding import Finding, Place, place_of
-from jaxbits.detect.memory import is_iterator
+from jaxbits.detect.iterators import is_iterator
 from jaxbits.detect.subject import Subject, copied
 
+_JOINS = ("concatenate", "stack")
 _IN_A_ROW, _IN_AN_ARGUMENT, _PIECES = 16, 32, 64
 
 
@@ -52,8 +54,9 @@ def recompile(subject: Subject) -> Iterator[Finding]:
     program = subject.trace.program
     if subject.is_jitted or program is None:
         return
-    jits = [place for name, place in _calls(program) if name in ("jit", "pjit")]
-    loops = [place for name, place in _calls(program) if name in ("scan", "while", "cond")]
+    calls = list(_calls(program))
+    jits = [place for name, place in calls if name in ("jit", "pjit")]
+    loops = [place for name, place in calls if name in ("scan", "while", "cond")]
     if not jits and not (loops and subject.calls):
         return
     compiled = _compiles_when_warm(subject, subject.calls[0] if subject.calls else subject.args)
@@ -71,7 +74,10 @@ def recompile(subject: Subject) -> Iterator[Finding]:
 
 
 def _traces(subject: Subject, calls: Sequence[tuple[Any, ...]]) -> int:
-    function = subject.function if subject.is_jitted else jax.jit(subject.function)
+    # By way of a partial: `jax.jit` of a function of NumPy's ends the interpreter.
+    function = subject.function
+    if not subject.is_jitted:
+        function = jax.jit(functools.partial(function))
     given = [copied(args) for args in calls]
     traced = 0
     with subject.put_back(), compat.fresh_caches():
@@ -101,10 +107,9 @@ def _compiles_when_warm(subject: Subject, args: tuple[Any, ...]) -> int:
 def _calls(program: ClosedJaxpr) -> Iterator[tuple[str, Place | None]]:
     """Yield the user's own calls of jit, and loops, at the top of a program."""
     for equation in program.jaxpr.eqns:
-        place = place_of(equation)
         inside = next(jaxprs.inner(equation), None)
         if inside is not None and not jaxprs.is_librarys(inside):
-            yield equation.primitive.name, place
+            yield equation.primitive.name, place_of(equation)
 
 
 def _signature(args: Any) -> tuple[str, list[str]]:
@@ -160,15 +165,18 @@ def list_args(subject: Subject) -> Iterator[Finding]:
                 f"{name}: {every} inputs in place of 1",
                 "`np.array(...)` before the call",
             )
-    if subject.trace.program is None:
+    program = subject.trace.program
+    if program is None:
         return
+    joins = [e for e in jaxprs.equations(program) if e.primitive.name in _JOINS]
+    if sum(len(equation.invars) for equation in joins) < _PIECES:
+        return  # finding the lines is most of the work
     pieces: Counter[Place | None] = Counter()
-    for equation, place in jaxprs.placed(subject.trace.program):
-        if equation.primitive.name in ("concatenate", "stack"):
-            pieces[place] += len(equation.invars)
+    for count, place in _joined(program):
+        pieces[place] += count
     for place, count in pieces.most_common(1):
         if count >= _PIECES:
-            equations = sum(1 for _ in jaxprs.equations(subject.trace.program))
+            equations = sum(1 for _ in jaxprs.equations(program))
             yield Finding(
                 "list_args",
                 "warning",
@@ -177,6 +185,21 @@ def list_args(subject: Subject) -> Iterator[Finding]:
                 "work on the whole array, with `jax.vmap` or `lax.scan` where it needs a loop",
                 place,
             )
+
+
+def _joined(program: ClosedJaxpr, at: Place | None = None) -> Iterator[tuple[int, Place | None]]:
+    """Yield how many pieces are joined, and where; what a library joins itself is not counted.
+
+    A library passes on what the user has put into one list, and that is long.
+    """
+    for equation in program.jaxpr.eqns:
+        if equation.primitive.name in _JOINS:
+            place, count = at or place_of(equation), len(equation.invars)
+            if count >= _IN_A_ROW or (place is not None and at is None):
+                yield count, place
+        for part in jaxprs.inner(equation):
+            hidden = at is not None or jaxprs.is_librarys(part)
+            yield from _joined(part, (at or place_of(equation)) if hidden else None)
 
 
 def _is_number(value: Any) -> bool:

@@ -21,7 +21,7 @@ import numpy as np
 
 from jaxbits.detect.detector import detector
 from jaxbits.detect.finding import Finding
-from jaxbits.detect.memory import is_iterator
+from jaxbits.detect.iterators import is_iterator
 from jaxbits.detect.state import Reference
 from jaxbits.detect.subject import Subject
 
@@ -56,8 +56,14 @@ def stale_global(subject: Subject) -> Iterator[Finding]:
             "read it outside, and pass the value as an argument",
             place,
         )
+    if subject.trace.program is None:
+        return
     base: tuple[str, ...] | None = None
-    for reference in [r for r in subject.references if _can_change(r)][:_MOST]:
+    changeable = [reference for reference in subject.references if _can_change(reference)]
+    if len(changeable) > _MOST:
+        names = ", ".join(reference.name for reference in changeable[_MOST:])
+        subject.left_out.append(f"stale_global: {_MOST} names were tried, and not {names:.200}")
+    for reference in changeable[:_MOST]:
         value = reference.get()
         other = _another(value)
         if other is value:
@@ -167,7 +173,7 @@ def _sources(reference: Reference) -> tuple[str, ...]:
         scope = vars(next(modules, sys.modules["__main__"]))
     cells = scope.get("In")
     if isinstance(cells, list):
-        return tuple(map(str, cells))
+        return tuple(dict.fromkeys(map(str, cells)))  # a cell run twice binds nothing new
     module = sys.modules.get(str(scope.get("__name__")))
     try:
         return (inspect.getsource(module),) if module else ()

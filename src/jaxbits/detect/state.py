@@ -14,6 +14,7 @@ from typing import Any
 from jaxbits.detect.finding import Place, is_users
 
 _LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL"}
+_MOST = 500
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR"}
 
 
@@ -97,6 +98,7 @@ class _Walk:
         self.found: dict[tuple[Any, ...], Reference] = {}
         self.waiting: list[Any] = []
         self.seen: set[tuple[int, int]] = set()
+        self.functions: list[types.FunctionType] = []
 
     def add(self, *reference: Any) -> None:
         made = Reference(*reference)
@@ -168,7 +170,13 @@ class _Walk:
                 self.add("attribute", f"self.{name}", instance, name, place)
 
 
-def references(function: Callable[..., Any]) -> list[Reference]:
+class References(list[Reference]):
+    """References, and how many functions were not looked into for more."""
+
+    unread = 0
+
+
+def references(function: Callable[..., Any]) -> References:
     """Return all names by which a function, and the user's functions it calls, see Python state.
 
     >>> def scaled(x, by=[2.0]):
@@ -176,9 +184,19 @@ def references(function: Callable[..., Any]) -> list[Reference]:
     >>> [(found.kind, found.name) for found in references(scaled)]
     [('default', 'by')]
     """
+    return _walked(function)[0]
+
+
+def codes(function: Callable[..., Any]) -> list[tuple[types.CodeType, dict[str, Any]]]:
+    """Return the code, with its globals, of a function and of the user's functions it calls."""
+    found = _walked(function)[1]
+    return [(code, one.__globals__) for one in found for code in _codes(one.__code__)]
+
+
+def _walked(function: Callable[..., Any]) -> tuple[References, list[types.FunctionType]]:
     walk = _Walk()
     walk.waiting.append(function)
-    while walk.waiting and len(walk.seen) < 500:
+    while walk.waiting and len(walk.seen) < _MOST:
         here = walk.waiting.pop()
         instance = getattr(here, "__self__", None)
         if isinstance(here, functools.partial):
@@ -198,10 +216,13 @@ def references(function: Callable[..., Any]) -> list[Reference]:
         if (id(here), id(instance)) in walk.seen or not is_users(here.__code__.co_filename):
             continue
         walk.seen.add((id(here), id(instance)))
+        walk.functions.append(here)
         if instance is not None and not isinstance(instance, (type, types.ModuleType)):
             walk.bound(instance, here)
         walk.function(here)
-    return list(walk.found.values())
+    found = References(walk.found.values())
+    found.unread = len(walk.waiting)
+    return found, walk.functions
 
 
 def arguments(args: Any, kwargs: Any) -> list[Reference]:

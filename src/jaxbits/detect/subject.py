@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,11 +18,16 @@ from jax.core import Tracer
 from jax.extend.core import ClosedJaxpr
 
 from jaxbits import compat
-from jaxbits.detect import jaxprs, state
-from jaxbits.detect.memory import Change, Memory, is_iterator
+from jaxbits.detect import jaxprs, limits, state
+from jaxbits.detect.iterators import copy_of_iterator, is_iterator
+from jaxbits.detect.memory import Change, Memory
+from jaxbits.detect.observe import SIZE, Observation, not_finite
+from jaxbits.detect.plain import PlainRun, plain_run
+from jaxbits.detect.sites import Plan, Probe, Site
 from jaxbits.detect.watch import Watched, watch
 
 _SCALARS = (bool, int, float, complex)
+_PROBES = ("indexing", "conversion", "wraparound")
 
 
 def is_array(value: Any) -> bool:
@@ -34,21 +40,33 @@ def is_array(value: Any) -> bool:
 def copied(tree: Any) -> Any:
     """Return a tree with its containers and arrays copied, so that nothing can hurt the original.
 
+    Raises:
+        TooLarge: where the arrays hold more than is copied.
+
     >>> given = {"x": np.ones(2)}
     >>> copied(given)["x"] is given["x"]
     False
     """
+    limits.check_size(tree)
 
-    def one(leaf: Any) -> Any:
-        if isinstance(leaf, np.ndarray):
-            return leaf.copy()
-        if isinstance(leaf, jax.Array) and not isinstance(leaf, Tracer):
-            if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
-                return jax.random.clone(leaf)
-            return jnp.array(leaf, copy=True)
-        return leaf
+    return jax.tree.map(_copied_leaf, tree, is_leaf=is_iterator)
 
-    return jax.tree.map(one, tree, is_leaf=is_iterator)
+
+def _copied_leaf(leaf: Any) -> Any:
+    if isinstance(leaf, np.ndarray):
+        return leaf.copy()
+    if isinstance(leaf, jax.Array) and not isinstance(leaf, Tracer):
+        if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            return jax.random.clone(leaf)
+        return jnp.array(leaf, copy=True)
+    if is_iterator(leaf):
+        return copy_of_iterator(leaf) or _untouched(leaf)
+    return leaf
+
+
+def _untouched(iterator: Any) -> Iterator[Any]:
+    raise TypeError(f"a {type(iterator).__name__} cannot be copied, and is not advanced by a check")
+    yield
 
 
 @dataclass
@@ -89,8 +107,24 @@ def _constant(value: Any) -> str:
     return str(hash(np.asarray(value).tobytes()))
 
 
+def _refuse(function: Any) -> None:
+    if not callable(function):
+        raise TypeError(f"fn was {type(function).__name__}, and should be a function")
+    plain = function if isinstance(function, functools.partial) else inspect.unwrap(function)
+    if not inspect.isroutine(plain) and not isinstance(plain, (type, functools.partial)):
+        plain = getattr(plain, "__call__", plain)  # noqa: B004 - the method is wanted
+    if inspect.isgeneratorfunction(plain):
+        raise TypeError("fn was a generator function, and should return its results")
+    if inspect.iscoroutinefunction(plain) or inspect.isasyncgenfunction(plain):
+        raise TypeError("fn was an async function, and should be a plain one")
+
+
 class Subject:
-    """A function, its arguments, and what is found out about them, each once."""
+    """A function, its arguments, and what is found out about them, each once.
+
+    Attributes:
+        left_out: what was not looked into, a sentence each.
+    """
 
     def __init__(
         self,
@@ -98,11 +132,11 @@ class Subject:
         args: Sequence[Any] = (),
         kwargs: Mapping[str, Any] | None = None,
         calls: Sequence[tuple[Any, ...]] | None = None,
+        carry: int | str | None = None,
     ) -> None:
-        if not callable(function):
-            raise TypeError(f"fn was {type(function).__name__}, and should be a function")
-        if inspect.isgeneratorfunction(inspect.unwrap(function)):
-            raise TypeError("fn was a generator function, and should return its results")
+        _refuse(function)
+        self.carry = carry
+        self.left_out: list[str] = []
         self.calls = [tuple(given) for given in calls or ()]
         self.function, self.kwargs = function, dict(kwargs or {})
         self.args = tuple(args) or (self.calls[0] if self.calls else ())
@@ -113,14 +147,61 @@ class Subject:
         return hasattr(self.function, "lower") and hasattr(self.function, "trace")
 
     @functools.cached_property
-    def references(self) -> list[state.Reference]:
+    def references(self) -> state.References:
         """The names by which the function sees Python state."""
-        return state.references(self.function)
+        found = state.references(self.function)
+        if found.unread:
+            self.left_out.append(f"state that {found.unread} more functions of yours may see")
+        return found
 
     @functools.cached_property
     def trace(self) -> Trace:
         """The trace of the function on its arguments, as if it were jitted, caches off."""
         return self.traced_again()
+
+    @functools.cached_property
+    def plain(self) -> PlainRun:
+        """One call of the function as it is, with what passes the device recorded."""
+        return plain_run(self)
+
+    @functools.cached_property
+    def observed(self) -> Observation | None:
+        """The instrumented run, shared by all detectors with probes; None where there is none."""
+        program = self.trace.program
+        if program is None:
+            return None
+        modules = [importlib.import_module(f"jaxbits.detect.{name}") for name in _PROBES]
+        probes: list[Probe] = [module.PROBE for module in modules]
+        plan = Plan(program, probes)
+        if plan.size > SIZE:
+            self.left_out.append(
+                f"values were not looked at: the program has {plan.size} equations"
+            )
+            return None
+        observation = Observation(program, self.trace.inputs, plan, self.quiet)
+        try:
+            _ = observation.sites
+        except Exception as error:
+            first = (str(error).splitlines() or [""])[0]
+            self.left_out.append(
+                f"values were not looked at: {type(error).__name__}: {first[:100]}"
+            )
+            return None
+        self.left_out += [f"the values of {name} were not looked at" for name in plan.failed]
+        return observation
+
+    @functools.cached_property
+    def born(self) -> list[Site]:
+        """Where NaN and infinity came into the results; looked for only if there are any."""
+        observed, program = self.observed, self.trace.program
+        if observed is None or program is None or not_finite(observed.outputs) == 0:
+            return []
+        module = importlib.import_module("jaxbits.detect.nonfinite")
+        plan = Plan(program, module.PROBES)
+        if plan.size > SIZE // 10:
+            self.left_out.append("where NaN was born: the program is too long")
+            return []
+        return Observation(program, self.trace.inputs, plan, self.quiet).culprits
 
     @property
     def errors(self) -> list[Exception]:
@@ -158,9 +239,9 @@ class Subject:
         return every
 
     def _trace(self, dynamic: Callable[[Any], bool]) -> Trace:
-        leaves, tree = jax.tree.flatten(
-            (copied(self.args), copied(self.kwargs)), is_leaf=is_iterator
-        )
+        # `unflatten` makes containers anew, and tracers stand for arrays: those need no copies.
+        given, tree = jax.tree.flatten((self.args, self.kwargs), is_leaf=is_iterator)
+        leaves = [leaf if is_array(leaf) else _copied_leaf(leaf) for leaf in given]
         traced = [index for index, leaf in enumerate(leaves) if dynamic(leaf)]
         inputs = [leaves[index] for index in traced]
 
@@ -178,13 +259,23 @@ class Subject:
         with watch(self.references) as seen, compat.fresh_caches():
             trace = Trace(seen, inputs=inputs)
             try:
-                trace.program = jax.make_jaxpr(flat)(*inputs)
+                with limits.exits_as_errors():
+                    trace.program = jax.make_jaxpr(flat)(*inputs)
             except Exception as error:
                 trace.error = error
         return trace
 
+    def quiet(self) -> contextlib.AbstractContextManager[Any]:
+        """Return `put_back` for a program that calls back into Python; others touch no state."""
+        program = self.trace.program
+        names = (e.primitive.name for e in jaxprs.equations(program)) if program else ()
+        if any("callback" in name or name == "debug_print" for name in names):
+            context: contextlib.AbstractContextManager[Any] = self.put_back()
+            return context
+        return contextlib.nullcontext()
+
     @contextlib.contextmanager
     def put_back(self) -> Any:
         """Run the function inside of this: state is put back, and nothing is printed."""
-        with watch(self.references) as seen:
+        with watch(self.references) as seen, limits.exits_as_errors():
             yield seen

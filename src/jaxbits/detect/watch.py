@@ -6,6 +6,7 @@ user's is replaced. It is not safe while other threads run user code.
 
 from __future__ import annotations
 
+import builtins
 import collections
 import contextlib
 import contextvars
@@ -14,16 +15,18 @@ import io
 import os
 import random
 import sys
+import time
 import types
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
+from jaxbits.detect import limits
 from jaxbits.detect.finding import Place, is_users
-from jaxbits.detect.memory import Change, Memory, is_iterator
+from jaxbits.detect.iterators import is_iterator
+from jaxbits.detect.memory import Change, Memory
+from jaxbits.detect.process import Process
 from jaxbits.detect.state import Reference
 
 _FILES = "open read_text write_text read_bytes write_bytes mkdir unlink touch iterdir glob rglob"
@@ -46,7 +49,11 @@ C_CALLS = {
 PYTHON_CALLS = {
     "logging": set(_LOGGING.split()),
     "pathlib": {*_FILES.split(), "exists", "is_file", "is_dir"},
+    "pathlib._local": {*_FILES.split(), "exists", "is_file", "is_dir"},  # Python 3.13
     "uuid": {"uuid1", "uuid4"},
+    "threading": {"start"},
+    "concurrent.futures.thread": {"submit"},
+    "concurrent.futures.process": {"submit"},
     "os": {"makedirs", "removedirs", "popen", "walk", "__setitem__", "__delitem__"},
     "numpy.lib._npyio_impl": set(_NUMPY_FILES.split()),
     "numpy.lib.npyio": set(_NUMPY_FILES.split()),
@@ -82,6 +89,7 @@ class Watched:
         changes: what state is no longer as it was.
         complaints: the warnings that were given.
         advanced: where the body of a loop of JAX's called `next` on an iterator from around it.
+        left_out: what state was not remembered, in sentences.
     """
 
     calls: collections.Counter[tuple[str, Place | None]] = field(
@@ -92,6 +100,7 @@ class Watched:
     changes: list[Change] = field(default_factory=list)
     complaints: list[warnings.WarningMessage] = field(default_factory=list)
     advanced: list[Place] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
 
 
 def _c_name(called: Any) -> str:
@@ -116,6 +125,8 @@ def _python_name(frame: types.FrameType) -> str:
     """Return the name of an impure Python function, empty for all others."""
     module = str(frame.f_globals.get("__name__", ""))
     name = frame.f_code.co_name
+    if frame.f_code is _no_input.__code__:
+        return "input"
     if module == "random":
         owner = frame.f_locals.get("self")
         shared = owner is _GLOBAL_RANDOM or isinstance(owner, random.SystemRandom)
@@ -135,9 +146,15 @@ def _in_loop(frame: types.FrameType) -> bool:
     return False
 
 
+def _no_input(prompt: object = "") -> str:
+    """Stand in for `input`: a check has nobody to ask."""
+    raise EOFError("`input` has nothing to read while the function is checked")
+
+
 class _Hook:
     def __init__(self, seen: Watched) -> None:
         self.seen = seen
+        self.ends = limits.ends()
         self.known: dict[types.CodeType, bool] = {}
 
     def __call__(self, frame: types.FrameType, event: str, called: Any) -> None:
@@ -150,6 +167,8 @@ class _Hook:
             users = self.known[code] = is_users(code.co_filename)
         if not users:
             return
+        if time.monotonic() > self.ends:
+            raise limits.OutOfTime
         if event == "c_call":
             name = _c_name(called)
             if called is next and _in_loop(caller):
@@ -177,35 +196,29 @@ def watch(references: Iterable[Reference]) -> Iterator[Watched]:
     'nobody reads this'
     """
     seen, memory, printed = Watched(), Memory(references), io.StringIO()
-    numpy_state, python_state = np.random.get_state(legacy=False), random.getstate()
-    environment = dict(os.environ)
-    hooked = sys.getprofile()
+    seen.left_out = memory.left_out
+    undo = Process()
     try:
-        with (
-            warnings.catch_warnings(record=True) as complaints,
-            contextlib.redirect_stdout(printed),
-            contextlib.redirect_stderr(printed),
-        ):
+        with warnings.catch_warnings(record=True) as complaints:
             warnings.simplefilter("always")
+            sys.stdout = sys.stderr = printed
+            sys.stdin = io.TextIOWrapper(io.BytesIO())
+            builtins.input = _no_input
             sys.setprofile(_Hook(seen))
             try:
                 yield seen
             finally:
-                sys.setprofile(hooked)
+                sys.setprofile(undo.hook)
     finally:
-        seen.written, seen.complaints = printed.getvalue(), list(complaints)
-        seen.changes = memory.changes()
-        memory.restore()
-        if not _same_state(numpy_state, np.random.get_state(legacy=False)):
-            seen.calls["numpy.random", None] += 1
-            np.random.set_state(numpy_state)
-        random.setstate(python_state)
-        if os.environ != environment:
-            os.environ.clear()
-            os.environ.update(environment)
-
-
-def _same_state(a: Any, b: Any) -> bool:
-    return bool(a["state"]["pos"] == b["state"]["pos"]) and bool(
-        np.array_equal(a["state"]["key"], b["state"]["key"])
-    )
+        try:
+            drawn = undo.back()
+            seen.written, seen.complaints = printed.getvalue(), list(complaints)
+            if drawn:
+                seen.calls["numpy.random", None] += 1
+            with contextlib.suppress(Exception):  # the user's classes may do anything
+                seen.changes = memory.changes()
+            memory.restore()
+        except limits.OutOfTime:  # it is raised once only
+            undo.back()
+            memory.restore()
+            raise

@@ -1,0 +1,115 @@
+"""Labelled cases written before the detectors had seen any: list_args, recompile."""
+
+from __future__ import annotations
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from labelled import Sweep, registry
+
+CASES, case, add = registry()
+
+
+X = jnp.arange(10.0)
+
+
+# ------------------------------------------------------------ list_args
+LONG = [float(i) for i in range(100)]
+add("list_args", True, lambda xs: jnp.array(xs).sum(), LONG)
+add("list_args", True, lambda xs: sum(xs), tuple(range(50)))
+add("list_args", True, lambda b: jnp.asarray(b["x"]).mean(), {"x": LONG, "y": 1.0})
+add("list_args", True, jax.jit(lambda a, xs: a * jnp.array(xs)), 2.0, LONG)
+add("list_args", True, lambda xs: jnp.array(xs), [[1.0, 2.0, 3.0]] * 40)
+add("list_args", True, lambda xs: jnp.stack(xs), [np.float32(i) for i in range(64)])
+add("list_args", True, lambda xs: jnp.stack(xs).sum(0), [jnp.float32(i) for i in range(64)])
+add("list_args", True, lambda d: sum(d.values()), {f"k{i}": float(i) for i in range(100)})
+add("list_args", True, lambda x: jnp.stack([x[i] ** 2 for i in range(128)]), jnp.arange(128.0))
+add("list_args", True, functools.partial(lambda s, xs: s * jnp.array(xs), 2.0), LONG)
+add("list_args", False, lambda xs: jnp.array(xs).sum(), np.array(LONG))
+add("list_args", False, lambda xs: xs[0] + xs[1], [1.0, 2.0])
+add("list_args", False, lambda p: p[0][0] @ p[1][0], [(jnp.ones((3, 3)), jnp.ones(3))] * 2)
+add("list_args", False, lambda p, x: sum(jnp.sum(w) for w in p) * x, [jnp.ones((4, 4))] * 30, 1.0)
+add(
+    "list_args",
+    False,
+    lambda d: d["lr"] * d["x"],
+    {"lr": 0.1, "x": X, "b1": 0.9, "b2": 0.99, "eps": 1e-8},
+)
+add("list_args", False, lambda x: jnp.stack([x, x + 1, x + 2]), X)
+add("list_args", False, lambda x, shape: x + sum(shape), X, (3, 4, 5))
+add("list_args", False, lambda x: jnp.concatenate([x[:3], x[5:]]), X)
+add("list_args", False, lambda x: jnp.array([[1.0, 0.0], [0.0, 1.0]]) * x, 2.0)
+add("list_args", False, jax.jit(lambda x: x.at[jnp.arange(3)].set(0)), X)
+
+
+# ------------------------------------------------------------ recompile
+add("recompile", True, lambda x: x.sum(), Sweep([(jnp.ones(n),) for n in (3, 4, 5)]))
+add("recompile", True, jax.jit(lambda x: x * 2), Sweep([(jnp.ones(3),), (jnp.ones(3, jnp.int32),)]))
+add(
+    "recompile",
+    True,
+    jax.jit(lambda x, n: x * n, static_argnums=1),
+    Sweep([(X, i) for i in range(4)]),
+)
+add("recompile", True, jax.jit(lambda d: d["a"]), Sweep([({"a": X},), ({"a": X, "b": 1.0},)]))
+add(
+    "recompile", True, jax.jit(lambda x, s: x * s), Sweep([(X, 1.0), (X, jnp.float32(1.0)), (X, 2)])
+)
+add("recompile", True, lambda x: jax.jit(lambda v: jnp.sin(v) * 2)(x), X)
+add("recompile", True, lambda xs: xs[0], Sweep([([X],), ((X,),)]))
+add(
+    "recompile",
+    True,
+    jax.jit(lambda x: x + 1),
+    Sweep([(jnp.ones((32, 2)),), (jnp.ones((32, 2)),), (jnp.ones((7, 2)),)]),
+)
+add(
+    "recompile",
+    True,
+    jax.jit(lambda x, f: f(x), static_argnums=1),
+    Sweep([(X, lambda v: v + 1), (X, lambda v: v + 1)]),
+)
+
+
+@case("recompile", True, X)
+def own_rc_inner(x):
+    @jax.jit
+    def inner(v):
+        return jnp.cos(v) + x.shape[0]
+
+    return inner(x)
+
+
+@case("recompile", True, X)
+def own_rc_partial(x):
+    return jax.jit(functools.partial(jnp.multiply, 2.0))(x)
+
+
+add("recompile", False, jax.jit(lambda x: x * 2), Sweep([(jnp.ones(3),), (jnp.zeros(3),)]))
+add("recompile", False, jax.jit(lambda x, n: x * n, static_argnums=1), Sweep([(X, 3), (X, 3)]))
+add("recompile", False, jax.jit(lambda x, s: x * s), Sweep([(X, 1.0), (X, 2.0)]))
+add("recompile", False, lambda x: jnp.sin(x).sum(), X)
+add(
+    "recompile",
+    False,
+    jax.jit(lambda d: d["a"] + d["b"]),
+    Sweep([({"a": X, "b": X},), ({"b": X, "a": X},)]),
+)
+add("recompile", False, lambda x: _jitted(x) + 1, X)
+add("recompile", False, jax.jit(jax.grad(lambda x: (x**2).sum())), X)
+add("recompile", False, lambda x, k: jax.random.normal(k, (3,)) + x[:3], X, jax.random.key(0))
+add(
+    "recompile",
+    False,
+    jax.jit(lambda x, mode: x, static_argnames="mode"),
+    Sweep([(X, "a"), (X, "a")]),
+)
+add("recompile", False, jax.jit(lambda x: lax.scan(lambda c, v: (c + v, v), 0.0, x)), X)
+
+
+@jax.jit
+def _jitted(x):
+    return jnp.sin(x) * 2

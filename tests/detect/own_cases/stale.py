@@ -1,0 +1,143 @@
+"""Labelled cases written before the detectors had seen any: stale_global."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+import types
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from labelled import registry
+
+CASES, case, add = registry()
+
+
+X = jnp.arange(10.0)
+
+
+# ------------------------------------------------------------ stale_global
+scale = 2.0
+
+
+def set_scale(v):
+    global scale
+    scale = v
+
+
+settings = {"lr": 0.1, "name": "sgd"}
+weights = [1.0, 2.0]
+mask = np.array([1.0, 0.0] * 5)
+unused = {"a": 1.0}
+verbose = False
+gain = 1.5
+_config = types.SimpleNamespace(depth=2, nested=types.SimpleNamespace(rate=0.5))
+
+
+class Schedule:
+    factor = 3.0
+
+    def __init__(self):
+        self.rate = 0.1
+
+    def apply(self, x):
+        return x * self.rate
+
+    def __call__(self, x):
+        return x - self.rate
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    rate: float = 0.1
+
+
+frozen = Frozen()
+schedule = Schedule()
+
+
+def helper(x):
+    return x * scale
+
+
+add("stale_global", True, lambda x: x * scale, X)
+add("stale_global", True, lambda x: helper(x) + 1, X)
+add("stale_global", True, lambda x: x * settings["lr"], X)
+add("stale_global", True, lambda x: x * sum(weights), X)
+add("stale_global", True, jax.jit(lambda x: jnp.where(mask > 0, x, 0)), X)
+add("stale_global", True, Schedule().apply, X)
+add("stale_global", True, Schedule(), X)
+add("stale_global", True, lambda x: schedule.apply(x), X)
+add("stale_global", True, lambda x: x * _config.nested.rate, X)
+add("stale_global", True, lambda x: x * float(os.environ.get("OWN_SCALE", "1")), X)
+
+
+def _turned():
+    k = 1.0
+
+    def turn():
+        nonlocal k
+        k += 1
+
+    def f(x):
+        return x * k
+
+    f.turn = turn
+    return f
+
+
+add("stale_global", True, _turned(), X)
+
+
+@case("stale_global", True, X)
+def own_stale_class_attribute(x):
+    return x * Schedule.factor
+
+
+Schedule.factor = 4.0
+
+
+@case("stale_global", False, X)
+def own_fresh_constant(x):
+    return x * gain
+
+
+add("stale_global", False, lambda x, s: x * s, X, scale)
+add("stale_global", False, lambda x: x * np.pi, X)
+add("stale_global", False, lambda x: x * frozen.rate, X)
+
+
+def _fixed(k):
+    return lambda x: x * k
+
+
+add("stale_global", False, _fixed(3.0), X)
+
+
+@case("stale_global", False, X)
+def own_fresh_local(x):
+    settings = {"lr": 0.3}
+    return x * settings["lr"]
+
+
+@case("stale_global", False, X)
+def own_fresh_irrelevant(x):
+    unused.get("a")
+    return x
+
+
+add("stale_global", False, functools.partial(lambda c, x: x * c, 2.0), X)
+add("stale_global", False, jax.jit(lambda x: jax.nn.gelu(x)), X)
+
+
+@case("stale_global", False, X)
+def own_fresh_shadow(x):
+    scale = x.mean()
+    return x * scale
+
+
+@case("stale_global", False, X)
+def own_fresh_default(x, rate=0.5):
+    return x * rate

@@ -1,0 +1,75 @@
+"""promotion, x64 and carry: on labelled cases, and what they do beside."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scores
+
+from jaxbits import compat, detect
+from jaxbits.detect.subject import Subject
+
+HERE = Path(__file__).parent
+CHECKS = ["promotion", "x64", "carry"]
+
+
+@pytest.mark.parametrize("whose", ["own_cases", "given_cases"])
+@pytest.mark.parametrize("check", CHECKS)
+def test_labelled_dtypes(check, whose):
+    module = scores.fresh(f"{whose}_dtypes", HERE / whose / "dtypes.py")
+    missed, alarms = [], []
+    for case in module.CASES:
+        if case.check != check:
+            continue
+        findings = detect.detectors()[check](case.fn, *case.args, **case.kwargs)
+        reported = any(finding.severity != "note" for finding in findings)
+        assert all(f.message and f.evidence and f.fix for f in findings)
+        if reported != case.expected:
+            (alarms if reported else missed).append(case.name)
+    assert not missed
+    assert not alarms
+
+
+def test_promotion_says_where():
+    found = detect.promotion(lambda x: x * np.float32(2), jnp.ones(2, jnp.float16))
+    assert found[0].place.text.startswith("found = detect.promotion(")
+
+
+def test_x64_is_quiet_with_x64():
+    with compat.x64_on():
+        assert not detect.x64(lambda x: jnp.asarray(x) + 1, np.array([2**40]))
+
+
+def test_x64_puts_the_switch_back():
+    detect.x64(lambda x: x + np.array([2**40]), jnp.arange(2))
+    assert jnp.arange(2.0).dtype == jnp.float32
+
+
+def test_carry_needs_a_state_in_an_audit():
+    step, state = (lambda n: n * 0.5), jnp.int32(1)
+    assert not detect.detectors()["carry"].on(Subject(step, (state,)))
+    assert detect.detectors()["carry"].on(Subject(step, (state,), carry=0))
+
+
+def test_carry_of_a_loop_needs_no_state():
+    def total(x):
+        return jax.lax.scan(lambda c, v: (c + v, None), jnp.int32(0), x)[0]
+
+    found = detect.detectors()["carry"].on(Subject(total, (jnp.ones(3),)))
+    assert found[0].severity == "error"
+
+
+def test_carry_names_an_argument():
+    with pytest.raises(ValueError, match="position or one of x"):
+        detect.carry(lambda x: x, 1.0, carry="state")
+
+
+def test_carry_says_whether_it_settles():
+    settles = detect.carry(lambda n: n * 0.5, jnp.int32(1))
+    grows = detect.carry(lambda x: jnp.concatenate([x, x]), jnp.ones(1))
+    assert "at the first step" in settles[0].message
+    assert "at every step" in grows[0].message

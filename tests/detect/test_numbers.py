@@ -1,0 +1,127 @@
+"""The instrumented run that several detectors share, and the labelled cases of those of numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scores
+from jax import lax
+
+from jaxbits import detect
+from jaxbits.detect.observe import observe
+from jaxbits.detect.sites import Plan, Probe, Reading
+from jaxbits.detect.subject import Subject
+
+HERE = Path(__file__).parent
+CHECKS = ["cast", "overflow", "nan"]
+FILES = ["own_cases/numeric.py", "own_cases/numeric_more.py", "given_cases/numeric.py"]
+EVERY = Probe(
+    "every",
+    lambda equation, around: bool(equation.outvars),
+    lambda equation, values, outputs: Reading(jnp.ones(outputs[0].shape, bool), jnp.int32(0)),
+)
+
+
+@pytest.mark.parametrize("path", FILES)
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.filterwarnings("ignore")
+def test_labelled_cases(check, path):
+    module = scores.fresh(path.replace("/", "_"), HERE / path)
+    missed, alarms = [], []
+    for case in (case for case in module.CASES if case.check == check):
+        findings = detect.detectors()[check](case.fn, *case.args, **case.kwargs)
+        reported = any(finding.severity != "note" for finding in findings)
+        assert all(f.message and f.evidence and f.fix for f in findings)
+        (missed if case.expected else alarms).extend([case.name] * (reported != case.expected))
+    assert not missed
+    assert not alarms
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x: lax.scan(lambda c, v: (c + v, c * v), 0.0, x, reverse=True),
+        lambda x: lax.while_loop(lambda c: c.sum() < 50, lambda c: c * 2, x + 1),
+        lambda x: lax.switch(jnp.int32(5), [jnp.sin, jnp.cos, jnp.tanh], x),
+        lambda x: jax.jit(jax.grad(lambda v: jax.nn.softmax(v)[0]))(x),
+        lambda x: jax.vmap(lambda v: lax.while_loop(lambda s: s < 9, lambda s: s * 2 + 1, v))(x),
+        lambda x: jax.vmap(lambda v: lax.fori_loop(0, 3, lambda i, s: s * v, v))(x),
+        lambda x: jnp.sort(jnp.linalg.norm(x[:, None] - x, axis=1)),
+    ],
+)
+def test_a_probe_on_every_equation_leaves_the_results(fn):
+    x = jnp.arange(6.0)
+    seen = observe(jax.make_jaxpr(fn)(x), [x], EVERY)
+    assert seen.sites
+    for got, expected in zip(seen.outputs, jax.tree.leaves(fn(x)), strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-5)
+
+
+def test_the_lanes_of_a_batched_loop_are_read_while_they_go_on():
+    x = jnp.arange(5.0)
+
+    def total(n):
+        return lax.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, s[1] + x[s[0]]), (0, 0.0))[1]
+
+    assert detect.out_of_bounds(jax.vmap(total), jnp.array([2, 5, 3])) == []
+    (found,) = detect.out_of_bounds(jax.vmap(total), jnp.array([2, 7, 3]))
+    assert found.evidence == "2 indices outside 0…4, 5 to 6"
+
+
+def test_conditions_of_loops_are_read():
+    x = jnp.arange(5.0)
+
+    def until(n):
+        return lax.while_loop(lambda i: (x[i] >= 0) & (i < n), lambda i: i + 1, 0)
+
+    assert detect.out_of_bounds(until, 4) == []
+    assert detect.out_of_bounds(until, 7)
+
+
+def test_masked_values_are_told_apart_site_by_site():
+    def f(x, i):
+        masked = jnp.where(i < 4, x[i], 0.0)
+        return masked.sum() + x[i + 1].sum()
+
+    found = detect.out_of_bounds(f, jnp.ones(4), jnp.arange(6))
+    assert [finding.severity for finding in found] == ["error", "note"]
+
+
+def test_one_run_serves_all_checks():
+    subject = Subject(
+        lambda x, i: x[i].astype(jnp.uint8) + i * i, (jnp.ones(3) * 300, jnp.int32(70000))
+    )
+    for name in ("out_of_bounds", "cast", "overflow"):
+        assert detect.detectors()[name].on(subject), name
+    assert subject.observed is subject.observed
+    assert subject.left_out == []
+
+
+def test_planning_is_linear_in_depth():
+    def nested(depth):
+        def step(c, _):
+            inner = lax.scan(nested(depth - 1), c, None, length=2)[0] if depth else c
+            return inner + 1, None
+
+        return step
+
+    def equations(depth):
+        program = jax.make_jaxpr(lambda x: lax.scan(nested(depth), x, None, length=2)[0])(0)
+        return Plan(program, [EVERY]).size
+
+    assert equations(8) - equations(6) == equations(4) - equations(2)
+
+
+def test_what_cannot_be_read_is_left_out_and_said():
+    def broken(*_):
+        raise TypeError
+
+    plan = Plan(jax.make_jaxpr(jnp.sin)(1.0), [Probe("x", lambda *_: True, broken)])
+    assert plan.sites
+    seen = observe(jax.make_jaxpr(jnp.sin)(1.0), [1.0], Probe("x", lambda *_: True, broken))
+    assert seen.sites == []
+    assert seen.plan.failed == {"sin"}
