@@ -87,16 +87,17 @@ def what_the_tracer_sees(function: Callable[..., Any], *args: Any) -> tuple[Figu
     ran = four_calls(function, *args)
     with contextlib.redirect_stdout(io.StringIO()):
         rows = equations_by_line(function, *args)
-    program = {line: text for line, text in rows if line is not None}
-    fig, axes = style.figure(6, 0.36 * len(lines) + 1.2)
+    program: dict[int | None, str] = {line: text.split(" = ")[1].split()[0] for line, text in rows}
+    fig, axes = style.figure(6, 0.4 * len(lines) + 1.2)
     style.blank(axes)
     axes.set_title("The lines that Python runs, call by call")
-    columns = {name: 4.75 + 0.72 * n for n, name in enumerate(ran)}
     top = len(lines)
-    for name, x in columns.items():
-        tone = style.ORANGE if name.startswith("Python") else style.BLUE
-        axes.text(x, top + 0.45, name, fontsize=8.5, ha="center", va="center", color=tone)
-    axes.text(7.55, top + 0.45, "equation", fontsize=8.5, va="center", color=style.GREEN)
+    columns = {name: 5.62 + 0.75 * n for n, name in enumerate(ran)}
+    tones = [style.ORANGE if name.startswith("Python") else style.BLUE for name in ran]
+    for (name, x), tone in zip(columns.items(), tones, strict=True):
+        axes.text(x, top + 0.45, name, fontsize=9, ha="center", va="center", color=tone)
+    axes.text(8.85, top + 0.45, "in the\njaxpr", fontsize=9, ha="center", va="center",
+              color=style.GREEN)  # fmt: skip
     said = []
     for n, text in enumerate(lines):
         y = top - 0.5 - n
@@ -104,24 +105,26 @@ def what_the_tracer_sees(function: Callable[..., Any], *args: Any) -> tuple[Figu
         face = style.PALE_GREEN if n in program else style.PALE_RED if body else style.PAPER
         if text.strip().startswith("return"):
             face = style.FILL
-        axes.add_patch(Rectangle((-0.1, y - 0.46), 8.95, 0.92, facecolor=face, linewidth=0))
-        axes.text(0, y, text, fontsize=8.5, family=_MONO, va="center")
-        for name, x in columns.items():
-            tone = style.ORANGE if name.startswith("Python") else style.BLUE
+        axes.add_patch(Rectangle((-0.1, y - 0.46), 9.5, 0.92, facecolor=face, linewidth=0))
+        axes.text(0, y, text, fontsize=10, family=_MONO, va="center")
+        if not body:
+            continue
+        for (name, x), tone in zip(columns.items(), tones, strict=True):
             if n in ran[name]:
-                axes.plot([x], [y], "o", color=tone, markersize=7)
-            elif body:
+                axes.plot([x], [y], "o", color=tone, markersize=8)
+            else:
                 axes.text(x, y, "–", ha="center", va="center", color=style.MUTED)
-        equation = program.get(n, "–" if body else "")
-        axes.text(7.55, y, equation, fontsize=8.5, family=_MONO, va="center")
-        if body:
-            counts = "".join("1" if n in seen else "0" for seen in ran.values())
-            said.append(f"{text.strip()}: {counts}, equation {equation}")
-    axes.set_xlim(-0.15, 8.9)
+        operation = program.get(n, "–")
+        axes.text(8.85, y, operation, fontsize=10, family=_MONO, ha="center", va="center")
+        counts = "".join("1" if n in seen else "0" for seen in ran.values())
+        said.append(f"{text.strip()}: {counts}, {operation}")
+    axes.set_xlim(-0.15, 9.45)
     axes.set_ylim(-0.1, top + 0.95)
     return fig, (
         f"The lines of {function.__name__}; for each, whether Python runs it in two plain calls "
-        "and in two jitted ones (1 or 0), and the equation it became: " + "; ".join(said) + "."
+        "and in two jitted ones (1 or 0), and the operation that it left in the jaxpr: "
+        + "; ".join(said)
+        + "."
     )
 
 
