@@ -62,8 +62,8 @@ def four_calls(function: Callable[..., Any], *args: Any) -> dict[str, set[int]]:
     """
     jitted = jax.jit(lambda *args: function(*args))  # a new one: nothing is compiled yet
     calls = {
-        "Python\ncall 1": lambda: function(*args),
-        "Python\ncall 2": lambda: function(*args),
+        "plain\ncall 1": lambda: function(*args),
+        "plain\ncall 2": lambda: function(*args),
         "jit\ncall 1": lambda: jitted(*args),
         "jit\ncall 2": lambda: jitted(*args),
     }
@@ -93,7 +93,7 @@ def what_the_tracer_sees(function: Callable[..., Any], *args: Any) -> tuple[Figu
     axes.set_title("The lines that Python runs, call by call")
     top = len(lines)
     columns = {name: 5.62 + 0.75 * n for n, name in enumerate(ran)}
-    tones = [style.ORANGE if name.startswith("Python") else style.BLUE for name in ran]
+    tones = [style.ORANGE if name.startswith("plain") else style.BLUE for name in ran]
     for (name, x), tone in zip(columns.items(), tones, strict=True):
         axes.text(x, top + 0.45, name, fontsize=9, ha="center", va="center", color=tone)
     axes.text(8.85, top + 0.45, "in the\njaxpr", fontsize=9, ha="center", va="center",
