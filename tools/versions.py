@@ -108,12 +108,18 @@ def record_scores(
     say(f"detectors: {detector_scores.total(scored)}; {time.monotonic() - started:.0f} s")
 
 
+def page(root: Path) -> str:
+    """Return the page *Behaviour by version* from what is recorded."""
+    records = recorded(root / "reference" / "versions")
+    scored = detector_scores.read(root, list(records))
+    totals = {name: detector_scores.total(scores) for name, scores in scored.items()}
+    return version_page.page(records, totals)
+
+
 def write_pages(root: Path) -> None:
     """Write what follows from the recorded runs: the page, and the library's list."""
     records = recorded(root / "reference" / "versions")
-    scored = detector_scores.read(root, list(records))
-    page = version_page.page(records, {n: detector_scores.total(s) for n, s in scored.items()})
-    replace_file(root / "reference" / "behaviour-by-version.md", page)
+    replace_file(root / "reference" / "behaviour-by-version.md", page(root))
     listed = {"environments": version_verdict.fully_checked(records)}
     replace_file(root / "src" / "jaxbits" / "recorded" / "tested.json", as_json(listed))
 

@@ -2,34 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
-import scores
 
 from jaxbits import compat, detect
-
-CHECKS = ["big_const", "unrolled", "donation", "transfer", "timing"]
-HERE = Path(__file__).parent
-FILES = ["given_cases/cost.py", "own_cases/cost.py", "own_cases/cost_more.py"]
-
-
-@pytest.mark.parametrize("file", FILES)
-@pytest.mark.parametrize("check", CHECKS)
-def test_labelled_cases(check, file):
-    module = scores.fresh(file.replace("/", "_")[:-3], HERE / file)
-    for case in module.CASES:
-        if case.check == check:
-            findings = detect.detectors()[check](case.fn, *case.args, **case.kwargs)
-            reported = any(finding.severity != "note" for finding in findings)
-            assert reported == case.expected, case.name
-            for finding in findings:
-                assert finding.message
-                assert finding.evidence, case.name
-                assert finding.fix
 
 
 def test_a_plain_run_donates_nothing():

@@ -2,36 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import scores
 
 from jaxbits import compat, detect
 from jaxbits.detect.subject import Subject
-
-HERE = Path(__file__).parent
-CHECKS = ["promotion", "x64", "carry"]
-
-
-@pytest.mark.parametrize("whose", ["own_cases", "given_cases"])
-@pytest.mark.parametrize("check", CHECKS)
-def test_labelled_dtypes(check, whose):
-    module = scores.fresh(f"{whose}_dtypes", HERE / whose / "dtypes.py")
-    missed, alarms = [], []
-    for case in module.CASES:
-        if case.check != check:
-            continue
-        findings = detect.detectors()[check](case.fn, *case.args, **case.kwargs)
-        reported = any(finding.severity != "note" for finding in findings)
-        assert all(f.message and f.evidence and f.fix for f in findings)
-        if reported != case.expected:
-            (alarms if reported else missed).append(case.name)
-    assert not missed
-    assert not alarms
 
 
 def test_promotion_says_where():

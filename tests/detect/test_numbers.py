@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import scores
 from jax import lax
 
 from jaxbits import detect
@@ -16,29 +13,11 @@ from jaxbits.detect.observe import observe
 from jaxbits.detect.sites import Plan, Probe, Reading
 from jaxbits.detect.subject import Subject
 
-HERE = Path(__file__).parent
-CHECKS = ["cast", "overflow", "nan"]
-FILES = ["own_cases/numeric.py", "own_cases/numeric_more.py", "given_cases/numeric.py"]
 EVERY = Probe(
     "every",
     lambda equation, around: bool(equation.outvars),
     lambda equation, values, outputs: Reading(jnp.ones(outputs[0].shape, bool), jnp.int32(0)),
 )
-
-
-@pytest.mark.parametrize("path", FILES)
-@pytest.mark.parametrize("check", CHECKS)
-@pytest.mark.filterwarnings("ignore")
-def test_labelled_cases(check, path):
-    module = scores.fresh(path.replace("/", "_"), HERE / path)
-    missed, alarms = [], []
-    for case in (case for case in module.CASES if case.check == check):
-        findings = detect.detectors()[check](case.fn, *case.args, **case.kwargs)
-        reported = any(finding.severity != "note" for finding in findings)
-        assert all(f.message and f.evidence and f.fix for f in findings)
-        (missed if case.expected else alarms).extend([case.name] * (reported != case.expected))
-    assert not missed
-    assert not alarms
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,7 @@ def project(monkeypatch, tmp_path):
         return Environment(specification, Path(sys.executable), {})
 
     monkeypatch.setattr(program.provision, "prepare", prepare)
+    monkeypatch.setattr(program, "record_scores", lambda *_: None)
     monkeypatch.setattr(program, "run", lambda e, *_: outcomes[e.specification.name])
     outcomes |= {"lock": record(), "colab": record(name="colab", title="Colab")}
     outcomes |= {"newest": NotHere("no Python 3.12"), "accelerator": NotHere("no accelerator")}
