@@ -59,7 +59,7 @@ def test_a_report_reads_well_in_a_terminal():
     lines = str(report).splitlines()
     assert lines[0] == "2 errors by 2 checks of step"
     place = report["out_of_bounds"][0].place
-    assert lines[6] == "✗ out_of_bounds: read out of bounds: it is clamped or filled"
+    assert lines[6] == "error: read out of bounds: it is clamped or filled [out_of_bounds]"
     assert lines[7] == f"    test_audit_report.py:{place.line}  return x[i].sum()"
     assert lines[8] == "    seen: 1 index outside 0…3, 9"
     assert lines[9].startswith("    fix: ")

@@ -27,16 +27,24 @@ _PACKAGE = os.path.dirname(os.path.dirname(_HERE))
 _OURS = (_HERE, *(os.path.join(_PACKAGE, f"{name}.py") for name in ("audit", "command")))
 
 
+_INSTALLED = {"site-packages", "dist-packages"}
+
+
 @functools.lru_cache(maxsize=8192)
 def is_users(file: str) -> bool:
     """Whether a file is the user's: not a library's, not Python's own, not of this package.
+
+    Packages in another environment that this one reaches are libraries too.
 
     >>> is_users("<ipython-input-1>"), is_users(os.__file__)
     (True, False)
     """
     if not file or file.startswith(("<frozen", "<string>", "<__array_function__")):
         return False
-    return not os.path.realpath(file).startswith((*_LIBRARIES, *_OURS))
+    path = os.path.realpath(file)
+    if not _INSTALLED.isdisjoint(path.split(os.sep)):
+        return False
+    return not path.startswith((*_LIBRARIES, *_OURS))
 
 
 @dataclass(frozen=True)
@@ -146,8 +154,7 @@ class Finding:
         return f"{self.message} ({self.count} {where})" if self.count > 1 else self.message
 
     def __str__(self) -> str:
-        mark = {"error": "✗", "warning": "!", "note": "·"}[self.severity]
-        lines = [f"{mark} {self.check}: {self.title}"]
+        lines = [f"{self.severity}: {self.title} [{self.check}]"]
         if self.place:
             lines.append(f"    {self.place}  {self.place.text}")
         lines += [f"    {word}: {text}" for word, text in self.details() if text]

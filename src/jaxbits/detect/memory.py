@@ -119,9 +119,19 @@ def _tracers(value: Any) -> Iterator[Any]:
         here = waiting.popleft()
         if isinstance(here, Tracer):
             yield here
+        elif isinstance(here, types.FunctionType):
+            # A function that was stored carries what it closes over.
+            waiting.extend(_closed_over(here))
         elif id(here) not in seen and not isinstance(here, (*_OPAQUE, *_PLAIN)):
             seen.add(id(here))
             waiting.extend(here if isinstance(here, set) else _parts(here))
+
+
+def _closed_over(function: types.FunctionType) -> Iterator[Any]:
+    for cell in function.__closure__ or ():
+        with contextlib.suppress(ValueError):  # not bound yet
+            if isinstance(cell.cell_contents, Tracer):
+                yield cell.cell_contents
 
 
 def _is_given_to_change(value: Any) -> bool:

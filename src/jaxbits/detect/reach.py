@@ -19,6 +19,7 @@ from jaxbits.detect.finding import Place, is_users
 from jaxbits.detect.state import (
     Reference,
     codes_of,
+    first_lines,
     is_code,
     is_of_user,
     is_users_class,
@@ -35,13 +36,19 @@ class _Walk:
         self.waiting: list[Any] = []
         self.seen: set[tuple[int, int]] = set()
         self.functions: list[types.FunctionType] = []
+        self.code: types.CodeType | None = None
 
-    def add(self, *reference: Any) -> None:
-        made = Reference(*reference)
+    def add(self, kind: str, name: str, holder: Any, key: Any, place: Place | None) -> None:
+        code = self.code
+        if place and code and (place.file, place.line) == (code.co_filename, code.co_firstlineno):
+            # The line that uses it says more than the one that begins the function.
+            line = first_lines(code).get(name.rpartition(".")[2], place.line)
+            place = Place(place.file, line, place.function)
+        made = Reference(kind, name, holder, key, place)
         self.found.setdefault((made.kind, id(made.holder), made.key), made)
 
     def function(self, function: types.FunctionType) -> None:
-        code = function.__code__
+        code = self.code = function.__code__
         place = Place(code.co_filename, code.co_firstlineno, code.co_name)
         scope, attributes = function.__globals__, set(names_in(code, True))
         for name in names_in(code, False):
@@ -125,7 +132,7 @@ class _Walk:
                     self.attributes("class attribute", kind, data, place)
 
     def bound(self, instance: Any, function: types.FunctionType) -> None:
-        code = function.__code__
+        code = self.code = function.__code__
         place = Place(code.co_filename, code.co_firstlineno, code.co_name)
         names = set(names_in(code, True))
         if isinstance(instance, type):

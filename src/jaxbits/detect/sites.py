@@ -54,8 +54,12 @@ class Around:
 
     def entry(self, equation: Any) -> str | None:
         """Return the library's function that the user's line called, None where it is not known."""
-        if self.library:
-            return self.library[0]
+        return self.library[0] if self.library else self.called(equation)
+
+    def called(self, equation: Any) -> str | None:
+        """Return the outermost function of a library that the user's line called, by its frames."""
+        if self.hidden is not None:
+            equation = self.callers[self.hidden]
         found = None
         for function, file, _ in compat.frames(equation):
             if is_users(file) or os.path.realpath(file).startswith(_HERE):

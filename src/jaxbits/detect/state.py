@@ -97,6 +97,23 @@ def names_in(code: types.CodeType, attributes: bool) -> tuple[str, ...]:
 
 
 @functools.lru_cache(maxsize=2048)
+def first_lines(code: types.CodeType) -> dict[str, int]:
+    """Return the line on which each name is first used in code, those after a dot included.
+
+    >>> first_lines((lambda x: len(x)).__code__) == {"x": 1, "len": 1}
+    True
+    """
+    lines: dict[str, int] = {}
+    for part in codes_of(code):
+        line = part.co_firstlineno
+        for instruction in dis.get_instructions(part):
+            line = getattr(instruction.positions, "lineno", None) or line
+            if isinstance(instruction.argval, str):
+                lines[instruction.argval] = min(line, lines.get(instruction.argval, line))
+    return lines
+
+
+@functools.lru_cache(maxsize=2048)
 def made_by(code: types.CodeType) -> frozenset[str]:
     """Return the globals that a function, or one inside of it, binds."""
     parts = (dis.get_instructions(part) for part in codes_of(code))

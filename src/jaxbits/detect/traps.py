@@ -14,7 +14,7 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 from jaxbits.detect import jaxprs
 from jaxbits.detect.finding import Finding, Place
 from jaxbits.detect.observe import any_nan, not_finite, observe
-from jaxbits.detect.sites import Around, parts_of
+from jaxbits.detect.sites import Around, parts_of, plain
 from jaxbits.detect.subject import Subject
 
 SECONDS, INPUTS = 1.0, 8
@@ -24,6 +24,7 @@ _RISKY_WORDS = (
     "custom_linear_solve reduce_prod cumprod householder_product schur"
 )
 _RISKY = frozenset(_RISKY_WORDS.split())
+_CHOOSING = {"", "where", "select", "select_n", "piecewise", "choose", "cond", "switch"}
 _USERS: tuple[tuple[str, ...], ...] = ((), ("_where",), ("where",), ("select",))
 _FIX = "guard what goes in: `safe = jnp.where(ok, x, 1.0)`, then `jnp.where(ok, f(safe), 0.0)`"
 _OTHERS = (0.0, -1.0, 1.0, 1000.0, -1000.0)
@@ -237,7 +238,8 @@ class _Flow:
             self.compares_large |= any(abs(float(n)) >= 10 for n in numbers if not np.ndim(n))
         if not any(_floating(v.aval) for v in equation.outvars if hasattr(v.aval, "dtype")):
             return 0
-        if name == "select_n" and max(given[1:]) == 2 and around.library[:1] in _USERS:
+        chosen = name == "select_n" and max(given[1:]) == 2 and around.library[:1] in _USERS
+        if chosen and plain(around.called(equation)) in _CHOOSING:
             self.guarded.append(around.place(equation))
         if most and _can_fail(equation, given):
             self.risky = True

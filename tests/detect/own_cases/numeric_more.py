@@ -297,3 +297,12 @@ add(
     jnp.ones(2),
 )
 add("nan", False, jax.grad(lambda x: (x**3).sum()), Z)
+
+
+@case("nan", False, jnp.ones((3, 4)), jnp.full(3, 1 / 3), jnp.full(4, 0.25))
+def sinkhorn_in_logarithms(cost, a, b):
+    f = g = jnp.zeros(())
+    for _ in range(3):
+        f = jnp.log(a) - jax.nn.logsumexp(g - cost, axis=1)
+        g = jnp.log(b) - jax.nn.logsumexp(f[:, None] - cost, axis=0)
+    return (f * a).sum() + (g * b).sum()

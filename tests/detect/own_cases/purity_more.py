@@ -727,3 +727,21 @@ def unpacks(pair, x):
     a += 1
     b *= 2
     return x * a + b
+
+
+# ---------------------------------------------------------------- functions that carry values
+later: list = []
+
+
+@case("leak", True, X)
+def stores_a_function_that_closes_over_a_value(x):
+    total = x.sum()
+    later.append(lambda: total + 1)
+    return x - total
+
+
+@case("leak", False, X)
+def stores_a_function_that_closes_over_a_shape(x):
+    length = x.shape[0]
+    later.append(lambda: length + 1)
+    return x - length
