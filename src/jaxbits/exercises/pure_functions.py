@@ -44,7 +44,7 @@ def verify_momentum_step(answer: Callable[..., Any]) -> None:
     for name, expected in (("velocity", [1.9, -1.0]), ("w", [0.81, 2.1]), ("steps", 5)):
         kind = np.int32 if name == "steps" else np.float32
         _same(seen[name], np.array(expected, kind), f"after a step, {name} is")
-    jitted = jax.jit(lambda *args: answer(*args))
+    jitted = jax.jit(lambda state, gradient, rate: answer(state, gradient, rate))
     state: Any = dict(start)
     for _ in range(3):
         state = call(jitted, state, gradient, 0.0, how="under jit, ")
@@ -76,12 +76,6 @@ def solve_fit(w: jax.Array, batches: jax.Array, rate: float) -> tuple[jax.Array,
 
 def verify_fit(answer: Callable[..., Any]) -> None:
     """Ask for the last w and all losses, eager and jitted, and for a program of one size."""
-    batches = jnp.array([[1.0, 3.0], [5.0, 7.0], [0.0, 2.0]])
-    w, losses = np.float32(0), []
-    for mean in (2.0, 6.0, 1.0):
-        losses.append((w - mean) ** 2 / 2)
-        w = np.float32(w - 0.5 * (w - mean))
-    expected = (w, np.array(losses, np.float32))
 
     def pair(w: Any, batches: Any, rate: Any) -> tuple[Any, Any]:
         result = answer(w, batches, rate)
@@ -90,13 +84,21 @@ def verify_fit(answer: Callable[..., Any]) -> None:
         return result[0], result[1]
 
     start = jnp.float32(0.0)
+    batches = jnp.array([[1.0, 3.0], [5.0, 7.0], [0.0, 2.0]])
     seen = _quietly(pair, start, batches, 0.5)
     first_only = np.float32(2.0 * (1 - 0.5**3))
     if np.shape(seen[0]) == () and np.allclose(seen[0], first_only):
         raise NotYet("each step uses the first batch: an iterator gives one value to a trace")
-    returns(lambda *args: seen, start, batches, 0.5, expected=expected)
-    jitted = jax.jit(lambda *args: pair(*args))
-    returns(lambda *args: _quietly(jitted, *args), start, batches, 0.5, expected=expected)
+    expected = _fitted([2.0, 6.0, 1.0], 0.5)
+    returns(lambda w, batches, rate: seen, start, batches, 0.5, expected=expected)
+
+    def jitted(w: Any, batches: Any, rate: Any) -> tuple[Any, Any]:
+        result: tuple[Any, Any] = _quietly(jax.jit(pair), w, batches, rate)
+        return result
+
+    returns(jitted, start, batches, 0.5, expected=expected)
+    more, means = jnp.array([[4.0], [8.0], [0.0], [2.0]]), [4.0, 8.0, 0.0, 2.0]
+    returns(jitted, start, more, 0.25, expected=_fitted(means, 0.25))
     sizes = [
         len(str(jax.make_jaxpr(pair)(start, jnp.ones((rows, 2)), 0.5)).splitlines())
         for rows in (3, 30)
@@ -106,6 +108,14 @@ def verify_fit(answer: Callable[..., Any]) -> None:
             f"with ten times the batches the program grows from {sizes[0]} to {sizes[1]} lines: "
             "use lax.scan over the rows"
         )
+
+
+def _fitted(means: list[float], rate: float) -> tuple[np.float32, np.ndarray[Any, Any]]:
+    w, losses = 0.0, []
+    for mean in means:
+        losses.append((w - mean) ** 2 / 2)
+        w = w - rate * (w - mean)
+    return np.float32(w), np.array(losses, np.float32)
 
 
 def remember(ring: Any, count: Any, loss: jax.Array) -> jax.Array:
@@ -123,21 +133,23 @@ def solve_remember(ring: Any, count: Any, loss: jax.Array) -> jax.Array:
 
 
 def verify_remember(answer: Callable[..., Any]) -> None:
-    """Ask for five losses in a ring of three, eager and then jitted."""
+    """Ask for five losses in a ring of three and in one of two, eager and then jitted."""
     losses = [4.0, 2.0, 6.0, 10.0, 8.0]
-    means = [4.0, 3.0, 4.0, 6.0, 8.0]
-    for how, function in (
-        ("", answer),
-        ("under jit, ", jax.jit(lambda *args: answer(*args))),
+    means = {3: [4.0, 3.0, 4.0, 6.0, 8.0], 2: [4.0, 3.0, 4.0, 8.0, 9.0]}
+    for places, how, function in (
+        (3, "", answer),
+        (3, "under jit, ", jax.jit(lambda ring, count, loss: answer(ring, count, loss))),
+        (2, "in a ring of 2, ", answer),
     ):
-        ring, count = jax.new_ref(jnp.full(3, -1.0)), jax.new_ref(jnp.int32(0))
-        for n, (loss, mean) in enumerate(zip(losses, means, strict=True), 1):
+        ring, count = jax.new_ref(jnp.full(places, 50.0)), jax.new_ref(jnp.int32(0))
+        for n, (loss, mean) in enumerate(zip(losses, means[places], strict=True), 1):
             seen = _quietly(function, ring, count, jnp.float32(loss), how=how)
             if int(count[...]) != n:
                 raise NotYet(f"{how}after {n} losses, count is {int(count[...])}, should be {n}")
-            if float(ring[...][(n - 1) % 3]) != loss:
+            place = (n - 1) % places
+            if float(ring[...][place]) != loss:
                 raise NotYet(
-                    f"{how}loss {n} belongs in place {(n - 1) % 3} of the ring, which holds "
+                    f"{how}loss {n} belongs in place {place} of the ring, which holds "
                     f"{show_kind(ring[...])}"
                 )
             _same(seen, np.float32(mean), f"{how}after the losses {losses[:n]} the mean is")

@@ -225,7 +225,7 @@ def cost_of_a_captured_array() -> tuple[Figure, str]:
     axes.set_ylabel("tracing and compiling, ms")
     axes.set_title("What a captured table costs to compile")
     return fig, (
-        f"Four curves on logarithmic axes, tables of {floats[0]} to {floats[-1]} numbers: "
+        f"Three curves on logarithmic axes, tables of {floats[0]} to {floats[-1]} numbers: "
         + "; ".join(said)
         + "."
     )

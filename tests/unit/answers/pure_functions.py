@@ -72,6 +72,21 @@ def loss_after_the_step(w, batches, rate):
     return lax.scan(step, w, batches)
 
 
+def for_three_batches(w, batches, rate):
+    losses = []
+    for n in range(3):
+        far = w - batches[n].mean()
+        losses.append(far**2 / 2)
+        w = w - rate * far
+    return w, jnp.stack(losses)
+
+
+def with_a_fixed_rate(w, batches, rate):
+    return lax.scan(
+        lambda w, batch: (w - 0.5 * (w - batch.mean()), (w - batch.mean()) ** 2 / 2), w, batches
+    )
+
+
 def with_fori_loop(w, batches, rate):
     def step(i, carry):
         w, losses = carry
@@ -111,11 +126,25 @@ def closed_box(ring, count, loss):
     return ring[...].mean()
 
 
-def by_minimum(ring, count, loss):
+def by_sign(ring, count, loss):
+    ring[count[...] % ring.shape[0]] = loss
+    count[...] += 1
+    return ring[...].sum(where=ring[...] > 0) / (ring[...] > 0).sum()
+
+
+def for_three_only(ring, count, loss):
     ring[count[...] % 3] = loss
     count[...] += 1
     used = jnp.minimum(count[...], 3)
-    return jnp.sum(ring[...] * (jnp.arange(3) < used)) / used
+    return jnp.sum(ring[...][:3] * (jnp.arange(len(ring[...])) < used)) / used
+
+
+def by_minimum(ring, count, loss):
+    n = ring.shape[0]
+    ring[count[...] % n] = loss
+    count[...] += 1
+    used = jnp.minimum(count[...], n)
+    return jnp.sum(ring[...] * (jnp.arange(n) < used)) / used
 
 
 WRONG = {
@@ -131,6 +160,8 @@ WRONG = {
         (with_a_python_loop, "use lax.scan over the rows"),
         (with_a_list, "it raises UnexpectedTracerError"),
         (loss_after_the_step, "it returns"),
+        (for_three_batches, "for (w=0.0, batches=[[4.0], [8.0], [0.0], [2.0]]"),
+        (with_a_fixed_rate, "rate=0.25) it returns"),
         (lambda w, batches, rate: w, "should return (w, losses)"),
     ],
     "pure-functions/3": [
@@ -139,6 +170,8 @@ WRONG = {
         (slice_by_count, "under jit, for"),
         (count_first, "belongs in place 0"),
         (closed_box, "it raises TypeError"),
+        (by_sign, "after the losses [4.0] the mean is"),
+        (for_three_only, "in a ring of 2, "),
     ],
 }
 RIGHT = [
