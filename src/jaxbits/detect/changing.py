@@ -7,7 +7,9 @@ import collections
 import enum
 import functools
 import inspect
+import linecache
 import logging
+import os
 import random
 import re
 import sys
@@ -219,9 +221,23 @@ def _sources(reference: Reference) -> tuple[str, ...]:
         scope = vars(next(modules, sys.modules["__main__"]))
     cells = scope.get("In")
     if isinstance(cells, list):
-        return tuple(dict.fromkeys(map(str, cells)))  # a cell run twice binds nothing new
+        run = cells if any(map(str, cells)) else _cells_without_history(file)
+        return tuple(dict.fromkeys(map(str, run)))  # a cell run twice binds nothing new
     module = sys.modules.get(str(scope.get("__name__")))
     try:
         return (inspect.getsource(module),) if module else ()
     except (OSError, TypeError):
         return ()
+
+
+def _cells_without_history(file: str) -> list[str]:
+    """Return the cells that were run beside that of a file, by a client that keeps no history.
+
+    IPython leaves the text of a cell where tracebacks look for it, history or not.
+    """
+    folder = os.path.dirname(file)
+    return [
+        "".join(entry[2])
+        for name, entry in list(linecache.cache.items())
+        if len(entry) > 2 and folder and os.path.dirname(name) == folder
+    ]

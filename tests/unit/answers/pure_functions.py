@@ -1,0 +1,180 @@
+"""Answers to the exercises of *Pure functions*: foreseen mistakes, other right ones."""
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+SETTINGS: dict = {}
+STEPS: list = []
+
+
+def in_place(state, gradient, rate):
+    state["velocity"] = 0.9 * state["velocity"] + gradient
+    state["w"] = state["w"] - rate * state["velocity"]
+    state["steps"] += 1
+    return state
+
+
+def with_a_remembered_rate(state, gradient, rate):
+    rate = float(np.asarray(rate)) if isinstance(rate, float) else 0.0
+    velocity = 0.9 * state["velocity"] + gradient
+    return {"w": state["w"] - rate * velocity, "velocity": velocity, "steps": state["steps"] + 1}
+
+
+def with_old_velocity(state, gradient, rate):
+    velocity = 0.9 * state["velocity"] + gradient
+    w = state["w"] - rate * state["velocity"]
+    return {"w": w, "velocity": velocity, "steps": state["steps"] + 1}
+
+
+def counting_in_python(state, gradient, rate):
+    STEPS.append(1)
+    velocity = 0.9 * state["velocity"] + gradient
+    w = state["w"] - rate * velocity
+    return {"w": w, "velocity": velocity, "steps": jnp.int32(4 + len(STEPS))}
+
+
+def with_an_iterator(w, batches, rate):
+    rows = iter(batches)
+
+    def step(w, _):
+        far = w - next(rows).mean()
+        return w - rate * far, far**2 / 2
+
+    return lax.scan(step, w, None, length=len(batches))
+
+
+def with_a_python_loop(w, batches, rate):
+    losses = []
+    for batch in batches:
+        far = w - batch.mean()
+        losses.append(far**2 / 2)
+        w = w - rate * far
+    return w, jnp.stack(losses)
+
+
+def with_a_list(w, batches, rate):
+    losses = []
+
+    def step(i, w):
+        far = w - batches[i].mean()
+        losses.append(far**2 / 2)
+        return w - rate * far
+
+    return lax.fori_loop(0, len(batches), step, w), jnp.stack(losses)
+
+
+def loss_after_the_step(w, batches, rate):
+    def step(w, batch):
+        w = w - rate * (w - batch.mean())
+        return w, (w - batch.mean()) ** 2 / 2
+
+    return lax.scan(step, w, batches)
+
+
+def for_three_batches(w, batches, rate):
+    losses = []
+    for n in range(3):
+        far = w - batches[n].mean()
+        losses.append(far**2 / 2)
+        w = w - rate * far
+    return w, jnp.stack(losses)
+
+
+def with_a_fixed_rate(w, batches, rate):
+    return lax.scan(
+        lambda w, batch: (w - 0.5 * (w - batch.mean()), (w - batch.mean()) ** 2 / 2), w, batches
+    )
+
+
+def with_fori_loop(w, batches, rate):
+    def step(i, carry):
+        w, losses = carry
+        far = w - batches[i].mean()
+        return w - rate * far, losses.at[i].set(far**2 / 2)
+
+    return lax.fori_loop(0, len(batches), step, (w, jnp.zeros(len(batches))))
+
+
+def rebinding(ring, count, loss):
+    ring = ring[...].at[count[...] % 3].set(loss)
+    count = count[...] + 1
+    return jnp.where(jnp.arange(3) < count, ring, 0.0).sum() / jnp.minimum(count, 3)
+
+
+def mean_of_the_whole_ring(ring, count, loss):
+    ring[count[...] % 3] = loss
+    count[...] += 1
+    return ring[...].mean()
+
+
+def slice_by_count(ring, count, loss):
+    ring[count[...] % 3] = loss
+    count[...] += 1
+    return ring[...][: int(count[...])].mean()
+
+
+def count_first(ring, count, loss):
+    count[...] += 1
+    ring[count[...] % 3] = loss
+    return ring[...].mean()
+
+
+def closed_box(ring, count, loss):
+    ring[count % 3] = loss
+    count[...] += 1
+    return ring[...].mean()
+
+
+def by_sign(ring, count, loss):
+    ring[count[...] % ring.shape[0]] = loss
+    count[...] += 1
+    return ring[...].sum(where=ring[...] > 0) / (ring[...] > 0).sum()
+
+
+def for_three_only(ring, count, loss):
+    ring[count[...] % 3] = loss
+    count[...] += 1
+    used = jnp.minimum(count[...], 3)
+    return jnp.sum(ring[...][:3] * (jnp.arange(len(ring[...])) < used)) / used
+
+
+def by_minimum(ring, count, loss):
+    n = ring.shape[0]
+    ring[count[...] % n] = loss
+    count[...] += 1
+    used = jnp.minimum(count[...], n)
+    return jnp.sum(ring[...] * (jnp.arange(n) < used)) / used
+
+
+WRONG = {
+    "pure-functions/1": [
+        (in_place, "it changes the state that it was given"),
+        (with_a_remembered_rate, "jitted, with a rate of 0.1"),
+        (with_old_velocity, "w is"),
+        (counting_in_python, "after three jitted calls, steps is"),
+        (lambda state, gradient, rate: state["w"] - rate * gradient, "should return a dict"),
+    ],
+    "pure-functions/2": [
+        (with_an_iterator, "each step uses the first batch"),
+        (with_a_python_loop, "use lax.scan over the rows"),
+        (with_a_list, "it raises UnexpectedTracerError"),
+        (loss_after_the_step, "it returns"),
+        (for_three_batches, "for (w=0.0, batches=[[4.0], [8.0], [0.0], [2.0]]"),
+        (with_a_fixed_rate, "rate=0.25) it returns"),
+        (lambda w, batches, rate: w, "should return (w, losses)"),
+    ],
+    "pure-functions/3": [
+        (rebinding, "after 1 losses, count is 0"),
+        (mean_of_the_whole_ring, "after the losses [4.0] the mean is"),
+        (slice_by_count, "under jit, for"),
+        (count_first, "belongs in place 0"),
+        (closed_box, "it raises TypeError"),
+        (by_sign, "after the losses [4.0] the mean is"),
+        (for_three_only, "in a ring of 2, "),
+    ],
+}
+RIGHT = [
+    ("pure-functions/2", with_fori_loop),
+    ("pure-functions/3", by_minimum),
+]
