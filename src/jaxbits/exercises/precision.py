@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -55,7 +54,7 @@ def scale_scores(scores: jax.Array, features: int) -> jax.Array:
 
 def solve_scale_scores(scores: jax.Array, features: int) -> jax.Array:
     """Divide by a number of Python's, which takes the dtype of what it meets."""
-    return scores / math.sqrt(features)
+    return scores / float(features) ** 0.5
 
 
 def verify_scale_scores(answer: Callable[..., Any]) -> None:
@@ -104,9 +103,8 @@ def verify_mean_squared_error(answer: Callable[..., Any]) -> None:
     """Ask for rows and columns of both, for other lengths, for float16, and under jit."""
     flat = jnp.array([1.0, 2.0, 3.0, 6.0])
     column = flat[:, None]
-    want = np.float32(1.5)
-    off = jnp.array([1.0, 2.0, 4.0, 3.666053])  # no sum of these is 1.5 by accident
-    want = np.float32(np.mean((np.asarray(flat) - np.asarray(off)) ** 2))
+    off = jnp.array([1.0, 2.0, 4.0, 5.0])
+    want = np.float32(0.5)
     returns(answer, flat, off, expected=want)
     seen = call(answer, column, off)
     if np.shape(seen) == () and not np.isclose(float(seen), want):
@@ -190,8 +188,8 @@ EXERCISES = (
         stub=scale_scores,
         hints=(
             "np.sqrt gives a NumPy number, and NumPy numbers have a dtype that counts.",
-            "Which square root gives a number of Python's?",
-            "math.sqrt(features) is a float of Python's, also for a NumPy integer.",
+            "Which square root gives a number of Python's, whatever features is?",
+            "math.sqrt(features), or float(features) ** 0.5: both are floats of Python's.",
         ),
         verify=verify_scale_scores,
         solution=solve_scale_scores,

@@ -33,8 +33,8 @@ WRONG = {
         (lambda image, amount: jnp.clip(image + amount, 0, 255), "the sum was made in uint8"),
         (lambda image, amount: jnp.clip(image.astype(float) + amount, 0, 255), "returns float32"),
         (
-            lambda image, amount: (
-                jnp.clip(image.astype(jnp.int32) + amount, None, 255).astype(jnp.uint8)
+            lambda image, amount: jnp.clip(image.astype(jnp.int32) + amount, None, 255).astype(
+                jnp.uint8
             ),
             "black stays black",
         ),
@@ -80,8 +80,8 @@ WRONG = {
 RIGHT = [
     (
         "precision/1",
-        lambda image, amount: (
-            jnp.clip(image.astype(jnp.float32) + amount, 0, 255).astype(jnp.uint8)
+        lambda image, amount: jnp.clip(image.astype(jnp.float32) + amount, 0, 255).astype(
+            jnp.uint8
         ),
     ),
     (
