@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import copy
+import gc
 import io
 import types
 import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from jaxbits.detect import holders
+
 
 def is_iterator(value: Any) -> bool:
     """Whether a value is spent by reading it; files are not counted."""
-    return isinstance(value, Iterator) and not isinstance(value, io.IOBase)
+    spent = isinstance(value, Iterator) or hasattr(type(value), "__next__")
+    return spent and not isinstance(value, (io.IOBase, type))
 
 
 def copy_of_iterator(value: Any) -> Any:
@@ -52,14 +56,31 @@ def copy_of_iterator(value: Any) -> Any:
     return None if made is value else made
 
 
-def position(iterator: Any) -> Any:
-    """Return where an iterator stands, as something to compare."""
+def position(iterator: Any, depth: int = 8) -> Any:
+    """Return what tells how far an iterator is, without taking from it."""
     if isinstance(iterator, types.GeneratorType):
         frame = iterator.gi_frame
-        return frame and (frame.f_lasti, repr(frame.f_locals))
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return repr(iterator), repr(iterator.__reduce__()[1:])
-    except TypeError:
-        return repr(iterator)
+        if frame is None or not depth:
+            return frame and frame.f_lasti
+        inner = [position(v, depth - 1) for v in frame.f_locals.values() if is_iterator(v)]
+        return frame.f_lasti, {k: id(v) for k, v in frame.f_locals.items()}, inner
+    own = holders.fields(iterator)
+    if own is not None:
+        parts = tuple(own.values())
+    else:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                parts = tuple(iterator.__reduce__()[1:])
+        except Exception:  # some cannot be taken apart
+            parts = ()
+        parts += tuple(gc.get_referents(iterator))
+    return [_position_of_part(part, depth) for part in parts] + [repr(iterator)[:80]]
+
+
+def _position_of_part(part: Any, depth: int) -> Any:
+    if isinstance(part, (int, float, str, type(None))):
+        return part
+    if depth and isinstance(part, tuple):
+        return [_position_of_part(p, depth - 1) for p in part]
+    return position(part, depth - 1) if depth and is_iterator(part) else id(part)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from jax.core import Tracer
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
 from jaxbits import compat
@@ -75,6 +76,26 @@ def placed(program: ClosedJaxpr, at: Place | None = None) -> Iterator[tuple[Any,
         yield equation, place
         for part in inner(equation):
             yield from placed(part, place if at or is_librarys(part) else None)
+
+
+def escaped(program: ClosedJaxpr) -> tuple[Any, Any] | None:
+    """Return a value that is used where nothing defines it, with the first equation that uses it.
+
+    It was traced inside of another transformation and kept past its end: `jax.make_jaxpr` takes it
+    for a constant, or leaves it undefined. None where there is none.
+    """
+    constants = zip(program.jaxpr.constvars, program.consts, strict=True)
+    known = {variable for variable, value in constants if not isinstance(value, Tracer)}
+    known |= {*program.jaxpr.invars}
+    for equation in program.jaxpr.eqns:
+        for used in equation.invars:
+            if not isinstance(used, Literal) and used not in known:
+                return used, equation
+        known.update(equation.outvars)
+    for used in program.jaxpr.outvars:
+        if not isinstance(used, Literal) and used not in known:
+            return used, None
+    return None
 
 
 def value_or(environment: dict[Any, Any], variable: Any, literal: Any = None) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import contextvars
 import copy
 import random
 import types
@@ -15,12 +16,14 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
+from jaxbits.detect import holders
 from jaxbits.detect.iterators import copy_of_iterator, is_iterator, position
-from jaxbits.detect.state import Reference
+from jaxbits.detect.state import ABSENT, Reference, is_of_user
 
 _MOST = 5000
 _LARGEST_ARRAY = 1 << 22
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
+_HOLDERS = (holders.Cached, contextvars.ContextVar)
 _OPAQUE = (type, types.ModuleType, types.FunctionType, types.MethodType, jax.Array, Tracer)
 
 
@@ -47,6 +50,8 @@ def short(value: Any) -> str:
         return f"a traced {value.aval.str_short()}"
     if isinstance(value, (list, dict, set, collections.deque)):
         return f"{type(value).__name__} of {len(value)}"
+    if value is ABSENT:
+        return "nothing"
     text = repr(value) if isinstance(value, _PLAIN) else type(value).__name__
     return text if len(text) <= 40 else text[:39] + "…"
 
@@ -69,8 +74,9 @@ def _contents(value: Any) -> Any:
         return position(value)
     if isinstance(value, (*_OPAQUE, *_PLAIN)):
         return None
-    fields = getattr(value, "__dict__", None)
-    return dict(fields) if isinstance(fields, dict) else None
+    if isinstance(value, _HOLDERS):
+        return holders.contents(value)
+    return holders.fields(value)
 
 
 def _parts(value: Any) -> list[Any]:
@@ -80,9 +86,14 @@ def _parts(value: Any) -> list[Any]:
     elif isinstance(value, dict):
         parts = list(value.values())
     else:
-        fields = getattr(value, "__dict__", None)
-        parts = list(fields.values()) if isinstance(fields, dict) else []
+        parts = list(_held(value))
     return [part for part in parts if not isinstance(part, _PLAIN)]
+
+
+def _held(value: Any) -> Iterable[Any]:
+    if isinstance(value, _HOLDERS):
+        return holders.contents(value) or ()
+    return (holders.fields(value) or {}).values()
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -111,6 +122,28 @@ def _tracers(value: Any) -> Iterator[Any]:
         elif id(here) not in seen and not isinstance(here, (*_OPAQUE, *_PLAIN)):
             seen.add(id(here))
             waiting.extend(here if isinstance(here, set) else _parts(here))
+
+
+def _is_given_to_change(value: Any) -> bool:
+    """Whether a change of an argument counts: of containers, arrays and the user's own objects."""
+    return isinstance(value, (dict, list, tuple, set, collections.deque, np.ndarray)) or (
+        is_of_user(value) and not isinstance(value, _OPAQUE) and not is_iterator(value)
+    )
+
+
+def _unexplained(value: Any, before: Any, now: Any, told: set[tuple[int, Any]]) -> bool:
+    """Whether more has changed than attributes that are told of, and that are computed once."""
+    if isinstance(value, holders.Cached):
+        return next(_tracers(list(now)), None) is not None
+    if isinstance(value, (dict, list, set)) or not isinstance(before, dict):
+        return True
+    names = before.keys() | (now or {}).keys()
+    changed = {n for n in names if not _same(before.get(n, ABSENT), now.get(n, ABSENT))}
+    changed -= {name for name in changed if (id(value), name) in told}
+    return any(
+        not holders.computed_once(value, name) or next(_tracers(now.get(name)), None) is not None
+        for name in changed
+    )
 
 
 class Memory:
@@ -149,8 +182,7 @@ class Memory:
             value, reference = waiting.popleft()
             if id(value) in self._mutable or isinstance(value, (*_OPAQUE, *_PLAIN)):
                 continue
-            containers = (dict, list, tuple, set, np.ndarray)
-            if not self._objects and not isinstance(value, containers):
+            if not self._objects and not _is_given_to_change(value):
                 continue
             if len(self._mutable) >= _MOST:
                 self.left_out.append(f"state beyond the {_MOST} objects that are nearest")
@@ -179,22 +211,24 @@ class Memory:
     def changes(self) -> list[Change]:
         """Return what is not as it was, each thing once, by the name that reaches it first."""
         found: dict[int, Change] = {}
+        told: set[tuple[int, Any]] = set()
         for reference, before in self._bound:
             after = reference.get()
             if after is not before and not _same(before, after):
                 kind = "leak" if next(_tracers(after), None) is not None else "state"
-                found[id(before)] = Change(reference, kind, short(before), short(after))
+                found[len(found)] = Change(reference, kind, short(before), short(after))
+                told.add((id(reference.holder), reference.key))
         for value, contents, reference in self._mutable.values():
             now = _contents(value)
-            if _same(contents, now):
+            if _same(contents, now) or not _unexplained(value, contents, now, told):
                 continue
             kind = "iterator" if is_iterator(value) else "state"
-            if isinstance(contents, (list, dict, set)) and kind == "state":
+            if isinstance(contents, (list, dict, set, tuple)) and kind == "state":
                 kept = {id(t) for t in _tracers(contents)}
                 if any(id(t) not in kept for t in _tracers(now)):
                     kind = "leak"
-            before = short(contents if isinstance(contents, (list, dict, set)) else value)
-            after = short(now if isinstance(contents, (list, dict, set)) else value)
+            shown = isinstance(contents, (list, dict, set))
+            before, after = short(contents if shown else value), short(now if shown else value)
             found.setdefault(id(value), Change(reference, kind, before, after))
         return list(found.values())
 
@@ -204,7 +238,8 @@ class Memory:
             array.flags.writeable = True
         for value, contents, _ in self._mutable.values():
             with contextlib.suppress(Exception):  # the user's classes; the rest goes on
-                if not _same(contents, _contents(value)):
+                now = _contents(value)
+                if not _same(contents, now) and _unexplained(value, contents, now, set()):
                     _put_back(value, contents)
         for reference, value in self._bound:
             with contextlib.suppress(Exception):
@@ -228,7 +263,7 @@ def _put_back(value: Any, contents: Any) -> None:
     elif isinstance(value, (dict, set)):
         value.clear()
         value.update(contents)
+    elif isinstance(value, _HOLDERS):
+        holders.put_back(value, contents)
     elif not is_iterator(value):
-        fields = vars(value)
-        fields.clear()
-        fields.update(contents)
+        holders.put_back_fields(value, contents)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import functools
 import inspect
+import re
 import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -26,11 +28,12 @@ _FIX = "return the new value: `x = x.at[i].set(v)`, `{**d, key: v}`"
 def inplace(subject: Subject) -> Iterator[Finding]:
     """Find arguments that a function changes in place, and assignments to items of JAX arrays.
 
-    It compares the containers among the arguments before and after one trace, and, where there are
-    NumPy arrays, those before and after one plain call; and it reads the error that an assignment
-    to a traced array raises. In the function's source it looks for a NumPy array that is written to
-    after `jnp.asarray` has taken it: they may share memory. It cannot see what is done to
-    attributes of objects. JAX raises for its own arrays; it has no switch for the rest.
+    It compares the containers and your objects among the arguments before and after one trace,
+    and, where there are NumPy arrays, those before and after one plain call; and it reads the error
+    that an assignment to a traced array raises. In the function's source it looks for a NumPy array
+    that is written to after `jnp.asarray` has taken it, as they may share memory, and for updates
+    with `.at` whose result is dropped. It cannot see what is done to objects of a library's. JAX
+    raises for its own arrays; it has no switch for the rest.
 
     >>> import numpy as np
     >>> from jaxbits import detect
@@ -46,7 +49,8 @@ def inplace(subject: Subject) -> Iterator[Finding]:
     errors = list(subject.errors)
     changes = list(subject.trace.changed_arguments)
     leaves = jax.tree.leaves((subject.args, subject.kwargs), is_leaf=is_iterator)
-    if any(isinstance(leaf, np.ndarray) for leaf in leaves):
+    views = any(isinstance(e, jax.errors.TracerArrayConversionError) for e in errors)
+    if views or any(isinstance(leaf, np.ndarray) for leaf in leaves):
         changed, errors = _plain_call(subject)
         changes += changed
     for name, change in {change.reference.name: change for change in changes}.items():
@@ -58,19 +62,26 @@ def inplace(subject: Subject) -> Iterator[Finding]:
             _FIX,
         )
     for error in errors:
-        text = str(error)
-        assigned = isinstance(error, TypeError) and "item assignment" in text
-        assigned = assigned and ("JAX" in text or "Tracer" in text)
-        if assigned or (isinstance(error, AttributeError) and text == "__delitem__"):
+        what = _refused(error)
+        if what:
             yield Finding(
                 "inplace",
                 "error",
-                "an item of a JAX array is assigned to or deleted",
-                f"{type(error).__name__}: {text.splitlines()[0][:70]}",
+                f"{what} assigned to or deleted",
+                f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:70]}",
                 _FIX,
                 place_of_error(error.__traceback__),
             )
             break
+    for place in _dropped(subject.function):
+        yield Finding(
+            "inplace",
+            "warning",
+            "the result of an update with `.at` is thrown away: the array stays as it was",
+            "an expression on its own, assigned to nothing",
+            "`x = x.at[i].set(v)`",
+            place,
+        )
     for place, name in _aliased(subject.function):
         yield Finding(
             "inplace",
@@ -80,6 +91,23 @@ def inplace(subject: Subject) -> Iterator[Finding]:
             "`jnp.array` copies",
             place,
         )
+
+
+def _refused(error: Exception) -> str:
+    """Say what an error refused to have changed; nothing where it is about something else."""
+    text = str(error)
+    if isinstance(error, TypeError) and "item assignment" in text:
+        return "an item of a JAX array is" * ("JAX" in text or "Tracer" in text)
+    if isinstance(error, ValueError) and "destination is read-only" in text:
+        return "a read-only view of a JAX array is"
+    if isinstance(error, AttributeError):
+        if text == "__delitem__":
+            return "an item of a JAX array is"
+        if isinstance(error, dataclasses.FrozenInstanceError) or "can't set attr" in text:
+            return "a field of a frozen object is"
+        if re.search(r"'(\w*Tracer|ArrayImpl)' object has no setter", text):
+            return "an attribute of a JAX array is"
+    return ""
 
 
 def _plain_call(subject: Subject) -> tuple[list[Change], list[Exception]]:
@@ -95,7 +123,22 @@ def _plain_call(subject: Subject) -> tuple[list[Change], list[Exception]]:
     return changes, failed
 
 
-def _aliased(function: Callable[..., Any]) -> Iterator[tuple[Place, str]]:
+_UPDATES = {"set", "add", "multiply", "mul", "divide", "power", "min", "max", "apply", "subtract"}
+
+
+def _dropped(function: Callable[..., Any]) -> Iterator[Place]:
+    """Yield the lines on which `x.at[i].set(v)` stands alone."""
+    for node, place in _syntax(function):
+        call = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+            item = call.func.value
+            on = item.value if isinstance(item, ast.Subscript) else None
+            if call.func.attr in _UPDATES and isinstance(on, ast.Attribute) and on.attr == "at":
+                yield place
+
+
+def _syntax(function: Callable[..., Any]) -> Iterator[tuple[ast.AST, Place]]:
+    """Yield the nodes of a function's source with their lines."""
     while isinstance(function, functools.partial):
         function = function.func
     plain = inspect.unwrap(function)
@@ -104,17 +147,23 @@ def _aliased(function: Callable[..., Any]) -> Iterator[tuple[Place, str]]:
         tree = ast.parse(textwrap.dedent("".join(lines)))
     except (OSError, TypeError, SyntaxError):
         return
-    file = inspect.getsourcefile(plain) or ""
-    taken: dict[str, int] = {}
+    file, name = inspect.getsourcefile(plain) or "", getattr(plain, "__name__", "")
     for node in ast.walk(tree):
+        yield node, Place(file, start + getattr(node, "lineno", 1) - 1, name)
+
+
+def _aliased(function: Callable[..., Any]) -> Iterator[tuple[Place, str]]:
+    taken: dict[str, int] = {}
+    nodes = list(_syntax(function))
+    for node, place in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
             owner, first = node.func.value, node.args[0]
             of_jax = isinstance(owner, ast.Name) and owner.id in ("jnp", "jax")
             taking = of_jax and node.func.attr in ("asarray", "device_put", "from_dlpack")
             if taking and isinstance(first, ast.Name):
-                taken.setdefault(first.id, node.lineno)
-    for node in ast.walk(tree):
+                taken.setdefault(first.id, place.line)
+    for node, place in nodes:
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
             name = node.value.id if isinstance(node.value, ast.Name) else ""
-            if name in taken and node.lineno > taken[name]:
-                yield Place(file, start + node.lineno - 1, getattr(plain, "__name__", "")), name
+            if name in taken and place.line > taken[name]:
+                yield place, name

@@ -26,7 +26,7 @@ import numpy as np
 from jax.core import Tracer
 
 from jaxbits import compat
-from jaxbits.detect import source, state
+from jaxbits.detect import limits, reach, source, state
 from jaxbits.detect.finding import Place, is_users
 from jaxbits.detect.iterators import is_iterator
 
@@ -163,7 +163,7 @@ def _views(array: Any) -> tuple[int, ...]:
     return tuple(found)
 
 
-class _Enough(BaseException):
+class _Enough(limits.Stopped):
     """Ends a run that has been watched for long enough."""
 
 
@@ -287,7 +287,8 @@ def plain_run(subject: Subject) -> PlainRun:
         previous = sys.getprofile()
         sys.setprofile(recorder.hook)
         try:
-            run.output = subject.function(*args, **kwargs)
+            with limits.exits_as_errors():
+                run.output = subject.function(*args, **kwargs)
         except Exception as error:  # what came before it is evidence all the same
             run.error = error
         except _Enough:
@@ -301,7 +302,7 @@ def plain_run(subject: Subject) -> PlainRun:
 def names_in(subject: Subject) -> dict[str, Any]:
     """Return the names that the user's code holds, each with what it is among its globals."""
     found: dict[str, Any] = {}
-    for code, scope in state.codes(subject.function):
+    for code, scope in reach.codes(subject.function):
         for name in code.co_names:
             found.setdefault(name, scope.get(name))
         if _formats(code):

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import jax
 
 from jaxbits.detect.detector import detector
-from jaxbits.detect.finding import Finding
+from jaxbits.detect.finding import Finding, place_of_error
 from jaxbits.detect.iterators import is_iterator
+from jaxbits.detect.state import Reference
 from jaxbits.detect.subject import Subject
 
 
@@ -42,6 +43,7 @@ def side_effect(subject: Subject) -> Iterator[Finding]:
             "clocks and files outside of the function",
             place,
         )
+    yield from environment(subject, "side_effect")
     if seen.written.strip() and not seen.calls:
         yield Finding(
             "side_effect",
@@ -51,15 +53,41 @@ def side_effect(subject: Subject) -> Iterator[Finding]:
             "`jax.debug.print`",
         )
     for change in seen.changes:
-        if change.kind == "state":
-            yield Finding(
-                "side_effect",
-                "warning",
-                f"{change.reference.kind} `{change.reference.name}` is changed while tracing",
-                f"{change.before} → {change.after}; a cached call changes nothing",
-                "return the new value",
-                change.reference.place,
-            )
+        yield Finding(
+            "side_effect",
+            "warning",
+            f"{named(change.reference)} is {_DONE[change.kind]} while tracing",
+            f"{change.before} → {change.after}; a cached call changes nothing",
+            "return the new value",
+            change.reference.place,
+        )
+
+
+_DONE = {"state": "changed", "leak": "given a traced value", "iterator": "advanced"}
+
+
+def named(reference: Reference) -> str:
+    """Return what to call a piece of state in a message."""
+    if reference.kind == "object":
+        return f"an attribute of `self`, a {type(reference.holder).__name__},"
+    if reference.kind == "argument":
+        return f"argument {reference.name}, a {type(reference.holder).__name__},"
+    if reference.kind == "cache":
+        return f"the cache of `{reference.name}`"
+    return f"{reference.kind} `{reference.name}`"
+
+
+def environment(subject: Subject, check: str) -> Iterator[Finding]:
+    """Yield a finding for each line that reads a variable of the environment."""
+    for place in dict.fromkeys(subject.trace.seen.environment):
+        yield Finding(
+            check,
+            "warning",
+            "the environment is read while tracing, and by no cached call",
+            "1 read in a trace, 0 in a call after it",
+            "read it outside, and pass the value as an argument",
+            place,
+        )
 
 
 @detector
@@ -88,11 +116,26 @@ def leak(subject: Subject) -> Iterator[Finding]:
             yield Finding(
                 "leak",
                 "error",
-                f"a traced value is stored in {change.reference.kind} `{change.reference.name}`",
+                f"a traced value is stored in {named(change.reference)}".rstrip(","),
                 f"{change.before} → {change.after}",
-                "return it (`has_aux=True` for `jax.grad`)",
+                _CACHED if change.reference.kind == "cache" else _RETURN,
                 change.reference.place,
             )
+    for error in subject.errors:
+        if isinstance(error, jax.errors.UnexpectedTracerError):
+            yield Finding(
+                "leak",
+                "error",
+                "a traced value is used after the transformation that made it has ended",
+                f"UnexpectedTracerError: {str(error).splitlines()[0][:70]}",
+                _RETURN,
+                subject.trace.escaped_at or place_of_error(error.__traceback__),
+            )
+            break
+
+
+_RETURN = "return it (`has_aux=True` for `jax.grad`, the carry or the outputs of a loop)"
+_CACHED = "cache NumPy arrays, or compute the table outside of the function"
 
 
 @detector
@@ -132,6 +175,19 @@ def iterator(subject: Subject) -> Iterator[Finding]:
                 "call `next` outside, and pass the value as an argument",
                 change.reference.place,
             )
+    for error in subject.errors:
+        at = place_of_error(error.__traceback__)
+        for place, kind, function in subject.trace.seen.passed:
+            if at and (at.file, at.line) == (place.file, place.line):
+                yield Finding(
+                    "iterator",
+                    "error",
+                    "an iterator is passed to a function of JAX's, which takes arrays",
+                    f"a {kind}, to `{function}`; {type(error).__name__}",
+                    "pass what it holds as an array: `jnp.stack(list(values))`",
+                    place,
+                )
+                return
     for place in dict.fromkeys(subject.trace.seen.advanced):
         yield Finding(
             "iterator",

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import ast
 import collections
 import copy
+import enum
 import functools
-import inspect
-import logging
-import random
-import re
-import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbits.detect import holders
+from jaxbits.detect.changing import candidates, is_code, is_frozen
 from jaxbits.detect.detector import detector
 from jaxbits.detect.finding import Finding
-from jaxbits.detect.iterators import is_iterator
+from jaxbits.detect.python_state import environment
 from jaxbits.detect.state import Reference
 from jaxbits.detect.subject import Subject
 
 _MOST = 24
-_SIMPLE = (bool, int, float, complex, str)
-_SKIPPED = (logging.Logger, np.random.Generator, np.random.RandomState, random.Random)
 
 
 @detector
@@ -35,10 +30,11 @@ def stale_global(subject: Subject) -> Iterator[Finding]:
     """Find globals and attributes whose value is baked into the compiled program.
 
     For each that can change it traces the function again with another value there: a program that
-    differs is the proof. What can change: mutable values and objects, and names that the module
-    binds more than once; not names in capitals, frozen dataclasses, nor modules of flax's linen. At
-    most 24 are tried. It cannot see a module that another one rebinds a name in. JAX has no switch
-    for it.
+    differs is the proof. What can change is told by the module's source: names that are bound again
+    and containers that are written to after the function, attributes that are set outside of
+    `__init__`; and, without that, mutable globals whose names are not in capitals. What only could
+    change, such as an attribute that is set once, is a note. At most 24 are tried. It cannot see
+    what another module changes. JAX has no switch for it.
 
     >>> from jaxbits import detect
     >>> settings = {"rate": 0.1}
@@ -47,88 +43,70 @@ def stale_global(subject: Subject) -> Iterator[Finding]:
     >>> detect.stale_global(lambda x, rate: x * rate, 1.0, settings["rate"])
     []
     """
-    for place in dict.fromkeys(subject.trace.seen.environment):
-        yield Finding(
-            "stale_global",
-            "warning",
-            "the environment is read while tracing, and by no cached call",
-            "1 read in a trace, 0 in a call after it",
-            "read it outside, and pass the value as an argument",
-            place,
-        )
+    yield from environment(subject, "stale_global")
     if subject.trace.program is None:
         return
     base: tuple[str, ...] | None = None
-    changeable = [reference for reference in subject.references if _can_change(reference)]
+    changeable = sorted(candidates(subject.references), key=lambda found: not found[1])
     if len(changeable) > _MOST:
-        names = ", ".join(reference.name for reference in changeable[_MOST:])
+        names = ", ".join(reference.name for reference, _ in changeable[_MOST:])
         subject.left_out.append(f"stale_global: {_MOST} names were tried, and not {names:.200}")
-    for reference in changeable[:_MOST]:
+    for reference, meant in changeable[:_MOST]:
         value = reference.get()
-        other = _another(value)
-        if other is value:
-            continue
         base = base or subject.trace.text()
-        try:
-            reference.set(other)
-            changed = subject.traced_again().text() != base
-        finally:
-            reference.set(value)
-        if changed:
+        if any(_differs(subject, reference, other, base) for other in others(value, meant)):
             yield Finding(
                 "stale_global",
-                "warning",
+                "warning" if meant else "note",
                 f"{reference.kind} `{reference.name}` is baked into the compiled program",
                 "traced again with another value there, the program is another; a cached call "
-                "keeps the old one",
+                "keeps the old one" + ("" if meant else "; nothing was seen to change it"),
                 f"pass `{reference.name}` as an argument",
                 reference.place,
             )
 
 
-def _can_change(reference: Reference) -> bool:
+def _differs(subject: Subject, reference: Reference, other: Any, base: tuple[str, ...]) -> bool:
     value = reference.get()
-    if reference.kind in ("default", "function attribute") or isinstance(value, _SKIPPED):
-        return False
-    if callable(value) and not hasattr(value, "__dict__"):
-        return False
-    name = reference.name.rpartition(".")[2]
-    if is_iterator(value) or (reference.kind != "attribute" and _is_constant(name)):
-        return False
-    if reference.kind == "attribute" or _is_mutable(value):
-        return not _is_frozen(value) and not _is_frozen(reference.holder)
-    sources = _sources(reference)
-    if reference.kind == "closure":
-        line = reference.place.line if reference.place else 0
-        return any(_rebound(source, name, line) for source in sources)
-    bindings = _count(sources)
-    if reference.kind == "class attribute":
-        return bindings["attribute", name] > 0
-    return bindings["name", name] > 1
+    try:
+        reference.set(other)
+        return subject.traced_again().text() != base
+    finally:
+        reference.set(value)
 
 
-def _is_constant(name: str) -> bool:
-    return re.fullmatch(r"_*[A-Z][A-Z0-9_]*", name) is not None
+def others(value: Any, meant: bool) -> Iterator[Any]:
+    """Yield values to try in the place of one; for what is meant to change, of other sizes too."""
+    other = another(value, functions=meant)
+    if other is not value:
+        yield other
+    if meant and isinstance(value, (list, collections.deque)) and value:
+        longer = copy.copy(value)
+        longer.append(value[-1])
+        yield longer
+    if meant and type(value) is dict and value:
+        yield dict(list(value.items())[:-1])
+    if meant and type(value) is set:
+        yield _Others(value)
 
 
-def _is_frozen(value: Any) -> bool:
-    """Whether an object is a frozen dataclass, or a module of flax's linen, which is as good."""
-    parameters = getattr(type(value), "__dataclass_params__", None)
-    linen = any(base.__module__.startswith("flax.linen.") for base in type(value).__mro__)
-    return linen or bool(parameters and parameters.frozen)
+class _Others(set[Any]):
+    """A set that has what another has not."""
+
+    def __contains__(self, item: object) -> bool:
+        return not super().__contains__(item)
 
 
-def _is_mutable(value: Any) -> bool:
-    if isinstance(value, (list, dict, set, np.ndarray, collections.deque)):
-        return True
-    opaque = isinstance(value, (jax.Array, type, types.ModuleType, np.generic, tuple, *_SIMPLE))
-    return hasattr(value, "__dict__") and not opaque
+def another(value: Any, functions: bool = False, depth: int = 4) -> Any:
+    """Return a value of the same kind that differs everywhere; the same one where none is known.
 
-
-def _another(value: Any, depth: int = 4) -> Any:
-    """Return a value of the same kind that differs everywhere; the same one where none is known."""
+    >>> another({"rate": 0.5, "on": True, "name": "sgd"})
+    {'rate': 1.5, 'on': False, 'name': 'sgd_'}
+    """
     if isinstance(value, bool):
         return not value
+    if isinstance(value, enum.Enum):
+        return next((other for other in type(value) if other is not value), value)
     if isinstance(value, (int, float, complex)):
         return value + 1
     if isinstance(value, str):
@@ -137,22 +115,46 @@ def _another(value: Any, depth: int = 4) -> Any:
         return ~value if value.dtype.kind == "b" else value + value.dtype.type(1)
     if isinstance(value, jax.Array):
         return value + 1 if jnp.issubdtype(value.dtype, jnp.number) else value
-    if not depth or isinstance(value, (type, types.ModuleType)) or _is_frozen(value):
+    if is_code(value):
+        return _shifted(value) if functions else value
+    if not depth or isinstance(value, (type, types.ModuleType)) or is_frozen(value):
         return value
+    parts = functools.partial(another, functions=functions, depth=depth - 1)
+    if isinstance(value, types.MappingProxyType):
+        return types.MappingProxyType(parts(dict(value)))
+    if isinstance(value, (list, dict, set, collections.deque)):
+        return _other_container(value, parts, functions)
+    if isinstance(value, tuple):
+        made = map(parts, value)
+        return type(value)(*made) if hasattr(value, "_fields") else tuple(made)
+    return _other_object(value, parts)
+
+
+def _other_container(value: Any, parts: Callable[[Any], Any], functions: bool) -> Any:
+    if not value and functions:  # what was empty is not
+        full = {"_": 1.0} if isinstance(value, dict) else [1.0]
+        return full if isinstance(value, (list, dict)) else type(value)(full)
     if isinstance(value, dict):
-        return {key: _another(part, depth - 1) for key, part in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(_another(part, depth - 1) for part in value)
-    if type(value) is set and value:
-        return {_another(part) for part in value}
-    return _other_object(value, depth)
+        made = copy.copy(value)
+        made.update({key: parts(part) for key, part in value.items()})
+        return made
+    return type(value)(map(parts, value)) if value else value
 
 
-def _other_object(value: Any, depth: int) -> Any:
-    fields = getattr(value, "__dict__", None)
-    if not isinstance(fields, dict) or isinstance(value, types.FunctionType):
+def _shifted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that gives what another gives, plus one."""
+
+    def shifted(*args: Any, **kwargs: Any) -> Any:
+        return jax.tree.map(lambda leaf: leaf + 1, function(*args, **kwargs))
+
+    return shifted
+
+
+def _other_object(value: Any, parts: Callable[[Any], Any]) -> Any:
+    fields = holders.fields(value)
+    if fields is None:
         return value
-    others = {key: _another(part, depth - 1) for key, part in fields.items()}
+    others = {key: parts(part) for key, part in fields.items()}
     if all(others[key] is fields[key] for key in fields):
         return value
     try:
@@ -162,65 +164,3 @@ def _other_object(value: Any, depth: int) -> Any:
     except Exception:  # an object that resists copying is left alone
         return value
     return made
-
-
-def _sources(reference: Reference) -> tuple[str, ...]:
-    """Return the source of the module that uses a name, or of a notebook's cells so far."""
-    file = reference.place.file if reference.place else ""
-    scope = reference.holder
-    if not isinstance(scope, dict):
-        modules = (m for m in list(sys.modules.values()) if getattr(m, "__file__", "") == file)
-        scope = vars(next(modules, sys.modules["__main__"]))
-    cells = scope.get("In")
-    if isinstance(cells, list):
-        return tuple(dict.fromkeys(map(str, cells)))  # a cell run twice binds nothing new
-    module = sys.modules.get(str(scope.get("__name__")))
-    try:
-        return (inspect.getsource(module),) if module else ()
-    except (OSError, TypeError):
-        return ()
-
-
-@functools.lru_cache(maxsize=64)
-def _rebound(source: str, name: str, line: int) -> bool:
-    """Whether a function around a line holds another that declares the name `nonlocal`."""
-    try:
-        tree = ast.parse(source)
-    except SyntaxError:  # a cell with a magic
-        return False
-    functions = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef))
-    around = [n for n in functions if n.lineno <= line <= (n.end_lineno or n.lineno)]
-    inside = (part for function in around for part in ast.walk(function))
-    return any(isinstance(part, ast.Nonlocal) and name in part.names for part in inside)
-
-
-@functools.lru_cache(maxsize=16)
-def _count(sources: tuple[str, ...]) -> collections.Counter[tuple[str, str]]:
-    """Count how often names are bound at the top level or by `global`, and set as attributes."""
-    count: collections.Counter[tuple[str, str]] = collections.Counter()
-    for source in sources:
-        try:
-            tree = ast.parse(source)
-        except SyntaxError:  # a cell with a magic
-            continue
-        inside = {id(part) for top in _scopes(tree) for part in ast.walk(top)}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Global):
-                count.update(("name", name) for name in node.names)
-            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-                count["attribute", node.attr] += 1
-            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                if id(node) not in inside:
-                    count["name", node.id] += 1
-            elif isinstance(node, (ast.For, ast.AugAssign)) and id(node) not in inside:
-                names = [n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)]
-                count.update(("name", name) for name in names)
-    return count
-
-
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-
-
-def _scopes(tree: ast.Module) -> Iterator[ast.AST]:
-    return (node for node in ast.walk(tree) if isinstance(node, (*_SCOPES, *_COMPREHENSIONS)))

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import dis
 import functools
-import inspect
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from jaxbits.detect.finding import Place, is_users
 
+ABSENT = type("Absent", (), {"__repr__": lambda _: "nothing", "__slots__": ()})()
+"""What stands under a name that is not bound yet."""
+
 _LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL"}
-_MOST = 500
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR"}
+
+
+WHOLE = ("object", "argument", "cache")
+ATTRIBUTES = ("attribute", "class attribute", "function attribute")
 
 
 @dataclass(frozen=True)
@@ -24,7 +29,8 @@ class Reference:
 
     Attributes:
         kind: ``global``, ``closure``, ``default``, ``attribute`` (of an object the method belongs
-            to), ``class attribute`` or ``function attribute``.
+            to), ``class attribute`` or ``function attribute``; ``object``, ``argument`` and
+            ``cache`` for the holder itself.
         name: the name in the code.
         holder: the dictionary, cell or object that holds the value.
         key: under what.
@@ -38,191 +44,91 @@ class Reference:
     place: Place | None = None
 
     def get(self) -> Any:
-        """Return the value now; None where there is none."""
+        """Return the value now; None where it cannot be told, `ABSENT` where there is none."""
         try:
+            if self.kind in WHOLE:
+                return self.holder
             if self.kind == "global":
-                return self.holder.get(self.key)
+                return self.holder.get(self.key, ABSENT)
             if self.kind == "closure":
                 return self.holder.cell_contents
             if self.kind == "default":
                 return self.holder[self.key]
-            return getattr(self.holder, self.key, None)
+            return getattr(self.holder, self.key, ABSENT)
         except Exception:  # a property of the user's may raise anything
             return None
 
     def set(self, value: Any) -> None:
         """Put another value there."""
-        if self.kind == "global":
+        if value is ABSENT:
+            if self.kind == "global":
+                self.holder.pop(self.key, None)
+            elif self.kind in ATTRIBUTES and hasattr(self.holder, self.key):
+                delattr(self.holder, self.key)
+        elif self.kind == "global":
             self.holder[self.key] = value
         elif self.kind == "closure":
             self.holder.cell_contents = value
         elif self.kind == "attribute":
             object.__setattr__(self.holder, self.key, value)
-        elif self.kind == "class attribute":
+        elif self.kind in ATTRIBUTES:
             setattr(self.holder, self.key, value)
 
 
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+def codes_of(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yield a function's code, and that of the functions inside of it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from _codes(constant)
+            yield from codes_of(constant)
 
 
 @functools.lru_cache(maxsize=2048)
-def _names(code: types.CodeType, attributes: bool) -> tuple[str, ...]:
+def names_in(code: types.CodeType, attributes: bool) -> tuple[str, ...]:
+    """Return the globals that code uses, or its names after a dot."""
     wanted = _ATTRIBUTES if attributes else _LOADS
     found = (
         str(instruction.argval)
-        for part in _codes(code)
+        for part in codes_of(code)
         for instruction in dis.get_instructions(part)
         if instruction.opname in wanted
     )
     return tuple(dict.fromkeys(found))
 
 
-def _is_code(value: Any) -> bool:
+@functools.lru_cache(maxsize=2048)
+def made_by(code: types.CodeType) -> frozenset[str]:
+    """Return the globals that a function, or one inside of it, binds."""
+    parts = (dis.get_instructions(part) for part in codes_of(code))
+    return frozenset(str(i.argval) for part in parts for i in part if i.opname == "STORE_GLOBAL")
+
+
+def is_code(value: Any) -> bool:
+    """Whether a value is a function of Python's, or stands for one."""
     kinds = (types.FunctionType, types.MethodType, functools.partial)
     return isinstance(value, kinds) or hasattr(value, "__wrapped__")
 
 
-def _users_class(value: Any) -> bool:
-    kind = value if isinstance(value, type) else type(value)
-    module = sys.modules.get(kind.__module__)
-    file = getattr(module, "__file__", None) or "<a notebook>"
-    return kind.__module__ != "builtins" and is_users(file)
+def is_of_user(value: Any) -> bool:
+    """Whether a value is a class of the user's, or an object of one.
 
-
-class _Walk:
-    def __init__(self) -> None:
-        self.found: dict[tuple[Any, ...], Reference] = {}
-        self.waiting: list[Any] = []
-        self.seen: set[tuple[int, int]] = set()
-        self.functions: list[types.FunctionType] = []
-
-    def add(self, *reference: Any) -> None:
-        made = Reference(*reference)
-        self.found.setdefault((made.kind, id(made.holder), made.key), made)
-
-    def function(self, function: types.FunctionType) -> None:
-        code = function.__code__
-        place = Place(code.co_filename, code.co_firstlineno, code.co_name)
-        scope, attributes = function.__globals__, set(_names(code, True))
-        for name in _names(code, False):
-            if name in scope:
-                self.value("global", name, scope, name, scope[name], attributes, place)
-        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-            try:
-                contents = cell.cell_contents
-            except ValueError:  # not bound yet
-                continue
-            self.value("closure", name, cell, 0, contents, attributes, place)
-        defaults = function.__defaults__ or ()
-        named = code.co_varnames[: code.co_argcount][len(defaults) * -1 :] if defaults else ()
-        for index, name in enumerate(named):
-            self.value("default", name, defaults, index, defaults[index], attributes, place)
-
-    def value(
-        self, kind: str, name: str, holder: Any, key: Any, value: Any, used: set[str], place: Place
-    ) -> None:
-        if isinstance(value, types.ModuleType):
-            if is_users(getattr(value, "__file__", None) or ""):
-                self.attributes("class attribute", value, used & set(vars(value)), place)
-                functions = [vars(value).get(n) for n in used]
-                self.waiting += [v for v in functions if _is_code(v)]
-        elif isinstance(value, type):
-            if _users_class(value):
-                self.attributes("class attribute", value, used & set(vars(value)), place)
-        elif _is_code(value):
-            self.waiting.append(value)
-            if isinstance(value, types.FunctionType) and is_users(value.__code__.co_filename):
-                self.attributes("function attribute", value, used | set(vars(value)), place)
-        elif not isinstance(value, types.BuiltinFunctionType):
-            self.add(kind, name, holder, key, place)
-            if _users_class(value):
-                self.methods(value, {*used, "__call__"})
-
-    def attributes(self, kind: str, holder: Any, names: set[str], place: Place) -> None:
-        for name in sorted(names):
-            value = inspect.getattr_static(holder, name, None)
-            if name.startswith("__") or isinstance(value, (property, staticmethod, classmethod)):
-                continue
-            if not _is_code(value) and not isinstance(value, (type, types.ModuleType)):
-                self.add(kind, f"{holder.__name__}.{name}", holder, name, place)
-
-    def methods(self, instance: Any, names: set[str]) -> None:
-        for name in names:
-            method = inspect.getattr_static(type(instance), name, None)
-            if isinstance(method, types.FunctionType) and is_users(method.__code__.co_filename):
-                self.waiting.append(types.MethodType(method, instance))
-
-    def bound(self, instance: Any, function: types.FunctionType) -> None:
-        code = function.__code__
-        place = Place(code.co_filename, code.co_firstlineno, code.co_name)
-        names = set(_names(code, True))
-        self.methods(instance, names)
-        own = set(getattr(instance, "__dict__", ()))
-        for name in sorted(names & (own | set(vars(type(instance))))):
-            value = inspect.getattr_static(instance, name, None)
-            if name in own and _is_code(value):
-                self.waiting.append(value)
-            elif name in own or not (_is_code(value) or hasattr(value, "__get__")):
-                self.add("attribute", f"self.{name}", instance, name, place)
-
-
-class References(list[Reference]):
-    """References, and how many functions were not looked into for more."""
-
-    unread = 0
-
-
-def references(function: Callable[..., Any]) -> References:
-    """Return all names by which a function, and the user's functions it calls, see Python state.
-
-    >>> def scaled(x, by=[2.0]):
-    ...     return x * by[0]
-    >>> [(found.kind, found.name) for found in references(scaled)]
-    [('default', 'by')]
+    Objects of classes that are derived from a library's change as that library says.
     """
-    return _walked(function)[0]
+    kind = value if isinstance(value, type) else type(value)
+    if any(base.__module__.partition(".")[0] == "flax" for base in kind.__mro__):
+        return False
+    return is_users_class(kind)
 
 
-def codes(function: Callable[..., Any]) -> list[tuple[types.CodeType, dict[str, Any]]]:
-    """Return the code, with its globals, of a function and of the user's functions it calls."""
-    found = _walked(function)[1]
-    return [(code, one.__globals__) for one in found for code in _codes(one.__code__)]
+def is_users_class(kind: type) -> bool:
+    """Whether a class is defined in a file of the user's, or in a notebook."""
+    return _users_module(str(kind.__module__))
 
 
-def _walked(function: Callable[..., Any]) -> tuple[References, list[types.FunctionType]]:
-    walk = _Walk()
-    walk.waiting.append(function)
-    while walk.waiting and len(walk.seen) < _MOST:
-        here = walk.waiting.pop()
-        instance = getattr(here, "__self__", None)
-        if isinstance(here, functools.partial):
-            walk.waiting.append(here.func)
-            walk.waiting += [v for v in (*here.args, *here.keywords.values()) if _is_code(v)]
-            continue
-        if inspect.ismethod(here):
-            here = here.__func__
-        here = inspect.unwrap(here)
-        if not isinstance(here, types.FunctionType):
-            call = getattr(type(here), "__call__", None)  # noqa: B004 - the function is wanted
-            if isinstance(call, types.FunctionType) and is_users(call.__code__.co_filename):
-                walk.waiting.append(types.MethodType(call, here))
-            elif _is_code(here) and here is not function:
-                walk.waiting.append(here)
-            continue
-        if (id(here), id(instance)) in walk.seen or not is_users(here.__code__.co_filename):
-            continue
-        walk.seen.add((id(here), id(instance)))
-        walk.functions.append(here)
-        if instance is not None and not isinstance(instance, (type, types.ModuleType)):
-            walk.bound(instance, here)
-        walk.function(here)
-    found = References(walk.found.values())
-    found.unread = len(walk.waiting)
-    return found, walk.functions
+@functools.lru_cache(maxsize=2048)
+def _users_module(name: str) -> bool:
+    file = getattr(sys.modules.get(name), "__file__", None) or "<a notebook>"
+    return name != "builtins" and is_users(file)
 
 
 def arguments(args: Any, kwargs: Any) -> list[Reference]:

@@ -18,7 +18,8 @@ from jax.core import Tracer
 from jax.extend.core import ClosedJaxpr
 
 from jaxbits import compat
-from jaxbits.detect import jaxprs, limits, state
+from jaxbits.detect import jaxprs, limits, reach, state
+from jaxbits.detect.finding import Place, place_of
 from jaxbits.detect.iterators import copy_of_iterator, is_iterator
 from jaxbits.detect.memory import Change, Memory
 from jaxbits.detect.observe import SIZE, Observation, not_finite
@@ -80,6 +81,7 @@ class Trace:
         error: what was raised, if anything.
         changed_arguments: the containers among the arguments that are not as they were.
         strict_error: what was raised when all numbers were traced, and not when some were static.
+        escaped_at: the line that uses a traced value which its transformation has let escape.
     """
 
     seen: Watched
@@ -88,6 +90,7 @@ class Trace:
     error: Exception | None = None
     changed_arguments: list[Change] = field(default_factory=list)
     strict_error: Exception | None = None
+    escaped_at: Place | None = None
 
     def text(self) -> tuple[str, ...]:
         """Return all that makes the program what it is, constants included, for comparing."""
@@ -105,6 +108,17 @@ def _constant(value: Any) -> str:
     if isinstance(value, Tracer):
         return str(value.aval)
     return str(hash(np.asarray(value).tobytes()))
+
+
+def _refuse_escaped(trace: Trace) -> None:
+    """Let a trace fail in which an inner value is used outside, as `jax.jit` would."""
+    found = trace.program and jaxprs.escaped(trace.program)
+    if found:
+        value, user = found
+        trace.program, trace.escaped_at = None, user and place_of(user)
+        trace.error = jax.errors.UnexpectedTracerError(
+            f"a traced {value.aval.str_short()} of an inner transformation is used outside of it"
+        )
 
 
 def _refuse(function: Any) -> None:
@@ -147,9 +161,10 @@ class Subject:
         return hasattr(self.function, "lower") and hasattr(self.function, "trace")
 
     @functools.cached_property
-    def references(self) -> state.References:
+    def references(self) -> reach.References:
         """The names by which the function sees Python state."""
-        found = state.references(self.function)
+        found = reach.references(self.function)
+        found += reach.objects(self.args, self.kwargs)
         if found.unread:
             self.left_out.append(f"state that {found.unread} more functions of yours may see")
         return found
@@ -263,6 +278,7 @@ class Subject:
                     trace.program = jax.make_jaxpr(flat)(*inputs)
             except Exception as error:
                 trace.error = error
+            _refuse_escaped(trace)
         return trace
 
     def quiet(self) -> contextlib.AbstractContextManager[Any]:

@@ -37,7 +37,12 @@ def gradient(subject: Subject) -> Iterator[Finding]:
     try:
         value, slopes = loss.value_and_gradient(loss.given)
     except Exception as error:
-        subject.left_out.append(f"the gradient was not looked at: {type(error).__name__}")
+        # A program that cannot be differentiated backwards has no gradient to go wrong.
+        if "everse-mode" not in str(error) and not isinstance(error, NotImplementedError):
+            first = (str(error).splitlines() or [""])[0]
+            subject.left_out.append(
+                f"the gradient was not looked at: {type(error).__name__}: {first[:100]}"
+            )
         return
     if not_finite(loss.given):
         return
@@ -62,8 +67,10 @@ class _Loss:
         ]
         outs = [n for n, a in enumerate(program.out_avals) if _floating(a)]
         scalars = [n for n in outs if program.out_avals[n].shape == ()]
-        self.is_scalar = bool(scalars)
-        self.outs = scalars or (outs if len(program.out_avals) == 1 else [])
+        # A loss comes first; a scalar behind other results is a count or a state's own.
+        self.is_scalar = scalars[:1] == [0]
+        only = outs if len(program.out_avals) == 1 else []
+        self.outs = scalars if self.is_scalar else only
         floating = [n for n, a in enumerate(program.in_avals) if _floating(a) and a.size]
         flow, used = _dangers(program, self.outs, floating)
         self.guarded, self.risky, self.compares_large = (

@@ -24,7 +24,7 @@ from typing import Any
 
 from jaxbits.detect import limits
 from jaxbits.detect.finding import Place, is_users
-from jaxbits.detect.iterators import is_iterator
+from jaxbits.detect.iterators import is_iterator, position
 from jaxbits.detect.memory import Change, Memory
 from jaxbits.detect.process import Process
 from jaxbits.detect.state import Reference
@@ -88,7 +88,8 @@ class Watched:
         written: what was printed.
         changes: what state is no longer as it was.
         complaints: the warnings that were given.
-        advanced: where the body of a loop of JAX's called `next` on an iterator from around it.
+        advanced: where the body of a loop of JAX's took from an iterator from around it.
+        passed: where an iterator was passed to a function of JAX's, with its type and the function.
         left_out: what state was not remembered, in sentences.
     """
 
@@ -100,6 +101,7 @@ class Watched:
     changes: list[Change] = field(default_factory=list)
     complaints: list[warnings.WarningMessage] = field(default_factory=list)
     advanced: list[Place] = field(default_factory=list)
+    passed: list[tuple[Place, str, str]] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
 
 
@@ -135,15 +137,39 @@ def _python_name(frame: types.FrameType) -> str:
     return f"{module}.{name}" if listed or module in WHOLE else ""
 
 
+def _around(frame: types.FrameType) -> list[Any]:
+    """Return the iterators from around a function that its code sees."""
+    free = frame.f_code.co_freevars
+    return [v for v in map(frame.f_locals.get, free) if is_iterator(v)] if free else []
+
+
 def _in_loop(frame: types.FrameType) -> bool:
     """Whether a loop of JAX's calls this frame, whose code sees an iterator from around it."""
-    around = [frame.f_locals.get(name) for name in frame.f_code.co_freevars]
-    outer = frame.f_back
-    while any(map(is_iterator, around)) and outer is not None:
-        if "control_flow" in outer.f_code.co_filename and outer.f_code.co_name in LOOPS:
+    outer = frame.f_back if _around(frame) else None
+    while outer is not None:
+        file, name = outer.f_code.co_filename, outer.f_code.co_name
+        if ("control_flow" in file and name in LOOPS) or (name == "vmap_f" and "jax" in file):
             return True
         outer = outer.f_back
     return False
+
+
+_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+
+
+def _iterator_in(frame: types.FrameType) -> str:
+    """Return the type of an iterator among what a function of JAX's was called with, or nothing."""
+    if str(frame.f_globals.get("__name__", "")).partition(".")[0] not in ("jax", "jaxlib"):
+        return ""
+    waiting = list(frame.f_locals.values())
+    for value in waiting:
+        if is_iterator(value) or isinstance(value, _VIEWS):
+            return type(value).__name__
+        if isinstance(value, (tuple, list)) and len(waiting) < 200:
+            waiting += value[:20]
+        elif type(value) is dict and len(waiting) < 200:
+            waiting += list(value.values())[:20]
+    return ""
 
 
 def _no_input(prompt: object = "") -> str:
@@ -156,16 +182,22 @@ class _Hook:
         self.seen = seen
         self.ends = limits.ends()
         self.known: dict[types.CodeType, bool] = {}
+        self.bodies: dict[types.FrameType, tuple[list[Any], list[Any], int]] = {}
+
+    def is_users(self, code: types.CodeType) -> bool:
+        users = self.known.get(code)
+        if users is None:
+            users = self.known[code] = is_users(code.co_filename)
+        return users
 
     def __call__(self, frame: types.FrameType, event: str, called: Any) -> None:
+        if frame.f_code.co_freevars and event in ("call", "return"):
+            self.body(frame, event)
         caller = frame if event == "c_call" else frame.f_back if event == "call" else None
         if caller is None:
             return
         code = caller.f_code
-        users = self.known.get(code)
-        if users is None:
-            users = self.known[code] = is_users(code.co_filename)
-        if not users:
+        if not self.is_users(code):
             return
         if time.monotonic() > self.ends:
             raise limits.OutOfTime
@@ -181,9 +213,25 @@ class _Hook:
             reads = frame.f_code.co_name in ("getenv", "get", "__getitem__", "__contains__")
             if reads and (owner is os.environ or frame.f_code is os.getenv.__code__):
                 self.seen.environment.append(Place(code.co_filename, caller.f_lineno, code.co_name))
+            passed = _iterator_in(frame)
+            if passed:
+                place = Place(code.co_filename, caller.f_lineno, code.co_name)
+                self.seen.passed.append((place, passed, frame.f_code.co_name))
         if name:
             place = Place(code.co_filename, caller.f_lineno, code.co_name)
             self.seen.calls[name, place] += 1
+
+    def body(self, frame: types.FrameType, event: str) -> None:
+        """See whether a body takes from an iterator in another way than by calling `next`."""
+        if event == "call" and self.is_users(frame.f_code) and _in_loop(frame):
+            held = _around(frame)
+            self.bodies[frame] = held, list(map(position, held)), len(self.seen.advanced)
+        elif event == "return" and frame in self.bodies:
+            held, before, told = self.bodies.pop(frame)
+            code = frame.f_code
+            if len(self.seen.advanced) == told and list(map(position, held)) != before:
+                place = Place(code.co_filename, code.co_firstlineno, code.co_name)
+                self.seen.advanced.append(place)
 
 
 @contextlib.contextmanager
