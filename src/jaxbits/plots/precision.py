@@ -89,7 +89,7 @@ def bits_of(value: float) -> tuple[Figure, str]:
         axes.text(x + 1.6, 3.45, text, va="center", fontsize=10)
     axes.set_xlim(-0.5, 64.5)
     axes.set_ylim(-10, 4.2)
-    return fig, f"The bits of {value!r}. " + "; ".join(said) + "."
+    return fig, f"The bits of {float(value)!r}. " + "; ".join(said) + "."
 
 
 @style.drawing
