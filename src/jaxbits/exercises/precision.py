@@ -54,7 +54,8 @@ def scale_scores(scores: jax.Array, features: int) -> jax.Array:
 
 def solve_scale_scores(scores: jax.Array, features: int) -> jax.Array:
     """Divide by a number of Python's, which takes the dtype of what it meets."""
-    return scores / float(features) ** 0.5
+    scaled: jax.Array = scores / float(features) ** 0.5
+    return scaled
 
 
 def verify_scale_scores(answer: Callable[..., Any]) -> None:

@@ -261,7 +261,8 @@ def _box(axes: Axes, x: float, y: float, name: Node) -> None:
 
 @jax.jit
 def _count(start: jax.Array, steps: int) -> jax.Array:
-    return lax.fori_loop(0, steps, lambda _, total: total + jnp.ones((), total.dtype), start)
+    total: jax.Array = lax.fori_loop(0, steps, lambda _, s: s + jnp.ones((), s.dtype), start)
+    return total
 
 
 def running_sum(dtype: str, most: int) -> tuple[list[int], list[float]]:
