@@ -294,12 +294,12 @@ def running_sums() -> tuple[Figure, str]:
     for dtype, tone in tones.items():
         counts, sums = running_sum(dtype, most)
         axes.plot(counts, sums, color=tone, label=dtype)
-        axes.text(
-            most, sums[-1] / 1.5, f"{sums[-1]:,.0f}", ha="right", va="top", color=tone, fontsize=10
-        )
+        axes.text(most * 1.5, sums[-1], f"{sums[-1]:,.0f}", va="center", color=tone, fontsize=10)
         told.append(f"{dtype} stops at {sums[-1]:.0f}")
     axes.set_xscale("log")
     axes.set_yscale("log")
+    axes.set_xlim(0.6, most * 300)
+    axes.set_xticks([1, 100, 10_000, 1_000_000, 100_000_000])
     axes.set_ylim(0.7, most * 3)
     axes.set_title("Adding ones, one at a time")
     axes.set_xlabel("ones added")
