@@ -22,6 +22,9 @@ def mean_of_squares(x):
 WITH_ARGUMENTS = {
     "precision.bits_of": lambda draw: draw(1763645590.25),
     "precision.column_minus_row": lambda draw: draw([1.0, 2.0], [1.0, 2.0]),
+    "precision.scalar_table": lambda draw: draw(
+        {on: {"2.0": ["bfloat16", "float16", "float64"]} for on in (False, True)}
+    ),
     "tracing.jaxpr_beside_source": lambda draw: draw(mean_of_squares, jnp.ones(3)),
 }
 

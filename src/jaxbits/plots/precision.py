@@ -363,3 +363,53 @@ def column_minus_row(predictions: Any, targets: Any) -> tuple[Figure, str]:
         f"which was meant, has the mean {meant_mean:g}; all of it has the mean {all_mean:g}."
     )
     return fig, alt
+
+
+@style.drawing
+def scalar_table(table: dict[bool, dict[str, list[str]]]) -> tuple[Figure, str]:
+    """Draw what becomes of bfloat16, float16 and float32 beside a number of each kind.
+
+    Args:
+        table: for x64 off and on, by the way the number is written, the names of the three
+            dtypes that come out.
+    """
+    from matplotlib.patches import Rectangle
+
+    short = {"bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64"}
+    columns = list(short)[:3]
+    fig, axes = style.figure(6, 0.55 * len(table[False]) + 1.3)
+    style.blank(axes)
+    said = []
+    for block, on in enumerate((False, True)):
+        left = block * 3.4
+        axes.text(left + 1.5, 1.75, f"x64 {'on' if on else 'off'}", ha="center", fontweight="bold")
+        for column, dtype in enumerate(columns):
+            axes.text(left + column + 0.5, 1.2, f"{short[dtype]} ×", ha="center", color=style.MUTED)
+        for row, (name, became) in enumerate(table[on].items()):
+            if not on:
+                axes.text(-0.25, 0.45 - row, name, ha="right", va="center", fontsize=10.5)
+            said.append(f"x64 {'on' if on else 'off'}, {name}: {', '.join(became)}")
+            for column, (dtype, result) in enumerate(zip(columns, became, strict=True)):
+                kept = dtype == result
+                tone = style.PALE_RED if result == "float64" else style.PALE_ORANGE
+                axes.add_patch(
+                    Rectangle(
+                        (left + column, -row),
+                        0.94,
+                        0.9,
+                        facecolor=style.PALE_GREEN if kept else tone,
+                        edgecolor=style.LINE,
+                    )
+                )
+                axes.text(
+                    left + column + 0.47,
+                    0.45 - row,
+                    short[result],
+                    ha="center",
+                    va="center",
+                    fontsize=10.5,
+                    fontweight="normal" if kept else "bold",
+                )
+    axes.set_xlim(-3.6, 6.5)
+    axes.set_ylim(-len(table[False]) + 0.9, 2.2)
+    return fig, f"What becomes of {', '.join(columns)}. " + "; ".join(said) + "."
