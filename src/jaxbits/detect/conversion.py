@@ -84,13 +84,15 @@ def _finding(site: Site, masked: bool) -> Finding:
     if _kind(site.equation) == "fine":
         message = f"{change}: whole numbers that it cannot tell apart"
         fix = "keep them integers, or take a float with more digits"
-        return Finding("cast", "warning", message, evidence, fix, site.place)
+        bit = "integers-become-halves"
+        return Finding("cast", "warning", message, evidence, fix, site.place, bit)
     if _kind(site.equation) == "complex":
         fix = "say what is meant: `x.real` or `jnp.abs(x)`"
         return Finding(
             "cast", "warning", f"{change}: imaginary parts are dropped", evidence, fix, site.place
         )
-    return Finding("cast", "error", f"{change}: values that do not fit", evidence, _FIX, site.place)
+    message, bit = f"{change}: values that do not fit", "cast-stops-or-wraps"
+    return Finding("cast", "error", message, evidence, _FIX, site.place, bit)
 
 
 def _types(equation: Any) -> tuple[jnp.dtype, jnp.dtype]:
@@ -189,7 +191,8 @@ def _numbers(subject: Subject) -> Iterator[Finding]:
                 if not fits and (number - became) % 2**limits.bits == 0:
                     message = f"the number {number} does not fit {kind}"
                     fix = "convert the array to a wider type first"
-                    yield Finding("cast", "error", message, f"it became {became}", fix, place)
+                    evidence, bit = f"it became {became}", "uint8-wraps"
+                    yield Finding("cast", "error", message, evidence, fix, place, bit)
 
 
 @functools.lru_cache(maxsize=1024)

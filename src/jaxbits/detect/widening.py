@@ -245,7 +245,9 @@ def _finding(
     if jnp.issubdtype(old, jnp.unsignedinteger) and jnp.issubdtype(new, jnp.signedinteger):
         what += ", signed"
     severity: Any = "note" if note else "warning"
-    return Finding("promotion", severity, f"{what}, because of {cause}", shown, _FIX, place)
+    floats = jnp.issubdtype(old, jnp.floating)
+    bit = "numpy-number-widens" if floats else "integers-become-halves"
+    return Finding("promotion", severity, f"{what}, because of {cause}", shown, _FIX, place, bit)
 
 
 def _exact(aval: Any) -> int:
@@ -261,4 +263,5 @@ def _rounded(old: Any, new: Any, exact: int, largest: int, place: Place | None) 
         f"{_shown(old, new)}, the largest is {largest}",
         "keep such numbers in integers, or scale them first",
         place,
+        "integers-become-halves",
     )

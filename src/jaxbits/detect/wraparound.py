@@ -76,6 +76,7 @@ def overflow(subject: Subject) -> Iterator[Finding]:
                 f"{site.count} results; the most that fits is {float(_finfo(kind).max):.6g}",
                 "scale the values, work with logarithms, or take a wider type",
                 site.place,
+                bit="running-sum-stops",
             )
     for place, message in complaints(subject, "overflow encountered"):
         yield Finding("overflow", "warning", f"NumPy: {message}", "while tracing", _FIX, place)
@@ -96,7 +97,8 @@ def _finding(site: Site, masked: bool, meant: bool) -> Finding:
         message, fix = f"{message}, but that does not reach the result", "none needed"
     if meant or masked:
         return Finding("overflow", "note", message, f"{seen}, {bound}", fix, site.place)
-    return Finding("overflow", "error", message, f"{seen}, {bound}", fix, site.place)
+    bit = "uint8-wraps" if kind.itemsize == 1 else "int-overflow"
+    return Finding("overflow", "error", message, f"{seen}, {bound}", fix, site.place, bit)
 
 
 def _wants(equation: Any, around: Around) -> bool:
