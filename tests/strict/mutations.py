@@ -382,6 +382,13 @@ def a_directive(notebook: NotebookNode) -> bool:
 
 
 @_in(BOTH)
+def an_empty_line_in_a_fold(notebook: NotebookNode) -> bool:
+    cell = next(c for c in notebook.cells if c.cell_type == "markdown")
+    cell.source += "\n\n<details><summary>Solution</summary>\n<pre>a\n\nb</pre></details>"
+    return True
+
+
+@_in(BOTH)
 def a_role(notebook: NotebookNode) -> bool:
     next(c for c in notebook.cells if c.cell_type == "markdown").source += "\n\nSee {ref}`here`."
     return True

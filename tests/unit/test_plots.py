@@ -32,6 +32,7 @@ WITH_ARGUMENTS = {
     "random_numbers.key_tree": lambda draw: draw(split_twice(), "Split, and folded in"),
     "random_numbers.units_kept": lambda draw: draw(
         {"one key": np.eye(1, 4, dtype=bool).repeat(3, 0), "a key each": np.eye(3, 4, dtype=bool)}
+    ),
     "precision.bits_of": lambda draw: draw(1763645590.25),
     "precision.column_minus_row": lambda draw: draw([1.0, 2.0], [1.0, 2.0]),
     "precision.scalar_table": lambda draw: draw(
