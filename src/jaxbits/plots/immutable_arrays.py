@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LINE = 64
-"""Where a buffer must begin for JAX to take it as it is on a CPU: at a multiple of this, in bytes."""
+"""JAX takes a buffer on a CPU as it is when its address is a multiple of this."""
 
 WAYS: dict[str, Callable[[Any], jax.Array]] = {
     "jax.device_put(a)": jax.device_put,
