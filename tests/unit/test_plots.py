@@ -5,11 +5,12 @@ import pkgutil
 import re
 from pathlib import Path
 
+import jax
 import jax.numpy as jnp
 import pytest
 
 from jaxbits import plots
-from jaxbits.plots import out_of_bounds, style, tracing
+from jaxbits.plots import immutable_arrays, out_of_bounds, style, tracing
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -19,7 +20,12 @@ def mean_of_squares(x):
     return jnp.mean(squared)
 
 
+def doubled_compiled():
+    return jax.jit(lambda x: x * 2).lower(jnp.ones(1_000_000)).compile()
+
+
 WITH_ARGUMENTS = {
+    "immutable_arrays.memory_held": lambda draw: draw({"doubled": doubled_compiled()}),
     "tracing.jaxpr_beside_source": lambda draw: draw(mean_of_squares, jnp.ones(3)),
 }
 
@@ -68,6 +74,15 @@ def test_landings_are_found_by_indexing():
     assert out_of_bounds.write_landing(-4).cells == (6,)
     assert out_of_bounds.write_landing(-11).cells == ()
     assert out_of_bounds.slice_landing(-11, 4).cells == (0, 1, 2, 3)
+
+
+def test_memory_is_shared_where_a_write_is_seen():
+    for offset in (0, 4, 16):
+        given = immutable_arrays.buffer(16, offset=offset)
+        assert given.ctypes.data % 64 == offset
+        assert not immutable_arrays.shares(lambda a: jax.device_put(a.copy()), given)
+    on_cpu = jax.default_backend() == "cpu"
+    assert immutable_arrays.shares(jax.device_put, immutable_arrays.buffer(16)) == on_cpu
 
 
 def test_each_equation_is_found_on_its_line():
