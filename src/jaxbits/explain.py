@@ -10,6 +10,9 @@ import traceback
 import types
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from jaxbits.catalogue import SharpBit, load
 
@@ -136,7 +139,8 @@ def is_from_stack(error: BaseException) -> bool:
 
     That is so when its class is theirs, when the innermost frame of its traceback (or of the
     unfiltered one that JAX keeps as its cause) is theirs, when its message names a tracer, or when
-    Python itself raised it over one of their objects in the reader's line, as in ``x.device()``.
+    Python itself raised it over one of their objects in the reader's line, as in ``x.device()``, or
+    NumPy over a window onto the memory of one.
     """
     if _root(type(error)) in STACK:
         return True
@@ -195,9 +199,16 @@ def _last_line_uses_stack(error: BaseException) -> bool:
     return any(
         value.__name__.split(".")[0] in STACK
         if isinstance(value, types.ModuleType)
-        else _root(type(value)) in STACK
+        else _root(type(_owner(value))) in STACK
         for value in values
     )
+
+
+def _owner(value: Any) -> Any:
+    """The object whose memory a NumPy array looks at, any other value as it is."""
+    while isinstance(value, np.ndarray) and value.base is not None:
+        value = value.base
+    return value.obj if isinstance(value, memoryview) else value
 
 
 def _is_cell(file: str) -> bool:

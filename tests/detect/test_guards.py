@@ -57,6 +57,34 @@ def constant_key(value):
     return value + jax.random.normal(jax.random.key(0))
 
 
+def assigns(value):
+    value[0] = 1.0
+    return value
+
+
+def deletes(value):
+    del value[0]
+
+
+def changes(value):
+    value -= value.mean()
+    return value
+
+
+def refills(buffer):
+    first = jax.device_put(buffer)
+    buffer[:] = 1
+    return first
+
+
+def donates_its_backup(value):
+    backup = value[:]
+    return jax.jit(lambda v: v + 1, donate_argnums=0)(value) + backup
+
+
+donates_in_vain = jax.jit(lambda v: v.astype(jnp.bfloat16), donate_argnums=0)
+pixels = jnp.zeros(3, jnp.uint8)
+
 lengths = {"calls": [(jnp.ones(n),) for n in (4, 4, 3)]}
 weak_then_strong = {"calls": [(1.0,), (jnp.float32(1.0),)]}
 static_rate = jax.jit(lambda a, rate: a * rate, static_argnums=1)
@@ -71,6 +99,15 @@ EXAMPLES = [
     ("side-effect-vanishes", "leak", keeps, (1.0,), {}),
     ("side-effect-vanishes", "iterator", lambda v: v + next(turns), (1.0,), {}),
     ("retrace-on-new-shape", "recompile", jax.jit(jnp.sin), (), lengths),
+    ("item-assignment", "inplace", assigns, (x,), {}),
+    ("augmented-assignment-rebinds", "inplace", changes, (np.ones(3),), {}),
+    ("host-buffer-shared", "inplace", refills, (np.zeros(16, np.float32),), {}),
+    ("update-copies-all", "donation", donates_in_vain, (jnp.ones(3),), {}),
+    ("float-into-int-update", "cast", lambda a: a.at[0].set(1.5), (jnp.arange(3),), {}),
+    ("element-by-element", "transfer", lambda a: sum(float(a[i]) for i in range(3)), (x,), {}),
+    ("delete-item", "inplace", deletes, (x,), {}),
+    ("full-slice-is-no-copy", "donation", donates_its_backup, (jnp.ones(3),), {}),
+    ("integer-wraps-in-update", "cast", lambda a: a.at[0].set(300), (pixels,), {}),
     ("out-of-bounds-read", "out_of_bounds", lambda a, i: a[i], (x, far), {}),
     ("take-fills", "out_of_bounds", lambda a, i: jnp.take(a, i), (x, far), {}),
     ("out-of-bounds-write", "out_of_bounds", lambda a, i: a.at[i].set(1.0), (x, far), {}),

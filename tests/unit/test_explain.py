@@ -55,6 +55,18 @@ def test_a_jax_error_is_explained_by_its_sharp_bit(function, bit):
     assert explanation.bits[0].link in str(explanation)
 
 
+def test_a_write_into_the_memory_of_a_jax_array_is_explained():
+    window = np.asarray(jnp.arange(3.0))
+    with pytest.raises(ValueError, match="read-only") as raised:
+        window[1:][0] = 1.0
+    assert [bit.id for bit in explain(raised.value).bits] == ["numpy-view-read-only"]
+    own = np.arange(3.0)
+    own.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only") as raised:
+        own[0] = 1.0
+    assert not explain(raised.value).bits
+
+
 def test_a_deleted_array_is_explained():
     x = jnp.arange(3.0)
     jax.jit(lambda x: x + 1, donate_argnums=0)(x)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from jaxbits import plots
-from jaxbits.plots import out_of_bounds, style, tracing
+from jaxbits.plots import immutable_arrays, out_of_bounds, style, tracing
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -28,6 +28,10 @@ def split_twice():
     return {"root": (root, ""), "l": (left, "root"), "r": (right, "root"), "0": (again, "root")}
 
 
+def doubled_compiled():
+    return jax.jit(lambda x: x * 2).lower(jnp.ones(1_000_000)).compile()
+
+
 WITH_ARGUMENTS = {
     "random_numbers.key_tree": lambda draw: draw(split_twice(), "Split, and folded in"),
     "random_numbers.units_kept": lambda draw: draw(
@@ -38,6 +42,7 @@ WITH_ARGUMENTS = {
     "precision.scalar_table": lambda draw: draw(
         {on: {"2.0": ["bfloat16", "float16", "float64"]} for on in (False, True)}
     ),
+    "immutable_arrays.memory_held": lambda draw: draw({"doubled": doubled_compiled()}),
     "tracing.jaxpr_beside_source": lambda draw: draw(mean_of_squares, jnp.ones(3)),
     "control_flow.where_it_works": lambda draw: draw(
         {"if": {"grad": (1, 1), "vmap": "TracerBoolConversionError"}, "cond": {"grad": (2, 1)}}
@@ -91,6 +96,15 @@ def test_landings_are_found_by_indexing():
     assert out_of_bounds.write_landing(-4).cells == (6,)
     assert out_of_bounds.write_landing(-11).cells == ()
     assert out_of_bounds.slice_landing(-11, 4).cells == (0, 1, 2, 3)
+
+
+def test_memory_is_shared_where_a_write_is_seen():
+    for offset in (0, 4, 16):
+        given = immutable_arrays.buffer(16, offset=offset)
+        assert given.ctypes.data % 64 == offset
+        assert not immutable_arrays.shares(lambda a: jax.device_put(a.copy()), given)
+    on_cpu = jax.default_backend() == "cpu"
+    assert immutable_arrays.shares(jax.device_put, immutable_arrays.buffer(16)) == on_cpu
 
 
 def test_each_equation_is_found_on_its_line():

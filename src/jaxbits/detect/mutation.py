@@ -88,8 +88,9 @@ def inplace(subject: Subject) -> Iterator[Finding]:
             "warning",
             f"NumPy array `{name}` is written to after `jnp.asarray` has taken it",
             "on a CPU the two may share memory",
-            "`jnp.array` copies",
+            "hand over a copy of its own: `a.copy()`",
             place,
+            "host-buffer-shared",
         )
 
 

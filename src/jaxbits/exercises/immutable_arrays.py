@@ -1,0 +1,239 @@
+"""The exercises of chapter 03, immutable arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbits.exercises.core import Exercise
+from jaxbits.exercises.properties import NotYet, call, returns, returns_under_jit
+
+
+def push(
+    memory: jax.Array, place: jax.Array | int, item: jax.Array
+) -> tuple[jax.Array, jax.Array | int]:
+    """Return the memory with the item at the place, and the next place, round and round."""
+    raise NotImplementedError
+
+
+def solve_push(
+    memory: jax.Array, place: jax.Array | int, item: jax.Array
+) -> tuple[jax.Array, jax.Array | int]:
+    """Both results are new values; nothing that was given is changed."""
+    return memory.at[place].set(item), (place + 1) % len(memory)
+
+
+def verify_push(answer: Callable[..., Any]) -> None:
+    """Ask for both results inside and at the end, under jit, and for another length."""
+    memory = jnp.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
+    item = jnp.array([7.0, 8.0])
+    seen = call(answer, memory, 1, item)
+    if not (isinstance(seen, tuple) and len(seen) == 2):
+        raise NotYet("it should return a pair: the memory, and the next place")
+    if np.shape(seen[0]) == (3, 2) and np.array_equal(np.asarray(seen[0]), np.asarray(memory)):
+        raise NotYet("the memory that it returns is the old one: is the result of .at kept?")
+    first, last = np.array(memory), np.array(memory)
+    first[1] = last[2] = np.asarray(item)
+    returns(answer, memory, 1, item, expected=(first, 2))
+    returns(answer, memory, 2, item, expected=(last, 0), why="after the last place comes the first")
+    returns_under_jit(answer, memory, jnp.array(2), item, expected=(last, np.int32(0)))
+    long = jnp.zeros((5, 1))
+    expected = np.array([[0], [0], [0], [4], [0]], np.float32)
+    returns(answer, long, 3, jnp.array([4.0]), expected=(expected, 4), why="this one has 5 places")
+
+
+def mean_by_group(values: jax.Array, groups: jax.Array, count: int) -> jax.Array:
+    """Return the mean of the values of each of `count` groups, 0.0 for a group without any."""
+    raise NotImplementedError
+
+
+def solve_mean_by_group(values: jax.Array, groups: jax.Array, count: int) -> jax.Array:
+    """`.at[groups].add` counts every repetition, for the sums and for how many there are."""
+    sums = jnp.zeros(count).at[groups].add(values)
+    sizes = jnp.zeros(count).at[groups].add(1.0)
+    return sums / jnp.maximum(sizes, 1.0)
+
+
+def verify_mean_by_group(answer: Callable[..., Any]) -> None:
+    """Ask for groups with one value, with several, with none; under jit."""
+    values, groups = jnp.array([1.0, 2.0, 6.0, 5.0]), jnp.array([0, 2, 0, 2])
+    alone = np.array([1.0, 2.0], np.float32)
+    returns(answer, jnp.array([2.0, 1.0]), jnp.array([1, 0]), 2, expected=alone)
+    expected = np.array([3.5, 0.0, 3.5], np.float32)
+    seen = np.asarray(call(answer, values, groups, 3))
+    if seen.shape == (3,) and np.isnan(seen.astype(float)).any():
+        raise NotYet("group 1 has no value, and its mean is NaN, should be 0.0")
+    if seen.shape == (3,) and seen.tolist() == [7.0, 0.0, 7.0]:
+        raise NotYet("these are the sums: divide by how many values each group has")
+    if seen.shape == (3,) and seen[0] in (1.0, 6.0, 0.5, 3.0):
+        raise NotYet(
+            f"groups 0 and 2 have two values each, and it returns {seen.tolist()}: "
+            "an update of one place got lost"
+        )
+    returns(answer, values, groups, 3, expected=expected)
+    signed = jnp.array([-1.0, 1.0, 3.0, 0.0])
+    means = np.array([1.0, 0.0, 0.5, 0.0], np.float32)
+    returns(answer, signed, groups, 4, expected=means, why="group 3 has no value either")
+
+    def of_three(values: jax.Array, groups: jax.Array) -> Any:
+        return answer(values, groups, 3)
+
+    returns_under_jit(of_three, values, groups, expected=expected)
+
+
+def apply_swaps(x: jax.Array, pairs: jax.Array) -> jax.Array:
+    """Return x after swapping, one pair after the other, the places that each pair names."""
+    raise NotImplementedError
+
+
+def solve_apply_swaps(x: jax.Array, pairs: jax.Array) -> jax.Array:
+    """One read and one write of two places a step: nothing else needs the old array."""
+
+    def swap(k: jax.Array, x: jax.Array) -> jax.Array:
+        there = pairs[k]
+        return x.at[there].set(x[there[::-1]])
+
+    result: jax.Array = jax.lax.fori_loop(0, len(pairs), swap, x)
+    return result
+
+
+def verify_apply_swaps(answer: Callable[..., Any]) -> None:
+    """Ask for one swap, for several in order, and then for the memory of the compiled loop."""
+    x = jnp.arange(5.0)
+    one, chain = jnp.array([[0, 4]]), jnp.array([[0, 1], [1, 2], [2, 3]])
+
+    def of(*values: float) -> np.ndarray[Any, Any]:
+        return np.array(values, np.float32)
+
+    seen = call(answer, x, one)
+    if np.shape(seen) == (5,) and len(np.unique(np.asarray(seen))) < 5:
+        raise NotYet(
+            "after one swap of five numbers a number is there twice: "
+            "the second write must not read what the first has written"
+        )
+    returns(answer, x, one, expected=of(4, 1, 2, 3, 0))
+    returns(answer, x, chain, expected=of(1, 2, 3, 0, 4), why="one pair after the other")
+    same = jnp.array([[2, 2]])
+    returns(answer, x, same, expected=of(0, 1, 2, 3, 4), why="a place may be swapped with itself")
+    returns_under_jit(answer, x, chain, expected=of(1, 2, 3, 0, 4))
+    long, many = jnp.zeros(100_000), jnp.zeros((200, 2), int)
+    lowered = call(jax.jit(answer, donate_argnums=0).lower, long, many, how="under jit, ")
+    if len(lowered.as_text()) > 50_000:
+        raise NotYet("200 swaps make a program with every swap written out: use lax.fori_loop")
+    held = lowered.compile().memory_analysis()
+    if jax.default_backend() == "cpu" and held is not None:
+        scratch = int(held.temp_size_in_bytes)
+        if scratch >= long.nbytes:
+            raise NotYet(
+                f"for an array of {long.nbytes} bytes its loop keeps {scratch} bytes of scratch: "
+                "a second array, copied in every step"
+            )
+
+
+def collect(reader: Iterator[np.ndarray[Any, Any]]) -> list[jax.Array]:
+    """Return all batches of a reader that hands out the same NumPy array again and again."""
+    raise NotImplementedError
+
+
+def solve_collect(reader: Iterator[np.ndarray[Any, Any]]) -> list[jax.Array]:
+    """NumPy's copy is made before the reader goes on; it is the array's own for good."""
+    return [jax.device_put(batch.copy()) for batch in reader]
+
+
+def verify_collect(answer: Callable[..., Any]) -> None:
+    """Hand over a reader whose buffer JAX would take as it is, with the device idle and busy."""
+    for busy in (False, True):
+        batches = call(answer, _reader(3, busy))
+        if not isinstance(batches, list) or len(batches) != 3:
+            raise NotYet("three batches were read: return a list of three")
+        if not all(isinstance(batch, jax.Array) for batch in batches):
+            raise NotYet("the batches should be JAX arrays")
+        try:
+            seen = [np.asarray(batch).tolist() for batch in batches]
+        except Exception as error:
+            raise NotYet(f"the batches cannot be read: {type(error).__name__}") from error
+        wanted = [[float(k)] * 16 for k in range(3)]
+        if seen != wanted:
+            found = [batch[0] if isinstance(batch, list) and batch else batch for batch in seen]
+            when = "with the device busy, " if busy else ""
+            why = (
+                "the copies were made only after the reader had gone on"
+                if busy
+                else "do they share the reader's memory?"
+            )
+            raise NotYet(f"{when}batches of 0, 1 and 2 hold {found}: {why}")
+
+
+def _reader(count: int, busy: bool) -> Iterator[np.ndarray[Any, Any]]:
+    """Fill one array, aligned as JAX likes it, with 0, then 1, then 2."""
+    raw = np.zeros(16 * 4 + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    batch = raw[start : start + 64].view(np.float32)
+    work = jax.jit(lambda a: jax.lax.fori_loop(0, 8, lambda _, a: jnp.tanh(a @ a), a))
+    matrix = jnp.ones((600, 600))
+    for k in range(count):
+        batch[:] = k
+        running = work(matrix) if busy else None
+        yield batch
+        batch[:] = -1
+        if running is not None:
+            running.block_until_ready()
+
+
+EXERCISES = (
+    Exercise(
+        id="immutable-arrays/1",
+        title="a memory that goes round",
+        stub=push,
+        hints=(
+            "Two values come out: the memory with one row changed, and the next place. "
+            "Neither argument is changed.",
+            "memory.at[place].set(item) is the new memory; as a statement of its own it is lost.",
+            "The next place is (place + 1) % len(memory), which works for numbers and tracers.",
+        ),
+        verify=verify_push,
+        solution=solve_push,
+    ),
+    Exercise(
+        id="immutable-arrays/2",
+        title="the mean of each group",
+        stub=mean_by_group,
+        hints=(
+            "A group has several values, so its place is updated several times. "
+            "Which of .at's methods counts every one?",
+            "Two arrays of zeros: add the values into one, and 1.0 for each value into the other.",
+            "Divide by jnp.maximum(sizes, 1.0), so that an empty group does not divide by 0.",
+        ),
+        verify=verify_mean_by_group,
+        solution=solve_mean_by_group,
+    ),
+    Exercise(
+        id="immutable-arrays/3",
+        title="swaps without a second array",
+        stub=apply_swaps,
+        hints=(
+            "jax.lax.fori_loop(0, len(pairs), body, x) runs body(k, x) for each pair.",
+            "Two writes make two arrays, and the second read wants the first of them to live on.",
+            "x.at[jnp.array([i, j])].set(x[jnp.array([j, i])]) writes both places at once; "
+            "pairs[k] and pairs[k][::-1] are such arrays.",
+        ),
+        verify=verify_apply_swaps,
+        solution=solve_apply_swaps,
+    ),
+    Exercise(
+        id="immutable-arrays/4",
+        title="keep the batches",
+        stub=collect,
+        hints=(
+            "The reader hands out one array, and fills it again. What is kept must be a copy.",
+            "jax.device_put may share the memory; jnp.array may copy after the reader went on.",
+            "NumPy's own batch.copy() is made before the next line runs.",
+        ),
+        verify=verify_collect,
+        solution=solve_collect,
+    ),
+)
