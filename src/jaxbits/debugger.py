@@ -30,13 +30,16 @@ class _Scripted(pdb.Pdb):
         own = [(frame, line) for frame, line in stack if _is_own(frame.f_code.co_filename)]
         return own, max(0, len(own) - 1)
 
-    def print_stack_entry(self, frame_lineno: tuple[FrameType, int], prompt_prefix: str = "") -> None:
+    def print_stack_entry(
+        self, frame_lineno: tuple[FrameType, int], prompt_prefix: str = ""
+    ) -> None:
         frame, line = frame_lineno
         code = linecache.getline(frame.f_code.co_filename, line).strip()
         self.message(f"> {frame.f_code.co_name}()\n-> {code}")
 
     def precmd(self, line: str) -> str:
-        self.message(line)
+        if not line.startswith("_pdbcmd"):  # from Python 3.13 it gives itself commands
+            self.message(line)
         return line
 
 

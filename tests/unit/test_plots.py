@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import pytest
 
 from jaxbits import plots
-from jaxbits.plots import out_of_bounds, style, tracing
+from jaxbits.plots import nans, out_of_bounds, style, tracing
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -21,6 +21,11 @@ def mean_of_squares(x):
 
 WITH_ARGUMENTS = {
     "tracing.jaxpr_beside_source": lambda draw: draw(mean_of_squares, jnp.ones(3)),
+    "nans.gradients_of": lambda draw: draw({"root": lambda x: jnp.where(x > 0, jnp.sqrt(x), 0.0)}),
+    "nans.what_finds_a_nan": lambda draw: draw(
+        nans.verdicts({"log": (True, jnp.log, (-1.0,)), "1": (False, jnp.ones, (1,))}), 1
+    ),
+    "nans.which_are_nan": lambda draw: draw({"sgd": [{"w": jnp.zeros(1)}, {"w": jnp.nan}]}),
 }
 
 

@@ -47,7 +47,9 @@ def gradients_of(versions: Mapping[str, Function]) -> tuple[Figure, str]:
 
     x = jnp.linspace(-2.0, 4.0, 241)
     fig = Empty(figsize=(6, 1.6 + 1.35 * len(versions)), layout="constrained")
-    rows = fig.subplots(len(versions) + 1, 1, sharex=True, height_ratios=[1.3, *[1] * len(versions)])
+    rows = fig.subplots(
+        len(versions) + 1, 1, sharex=True, height_ratios=[1.3, *[1] * len(versions)]
+    )
     values = [np.asarray(jax.vmap(f)(x)) for f in versions.values()]
     rows[0].plot(x, values[0], color=style.INK)
     same = all(np.allclose(v, values[0], rtol=1e-6, atol=1e-6) for v in values)

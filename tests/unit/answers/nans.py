@@ -13,9 +13,9 @@ def where_only(height):
 
 
 def one_by_one(height):
-    return jax.vmap(
-        lambda h: jax.lax.cond(h > 0, lambda h: jnp.sqrt(19.62 * h), lambda h: 0.0, h)
-    )(height)
+    return jax.vmap(lambda h: jax.lax.cond(h > 0, lambda h: jnp.sqrt(19.62 * h), lambda h: 0.0, h))(
+        height
+    )
 
 
 def by_name(tree):
