@@ -5,15 +5,12 @@ from __future__ import annotations
 import io
 import linecache
 import pdb
-import re
 import sys
 from collections.abc import Callable, Sequence
 from types import FrameType, TracebackType
 from typing import Any
 
 from jaxbits.detect.finding import is_users
-
-_PACKAGE = re.compile(r"[/\\](?:site|dist)-packages[/\\]")
 
 
 class _Scripted(pdb.Pdb):
@@ -44,7 +41,7 @@ class _Scripted(pdb.Pdb):
 
 
 def _is_own(file: str) -> bool:
-    return is_users(file) and file != __file__ and not _PACKAGE.search(file)
+    return is_users(file) and file != __file__
 
 
 def session(commands: Sequence[str], function: Callable[..., Any], *args: Any) -> None:

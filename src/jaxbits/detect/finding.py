@@ -19,8 +19,13 @@ Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 _paths = sysconfig.get_paths()
+# A virtual environment may add the packages of another one to its own.
+_added = {path for path in sys.path if path.endswith(("site-packages", "dist-packages"))}
 _LIBRARIES = tuple(
-    {os.path.realpath(_paths[key]) + os.sep for key in ("purelib", "platlib", "stdlib")}
+    {
+        os.path.realpath(path) + os.sep
+        for path in {*_added, *(_paths[key] for key in ("purelib", "platlib", "stdlib"))}
+    }
 )
 _HERE = os.path.dirname(os.path.realpath(__file__)) + os.sep
 _PACKAGE = os.path.dirname(os.path.dirname(_HERE))
