@@ -19,6 +19,7 @@ class _Scripted(pdb.Pdb):
     def __init__(self, commands: Sequence[str]) -> None:
         typed = io.StringIO("\n".join([*commands, "quit", ""]))
         super().__init__(stdin=typed, stdout=sys.stdout, nosigint=True, readrc=False)
+        self.prompt = "ipdb> "
 
     def get_stack(
         self, f: FrameType | None, t: TracebackType | None
@@ -59,9 +60,9 @@ def session(commands: Sequence[str], function: Callable[..., Any], *args: Any) -
     ZeroDivisionError: division by zero
     > <lambda>()
     -> session(["p x"], lambda x: 1 / x, 0)
-    (Pdb) p x
+    ipdb> p x
     0
-    (Pdb) quit
+    ipdb> quit
     """
     try:
         function(*args)

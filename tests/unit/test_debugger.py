@@ -22,14 +22,14 @@ def test_a_session_begins_in_the_users_innermost_frame_and_goes_up(capsys):
     assert said[start + 1 :] == [
         "> logged()",
         "-> return jnp.log(inner)",
-        "(Pdb) p inner",
+        "ipdb> p inner",
         "Array(-0.5, dtype=float32)",
-        "(Pdb) up",
+        "ipdb> up",
         "> step()",
         "-> return logged(w)",
-        "(Pdb) p w",
+        "ipdb> p w",
         "Array(0.5, dtype=float32)",
-        "(Pdb) quit",
+        "ipdb> quit",
     ]
 
 
@@ -43,4 +43,4 @@ def test_a_mistake_in_a_command_is_answered_as_the_debugger_does(capsys):
     said = capsys.readouterr().out
     assert "NameError" in said
     assert "Oldest frame" in said
-    assert said.endswith("(Pdb) quit\n")
+    assert said.endswith("ipdb> quit\n")

@@ -23,7 +23,7 @@ WITH_ARGUMENTS = {
     "tracing.jaxpr_beside_source": lambda draw: draw(mean_of_squares, jnp.ones(3)),
     "nans.gradients_of": lambda draw: draw({"root": lambda x: jnp.where(x > 0, jnp.sqrt(x), 0.0)}),
     "nans.what_finds_a_nan": lambda draw: draw(
-        nans.verdicts({"log": (True, jnp.log, (-1.0,)), "1": (False, jnp.ones, (1,))}), 1
+        nans.verdicts({"log": (jnp.log, -1.0)}, {"square": (jnp.square, 2.0)}), 1
     ),
     "nans.which_are_nan": lambda draw: draw({"sgd": [{"w": jnp.zeros(1)}, {"w": jnp.nan}]}),
 }
