@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from jaxbits import plots
-from jaxbits.plots import immutable_arrays, out_of_bounds, style, tracing
+from jaxbits.plots import immutable_arrays, nans, out_of_bounds, style, tracing
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -49,6 +49,11 @@ WITH_ARGUMENTS = {
     ),
     "control_flow.two_climbs": lambda draw: draw({"one": [1.0, 2.0], "other": [1.0, 0.5]}),
     "control_flow.lanes_that_wait": lambda draw: draw([3, 1, 2], 3),
+    "nans.gradients_of": lambda draw: draw({"root": lambda x: jnp.where(x > 0, jnp.sqrt(x), 0.0)}),
+    "nans.what_finds_a_nan": lambda draw: draw(
+        nans.verdicts({"log": (jnp.log, -1.0)}, {"square": (jnp.square, 2.0)}), 1
+    ),
+    "nans.which_are_nan": lambda draw: draw({"sgd": [{"w": jnp.zeros(1)}, {"w": jnp.nan}]}),
 }
 
 
