@@ -57,6 +57,11 @@ def constant_key(value):
     return value + jax.random.normal(jax.random.key(0))
 
 
+def discards(value):
+    value.at[0].set(1.0)
+    return value
+
+
 def assigns(value):
     value[0] = 1.0
     return value
@@ -100,6 +105,7 @@ EXAMPLES = [
     ("side-effect-vanishes", "iterator", lambda v: v + next(turns), (1.0,), {}),
     ("retrace-on-new-shape", "recompile", jax.jit(jnp.sin), (), lengths),
     ("item-assignment", "inplace", assigns, (x,), {}),
+    ("update-discarded", "inplace", discards, (x,), {}),
     ("augmented-assignment-rebinds", "inplace", changes, (np.ones(3),), {}),
     ("host-buffer-shared", "inplace", refills, (np.zeros(16, np.float32),), {}),
     ("update-copies-all", "donation", donates_in_vain, (jnp.ones(3),), {}),
