@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +18,8 @@ from jaxbits.detect.finding import Finding
 
 v0 = jnp.float32(0)
 x, table, far = jnp.arange(10.0), jnp.ones((5, 3)), jnp.int32(12)
+CHAPTERS = Path(__file__).resolve().parents[2] / "chapters"
+
 kept: list = []
 turns = iter([1.0, 2.0])
 
@@ -55,6 +58,10 @@ def two_draws(key):
 
 def constant_key(value):
     return value + jax.random.normal(jax.random.key(0))
+
+
+def scaled(values, by):
+    return values * by
 
 
 def discards(value):
@@ -105,6 +112,7 @@ EXAMPLES = [
     ("side-effect-vanishes", "iterator", lambda v: v + next(turns), (1.0,), {}),
     ("retrace-on-new-shape", "recompile", jax.jit(jnp.sin), (), lengths),
     ("item-assignment", "inplace", assigns, (x,), {}),
+    ("print-while-hunting", "side_effect", prints, (x,), {}),
     ("update-discarded", "inplace", discards, (x,), {}),
     ("augmented-assignment-rebinds", "inplace", changes, (np.ones(3),), {}),
     ("host-buffer-shared", "inplace", refills, (np.zeros(16, np.float32),), {}),
@@ -237,13 +245,26 @@ def test_the_detector_that_a_guard_names_finds_it(bit, check, fn, args, kwargs):
     assert f"`jaxbits.detect.{check}`" in catalogue.bit(bit).guard
 
 
-def test_every_detector_that_a_guard_names_is_shown_above():
-    named = {
+def run_in(chapter):
+    """Return the checks that the code cells of a chapter run."""
+    text = (CHAPTERS / f"{chapter}.md").read_text("utf8")
+    cells = re.findall(r"^```\{code-cell\}.*?^```", text, re.M | re.S)
+    every = {word for cell in cells if "detect" in cell for word in re.findall(r"\w+", cell)}
+    return every & set(detect.detectors())
+
+
+def test_every_detector_that_a_guard_names_is_shown_above_or_in_the_chapter():
+    shown = {(bit, check) for bit, check, *_ in EXAMPLES}
+    ran = functools.cache(run_in)
+    for bit in catalogue.load().values():
+        named = set(re.findall(r"`jaxbits\.detect\.(\w+)`", bit.guard))
+        missing = {check for check in named if (bit.id, check) not in shown} - ran(bit.chapter)
+        assert not missing, bit.id
+    assert shown <= {
         (bit.id, check)
         for bit in catalogue.load().values()
         for check in re.findall(r"`jaxbits\.detect\.(\w+)`", bit.guard)
     }
-    assert named == {(bit, check) for bit, check, *_ in EXAMPLES}
 
 
 @pytest.mark.parametrize(
