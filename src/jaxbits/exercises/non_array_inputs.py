@@ -128,6 +128,8 @@ def verify_to_jax(answer: Callable[..., Any]) -> None:
         "rest": [np.array([0.1, 1e10]), (np.array([True, False]),)],
     }
     seen = call(answer, batch)
+    leaves: list[Any]
+    tree: Any
     leaves, tree = jax.tree.flatten(seen)
     if tree != jax.tree.structure(batch):
         raise NotYet(f"it should return a tree of the form of the batch, it returns {tree}")
