@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from jaxbits import plots
@@ -20,6 +21,7 @@ def mean_of_squares(x):
 
 
 WITH_ARGUMENTS = {
+    "non_array_inputs.who_answers": lambda draw: draw({"np.max(x)": np.max, "np.sin(x)": np.sin}),
     "tracing.jaxpr_beside_source": lambda draw: draw(mean_of_squares, jnp.ones(3)),
 }
 
