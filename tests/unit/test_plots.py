@@ -43,6 +43,7 @@ WITH_ARGUMENTS = {
         {on: {"2.0": ["bfloat16", "float16", "float64"]} for on in (False, True)}
     ),
     "immutable_arrays.memory_held": lambda draw: draw({"doubled": doubled_compiled()}),
+    "non_array_inputs.who_answers": lambda draw: draw({"np.max(x)": np.max, "np.sin(x)": np.sin}),
     "tracing.jaxpr_beside_source": lambda draw: draw(mean_of_squares, jnp.ones(3)),
     "control_flow.where_it_works": lambda draw: draw(
         {"if": {"grad": (1, 1), "vmap": "TracerBoolConversionError"}, "cond": {"grad": (2, 1)}}
