@@ -28,7 +28,7 @@ _LOCAL_PATH = re.compile(
 _DIRECTIVE = re.compile(r"^ *(?:`{3,}|~{3,}|:{3,})\{[\w:.-]+\}", re.M)
 _ROLE = re.compile(r"\{[\w:.+-]+\}`[^`]")
 _TARGET = re.compile(r"^\([\w-]+\)=\s*$", re.M)
-_FOLDED = re.compile(r"<details.*?</details>", re.DOTALL)
+_PRE = re.compile(r"<pre>.*?</pre>", re.DOTALL)
 _FENCE = re.compile(r"^( *)(`{3,}|~{3,})(?!\{).*?^\1\2", re.M | re.S)
 _SVG = re.compile(r"<svg\b[^>]*>", re.S)
 _LABEL = re.compile(r"""\baria-label\s*=\s*(["'])(?P<text>.*?)\1""", re.S)
@@ -208,8 +208,11 @@ def markdown(chapter: Chapter) -> Iterator[Finding]:
                         "use plain Markdown or HTML"
                     ),
                 )
-        if any("\n\n" in folded for folded in _FOLDED.findall(cell.source)):
-            yield cell, "has an empty line in a <details>, which ends it there: write &#10; for it"
+        if any("\n\n" in shown for shown in _PRE.findall(text)):
+            yield (
+                cell,
+                "has an empty line in a <pre>, which ends the fold around it: write &#10; for it",
+            )
 
 
 RULES: tuple[Callable[[Chapter], Iterator[Finding]], ...] = (

@@ -50,3 +50,10 @@ def test_carry_says_whether_it_settles():
     grows = detect.carry(lambda x: jnp.concatenate([x, x]), jnp.ones(1))
     assert "at the first step" in settles[0].message
     assert "at every step" in grows[0].message
+
+
+SORTS = {int: np.float64(1.0), float: np.float64(2**30 + 0.5)}
+
+
+def test_a_global_whose_keys_have_no_order_is_looked_into():
+    assert detect.x64(lambda x: x * jnp.asarray(SORTS[float]), jnp.ones(2))

@@ -47,7 +47,7 @@ def test_the_specimen_passes(tmp_path: Path) -> None:
         ("a_failed_magic", "stores a failed magic (UsageError)"),
         ("a_failed_claim", "stores a failed claim: ✗ it holds"),
         ("colours_kept", "stores colours, addresses or whole tracebacks"),
-        ("an_empty_line_in_a_fold", "has an empty line in a <details>"),
+        ("an_empty_line_in_a_fold", "has an empty line in a <pre>"),
         ("a_directive", "uses the MyST directive '```{note}'"),
         ("a_role", "uses the MyST role '{ref}`h'"),
         ("another_set_up", "the first cell must be the set-up cell"),

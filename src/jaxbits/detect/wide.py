@@ -53,10 +53,18 @@ def captured(subject: Subject) -> Iterator[tuple[str, Any, Place | None]]:
         function = function.func
     for reference in subject.references:
         value = reference.get()
-        parts = jax.tree.leaves(value) if isinstance(value, (dict, list, tuple)) else [value]
-        for part in parts[:1000]:
+        for part in _leaves(value)[:1000]:
             if is_wide(part):
                 yield reference.name, part, reference.place
+
+
+def _leaves(value: Any) -> list[Any]:
+    if not isinstance(value, (dict, list, tuple)):
+        return [value]
+    try:
+        return jax.tree.leaves(value)
+    except ValueError:  # a dict whose keys have no order is no tree of JAX's
+        return list(value.values()) if isinstance(value, dict) else list(value)
 
 
 def written(subject: Subject) -> Iterator[tuple[float, Place]]:
