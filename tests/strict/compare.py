@@ -33,6 +33,11 @@ def _traceback(lines: Sequence[str]) -> str:
     return re.sub(r"\(\d+ times\)", "(n times)", text)
 
 
+def _stream(text: str) -> str:
+    # A detector's place in a cell: without history there is no number, and the file's is shown.
+    return re.sub(r"\b(?:In\[\d+\]|\d+\.py):(\d+)", r"In[n]:\1", text)
+
+
 def _texts(what: str, stored: str, fresh: str) -> str | None:
     if stored == fresh:
         return None
@@ -94,7 +99,7 @@ def compare(stored: Sequence[Output], fresh: Sequence[Output], *, exact: bool = 
         return None
     for one, other in zip(old, new, strict=True):
         if one["output_type"] == "stream":
-            found = _texts(one["name"], one["text"], other["text"])
+            found = _texts(one["name"], _stream(one["text"]), _stream(other["text"]))
         elif one["output_type"] == "error":
             found = _texts("error's message", one["evalue"], other["evalue"]) or _texts(
                 "traceback", _traceback(one["traceback"]), _traceback(other["traceback"])
