@@ -35,7 +35,7 @@ def _traceback(lines: Sequence[str]) -> str:
 
 def _stream(text: str) -> str:
     # A detector's place in a cell: without history there is no number, and the file's is shown.
-    return re.sub(r"\b(?:In\[\d+\]|\d+\.py):(\d+)", r"In[n]:\1", text)
+    return re.sub(r"^    (?:In\[\d+\]|\d+\.py):(\d+)  ", r"    In[n]:\1  ", text, flags=re.M)
 
 
 def _texts(what: str, stored: str, fresh: str) -> str | None:
