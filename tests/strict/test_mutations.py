@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from typing import Any
 
 import pytest
 from nbformat import NotebookNode
@@ -91,6 +92,38 @@ def test_pixels_are_compared() -> None:
     assert said is not None
     assert "100.0% of the pixels differ" in said
     assert compare(picture(), picture(width=21)) == "image/png: stored 20 × 10, now 21 × 10"
+
+
+@pytest.mark.parametrize(
+    ("drawn_again", "agrees"),
+    [
+        (("12.345678", "12.345679"), True),
+        (("12.345678", "12.445678"), False),
+        (("label 0.50", "label 0.51"), False),
+        (("<!-- 0.25 -->", "<!-- 0.26 -->"), False),
+        (("#1b2733", "#1b2734"), False),
+    ],
+)
+def test_drawings_may_differ_by_rounding_only(drawn_again: tuple[str, str], agrees: bool) -> None:
+    svg = (
+        '<svg aria-label="label 0.50"><!-- 0.25 -->'
+        '<path d="M 12.345678 1 L 2.5 3" style="stroke: #1b2733"/></svg>'
+    )
+    old, new = (
+        {"output_type": "display_data", "data": {"image/svg+xml": text}, "metadata": {}}
+        for text in (svg, svg.replace(*drawn_again))
+    )
+    assert (compare([old], [new]) is None) is agrees
+
+
+@pytest.mark.parametrize("line", ["    {}  return x\n", "    seen: drawn from at {}; and {}\n"])
+def test_a_place_in_a_cell_is_compared_by_its_line(line: str) -> None:
+    def printed(place: str) -> dict[str, Any]:
+        return specimen.stream("stdout", line.replace("{}", place))
+
+    assert compare([printed("In[13]:2")], [printed("In[1]:2")]) is None
+    assert compare([printed("In[13]:2")], [printed("4123456789.py:2")]) is None
+    assert compare([printed("In[13]:2")], [printed("In[13]:3")])
 
 
 def test_messages_say_what_differs() -> None:

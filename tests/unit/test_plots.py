@@ -161,3 +161,20 @@ def test_words_can_be_read_on_every_ground(theme):
         assert contrast(seen(style.MUTED), seen(ground)) >= 4.5
     for tone in (style.BLUE, style.ORANGE, style.GREEN, style.PURPLE, style.RED):
         assert contrast(seen(tone), seen(style.PAPER)) >= 4.5
+
+
+def test_ids_say_nothing_of_coordinates_and_differ_between_figures():
+    @style.drawing
+    def line(shift, alt):
+        fig, axes = style.figure(3, 2)
+        axes.plot([0, 1], [0, 1 + shift], color=style.BLUE)
+        return fig, alt
+
+    drawn = [line(0.0, "one").svg, line(1e-12, "one").svg, line(0.0, "other").svg]
+    ids = [set(re.findall(r'\bid="([a-z]\d+-[0-9a-f]{8})"', svg)) for svg in drawn]
+    assert ids[0] == ids[1]
+    assert ids[0]
+    assert not ids[0] & ids[2]
+    for svg, names in zip(drawn, ids, strict=True):
+        assert set(re.findall(r"#([a-z]\d+-[0-9a-f]{8})", svg)) <= names
+        assert not re.search(r'\bid="[a-z][0-9a-f]{10}"', svg)

@@ -21,7 +21,7 @@ from jaxbits import compat
 from jaxbits.detect import jaxprs
 from jaxbits.detect.finding import Place, is_users, place_of
 
-_USED = {"random_bits": "drawn from", "random_split": "split", "random_gamma": "drawn from"}
+_USED = {"random_bits": "a draw", "random_split": "a split", "random_gamma": "a draw"}
 _SAME = {"random_wrap", "random_unwrap", "copy", "copy_p", "device_put", "convert_element_type"}
 
 

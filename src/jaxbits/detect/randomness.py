@@ -71,7 +71,7 @@ def const_key(subject: Subject) -> Iterator[Finding]:
     >>> detect.const_key(lambda x, k: x + jax.random.normal(k), 1.0, jax.random.key(0))
     []
     """
-    constant = [use for use in _uses(subject) if not use.from_input and use.how == "drawn from"]
+    constant = [use for use in _uses(subject) if not use.from_input and use.how == "a draw"]
     if constant:
         yield Finding(
             "const_key",

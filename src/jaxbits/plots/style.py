@@ -7,6 +7,7 @@ carry a second one for the dark theme: the same drawing with every colour of `DA
 from __future__ import annotations
 
 import functools
+import hashlib
 import html
 import io
 import re
@@ -145,4 +146,20 @@ def _picture(fig: Figure, alt: str) -> Picture:
     label = html.escape(" ".join(alt.split()), quote=True)
     # The drawing starts at its root: the XML prologue names a DTD on another host.
     svg = svg[svg.index("<svg") :].replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
-    return Picture(svg, alt)
+    return Picture(_ids_in_order(svg, alt), alt)
+
+
+def _ids_in_order(svg: str, alt: str) -> str:
+    """Name what a drawing refers to by its order, not by a digest of coordinates.
+
+    Matplotlib's digests take in digits that are not drawn and differ from machine to machine.
+    Names still differ from figure to figure: a notebook shows several in one page.
+    """
+    ids = list(dict.fromkeys(re.findall(r'\bid="([a-z][0-9a-f]{10})"', svg)))
+    if not ids:
+        return svg
+    any_id = re.compile("|".join(ids))
+    shape = re.sub(r"-?\d+(?:\.\d+)?", "", any_id.sub("", svg)) + alt
+    figure = hashlib.sha256(shape.encode()).hexdigest()[:8]
+    names = {old: f"{old[0]}{n}-{figure}" for n, old in enumerate(ids, 1)}
+    return any_id.sub(lambda found: names[found[0]], svg)
