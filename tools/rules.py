@@ -28,6 +28,7 @@ _LOCAL_PATH = re.compile(
 _DIRECTIVE = re.compile(r"^ *(?:`{3,}|~{3,}|:{3,})\{[\w:.-]+\}", re.M)
 _ROLE = re.compile(r"\{[\w:.+-]+\}`[^`]")
 _TARGET = re.compile(r"^\([\w-]+\)=\s*$", re.M)
+_TEXT_LINK = re.compile(r"\]\((\d\d-[\w-]+\.md)")
 _PRE = re.compile(r"<pre>.*?</pre>", re.DOTALL)
 _FENCE = re.compile(r"^( *)(`{3,}|~{3,})(?!\{).*?^\1\2", re.M | re.S)
 _SVG = re.compile(r"<svg\b[^>]*>", re.S)
@@ -208,6 +209,14 @@ def markdown(chapter: Chapter) -> Iterator[Finding]:
                         "use plain Markdown or HTML"
                     ),
                 )
+        if match := _TEXT_LINK.search(text):
+            yield (
+                cell,
+                (
+                    f"links to {match[1]!r}, which Jupyter and GitHub show as plain text; "
+                    "link to the notebook, .ipynb"
+                ),
+            )
         if any("\n\n" in shown for shown in _PRE.findall(text)):
             yield (
                 cell,

@@ -96,3 +96,18 @@ def test_names_bound_in_either_branch_are_bound_once():
 
 def test_a_source_that_is_no_python_says_nothing():
     assert evidence(("%matplotlib inline", "a = 1")).events
+
+
+def test_a_ref_is_read_at_each_call_and_not_stale():
+    def counter():
+        box = jax.new_ref(0.0)
+
+        def add(value):
+            box[...] += value
+            return value
+
+        return add
+
+    assert detect.stale_global(counter(), 1.0) == []
+    assert detect.side_effect(counter(), 1.0) == []
+    counter()  # a new Ref can be made afterwards

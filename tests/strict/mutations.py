@@ -394,6 +394,13 @@ def a_role(notebook: NotebookNode) -> bool:
     return True
 
 
+@_in(BOTH)
+def a_link_to_the_text(notebook: NotebookNode) -> bool:
+    cell = next(c for c in notebook.cells if c.cell_type == "markdown")
+    cell.source += "\n\nSee [there](04-out-of-bounds.md#reads)."
+    return True
+
+
 ALL: dict[str, tuple[Mutation, bool]] = {
     **{name: (function, False) for name, function in STORED.items()},
     **{name: (function, True) for name, function in BOTH.items()},

@@ -26,7 +26,14 @@ from jaxbits.detect.rebinding import Evidence, evidence
 from jaxbits.detect.state import ABSENT, Reference, is_of_user
 
 _SIMPLE = (bool, int, float, complex, str)
-_SKIPPED = (logging.Logger, np.random.Generator, np.random.RandomState, random.Random)
+# What a program reads anew at each call, a Ref, or what another check is about, randomness.
+_SKIPPED = (
+    jax.Ref,
+    logging.Logger,
+    np.random.Generator,
+    np.random.RandomState,
+    random.Random,
+)
 _CODE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial)
 _CONTAINERS = (list, dict, set, np.ndarray, collections.deque)
 _TRAINED = {"w", "b", "weights", "bias", "params", "parameters", "variables"}

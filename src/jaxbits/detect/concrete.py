@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,6 +17,7 @@ _CONVERSIONS = {
     "__index__", "__bool__", "__int__", "__float__", "__complex__", "__array__", "error", "_error",
     "reraise_with_filtered_traceback", "op", "meth", "concrete_or_error", "deferring_binary_op",
 }  # fmt: skip
+_READS = {"item", "tolist"}  # `transfer` tells of these
 _SHAPES = ("Shapes must be 1D sequences of concrete", "static start", "must be static")
 
 
@@ -102,14 +102,13 @@ def _classified(error: Exception) -> tuple[str, Place | None]:
     if name == "NonConcreteBooleanIndexError":
         return "dynamic_shape", place
     if name == "ConcretizationTypeError":
-        text = place.text if place else ""
-        if re.search(r"\.(item|tolist)\(", text):
+        if any(f"{read}() method" in message for read in _READS):
             return "", place
-        asked = re.search(r"\b(float|int|bool|complex)\(", text) and not inside
-        return ("control_flow" if asked else "dynamic_shape"), place
+        return ("dynamic_shape" if inside else "control_flow"), place
     if isinstance(error, (TypeError, IndexError)) and any(text in message for text in _SHAPES):
         return "dynamic_shape", place
-    if isinstance(error, TypeError) and "Tracer" in message and "unhashable" in message:
+    needed = ("unhashable", "__format__")
+    if isinstance(error, TypeError) and "Tracer" in message and any(n in message for n in needed):
         return "control_flow", place
     return "", place
 

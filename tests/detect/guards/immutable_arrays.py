@@ -1,0 +1,54 @@
+"""Programs that the guards of chapter 03-immutable-arrays are for."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+x = jnp.arange(10.0)
+
+
+def discards(value):
+    value.at[0].set(1.0)
+    return value
+
+
+def assigns(value):
+    value[0] = 1.0
+    return value
+
+
+def deletes(value):
+    del value[0]
+
+
+def changes(value):
+    value -= value.mean()
+    return value
+
+
+def refills(buffer):
+    first = jax.device_put(buffer)
+    buffer[:] = 1
+    return first
+
+
+def donates_its_backup(value):
+    backup = value[:]
+    return jax.jit(lambda v: v + 1, donate_argnums=0)(value) + backup
+
+
+donates_in_vain = jax.jit(lambda v: v.astype(jnp.bfloat16), donate_argnums=0)
+pixels = jnp.zeros(3, jnp.uint8)
+
+EXAMPLES = [
+    ("item-assignment", "inplace", assigns, (x,), {}),
+    ("update-discarded", "inplace", discards, (x,), {}),
+    ("augmented-assignment-rebinds", "inplace", changes, (np.ones(3),), {}),
+    ("host-buffer-shared", "inplace", refills, (np.zeros(16, np.float32),), {}),
+    ("update-copies-all", "donation", donates_in_vain, (jnp.ones(3),), {}),
+    ("float-into-int-update", "cast", lambda a: a.at[0].set(1.5), (jnp.arange(3),), {}),
+    ("element-by-element", "transfer", lambda a: sum(float(a[i]) for i in range(3)), (x,), {}),
+    ("delete-item", "inplace", deletes, (x,), {}),
+    ("full-slice-is-no-copy", "donation", donates_its_backup, (jnp.ones(3),), {}),
+    ("integer-wraps-in-update", "cast", lambda a: a.at[0].set(300), (pixels,), {}),
+]
