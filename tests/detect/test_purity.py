@@ -6,6 +6,7 @@ import contextvars
 import functools
 import types
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
