@@ -41,11 +41,13 @@ def verify_takes_lists(answer: Callable[..., Any]) -> None:
     wrapped = call(answer, spread)
     if not callable(wrapped):
         raise NotYet(f"it should return a function, it returns {show_kind(wrapped)}")
-    for numbers in ([3.0, 1.0, 2.5], [5, 2, 4], (1.0, 2.0, 4), np.array([0.5, 2.0, 3.0])):
+    for numbers in ([3.0, 1.0, 2.5], [5, 2, 4], (1.0, 2.0, 4003), np.array([0.5, 2.0, 3.0])):
         expected = float(max(numbers)) - float(min(numbers))
         seen = call(wrapped, numbers)
         if np.shape(seen) != () or not np.allclose(seen, expected):
             raise NotYet(f"for {numbers!r} it gives {show_kind(seen)}, should be {expected}")
+    if not kinds:
+        raise NotYet("the values are right, but the function that was handed over was never called")
     if not isinstance(kinds[0], jax.core.Tracer):
         raise NotYet("the function is not jitted: it ran on an array, not on a tracer")
     if len(kinds) > 1:
@@ -141,13 +143,14 @@ def verify_to_jax(answer: Callable[..., Any]) -> None:
     if (leaves[1].dtype, leaves[3].dtype) != (jnp.uint8, jnp.bool_):
         raise NotYet("bytes should stay uint8 and booleans bool: only 64 bits become 32")
     large = {
-        "5 billion": [3, 5_000_000_000],
-        "-5 billion": [-5_000_000_000],
-        "2**32 + 3": [2**32 + 3],
+        "5 billion": np.array([3, 5_000_000_000]),
+        "-5 billion": np.array([-5_000_000_000]),
+        "2**32 + 3": np.array([2**32 + 3]),
+        "5 billion, in uint64": np.array([5_000_000_000], np.uint64),
     }
     for name, ids in large.items():
         try:
-            kept = answer({"ids": np.array(ids)})
+            kept = answer({"ids": ids})
         except OverflowError:
             continue
         except Exception as error:
@@ -158,6 +161,11 @@ def verify_to_jax(answer: Callable[..., Any]) -> None:
             f"ids with {name} pass, and become {jax.tree.leaves(kept)[0].tolist()}; "
             "they should raise OverflowError"
         )
+    try:
+        answer({"ids": np.array([7]), "rest": [np.array([0.5]), (large["2**32 + 3"],)]})
+    except OverflowError:
+        return
+    raise NotYet("an id of 2**32 + 3 passes in a list in the batch: look at each leaf of the tree")
 
 
 EXERCISES = (

@@ -28,6 +28,31 @@ def only_upwards(batch):
     return jax.tree.map(jnp.asarray, batch)
 
 
+def only_in_int64(batch):
+    def convert(leaf):
+        if leaf.dtype == np.int64 and (np.abs(leaf) > 2**31).any():
+            raise OverflowError("too large")
+        return jnp.asarray(leaf)
+
+    return jax.tree.map(convert, batch)
+
+
+def only_the_ids(batch):
+    if not np.array_equal(jnp.asarray(batch["ids"]), batch["ids"]):
+        raise OverflowError("ids")
+    return jax.tree.map(jnp.asarray, batch)
+
+
+def compares_in_jax(batch):
+    def convert(leaf):
+        converted = jnp.asarray(leaf)
+        if leaf.dtype.kind in "iu" and not jnp.array_equal(converted, leaf):
+            raise OverflowError("it does not fit")
+        return converted
+
+    return jax.tree.map(convert, batch)
+
+
 def asserts(batch):
     def convert(leaf):
         converted = jnp.asarray(leaf)
@@ -56,6 +81,11 @@ WRONG = {
         (lambda f: (lambda j: lambda n: j(np.asarray(n)))(jax.jit(f)), "were traced 2 times"),
         (converts_inside, "were traced"),
         (jits_each_time, "were traced 4 times"),
+        (lambda f: lambda numbers: max(numbers) - min(numbers), "was never called"),
+        (
+            lambda f: (lambda j: lambda n: j(jnp.array(n, jnp.float16)))(jax.jit(f)),
+            "should be 4002.0",
+        ),
     ],
     "non-array-inputs/2": [
         (jax.jit, "as an abstract array"),
@@ -70,6 +100,9 @@ WRONG = {
         (lambda batch: jax.tree.map(jnp.asarray, batch), "become [3, 705032704]"),
         (every_long_integer, "it raises OverflowError"),
         (only_upwards, "ids with -5 billion pass"),
+        (only_in_int64, "ids with 5 billion, in uint64 pass"),
+        (only_the_ids, "look at each leaf of the tree"),
+        (compares_in_jax, "ids with 5 billion pass"),
         (asserts, "should be OverflowError"),
         (lambda batch: batch, "should be an array of JAX's"),
         (lambda batch: jnp.asarray(batch["ids"]), "a tree of the form of the batch"),
