@@ -125,7 +125,8 @@ def _finding(
     kind = getattr(value, "dtype", None) or "a Python float"
     severity = loss.severity or otherwise
     said = "does not fit 32 bits" if loss.severity else "is rounded to 32 bits"
-    return Finding("x64", severity, f"{name} ({kind}) {said}", loss.text, _FIX, place)
+    bit = "int64-array-cut" if np.asarray(value).dtype.kind in "iu" else "float64-cut"
+    return Finding("x64", severity, f"{name} ({kind}) {said}", loss.text, _FIX, place, bit)
 
 
 def _refused(subject: Subject) -> Iterator[Finding]:
@@ -147,6 +148,7 @@ def _refused(subject: Subject) -> Iterator[Finding]:
                 said[:120],
                 _FIX,
                 place_of_error(error.__traceback__),
+                "int64-array-cut",
             )
             return
 
@@ -172,4 +174,5 @@ def _asked_for(subject: Subject) -> Iterator[Finding]:
             "jax_enable_x64 is off",
             f"ask for {said[2]}, or `jax.config.update('jax_enable_x64', True)` at the start",
             place,
+            "float64-cut",
         )

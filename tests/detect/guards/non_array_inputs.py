@@ -18,4 +18,5 @@ EXAMPLES = [
     ("device-put-list", "list_args", jnp.stack, (jax.device_put([1.0] * 50),), {}),
     ("numpy-takes-over", "transfer", lambda a: a - np.median(a), (x,), {}),
     ("argument-not-an-array", "control_flow", lambda a, mode: a, (x, "train"), {}),
+    ("tensor-integers-cut", "x64", lambda ids: jnp.asarray(ids) % 2, (np.array([2**40]),), {}),
 ]
