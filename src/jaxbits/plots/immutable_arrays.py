@@ -168,8 +168,13 @@ def update_times() -> tuple[Figure, str]:
         said.append(f"{kind} from {times[0]:.2g} to {times[-1]:.2g} µs")
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xlabel(f"size of the array, MB\n{recorded.machine(run)}", fontsize=9)
-    axes.set_ylabel("time of one update, µs")
+    axes.set_xticks(sizes, [f"{s:.0f} MB" if s >= 1 else f"{1000 * s:.0f} KB" for s in sizes])
+    axes.set_yticks(
+        [10.0**power for power in range(-1, 6)],
+        ["0.1 µs", "1 µs", "10 µs", "0.1 ms", "1 ms", "10 ms", "0.1 s"],
+    )
+    axes.set_xlabel(f"size of the array\n{recorded.machine(run)}", fontsize=9)
+    axes.set_ylabel("time of one update")
     axes.set_title("The time to change one element")
     axes.legend(loc="upper left", fontsize=10)
     return fig, (
