@@ -115,7 +115,7 @@ def memory_held(programs: Mapping[str, Any]) -> tuple[Figure, str]:
     Args:
         programs: compiled programs by name, as ``jax.jit(f).lower(x).compile()`` gives them.
     """
-    fig, axes = style.figure(6, 0.62 * len(programs) + 1.5)
+    fig, axes = style.figure(6, 0.62 * len(programs) + 1.9)
     parts = ("input", "output", "scratch")
     tones = {"input": style.BLUE, "output": style.ORANGE, "scratch": style.RED}
     said = []
@@ -134,7 +134,8 @@ def memory_held(programs: Mapping[str, Any]) -> tuple[Figure, str]:
                 left += width
         axes.text(left + 0.12, -row, f"{left:.0f} MB", va="center", fontsize=10)
         said.append(
-            f"{name}: " + ", ".join(f"{p} {sizes[p] / 1e6:.0f} MB" for p in parts if sizes[p] > 1e4)
+            f"{' '.join(name.split())}: "
+            + ", ".join(f"{p} {sizes[p] / 1e6:.0f} MB" for p in parts if sizes[p] > 1e4)
         )
     axes.set_yticks([-row for row in range(len(programs))], list(programs))
     axes.set_xlim(0, 10.2)
@@ -142,7 +143,8 @@ def memory_held(programs: Mapping[str, Any]) -> tuple[Figure, str]:
     axes.grid(axis="y", visible=False)
     for part in parts:
         axes.barh(0, 0, color=tones[part], label=part)
-    fig.legend(loc="outside upper right", ncols=3, fontsize=10)
+    axes.set_title("What each program holds")
+    fig.legend(loc="outside lower center", ncols=3, fontsize=10)
     return fig, "Bars of the memory that each program holds. " + "; ".join(said) + "."
 
 
@@ -152,23 +154,28 @@ def update_times() -> tuple[Figure, str]:
     run = recorded.load("array_updates")
     series = run["series"]
     kinds = {
-        "eager .at": (style.ORANGE, "o", "eager and jit"),
-        "jit": (style.BLUE, "s", ""),
-        "jit, donated": (style.GREEN, "^", "jit, donated"),
-        "NumPy, in place": (style.PURPLE, "D", "NumPy, in place"),
+        "eager .at": (style.ORANGE, "o"),
+        "jit": (style.BLUE, "s"),
+        "jit, donated": (style.GREEN, "^"),
+        "NumPy, in place": (style.PURPLE, "D"),
     }
     fig, axes = style.figure(6, 4)
     sizes = [4 * n / 1e6 for n in series["floats"]]
     said = []
-    for kind, (tone, marker, _) in kinds.items():
+    for kind, (tone, marker) in kinds.items():
         times = series[f"{kind}, µs"]
         axes.plot(sizes, times, color=tone, marker=marker, label=kind)
         said.append(f"{kind} from {times[0]:.2g} to {times[-1]:.2g} µs")
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_xlabel(f"size of the array, MB\n{recorded.machine(run)}", fontsize=9)
-    axes.set_ylabel("time of one update, µs")
-    axes.set_title("One element changed")
+    axes.set_xticks(sizes, [f"{s:.0f} MB" if s >= 1 else f"{1000 * s:.0f} KB" for s in sizes])
+    axes.set_yticks(
+        [10.0**power for power in range(-1, 6)],
+        ["0.1 µs", "1 µs", "10 µs", "0.1 ms", "1 ms", "10 ms", "0.1 s"],
+    )
+    axes.set_xlabel(f"size of the array\n{recorded.machine(run)}", fontsize=9)
+    axes.set_ylabel("time of one update")
+    axes.set_title("The time to change one element")
     axes.legend(loc="upper left", fontsize=10)
     return fig, (
         "Lines on logarithmic axes, from an array of 4 KB to one of 40 MB: " + "; ".join(said) + "."

@@ -38,6 +38,22 @@ def two_writes(x, pairs):
     return lax.fori_loop(0, len(pairs), swap, x)
 
 
+def read_first(x, pairs):
+    def swap(k, x):
+        i, j = pairs[k]
+        at_i, at_j = x[i], x[j]
+        return x.at[i].set(at_j).at[j].set(at_i)
+
+    return lax.fori_loop(0, len(pairs), swap, x)
+
+
+def permuted(x, pairs):
+    places = lax.fori_loop(
+        0, len(pairs), lambda k, p: p.at[pairs[k]].set(p[pairs[k][::-1]]), jnp.arange(len(x))
+    )
+    return x[places]
+
+
 def overwritten(x, pairs):
     for i, j in pairs:
         x = x.at[i].set(x[j])
@@ -53,6 +69,14 @@ def written_out(x, pairs):
 
 def all_at_once(x, pairs):
     return x.at[pairs].set(x[pairs[:, ::-1]])
+
+
+def added(x, pairs):
+    def swap(k, x):
+        i, j = pairs[k]
+        return x.at[pairs[k]].add(jnp.array([x[j] - x[i], x[i] - x[j]]))
+
+    return lax.fori_loop(0, len(pairs), swap, x)
 
 
 def scanned(x, pairs):
@@ -83,6 +107,14 @@ WRONG = {
         (two_writes, "a second array, copied in every step")
         if jax.default_backend() == "cpu"
         else (overwritten, "is there twice"),
+        *(
+            [
+                (read_first, "a second array, copied in every step"),
+                (permuted, "of scratch: memory for another array"),
+            ]
+            if jax.default_backend() == "cpu"
+            else []
+        ),
         (overwritten, "is there twice"),
         (written_out, "use lax.fori_loop"),
         (all_at_once, "one pair after the other"),
@@ -90,6 +122,7 @@ WRONG = {
     "immutable-arrays/4": [
         (lambda reader: [jax.device_put(batch) for batch in reader], "the reader's memory"),
         (lambda reader: [jnp.from_dlpack(batch) for batch in reader], "the reader's memory"),
+        (lambda reader: [jax.device_put(batch) for batch in list(reader)], "the reader's memory"),
         (list, "should be JAX arrays"),
         (lambda reader: jnp.array([batch.copy() for batch in reader]), "a list of three"),
     ],
@@ -104,6 +137,7 @@ RIGHT = [
         ),
     ),
     ("immutable-arrays/3", scanned),
+    ("immutable-arrays/3", added),
     (
         "immutable-arrays/4",
         lambda reader: [jnp.array(batch).block_until_ready() for batch in reader],
