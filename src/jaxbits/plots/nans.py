@@ -215,7 +215,7 @@ def which_are_nan(histories: Mapping[str, list[Mapping[str, Any]]]) -> tuple[Fig
         said.append(f"{name}: {', '.join(last) or 'none'}")
     bottom = -(len(histories) - 1) * block - len(leaves)
     for step in range(steps):
-        axes.text(1.6 + step * 1.2 + 0.55, bottom + 0.15, str(step), ha="center", va="center",
+        axes.text(1.6 + step * 1.2 + 0.55, bottom + 0.15, str(step + 1), ha="center", va="center",
                   fontsize=10, color=style.MUTED)  # fmt: skip
     axes.text(1.35, bottom + 0.15, "step", ha="right", va="center", fontsize=10, color=style.MUTED)
     axes.set_xlim(-0.3, 1.7 + steps * 1.2)
