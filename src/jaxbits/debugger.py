@@ -45,16 +45,19 @@ def _is_own(file: str) -> bool:
     return is_users(file) and file != __file__
 
 
-def session(commands: Sequence[str], function: Callable[..., Any], *args: Any) -> None:
-    """Call a function, and if it raises, print what a debugger answers to some commands.
+def session(
+    commands: Sequence[str], function: Callable[..., Any] | None = None, *args: Any
+) -> None:
+    """Print what a debugger answers to some commands, after the last error.
 
     It is the session that ``%debug`` opens after an error, without waiting for a keyboard: it
     begins in the innermost frame of your own code, and ends by itself.
 
     Args:
         commands: what one would type, such as ``["p x", "up"]``.
-        function: what is to raise; whatever it raises stays in the session.
-        *args: its arguments.
+        function: what is to raise; whatever it raises stays in the session. Without it, the error
+            is the one that ended the last failing cell.
+        *args: the function's arguments.
 
     >>> session(["p x"], lambda x: 1 / x, 0)
     ZeroDivisionError: division by zero
@@ -64,11 +67,21 @@ def session(commands: Sequence[str], function: Callable[..., Any], *args: Any) -
     0
     ipdb> quit
     """
+    if function is None:
+        _examine(getattr(sys, "last_value", None), commands)
+        return
     try:
         function(*args)
     except Exception as error:
         first = str(error).strip().split("\n")[0]
         print(f"{type(error).__name__}: {first}")
-        debugger = _Scripted(commands)
-        debugger.reset()
-        debugger.interaction(None, error.__traceback__)
+        _examine(error, commands)
+
+
+def _examine(error: BaseException | None, commands: Sequence[str]) -> None:
+    if error is None:
+        print("no error to look at")
+        return
+    debugger = _Scripted(commands)
+    debugger.reset()
+    debugger.interaction(None, error.__traceback__)

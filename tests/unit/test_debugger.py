@@ -1,3 +1,5 @@
+import sys
+
 import jax
 import jax.numpy as jnp
 
@@ -29,6 +31,24 @@ def test_a_session_begins_in_the_users_innermost_frame_and_goes_up(capsys):
         "-> return logged(w)",
         "ipdb> p w",
         "Array(0.5, dtype=float32)",
+        "ipdb> quit",
+    ]
+
+
+def test_without_a_function_it_is_about_the_last_error(capsys, monkeypatch):
+    monkeypatch.delattr(sys, "last_value", raising=False)
+    session(["p w"])
+    assert capsys.readouterr().out == "no error to look at\n"
+    try:
+        step("one")
+    except TypeError as error:
+        monkeypatch.setattr(sys, "last_value", error, raising=False)
+    session(["p w"])
+    assert capsys.readouterr().out.splitlines() == [
+        "> step()",
+        "-> return logged(w)",
+        "ipdb> p w",
+        "'one'",
         "ipdb> quit",
     ]
 

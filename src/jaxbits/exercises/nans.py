@@ -56,7 +56,7 @@ def solve_masked_mean(x: jax.Array, keep: jax.Array) -> jax.Array:
 
 
 def verify_masked_mean(answer: Callable[..., Any]) -> None:
-    """Ask for the mean with numbers, NaN and infinity masked, with nothing left, and gradients."""
+    """Ask for the mean with NaN and infinity masked and kept, of nothing, and for gradients."""
     x = jnp.array([1.0, 2.0, 6.0])
     some, none = jnp.array([True, False, True]), jnp.zeros(3, bool)
     returns(answer, x, some, expected=3.5)
@@ -66,6 +66,8 @@ def verify_masked_mean(answer: Callable[..., Any]) -> None:
     returns(answer, x, none, expected=0.0, why="nothing is kept")
     kept = jnp.array([1.0, jnp.nan, 6.0])
     returns(answer, kept, ~none, expected=np.float32("nan"), why="a NaN that is kept must show")
+    spike = jnp.array([1.0, jnp.inf, 6.0])
+    returns(answer, spike, ~none, expected=jnp.inf, why="an infinity that is kept must show")
     returns_under_jit(answer, nan, some, expected=3.5)
     half, nothing = np.array([0.5, 0, 0.5], np.float32), np.zeros(3, np.float32)
     for data, mask, expected in ((nan, some, half), (inf, some, half), (nan, none, nothing)):

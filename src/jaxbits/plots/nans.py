@@ -50,7 +50,7 @@ def gradients_of(versions: Mapping[str, Function]) -> tuple[Figure, str]:
     rows = fig.subplots(
         len(versions) + 1, 1, sharex=True, height_ratios=[1.3, *[1] * len(versions)]
     )
-    values = [np.asarray(jax.vmap(f)(x)) for f in versions.values()]
+    values = [np.asarray(jax.jit(jax.vmap(f))(x)) for f in versions.values()]
     rows[0].plot(x, values[0], color=style.INK)
     same = all(np.allclose(v, values[0], rtol=1e-6, atol=1e-6) for v in values)
     title = "value of all of them" if same else "value of the first"
@@ -58,7 +58,7 @@ def gradients_of(versions: Mapping[str, Function]) -> tuple[Figure, str]:
     said = []
     colours = (style.ORANGE, style.BLUE, style.GREEN, style.PURPLE)
     for axes, (name, f), colour in zip(rows[1:], versions.items(), colours, strict=False):
-        slope = np.asarray(jax.vmap(jax.grad(f))(x))
+        slope = np.asarray(jax.jit(jax.vmap(jax.grad(f)))(x))
         axes.plot(x, slope, color=colour)
         nans = _bad(axes, np.asarray(x), slope)
         axes.set_title(f"gradient: {name}", fontsize=11, color=colour)
@@ -215,7 +215,7 @@ def which_are_nan(histories: Mapping[str, list[Mapping[str, Any]]]) -> tuple[Fig
         said.append(f"{name}: {', '.join(last) or 'none'}")
     bottom = -(len(histories) - 1) * block - len(leaves)
     for step in range(steps):
-        axes.text(1.6 + step * 1.2 + 0.55, bottom + 0.15, str(step), ha="center", va="center",
+        axes.text(1.6 + step * 1.2 + 0.55, bottom + 0.15, str(step + 1), ha="center", va="center",
                   fontsize=10, color=style.MUTED)  # fmt: skip
     axes.text(1.35, bottom + 0.15, "step", ha="right", va="center", fontsize=10, color=style.MUTED)
     axes.set_xlim(-0.3, 1.7 + steps * 1.2)

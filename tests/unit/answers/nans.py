@@ -45,6 +45,12 @@ WRONG = {
             lambda x, keep: (jnp.nan_to_num(x) * keep).sum() / jnp.maximum(keep.sum(), 1),
             "a NaN that is kept must show",
         ),
+        (
+            lambda x, keep: (
+                jnp.where(keep & ~jnp.isinf(x), x, 0).sum() / jnp.maximum(keep.sum(), 1)
+            ),
+            "an infinity that is kept must show",
+        ),
         (lambda x, keep: jnp.where(keep, x, 0).mean(), "should be 3.5"),
     ],
     "nans/3": [
