@@ -62,6 +62,7 @@ def where_it_works(table: Mapping[str, Mapping[str, Outcome]]) -> tuple[Figure, 
             said.append(f"{name} under {columns[column]} {words}")
     axes.set_xlim(-1.3, len(columns))
     axes.set_ylim(len(table) + 1, 0)
+    axes.set_title("What works where: runs for runs needed")
     return fig, "A table. " + "; ".join(said) + "."
 
 

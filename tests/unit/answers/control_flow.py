@@ -26,6 +26,23 @@ def huber_cut(error, width):
     return jnp.where(size <= width, error**2 / 2, width * (size - width / 2))
 
 
+def huber_by_root(error, width):
+    size = jnp.sqrt(error**2)
+    return jnp.where(size <= width, error**2 / 2, width * (size - width / 2))
+
+
+def huber_vectorized(error, width):
+    def one(e, w):
+        return lax.cond(jnp.abs(e) <= w, lambda: e**2 / 2, lambda: w * (jnp.abs(e) - w / 2))
+
+    return jnp.vectorize(one)(error, width)
+
+
+def huber_by_clipping(error, width):
+    inside = jnp.clip(error, -width, width)
+    return inside**2 / 2 + width * (jnp.abs(error) - jnp.abs(inside))
+
+
 def root_by_python(a, steps):
     x = a * 1.0
     for _ in range(steps):
@@ -38,6 +55,10 @@ def root_by_while(a, steps):
     return lax.while_loop(
         lambda s: s[0] < steps, lambda s: (s[0] + 1, (s[1] + a / s[1]) / 2), start
     )[1]
+
+
+def root_unrolled(a, steps):
+    return lax.fori_loop(0, steps, lambda _, x: (x + a / x) / 2, a * 1.0, unroll=True)
 
 
 def root_by_scan(a, steps):
@@ -84,9 +105,11 @@ WRONG = {
         (lambda error, width: error**2 / 2, "should be 2.5"),
         (huber_cut, "beyond the width the slope is the width"),
         (huber_by_item, "it raises"),
+        (huber_by_root, "is the piece not taken finite"),
     ],
     "control-flow/2": [
         (root_by_python, "the loop is written out"),
+        (root_unrolled, "the loop is written out"),
         (root_by_while, "Reverse-mode differentiation does not work"),
         (
             lambda a, steps: lax.fori_loop(0, steps, lambda _, x: (x + a / x) / 2, a),
@@ -103,6 +126,8 @@ WRONG = {
     ],
 }
 RIGHT = [
+    ("control-flow/1", huber_vectorized),
+    ("control-flow/1", huber_by_clipping),
     ("control-flow/2", root_by_scan),
     ("control-flow/3", cool_by_cond),
 ]
