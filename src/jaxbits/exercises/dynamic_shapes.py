@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbits import compat
 from jaxbits.exercises.core import Exercise
 from jaxbits.exercises.properties import NotYet, call, returns, traces
 
@@ -41,6 +42,8 @@ def verify_bucketed(answer: Callable[..., Any]) -> None:
     if not isinstance(result, tuple) or len(result) != 2:
         raise NotYet("it should return a pair, (tokens, known)")
     tokens, known = result
+    if not all(isinstance(part, np.ndarray | jax.Array) for part in result):
+        raise NotYet("it should return two arrays of NumPy's")
     if isinstance(tokens, jax.Array) or isinstance(known, jax.Array):
         raise NotYet("it returns JAX arrays: padding with jnp compiles for every new length")
     if np.shape(tokens) != (2, 4):
@@ -57,7 +60,7 @@ def verify_bucketed(answer: Callable[..., Any]) -> None:
     if np.asarray(tokens).dtype.kind not in "iu":
         raise NotYet(f"the tokens are {np.asarray(tokens).dtype}, and should be integers")
     tokens, known = call(answer, [[0, 3], [4]], SIZES)
-    if not np.array_equal(known[:, :2], [[1, 1], [1, 0]]):
+    if not np.array_equal(np.asarray(known)[:, :2], [[1, 1], [1, 0]]):
         raise NotYet("a token 0 at the start of a sentence is a token: count, do not compare")
     for count, size in ((4, 4), (5, 8), (8, 8)):
         shape = np.shape(call(answer, [[1] * count], SIZES)[0])
@@ -67,6 +70,13 @@ def verify_bucketed(answer: Callable[..., Any]) -> None:
     if shape != (1, 4):
         raise NotYet(
             f"with the sizes (16, 8, 4) 3 tokens give {shape}: take the smallest that fits"
+        )
+    with compat.fresh_caches(), compat.counted("compile") as compiled:
+        call(answer, [[1] * 3, [1] * 7, [1] * 11], (13,))
+    if compiled[0]:
+        raise NotYet(
+            f"a batch with new lengths makes JAX compile {compiled[0]} programs, should be none: "
+            "pad in NumPy"
         )
     try:
         cut = answer([[1] * 9], SIZES)
@@ -83,7 +93,7 @@ def verify_bucketed(answer: Callable[..., Any]) -> None:
 def peaks(signal: jax.Array, threshold: float, size: int) -> Any:
     """Return (places, count): the first `size` places above the threshold, and how many there are.
 
-    Where there are fewer, the places are filled with -1.
+    Where there are fewer, the places are filled with the length of the signal.
     """
     raise NotImplementedError
 
@@ -91,7 +101,7 @@ def peaks(signal: jax.Array, threshold: float, size: int) -> Any:
 def solve_peaks(signal: jax.Array, threshold: float, size: int) -> Any:
     """Fill with what is no index, and count before anything is cut."""
     above = signal > threshold
-    (places,) = jnp.nonzero(above, size=size, fill_value=-1)
+    (places,) = jnp.nonzero(above, size=size, fill_value=len(signal))
     return places, above.sum()
 
 
@@ -103,10 +113,12 @@ def verify_peaks(answer: Callable[..., Any]) -> None:
         raise NotYet("it should return a pair, (places, count)")
     places, count = np.asarray(seen[0]), seen[1]
     if places.tolist() == [1, 3, 4, 0]:
-        raise NotYet("the last place is 0, which looks like a peak at the start: fill with -1")
+        raise NotYet("the last place is 0, which looks like a peak at the start: fill with 5")
+    if places.tolist() == [1, 3, 4, -1]:
+        raise NotYet("the last place is -1, which reads the last element: fill with 5, the length")
     wrong = f"for (signal={signal.tolist()}, threshold=4.0, size=4) the places are"
-    if places.tolist() != [1, 3, 4, -1]:
-        raise NotYet(f"{wrong} {places.tolist()}, should be [1, 3, 4, -1]")
+    if places.tolist() != [1, 3, 4, 5]:
+        raise NotYet(f"{wrong} {places.tolist()}, should be [1, 3, 4, 5]")
     if np.shape(count) != () or int(count) != 3:
         raise NotYet(f"three values are above 4, the count is {np.asarray(count).tolist()}")
     places, count = call(answer, signal, 4.0, 2)
@@ -117,13 +129,16 @@ def verify_peaks(answer: Callable[..., Any]) -> None:
             f"with size=2 the count is {int(count)}: count the third, too, which is cut off"
         )
     places, count = call(answer, signal, 99.0, 2)
-    if np.asarray(places).tolist() != [-1, -1] or int(count) != 0:
-        raise NotYet("with nothing above the threshold it should return -1, -1 and the count 0")
+    if np.asarray(places).tolist() != [5, 5] or int(count) != 0:
+        raise NotYet("with nothing above the threshold it should return 5, 5 and the count 0")
     places, count = call(answer, signal, 4.0, 7)
-    if np.asarray(places).tolist() != [1, 3, 4, -1, -1, -1, -1]:
-        raise NotYet("size may be larger than the signal: then all that is left is -1")
+    if np.asarray(places).tolist() != [1, 3, 4, 5, 5, 5, 5]:
+        raise NotYet("size may be larger than the signal: then all that is left is its length")
+    places, count = call(answer, jnp.array([9.0, 0.0]), 4.0, 2)
+    if np.asarray(places).tolist() != [0, 2] or int(count) != 1:
+        raise NotYet("a signal of two elements is filled with 2, and its place 0 may be a peak")
     jitted = jax.jit(lambda signal, threshold: answer(signal, threshold, 2))
-    for threshold, expected in ((4.0, [1, 3]), (8.0, [4, -1])):
+    for threshold, expected in ((4.0, [1, 3]), (8.0, [4, 5])):
         places, count = call(jitted, signal, threshold, how="under jit, ")
         if np.asarray(places).tolist() != expected:
             raise NotYet(f"under jit, with the threshold {threshold} it returns other places")
@@ -164,6 +179,11 @@ def verify_why_traced_again(answer: Callable[..., Any]) -> None:
         (None, (x,), (np.ones(3),), "a float64 of NumPy's, which jit makes a float32"),
         (None, ({"a": x, "b": x},), ({"b": x, "a": x},), "the same keys in another order"),
         ("shape", (x, 1.0), (jnp.ones((3, 1)), 1.0), "a column after a row"),
+        ("tree", ([x],), ((jnp.ones(4),),), "a tuple after a list, and a longer array in it"),
+        ("shape", (x,), (jnp.ones(4, jnp.int32),), "four integers after three floats"),
+        ("dtype", (1,), (jnp.float32(1.0),), "an array's float after a Python int"),
+        (None, (1.0,), (jnp.asarray(1.0),), "an array made of a Python float, which stays weak"),
+        (None, (np.float32(1.0),), (jnp.float32(1.0),), "JAX's float32 after NumPy's"),
     ]
     for expected, before, now, what in cases:
         returns(answer, before, now, expected=expected, why=what)
@@ -191,8 +211,8 @@ EXERCISES = (
         stub=peaks,
         hints=(
             "jnp.nonzero works under jit when it is told a size. What does it fill with?",
-            "fill_value=-1 is no place. And the count: take it from the booleans, before "
-            "anything is cut.",
+            "0 is a place, and so is -1. The length of the signal is none: fill_value=len(signal). "
+            "And the count: take it from the booleans, before anything is cut.",
             "above = signal > threshold; jnp.nonzero(above, size=..., fill_value=...) returns a "
             "tuple of one array; above.sum() is the count.",
         ),

@@ -37,19 +37,36 @@ def known_as_floats(sentences, sizes):
     return tokens, known.astype(np.float32)
 
 
+def padded_in_jax(sentences, sizes):
+    tokens, known = BUCKETED(sentences, sizes)
+    rows = [jnp.pad(jnp.array(s), (0, tokens.shape[1] - len(s))) for s in sentences]
+    return np.stack(rows), known
+
+
+def filled_with_minus_one(signal, threshold, size):
+    above = signal > threshold
+    return jnp.nonzero(above, size=size, fill_value=-1)[0], above.sum()
+
+
+def filled_with_five(signal, threshold, size):
+    above = signal > threshold
+    return jnp.nonzero(above, size=size, fill_value=5)[0], above.sum()
+
+
 def filled_with_zero(signal, threshold, size):
     above = signal > threshold
     return jnp.nonzero(above, size=size)[0], above.sum()
 
 
 def counted_after(signal, threshold, size):
-    places = jnp.nonzero(signal > threshold, size=size, fill_value=-1)[0]
-    return places, (places >= 0).sum()
+    places = jnp.nonzero(signal > threshold, size=size, fill_value=len(signal))[0]
+    return places, (places < len(signal)).sum()
 
 
 def no_size(signal, threshold, size):
     places = jnp.nonzero(signal > threshold)[0]
-    return jnp.pad(places, (0, max(size - len(places), 0)), constant_values=-1)[:size], len(places)
+    short = max(size - len(places), 0)
+    return jnp.pad(places, (0, short), constant_values=len(signal))[:size], len(places)
 
 
 def by_top_k(signal, threshold, size):
@@ -62,7 +79,7 @@ def sorted_places(signal, threshold, size):
     n = len(signal)
     places = jnp.sort(jnp.where(above, jnp.arange(n), n))
     places = jnp.pad(places, (0, max(size - n, 0)), constant_values=n)[:size]
-    return jnp.where(places < n, places, -1), above.sum()
+    return places, above.sum()
 
 
 def by_attributes(before, now):
@@ -96,6 +113,22 @@ def by_weak_type(before, now):
     return reason
 
 
+def dtype_first(before, now):
+    reason = by_weak_type(before, now)
+    if reason == "shape" and jnp.asarray(before[0]).dtype != jnp.asarray(now[0]).dtype:
+        return "dtype"
+    return reason
+
+
+def by_python_type(before, now):
+    reason = by_result_type(before, now)
+    if reason is None and any(
+        isinstance(a, float) != isinstance(b, float) for a, b in zip(before, now, strict=True)
+    ):
+        return "weak"
+    return reason
+
+
 WRONG = {
     "dynamic-shapes/1": [
         (in_jax, "padding with jnp compiles for every new length"),
@@ -104,10 +137,14 @@ WRONG = {
         (cut_off, "without a word"),
         (known_by_value, "a token 0 at the start of a sentence is a token"),
         (known_as_floats, "known should hold booleans"),
+        (padded_in_jax, "makes JAX compile"),
+        (lambda *given: tuple(a.tolist() for a in BUCKETED(*given)), "two arrays of NumPy's"),
         (lambda sentences, sizes: np.zeros((2, 4)), "a pair, (tokens, known)"),
     ],
     "dynamic-shapes/2": [
         (filled_with_zero, "looks like a peak at the start"),
+        (filled_with_minus_one, "which reads the last element"),
+        (filled_with_five, "a signal of two elements is filled with 2"),
         (counted_after, "which is cut off"),
         (no_size, "under jit, for"),
         (by_top_k, "the places are"),
@@ -116,6 +153,8 @@ WRONG = {
         (lambda before, now: "shape", "should be 'dtype': integers after floats"),
         (by_attributes, "an array's float after a Python float"),
         (by_result_type, "should be 'weak'"),
+        (dtype_first, "should be 'shape': four integers after three floats"),
+        (by_python_type, "which stays weak"),
         (lambda before, now: "tree" if before != now else None, "it raises TypeError"),
     ],
 }
