@@ -227,6 +227,21 @@ def found_by(detector: str) -> tuple[SharpBit, ...]:
     return tuple(bit for bit in load().values() if named.search(bit.guard))
 
 
+def about(detector: str) -> SharpBit | None:
+    """Return the sharp bit that is most about what a detector finds, if any.
+
+    One with a section of its own, whose guard names the detector first; else the first in the book.
+
+    >>> about("leak").id
+    'kept-tracer'
+    """
+
+    def distance(bit: SharpBit) -> tuple[bool, bool]:
+        return bit.section == "Also sharp", not bit.guard.startswith(f"`jaxbits.detect.{detector}`")
+
+    return min(found_by(detector), key=distance, default=None)
+
+
 def nearest(detector: str, error: BaseException) -> str:
     """Return the id of the sharp bit that a detector finds and that fits an error best, if any.
 

@@ -112,3 +112,36 @@ def test_a_ref_is_read_at_each_call_and_not_stale():
     assert detect.stale_global(counter(), 1.0) == []
     assert detect.side_effect(counter(), 1.0) == []
     counter()  # a new Ref can be made afterwards
+
+
+def refills(data):
+    buffer, kept = np.zeros(3), []
+    for row in data:
+        buffer[:] = row
+        kept.append(jnp.asarray(buffer))
+    return kept
+
+
+def copies(data):
+    buffer, kept = np.zeros(3), []
+    for row in data:
+        buffer[:] = row
+        kept.append(jnp.asarray(buffer.copy()))
+    return kept
+
+
+def makes_a_buffer_each(data):
+    kept = []
+    for row in data:
+        buffer = np.zeros(3)
+        buffer[:] = row
+        kept.append(jnp.asarray(buffer))
+    return kept
+
+
+def test_a_buffer_that_a_loop_fills_again_after_jax_has_taken_it():
+    (found,) = detect.inplace(refills, (1, 2))
+    assert found.place.text == "buffer[:] = row"
+    assert found.bit == "host-buffer-shared"
+    assert detect.inplace(copies, (1, 2)) == []
+    assert detect.inplace(makes_a_buffer_each, (1, 2)) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +18,7 @@ _CONVERSIONS = {
     "__index__", "__bool__", "__int__", "__float__", "__complex__", "__array__", "error", "_error",
     "reraise_with_filtered_traceback", "op", "meth", "concrete_or_error", "deferring_binary_op",
 }  # fmt: skip
+_FIX = "`jnp.where`, `lax.cond` or `lax.while_loop`"
 _READS = {"item", "tolist"}  # `transfer` tells of these
 _SHAPES = ("Shapes must be 1D sequences of concrete", "static start", "must be static")
 
@@ -40,15 +42,16 @@ def control_flow(subject: Subject) -> Iterator[Finding]:
         kind, place = _classified(error)
         if kind == "control_flow":
             argument = subject.argument(error)
+            logic = place is not None and _is_logic(place.text)
             yield Finding(
                 "control_flow",
                 "error",
                 "Python needs the number behind a traced value",
                 type(error).__name__ + (f", from argument {argument}" if argument else ""),
-                "`jnp.where`, `lax.cond` or `lax.while_loop`"
+                ("`&`, `|` and `~`, with brackets" if logic else _FIX)
                 + (f"; or `static_argnames={argument!r}`" if argument.isidentifier() else ""),
                 place,
-                catalogue.nearest("control_flow", error),
+                "python-logic-on-tracer" if logic else catalogue.nearest("control_flow", error),
             )
     if subject.is_jitted:
         return
@@ -111,6 +114,22 @@ def _classified(error: Exception) -> tuple[str, Place | None]:
     if isinstance(error, TypeError) and "Tracer" in message and any(n in message for n in needed):
         return "control_flow", place
     return "", place
+
+
+def _is_logic(line: str) -> bool:
+    """Whether a line is no `if` or `while`, but joins truths by `and`, `or`, `not` or a chain."""
+    try:
+        (statement,) = ast.parse(line.strip()).body
+    except (SyntaxError, ValueError):
+        return False
+    nodes = list(ast.walk(statement))
+    if any(isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)) for node in nodes):
+        return False
+    return any(
+        isinstance(node, (ast.BoolOp, ast.Not))
+        or (isinstance(node, ast.Compare) and len(node.ops) > 1)
+        for node in nodes
+    )
 
 
 def _library_calls(error: Exception) -> list[str]:

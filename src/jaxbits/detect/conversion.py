@@ -91,6 +91,10 @@ def _finding(site: Site, masked: bool) -> Finding:
         return Finding(
             "cast", "warning", f"{change}: imaginary parts are dropped", evidence, fix, site.place
         )
+    if _sets(site.equation) and jnp.issubdtype(old, jnp.floating):
+        message = f"{change}, in an update with `.at`: values that do not fit"
+        fix, bit = "update a float array, or round what you put in", "float-into-int-update"
+        return Finding("cast", "error", message, evidence, fix, site.place, bit)
     message, bit = f"{change}: values that do not fit", "cast-stops-or-wraps"
     return Finding("cast", "error", message, evidence, _FIX, site.place, bit)
 

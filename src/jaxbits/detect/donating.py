@@ -90,6 +90,7 @@ def _of_a_run(run: PlainRun) -> Iterator[Finding]:
                 f"{kind}, donated to {name}" + (f" at {first}" if first and first != place else ""),
                 _USE,
                 where,
+                "use-after-donation",
             )
 
     for event in run.events:

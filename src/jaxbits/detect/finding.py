@@ -134,11 +134,10 @@ class Finding:
     def link(self) -> str:
         """The section of the book on it; empty where the book has none yet.
 
-        It is that of `bit`, or of the first entry of the catalogue whose guard names the check.
+        It is that of `bit`, or of the entry of the catalogue that is most about the check.
         """
-        known = catalogue.load().get(self.bit)
-        entries = (known,) if known else catalogue.found_by(self.check)
-        return entries[0].link if entries else ""
+        known = catalogue.load().get(self.bit) or catalogue.about(self.check)
+        return known.link if known else ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as what JSON can hold."""

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
-import functools
-import inspect
 import re
-import textwrap
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import jax
 import numpy as np
 
+from jaxbits.detect import updates
 from jaxbits.detect.detector import detector
-from jaxbits.detect.finding import Finding, Place, place_of_error
+from jaxbits.detect.finding import Finding, place_of_error
 from jaxbits.detect.iterators import is_iterator
 from jaxbits.detect.memory import Change, Memory
 from jaxbits.detect.state import arguments
@@ -60,6 +56,7 @@ def inplace(subject: Subject) -> Iterator[Finding]:
             f"argument {name} is changed in place",
             f"{change.before} → {change.after}; under `jax.jit` the caller's stays as it was",
             _FIX,
+            bit="augmented-assignment-rebinds",
         )
     for error in errors:
         what = _refused(error)
@@ -73,7 +70,7 @@ def inplace(subject: Subject) -> Iterator[Finding]:
                 place_of_error(error.__traceback__),
             )
             break
-    for place in _dropped(subject.function):
+    for place in updates.dropped(subject.function):
         yield Finding(
             "inplace",
             "warning",
@@ -81,12 +78,13 @@ def inplace(subject: Subject) -> Iterator[Finding]:
             "an expression on its own, assigned to nothing",
             "`x = x.at[i].set(v)`",
             place,
+            "update-discarded",
         )
-    for place, name in _aliased(subject.function):
+    for place, name in updates.refilled(subject.function):
         yield Finding(
             "inplace",
             "warning",
-            f"NumPy array `{name}` is written to after `jnp.asarray` has taken it",
+            f"NumPy array `{name}` is written to after JAX has taken it",
             "on a CPU the two may share memory",
             "hand over a copy of its own: `a.copy()`",
             place,
@@ -122,49 +120,3 @@ def _plain_call(subject: Subject) -> tuple[list[Change], list[Exception]]:
             failed.append(error)
         changes = memory.changes()
     return changes, failed
-
-
-_UPDATES = {"set", "add", "multiply", "mul", "divide", "power", "min", "max", "apply", "subtract"}
-
-
-def _dropped(function: Callable[..., Any]) -> Iterator[Place]:
-    """Yield the lines on which `x.at[i].set(v)` stands alone."""
-    for node, place in _syntax(function):
-        call = node.value if isinstance(node, ast.Expr) else None
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
-            item = call.func.value
-            on = item.value if isinstance(item, ast.Subscript) else None
-            if call.func.attr in _UPDATES and isinstance(on, ast.Attribute) and on.attr == "at":
-                yield place
-
-
-def _syntax(function: Callable[..., Any]) -> Iterator[tuple[ast.AST, Place]]:
-    """Yield the nodes of a function's source with their lines."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    plain = inspect.unwrap(function)
-    try:
-        lines, start = inspect.getsourcelines(plain)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
-    except (OSError, TypeError, SyntaxError):
-        return
-    file, name = inspect.getsourcefile(plain) or "", getattr(plain, "__name__", "")
-    for node in ast.walk(tree):
-        yield node, Place(file, start + getattr(node, "lineno", 1) - 1, name)
-
-
-def _aliased(function: Callable[..., Any]) -> Iterator[tuple[Place, str]]:
-    taken: dict[str, int] = {}
-    nodes = list(_syntax(function))
-    for node, place in nodes:
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
-            owner, first = node.func.value, node.args[0]
-            of_jax = isinstance(owner, ast.Name) and owner.id in ("jnp", "jax")
-            taking = of_jax and node.func.attr in ("asarray", "device_put", "from_dlpack")
-            if taking and isinstance(first, ast.Name):
-                taken.setdefault(first.id, place.line)
-    for node, place in nodes:
-        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-            name = node.value.id if isinstance(node.value, ast.Name) else ""
-            if name in taken and place.line > taken[name]:
-                yield place, name

@@ -23,6 +23,7 @@ _MOVES_WORDS = (
     "reduce_min max min neg abs sign real imag iota pad random_bits sort argmax argmin"
 )
 _MOVES = frozenset(_MOVES_WORDS.split())
+_LINEAR_ALGEBRA = {"cholesky", "lu", "qr", "eig", "eigh", "svd", "triangular_solve", "schur"}
 _GUARD = "guard what goes into the operation: `safe = jnp.where(ok, x, 1.0)`, then `where` again"
 SECONDS = 1.0
 
@@ -87,7 +88,8 @@ def _born(site: Site) -> Finding:
     given = "inputs that are no NaN" if what == "NaN" else "finite inputs"
     name = site.equation.primitive.name
     evidence = f"{site.count} value{'s' * (site.count != 1)} of {name}, from {given}"
-    return Finding("nan", "error", f"{what} is born in {name}", evidence, _GUARD, site.place)
+    bit = "linalg-never-raises" if name in _LINEAR_ALGEBRA else "debug-nans-blind-spots"
+    return Finding("nan", "error", f"{what} is born in {name}", evidence, _GUARD, site.place, bit)
 
 
 def _is_float(variable: Any) -> bool:

@@ -43,13 +43,15 @@ def recompile(subject: Subject) -> Iterator[Finding]:
     if subject.calls and len(subject.calls) > 1:
         again = _traces(subject, subject.calls) - 1
         if again > 0:
+            evidence, bit = _difference(subject.calls)
             yield Finding(
                 "recompile",
                 "warning",
                 f"{again + 1} traces for {len(subject.calls)} calls",
-                _difference(subject.calls),
-                "keep shapes, dtypes, trees and static values the same: pad, `jnp.asarray` the "
-                "numbers, or make an argument traced",
+                evidence,
+                "keep shapes, dtypes, trees and static values the same: pad, "
+                "`jnp.asarray(number, dtype)`, or make an argument traced",
+                bit=bit,
             )
     program = subject.trace.program
     if subject.is_jitted or program is None:
@@ -70,6 +72,7 @@ def recompile(subject: Subject) -> Iterator[Finding]:
             if jits
             else "`jax.jit` the whole function, or define the body of the loop once, outside",
             (jits or loops)[0],
+            "fresh-function-each-call" if jits else "loop-body-recompiles",
         )
 
 
@@ -124,15 +127,23 @@ def _signature(args: Any) -> tuple[str, list[str]]:
     return str(tree), kinds
 
 
-def _difference(calls: Sequence[Any]) -> str:
+def _difference(calls: Sequence[Any]) -> tuple[str, str]:
+    """Return how the calls differ, in words, and which sharp bit that is."""
     first = _signature(calls[0])
     for other in map(_signature, calls[1:]):
         if other[0] != first[0]:
-            return f"{first[0]:.60} then {other[0]:.60}"
+            return f"{first[0]:.60} then {other[0]:.60}", "batch-list-or-tuple"
         for a, b in zip(first[1], other[1], strict=True):
             if a != b:
-                return f"{a} then {b}"
-    return "the arguments look alike: a static one is not equal to itself"
+                return f"{a} then {b}", _cause(a, b)
+    return "the arguments look alike: a static one is not equal to itself", "static-nan"
+
+
+def _cause(one: str, other: str) -> str:
+    if "[" not in one and "[" not in other:
+        return "static-value-recompiles"
+    shapes = [kind.partition("[")[2].partition("]")[0] for kind in (one, other)]
+    return "retrace-on-call-form" if shapes[0] == shapes[1] else "retrace-on-new-shape"
 
 
 @detector
@@ -184,6 +195,7 @@ def list_args(subject: Subject) -> Iterator[Finding]:
                 f"{equations} equations in the program",
                 "work on the whole array, with `jax.vmap` or `lax.scan` where it needs a loop",
                 place,
+                "list-to-array-slow",
             )
 
 

@@ -79,6 +79,8 @@ class _Loss:
             flow.risky,
             flow.compares_large,
         )
+        names = {equation.primitive.name for equation in jaxprs.equations(program)}
+        self.has_eigenvectors = bool(names & {"eig", "eigh", "svd"})
         self.at = [n for n in floating if n in used] if self.outs else []
         self.given = [self.inputs[n] for n in self.at]
         self.function = jax.jit(jax.value_and_grad(self.total))
@@ -105,9 +107,11 @@ def _on_given(loss: _Loss, slopes: list[Any]) -> Finding:
     severity = "error" if loss.is_scalar else "warning" if what == "NaN" else "note"
     evidence = f"{many} value{'s' * (many != 1)} of the gradient"
     name, place = _birth(loss)
-    evidence += f", from the derivative of {name}" if name else ""
+    evidence += f", first in {name} of the backward pass" if name else ""
     message = f"the value is finite, but its gradient is {what}"
-    return Finding("nan", severity, message, evidence, _FIX, place)  # type: ignore[arg-type]
+    bit = "where-gradient-nan" if loss.guarded else "norm-gradient-at-zero"
+    bit = "degenerate-eigenvectors" if loss.has_eigenvectors else bit
+    return Finding("nan", severity, message, evidence, _FIX, place, bit)  # type: ignore[arg-type]
 
 
 def _birth(loss: _Loss) -> tuple[str, Place | None]:
@@ -139,7 +143,7 @@ def _on_others(loss: _Loss) -> Iterator[Finding]:
                 message += ", behind a where"
                 yield Finding("nan", "warning", message, evidence, _FIX, loss.guarded[0])
             else:
-                yield Finding("nan", "note", message, evidence, _FIX)
+                yield Finding("nan", "note", message, evidence, _FIX, bit="norm-gradient-at-zero")
             return
 
 
