@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from jaxbits.claims import claims as claims
     from jaxbits.claims import made_for as made_for
     from jaxbits.claims import raises as raises
+    from jaxbits.compat import x64_on as x64_on
     from jaxbits.exercises import check as check
     from jaxbits.exercises import hint as hint
     from jaxbits.exercises import solution as solution
@@ -38,6 +39,7 @@ _HOME = {
     "claims": "claims",
     "made_for": "claims",
     "raises": "claims",
+    "x64_on": "compat",
     "check": "exercises",
     "hint": "exercises",
     "solution": "exercises",
@@ -55,6 +57,7 @@ __all__ = [  # noqa: RUF022 - in the order in which a reader meets them
     "explain",
     "audit",
     "assert_clean",
+    "x64_on",
     "load",
     "SharpBit",
 ]

@@ -38,8 +38,11 @@ WITH_ARGUMENTS = {
         {"one key": np.eye(1, 4, dtype=bool).repeat(3, 0), "a key each": np.eye(3, 4, dtype=bool)}
     ),
     "precision.bits_of": lambda draw: draw(1763645590.25),
-    "precision.column_minus_row": lambda draw: draw([1.0, 2.0], [1.0, 2.0]),
-    "precision.scalar_table": lambda draw: draw(
+    "precision.brightened": lambda draw: draw(
+        jnp.zeros((2, 2), jnp.uint8), {"wrapped": jnp.full((2, 2), 44, jnp.uint8)}
+    ),
+    "promotion.column_minus_row": lambda draw: draw([1.0, 2.0], [1.0, 2.0]),
+    "promotion.scalar_table": lambda draw: draw(
         {on: {"2.0": ["bfloat16", "float16", "float64"]} for on in (False, True)}
     ),
     "immutable_arrays.memory_held": lambda draw: draw({"doubled": doubled_compiled()}),

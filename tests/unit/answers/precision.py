@@ -6,6 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbits import x64_on
+
 
 def switched_for_ever(stamps):
     jax.config.update("jax_enable_x64", True)
@@ -20,6 +22,11 @@ def by_reshaping(predictions, targets):
     if predictions.size != targets.size:
         raise ValueError("other numbers of values")
     return jnp.mean((predictions.reshape(-1) - targets.reshape(-1)) ** 2)
+
+
+def in_a_block(stamps):
+    with x64_on():
+        return jnp.asarray(stamps) - stamps[0]
 
 
 def in_place(stamps):
@@ -46,6 +53,12 @@ WRONG = {
             ),
             "should be",
         ),
+        (
+            lambda image, amount: jnp.clip(image.astype(jnp.int16) + amount, 0, 255).astype(
+                jnp.uint8
+            ),
+            "more than an int16",
+        ),
     ],
     "precision/2": [
         (lambda scores, features: scores / np.sqrt(features), "for bfloat16 scores and int"),
@@ -59,9 +72,11 @@ WRONG = {
             "32 bits of precision only",
         ),
         (lambda scores, features: scores / features, "it returns [0.125, -0.25]"),
+        (lambda scores, features: scores // float(features) ** 0.5, "it returns 0.0000"),
     ],
     "precision/3": [
         (lambda p, t: jnp.mean((p - t) ** 2), "a column minus a row is a square"),
+        (lambda p, t: jnp.mean(jnp.abs(jnp.ravel(p) - jnp.ravel(t))), "should be 1.25"),
         (by_squeezing, "for 4 predictions and 1 target"),
         (by_reshaping, "300² is more than 65504"),
         (
@@ -75,6 +90,12 @@ WRONG = {
         (lambda stamps: stamps - stamps[0], "should be a JAX array"),
         (switched_for_ever, "x64 on for the whole program"),
         (in_place, "changes the array"),
+        (lambda stamps: jnp.asarray(stamps - stamps.min()), "s after the first it returns [2.5"),
+        (
+            lambda stamps: jnp.asarray(stamps - stamps[0], jnp.float16),
+            "it returns float16, should be float32",
+        ),
+        (in_a_block, "it returns float64, should be float32"),
     ],
 }
 RIGHT = [
