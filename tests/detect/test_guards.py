@@ -55,6 +55,6 @@ def test_a_finding_links_to_the_closest_section(bit, fn):
     assert found.link == catalogue.bit(bit).link
 
 
-def test_without_a_section_there_is_no_link():
+def test_without_a_bit_the_link_is_to_what_is_most_about_the_check():
     assert Finding("no_such_check", "error", "m", "e", "f").link == ""
     assert Finding("leak", "error", "m", "e", "f").link.endswith("a-traced-value-kept-for-later")

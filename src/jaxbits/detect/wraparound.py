@@ -73,7 +73,8 @@ def overflow(subject: Subject) -> Iterator[Finding]:
                 "overflow",
                 "warning",
                 f"{kind} overflows to infinity in {name}",
-                f"{site.count} results; the most that fits is {float(_finfo(kind).max):.6g}",
+                f"{site.count} result{'s' * (site.count != 1)}; "
+                f"the most that fits is {float(_finfo(kind).max):.6g}",
                 "scale the values, work with logarithms, or take a wider type",
                 site.place,
                 bit="running-sum-stops",
