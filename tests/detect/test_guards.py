@@ -6,7 +6,9 @@ import importlib
 import re
 from pathlib import Path
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from jax import lax
 
@@ -53,6 +55,46 @@ def test_every_detector_that_a_guard_names_has_a_program_here():
 def test_a_finding_links_to_the_closest_section(bit, fn):
     (found,) = detect.out_of_bounds(fn, x, far)
     assert found.link == catalogue.bit(bit).link
+
+
+def summed(key):
+    return jax.random.normal(key) + jax.random.uniform(key)
+
+
+def for_every_row(key):
+    return jax.vmap(lambda row: row + jax.random.normal(key))(x)
+
+
+shapes, rates = [(jnp.ones(2),), (jnp.ones(3),)], [(x, 1.0), (x, 2.0)]
+
+
+@pytest.mark.parametrize(
+    ("check", "fn", "args", "kwargs", "bit"),
+    [
+        ("key_reuse", summed, (jax.random.key(0),), {}, "same-key-same-numbers"),
+        ("key_reuse", for_every_row, (jax.random.key(0),), {}, "one-key-under-vmap"),
+        ("control_flow", lambda v, mode: v, (1.0, "train"), {}, "argument-not-an-array"),
+        ("control_flow", lambda v: v > 0 and v < 1, (0.5,), {}, "python-logic-on-tracer"),
+        ("control_flow", lambda v: v if v > 0 else -v, (0.5,), {}, "value-needed-while-tracing"),
+        ("transfer", lambda v: v - np.median(v), (x,), {}, "numpy-takes-over"),
+        ("x64", jnp.asarray, (np.array([2**40]),), {}, "int64-array-cut"),
+        ("x64", jnp.asarray, (np.array([2.0**60 + 2**20]),), {}, "float64-cut"),
+        ("nan", jnp.linalg.cholesky, (-jnp.eye(2),), {}, "linalg-never-raises"),
+        ("nan", jax.grad(jnp.linalg.norm), (jnp.zeros(2),), {}, "debug-nans-blind-spots"),
+        ("nan", jnp.linalg.norm, (jnp.zeros(2),), {}, "norm-gradient-at-zero"),
+        ("cast", lambda v: v.at[0].set(1.5), (jnp.arange(3),), {}, "float-into-int-update"),
+        ("recompile", jax.jit(jnp.sum), (), {"calls": shapes}, "retrace-on-new-shape"),
+        (
+            "recompile",
+            jax.jit(lambda v, rate: v * rate, static_argnums=1),
+            (),
+            {"calls": rates},
+            "static-value-recompiles",
+        ),
+    ],
+)
+def test_a_finding_names_what_it_is_about(check, fn, args, kwargs, bit):
+    assert getattr(detect, check)(fn, *args, **kwargs)[0].bit == bit
 
 
 def test_without_a_bit_the_link_is_to_what_is_most_about_the_check():

@@ -64,6 +64,7 @@ def control_flow(subject: Subject) -> Iterator[Finding]:
             "an argument is not an array: `jax.jit` refuses it",
             f"{len(strange)} of {len(leaves)} leaves, the first a {type(strange[0]).__name__}",
             "`static_argnames=`, or bind it with `functools.partial`",
+            bit="argument-not-an-array",
         )
 
 

@@ -45,6 +45,7 @@ def key_reuse(subject: Subject) -> Iterator[Finding]:
         by_key[use.key].append(use)
     for same in by_key.values():
         if len(same) > 1:
+            mapped = any("every row" in use.how for use in same)
             places = [f"{use.how} at {use.place}" if use.place else use.how for use in same]
             yield Finding(
                 "key_reuse",
@@ -53,6 +54,7 @@ def key_reuse(subject: Subject) -> Iterator[Finding]:
                 "; ".join(places[:4]),
                 "`jax.random.split` first, and use each child once",
                 next((use.place for use in same[1:] if use.place), same[0].place),
+                "one-key-under-vmap" if mapped else "same-key-same-numbers",
             )
 
 

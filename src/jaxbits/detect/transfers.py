@@ -164,6 +164,7 @@ def _refused(subject: Subject) -> Iterator[Finding]:
             f"{asked[1] if asked else 'NumPy'} waits for it; under `jax.jit` it raises",
             "keep it an array of JAX's: `jax.numpy` in place of NumPy, no conversion",
             place,
+            "element-by-element" if asked else "numpy-takes-over",
         )
 
 
