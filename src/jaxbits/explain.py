@@ -23,6 +23,7 @@ _LEAK = 1000
 _TRACED = re.compile(r"while tracing the function (\S+) at ")
 _XLA_STATUS = re.compile(r"(?:INVALID_ARGUMENT|FAILED_PRECONDITION|INTERNAL|RESOURCE_EXHAUSTED):")
 _PACKAGE = re.compile(r"[/\\](?:site|dist)-packages[/\\](\w+)")
+_OF_JIT = "Non-hashable static arguments are not supported"
 _NAMES_JAX = re.compile(r"Tracer|\bjax\b|\bJAX\b")
 _NOT_THE_READERS = (sysconfig.get_paths()["stdlib"], str(Path(__file__).parent), "<frozen")
 
@@ -147,6 +148,8 @@ def is_from_stack(error: BaseException) -> bool:
     if any(_innermost_package(e) in STACK for e in (error, error.__cause__) if e is not None):
         return True
     if isinstance(error, TypeError) and _NAMES_JAX.search(str(error)):
+        return True
+    if isinstance(error, ValueError) and str(error).startswith(_OF_JIT):
         return True
     # A ValueError that a jitted function raises comes from C++, and shows no frame of JAX.
     by_python = isinstance(error, TypeError | AttributeError | ValueError)

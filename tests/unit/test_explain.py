@@ -1,3 +1,6 @@
+import dataclasses
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -21,6 +24,15 @@ def branch(x):
     return -x
 
 
+@dataclasses.dataclass
+class StaticLine:
+    slope: float
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def at(self, x):
+        return self.slope * x
+
+
 X = jnp.arange(3.0)
 STATIC = jax.jit(lambda x, widths: x * len(widths), static_argnums=1)
 
@@ -36,6 +48,7 @@ STATIC = jax.jit(lambda x, widths: x * len(widths), static_argnums=1)
         (lambda: jax.jit(lambda i: {0: 1}[i])(0), "dict-traced-key"),
         (lambda: X[[0, 1]], "list-as-index"),
         (lambda: X[1.0], "float-index"),
+        (lambda: StaticLine(2.0).at(3.0), "static-self-without-hash"),
         (lambda: jnp.zeros(0)[0], "empty-axis-index"),
         (lambda: X[jnp.array([True])], "mask-of-other-length"),
         (lambda: X.device(), "device-is-a-property"),
