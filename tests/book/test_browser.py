@@ -146,6 +146,18 @@ def test_no_page_scrolls_sideways_on_a_phone(opened: Opened, width: int) -> None
     assert not wide
 
 
+def test_short_code_in_a_summary_stays_in_its_line(opened: Opened) -> None:
+    opened.page.set_viewport_size(PHONE)
+    broken = opened.page.locator("summary code").evaluate_all(
+        """(codes) => codes.filter((c) => c.textContent.length < 12
+                                          && getComputedStyle(c.parentElement).display !== "none"
+                                          && (c.getClientRects().length > 1
+                                              || getComputedStyle(c).display !== "inline"))
+                           .map((c) => c.parentElement.textContent)"""
+    )
+    assert not broken
+
+
 def test_the_last_line_of_every_error_is_seen_whole(opened: Opened) -> None:
     opened.page.set_viewport_size(PHONE)
     errors = opened.page.locator(".output:is(.traceback, .stderr) pre")

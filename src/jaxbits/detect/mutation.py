@@ -27,8 +27,9 @@ def inplace(subject: Subject) -> Iterator[Finding]:
     It compares the containers and your objects among the arguments before and after one trace,
     and, where there are NumPy arrays, those before and after one plain call; and it reads the error
     that an assignment to a traced array raises. In the function's source it looks for a NumPy array
-    that is written to after `jnp.asarray` has taken it, as they may share memory, and for updates
-    with `.at` whose result is dropped. It cannot see what is done to objects of a library's. JAX
+    that is written to after `jnp.asarray` has taken it, further down or in the next turn of a loop
+    that keeps what JAX made of it, as they may share memory; and for updates with `.at` whose
+    result is dropped. It cannot see what is done to objects of a library's. JAX
     raises for its own arrays; it has no switch for the rest.
 
     >>> import numpy as np

@@ -70,24 +70,31 @@ def _in_a_loop(loop: ast.For | ast.While, place: Place) -> Iterator[tuple[Place,
 
 
 def _kept(node: ast.AST) -> list[ast.expr]:
-    if isinstance(node, ast.Yield) and node.value:
-        return [node.value]
-    appends = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-    return list(node.args) if appends and node.func.attr == "append" else []  # type: ignore[attr-defined]
+    """Return what a node hands on to be kept: a yielded value, or what is appended to a list."""
+    match node:
+        case ast.Yield(value=ast.expr() as value):
+            return [value]
+        case ast.Call(func=ast.Attribute(attr="append"), args=appended):
+            return appended
+    return []
 
 
 def _taken(node: ast.AST) -> str:
     """Return the name of what `jnp.asarray` and the like take, if it has one."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
-        owner, first = node.func.value, node.args[0]
-        of_jax = isinstance(owner, ast.Name) and owner.id in ("jnp", "jax")
-        taking = of_jax and node.func.attr in ("asarray", "device_put", "from_dlpack")
-        if taking and isinstance(first, ast.Name):
-            return first.id
+    match node:
+        case ast.Call(
+            func=ast.Attribute(
+                value=ast.Name(id="jnp" | "jax"), attr="asarray" | "device_put" | "from_dlpack"
+            ),
+            args=[ast.Name(id=name), *_],
+        ):
+            return name
     return ""
 
 
 def _written(node: ast.AST) -> str:
     """Return the name of an array of which an item is assigned to, if it has one."""
-    stored = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
-    return node.value.id if stored and isinstance(node.value, ast.Name) else ""  # type: ignore[attr-defined]
+    match node:
+        case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
+            return name
+    return ""
