@@ -34,7 +34,7 @@ def _said(outcome: Outcome) -> str:
     if outcome.verdict == "raises":
         return "error"
     if outcome.verdict == "state":
-        return f"× {outcome.growth:.2g}" if abs(outcome.growth - 1) >= 0.005 else "yes"
+        return f"× {outcome.growth:.3g}" if abs(outcome.growth - 1) >= 0.005 else "yes"
     return {"stable": "", "updates": "upd.", "weak": "weak"}[outcome.verdict]
 
 
@@ -59,10 +59,10 @@ def survey_table(
     axes.set_title(title)
     left, width = 7.2, 2.0
     for at, label in enumerate(("params", "gradient", "value")):
-        axes.text(left - 0.3, 2.15 - 0.75 * at, label, ha="right", va="center", fontsize=10,
+        axes.text(left - 0.3, 2.45 - 0.75 * at, label, ha="right", va="center", fontsize=10,
                   color=style.MUTED)  # fmt: skip
         for column, types in enumerate(columns):
-            axes.text(left + width * (column + 0.5), 2.15 - 0.75 * at, _SHORT[types[at]],
+            axes.text(left + width * (column + 0.5), 2.45 - 0.75 * at, _SHORT[types[at]],
                       ha="center", va="center", fontsize=10)  # fmt: skip
     for row, (name, outcomes) in enumerate(rows.items()):
         y = -row * 0.78
@@ -75,7 +75,7 @@ def survey_table(
             place = left + width * (column + 0.5)
             axes.text(place, y - 0.02, _said(outcome), ha="center", va="center", fontsize=9)
     axes.set_xlim(-0.05, left + width * len(columns) + 0.05)
-    axes.set_ylim(-0.78 * len(rows) + 0.3, 2.7)
+    axes.set_ylim(-0.78 * len(rows) + 0.3, 3.0)
     seen = [o.verdict for row in rows.values() for o in row.values()]
     shown = [v for v in _GROUNDS if v in seen]
     handles = [Patch(facecolor=_GROUNDS[v], edgecolor=style.LINE, label=_WORDS[v]) for v in shown]
