@@ -95,7 +95,8 @@ def _is_weak(leaf: Any) -> bool:
 
 def _as_in(old: Any, new: Any, what: str) -> Any:
     """Cast each leaf of `new` to the type of its counterpart in `old`, the same tree."""
-    if jax.tree.structure(old) != jax.tree.structure(new):
+    shape: Any = jax.tree.structure(old)
+    if shape != jax.tree.structure(new):
         # `masked` puts nodes without leaves in the place of some: only what has leaves must agree.
         before, after = (_paths(tree) for tree in (old, new))
         if what != "state leaf" and after <= before:

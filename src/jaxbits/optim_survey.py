@@ -70,7 +70,7 @@ def optimisers() -> dict[str, Make]:
     >>> sorted(optimisers())[:3]
     ['adabelief', 'adadelta', 'adafactor']
     """
-    found = {}
+    found: dict[str, Make] = {}
     for module, prefix in ((optax, ""), (contrib, "contrib.")):
         for name in sorted(vars(module)):
             function = getattr(module, name)
@@ -142,7 +142,7 @@ def _is_optimiser(function: Any) -> bool:
 
 
 def _made(name: str, function: Callable[..., Any]) -> Any:
-    more = {
+    more: dict[str, dict[str, Any]] = {
         "noisy_sgd": {"key": 0},
         "dpsgd": {"l2_norm_clip": 1.0, "noise_multiplier": 0.1, "seed": 0},
     }

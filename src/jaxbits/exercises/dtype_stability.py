@@ -26,7 +26,7 @@ def solve_keep_types(old: Any, new: Any) -> Any:
 
 
 def verify_keep_types(answer: Callable[..., Any]) -> None:
-    """Ask for floats, a counter, None, a number of Python's, and for a state of Adam's in a scan."""
+    """Ask for floats, a counter, None, a number of Python's, and for Adam's state in a scan."""
     old = {
         "m": jnp.zeros(2, jnp.bfloat16),
         "count": jnp.int32(3),
@@ -35,14 +35,15 @@ def verify_keep_types(answer: Callable[..., Any]) -> None:
     }
     new = {"m": jnp.full(2, 0.1), "count": jnp.int32(4), "none": None, "scale": 0.5}
     seen = call(answer, old, new)
-    if jax.tree.structure(seen) != jax.tree.structure(new):
+    wanted: Any = jax.tree.structure(new)
+    if jax.tree.structure(seen) != wanted:
         raise NotYet("it returns another tree: keep keys, tuples and None where they are")
     for name in ("m", "count", "scale"):
         dtype = getattr(seen[name], "dtype", type(seen[name]).__name__)
         if dtype != old[name].dtype:
             raise NotYet(f"the leaf {name!r} should be {old[name].dtype}, as in old; it is {dtype}")
-    wanted = np.asarray(jnp.bfloat16(0.1), np.float32)
-    if not np.array_equal(np.asarray(seen["m"], np.float32), [wanted, wanted]):
+    tenth = np.asarray(jnp.bfloat16(0.1), np.float32)
+    if not np.array_equal(np.asarray(seen["m"], np.float32), [tenth, tenth]):
         raise NotYet("the numbers should be those of new; the leaf 'm' holds others")
     if int(seen["count"]) != 4 or float(seen["scale"]) != 0.5:
         raise NotYet("the numbers should be those of new: count is 4 there, and scale 0.5")
@@ -172,7 +173,7 @@ EXERCISES = (
         stub=half_gradient,
         hints=(
             "A gradient has the dtype of what you differentiate by. What should that be?",
-            "Write a function of the float32 parameters that casts them, and x, and calls the loss.",
+            "Write a function of the float32 parameters that casts them and x and calls the loss.",
             "jax.value_and_grad of that inner function, at the float32 parameters.",
         ),
         verify=verify_half_gradient,
