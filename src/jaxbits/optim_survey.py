@@ -180,6 +180,9 @@ def _outcome(name: str, make: Make, types: Types, wrap: Callable[[Any], Any]) ->
             updates, after = jax.eval_shape(update, gradient, before, params)
         except (TypeError, ValueError) as error:
             return Outcome(error=f"{type(error).__name__}: {str(error).splitlines()[0]}")
+    shape: Any = jax.tree.structure(before)
+    if shape != jax.tree.structure(after):
+        return Outcome(error="ValueError: the new state is another tree than the old one")
     others = {str(u.dtype) for u in jax.tree.leaves(updates)} - {of_params}
     return Outcome(_changes(before, after), tuple(sorted(others)), _bytes(after) / _bytes(before))
 

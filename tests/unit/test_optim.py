@@ -1,6 +1,7 @@
 """A wrapped optimiser keeps every type it began with, and else does what it did."""
 
 import functools
+import re
 
 import jax
 import jax.numpy as jnp
@@ -10,32 +11,13 @@ from jax import lax
 from optax import contrib
 
 from jaxbits.optim import dtype_stable
+from jaxbits.optim_survey import optimisers, survey, wrapped
 
-NAMES = """
-    adabelief adadelta adagrad adam adamax adamaxw adamw adan amsgrad lamb lars lion nadam
-    novograd radam rmsprop rprop signum sm3 yogi
-"""
-WIDE = {name: functools.partial(getattr(optax, name), 0.1) for name in NAMES.split()} | {
-    "momentum": lambda: optax.sgd(0.1, momentum=0.9),
-    "inject_hyperparams": lambda: optax.inject_hyperparams(optax.adam)(learning_rate=0.1),
-    "schedule": lambda: optax.adam(optax.cosine_decay_schedule(0.1, 10)),
-    "masked": lambda: optax.masked(optax.adam(0.1), {"w": True, "b": False}),
-    "multi_transform": lambda: optax.multi_transform(
-        {"a": optax.adam(0.1), "s": optax.sgd(0.1)}, {"w": "a", "b": "s"}
-    ),
-    "apply_if_finite": lambda: optax.apply_if_finite(optax.adam(0.1), 3),
-    "typed key": lambda: optax.chain(
-        optax.add_noise(0.1, 0.55, jax.random.key(0)), optax.adam(1.0)
-    ),
-    "prodigy": lambda: contrib.prodigy(1.0),
-    "muon": lambda: contrib.muon(0.1),
-    "schedule_free": lambda: contrib.schedule_free_adamw(0.1),
-}
-STEADY = {
-    "sgd": lambda: optax.sgd(0.1),
-    "adafactor": lambda: optax.adafactor(0.1),
-    "multi steps": lambda: optax.MultiSteps(optax.adam(0.1), 2).gradient_transformation(),
-}
+TYPES = [
+    ("float32", "float32", "float32"),
+    ("bfloat16", "float32", "float32"),
+    ("float32", "float64", "float64"),
+]
 
 
 def parameters(dtype):
@@ -46,81 +28,94 @@ def types(tree):
     return jax.tree.map(jax.typeof, tree)
 
 
-def step(tx, wide):
-    def one(params, state):
-        gradient = jax.tree.map(lambda p: (2 * p).astype(wide), params)
-        updates, state = tx.update(gradient, state, params)
-        return optax.apply_updates(params, updates), state, updates
-
-    return one
+def abstract(tree):
+    return [
+        (leaf.shape, leaf.dtype, getattr(leaf, "weak_type", False))
+        for leaf in jax.tree.leaves(tree)
+    ]
 
 
-@pytest.mark.parametrize("name", WIDE)
-def test_wide_gradients_change_no_type(name):
-    plain, tx, params = WIDE[name](), dtype_stable(WIDE[name]()), parameters(jnp.bfloat16)
-    one = step(tx, jnp.float32)
-
-    def turn(carry, _):
-        params, state, _ = one(*carry)
-        return (params, state), None
-
-    state = tx.init(params)
-    assert types(state) == types(plain.init(params))
-    (_, last), _ = lax.scan(turn, (params, state), length=2)
-    assert types(last) == types(state)
-    assert types(one(params, state)[2]) == types(params)
-    with pytest.raises((TypeError, AssertionError)):
-        assert types(step(plain, jnp.float32)(params, plain.init(params))[1:]) == types(
-            (state, params)
-        )
+@pytest.mark.parametrize("makers", [optimisers(), wrapped()], ids=["exported", "put around"])
+def test_every_optimiser_of_the_survey_is_made_stable(makers):
+    rows = survey(makers, TYPES, dtype_stable)
+    unstable = [
+        (name, types, outcome)
+        for name, row in rows.items()
+        for types, outcome in row.items()
+        if outcome.verdict != "stable"
+    ]
+    assert unstable == []
 
 
-@pytest.mark.parametrize("name", WIDE | STEADY)
-def test_where_all_was_well_every_bit_stays(name):
-    make, params = (WIDE | STEADY)[name], parameters(jnp.float32)
-    ends = []
-    for tx in (make(), dtype_stable(make())):
+AROUND = wrapped() | {"prodigy": contrib.prodigy, "muon": lambda: contrib.muon(0.1)}
+
+
+def program(make, wrap):
+    """The program of an update, without the addresses in it."""
+    tx = optax.with_extra_args_support(wrap(make()))
+    params = parameters(jnp.float32)
+    more = {"value": value_of(params), "grad": params, "value_fn": value_of}
+    traced = jax.make_jaxpr(lambda g, s, p: tx.update(g, s, p, **more))
+    return re.sub(r"0x[0-9a-f]+", "", str(traced(params, tx.init(params), params)))
+
+
+@pytest.mark.parametrize("name", sorted(set(AROUND) - {"backtracking"}))
+def test_where_all_was_well_the_program_is_the_same(name):
+    assert program(AROUND[name], dtype_stable) == program(AROUND[name], lambda tx: tx)
+
+
+def test_where_all_was_well_every_bit_is_the_same():
+    params, ends = parameters(jnp.float32), []
+    for tx in (optax.adam(0.1), dtype_stable(optax.adam(0.1))):
         now, state = params, tx.init(params)
         for _ in range(3):
-            now, state, updates = step(tx, jnp.float32)(now, state)
-        ends.append((now, state, updates))
-    one, other = ends
-    assert jax.tree.structure(one) == jax.tree.structure(other)
-    for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+            updates, state = tx.update(now, state, now)
+            now = optax.apply_updates(now, updates)
+        ends.append((now, state))
+    assert jax.tree.structure(ends[0]) == jax.tree.structure(ends[1])
+    for a, b in zip(*map(jax.tree.leaves, ends), strict=True):
         assert jax.typeof(a) == jax.typeof(b)
         assert bool((a == b).all())
+
+
+@pytest.mark.parametrize("name", ["add_noise", "inject_hyperparams", "masked", "multi_transform"])
+def test_a_scan_takes_what_it_refused(name):
+    params = parameters(jnp.bfloat16)
+
+    def run(tx):
+        def turn(carry, _):
+            params, state = carry
+            gradient = jax.tree.map(lambda p: p.astype(jnp.float32), params)
+            updates, state = tx.update(gradient, state, params)
+            return (optax.apply_updates(params, updates), state), None
+
+        start = (params, tx.init(params))
+        end = jax.eval_shape(lambda: lax.scan(turn, start, length=2)[0])
+        return abstract(start), abstract(end)
+
+    before, after = run(dtype_stable(AROUND[name]()))
+    assert before == after
+    with pytest.raises(TypeError, match="equal types"):
+        run(AROUND[name]())
 
 
 def value_of(params):
     return sum((leaf**2).sum() for leaf in jax.tree.leaves(params))
 
 
-def searched(make, params, steps):
-    """Run a line search `steps` times under jit; returns the number of traces and both states."""
-    traces = []
-    tx = optax.with_extra_args_support(make)
-
-    @jax.jit
-    def one(params, state):
-        traces.append(1)
-        value, gradient = jax.value_and_grad(value_of)(params)
-        updates, state = tx.update(
-            gradient, state, params, value=value, grad=gradient, value_fn=value_of
-        )
-        return optax.apply_updates(params, updates), state
-
-    first = state = tx.init(params)
-    for _ in range(steps):
-        params, state = one(params, state)
-    return len(traces), first, state
-
-
-def test_weak_states_stay_weak_and_compile_once():
+def test_weak_types_stay_weak():
     params = parameters(jnp.float32)
-    traces, first, last = searched(optax.lbfgs(), params, 3)
-    assert traces == 2
-    traces, first, last = searched(dtype_stable(optax.lbfgs()), params, 3)
-    assert (traces, types(first)) == (1, types(last))
+    more = {"value": value_of(params), "grad": params, "value_fn": value_of}
+    weak = []
+    for tx in (optax.lbfgs(), dtype_stable(optax.lbfgs())):
+        state = tx.init(params)
+        update = functools.partial(tx.update, **more)
+        _, new = jax.eval_shape(update, params, state, params)
+        weak.append([[is_weak for *_, is_weak in abstract(tree)] for tree in (state, new)])
+    (plain, plain_after), (before, after) = weak
+    assert sum(plain) == 3
+    assert sum(plain_after) == 0
+    assert before == after == plain
 
 
 def test_a_line_search_in_a_while_loop():
@@ -143,12 +138,11 @@ def test_a_line_search_in_a_while_loop():
 def test_under_vmap():
     tx = dtype_stable(optax.adam(0.1))
     params = jax.tree.map(lambda leaf: jnp.stack([leaf] * 2), parameters(jnp.float16))
-    state = jax.vmap(tx.init)(params)
-    updates, new = jax.vmap(tx.update)(
-        jax.tree.map(lambda p: p.astype(jnp.float32), params), state, params
-    )
-    assert types(new) == types(state)
-    assert types(updates) == types(params)
+    wide = jax.tree.map(lambda p: p.astype(jnp.float32), params)
+    state = jax.eval_shape(jax.vmap(tx.init), params)
+    updates, new = jax.eval_shape(jax.vmap(tx.update), wide, state, params)
+    assert abstract(new) == abstract(state)
+    assert abstract(updates) == abstract(params)
 
 
 def test_leaves_that_are_none_stay_none():
