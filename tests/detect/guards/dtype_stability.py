@@ -3,7 +3,6 @@
 import jax
 import jax.numpy as jnp
 import optax
-from flax.training import train_state
 
 halves = jnp.ones(2, jnp.bfloat16)
 adam, momentum, lbfgs = optax.adam(0.1), optax.sgd(0.1, momentum=0.9), optax.lbfgs()
@@ -30,19 +29,9 @@ def first_updates(gradient):
     return adam.update(gradient, adam.init(gradient))[0]
 
 
-def made():
-    create = train_state.TrainState.create
-    return create(apply_fn=None, params=jnp.ones(2), tx=optax.sgd(0.1)), jnp.ones(2)
-
-
 @jax.jit
 def grown(weight):
     return (weight - jnp.float32(0.1) * weight,)
-
-
-@jax.jit
-def trained(state, gradient):
-    return state.apply_gradients(grads=gradient)
 
 
 pair = (jnp.ones(2), lbfgs.init(jnp.ones(2)))
@@ -59,6 +48,5 @@ EXAMPLES = [
     ),
     ("weak-state-compiles-twice", "carry", search, (pair, 1.0), {}),
     ("python-number-params", "recompile", grown, (), {"calls": [(1.0,), grown(1.0)]}),
-    ("optimiser-made-each-call", "recompile", trained, (), {"calls": [made(), made()]}),
     ("adam-float16-eps", "nan", first_updates, (zero,), {}),
 ]
