@@ -188,6 +188,23 @@ def scan_counts(equation: Any) -> tuple[int, int]:
     return len(constants), len(carry)
 
 
+def cast(array: Any, dtype: Any, *, weak_type: bool) -> jax.Array:
+    """Return the array at a dtype, weakly typed or not; strongly where a version cannot be weak.
+
+    In public a cast always makes a strong type.
+
+    >>> cast(jax.numpy.ones(2), "float32", weak_type=True).weak_type
+    True
+    """
+    if weak_type:
+        with suppress(ImportError, TypeError):
+            from jax._src.lax.lax import _convert_element_type
+
+            weak: jax.Array = _convert_element_type(array, np.dtype(dtype), weak_type=True)
+            return weak
+    return jax.lax.convert_element_type(array, dtype)
+
+
 _EVENTS = {"trace": "jaxpr_trace_duration", "compile": "backend_compile_duration"}
 
 

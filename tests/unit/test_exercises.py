@@ -12,6 +12,7 @@ from types import ModuleType
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 
 import jaxbits
@@ -51,7 +52,7 @@ def test_the_printed_solution_passes_under_the_name_of_the_stub(id, capsys):
     solution(id)
     source = capsys.readouterr().out
     task = exercise(id)
-    names = {"jax": jax, "jnp": jnp, "np": np, "lax": jax.lax}
+    names = {"jax": jax, "jnp": jnp, "np": np, "lax": jax.lax, "optax": optax}
     exec("from __future__ import annotations\n" + source, names)
     assert task.problem(names[task.stub.__name__]) is None
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from jaxbits import plots
+from jaxbits.optim_survey import Outcome
 from jaxbits.plots import immutable_arrays, nans, out_of_bounds, style, tracing
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,6 +46,15 @@ WITH_ARGUMENTS = {
     "promotion.scalar_table": lambda draw: draw(
         {on: {"2.0": ["bfloat16", "float16", "float64"]} for on in (False, True)}
     ),
+    "dtype_stability.survey_table": lambda draw: draw(
+        {
+            "adam": {("bfloat16", "float32", "float32"): Outcome(("mu: bfloat16 -> float32",))},
+            "sgd": {("bfloat16", "float32", "float32"): Outcome(updates=("float32",))},
+        },
+        "What one update does",
+    ),
+    "dtype_stability.step_sizes": lambda draw: draw({"float16": [1, 9], "float32": [1, 1]}),
+    "dtype_stability.losses_of": lambda draw: draw({"half": [1, 0.1], "master": [1, 0.01]}, 2),
     "immutable_arrays.memory_held": lambda draw: draw({"doubled": doubled_compiled()}),
     "non_array_inputs.who_answers": lambda draw: draw({"np.max(x)": np.max, "np.sin(x)": np.sin}),
     "tracing.jaxpr_beside_source": lambda draw: draw(mean_of_squares, jnp.ones(3)),
