@@ -48,7 +48,7 @@ def asks_python(value):
 EXAMPLES = [
     ("clock-without-waiting", "timing", timed, (x,), {}),
     ("loss-read-every-step", "transfer", losses, (x, [x] * 3), {}),
-    ("implicit-transfer-refused", "transfer", fed, ([np.ones((8, 8), np.float32)] * 3,), {}),
+    ("implicit-transfer-refused", "transfer", fed, ([np.ones((200, 8), np.float32)] * 3,), {}),
     ("donated-twice", "donation", doubled, ({"params": x, "average": x},), {}),
     ("callback-not-called", "transfer", asks_python, (x,), {}),
     ("donated-by-keyword", "donation", moved_by_keyword, (x,), {}),

@@ -7,24 +7,24 @@ import jax.numpy as jnp
 import numpy as np
 
 
-def timed(function, *args, warm=1, wait=True, calls=5, pick=min):
+def timed(function, x, warm=1, wait=True, calls=5, pick=min):
     for _ in range(warm):
-        jax.block_until_ready(function(*args))
+        jax.block_until_ready(function(x))
     times = []
     for _ in range(calls):
         start = time.perf_counter()
-        result = function(*args)
+        result = function(x)
         if wait:
             jax.block_until_ready(result)
         times.append(time.perf_counter() - start)
     return pick(times)
 
 
-def never_waited(function, *args):
-    function(*args)
+def never_waited(function, x):
+    function(x)
     start = time.perf_counter()
     for _ in range(5):
-        function(*args)
+        function(x)
     return (time.perf_counter() - start) / 5
 
 
@@ -32,16 +32,16 @@ def mean(times):
     return sum(times) / len(times)
 
 
-def cold(function, *args):
+def cold(function, x):
     start = time.perf_counter()
-    jax.block_until_ready(function(*args))
+    jax.block_until_ready(function(x))
     return time.perf_counter() - start
 
 
-def by_leaves(function, *args):
+def by_leaves(function, x):
     def once():
         start = time.perf_counter()
-        jax.tree.map(lambda leaf: leaf.block_until_ready(), function(*args))
+        jax.tree.map(lambda leaf: leaf.block_until_ready(), function(x))
         return time.perf_counter() - start
 
     once()
@@ -88,12 +88,12 @@ def fixed_shape(x, places, values):
 WRONG = {
     "async-dispatch/1": [
         (never_waited, "nobody waited for the results"),
-        (lambda f, *args: timed(f, *args, wait=False), "wait for the whole result, in each"),
+        (lambda f, x: timed(f, x, wait=False), "wait for the whole result, in each"),
         (cold, "the function was called once"),
-        (lambda f, *args: timed(f, *args, warm=0, pick=max), "The first call compiles"),
-        (lambda f, *args: timed(f, *args, warm=0, pick=mean), "The first call compiles"),
-        (lambda f, *args: timed(f, *args, calls=3), "was called 4 times, should be 6"),
-        (lambda f, *args: [timed(f, *args)], "it should return a number"),
+        (lambda f, x: timed(f, x, warm=0, pick=max), "The first call compiles"),
+        (lambda f, x: timed(f, x, warm=0, pick=mean), "The first call compiles"),
+        (lambda f, x: timed(f, x, calls=3), "was called 4 times, should be 6"),
+        (lambda f, x: [timed(f, x)], "it should return a number"),
     ],
     "async-dispatch/2": [
         (one_array, "params and average are one array"),
@@ -114,7 +114,7 @@ WRONG = {
         (without_numpy, "use jax.pure_callback"),
         (
             lambda *args: callback(*args, dtype=np.int32, vmap_method="sequential"),
-            "Incorrect output dtype",
+            "A callback must return the shape and type",
         ),
         (fixed_shape, "it raises"),
     ],
