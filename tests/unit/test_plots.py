@@ -34,6 +34,9 @@ def doubled_compiled():
 
 
 WITH_ARGUMENTS = {
+    "async_dispatch.settings_in_time": lambda draw: draw(
+        {"early": ("", "obeyed", "ignored"), "late": ("obeyed", "obeyed", "refused")}
+    ),
     "random_numbers.key_tree": lambda draw: draw(split_twice(), "Split, and folded in"),
     "random_numbers.units_kept": lambda draw: draw(
         {"one key": np.eye(1, 4, dtype=bool).repeat(3, 0), "a key each": np.eye(3, 4, dtype=bool)}

@@ -1,0 +1,152 @@
+"""When a call of JAX returns, and when its result is there: single calls, loops, small arrays."""
+
+from __future__ import annotations
+
+import queue
+import statistics
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from measure import interleaved, ratio, significant, spread
+
+TITLE = "returned against done: one step, loops of steps, and small arrays"
+SIZE, PRODUCTS, STEPS, ROUNDS = 500, 12, 5, 9
+SIZES = [10, 1_000, 100_000, 1_000_000]
+
+
+@jax.jit
+def step(weights: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Take a while, and return new weights and a number to look at."""
+    made = jax.lax.fori_loop(0, PRODUCTS, lambda _, w: w @ weights, weights)
+    return made, made[0, 0]
+
+
+def loop(loading: float, read: bool) -> dict[str, list[float]]:
+    """Run a loop of steps and note when each call began and returned, and when it was done."""
+    waiting: queue.Queue[jax.Array | None] = queue.Queue()
+    marks: dict[str, list[float]] = {"loaded": [], "called": [], "returned": [], "read": []}
+    done: list[float] = []
+    began = time.perf_counter()
+
+    def now() -> float:
+        return 1e3 * (time.perf_counter() - began)
+
+    def watch() -> None:
+        while (result := waiting.get()) is not None:
+            result.block_until_ready()
+            done.append(now())
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    weights = jnp.eye(SIZE)
+    weights.block_until_ready()
+    began = time.perf_counter()
+    for _ in range(STEPS):
+        marks["loaded"].append(now())  # when loading begins; it ends where the call begins
+        if loading:
+            time.sleep(loading)
+        marks["called"].append(now())
+        weights, loss = step(weights)
+        marks["returned"].append(now())
+        waiting.put(loss)
+        if read:
+            float(loss)
+        marks["read"].append(now())
+    waiting.put(None)
+    watcher.join()
+    return marks | {"done": done}
+
+
+def median_run(loading: float, read: bool) -> tuple[dict[str, list[float]], list[float]]:
+    """Return the run of the median length, rounded, and the lengths of all."""
+    runs = sorted((loop(loading, read) for _ in range(ROUNDS)), key=lambda run: run["done"][-1])
+    middle = runs[len(runs) // 2]
+    lengths = [run["done"][-1] for run in runs]
+    return {name: [round(t, 3) for t in times] for name, times in middle.items()}, lengths
+
+
+def small() -> dict[str, list[float]]:
+    """Time x * 2 + 1 by size: NumPy, JAX without jit, JAX with it."""
+
+    def double(x: Any) -> Any:
+        return x * 2.0 + 1.0
+
+    jitted = jax.jit(double)
+    series: dict[str, list[float]] = {"floats": [float(n) for n in SIZES]}
+    for kind in ("NumPy", "JAX, eager", "JAX, jitted"):
+        series[kind] = []
+    for size in SIZES:
+        here, there = np.ones(size, np.float32), jnp.ones(size)
+        functions: dict[str, Callable[[], object]] = {
+            "NumPy": lambda here=here: double(here),
+            "JAX, eager": lambda there=there: double(there).block_until_ready(),
+            "JAX, jitted": lambda there=there: jitted(there).block_until_ready(),
+        }
+        for function in functions.values():
+            function()
+        calls = dict.fromkeys(functions, 200 if size <= 1000 else 20)
+        times = interleaved(functions, ROUNDS, calls)
+        for kind, seconds in times.items():
+            series[kind].append(significant(1e6 * statistics.median(seconds)))
+    return series
+
+
+def first_calls() -> tuple[list[float], list[float]]:
+    """Time the first call of a fresh small jitted function, and a later one, in ms."""
+    first, later = [], []
+    x = jnp.ones(10)
+    for _ in range(ROUNDS):
+        fresh = jax.jit(lambda x: jnp.tanh(x * 2.0).sum())
+        for times in (first, later):
+            start = time.perf_counter()
+            fresh(x).block_until_ready()
+            times.append(1e3 * (time.perf_counter() - start))
+    return first, later
+
+
+def run() -> dict[str, Any]:
+    """Time one step both ways, the loops, small arrays and first calls."""
+    weights = jnp.eye(SIZE)
+    step(weights)[1].block_until_ready()
+    returned, waited = [], []
+    for _ in range(ROUNDS):
+        start = time.perf_counter()
+        _, loss = step(weights)
+        returned.append(1e3 * (time.perf_counter() - start))
+        loss.block_until_ready()
+        waited.append(1e3 * (time.perf_counter() - start))
+    queued, _ = median_run(0.0, read=False)
+    loading = statistics.median(waited) / 1e3  # as long as a step, on any machine
+    free, free_lengths = median_run(loading, read=False)
+    reading, reading_lengths = median_run(loading, read=True)
+    first, later = first_calls()
+    by_size = small()
+    return {
+        "results": {
+            "one step, call returned": spread(returned, "ms"),
+            "one step, result there": spread(waited, "ms"),
+            "first call": spread(first, "ms"),
+            "later call": spread(later, "ms"),
+            "loop, nothing read": spread(free_lengths, "ms"),
+            "loop, every loss read": spread(reading_lengths, "ms"),
+        },
+        "ratios": {
+            "result there against call returned": ratio(waited, returned),
+            "first call against a later one": ratio(first, later),
+            "every loss read against none": ratio(reading_lengths, free_lengths),
+        },
+        "series": {
+            "queued": queued,
+            "nothing read": free,
+            "every loss read": reading,
+            "small": by_size,
+        },
+        "checks": {
+            "ten floats are faster in NumPy": by_size["NumPy"][0] < by_size["JAX, jitted"][0],
+        },
+    }
