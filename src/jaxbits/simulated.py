@@ -56,7 +56,8 @@ try:
     _found = {{"value": json.dumps({name}(*json.loads(sys.argv[2])), default=_plain)}}
 except BaseException as _error:
     _kind = type(_error)
-    _found = {{"error": [_kind.__module__, _kind.__qualname__, str(_error)]}}
+    _first = str(_error.args[0]) if _error.args else ""
+    _found = {{"error": [_kind.__module__, _kind.__qualname__, str(_error), _first]}}
 sys.stdout.flush()
 with open(sys.argv[1] + ".part", "w", encoding="utf8") as _file:
     json.dump(_found, _file)
@@ -99,8 +100,9 @@ def simulate(
         raise ValueError(f"needs at least one of each; got {devices=}, {processes=}")
     if not 0 < seconds <= LONGEST:
         raise ValueError(f"seconds should be between 0 and {LONGEST:g}, was {seconds}")
+    parts = _parts(program)
     name = program.__name__
-    parts = [_HEAD.format(limit=seconds + 5), *_parts(program), _TAIL.format(name=name)]
+    parts = [_HEAD.format(limit=seconds + 5), *parts, _TAIL.format(name=name)]
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         (folder / "program.py").write_text("\n".join(parts), encoding="utf8")
@@ -200,8 +202,8 @@ def _outcome(folder: Path, started: list[subprocess.Popen[bytes]], name: str) ->
             print(f"process {rank}: {line}" if len(started) > 1 else line)
     for outcome in found:
         if "error" in outcome:
-            module, kind, text = outcome["error"]
-            raise _error(module, kind, _scrubbed(text, folder))
+            module, kind, *texts = outcome["error"]
+            raise _error(module, kind, *(_scrubbed(text, folder) for text in texts))
     for rank, (child, outcome) in enumerate(zip(started, found, strict=True)):
         if "value" not in outcome:
             warned = (folder / f"{rank}.err").read_text("utf8", errors="replace")
@@ -212,15 +214,19 @@ def _outcome(folder: Path, started: list[subprocess.Popen[bytes]], name: str) ->
     return values if len(started) > 1 else values[0]
 
 
-def _error(module: str, kind: str, text: str) -> BaseException:
-    """Make the error that was raised elsewhere, of the same class where it can be found."""
+def _error(module: str, kind: str, text: str, first: str) -> BaseException:
+    """Make the error that was raised elsewhere, of the same class where it can be found.
+
+    Most errors say their first argument; some, as KeyError, put it into quotation marks.
+    """
     with contextlib.suppress(ImportError, AttributeError, TypeError):
         found = getattr(importlib.import_module(module), kind)
         if issubclass(found, Exception):
-            error: Exception = found.__new__(found, text)
-            error.args = (text,)
-            if str(error) == text:
-                return error
+            error: Exception = found.__new__(found)
+            for argument in (text, first):
+                error.args = (argument,)
+                if str(error) == text:
+                    return error
     return RuntimeError(f"{kind}: {text}")
 
 
@@ -288,7 +294,7 @@ def _surroundings(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
         for name, cell in zip(function.__code__.co_freevars, cells, strict=True)
     )
     for name in dict.fromkeys(_global_names(function.__code__)):
-        if name in function.__globals__:
+        if name in function.__globals__ and not name.startswith("__"):
             yield name, function.__globals__[name]
 
 

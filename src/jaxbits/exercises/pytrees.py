@@ -92,7 +92,8 @@ def standardise(x: jax.Array) -> jax.Array:
 def solve_standardise(x: jax.Array) -> jax.Array:
     """Two means across the batch: of the values, then of the squared distances from it."""
     centred = x - lax.pmean(x, "batch")
-    return centred / jnp.sqrt(lax.pmean(centred**2, "batch"))
+    scaled: jax.Array = centred / jnp.sqrt(lax.pmean(centred**2, "batch"))
+    return scaled
 
 
 def verify_standardise(answer: Callable[..., Any]) -> None:

@@ -46,7 +46,8 @@ def nodes(tree: Any, key: str = "") -> Node:
     """
     if tree is None:
         return Node(key, "None", "none")
-    if not jax.tree.structure(tree).num_nodes > 1 and jax.tree.leaves(tree):
+    leaves = jax.tree.leaves(tree)
+    if len(leaves) == 1 and leaves[0] is tree:
         text = str(tuple(np.shape(tree))) if isinstance(tree, jax.Array) else type(tree).__name__
         return Node(key, text, "leaf")
     level, _ = jax.tree_util.tree_flatten_with_path(tree, is_leaf=lambda part: part is not tree)
@@ -270,13 +271,17 @@ def who_holds_what(
                     linewidth=1.2,
                 )
             )
+            label = _ranges(devices)
+            if len(label) > 4 * (stop - start):
+                label = label.replace(", ", ",\n")
             axes.text(
                 left + (start + stop) / 2,
                 -(top + bottom) / 2,
-                _ranges(devices),
+                label,
                 ha="center",
                 va="center",
                 fontsize=11,
+                bbox={"facecolor": GROUNDS[owner % len(GROUNDS)], "edgecolor": "none", "pad": 1},
             )
             who = f"device {_ranges(devices)}"
             said.append(f"{title}: {who} rows {top} to {bottom - 1}, columns {start} to {stop - 1}")
