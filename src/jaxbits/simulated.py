@@ -66,7 +66,7 @@ os.replace(sys.argv[1] + ".part", sys.argv[1])
 
 
 def simulate(
-    program: Callable[..., Any], *, devices: int = 8, processes: int = 1, seconds: float = 60.0
+    program: Callable[..., Any], *, devices: int = 8, processes: int = 1, seconds: float = 180.0
 ) -> Any:
     """Run a function on simulated CPU devices, print what it prints, and return what it returns.
 
