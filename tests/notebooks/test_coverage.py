@@ -27,6 +27,7 @@ ROWS = {
     "10-precision": [*range(114, 130), "S1.3", "S2.10", "S2.11"],
     "11-dtype-stability": [*range(130, 145), "S3.1", "S3.2", "S3.3"],
     "12-async-dispatch": [*range(145, 160), "S4.2", "S4.3"],
+    "13-pytrees-and-transformations": [*range(160, 176), "S4.8", "S4.16"],
 }
 
 

@@ -70,6 +70,11 @@ WITH_ARGUMENTS = {
     "nans.what_finds_a_nan": lambda draw: draw(
         nans.verdicts({"log": (jnp.log, -1.0)}, {"square": (jnp.square, 2.0)}), 1
     ),
+    "pytrees.tree_of": lambda draw: draw({"w": jnp.ones((2, 3)), "b": None, "sub": [1.0, (2.0,)]}),
+    "pytrees.who_holds_what": lambda draw: draw(
+        {"cut": {"0": [[0, 4], [0, 2]], "1": [[4, 8], [0, 2]]}, "whole": {"0": [[0, 8], [0, 2]]}},
+        {"0": 0, "1": 1},
+    ),
     "nans.which_are_nan": lambda draw: draw({"sgd": [{"w": jnp.zeros(1)}, {"w": jnp.nan}]}),
 }
 

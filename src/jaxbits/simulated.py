@@ -1,0 +1,307 @@
+"""Run a small program on several simulated devices, in a process of its own.
+
+JAX counts its devices once, when it first computes: a process that has begun on one device stays
+on one. `simulate` starts another, tells it to take one CPU for many, and brings back what was
+printed, returned or raised. The process that calls it stays as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import dis
+import importlib
+import inspect
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import textwrap
+import time
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+LONGEST = 600.0
+"""The longest limit, in seconds, that a run may be given."""
+
+_HEAD = """\
+import faulthandler, json, os, sys, threading
+
+def _end_with_parent():
+    os.read(0, 1)  # returns when whoever started this process closes the pipe, or is gone
+    os._exit(1)
+
+threading.Thread(target=_end_with_parent, daemon=True).start()
+sys.stdout = os.fdopen(os.dup(1), "w", encoding="utf8")  # Python's own words, and no others:
+os.dup2(2, 1)  # what the libraries below print, goes to the errors
+_quiet = open(os.devnull, "w")
+faulthandler.dump_traceback_later({limit}, exit=True, file=_quiet)
+"""
+
+_TAIL = """\
+
+def _plain(value):
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"{name} returned a {{type(value).__name__}}: return numbers, text, arrays, "
+                    "or lists, tuples and dicts of them")
+
+try:
+    _found = {{"value": json.dumps({name}(*json.loads(sys.argv[2])), default=_plain)}}
+except BaseException as _error:
+    _kind = type(_error)
+    _first = str(_error.args[0]) if _error.args else ""
+    _found = {{"error": [_kind.__module__, _kind.__qualname__, str(_error), _first]}}
+sys.stdout.flush()
+with open(sys.argv[1] + ".part", "w", encoding="utf8") as _file:
+    json.dump(_found, _file)
+os.replace(sys.argv[1] + ".part", sys.argv[1])
+"""
+
+
+def simulate(
+    program: Callable[..., Any], *, devices: int = 8, processes: int = 1, seconds: float = 180.0
+) -> Any:
+    """Run a function on simulated CPU devices, print what it prints, and return what it returns.
+
+    The function travels as source: what it uses of its surroundings must be modules, things that
+    can be imported, other functions written beside it, or plain numbers and text. An error it
+    raises is raised here, with its class and text. After the limit, or when this process ends,
+    everything that was started is ended too.
+
+    Args:
+        program: a function; without arguments, or, for several processes, one that takes the
+            address at which they meet and the number of its process.
+        devices: how many devices each process has.
+        processes: how many processes run the program at the same time.
+        seconds: the limit for all of them together.
+
+    Returns:
+        What the program returned (arrays and tuples as lists), a list of it for several processes.
+
+    Raises:
+        ValueError: when a number makes no sense, or the program uses what cannot travel.
+        TimeoutError: when the limit was reached.
+        RuntimeError: when a process ended without a word.
+
+    >>> def count():
+    ...     import jax
+    ...     return jax.device_count()
+    >>> simulate(count, devices=3)
+    3
+    """
+    if devices < 1 or processes < 1:
+        raise ValueError(f"needs at least one of each; got {devices=}, {processes=}")
+    if not 0 < seconds <= LONGEST:
+        raise ValueError(f"seconds should be between 0 and {LONGEST:g}, was {seconds}")
+    parts = _parts(program)
+    name = program.__name__
+    parts = [_HEAD.format(limit=seconds + 5), *parts, _TAIL.format(name=name)]
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        (folder / "program.py").write_text("\n".join(parts), encoding="utf8")
+        started: list[subprocess.Popen[bytes]] = []
+        try:
+            address = f"127.0.0.1:{_free_port()}"
+            for rank in range(processes):
+                given = [address, rank] if processes > 1 else []
+                started.append(_start(folder, rank, devices, given))
+            _wait(folder, started, seconds, f"{name} did not finish within {seconds:g} s")
+        finally:
+            for child in started:
+                _end(child)
+        return _outcome(folder, started, name)
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+def _start(folder: Path, rank: int, devices: int, given: list[Any]) -> subprocess.Popen[bytes]:
+    """Start one process; its words go into files, so that no pipe can fill up."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("JAX_", "XLA_"))}
+    ours = {
+        "JAX_PLATFORMS": "cpu",
+        "XLA_FLAGS": f"--xla_force_host_platform_device_count={devices}",
+        "PYTHONHASHSEED": "0",
+        "PYTHONIOENCODING": "utf8",
+    }
+    said, warned = (folder / f"{rank}.{kind}" for kind in ("out", "err"))
+    with said.open("wb") as out, warned.open("wb") as err:
+        return subprocess.Popen(
+            [sys.executable, "program.py", f"{rank}.json", json.dumps(given)],
+            cwd=folder,
+            env=kept | ours,
+            stdin=subprocess.PIPE,
+            stdout=out,
+            stderr=err,
+            start_new_session=True,
+        )
+
+
+def _ended(child: subprocess.Popen[bytes]) -> bool:
+    """Tell whether a process is over, leaving its number taken until `_end` where that is offered.
+
+    As long as nobody asked for its exit status, no other process can be given its number.
+    """
+    if child.returncode is not None:
+        return True
+    if not hasattr(os, "waitid"):
+        return child.poll() is not None
+    over = os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+    return over is not None
+
+
+def _wait(folder: Path, started: list[subprocess.Popen[bytes]], seconds: float, late: str) -> None:
+    """Wait until all are over, one of them failed, or the time is up."""
+    limit = time.monotonic() + seconds
+    while not all(_ended(child) for child in started):
+        if time.monotonic() > limit:
+            raise TimeoutError(late)
+        for rank, child in enumerate(started):
+            if "value" not in _found(folder, rank) and _ended(child):
+                return  # it failed: the others may wait for it for ever
+        time.sleep(0.02)
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """End a process and all that it started."""
+    if child.returncode is None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            if hasattr(os, "killpg"):
+                os.killpg(child.pid, signal.SIGKILL)
+            else:
+                child.kill()
+        child.wait()
+    if child.stdin is not None:
+        child.stdin.close()
+
+
+def _found(folder: Path, rank: int) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = json.loads((folder / f"{rank}.json").read_text("utf8"))
+    except FileNotFoundError:
+        return {}
+    return found
+
+
+def _outcome(folder: Path, started: list[subprocess.Popen[bytes]], name: str) -> Any:
+    values = []
+    found = [_found(folder, rank) for rank in range(len(started))]
+    for rank in range(len(started)):
+        said = (folder / f"{rank}.out").read_text("utf8", errors="replace")
+        for line in _scrubbed(said, folder).splitlines():
+            print(f"process {rank}: {line}" if len(started) > 1 else line)
+    for outcome in found:
+        if "error" in outcome:
+            module, kind, *texts = outcome["error"]
+            raise _error(module, kind, *(_scrubbed(text, folder) for text in texts))
+    for rank, (child, outcome) in enumerate(zip(started, found, strict=True)):
+        if "value" not in outcome:
+            warned = (folder / f"{rank}.err").read_text("utf8", errors="replace")
+            last = [line for line in _scrubbed(warned, folder).splitlines() if line.strip()][-1:]
+            why = f": {last[0]}" if last else ""
+            raise RuntimeError(f"{name} ended with code {child.returncode}{why}")
+        values.append(json.loads(outcome["value"]))
+    return values if len(started) > 1 else values[0]
+
+
+def _error(module: str, kind: str, text: str, first: str) -> BaseException:
+    """Make the error that was raised elsewhere, of the same class where it can be found.
+
+    Most errors say their first argument; some, as KeyError, put it into quotation marks.
+    """
+    with contextlib.suppress(ImportError, AttributeError, TypeError):
+        found = getattr(importlib.import_module(module), kind)
+        if issubclass(found, Exception):
+            error: Exception = found.__new__(found)
+            for argument in (text, first):
+                error.args = (argument,)
+                if str(error) == text:
+                    return error
+    return RuntimeError(f"{kind}: {text}")
+
+
+def _scrubbed(text: str, folder: Path) -> str:
+    """Return text without what differs from machine to machine and from run to run."""
+    for place in sorted({str(folder), str(folder.resolve())}, key=len, reverse=True):
+        text = text.replace(place, "…")
+    text = re.sub(r"(?:[A-Za-z]:|~)?(?:[\\/][^\s:'\"<>|()\\/]+)*?[\\/]site-packages", "…", text)
+    text = text.replace(str(Path.home()) + os.sep, "~" + os.sep)
+    return re.sub(r"\bat 0x[0-9a-fA-F]{6,16}\b", "at 0x…", text)
+
+
+def _parts(program: Callable[..., Any]) -> list[str]:
+    """Return the lines that define a function and everything it uses, in their order."""
+    if not isinstance(program, types.FunctionType):
+        raise ValueError(f"should be a function written with def, was {program!r}")
+    done: dict[str, str] = {}
+    _take(program.__name__, program, program, done)
+    return list(done.values())
+
+
+def _take(name: str, value: Any, program: types.FunctionType, done: dict[str, str]) -> None:
+    if name in done:
+        return
+    if isinstance(value, types.ModuleType):
+        done[name] = f"import {value.__name__} as {name}"
+        return
+    if isinstance(value, types.FunctionType) and value.__globals__ is program.__globals__:
+        source = _source(value)
+        done[name] = ""  # it may call itself
+        for used, there in _surroundings(value):
+            _take(used, there, program, done)
+        del done[name]
+        done[name] = source
+        return
+    home, path = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
+    if home and home != "__main__" and getattr(sys.modules.get(home), path, None) is value:
+        done[name] = f"from {home} import {path} as {name}"
+        return
+    with contextlib.suppress(ValueError, SyntaxError, TypeError):
+        if bool(ast.literal_eval(repr(value)) == value):
+            done[name] = f"{name} = {value!r}"
+            return
+    raise ValueError(
+        f"{program.__name__} uses {name}, a {type(value).__name__}, which cannot travel to another "
+        "process: make it inside of the function"
+    )
+
+
+def _source(function: types.FunctionType) -> str:
+    try:
+        source = textwrap.dedent(inspect.getsource(function))
+    except OSError:
+        raise ValueError(f"the source of {function.__name__} cannot be found") from None
+    if not source.startswith("def "):
+        raise ValueError(f"{function.__name__} should be a plain def, without decorators")
+    return source
+
+
+def _surroundings(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    """Yield the names that a function takes from around it, with what they stand for there."""
+    cells = function.__closure__ or ()
+    yield from (
+        (name, cell.cell_contents)
+        for name, cell in zip(function.__code__.co_freevars, cells, strict=True)
+    )
+    for name in dict.fromkeys(_global_names(function.__code__)):
+        if name in function.__globals__ and not name.startswith("__"):
+            yield name, function.__globals__[name]
+
+
+def _global_names(code: types.CodeType) -> Iterator[str]:
+    for step in dis.get_instructions(code):
+        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            yield str(step.argval)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _global_names(constant)

@@ -1,0 +1,197 @@
+"""Programs on simulated devices: what comes back, what is refused, that nothing stays behind."""
+
+import functools
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax.sharding import PartitionSpec as P
+
+from jaxbits.simulated import simulate
+
+FACTOR = 3
+unfit = object()
+
+
+def doubled(x):
+    return FACTOR * x
+
+
+def test_a_program_sees_the_devices_it_asked_for_and_this_process_keeps_its_own(capsys):
+    before = jax.device_count(), dict(os.environ)
+
+    def program():
+        print("hello", jax.device_count())
+        return {"spec": str(P("x")), "list": jnp.arange(2), "tuple": (doubled(2), None)}
+
+    found = simulate(program, devices=3)
+    assert capsys.readouterr().out == "hello 3\n"
+    assert found["list"] == [0, 1]
+    assert found["tuple"] == [6, None]
+    assert "'x'" in found["spec"]
+    assert (jax.device_count(), dict(os.environ)) == before
+
+
+def test_an_error_keeps_its_class_and_text_and_says_no_path(capsys):
+    def program():
+        print("before", __file__, flush=True)
+        raise KeyError(__file__)
+
+    with pytest.raises(KeyError) as raised:
+        simulate(program)
+    assert str(raised.value) == "'…/program.py'"
+    assert capsys.readouterr().out == "before …/program.py\n"
+
+
+def test_an_error_of_jax_is_the_same_class_here():
+    def program():
+        from jax.sharding import NamedSharding
+
+        mesh = jax.make_mesh((4,), ("x",))
+        jax.device_put(jnp.ones(6), NamedSharding(mesh, P("x")))
+
+    with pytest.raises(ValueError, match="divi"):
+        simulate(program, devices=4)
+
+
+def test_a_class_that_is_not_here_comes_as_a_runtime_error():
+    def program():
+        class Own(Exception):
+            pass
+
+        raise Own("mine")
+
+    with pytest.raises(RuntimeError, match="Own: mine"):
+        simulate(program)
+
+
+def test_several_processes_are_told_apart(capsys):
+    def program(address, process):
+        print(f"I am {process}")
+        return process, ":" in address
+
+    assert simulate(program, devices=1, processes=2) == [[0, True], [1, True]]
+    assert capsys.readouterr().out == "process 0: I am 0\nprocess 1: I am 1\n"
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    about = Path(f"/proc/{pid}/stat")
+    return not (about.exists() and about.read_text().rpartition(")")[2].split()[0] == "Z")
+
+
+def gone(pid):
+    """Whether a process is over, which takes a moment after the signal."""
+    limit = time.monotonic() + 10
+    while alive(pid) and time.monotonic() < limit:
+        time.sleep(0.02)
+    return not alive(pid)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="groups of processes are POSIX's")
+def test_after_the_limit_nothing_is_left_not_even_grandchildren(tmp_path):
+    note = str(tmp_path / "pids")
+
+    def program():
+        other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+        with open(note, "w") as file:
+            file.write(f"{os.getpid()} {other.pid}")
+        time.sleep(60)
+
+    with pytest.raises(TimeoutError, match="program did not finish within 6 s"):
+        simulate(program, seconds=6)
+    pids = [int(pid) for pid in Path(note).read_text().split()]
+    assert len(pids) == 2
+    assert all(gone(pid) for pid in pids)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="groups of processes are POSIX's")
+def test_a_grandchild_does_not_outlive_a_program_that_ended_well(tmp_path):
+    def program():
+        return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]).pid
+
+    assert gone(simulate(program))
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a signal of POSIX")
+def test_a_child_ends_when_its_parent_is_killed(tmp_path):
+    note = tmp_path / "pid"
+    code = tmp_path / "parent.py"
+    code.write_text(
+        "import os, time\n"
+        "from jaxbits.simulated import simulate\n"
+        f"note = {str(note)!r}\n"
+        "def program():\n"
+        "    with open(note, 'w') as file:\n"
+        "        file.write(str(os.getpid()))\n"
+        "    time.sleep(60)\n"
+        "simulate(program)\n"
+    )
+    parent = subprocess.Popen([sys.executable, str(code)])
+    try:
+        limit = time.monotonic() + 60
+        while not (note.exists() and note.read_text()) and time.monotonic() < limit:
+            time.sleep(0.05)
+    finally:
+        parent.kill()
+        parent.wait()
+    child = int(note.read_text())
+    assert gone(child)
+
+
+def test_when_one_process_fails_the_others_are_not_waited_for():
+    def program(address, process):
+        if process:
+            raise LookupError("lost")
+        time.sleep(50)
+
+    begin = time.monotonic()
+    with pytest.raises(LookupError, match="lost"):
+        simulate(program, processes=2)
+    assert time.monotonic() - begin < 40
+
+
+def test_a_process_that_dies_without_a_word_is_reported():
+    def program():
+        os._exit(3)
+
+    with pytest.raises(RuntimeError, match="program ended with code"):
+        simulate(program)
+
+
+def test_what_cannot_travel_is_named():
+    def program():
+        return unfit
+
+    with pytest.raises(ValueError, match="program uses unfit, a object, which cannot travel"):
+        simulate(program)
+    with pytest.raises(ValueError, match="a function written with def"):
+        simulate(len)
+    with pytest.raises(ValueError, match="a function written with def"):
+        simulate(functools.partial(doubled, 1))
+    with pytest.raises(ValueError, match="a plain def, without decorators"):
+        simulate(lambda: 3)
+
+
+def test_what_cannot_come_back_is_named():
+    def program():
+        return object()
+
+    with pytest.raises(TypeError, match="program returned a object: return numbers"):
+        simulate(program)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"devices": 0}, {"processes": 0}, {"seconds": 0}, {"seconds": 1e9}]
+)
+def test_numbers_that_make_no_sense_are_refused(wrong):
+    with pytest.raises(ValueError, match=r"should be between|at least one"):
+        simulate(doubled, **wrong)
