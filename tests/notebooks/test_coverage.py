@@ -25,6 +25,7 @@ ROWS = {
     "08-dynamic-shapes": [*range(87, 98), "S2.8", "S4.17"],
     "09-nans": [*range(98, 114), "S2.9", "S4.18"],
     "10-precision": [*range(114, 130), "S1.3", "S2.10", "S2.11"],
+    "16-stateful-layers": [*range(182, 206), "S4.19"],
 }
 
 
