@@ -31,7 +31,7 @@ def _model() -> Any:
 
     class Model(nn.Module):
         @nn.compact
-        def __call__(self, x: jax.Array, train: bool) -> jax.Array:
+        def __call__(self, x: jax.Array, train: bool) -> Any:
             x = nn.BatchNorm(use_running_average=not train, momentum=0.9)(x)
             return nn.Dropout(0.5, deterministic=not train)(x)
 
@@ -59,7 +59,7 @@ def verify_training_pass(answer: Callable[..., Any]) -> None:
         raise NotYet("the variables for the next pass lack 'params': apply returns what it wrote")
     if "batch_stats" not in new:
         raise NotYet("the variables for the next pass lack 'batch_stats'")
-    if jax.tree.structure(new) != jax.tree.structure(kept):
+    if str(jax.tree.structure(new)) != str(jax.tree.structure(kept)):
         raise NotYet("the new variables should have the structure of the old ones")
     if not all(jax.tree.leaves(jax.tree.map(np.array_equal, new["params"], before["params"]))):
         raise NotYet("the parameters have changed: a pass trains nothing")
@@ -116,12 +116,12 @@ def verify_kernel_after_flatten(answer: Callable[..., Any]) -> None:
         raise NotYet(f"the shape is right, but outputs differ from PyTorch's by up to {off:.1f}")
 
 
-def jitted_call(model: Any, x: jax.Array) -> jax.Array:
+def jitted_call(model: Any, x: jax.Array) -> Any:
     """Call an nnx model on x, compiled, so that it holds afterwards what an eager call leaves."""
     raise NotImplementedError
 
 
-def solve_jitted_call(model: Any, x: jax.Array) -> jax.Array:
+def solve_jitted_call(model: Any, x: jax.Array) -> Any:
     """Take the model apart, return its new state beside the outputs, and put that back."""
     from flax import nnx
 
@@ -135,7 +135,7 @@ def solve_jitted_call(model: Any, x: jax.Array) -> jax.Array:
 
     outputs, state = run(state, x)
     nnx.update(model, state)
-    return outputs  # type: ignore[no-any-return]
+    return outputs
 
 
 def verify_jitted_call(answer: Callable[..., Any]) -> None:
@@ -149,9 +149,9 @@ def verify_jitted_call(answer: Callable[..., Any]) -> None:
             self.norm = nnx.BatchNorm(3, momentum=0.9, rngs=rngs)
             self.drop = nnx.Dropout(0.5, rngs=rngs)
 
-        def __call__(self, x: jax.Array) -> jax.Array:
+        def __call__(self, x: jax.Array) -> Any:
             traced.append(isinstance(x, jax.core.Tracer))
-            return self.drop(self.norm(x))  # type: ignore[no-any-return]
+            return self.drop(self.norm(x))
 
     x = jax.random.normal(jax.random.key(1), (16, 3)) + 2
     twin, model = Model(nnx.Rngs(0)), Model(nnx.Rngs(0))

@@ -73,8 +73,9 @@ def _windows(axes: Axes, top: float, size: int, title: str, reads: list[list[int
     first_is_short = len(reads[0]) < KERNEL
     axes.text(-1.2, top + 0.55, title, fontsize=11, fontweight="bold", va="center")
     for cell in range(size):
-        box = {"facecolor": style.FILL, "edgecolor": style.LINE}
-        axes.add_patch(Rectangle((cell, top - 0.8), 1, 0.8, **box))
+        axes.add_patch(
+            Rectangle((cell, top - 0.8), 1, 0.8, facecolor=style.FILL, edgecolor=style.LINE)
+        )
         axes.text(cell + 0.5, top - 0.4, str(cell), ha="center", va="center", fontsize=10)
     for number, cells in enumerate(reads):
         start = cells[-1] - KERNEL + 1 if number == 0 and first_is_short else cells[0]
@@ -94,7 +95,7 @@ def windows(size: int = 8) -> tuple[Figure, str]:
     style.blank(axes)
     said = []
     for top, title, padding in ((4.0, "padding 'SAME' (Flax)", "SAME"), (0.4, "padding=1", (1, 1))):
-        reads = cells_read(size, padding)  # type: ignore[arg-type]
+        reads = cells_read(size, padding)
         _windows(axes, top, size, title, reads)
         said.append(f"with {title} output 0 reads the cells {reads[0]}, the last {reads[-1]}")
     axes.set_xlim(-1.3, size + 1.3)
