@@ -60,6 +60,9 @@ WITH_ARGUMENTS = {
     "dtype_stability.losses_of": lambda draw: draw({"half": [1, 0.1], "master": [1, 0.01]}, 2),
     "immutable_arrays.memory_held": lambda draw: draw({"doubled": doubled_compiled()}),
     "non_array_inputs.who_answers": lambda draw: draw({"np.max(x)": np.max, "np.sin(x)": np.sin}),
+    "stateful_layers.over_steps": lambda draw: draw(
+        {"jax.jit": [3.0, 3.0], "nnx.jit": [3.0, 1.0]}, "Two kinds of jit", "loss"
+    ),
     "tracing.jaxpr_beside_source": lambda draw: draw(mean_of_squares, jnp.ones(3)),
     "control_flow.where_it_works": lambda draw: draw(
         {"if": {"grad": (1, 1), "vmap": "TracerBoolConversionError"}, "cond": {"grad": (2, 1)}}
