@@ -7,11 +7,9 @@ made for. Wording and printed text may differ. All else is undeclared, and fails
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
-
-from jaxbits.catalogue import load
 
 Record = Mapping[str, Any]
 """What ``reference/versions/<environment>.json`` holds."""
@@ -62,22 +60,6 @@ def _claims(
                 yield claim.get("section", ""), f"claim never reached: “{claim['claim']}”", False
 
 
-def _tie(error: Mapping[str, Any], first: str, named: Sequence[str]) -> bool:
-    """Whether a bit of this section is named, and the error fits it as well as the first one.
-
-    Some sharp bits raise the same words: nothing in an error tells a traced value that a list kept
-    from one that a cache kept.
-    """
-
-    def fit(bit: str) -> int:
-        known = load().get(bit)
-        symptoms = known.symptoms if known else ()
-        fits = (s.matches(name, error["message"]) for s in symptoms for name in error["names"])
-        return max(fits, default=0)
-
-    return any(fit(bit) >= fit(first) > 0 for bit in named)
-
-
 def _explained(error: Mapping[str, Any]) -> str:
     """Say what is wrong with the explanation of an error; empty when nothing is."""
     found = error["explained"]
@@ -87,7 +69,7 @@ def _explained(error: Mapping[str, Any]) -> str:
         message = " ".join(error["message"].split())[:100]
         return f"explain knows nothing of {error['names'][0]}: {message}"
     named = [bit for bit in error["bits"] if bit in found]
-    if error["bits"] and found[0] not in named and not _tie(error, found[0], named):
+    if error["bits"] and found[0] not in named:
         return f"explain puts {found[0]} first for {error['names'][0]}, not {error['bits'][0]}"
     return ""
 

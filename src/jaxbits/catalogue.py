@@ -32,7 +32,8 @@ class Symptom:
     """An error as a reader meets it: its class, and the part of its text that stays the same.
 
     In `text` an ellipsis (``…``) stands for anything. A symptom with `leaked` is one only outside
-    of the trace that the message speaks of: the value has escaped from it.
+    of the trace that the message speaks of: the value has escaped from it. Several sharp bits may
+    raise the same words; `line`, a regular expression, then says what the reader's line looks like.
 
     >>> symptom = Symptom("IndexError", "index … is out of bounds")
     >>> symptom.matches("IndexError", "index 3 is out of bounds")
@@ -44,6 +45,7 @@ class Symptom:
     error: str
     text: str
     leaked: bool = False
+    line: str = ""
 
     @functools.cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -60,6 +62,16 @@ class Symptom:
         if error != self.error or not self.pattern.search(message):
             return 0
         return len(self.error) + len(re.sub(r"[\s…]", "", self.text))
+
+    def suits(self, code: str) -> int:
+        r"""Return 1 where the reader's line looks as it should, -1 where not, 0 where none can say.
+
+        >>> Symptom("TypeError", "a Ref", line=r"^assert\b").suits("assert total > 0")
+        1
+        """
+        if not self.line or not code:
+            return 0
+        return 1 if re.search(self.line, code) else -1
 
 
 @dataclass(frozen=True)
@@ -131,7 +143,7 @@ def _text(entry: str, key: str, value: Any) -> str:
 
 def _symptom(entry: str, number: int, value: Any) -> Symptom:
     where = f"[{entry}] symptoms, number {number},"
-    if not isinstance(value, Mapping) or set(value) - {"leaked"} != {"error", "text"}:
+    if not isinstance(value, Mapping) or set(value) - {"leaked", "line"} != {"error", "text"}:
         raise CatalogueError(f"{where} should be {{error = ..., text = ...}}, was {value!r}")
     if not all(isinstance(value[k], str) and value[k].strip() for k in ("error", "text")):
         raise CatalogueError(f"{where} should have texts that are not empty, was {value!r}")
@@ -140,7 +152,12 @@ def _symptom(entry: str, number: int, value: Any) -> Symptom:
         raise CatalogueError(f"{where} leaked should be true or false, was {leaked!r}")
     if not str(value["error"]).isidentifier():
         raise CatalogueError(f"{where} error should be the name of a class, was {value['error']!r}")
-    return Symptom(value["error"], value["text"], leaked)
+    line = value.get("line", "")
+    try:
+        re.compile(line)
+    except (TypeError, re.error):
+        raise CatalogueError(f"{where} line should be a regular expression, was {line!r}") from None
+    return Symptom(value["error"], value["text"], leaked, line)
 
 
 def _bit(chapter: str, entry: str, values: Any) -> SharpBit:

@@ -111,28 +111,28 @@ def rank(
     Args:
         classes: the names of the error's class and of its bases, nearest first.
         message: the error's text.
-        code: the reader's line; among equal matches, the bit whose title or fix shares more
-            code-like words with it comes first.
+        code: the reader's line; among equal matches, the bit whose symptom says what the line
+            looks like comes first, then the one whose title or fix shares more code-like words.
         leaked: whether the error came of a traced value that has outlived its trace.
     """
-    found: list[tuple[int, int, int, SharpBit]] = []
+    found: list[tuple[int, int, int, int, SharpBit]] = []
     words = set(re.findall(r"[a-z_]{3,}", code.lower()))
     for position, bit in enumerate(load().values()):
         fitting = (s for s in bit.symptoms if leaked or not s.leaked)
-        score = max(
+        score, suits = max(
             # A leak explains more than what was done with the value that leaked.
             (
-                s.matches(name, message) + _LEAK * s.leaked
+                (s.matches(name, message) + _LEAK * s.leaked, s.suits(code))
                 for s in fitting
                 for name in classes
                 if s.matches(name, message)
             ),
-            default=0,
+            default=(0, 0),
         )
         if score:
             near = len(words & set(re.findall(r"[a-z_]{3,}", f"{bit.title} {bit.fix}".lower())))
-            found.append((-score, -near, position, bit))
-    return tuple(bit for *_, bit in sorted(found, key=lambda entry: entry[:3])[:3])
+            found.append((-score, -suits, -near, position, bit))
+    return tuple(bit for *_, bit in sorted(found, key=lambda entry: entry[:4])[:3])
 
 
 def is_from_stack(error: BaseException) -> bool:

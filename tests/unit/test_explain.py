@@ -68,6 +68,65 @@ def test_a_jax_error_is_explained_by_its_sharp_bit(function, bit):
     assert explanation.bits[0].link in str(explanation)
 
 
+class Net:
+    hidden = None
+
+    def loss(self, x):
+        self.hidden = 2 * x
+        return self.hidden
+
+
+@functools.cache
+def positions(size):
+    return jnp.arange(size)
+
+
+def checked(x):
+    assert x > 0
+    return x
+
+
+def use_of_an_attribute():
+    net = Net()
+    jax.jit(net.loss)(1.0)
+    return net.hidden.mean()
+
+
+def use_of_a_list():
+    kept = []
+    jax.jit(lambda x: kept.append(2 * x) or x)(1.0)
+    return kept[0] + 1
+
+
+def use_of_a_cache():
+    positions.cache_clear()
+    jax.jit(lambda x: x + positions(3))(1.0)
+    return positions(3) * 2
+
+
+def shape_of_a_layer(x, train):
+    if train:
+        return 2 * x
+    return x
+
+
+@pytest.mark.parametrize(
+    ("function", "bit"),
+    [
+        (use_of_an_attribute, "kept-tracer"),
+        (use_of_a_list, "side-effect-vanishes"),
+        (use_of_a_cache, "cache-filled-while-tracing"),
+        (lambda: jax.jit(checked)(1.0), "exception-while-tracing"),
+        (lambda: jax.jit(lambda x: 0 < x < 1)(1.0), "python-logic-on-tracer"),
+        (lambda: jax.jit(lambda x: max(x, 0))(1.0), "python-logic-on-tracer"),
+        (lambda: jax.jit(branch)(1.0), "value-needed-while-tracing"),
+        (lambda: jax.jit(shape_of_a_layer)(1.0, True), "train-flag-traced"),
+    ],
+)
+def test_of_bits_that_raise_the_same_words_the_readers_line_tells(function, bit):
+    assert explain(error_of(function)).bits[0].id == bit
+
+
 def test_a_write_into_the_memory_of_a_jax_array_is_explained():
     window = np.asarray(jnp.arange(3.0))
     with pytest.raises(ValueError, match="read-only") as raised:
@@ -95,7 +154,15 @@ def keep(x):
     return x
 
 
-@pytest.mark.parametrize("use", [lambda x: x + 1, float, np.mean, bool, lambda x: np.asarray([x])])
+def one_more(x):
+    return x + 1
+
+
+def in_a_list(x):
+    return np.asarray([x])
+
+
+@pytest.mark.parametrize("use", [one_more, float, np.mean, bool, in_a_list])
 def test_a_tracer_that_outlived_its_trace_is_explained_as_that(use):
     LEAKED.clear()
     keep.clear_cache()
