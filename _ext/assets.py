@@ -10,7 +10,12 @@ from sphinx.config import Config
 # What single pages use. Jupyter Book puts every script and style sheet of _static on every page.
 ONLY_ON = {
     "finder.js": {"reference/errors"},
-    "reference.css": {"reference/errors", "reference/silent-failures", "reference/detectors"},
+    "reference.css": {
+        "reference/errors",
+        "reference/silent-failures",
+        "reference/detectors",
+        "reference/glossary",
+    },
 }
 
 

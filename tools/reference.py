@@ -4,6 +4,8 @@
 
 ``reference/errors.md``: every error by its class, with a finder that takes a pasted traceback.
 ``reference/silent-failures.md``: everything that goes wrong without an error, by chapter.
+``reference/by-symptom.md``: from what a reader notices to the section, by ``by-symptom.toml``.
+``reference/glossary.md``: the field's words, by ``glossary.toml``.
 ``reference/detectors.md``: every detector, with its scores on the labelled cases and its cost.
 Building the book does this by itself (``_ext/generated.py``).
 """
@@ -17,6 +19,9 @@ import re
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+
+import glossary
+import symptoms
 
 from jaxbits import catalogue
 from jaxbits.catalogue import SharpBit
@@ -180,10 +185,13 @@ def replace(path: Path, text: str) -> bool:
 
 def write(root: Path = ROOT) -> list[Path]:
     """Write the pages under `root` and return those that changed."""
-    bits = catalogue.load().values()
+    known, folder = catalogue.load(), root / "reference"
+    bits = known.values()
     pages = {
-        root / "reference" / "errors.md": errors_page(bits),
-        root / "reference" / "silent-failures.md": silent_page(bits, chapter_titles(root)),
+        folder / "errors.md": errors_page(bits),
+        folder / "silent-failures.md": silent_page(bits, chapter_titles(root)),
+        folder / "by-symptom.md": symptoms.page(symptoms.read(folder / "by-symptom.toml"), known),
+        folder / "glossary.md": glossary.page(glossary.read(folder / "glossary.toml"), known),
     }
     if (root / "reference" / "detectors" / "lock.json").is_file():
         import detector_page  # which needs this module

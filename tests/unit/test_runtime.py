@@ -35,5 +35,7 @@ def test_a_recorded_run_names_its_machine_and_versions(name):
 
 
 def test_an_unknown_run_is_answered_with_those_there_are():
-    with pytest.raises(FileNotFoundError, match="there are array_updates, async_dispatch, audit_cost"):
+    with pytest.raises(
+        FileNotFoundError, match="there are array_updates, async_dispatch, audit_cost"
+    ):
         recorded.load("nothing")

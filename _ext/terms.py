@@ -1,0 +1,77 @@
+"""Link the first use of each term of the glossary in every chapter.
+
+The chapters stay plain text, as Jupyter and Colab want it; the links are made in the pages.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+_SKIPPED = (nodes.title, nodes.literal, nodes.literal_block, nodes.reference, nodes.raw, nodes.math)
+
+
+def _in_prose(node: nodes.Text) -> bool:
+    parent: Any = node.parent
+    while parent is not None:
+        if isinstance(parent, _SKIPPED):
+            return False
+        parent = parent.parent
+    return True
+
+
+def _link(words: str, term: Any) -> nodes.raw:
+    told = html.escape(re.sub(r"`", "", term.text))
+    return nodes.raw(
+        "",
+        f'<a class="term" href="../reference/glossary.html#{term.anchor}" title="{told}">'
+        f"{html.escape(words, quote=False)}</a>",
+        format="html",
+    )
+
+
+def link_terms(doctree: nodes.document, terms: list[Any]) -> list[str]:
+    """Link each term where the document first uses it in a sentence; return the terms linked.
+
+    A text that two terms claim, such as “weak type” and “type”, goes to the longer one.
+    """
+    linked: list[str] = []
+    for text in list(doctree.findall(nodes.Text)):
+        if not _in_prose(text):
+            continue
+        found = [
+            (*span, term)
+            for term in terms
+            if term.name not in linked and (span := term.find(text.astext()))
+        ]
+        pieces: list[nodes.Node] = []
+        done = 0
+        for start, end, term in sorted(found, key=lambda entry: (entry[0], -entry[1])):
+            if start < done:
+                continue  # the next use of it will do
+            pieces += [nodes.Text(text[done:start]), _link(text[start:end], term)]
+            linked.append(term.name)
+            done = end
+        if pieces:
+            text.parent.replace(text, [p for p in (*pieces, nodes.Text(text[done:])) if p.astext()])
+    return linked
+
+
+def _terms_of_chapters(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    if docname.startswith("chapters/"):
+        import glossary
+
+        terms = glossary.read(Path(app.confdir) / "reference" / "glossary.toml")
+        number = docname.removeprefix("chapters/")[:2]
+        link_terms(doctree, [term for term in terms if number not in term.not_in])
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.connect("doctree-resolved", _terms_of_chapters)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
