@@ -83,8 +83,9 @@ def read(path: Path) -> list[Term]:
         wrong = set(entry) - {"name", "text", "bits", "forms", "not_in", "met"}
         if wrong or not all(entry.get(key) for key in ("name", "text", "bits")):
             raise GlossaryError(f"a term should have name, text and bits, was {entry}")
-        lists = (tuple(entry.get(key, ())) for key in ("bits", "forms", "not_in"))
-        term = Term(entry["name"], entry["text"], *lists, entry.get("met", ""))
+        bits, forms, not_in = (tuple(entry.get(key, ())) for key in ("bits", "forms", "not_in"))
+        name, met = entry["name"], entry.get("met", "")
+        term = Term(name, entry["text"], bits, forms, not_in, met)
         if any(other.anchor == term.anchor for other in terms):
             raise GlossaryError(f"{term.name!r} is there twice")
         terms.append(term)
