@@ -63,7 +63,10 @@ except BaseException as _error:
     _steps = [_step for _step in traceback.extract_tb(_error.__traceback__)
               if _step.filename == __file__ and _step.name != "<module>"]
     _place = f"In {{_steps[-1].name}}: {{_steps[-1].line}}" if _steps else ""
-    _found = {{"error": [_kind.__module__, _kind.__qualname__, str(_error), _first, _place]}}
+    _inmost = [traceback.extract_tb(_e.__traceback__)[-1].filename
+               for _e in (_error, _error.__cause__) if _e and _e.__traceback__]
+    _texts = [str(_error), _first, _place]
+    _found = {{"error": [_kind.__module__, _kind.__qualname__, _inmost, *_texts]}}
 sys.stdout.flush()
 with open(sys.argv[1] + ".part", "w", encoding="utf8") as _file:
     json.dump(_found, _file)
@@ -243,9 +246,10 @@ def _outcome(folder: Path, processes: int) -> Any:
     found = [_found(folder, rank) for rank in range(processes)]
     for outcome in found:
         if "error" in outcome:
-            module, kind, *texts = outcome["error"]
+            module, kind, inmost, *texts = outcome["error"]
             text, first, place = (_scrubbed(text, folder) for text in texts)
             error = _error(module, kind, text, first)
+            error.raised_in = inmost  # type: ignore[attr-defined] # asked for by `explain`
             if place:
                 error.add_note(place)
             raise error

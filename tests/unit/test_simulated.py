@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import pytest
 from jax.sharding import PartitionSpec as P
 
-from jaxbits import simulated
+from jaxbits import explain, simulated
 from jaxbits.simulated import simulate
 
 FACTOR = 3
@@ -58,8 +58,9 @@ def test_an_error_of_jax_is_the_same_class_here():
         mesh = jax.make_mesh((4,), ("x",))
         jax.device_put(jnp.ones(6), NamedSharding(mesh, P("x")))
 
-    with pytest.raises(ValueError, match="divi"):
+    with pytest.raises(ValueError, match="divi") as raised:
         simulate(program, devices=4)
+    assert [bit.id for bit in explain(raised.value).bits] == ["axis-not-divisible"]
 
 
 def test_a_class_that_is_not_here_comes_as_a_runtime_error():
