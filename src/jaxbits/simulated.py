@@ -61,10 +61,14 @@ except BaseException as _error:
     _kind = type(_error)
     _first = str(_error.args[0]) if _error.args else ""
     _steps = [_step for _step in traceback.extract_tb(_error.__traceback__)
-              if _step.filename == __file__ and _step.name != "<module>"]
+              if _step.filename == __file__ and _step.name not in ("<module>", "_plain")]
     _place = f"In {{_steps[-1].name}}: {{_steps[-1].line}}" if _steps else ""
-    _inmost = [traceback.extract_tb(_e.__traceback__)[-1].filename
-               for _e in (_error, _error.__cause__) if _e and _e.__traceback__]
+    _ends = [traceback.extract_tb(_e.__traceback__)[-1]
+             for _e in (_error, _error.__cause__) if _e and _e.__traceback__]
+    _inmost = [_step.filename for _step in _ends]
+    if _inmost[0] == __file__ and not (_ends[0].line or "").startswith(("raise", "assert")):
+        # What no line of Python raises comes from compiled code: JAX's, where there is JAX.
+        _inmost.append(getattr(sys.modules.get("jax"), "__file__", ""))
     _texts = [str(_error), _first, _place]
     _found = {{"error": [_kind.__module__, _kind.__qualname__, _inmost, *_texts]}}
 sys.stdout.flush()

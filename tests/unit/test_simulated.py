@@ -63,6 +63,17 @@ def test_an_error_of_jax_is_the_same_class_here():
     assert [bit.id for bit in explain(raised.value).bits] == ["axis-not-divisible"]
 
 
+def test_an_error_of_the_program_itself_is_not_taken_for_one_of_jax():
+    def program():
+        raise ValueError("array axis 0 is partitioned 8 times, but does not evenly divide the "
+                         "dimension size 6")  # fmt: skip
+
+    with pytest.raises(ValueError, match="evenly") as raised:
+        simulate(program)
+    assert not explain(raised.value)
+    assert explain(f"ValueError: {raised.value}")
+
+
 def test_a_class_that_is_not_here_comes_as_a_runtime_error():
     def program():
         class Own(Exception):
@@ -241,8 +252,9 @@ def test_what_cannot_come_back_is_named():
     def program():
         return object()
 
-    with pytest.raises(TypeError, match="program returned a object: return numbers"):
+    with pytest.raises(TypeError, match="program returned a object: return numbers") as raised:
         simulate(program)
+    assert not hasattr(raised.value, "__notes__")
 
 
 @pytest.mark.parametrize(
