@@ -147,6 +147,9 @@ def is_from_stack(error: BaseException) -> bool:
         return True
     if any(_innermost_package(e) in STACK for e in (error, error.__cause__) if e is not None):
         return True
+    # What `simulate` brings from another process has no frames, and says where it was raised.
+    if any(_package(file) in STACK for file in getattr(error, "raised_in", ())):
+        return True
     if isinstance(error, TypeError) and _NAMES_JAX.search(str(error)):
         return True
     if isinstance(error, ValueError) and str(error).startswith(_OF_JIT):
@@ -188,7 +191,11 @@ def _root(kind: type) -> str:
 
 def _innermost_package(error: BaseException) -> str:
     frames = list(traceback.walk_tb(error.__traceback__))
-    found = _PACKAGE.search(frames[-1][0].f_code.co_filename) if frames else None
+    return _package(frames[-1][0].f_code.co_filename) if frames else ""
+
+
+def _package(file: str) -> str:
+    found = _PACKAGE.search(file)
     return found[1] if found else ""
 
 

@@ -3,6 +3,9 @@
 JAX counts its devices once, when it first computes: a process that has begun on one device stays
 on one. `simulate` starts another, tells it to take one CPU for many, and brings back what was
 printed, returned or raised. The process that calls it stays as it is.
+
+A process that has left its answer waits to be ended. Left to itself it would take a while to put
+JAX away, and another one that still talks to it would fail.
 """
 
 from __future__ import annotations
@@ -31,14 +34,14 @@ LONGEST = 600.0
 """The longest limit, in seconds, that a run may be given."""
 
 _HEAD = """\
-import faulthandler, json, os, sys, threading
+import faulthandler, json, os, sys, threading, traceback
 
 def _end_with_parent():
     os.read(0, 1)  # returns when whoever started this process closes the pipe, or is gone
     os._exit(1)
 
 threading.Thread(target=_end_with_parent, daemon=True).start()
-sys.stdout = os.fdopen(os.dup(1), "w", encoding="utf8")  # Python's own words, and no others:
+sys.stdout = os.fdopen(os.dup(1), "w", 1, encoding="utf8")  # Python's own lines, and no others:
 os.dup2(2, 1)  # what the libraries below print, goes to the errors
 _quiet = open(os.devnull, "w")
 faulthandler.dump_traceback_later({limit}, exit=True, file=_quiet)
@@ -57,11 +60,22 @@ try:
 except BaseException as _error:
     _kind = type(_error)
     _first = str(_error.args[0]) if _error.args else ""
-    _found = {{"error": [_kind.__module__, _kind.__qualname__, str(_error), _first]}}
+    _steps = [_step for _step in traceback.extract_tb(_error.__traceback__)
+              if _step.filename == __file__ and _step.name not in ("<module>", "_plain")]
+    _place = f"In {{_steps[-1].name}}: {{_steps[-1].line}}" if _steps else ""
+    _ends = [traceback.extract_tb(_e.__traceback__)[-1]
+             for _e in (_error, _error.__cause__) if _e and _e.__traceback__]
+    _inmost = [_step.filename for _step in _ends]
+    if _inmost[0] == __file__ and not (_ends[0].line or "").startswith(("raise", "assert")):
+        # What no line of Python raises comes from compiled code: JAX's, where there is JAX.
+        _inmost.append(getattr(sys.modules.get("jax"), "__file__", ""))
+    _texts = [str(_error), _first, _place]
+    _found = {{"error": [_kind.__module__, _kind.__qualname__, _inmost, *_texts]}}
 sys.stdout.flush()
 with open(sys.argv[1] + ".part", "w", encoding="utf8") as _file:
     json.dump(_found, _file)
 os.replace(sys.argv[1] + ".part", sys.argv[1])
+threading.Event().wait()  # it is ended from outside, when the others have answered, too
 """
 
 
@@ -72,8 +86,9 @@ def simulate(
 
     The function travels as source: what it uses of its surroundings must be modules, things that
     can be imported, other functions written beside it, or plain numbers and text. An error it
-    raises is raised here, with its class and text. After the limit, or when this process ends,
-    everything that was started is ended too.
+    raises is raised here, with its class and text, and the line it came from as a note. After the
+    limit, an interrupt, or the end of this process, everything that was started is ended too, and
+    what was printed until then is printed.
 
     Args:
         program: a function; without arguments, or, for several processes, one that takes the
@@ -83,12 +98,13 @@ def simulate(
         seconds: the limit for all of them together.
 
     Returns:
-        What the program returned (arrays and tuples as lists), a list of it for several processes.
+        What the program returned (arrays and tuples as lists, the keys of dicts as text), a list
+        of it for several processes.
 
     Raises:
         ValueError: when a number makes no sense, or the program uses what cannot travel.
         TimeoutError: when the limit was reached.
-        RuntimeError: when a process ended without a word.
+        RuntimeError: when a process ended without a word, or with an error unknown here.
 
     >>> def count():
     ...     import jax
@@ -112,11 +128,14 @@ def simulate(
             for rank in range(processes):
                 given = [address, rank] if processes > 1 else []
                 started.append(_start(folder, rank, devices, given))
-            _wait(folder, started, seconds, f"{name} did not finish within {seconds:g} s")
+            dead = _wait(folder, started, seconds, f"{name} did not finish within {seconds:g} s")
         finally:
             for child in started:
                 _end(child)
-        return _outcome(folder, started, name)
+            _say(folder, len(started))
+        if dead is not None:
+            raise RuntimeError(f"{name} {_end_of(started[dead], dead, folder)}")
+        return _outcome(folder, processes)
 
 
 def _free_port() -> int:
@@ -160,15 +179,29 @@ def _ended(child: subprocess.Popen[bytes]) -> bool:
     return over is not None
 
 
-def _wait(folder: Path, started: list[subprocess.Popen[bytes]], seconds: float, late: str) -> None:
-    """Wait until all are over, one of them failed, or the time is up."""
+def _wait(
+    folder: Path, started: list[subprocess.Popen[bytes]], seconds: float, late: str
+) -> int | None:
+    """Wait until all have answered, one of them failed, or the time is up.
+
+    Returns the number of a process that ended without an answer.
+    """
     limit = time.monotonic() + seconds
-    while not all(_ended(child) for child in started):
+    waiting = dict(enumerate(started))
+    while True:
+        for rank, child in list(waiting.items()):
+            over = _ended(child)  # asked first: whoever is over has left his answer before
+            found = _found(folder, rank)
+            if "error" in found:
+                return None  # the others may wait for it for ever
+            if over and not found:
+                return rank
+            if found:
+                del waiting[rank]
+        if not waiting:
+            return None
         if time.monotonic() > limit:
             raise TimeoutError(late)
-        for rank, child in enumerate(started):
-            if "value" not in _found(folder, rank) and _ended(child):
-                return  # it failed: the others may wait for it for ever
         time.sleep(0.02)
 
 
@@ -193,25 +226,39 @@ def _found(folder: Path, rank: int) -> dict[str, Any]:
     return found
 
 
-def _outcome(folder: Path, started: list[subprocess.Popen[bytes]], name: str) -> Any:
-    values = []
-    found = [_found(folder, rank) for rank in range(len(started))]
-    for rank in range(len(started)):
+def _say(folder: Path, processes: int) -> None:
+    """Print what the processes printed, one after the other."""
+    for rank in range(processes):
         said = (folder / f"{rank}.out").read_text("utf8", errors="replace")
         for line in _scrubbed(said, folder).splitlines():
-            print(f"process {rank}: {line}" if len(started) > 1 else line)
+            print(f"process {rank}: {line}" if processes > 1 else line)
+
+
+def _end_of(child: subprocess.Popen[bytes], rank: int, folder: Path) -> str:
+    """Say how a process without an answer ended, with the last line of its complaints."""
+    code = child.returncode
+    how = f"ended with code {code} and no answer"
+    if code < 0:
+        how = f"was ended by signal {-code}"
+    warned = (folder / f"{rank}.err").read_text("utf8", errors="replace")
+    last = [line for line in _scrubbed(warned, folder).splitlines() if line.strip()][-1:]
+    return ": ".join([how, *last])
+
+
+def _outcome(folder: Path, processes: int) -> Any:
+    """Raise what one of the processes raised, or return what they returned."""
+    found = [_found(folder, rank) for rank in range(processes)]
     for outcome in found:
         if "error" in outcome:
-            module, kind, *texts = outcome["error"]
-            raise _error(module, kind, *(_scrubbed(text, folder) for text in texts))
-    for rank, (child, outcome) in enumerate(zip(started, found, strict=True)):
-        if "value" not in outcome:
-            warned = (folder / f"{rank}.err").read_text("utf8", errors="replace")
-            last = [line for line in _scrubbed(warned, folder).splitlines() if line.strip()][-1:]
-            why = f": {last[0]}" if last else ""
-            raise RuntimeError(f"{name} ended with code {child.returncode}{why}")
-        values.append(json.loads(outcome["value"]))
-    return values if len(started) > 1 else values[0]
+            module, kind, inmost, *texts = outcome["error"]
+            text, first, place = (_scrubbed(text, folder) for text in texts)
+            error = _error(module, kind, text, first)
+            error.raised_in = inmost  # type: ignore[attr-defined] # asked for by `explain`
+            if place:
+                error.add_note(place)
+            raise error
+    values = [json.loads(outcome["value"]) for outcome in found]
+    return values if processes > 1 else values[0]
 
 
 def _error(module: str, kind: str, text: str, first: str) -> BaseException:

@@ -6,12 +6,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
 import pytest
 from jax.sharding import PartitionSpec as P
 
+from jaxbits import explain, simulated
 from jaxbits.simulated import simulate
 
 FACTOR = 3
@@ -45,6 +47,7 @@ def test_an_error_keeps_its_class_and_text_and_says_no_path(capsys):
     with pytest.raises(KeyError) as raised:
         simulate(program)
     assert str(raised.value) == "'…/program.py'"
+    assert raised.value.__notes__ == ["In program: raise KeyError(__file__)"]
     assert capsys.readouterr().out == "before …/program.py\n"
 
 
@@ -55,8 +58,20 @@ def test_an_error_of_jax_is_the_same_class_here():
         mesh = jax.make_mesh((4,), ("x",))
         jax.device_put(jnp.ones(6), NamedSharding(mesh, P("x")))
 
-    with pytest.raises(ValueError, match="divi"):
+    with pytest.raises(ValueError, match="divi") as raised:
         simulate(program, devices=4)
+    assert [bit.id for bit in explain(raised.value).bits] == ["axis-not-divisible"]
+
+
+def test_an_error_of_the_program_itself_is_not_taken_for_one_of_jax():
+    def program():
+        raise ValueError("array axis 0 is partitioned 8 times, but does not evenly divide the "
+                         "dimension size 6")  # fmt: skip
+
+    with pytest.raises(ValueError, match="evenly") as raised:
+        simulate(program)
+    assert not explain(raised.value)
+    assert explain(f"ValueError: {raised.value}")
 
 
 def test_a_class_that_is_not_here_comes_as_a_runtime_error():
@@ -96,21 +111,52 @@ def gone(pid):
     return not alive(pid)
 
 
+def clock(note, then):
+    """A clock that stands still until a program has left its note."""
+
+    def monotonic():
+        if note.exists() and note.read_text().endswith("\n"):
+            return then()
+        return 0.0
+
+    return SimpleNamespace(monotonic=monotonic, sleep=time.sleep)
+
+
+def late():
+    return 1e9
+
+
+def interrupted():
+    raise KeyboardInterrupt
+
+
 @pytest.mark.skipif(os.name == "nt", reason="groups of processes are POSIX's")
-def test_after_the_limit_nothing_is_left_not_even_grandchildren(tmp_path):
+@pytest.mark.parametrize(
+    ("then", "error", "said"),
+    [
+        (late, TimeoutError, "program did not finish within 9 s"),
+        (interrupted, KeyboardInterrupt, None),
+    ],
+)
+def test_after_the_limit_or_an_interrupt_nothing_is_left(
+    tmp_path, monkeypatch, capsys, then, error, said
+):
     note = str(tmp_path / "pids")
 
     def program():
         other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+        print("so far")
         with open(note, "w") as file:
-            file.write(f"{os.getpid()} {other.pid}")
+            print(os.getpid(), other.pid, file=file)
         time.sleep(60)
 
-    with pytest.raises(TimeoutError, match="program did not finish within 6 s"):
-        simulate(program, seconds=6)
+    monkeypatch.setattr(simulated, "time", clock(Path(note), then))
+    with pytest.raises(error, match=said):
+        simulate(program, seconds=9)
     pids = [int(pid) for pid in Path(note).read_text().split()]
     assert len(pids) == 2
     assert all(gone(pid) for pid in pids)
+    assert capsys.readouterr().out == "so far\n"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="groups of processes are POSIX's")
@@ -160,11 +206,32 @@ def test_when_one_process_fails_the_others_are_not_waited_for():
 
 
 def test_a_process_that_dies_without_a_word_is_reported():
-    def program():
-        os._exit(3)
+    def program(address, process):
+        if process:
+            os.write(2, b"\xff out of luck\n\n")
+            os._exit(3)
+        time.sleep(50)
 
-    with pytest.raises(RuntimeError, match="program ended with code"):
+    with pytest.raises(RuntimeError, match=r"program ended with code 3 and no answer: . out of"):
+        simulate(program, processes=2)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a signal of POSIX")
+def test_a_process_that_is_killed_is_reported():
+    def program():
+        os.kill(os.getpid(), 11)
+
+    with pytest.raises(RuntimeError, match="program was ended by signal 11"):
         simulate(program)
+
+
+def test_what_is_no_text_is_printed_as_well_as_may_be(capsys):
+    def program():
+        sys.stdout.buffer.write(b"\xff\n")
+        os.write(1, b"from below\n")
+
+    assert simulate(program) is None
+    assert capsys.readouterr().out == "\ufffd\n"
 
 
 def test_what_cannot_travel_is_named():
@@ -185,8 +252,9 @@ def test_what_cannot_come_back_is_named():
     def program():
         return object()
 
-    with pytest.raises(TypeError, match="program returned a object: return numbers"):
+    with pytest.raises(TypeError, match="program returned a object: return numbers") as raised:
         simulate(program)
+    assert not hasattr(raised.value, "__notes__")
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,15 @@ def penalty_in_python(params):
     return float(sum(jnp.sum(w**2) for w in jax.tree.leaves(params) if jnp.ndim(w) > 1))
 
 
+def penalty_or_the_number_0(params):
+    return sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(params) if jnp.ndim(leaf) >= 2)
+
+
+def penalty_without_matrices(params):
+    found = [jnp.sum(w**2) for w in jax.tree.leaves(params) if jnp.ndim(w) >= 2]
+    return sum(found) if found else jnp.nan
+
+
 def penalty_by_map(params):
     one = jax.tree.map(lambda w: jnp.sum(w**2) if jnp.ndim(w) > 1 else jnp.float32(0), params)
     return jax.tree.reduce(jnp.add, one, jnp.float32(0))
@@ -45,6 +54,11 @@ def distances_to_all(points, centres):
 
 def distances_rooted(points, centres):
     one = lambda a, b: jnp.sqrt(between(a, b))  # noqa: E731
+    return jax.vmap(jax.vmap(one, (None, 0)), (0, None))(points, centres)
+
+
+def distances_squared_again(points, centres):
+    one = lambda a, b: jnp.linalg.norm(a - b) ** 2  # noqa: E731
     return jax.vmap(jax.vmap(one, (None, 0)), (0, None))(points, centres)
 
 
@@ -83,12 +97,14 @@ WRONG = {
         (penalty_of_the_top, "it raises"),
         (penalty_by_name, "four axes, one leaf"),
         (penalty_in_python, "under jit"),
+        (penalty_without_matrices, "where there is no matrix, it should be 0"),
     ],
     "pytrees/2": [
         (distances_in_pairs, "inconsistent sizes"),
         (distances_turned, "the outer map is over the centres"),
         (distances_to_all, "should be a 3 × 2 table"),
         (distances_rooted, "should be [[0.0, 1.0], [25.0, 20.0]"),
+        (distances_squared_again, "NaN where a point lies on a centre"),
     ],
     "pytrees/3": [
         (standardise_itself, "each example by itself"),
@@ -99,6 +115,7 @@ WRONG = {
 }
 RIGHT = [
     ("pytrees/1", penalty_by_map),
+    ("pytrees/1", penalty_or_the_number_0),
     ("pytrees/2", distances_by_out_axes),
     ("pytrees/2", distances_by_broadcasting),
     ("pytrees/3", standardise_by_gathering),
