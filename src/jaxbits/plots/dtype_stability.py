@@ -135,8 +135,8 @@ def losses_of(losses: Mapping[str, Any], steps: int) -> tuple[Figure, str]:
     for (name, series), tone in zip(losses.items(), (style.RED, style.BLUE), strict=False):
         values = np.asarray(series, float)
         axes.plot(np.arange(len(values)), values, color=tone)
-        # above the highest point of the half that the words stand over
-        clear = values[len(values) // 2 :].max() * 1.6
+        # above the highest point of the part that the words stand over
+        clear = values[len(values) * 2 // 5 :].max() * 1.6
         axes.text(steps, clear, name, ha="right", va="bottom", color=tone)
         said.append(f"{name}: {values[0]:.2g} at first, {values[-1]:.2g} at last")
     axes.set_yscale("log")
