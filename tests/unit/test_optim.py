@@ -5,6 +5,7 @@ import re
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 import pytest
 from jax import lax
@@ -122,17 +123,15 @@ def test_a_line_search_in_a_while_loop():
     tx, params = dtype_stable(optax.lbfgs()), parameters(jnp.float32)
 
     def go(carry):
-        params, state, turn = carry
+        params, state = carry
         value, gradient = optax.value_and_grad_from_state(value_of)(params, state=state)
-        updates, state = tx.update(
-            gradient, state, params, value=value, grad=gradient, value_fn=value_of
-        )
-        return optax.apply_updates(params, updates), state, turn + 1
+        more = {"value": value, "grad": gradient, "value_fn": value_of}
+        updates, state = tx.update(gradient, state, params, **more)
+        return optax.apply_updates(params, updates), state
 
-    start = (params, tx.init(params), 0)
-    params, _, turns = lax.while_loop(lambda c: (c[2] < 20) & (value_of(c[0]) > 1e-6), go, start)
-    assert turns < 20
-    assert value_of(params) < 1e-6
+    start = (params, tx.init(params))
+    end = jax.eval_shape(lambda: lax.while_loop(lambda c: value_of(c[0]) > 1e-6, go, start))
+    assert [leaf[:2] for leaf in abstract(end)] == [leaf[:2] for leaf in abstract(start)]
 
 
 def test_under_vmap():
@@ -179,8 +178,82 @@ def test_bad_input_is_named():
     with pytest.raises(TypeError, match=r"\['n'\] should stay int32; it became float32"):
         tx.update(jax.tree.map(lambda p: 0.5 * p, counts), tx.init(counts), counts)
     grown = optax.GradientTransformation(lambda p: {"a": p}, lambda u, s, p: (u, {"a": u, "b": u}))
-    with pytest.raises(ValueError, match=r"the state leafs should be a tree like .* \['b'\]"):
+    with pytest.raises(ValueError, match=r"new state should be a tree like .* \['b'\]"):
         dtype_stable(grown).update(jnp.ones(2), {"a": jnp.ones(2)}, jnp.ones(2))
+
+
+INSIDE = {
+    "chain": lambda tx: optax.chain(optax.clip(1.0), tx, optax.ema(0.9)),
+    "flatten": optax.flatten,
+    "lookahead": lambda tx: optax.lookahead(tx, 3, 0.5),
+    "conditionally_mask": lambda tx: optax.conditionally_mask(tx, lambda step: step < 2),
+    "MultiSteps": lambda tx: optax.MultiSteps(tx, 2),
+    "itself": dtype_stable,
+}
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_it_may_stand_around_what_has_another_inside(name):
+    tx = dtype_stable(INSIDE[name](dtype_stable(optax.adam(0.1))))
+    params = parameters(jnp.bfloat16)
+    given = optax.LookaheadParams.init_synced(params) if name == "lookahead" else params
+    gradient = jax.tree.map(lambda p: p.astype(jnp.float32), params)
+    state = jax.eval_shape(tx.init, given)
+    updates, new = jax.eval_shape(tx.update, gradient, state, given)
+    assert abstract(new) == abstract(state)
+    assert abstract(updates) == abstract(given)
+
+
+def test_a_cond_around_the_wrapper_is_not_its_matter():
+    params = parameters(jnp.bfloat16)
+    gradient = jax.tree.map(lambda p: p.astype(jnp.float32), params)
+    inside = optax.apply_if_finite(dtype_stable(optax.adam(0.1)), 3)
+    with pytest.raises(TypeError, match="cond"):
+        jax.eval_shape(inside.update, gradient, inside.init(params), params)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "float8_e4m3fn"])
+def test_other_kinds_of_numbers(dtype):
+    tx, params = dtype_stable(optax.adam(0.1)), parameters(dtype)
+    state = jax.eval_shape(tx.init, params)
+    updates, new = jax.eval_shape(tx.update, params, state, params)
+    assert abstract(new) == abstract(state)
+    assert abstract(updates) == abstract(params)
+
+
+@pytest.mark.parametrize("made", [lambda tx: tx, lambda tx: tx.gradient_transformation()])
+def test_more_arguments_reach_what_takes_them_without_saying_so(made):
+    on_plateau = optax.chain(optax.sgd(0.1), contrib.reduce_on_plateau())
+    params = {"w": jnp.ones(2)}
+    tx = dtype_stable(made(optax.MultiSteps(on_plateau, 2)))
+    step = functools.partial(tx.update, value=jnp.float32(1.0), unknown=2)
+    jax.eval_shape(step, params, tx.init(params), params)
+    plain = dtype_stable(optax.GradientTransformation(*optax.scale(0.5)))
+    updates, _ = plain.update(params, plain.init(params), params, value=1.0)
+    assert updates["w"][0] == 0.5
+
+
+def test_a_number_of_numpys_is_not_weak():
+    tx = dtype_stable(optax.inject_hyperparams(optax.sgd)(learning_rate=0.1))
+    params = {"w": jnp.ones(2, jnp.bfloat16)}
+    state = tx.init(params)
+    state.hyperparams["learning_rate"] = np.float64(0.25)
+    _, new = jax.eval_shape(tx.update, params, state, params)
+    assert types(new) == types(state)
+
+
+def test_gradients_of_integers_and_leaves_that_are_no_arrays_pass():
+    params = {"w": jnp.ones(2), "n": jnp.ones(2, jnp.int32)}
+    gradient = jax.grad(lambda p: (p["w"] * p["n"]).sum(), allow_int=True)(params)
+    tx = dtype_stable(optax.masked(optax.sgd(0.1), {"w": True, "n": False}))
+    updates, _ = tx.update(gradient, tx.init(params), params)
+    assert updates["n"].dtype == jax.dtypes.float0
+    named = optax.GradientTransformation(lambda p: {"name": "x"}, lambda u, s, p=None: (u, s))
+    tx = dtype_stable(named)
+    assert tx.update(params, tx.init(params), params)[1] == {"name": "x"}
+    becomes = optax.GradientTransformation(lambda p: {"a": p}, lambda u, s, p=None: (u, {"a": "x"}))
+    with pytest.raises(TypeError, match=r"state leaf \['a'\] should stay float32; it became a str"):
+        dtype_stable(becomes).update(jnp.ones(2), {"a": jnp.ones(2)}, jnp.ones(2))
 
 
 def test_errors_of_the_optimiser_are_its_own():

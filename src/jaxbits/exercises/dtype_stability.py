@@ -86,6 +86,8 @@ def verify_half_gradient(answer: Callable[..., Any]) -> None:
     params = {"w": jnp.array([1.0, -0.5]), "b": jnp.array(0.25)}
     x = jnp.array([[1.0, 2.0], [0.5, -1.0]])
 
+    in_half = 0.8125  # bfloat16 is exact for these numbers
+
     def asked(params: Any, x: jax.Array) -> Any:
         return answer(loss, params, x)
 
@@ -95,14 +97,17 @@ def verify_half_gradient(answer: Callable[..., Any]) -> None:
             raise NotYet("return two things: the value and the gradient")
         if not seen:
             raise NotYet("it never calls the loss")
-        dtypes, dtype_of_x = seen[-1]
-        if set(dtypes.values()) != {"bfloat16"}:
-            raise NotYet(f"the loss should see bfloat16 parameters; it saw {dtypes}")
-        if dtype_of_x != "bfloat16":
-            raise NotYet(
-                f"the loss saw bfloat16 parameters and a {dtype_of_x} batch, and so computed in "
-                f"{dtype_of_x}: cast the batch as well"
-            )
+        for dtypes, dtype_of_x in seen:
+            if set(dtypes.values()) != {"bfloat16"}:
+                raise NotYet(f"the loss should see bfloat16 parameters; it saw {dtypes}")
+            if dtype_of_x != "bfloat16":
+                raise NotYet(
+                    f"the loss saw bfloat16 parameters and a {dtype_of_x} batch, and so computed "
+                    f"in {dtype_of_x}: cast the batch as well"
+                )
+        value = jax.tree.leaves(result[0])
+        if len(value) != 1 or not np.array_equal(np.asarray(value[0], np.float32), in_half):
+            raise NotYet(f"{how}the first of the two should be the value of the loss, {in_half}")
         kinds = jax.tree.map(lambda g: str(getattr(g, "dtype", type(g).__name__)), result[1])
         if kinds != {"w": "float32", "b": "float32"}:
             raise NotYet(f"{how}the gradient should be float32, as the parameters; it is {kinds}")

@@ -105,11 +105,13 @@ def step_sizes(sizes: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
         values = np.asarray(series, float)
         turns = np.arange(1, len(values) + 1)
         axes.plot(turns, values, color=tone)
-        axes.text(len(values) * 1.0, values[-1] * 1.18, name, ha="right", va="bottom", color=tone)
+        below = values[-1] < 1.2  # the lowest line is written under, clear of the next one
+        axes.text(len(values), values[-1] * (0.86 if below else 1.12), name, ha="right",
+                  va="top" if below else "bottom", color=tone)  # fmt: skip
         said.append(f"{name}: from {values[0]:.3g} to {values[-1]:.3g}")
     axes.set_yscale("log")
     top = max(float(np.max(series)) for series in sizes.values())
-    axes.set_ylim(0.6, top * 2.2)
+    axes.set_ylim(0.5, top * 2.2)
     ticks = [tick for tick in (1, 2, 5, 10, 20, 50) if tick < top * 2]
     axes.set_yticks(ticks, [str(tick) for tick in ticks])
     axes.minorticks_off()
@@ -133,7 +135,9 @@ def losses_of(losses: Mapping[str, Any], steps: int) -> tuple[Figure, str]:
     for (name, series), tone in zip(losses.items(), (style.RED, style.BLUE), strict=False):
         values = np.asarray(series, float)
         axes.plot(np.arange(len(values)), values, color=tone)
-        axes.text(steps, values[-1] * 1.4, name, ha="right", va="bottom", color=tone)
+        # above the highest point of the part that the words stand over
+        clear = values[len(values) * 2 // 5 :].max() * 1.6
+        axes.text(steps, clear, name, ha="right", va="bottom", color=tone)
         said.append(f"{name}: {values[0]:.2g} at first, {values[-1]:.2g} at last")
     axes.set_yscale("log")
     axes.set_xlabel("step")

@@ -29,6 +29,11 @@ def first_updates(gradient):
     return adam.update(gradient, adam.init(gradient))[0]
 
 
+def injected_updates(gradient):
+    tx = optax.inject_hyperparams(optax.adam)(learning_rate=0.1)
+    return tx.update(gradient, tx.init(gradient))[0]
+
+
 @jax.jit
 def grown(weight):
     return (weight - jnp.float32(0.1) * weight,)
@@ -49,4 +54,5 @@ EXAMPLES = [
     ("weak-state-compiles-twice", "carry", search, (pair, 1.0), {}),
     ("python-number-params", "recompile", grown, (), {"calls": [(1.0,), grown(1.0)]}),
     ("adam-float16-eps", "nan", first_updates, (zero,), {}),
+    ("hyperparams-in-bfloat16", "nan", injected_updates, (halves,), {}),
 ]

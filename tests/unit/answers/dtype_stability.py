@@ -17,6 +17,11 @@ def cast_parameters_only(loss, params, x):
     return jax.value_and_grad(lambda p: loss(cast_all(p), x))(params)
 
 
+def value_in_full(loss, params, x):
+    half_x = x.astype(jnp.bfloat16)
+    return loss(params, x), jax.grad(lambda p: loss(cast_all(p), half_x))(params)
+
+
 def cast_back(loss, params, x):
     value, gradient = cast_before(loss, params, x)
     return value, jax.tree.map(lambda g, p: g.astype(p.dtype), gradient, params)
@@ -61,6 +66,9 @@ WRONG = {
         ),
         (cast_before, "the gradient should be float32"),
         (cast_parameters_only, "cast the batch as well"),
+        (value_in_full, "the loss should see bfloat16 parameters"),
+        (lambda *args: cast_back(*args)[::-1], "the first of the two should be the value"),
+        (lambda *args: (0.0, cast_back(*args)[1]), "the first of the two should be the value"),
         (
             lambda loss, params, x: jax.grad(lambda p: loss(cast_all(p), cast_all(x)))(params),
             "return two things",
