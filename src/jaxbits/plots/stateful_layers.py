@@ -28,17 +28,24 @@ def over_steps(series: Mapping[str, Sequence[float]], title: str, what: str) -> 
         title: what the reader should see.
         what: what the axis shows.
     """
-    from matplotlib.ticker import MaxNLocator
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
     fig, axes = style.figure(6, 3.4)
     tones = (style.RED, style.BLUE, style.GREEN, style.PURPLE, style.ORANGE)
     looks = ("-", "--", ":", "-.", "-")
     said = []
-    for (name, values), tone, look in zip(series.items(), tones, looks, strict=False):
-        steps = np.arange(1, len(values) + 1)
-        axes.plot(steps, values, look, color=tone, label=name, marker="o", markersize=3.5)
-        said.append(f"{name} goes from {values[0]:.3g} to {values[-1]:.3g}")
+    for (name, line), tone, look in zip(series.items(), tones, looks, strict=False):
+        steps = np.arange(1, len(line) + 1)
+        axes.plot(steps, line, look, color=tone, label=name, marker="o", markersize=3.5)
+        said.append(f"{name} goes from {line[0]:.3g} to {line[-1]:.3g}")
+    values = [value for line in series.values() for value in line]
     axes.set_yscale("log")
+    # Less than two powers of ten need more marks than the powers.
+    axes.yaxis.set_major_locator(
+        LogLocator(subs=(1,) if max(values) > 100 * min(values) else (1, 2, 5))
+    )
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("step")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_ylabel(what)
@@ -65,7 +72,17 @@ def cells_read(size: int, padding: str | tuple[int, int]) -> list[list[int]]:
     return [[int(i) for i in np.flatnonzero(row)] for row in derivative]
 
 
-def _windows(axes: Axes, top: float, size: int, title: str, reads: list[list[int]]) -> None:
+def _pads(size: int, padding: str | tuple[int, int]) -> tuple[int, int]:
+    """Return how many cells a padding adds before and behind."""
+    if not isinstance(padding, str):
+        return padding
+    ((before, behind),) = lax.padtype_to_pads((size,), (KERNEL,), (STRIDE,), padding)
+    return int(before), int(behind)
+
+
+def _windows(
+    axes: Axes, top: float, size: int, title: str, reads: list[list[int]], pads: tuple[int, int]
+) -> None:
     from matplotlib.patches import Rectangle
 
     tones = (style.PALE_BLUE, style.PALE_ORANGE)
@@ -77,6 +94,15 @@ def _windows(axes: Axes, top: float, size: int, title: str, reads: list[list[int
             Rectangle((cell, top - 0.8), 1, 0.8, facecolor=style.FILL, edgecolor=style.LINE)
         )
         axes.text(cell + 0.5, top - 0.4, str(cell), ha="center", va="center", fontsize=10)
+    for cell in (*range(-pads[0], 0), *range(size, size + pads[1])):
+        axes.add_patch(
+            Rectangle(
+                (cell, top - 0.8), 1, 0.8, facecolor="none", edgecolor=style.MUTED, linestyle="--"
+            )
+        )
+        axes.text(
+            cell + 0.5, top - 0.4, "pad", ha="center", va="center", fontsize=9, color=style.MUTED
+        )
     for number, cells in enumerate(reads):
         start = cells[-1] - KERNEL + 1 if number == 0 and first_is_short else cells[0]
         y = top - 1.3 - 0.55 * (number % 2)
@@ -96,8 +122,12 @@ def windows(size: int = 8) -> tuple[Figure, str]:
     said = []
     for top, title, padding in ((4.0, "padding 'SAME' (Flax)", "SAME"), (0.4, "padding=1", (1, 1))):
         reads = cells_read(size, padding)
-        _windows(axes, top, size, title, reads)
-        said.append(f"with {title} output 0 reads the cells {reads[0]}, the last {reads[-1]}")
+        pads = _pads(size, padding)
+        _windows(axes, top, size, title, reads, pads)
+        said.append(
+            f"with {title} there are {pads[0]} cells of padding before and {pads[1]} behind, "
+            f"output 0 reads the cells {reads[0]}, the last {reads[-1]}"
+        )
     axes.set_xlim(-1.3, size + 1.3)
     axes.set_ylim(-1.8, 5.0)
     what = f"A convolution of {KERNEL} places over {size} cells with a stride of {STRIDE}: "

@@ -102,12 +102,14 @@ WRONG = {
             "rows and columns of the image",
         ),
         (outputs_inside, "outputs differ from PyTorch's"),
+        (lambda weight, *shape: [weight, [1]], "an array of numbers"),
     ],
     "stateful-layers/3": [
         (under_jax_jit, "the running mean is still 0"),
         (lambda model, x: model(x), "was not called under jit"),
         (without_keys, "drops the same units"),
         (lambda model, x: jax.jit(model)(x), "TraceContextError"),
+        (lambda model, x: (model(x), model), "should return the outputs"),
     ],
 }
 RIGHT = [
