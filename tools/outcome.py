@@ -49,12 +49,17 @@ WIDTH = 120
 _ANYWHERE = (UserWarning, FutureWarning, RuntimeWarning)
 
 
-def names(wanted: dict[str, str] | None = None) -> dict[str, Any]:
-    """Return the names that a row finds there; those of missing packages are left out."""
+def names(code: str) -> dict[str, Any]:
+    """Return the names that some code needs and finds there, without those of missing packages.
+
+    >>> sorted(names("np.ones(3)"))
+    ['jax', 'np']
+    """
+    words = {"jax", *re.findall(r"\w+", code)}
     found: dict[str, Any] = {}
-    for name, module in (wanted or IMPORTS).items():
+    for name in sorted(words & set(IMPORTS)):
         with contextlib.suppress(ImportError):
-            found[name] = importlib.import_module(module)
+            found[name] = importlib.import_module(IMPORTS[name])
     return found
 
 
@@ -86,15 +91,15 @@ def _run(code: str, namespace: dict[str, Any]) -> None:
         print(repr(value))
 
 
-def outcome(code: str, given: str = "", known: dict[str, Any] | None = None) -> str:
-    """Return what code prints, its last value, its warnings and the error that ended it.
+def outcome(code: str, given: str = "") -> str:
+    r"""Return what code prints, its last value, its warnings and the error that ended it.
 
-    >>> outcome("x + 1", "x = 1", {})
+    >>> outcome("x + 1", "x = 1")
     '2'
-    >>> outcome("print('so'); [][3]", known={})
-    'so\\nIndexError: list index out of range'
+    >>> outcome("print('so'); [][3]")
+    'so\nIndexError: list index out of range'
     """
-    namespace = {"__name__": "__main__", **(names() if known is None else known)}
+    namespace = {"__name__": "__main__", **names(given + code)}
     settled: Callable[[], object] = getattr(namespace.get("jax"), "effects_barrier", lambda: None)
     printed = io.StringIO()
     problem = ""
@@ -130,12 +135,7 @@ def key(given: str, code: str) -> str:
 
 def run(tables: Iterable[dict[str, Any]]) -> dict[str, str]:
     """Return the outcomes of tables by the code that gave them, each run on its own."""
-    known = names()
-    return {
-        key(given, code): outcome(code, given, known)
-        for table in tables
-        for given, code in rows(table)
-    }
+    return {key(given, code): outcome(code, given) for t in tables for given, code in rows(t)}
 
 
 def versions() -> dict[str, str]:
