@@ -23,22 +23,33 @@ NONE: There = {}
 
 
 def differs(here: str, there: str) -> bool:
-    """Whether an outcome is another one: an error of the same class is not.
+    """Whether an outcome is another one; the same class of error in other words is not.
 
     >>> differs("ValueError: no", "ValueError: not so")
     False
     >>> differs("1.0", "2.0")
     True
     """
-    errors = [text.split(":")[0] for text in (here, there) if text.split(":")[0].isidentifier()]
-    return here != there and (len(errors) < 2 or errors[0] != errors[1])
+    *before, last = here.splitlines() or [""]
+    *others, final = there.splitlines() or [""]
+    same = last.partition(": ")[0] == final.partition(": ")[0] and failed(last)
+    return before != others or (last != final and not same)
+
+
+def failed(line: str) -> bool:
+    """Whether a line of an outcome is the error that ended it.
+
+    >>> failed("XlaRuntimeError: no"), failed("1.5: 2")
+    (True, False)
+    """
+    name = line.partition(":")[0]
+    return name.isidentifier() and name.endswith(("Error", "Exception"))
 
 
 def outcome_box(text: str) -> str:
-    """Return an outcome as HTML; the lines of errors are marked."""
-    error = (text.splitlines() or [""])[-1].split(":")[0].split(".")[-1]
-    kind = " error" if error.endswith(("Error", "Exception")) and error.isidentifier() else ""
-    shown = html.escape(text, quote=False) or "(prints nothing)"
+    """Return an outcome as HTML, one that ends in an error marked as such."""
+    kind = " error" if failed((text.splitlines() or [""])[-1]) else ""
+    shown = html.escape(text, quote=False) or "(nothing)"
     return f'<pre class="outcome{kind}">{shown}</pre>'
 
 

@@ -2,8 +2,8 @@
 
 python tools/tables.py                      run every table, write every page
 python tools/tables.py coming-from-numpy    only this one
-python tools/tables.py --elsewhere          first note what JAX's side gives in the environments that
-                                            `make versions` made; --elsewhere FOLDER: in those there
+python tools/tables.py --elsewhere          first note what JAX's side gives in the environments
+                                            that `make versions` made (or in those in a FOLDER)
 
 A table is ``reference/tables/NAME.toml``, its page ``reference/NAME.md``, with outcomes that a test
 compares with a new run. What other versions of JAX gave is in ``reference/tables/recorded/``.
