@@ -11,6 +11,11 @@ from sphinx.config import Config
 ONLY_ON = {
     "finder.js": {"reference/errors"},
     "reference.css": {"reference/errors", "reference/silent-failures", "reference/detectors"},
+    "tables.css": {
+        "reference/coming-from-numpy",
+        "reference/coming-from-pytorch",
+        "reference/wrong-in-circulation",
+    },
 }
 
 

@@ -7,6 +7,7 @@ and a link below both. One with a single side becomes a list of claims that are 
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -55,7 +56,8 @@ def outcome_box(text: str) -> str:
 
 def cell(code: str, given: str = "", shown: Outcomes | None = None, there: There = NONE) -> str:
     """Return a piece of code as Markdown, what it gives, and what other versions give instead."""
-    block = f"\n```python\n{code.strip()}\n```\n\n"
+    dense = re.sub(r"\n{3,}", "\n\n", code.strip())
+    block = f"\n```python\n{dense}\n```\n\n"
     if shown is None:
         return block
     key = outcome.key(given, code)
