@@ -1,18 +1,18 @@
-"""The tables of the reference part: every row is run again, and leads to a section that is there."""
+"""The tables of the reference part: every row runs again, and leads to a section."""
 
 from __future__ import annotations
 
 import re
 from typing import Any
 
+import outcome
+import pins
 import pytest
+import table_page
+import tables
 from contents import PAGES, ROOT
 from test_links import problem
 
-import outcome
-import pins
-import table_page
-import tables
 from jaxbits import catalogue
 
 NAMES = tables.names()
@@ -75,10 +75,11 @@ def test_every_wrong_claim_was_run_on_all_versions() -> None:
     wanted = {outcome.key(given, code) for given, code in outcome.rows(table)}
     recorded = tables.recorded()
     missing = {v: sorted(wanted - set(outcomes)) for v, outcomes in recorded.items()}
-    assert missing == dict.fromkeys(recorded, []), "run: make tables"
+    assert missing == {version: [] for version in recorded}, "run: make tables"
     about = table["about"]
     assert recorded
-    assert [version for version in recorded if f"jax {version} " not in about] == []
+    unsaid = [version for version in recorded if f"jax {version} " not in about]
+    assert not unsaid, "name the versions that were run at the head of the table"
 
 
 def test_every_wrong_claim_says_where_it_stands() -> None:
