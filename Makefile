@@ -6,7 +6,7 @@ NAMED := $(if $(filter command environment,$(firstword $(origin PYTHON))),--rema
 VENV := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap book test serve chapter chapters lint format versions bench lock address clean distclean
+.PHONY: help bootstrap book test serve chapter chapters lint format versions bench tables lock address clean distclean
 
 help:  ## list the verbs
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -43,6 +43,9 @@ versions: bootstrap  ## run chapters and tests on other versions of JAX, and say
 
 bench: bootstrap  ## measure again what the recorded figures show
 	@$(VENV) tools/bench.py $(ARGS)
+
+tables: bootstrap  ## run the rows of the reference tables again, in .envs too, and write their pages
+	@$(VENV) tools/tables.py --elsewhere
 
 lock: bootstrap  ## write requirements.txt from what .venv holds
 	@$(VENV) tools/lock.py

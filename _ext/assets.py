@@ -16,6 +16,11 @@ ONLY_ON = {
         "reference/detectors",
         "reference/glossary",
     },
+    "tables.css": {
+        "reference/coming-from-numpy",
+        "reference/coming-from-pytorch",
+        "reference/wrong-in-circulation",
+    },
 }
 
 

@@ -28,8 +28,9 @@
     // screen readers, which would lose it with the display property.
     for (const table of document.querySelectorAll("article.bd-article table:not(.indextable)")) {
       const names = [...table.querySelectorAll("thead th")].map((cell) => cell.textContent.trim());
-      if (names.length < 3) continue;
-      table.classList.add("cards");
+      const twin = table.classList.contains("twin");
+      if (names.length < 3 && !twin) continue;
+      if (!twin) table.classList.add("cards");
       table.setAttribute("role", "table");
       table.querySelectorAll("thead, tbody").forEach((part) => part.setAttribute("role", "rowgroup"));
       table.querySelectorAll("thead th").forEach((cell) => cell.setAttribute("role", "columnheader"));
