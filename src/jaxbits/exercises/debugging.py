@@ -108,7 +108,8 @@ def verify_watched(answer: Callable[..., Any]) -> None:
         raise NotYet(f'for the name "grad {{w}}" it prints {lines}')
 
     def body(x: jax.Array) -> jax.Array:
-        return answer("after", 10 * answer("before", x))
+        result: jax.Array = answer("after", 10 * answer("before", x))
+        return result
 
     _, lines = _printed(jax.jit(lambda x: lax.map(body, x)), jnp.array([[1.0], [2.0]]))
     names = [line.split(":")[0] for line in lines]
@@ -117,17 +118,17 @@ def verify_watched(answer: Callable[..., Any]) -> None:
         raise NotYet(f"watched before and after, in a loop, the lines came as {names}: not ordered")
 
 
-def run_checked(function: Callable[..., Any], *args: Any) -> tuple[str | None, Any]:
+def run_checked(function: Callable[..., Any], x: Any) -> tuple[str | None, Any]:
     """Return what the first failed check says, or None, and the value of the compiled call."""
     raise NotImplementedError
 
 
-def solve_run_checked(function: Callable[..., Any], *args: Any) -> tuple[str | None, Any]:
+def solve_run_checked(function: Callable[..., Any], x: Any) -> tuple[str | None, Any]:
     """Sets of checks are joined by |; the function is rewritten first, and compiled then."""
     from jax.experimental import checkify
 
     errors = checkify.user_checks | checkify.float_checks
-    error, value = jax.jit(checkify.checkify(function, errors=errors))(*args)
+    error, value = jax.jit(checkify.checkify(function, errors=errors))(x)
     return error.get(), value
 
 

@@ -56,14 +56,17 @@ def runs_of_frames(error: BaseException) -> list[tuple[str, list[tuple[str, str]
     return runs
 
 
-@contextlib.contextmanager
-def _every_frame() -> Any:
-    before = jax.config.jax_traceback_filtering
+def _unfiltered(function: Callable[..., Any], *args: Any) -> Exception:
+    """Call a function that raises, and return its error with every frame of the traceback."""
+    before = getattr(jax.config, "jax_traceback_filtering", "auto")
     jax.config.update("jax_traceback_filtering", "off")
     try:
-        yield
+        function(*args)
+    except Exception as error:
+        return error
     finally:
         jax.config.update("jax_traceback_filtering", before)
+    raise ValueError(f"{function!r} was to raise, and did not")
 
 
 @style.drawing
@@ -74,13 +77,7 @@ def traceback_of(function: Callable[..., Any], *args: Any) -> tuple[Figure, str]
         function: a function that raises.
         *args: what it is called with.
     """
-    try:
-        with _every_frame():
-            function(*args)
-    except Exception as raised:
-        error = raised
-    else:
-        raise ValueError(f"{function!r} was to raise, and did not")
+    error = _unfiltered(function, *args)
     runs = runs_of_frames(error)
     rows: list[tuple[str, str, str]] = []
     for whose, frames in runs:
@@ -107,7 +104,7 @@ def traceback_of(function: Callable[..., Any], *args: Any) -> tuple[Figure, str]
             colour = style.MUTED
             axes.text(0.15, y - 0.34, name, fontsize=9.5, va="center", color=colour)
             said.append(name)
-    message = textwrap.wrap(f"{type(error).__name__}: {error}", 48)
+    message = textwrap.wrap(f"{type(error).__name__}: {error}", 44)
     y = -len(rows) * height - 0.1
     tall = 0.35 + 0.42 * len(message)
     _box(axes, 0, y - tall, 7.3, tall, facecolor=style.PALE_RED, edgecolor=style.RED)
@@ -169,8 +166,8 @@ def order_of_prints() -> tuple[Figure, str]:
     """Draw in which order four prints arrive under several transformations, and when ordered."""
     from matplotlib.figure import Figure as Empty
 
-    fig = Empty(figsize=(6, 3.7), layout="constrained")
-    panels = fig.subplots(1, 2, sharey=True)
+    fig = Empty(figsize=(6, 3.3), layout="constrained")
+    panels = fig.subplots(1, 2, sharey=True, width_ratios=[6, 4.15])
     tones = {
         "x0": (style.PALE_BLUE, style.BLUE),
         "y0": (style.PALE_ORANGE, style.ORANGE),
@@ -261,8 +258,10 @@ def what_repairs_bought(runs: Mapping[str, Sequence[float]], baseline: float) ->
         bad = steps[~np.isfinite(np.asarray(losses))]
         if len(bad):
             last = means[np.isfinite(means)]
-            at = 10 * len(last) - 5
-            axes.plot([at], [last[-1]], marker="x", color=tone, markersize=9, markeredgewidth=2.5)
+            axes.plot([10 * len(last) - 5, bad[0]], [last[-1]] * 2, color=tone)
+            axes.plot(
+                [bad[0]], [last[-1]], marker="x", color=tone, markersize=9, markeredgewidth=2.5
+            )
             said.append(f"{name}: {last[-1]:.2g}, then NaN from step {bad[0]}")
         else:
             said.append(f"{name}: ends at {means[-1]:.2g}")
