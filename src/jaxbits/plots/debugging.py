@@ -265,11 +265,8 @@ def what_repairs_bought(runs: Mapping[str, Sequence[float]], baseline: float) ->
             said.append(f"{name}: {last[-1]:.2g}, then NaN from step {bad[0]}")
         else:
             said.append(f"{name}: ends at {means[-1]:.2g}")
-    axes.axhline(baseline, color=style.MUTED, linewidth=1.2, linestyle="--")
-    axes.text(
-        len(losses), baseline * 1.1, "one number for all", ha="right", fontsize=9,
-        color=style.MUTED,
-    )  # fmt: skip
+    look: dict[str, Any] = {"color": style.MUTED, "linewidth": 1.2, "linestyle": "--"}
+    axes.axhline(baseline, label="one number for all", **look)
     axes.set_yscale("log")
     axes.set_xlabel("step; × is where it turns into NaN")
     axes.set_ylabel("loss, mean of ten steps")
