@@ -1,23 +1,27 @@
-"""What `%debug` would show, for a page that cannot wait for a keyboard."""
+"""What a debugger would show, for a page that cannot wait for a keyboard."""
 
 from __future__ import annotations
 
+import builtins
 import io
 import linecache
 import pdb
 import sys
-from collections.abc import Callable, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
+
+import jax
 
 from jaxbits.detect.finding import is_users
 
 
 class _Scripted(pdb.Pdb):
-    """A debugger after an error, with its commands given, in frames of the user's code only."""
+    """A debugger with its commands given, in frames of the user's code only."""
 
-    def __init__(self, commands: Sequence[str]) -> None:
-        typed = io.StringIO("\n".join([*commands, "quit", ""]))
+    def __init__(self, typed: Any) -> None:
         super().__init__(stdin=typed, stdout=sys.stdout, nosigint=True, readrc=False)
         self.prompt = "ipdb> "
 
@@ -82,6 +86,74 @@ def _examine(error: BaseException | None, commands: Sequence[str]) -> None:
     if error is None:
         print("no error to look at")
         return
-    debugger = _Scripted(commands)
+    debugger = _Scripted(io.StringIO("\n".join([*commands, "quit", ""])))
     debugger.reset()
     debugger.interaction(None, error.__traceback__)
+
+
+class _Typist:
+    """Commands, handed out one by one; when there are no more, the program is to go on."""
+
+    def __init__(self, commands: Sequence[str]) -> None:
+        self.waiting = list(commands)
+
+    def readline(self) -> str:
+        return (self.waiting.pop(0) if self.waiting else "continue") + "\n"
+
+    def ask(self, prompt: object = "", /) -> str:
+        line = self.readline().rstrip("\n")
+        print(f"{prompt}{line}")
+        return line
+
+
+@contextmanager
+def typing(*commands: str) -> Iterator[None]:
+    """Type commands at the breakpoints that a block comes to, Python's and JAX's.
+
+    At a breakpoint for which no command is left, the program goes on. JAX's must be one for a
+    terminal, `jax.debug.breakpoint(backend="cli")`. The block waits for what it has begun.
+
+    Args:
+        *commands: what one would type, over all breakpoints, such as ``"p x", "continue"``.
+
+    >>> def doubled(x):
+    ...     jax.debug.breakpoint(backend="cli")
+    ...     return 2 * x
+    >>> with typing("p x"):
+    ...     _ = jax.jit(doubled)(jax.numpy.float32(1.5))
+    Entering jdb:
+    (jdb) p x
+    Array(1.5, dtype=float32)
+    (jdb) continue
+    """
+    typist = _Typist(commands)
+
+    def stop(*_: Any, **__: Any) -> None:
+        debugger = _Scripted(typist)
+        debugger.reset()
+        debugger.interaction(sys._getframe(1), None)
+
+    asked, hook = builtins.input, sys.breakpointhook
+    builtins.input, sys.breakpointhook = typist.ask, stop
+    try:
+        yield
+        jax.effects_barrier()
+    finally:
+        builtins.input, sys.breakpointhook = asked, hook
+
+
+def own_frames(error: BaseException) -> list[tuple[str, str]]:
+    """Return the frames of an error's traceback that are your own code, the innermost last.
+
+    Each is the name of the function, and its line as it is written.
+
+    >>> def halve(x):
+    ...     return x / 0
+    >>> try:
+    ...     halve(1)
+    ... except ZeroDivisionError as error:
+    ...     own_frames(error)[-1]
+    ('halve', 'return x / 0')
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    return [(frame.name, frame.line or "") for frame in frames if _is_own(frame.filename)]

@@ -1,9 +1,11 @@
+import builtins
 import sys
 
 import jax
 import jax.numpy as jnp
+import pytest
 
-from jaxbits.debugger import session
+from jaxbits.debugger import own_frames, session, typing
 
 
 @jax.jit
@@ -64,3 +66,56 @@ def test_a_mistake_in_a_command_is_answered_as_the_debugger_does(capsys):
     assert "NameError" in said
     assert "Oldest frame" in said
     assert said.endswith("ipdb> quit\n")
+
+
+@jax.jit
+def stopped(y):
+    jax.debug.breakpoint(backend="cli")
+    return y
+
+
+@jax.jit
+def stopped_early(y):
+    breakpoint()
+    return y
+
+
+def test_commands_are_typed_at_the_breakpoints_in_turn(capsys):
+    before = builtins.input, sys.breakpointhook
+    with typing("p y", "c", "p y * 10"):
+        stopped(jnp.float32(1.0))
+        stopped(jnp.float32(2.0))
+    assert (builtins.input, sys.breakpointhook) == before
+    assert capsys.readouterr().out.splitlines() == [
+        "Entering jdb:",
+        "(jdb) p y",
+        "Array(1., dtype=float32)",
+        "(jdb) c",
+        "Entering jdb:",
+        "(jdb) p y * 10",
+        "Array(20., dtype=float32)",
+        "(jdb) continue",
+    ]
+
+
+def test_pythons_breakpoint_is_come_to_while_tracing(capsys):
+    with typing("p type(y).__name__"):
+        stopped_early(jnp.float32(1.0))
+        stopped_early(jnp.float32(2.0))
+    said = capsys.readouterr().out.splitlines()
+    assert said[:3] == ["> stopped_early()", "-> breakpoint()", "ipdb> p type(y).__name__"]
+    assert said.count("-> breakpoint()") == 1
+    assert said[-1] == "ipdb> continue"
+
+
+def test_what_was_patched_is_put_back_after_an_error():
+    before = builtins.input, sys.breakpointhook
+    with pytest.raises(TypeError), typing():
+        step("one")
+    assert (builtins.input, sys.breakpointhook) == before
+
+
+def test_own_frames_leave_out_those_of_libraries():
+    with pytest.raises(TypeError) as caught:
+        step("one")
+    assert own_frames(caught.value)[-1] == ("step", "return logged(w)")

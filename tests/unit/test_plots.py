@@ -37,6 +37,10 @@ WITH_ARGUMENTS = {
     "async_dispatch.settings_in_time": lambda draw: draw(
         {"early": ("", "obeyed", "ignored"), "late": ("obeyed", "obeyed", "refused")}
     ),
+    "debugging.traceback_of": lambda draw: draw(jax.jit(mean_of_squares), "three"),
+    "debugging.what_repairs_bought": lambda draw: draw(
+        {"as found": [0.5] * 15 + [np.nan] * 15, "mended": [0.5] * 10 + [0.1] * 20}, 0.3
+    ),
     "random_numbers.key_tree": lambda draw: draw(split_twice(), "Split, and folded in"),
     "random_numbers.units_kept": lambda draw: draw(
         {"one key": np.eye(1, 4, dtype=bool).repeat(3, 0), "a key each": np.eye(3, 4, dtype=bool)}
