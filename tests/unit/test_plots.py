@@ -78,6 +78,7 @@ WITH_ARGUMENTS = {
         {"cut": {"0": [[0, 4], [0, 2]], "1": [[4, 8], [0, 2]]}, "whole": {"0": [[0, 8], [0, 2]]}},
         {"0": 0, "1": 1},
     ),
+    "data_loading.drawn": lambda draw: draw({"no worker": [[1, 2]], "two": [[3, 3], [3, 3]]}),
     "nans.which_are_nan": lambda draw: draw({"sgd": [{"w": jnp.zeros(1)}, {"w": jnp.nan}]}),
 }
 

@@ -1,0 +1,163 @@
+"""Figures of chapter 17: workers that answer or not, what they draw, and what loading costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from jaxbits import recorded
+from jaxbits.plots import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+@style.drawing
+def four_ways() -> tuple[Figure, str]:
+    """Draw how long two workers took, forked or spawned, with NumPy or JAX in them."""
+    run = recorded.load("forked_workers")
+    limit = run["series"]["limit"]
+    fig, axes = style.figure(6, 3.1)
+    said, labels = [], []
+    for row, (name, spread) in enumerate(run["results"].items()):
+        method, kind = name.split(", ")
+        labels.append(f"{method}ed,\n{kind}")
+        hung = "no answer" in run["series"][name]["outcomes"]
+        seconds = spread["median"]
+        tone, edge = (style.PALE_RED, style.RED) if hung else (style.BLUE, style.BLUE)
+        axes.barh(
+            -row, seconds, color=tone, edgecolor=edge, height=0.55, hatch="//" if hung else None
+        )
+        words = f"no answer, given up after {limit} s" if hung else f"{seconds:.1f} s"
+        if hung:
+            axes.text(seconds / 2, -row, words, ha="center", va="center", fontsize=10,
+                      color=style.RED, bbox={"facecolor": style.PAPER, "edgecolor": "none"})  # fmt: skip
+        else:
+            axes.text(seconds + limit / 60, -row, words, va="center", fontsize=10)
+        said.append(f"{method}, {kind}: {words}")
+    axes.set_yticks([-row for row in range(len(labels))], labels)
+    axes.set_xlim(0, limit * 1.05)
+    axes.set_xlabel(f"until all 64 samples were there, s\n{recorded.machine(run)}", fontsize=9)
+    axes.grid(axis="y", visible=False)
+    axes.set_title("Two workers, started in a process with JAX")
+    return fig, "Bars: " + "; ".join(said) + "."
+
+
+@style.drawing
+def drawn(epochs: Mapping[str, Sequence[Sequence[int]]]) -> tuple[Figure, str]:
+    """Draw the numbers that were drawn, a row for each epoch, equal ones in one colour.
+
+    Args:
+        epochs: for each way of loading the numbers of each epoch, from 0 to 99.
+    """
+    from matplotlib.patches import Rectangle
+
+    tones = (
+        (style.PALE_BLUE, style.BLUE),
+        (style.PALE_ORANGE, style.ORANGE),
+        (style.PALE_GREEN, style.GREEN),
+        (style.PALE_PURPLE, style.PURPLE),
+    )
+    rows = sum(len(numbers) for numbers in epochs.values())
+    fig, axes = style.figure(6, 0.5 * rows + 0.55 * len(epochs) + 0.4)
+    style.blank(axes)
+    y, said, widest = 0.0, [], 0
+    for name, numbers in epochs.items():
+        counts: dict[int, int] = {}
+        for number in (n for epoch in numbers for n in epoch):
+            counts[number] = counts.get(number, 0) + 1
+        often = [number for number, times in counts.items() if times > 2]
+        tone_of = {number: tones[k % len(tones)] for k, number in enumerate(often)}
+        axes.text(0, y - 0.1, f"{name}: {len(counts)} different", fontsize=11, fontweight="bold",
+                  va="center")  # fmt: skip
+        y -= 1.0
+        for k, epoch in enumerate(numbers):
+            axes.text(0, y, f"epoch {k}", fontsize=10, va="center", color=style.MUTED)
+            for column, number in enumerate(epoch):
+                pale, edge = tone_of.get(number, (style.FILL, style.LINE))
+                x = 2.0 + 1.25 * column
+                axes.add_patch(
+                    Rectangle((x, y - 0.38), 1.1, 0.76, facecolor=pale, edgecolor=edge, lw=1.2)
+                )
+                axes.text(x + 0.55, y, str(number), ha="center", va="center", fontsize=10)
+            widest = max(widest, len(epoch))
+            y -= 1.0
+        y -= 0.3
+        said.append(f"{name}: " + "; ".join(", ".join(map(str, epoch)) for epoch in numbers))
+    axes.set_xlim(-0.1, 2.0 + 1.25 * widest)
+    axes.set_ylim(y + 0.6, 0.6)
+    return fig, (
+        "The numbers drawn for eight samples, epoch by epoch, those that come again and again "
+        "in one colour. " + ". ".join(said) + "."
+    )
+
+
+@style.drawing
+def stacking() -> tuple[Figure, str]:
+    """Draw how long it took to bring 256 samples over as one array, by the way of doing it."""
+    run = recorded.load("data_loading")
+    times = run["series"]["stacking"]
+    fig, axes = style.figure(6, 3.4)
+    said = []
+    for row, (name, ms) in enumerate(times.items()):
+        axes.barh(-row, ms, color=style.ORANGE if name.startswith("jnp") else style.BLUE,
+                  height=0.3)  # fmt: skip
+        axes.text(0, -row + 0.32, f"{name}: {_ms(ms)}", fontsize=10, va="center")
+        said.append(f"{name}: {_ms(ms)}")
+    axes.set_yticks([])
+    axes.set_ylim(-len(times) + 0.6, 0.65)
+    axes.set_xlim(0, 1.05 * max(times.values()))
+    axes.set_xlabel(f"ms until the array is there\n{recorded.machine(run)}", fontsize=9)
+    axes.grid(axis="y", visible=False)
+    axes.set_title("256 pictures of 28 × 28 bytes, to one array")
+    return fig, "Bars: " + "; ".join(said) + "."
+
+
+def _ms(value: float) -> str:
+    return f"{value:.2g} ms"
+
+
+def _bars(axes: Axes, times: Mapping[str, float]) -> None:
+    tones = (style.ORANGE, style.BLUE, style.ORANGE, style.GREEN, style.PURPLE, style.PURPLE)
+    for row, (value, tone) in enumerate(zip(times.values(), tones, strict=True)):
+        axes.barh(-row, value, color=tone, height=0.62)
+        axes.text(value / 2, -row, f"{value:.0f}", color=style.PAPER, ha="center", va="center",
+                  fontsize=10)  # fmt: skip
+
+
+@style.drawing
+def loops() -> tuple[Figure, str]:
+    """Draw the time of a step with its batch, by the way of loading, for two kinds of reader."""
+    run = recorded.load("data_loading")
+    series = run["series"]["loops"]
+    fig, _ = style.figure(6, 3.9)
+    fig.clear()
+    left, right = fig.subplots(1, 2, sharey=True)
+    said = []
+    ways = list(series["waits"])
+    end = max(max(times.values()) for times in series.values())
+    for axes, kind in ((left, "waits"), (right, "computes")):
+        _bars(axes, series[kind])
+        axes.set_xlim(0, 1.05 * end)
+        axes.set_title(f"reading {kind}", fontsize=11)
+        axes.grid(axis="y", visible=False)
+        said.append(
+            f"when reading {kind}: "
+            + ", ".join(f"{way} {value:.0f} ms" for way, value in series[kind].items())
+        )
+    left.set_yticks([-row for row in range(len(ways))], [_short(way) for way in ways])
+    fig.supxlabel(f"ms a step, batch included\n{recorded.machine(run)}", fontsize=9)
+    fig.suptitle("A training step with its batch", fontsize=12, fontweight="bold")
+    return fig, "Bars of the time of a step with its batch; " + "; ".join(said) + "."
+
+
+def _short(way: str) -> str:
+    return {
+        "loss read every step": "loss read",
+        "loss not read": "loss not read",
+        "2 on the device ahead": "loss read,\ndeque of 2",
+        "a thread ahead": "loss read,\na thread",
+        "1 worker": "loss read,\n1 worker",
+        "2 workers": "loss read,\n2 workers",
+    }[way]
