@@ -1,4 +1,4 @@
-"""What loading costs a loop: in the loop, ahead, in workers; stacking; and workers for little work."""
+"""What loading costs a loop: in the loop, ahead, in workers; stacking; workers for little work."""
 
 from __future__ import annotations
 
@@ -70,6 +70,7 @@ def loops(data: Pictures) -> dict[str, list[float]]:
     """Return for each way of loading the milliseconds a step, round by round."""
     plain, one, two = (loader(data, workers) for workers in (0, 1, 2))
     ways: dict[str, Callable[[], object]] = {
+        "the loader alone": lambda: collections.deque(plain, maxlen=0),
         "loss read every step": lambda: epoch(plain, read=True),
         "loss not read": lambda: epoch(plain, read=False),
         "2 on the device ahead": lambda: epoch(on_device(plain, 2), read=True),
@@ -134,6 +135,7 @@ def cheap() -> dict[str, list[float]]:
 
 def run() -> dict[str, Any]:
     """Time the loops for a reader that waits and one that works, stacking, and cheap batches."""
+    torch.set_num_threads(1)  # as in a worker
     weights, images = jnp.eye(SIZE), np.zeros((BATCH, 28, 28), np.uint8)
     step(weights, images)[1].block_until_ready()
     stepping = []

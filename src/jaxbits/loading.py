@@ -5,6 +5,7 @@ They stand in a module because a spawned worker has to find them by name.
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import threading
 import time
@@ -91,10 +92,9 @@ def ahead(batches: Iterable[Batch], size: int = 2) -> Iterator[Batch]:
 
     def put(item: Any) -> None:
         while not over.is_set():
-            try:
-                return waiting.put(item, timeout=0.1)
-            except queue.Full:
-                continue
+            with contextlib.suppress(queue.Full):
+                waiting.put(item, timeout=0.1)
+                return
 
     def load() -> None:
         try:

@@ -34,11 +34,11 @@ def verify_filled(answer: Callable[..., Any]) -> None:
     images = np.arange(1, 13, dtype=np.uint8).reshape(3, 2, 2)
     labels = np.array([0, 4, 0], np.int32)
     for rows in (3, 2, 1):
-        batch = images[:rows], labels[:rows]
+        batch: tuple[Any, ...] = images[:rows], labels[:rows]
         kept = tuple(array.copy() for array in batch)
         told = call(answer, batch, 3)
         _rows_are(told, kept, rows)
-        if not all(map(np.array_equal, batch, kept)):
+        if not all(np.array_equal(a, b) for a, b in zip(batch, kept, strict=True)):
             raise NotYet("the batch that it was given has changed")
 
 
@@ -60,7 +60,7 @@ def _rows_are(told: Any, batch: tuple[Any, ...], rows: int) -> None:
         if not np.array_equal(seen[:rows], given) or seen[rows:].any():
             raise NotYet(f"{how} the {name} should be those of the batch, and zeros after them")
     mask, expected = told[2], np.arange(3) < rows
-    if getattr(mask, "dtype", None) != bool or np.shape(mask) != (3,):
+    if str(getattr(mask, "dtype", "")) != "bool" or np.shape(mask) != (3,):
         raise NotYet(f"{how} the mask should hold 3 booleans, was {mask!r}")
     if not np.array_equal(mask, expected):
         raise NotYet(
@@ -162,7 +162,7 @@ def verify_numbers_of(answer: Callable[..., Any]) -> None:
                 f"for {samples} samples and {processes} processes they read "
                 f"{[len(part) for part in parts]}, each should read {each}"
             )
-        numbers = sum(parts, [])
+        numbers = [number for part in parts for number in part]
         if not set(numbers) <= set(range(samples)):
             raise NotYet(f"there are numbers outside of 0 to {samples - 1}")
         if len(set(numbers)) != len(numbers):
@@ -177,10 +177,10 @@ def verify_numbers_of(answer: Callable[..., Any]) -> None:
         raise NotYet("epoch 1 has the order of epoch 0")
     if asked(0, 2, 40, seed=1) == first:
         raise NotYet("another seed gives the same order")
-    before = np.random.get_state()[1].tolist()  # type: ignore[index, union-attr]
+    before = np.random.get_state()[1].tolist()  # type: ignore[index]
     if asked(0, 2, 40) != first:
         raise NotYet("asked a second time, it gives another order")
-    if np.random.get_state()[1].tolist() != before:  # type: ignore[index, union-attr]
+    if np.random.get_state()[1].tolist() != before:  # type: ignore[index]
         raise NotYet("it changes NumPy's global generator: make one of your own")
     if asked(0, 2, 40, seed=0, epoch=1) == asked(0, 2, 40, seed=1, epoch=0):
         raise NotYet("seed 0 in epoch 1 is seed 1 in epoch 0: do not add them up")

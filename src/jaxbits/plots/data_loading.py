@@ -14,15 +14,14 @@ if TYPE_CHECKING:
 
 
 @style.drawing
-def four_ways() -> tuple[Figure, str]:
+def who_answers() -> tuple[Figure, str]:
     """Draw how long two workers took, forked or spawned, with NumPy or JAX in them."""
     run = recorded.load("forked_workers")
     limit = run["series"]["limit"]
-    fig, axes = style.figure(6, 3.1)
+    fig, axes = style.figure(6, 3.9)
     said, labels = [], []
     for row, (name, spread) in enumerate(run["results"].items()):
-        method, kind = name.split(", ")
-        labels.append(f"{method}ed,\n{kind}")
+        labels.append(name.replace(", ", ",\n"))
         hung = "no answer" in run["series"][name]["outcomes"]
         seconds = spread["median"]
         tone, edge = (style.PALE_RED, style.RED) if hung else (style.BLUE, style.BLUE)
@@ -31,13 +30,14 @@ def four_ways() -> tuple[Figure, str]:
         )
         words = f"no answer, given up after {limit} s" if hung else f"{seconds:.1f} s"
         if hung:
-            axes.text(seconds / 2, -row, words, ha="center", va="center", fontsize=10,
-                      color=style.RED, bbox={"facecolor": style.PAPER, "edgecolor": "none"})  # fmt: skip
+            box = {"facecolor": style.PAPER, "edgecolor": "none"}
+            axes.text(seconds / 2, -row, words, ha="center", va="center", color=style.RED,
+                      fontsize=10, bbox=box)  # fmt: skip
         else:
             axes.text(seconds + limit / 60, -row, words, va="center", fontsize=10)
-        said.append(f"{method}, {kind}: {words}")
+        said.append(f"{name}: {words}")
     axes.set_yticks([-row for row in range(len(labels))], labels)
-    axes.set_xlim(0, limit * 1.05)
+    axes.set_xlim(0, 1.1 * max(limit, *(spread["median"] for spread in run["results"].values())))
     axes.set_xlabel(f"until all 64 samples were there, s\n{recorded.machine(run)}", fontsize=9)
     axes.grid(axis="y", visible=False)
     axes.set_title("Two workers, started in a process with JAX")
@@ -118,7 +118,9 @@ def _ms(value: float) -> str:
     return f"{value:.2g} ms"
 
 
-def _bars(axes: Axes, times: Mapping[str, float]) -> None:
+def _bars(axes: Axes, times: Mapping[str, float], load: float, step: float) -> None:
+    for at, line in ((max(load, step), "--"), (load + step, ":")):
+        axes.axvline(at, color=style.INK, linewidth=1.3, linestyle=line)
     tones = (style.ORANGE, style.BLUE, style.ORANGE, style.GREEN, style.PURPLE, style.PURPLE)
     for row, (value, tone) in enumerate(zip(times.values(), tones, strict=True)):
         axes.barh(-row, value, color=tone, height=0.62)
@@ -131,22 +133,30 @@ def loops() -> tuple[Figure, str]:
     """Draw the time of a step with its batch, by the way of loading, for two kinds of reader."""
     run = recorded.load("data_loading")
     series = run["series"]["loops"]
-    fig, _ = style.figure(6, 3.9)
+    fig, _ = style.figure(6, 4.2)
     fig.clear()
     left, right = fig.subplots(1, 2, sharey=True)
     said = []
-    ways = list(series["waits"])
+    ways = [way for way in series["waits"] if way != "the loader alone"]
+    step = run["series"]["step"]
     end = max(max(times.values()) for times in series.values())
+    end = max(end, *(times["the loader alone"] + step for times in series.values()))
     for axes, kind in ((left, "waits"), (right, "computes")):
-        _bars(axes, series[kind])
+        times = {way: series[kind][way] for way in ways}
+        load = series[kind]["the loader alone"]
+        _bars(axes, times, load, step)
         axes.set_xlim(0, 1.05 * end)
         axes.set_title(f"reading {kind}", fontsize=11)
         axes.grid(axis="y", visible=False)
         said.append(
             f"when reading {kind}: "
-            + ", ".join(f"{way} {value:.0f} ms" for way, value in series[kind].items())
+            + ", ".join(f"{way} {value:.0f} ms" for way, value in times.items())
+            + f"; the loader alone {load:.0f} ms, the step alone {step:.0f} ms"
         )
     left.set_yticks([-row for row in range(len(ways))], [_short(way) for way in ways])
+    for line, label in (("--", "the longer of reading and step"), (":", "both together")):
+        left.plot([], [], color=style.INK, linewidth=1.3, linestyle=line, label=label)
+    fig.legend(loc="outside lower center", ncols=2, fontsize=9.5)
     fig.supxlabel(f"ms a step, batch included\n{recorded.machine(run)}", fontsize=9)
     fig.suptitle("A training step with its batch", fontsize=12, fontweight="bold")
     return fig, "Bars of the time of a step with its batch; " + "; ".join(said) + "."
@@ -161,3 +171,37 @@ def _short(way: str) -> str:
         "1 worker": "loss read,\n1 worker",
         "2 workers": "loss read,\n2 workers",
     }[way]
+
+
+@style.drawing
+def handed_out(seen: Mapping[str, Sequence[int]]) -> tuple[Figure, str]:
+    """Draw which batch was seen in each step, those that stand in a wrong place in red.
+
+    Args:
+        seen: for each way of loading the numbers of the batches, which should count from 0.
+    """
+    from matplotlib.patches import Rectangle
+
+    steps = max(len(numbers) for numbers in seen.values())
+    fig, axes = style.figure(6, 0.55 * len(seen) + 1.0)
+    style.blank(axes)
+    left, said = 2.9, []
+    for column in range(steps):
+        axes.text(left + 1.2 * column + 0.5, 0.85, f"step {column}", ha="center", va="center",
+                  fontsize=9.5, color=style.MUTED)  # fmt: skip
+    for row, (name, numbers) in enumerate(seen.items()):
+        axes.text(0, -row, name, va="center", fontsize=10)
+        for column, number in enumerate(numbers):
+            right = number == column
+            tones = (style.PALE_GREEN, style.GREEN) if right else (style.PALE_RED, style.RED)
+            x = left + 1.2 * column
+            axes.add_patch(
+                Rectangle((x, -row - 0.36), 1.0, 0.72, facecolor=tones[0], edgecolor=tones[1])
+            )
+            axes.text(x + 0.5, -row, str(number), ha="center", va="center", fontsize=11,
+                      fontweight="normal" if right else "bold")  # fmt: skip
+        said.append(f"{name}: batches {', '.join(map(str, numbers))}")
+    axes.text(0, 1.6, "The batch that each step saw", fontsize=12, fontweight="bold", va="center")
+    axes.set_xlim(-0.1, left + 1.2 * steps)
+    axes.set_ylim(-len(seen) + 0.5, 2.0)
+    return fig, "A row of batch numbers for each way of prefetching; " + "; ".join(said) + "."
