@@ -154,10 +154,16 @@ def loops() -> tuple[Figure, str]:
             + f"; the loader alone {load:.0f} ms, the step alone {step:.0f} ms"
         )
     left.set_yticks([-row for row in range(len(ways))], [_short(way) for way in ways])
-    for line, label in (("--", "the longer of reading and step"), (":", "both together")):
+    for axes, line, label in (
+        (left, "--", "the longer of reading and step"),
+        (right, ":", "both together"),
+    ):
         left.plot([], [], color=style.INK, linewidth=1.3, linestyle=line, label=label)
-    fig.legend(loc="outside lower center", ncols=2, fontsize=9.5)
-    fig.supxlabel(f"ms a step, batch included\n{recorded.machine(run)}", fontsize=9)
+        axes.set_xlabel("ms a step, batch included", fontsize=9)
+    legend = fig.legend(loc="outside lower center", ncols=2, fontsize=9.5)
+    title = legend.get_title()
+    title.set_text(recorded.machine(run))
+    title.set_fontsize(9)
     fig.suptitle("A training step with its batch", fontsize=12, fontweight="bold")
     return fig, "Bars of the time of a step with its batch; " + "; ".join(said) + "."
 
