@@ -32,6 +32,7 @@ ROWS = {
     "15-xor-classifier": [f"S4.{row}" for row in range(10, 16)],
     "14-debugging": [*range(176, 182), "S4.18"],
     "16-stateful-layers": [*range(182, 206), "S4.19"],
+    "17-data-loading": [*range(206, 213)],
 }
 
 

@@ -82,6 +82,8 @@ WITH_ARGUMENTS = {
         {"cut": {"0": [[0, 4], [0, 2]], "1": [[4, 8], [0, 2]]}, "whole": {"0": [[0, 8], [0, 2]]}},
         {"0": 0, "1": 1},
     ),
+    "data_loading.drawn": lambda draw: draw({"no worker": [[1, 2]], "two": [[3, 3], [3, 3]]}),
+    "data_loading.handed_out": lambda draw: draw({"1 ahead": [0, 1], "2 ahead": [1, 1]}),
     "nans.which_are_nan": lambda draw: draw({"sgd": [{"w": jnp.zeros(1)}, {"w": jnp.nan}]}),
 }
 

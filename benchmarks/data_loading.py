@@ -1,0 +1,186 @@
+"""What loading costs a loop: in the loop, ahead, in workers; stacking; workers for little work."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+import statistics
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import torch
+from measure import interleaved, ratio, significant, spread
+from torch.utils.data import DataLoader, default_collate
+
+from jaxbits.loading import Pictures, ahead
+from jaxbits.xor.data import numpy_collate
+
+TITLE = f"a step with its batch: in the loop, ahead, in workers (torch {torch.__version__})"
+STEPS, BATCH, ROUNDS, SIZE = 12, 16, 5, 400
+GOAL = 0.025  # seconds that a step, and that a batch should take
+
+
+@jax.jit
+def step(weights: jax.Array, images: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Take a while, as a training step does, and return new weights and a loss."""
+    for_batch = images.astype(jnp.float32).mean()
+    made = jax.lax.fori_loop(0, 10, lambda _, w: w @ weights, weights)
+    return weights, made[0, 0] * for_batch
+
+
+def on_device(batches: Iterable[Any], size: int) -> Iterator[Any]:
+    """Hand out batches, with the next ones on their way to the device already."""
+    waiting: collections.deque[Any] = collections.deque()
+    batches = iter(batches)
+    for batch in itertools.islice(batches, size):
+        waiting.append(jax.device_put(batch))
+    while waiting:
+        yield waiting.popleft()
+        for batch in itertools.islice(batches, 1):
+            waiting.append(jax.device_put(batch))
+
+
+def epoch(batches: Iterable[Any], read: bool) -> None:
+    """Run a step for each batch; read each loss, or only wait for the last."""
+    weights, loss = jnp.eye(SIZE), jnp.zeros(())
+    for images, _ in batches:
+        weights, loss = step(weights, images)
+        if read:
+            float(loss)
+    loss.block_until_ready()
+
+
+def loader(data: Pictures, workers: int) -> Any:
+    """Return PyTorch's loader with a NumPy collate; its workers live from pass to pass."""
+    return DataLoader(
+        data,  # type: ignore[arg-type]
+        batch_size=BATCH,
+        collate_fn=numpy_collate,
+        num_workers=workers,
+        multiprocessing_context="spawn" if workers else None,
+        persistent_workers=workers > 0,
+    )
+
+
+def loops(data: Pictures) -> dict[str, list[float]]:
+    """Return for each way of loading the milliseconds a step, round by round."""
+    plain, one, two = (loader(data, workers) for workers in (0, 1, 2))
+    ways: dict[str, Callable[[], object]] = {
+        "the loader alone": lambda: collections.deque(plain, maxlen=0),
+        "loss read every step": lambda: epoch(plain, read=True),
+        "loss not read": lambda: epoch(plain, read=False),
+        "2 on the device ahead": lambda: epoch(on_device(plain, 2), read=True),
+        "a thread ahead": lambda: epoch(ahead(plain, 2), read=True),
+        "1 worker": lambda: epoch(one, read=True),
+        "2 workers": lambda: epoch(two, read=True),
+    }
+    for way in ways.values():
+        way()  # compiles, and starts the workers
+    times = interleaved(ways, ROUNDS, dict.fromkeys(ways, 1))
+    return {name: [1e3 * seconds / STEPS for seconds in values] for name, values in times.items()}
+
+
+def work_for(seconds: float) -> int:
+    """Return how often a picture is to be sorted for a batch to take that long."""
+    trial = Pictures(BATCH, work=100)
+    times = []
+    for _ in range(5):
+        began = time.perf_counter()
+        for i in range(BATCH):
+            trial[i]
+        times.append(time.perf_counter() - began)
+    return max(1, round(100 * seconds / statistics.median(times)))
+
+
+def stacking() -> dict[str, list[float]]:
+    """Return the milliseconds from 256 samples to one array on the device, by the way of it."""
+    samples = list(Pictures(256).images)
+    on_jax = [jnp.asarray(sample) for sample in samples]
+    indices = np.arange(256)
+    images = Pictures(256).images
+    ways: dict[str, Callable[[], object]] = {
+        "one indexing of the whole array": lambda: jnp.asarray(images[indices]),
+        "np.stack, then one transfer": lambda: jnp.asarray(np.stack(samples)),
+        "PyTorch's default, then jnp.asarray": lambda: jnp.asarray(default_collate(samples)),
+        "jnp.stack of 256 JAX arrays": lambda: jnp.stack(on_jax),
+        "jnp.array of the list": lambda: jnp.array(samples),
+    }
+    waited = {
+        name: lambda way=way: jax.block_until_ready(way())  # type: ignore[misc]
+        for name, way in ways.items()
+    }
+    for way in waited.values():
+        way()
+    times = interleaved(waited, 9, dict.fromkeys(waited, 5))
+    return {name: [1e3 * seconds for seconds in values] for name, values in times.items()}
+
+
+def cheap() -> dict[str, list[float]]:
+    """Return the microseconds a batch takes whose samples cost nothing, by number of workers."""
+    loaders = {f"{n} workers": loader(Pictures(BATCH * 200), n) for n in (0, 1, 2)}
+
+    def consume(batches: Any) -> None:
+        collections.deque(batches, maxlen=0)
+
+    ways = {name: lambda one=one: consume(one) for name, one in loaders.items()}
+    for way in ways.values():
+        way()
+    times = interleaved(ways, ROUNDS, dict.fromkeys(ways, 1))
+    return {name: [1e6 * seconds / 200 for seconds in values] for name, values in times.items()}
+
+
+def run() -> dict[str, Any]:
+    """Time the loops for a reader that waits and one that works, stacking, and cheap batches."""
+    torch.set_num_threads(1)  # as in a worker
+    weights, images = jnp.eye(SIZE), np.zeros((BATCH, 28, 28), np.uint8)
+    step(weights, images)[1].block_until_ready()
+    stepping = []
+    for _ in range(9):
+        began = time.perf_counter()
+        step(weights, images)[1].block_until_ready()
+        stepping.append(1e3 * (time.perf_counter() - began))
+    goal = max(GOAL, statistics.median(stepping) / 1e3)
+    kinds = {
+        "waits": loops(Pictures(STEPS * BATCH, wait=goal / BATCH)),
+        "computes": loops(Pictures(STEPS * BATCH, work=work_for(goal))),
+    }
+    stacked, little = stacking(), cheap()
+
+    def medians(times: dict[str, list[float]]) -> dict[str, float]:
+        return {name: significant(statistics.median(values), 3) for name, values in times.items()}
+
+    results = {f"{kind}: {w}": spread(v, "ms") for kind in kinds for w, v in kinds[kind].items()}
+    results |= {f"stack: {name}": spread(values, "ms") for name, values in stacked.items()}
+    results |= {f"cheap: {name}": spread(values, "µs") for name, values in little.items()}
+    waits = kinds["waits"]
+    turns = waits["loss read every step"]
+    return {
+        "results": results | {"the step alone": spread(stepping, "ms")},
+        "ratios": {
+            "in turns against a thread, when reading waits": ratio(turns, waits["a thread ahead"]),
+            "in turns against two ahead on the device": ratio(
+                turns, waits["2 on the device ahead"]
+            ),
+            "in turns against two workers, when reading waits": ratio(turns, waits["2 workers"]),
+            "jnp.array of a list against np.stack": ratio(
+                stacked["jnp.array of the list"], stacked["np.stack, then one transfer"]
+            ),
+            "jnp.stack of JAX arrays against np.stack": ratio(
+                stacked["jnp.stack of 256 JAX arrays"], stacked["np.stack, then one transfer"]
+            ),
+            "one worker against none, cheap batches": ratio(
+                little["1 workers"], little["0 workers"]
+            ),
+        },
+        "series": {
+            "loops": {kind: medians(times) for kind, times in kinds.items()},
+            "step": significant(statistics.median(stepping), 3),
+            "batch": significant(1e3 * goal, 3),
+            "stacking": medians(stacked),
+            "cheap": medians(little),
+        },
+    }

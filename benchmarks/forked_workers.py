@@ -1,0 +1,158 @@
+"""Two workers of PyTorch's loader beside JAX, forked or spawned: which answer, and which do not.
+
+Each runs in a process of its own under a time limit. What the worker of the one that does not
+answer is doing, Python's faulthandler has written down.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import torch
+from measure import spread
+
+TITLE = f"two workers, forked or spawned, with NumPy or JAX in them (torch {torch.__version__})"
+LIMIT, LONGEST, ROUNDS = 10, 90, 3
+
+WAYS = {
+    "forked, NumPy": ("fork", "NumPy", 300, False),
+    "forked, JAX": ("fork", "JAX", 300, False),
+    "forked, JAX compiled before": ("fork", "JAX", 300, True),
+    "the same, nine numbers": ("fork", "JAX", 3, True),
+    "spawned, NumPy": ("spawn", "NumPy", 300, False),
+    "spawned, JAX": ("spawn", "JAX", 300, False),
+}
+"""For each run the method, the library, the side of the table, and whether JAX compiled before."""
+
+SILENT = ("forked, JAX", "forked, JAX compiled before")
+
+SAMPLES = """
+import faulthandler
+import numpy as np
+
+class Sines:
+    def __init__(self, kind, side):
+        self.kind, self.side = kind, side
+    def __len__(self):
+        return 64
+    def __getitem__(self, i):
+        if self.kind == "NumPy":
+            return np.sin(np.ones((self.side, self.side)) * i).sum()
+        faulthandler.dump_traceback_later(5, file=open("stands.txt", "w"))
+        import jax.numpy as jnp
+        value = np.asarray(jnp.sin(jnp.ones((self.side, self.side)) * i)).sum()
+        faulthandler.cancel_dump_traceback_later()
+        return value
+"""
+MAIN = """
+import sys, time
+import jax.numpy as jnp
+from torch.utils.data import DataLoader
+from samples import Sines
+
+if __name__ == "__main__":
+    method, kind, side, before, limit = sys.argv[1:]
+    data = Sines(kind, int(side))
+    table = jnp.ones((500, 500))
+    (table @ table).block_until_ready()
+    if before == "True":
+        data[1], data[2]
+    loader = DataLoader(data, batch_size=8, num_workers=2, timeout=int(limit),
+                        multiprocessing_context=method)
+    began = time.perf_counter()
+    total = sum(float(batch.sum()) for batch in loader)
+    print(time.perf_counter() - began)
+"""
+
+
+def once(way: tuple[Any, ...]) -> tuple[str, float, str, list[str]]:
+    """Return what came of one way, after how long, its last words, and where a worker stood."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        (folder / "samples.py").write_text(SAMPLES, encoding="utf8")
+        (folder / "main.py").write_text(MAIN, encoding="utf8")
+        return (*in_folder(folder, way), stands(folder))
+
+
+def in_folder(folder: Path, way: tuple[Any, ...]) -> tuple[str, float, str]:
+    """Run the program of a folder under the time limit, and end all that it started."""
+    command = [
+        sys.executable,
+        "main.py",
+        *map(str, way),
+        str(LIMIT if way[0] == "fork" else LONGEST),
+    ]
+    child = subprocess.Popen(
+        command,
+        cwd=folder,
+        env={**os.environ, "JAX_PLATFORMS": "cpu"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        said, warned = child.communicate(timeout=LONGEST)
+    except subprocess.TimeoutExpired:
+        return "no answer", float(LONGEST), "still running"
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)  # hung workers, too
+    if child.returncode == 0:
+        return "done", float(said), "warned" if "os.fork() was called" in warned else ""
+    last = warned.strip().splitlines()[-1]
+    if "timed out" not in last:
+        raise RuntimeError(f"{way}: {last}")
+    return "no answer", float(LIMIT), last
+
+
+def stands(folder: Path) -> list[str]:
+    """Return where the worker stood: functions, innermost first, above the data set's own."""
+    written = folder / "stands.txt"
+    found: list[str] = []
+    if not written.is_file():
+        return found
+    for line in written.read_text("utf8").splitlines():
+        if '"' not in line:
+            continue
+        file, _, rest = line.strip().removeprefix('File "').partition('", line ')
+        if file.endswith("samples.py"):
+            break
+        found.append(f"{Path(file).parent.name}/{Path(file).name}: {rest.split(' in ')[-1]}")
+    return found
+
+
+def run() -> dict[str, Any]:
+    """Run each of the ways a few times."""
+    results, series = {}, {}
+    for name, way in WAYS.items():
+        with ThreadPoolExecutor(ROUNDS if name in SILENT else 1) as pool:  # waiting costs nothing
+            runs = list(pool.map(once, [way] * ROUNDS))
+        results[name] = spread([seconds for _, seconds, *_ in runs], "s")
+        series[name] = {
+            "outcomes": [outcome for outcome, *_ in runs],
+            "words": sorted({words for _, _, words, _ in runs}),
+        }
+        if name in SILENT:
+            series[name]["stands"] = runs[0][3]
+    return {
+        "results": results,
+        "series": {"limit": LIMIT, **series},
+        "checks": {
+            "JAX in a forked worker does not answer": all(
+                set(series[name]["outcomes"]) == {"no answer"} for name in SILENT
+            ),
+            "the others do": all(
+                set(series[name]["outcomes"]) == {"done"} for name in WAYS if name not in SILENT
+            ),
+            "a fork warns": series["forked, NumPy"]["words"] == ["warned"],
+        },
+    }

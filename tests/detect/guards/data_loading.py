@@ -1,0 +1,19 @@
+"""Programs that the guards of chapter 17-data-loading are for."""
+
+import jax
+import jax.numpy as jnp
+
+from jaxbits.loading import aligned
+
+
+def read_all(numbers):
+    buffer, batches = aligned((1, 16)), []
+    for number in numbers:
+        buffer[:] = number
+        batches.append(jax.device_put(buffer))
+    return jnp.stack(batches)
+
+
+EXAMPLES = [
+    ("prefetched-buffer-refilled", "inplace", read_all, ([0.0, 1.0],), {}),
+]
