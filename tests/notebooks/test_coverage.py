@@ -29,8 +29,8 @@ ROWS = {
     "11-dtype-stability": [*range(130, 145), "S3.1", "S3.2", "S3.3"],
     "12-async-dispatch": [*range(145, 160), "S4.2", "S4.3"],
     "13-pytrees-and-transformations": [*range(160, 176), "S4.8", "S4.16"],
-    "15-xor-classifier": [f"S4.{row}" for row in range(10, 16)],
     "14-debugging": [*range(176, 182), "S4.18"],
+    "15-xor-classifier": [f"S4.{row}" for row in range(10, 16)],
     "16-stateful-layers": [*range(182, 206), "S4.19"],
     "17-data-loading": [*range(206, 213)],
 }
