@@ -29,6 +29,7 @@ ROWS = {
     "12-async-dispatch": [*range(145, 160), "S4.2", "S4.3"],
     "13-pytrees-and-transformations": [*range(160, 176), "S4.8", "S4.16"],
     "16-stateful-layers": [*range(182, 206), "S4.19"],
+    "18-lists-or-arrays": ["S1.1", "S1.2", "S1.3", "S1.4"],
 }
 
 
