@@ -81,11 +81,23 @@ def loss(params: Any, settings: Settings, key: jax.Array, dtype: Any = jnp.float
     return jnp.mean((answers - targets)[:, BLIND:] ** 2)
 
 
-def start(seed: Any, settings: Settings, dtype: Any = jnp.float32) -> State:
-    """Return the first weights that a seed gives, and Adam's state for them."""
+@functools.partial(jax.jit, static_argnames="dtype")
+def start(seed: Any, nudge: Any = 0, dtype: Any = "float32") -> State:
+    """Return the first weights that a seed gives, and Adam's state for them.
+
+    Args:
+        seed: of the weights.
+        nudge: where it is 1, the largest weight is moved to the next number that its dtype has:
+            a change by one unit in the last place.
+        dtype: of the weights.
+    """
     still = jnp.zeros((BATCH, LENGTH), dtype)
-    params = Model(dtype).init(jax.random.key(seed), still)["params"]
-    return params, _adam(settings).init(params)
+    flat, named = ravel_pytree(Model(dtype).init(jax.random.key(seed), still)["params"])
+    largest = jnp.argmax(flat)
+    nudged = jnp.nextafter(flat[largest], 2 * flat[largest])
+    params = named(flat.at[largest].set(jnp.where(nudge, nudged, flat[largest])))
+    state: State = (params, optax.adam(0.0).init(params))
+    return state
 
 
 def step(
@@ -94,43 +106,48 @@ def step(
     """Take one step of Adam on one batch; return the new state, and the loss before it."""
     params, opt_state = state
     before, slopes = jax.value_and_grad(loss)(params, settings, key, dtype)
-    updates, opt_state = _adam(settings).update(slopes, opt_state)
+    adam = optax.adam(settings["training"]["rate"])
+    updates, opt_state = adam.update(slopes, opt_state)
     return (optax.apply_updates(params, updates), opt_state), before
 
 
-def _adam(settings: Settings) -> optax.GradientTransformation:
-    return optax.adam(settings["training"]["rate"])
-
-
-@functools.partial(jax.jit, static_argnames="dtype")
-def train(settings: Settings, seed: Any, nudge: Any = 0, *, dtype: Any = "float32") -> Run:
-    """Train a model for `STEPS` steps, as one program.
+def train(settings: Settings, seed: int, nudge: int = 0, *, dtype: Any = "float32") -> Run:
+    """Train a model for `STEPS` steps, all of them in one program.
 
     Args:
         settings: numbers of any kind, named as in `SETTINGS`.
         seed: of the first weights and of all batches.
-        nudge: where it is 1, the largest of the first weights is moved to the next number that its
-            dtype has; the change is then by one unit in the last place, and the program the same.
+        nudge: where it is 1, one of the first weights is moved by its last digit, see `start`.
         dtype: of the weights, the inputs, and the random numbers.
     """
-    params, opt_state = start(seed, settings, dtype)
-    flat, named = ravel_pytree(params)
-    largest = jnp.argmax(flat)
-    nudged = jnp.nextafter(flat[largest], 2 * flat[largest])
-    params = named(flat.at[largest].set(jnp.where(nudge, nudged, flat[largest])))
+    keys = jax.random.split(jax.random.fold_in(jax.random.key(seed), 1), STEPS)
+    params, losses, weights = _steps(start(seed, nudge, dtype), settings, keys, dtype)
+    return Run(losses, weights, _answers(params, dtype))
 
+
+@functools.partial(jax.jit, static_argnames="dtype")
+def _steps(
+    state: State, settings: Settings, keys: jax.Array, dtype: Any
+) -> tuple[Any, jax.Array, jax.Array]:
     def scanned(state: State, key: jax.Array) -> tuple[State, tuple[jax.Array, jax.Array]]:
         state, before = step(state, settings, key, dtype)
         return state, (before, ravel_pytree(state[0])[0])
 
-    keys = jax.random.split(jax.random.fold_in(jax.random.key(seed), 1), STEPS)
-    (params, _), (losses, weights) = lax.scan(scanned, (params, opt_state), keys)
-    answers: Any = Model(dtype).apply({"params": params}, heard(_held_out(dtype)))
-    return Run(losses, weights, answers)
+    (params, _), (losses, weights) = lax.scan(scanned, state, keys)
+    return params, losses, weights
+
+
+@functools.partial(jax.jit, static_argnames="dtype")
+def _answers(params: Any, dtype: Any) -> jax.Array:
+    answers: jax.Array = jnp.asarray(
+        Model(dtype).apply({"params": params}, heard(_held_out(dtype)))
+    )
+    return answers
 
 
 def _held_out(dtype: Any) -> jax.Array:
-    return jnp.linspace(0.0, 2 * math.pi, 100, endpoint=False, dtype=dtype)
+    phases: jax.Array = jnp.linspace(0.0, 2 * math.pi, 100, endpoint=False, dtype=dtype)
+    return phases
 
 
 def score(run: Run) -> float:

@@ -51,7 +51,7 @@ def test_identical_asks_for_dtypes_too(lists):
 
 
 def test_a_step_alone_is_the_first_of_a_training(lists):
-    state = start(0, SETTINGS)
+    state = start(0)
     key = jax.random.split(jax.random.fold_in(jax.random.key(0), 1), STEPS)[0]
     (weights, _), before = jax.jit(step)(state, SETTINGS, key)
     assert float(before) == pytest.approx(float(lists.losses[0]), rel=1e-5)
