@@ -47,7 +47,8 @@ def dtypes_side_by_side(programs: Mapping[str, Sequence[Intermediate]]) -> tuple
         axes.annotate(
             f"operation {where + 1}: the first that differs",
             (where + 0.5, -0.15),
-            (where + 14, -0.62),
+            (16, -20),
+            textcoords="offset points",
             va="center",
             fontsize=10,
             arrowprops={"arrowstyle": "-|>", "color": style.INK, "shrinkB": 0},
