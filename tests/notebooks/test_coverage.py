@@ -33,6 +33,7 @@ ROWS = {
     "15-xor-classifier": [f"S4.{row}" for row in range(10, 16)],
     "16-stateful-layers": [*range(182, 206), "S4.19"],
     "17-data-loading": [*range(206, 213)],
+    "18-lists-or-arrays": ["S1.1", "S1.2", "S1.3", "S1.4"],
 }
 
 

@@ -13,6 +13,7 @@ import pytest
 from jaxbits import plots
 from jaxbits.optim_survey import Outcome
 from jaxbits.plots import immutable_arrays, nans, out_of_bounds, style, tracing
+from jaxbits.side_by_side import Intermediate
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -84,6 +85,12 @@ WITH_ARGUMENTS = {
     ),
     "data_loading.drawn": lambda draw: draw({"no worker": [[1, 2]], "two": [[3, 3], [3, 3]]}),
     "data_loading.handed_out": lambda draw: draw({"1 ahead": [0, 1], "2 ahead": [1, 1]}),
+    "lists_or_arrays.dtypes_side_by_side": lambda draw: draw(
+        {
+            "lists": [Intermediate("mul", "float32", ""), Intermediate("add", "float32", "")],
+            "arrays": [Intermediate("mul", "float32", ""), Intermediate("add", "float64", "")],
+        }
+    ),
     "nans.which_are_nan": lambda draw: draw({"sgd": [{"w": jnp.zeros(1)}, {"w": jnp.nan}]}),
 }
 

@@ -1,0 +1,85 @@
+"""One training from two packings of its settings, x64 on: how far apart the two runs come."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+from measure import interleaved, ratio, significant, spread
+
+from jaxbits import x64_on
+from jaxbits.packing import pack, unpack
+from jaxbits.recurrent import SETTINGS, STEPS, Run, apart, identical, score, train
+
+TITLE = "a GRU trained from lists and from arrays of settings, x64 on"
+ROUNDS, SEEDS = 9, 5
+RATES = {"calm": SETTINGS["training"]["rate"], "restless": 0.4}
+SHOWN = [*range(1, 11), *range(15, 50, 5), *range(50, STEPS + 1, 10)]
+
+
+def runs(rate: float) -> dict[str, list[Run]]:
+    """Train from lists, from arrays, and from lists with one weight moved, for each seed."""
+    settings = SETTINGS | {"training": {"rate": rate}}
+    lists, arrays = (
+        unpack(pack(settings, as_arrays=kind).segments, settings) for kind in (False, True)
+    )
+    return {
+        "lists": [train(lists, seed) for seed in range(SEEDS)],
+        "arrays": [train(arrays, seed) for seed in range(SEEDS)],
+        "one weight moved": [train(lists, seed, 1) for seed in range(SEEDS)],
+    }
+
+
+def short(values: Any) -> list[float]:
+    """Keep the values of the steps that are drawn, with the digits that a drawing needs."""
+    return [significant(float(values[step - 1])) for step in SHOWN]
+
+
+def run() -> dict[str, Any]:
+    """Train with a calm and a restless learning rate, and time the calm one."""
+    with x64_on():
+        done = {name: runs(rate) for name, rate in RATES.items()}
+        lists, arrays = (
+            unpack(pack(SETTINGS, as_arrays=kind).segments, SETTINGS) for kind in (False, True)
+        )
+        ways = {
+            "300 steps, from lists": lambda: jax.block_until_ready(train(lists, 0)),
+            "300 steps, from arrays": lambda: jax.block_until_ready(train(arrays, 0)),
+        }
+        samples = interleaved(ways, ROUNDS, dict.fromkeys(ways, 1))
+    calm = done["calm"]
+    one, other = (np.asarray(calm[kind][0].losses, np.float64) for kind in ("lists", "arrays"))
+    scores = {n: {k: [score(r) for r in rs] for k, rs in d.items()} for n, d in done.items()}
+    series: dict[str, Any] = {
+        "steps": SHOWN,
+        "rates": RATES,
+        "losses": {"lists": short(one), "arrays": short(other)},
+        "loss difference": short(np.abs(one - other) / other),
+        "scores": scores,
+    }
+    for name, found in done.items():
+        pairs = zip(found["lists"], found["lists"][1:], strict=False)
+        series[name] = {
+            "arrays": [short(apart(*p)) for p in zip(found["lists"], found["arrays"], strict=True)],
+            "one weight moved": [
+                short(apart(*p))
+                for p in zip(found["lists"], found["one weight moved"], strict=True)
+            ],
+            "another seed": [short(apart(*p)) for p in pairs],
+        }
+    parted = [not identical(*p) for p in zip(calm["lists"], calm["arrays"], strict=True)]
+    changed = np.abs(np.subtract(scores["calm"]["arrays"], scores["calm"]["lists"])).max()
+    return {
+        "results": {n: spread([1e3 * s for s in times], "ms") for n, times in samples.items()},
+        "ratios": {
+            "arrays against lists": ratio(
+                samples["300 steps, from arrays"], samples["300 steps, from lists"]
+            )
+        },
+        "series": series,
+        "checks": {
+            "all seeds part": all(parted),
+            "the scores move by less than a millionth": bool(changed < 1e-6),
+        },
+    }

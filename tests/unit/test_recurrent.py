@@ -1,0 +1,59 @@
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxbits import x64_on
+from jaxbits.packing import pack, unpack
+from jaxbits.recurrent import SETTINGS, STEPS, apart, identical, score, start, step, train
+
+
+def packed(*, as_arrays):
+    return unpack(pack(SETTINGS, as_arrays=as_arrays).segments, SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def lists():
+    return train(packed(as_arrays=False), 0)
+
+
+def test_it_learns(lists):
+    assert lists.losses.shape == (STEPS,)
+    assert lists.losses[-1] < 0.05 * lists.losses[0]
+    assert score(lists) > 0.99
+
+
+def test_a_run_repeats_itself_and_the_packing_does_not_matter(lists):
+    assert identical(lists, train(packed(as_arrays=False), 0))
+    assert identical(lists, train(packed(as_arrays=True), 0))
+    assert identical(lists, train(SETTINGS, 0))
+    assert not apart(lists, train(SETTINGS, 0)).any()
+
+
+def test_a_last_digit_and_a_seed_matter(lists):
+    moved, other = train(SETTINGS, 0, 1), train(SETTINGS, 1)
+    assert not identical(lists, moved)
+    assert (apart(lists, moved) > 0).all()
+    assert apart(lists, moved)[0] < 1e-6
+    assert apart(lists, other)[0] > 0.1
+
+
+def test_the_dtype_is_that_of_weights_and_losses():
+    with x64_on():
+        run = train(SETTINGS, 0, dtype="float64")
+    assert {str(part.dtype) for part in run} == {"float64"}
+    assert score(run) > 0.99
+
+
+def test_identical_asks_for_dtypes_too(lists):
+    wider = lists._replace(losses=np.asarray(lists.losses, np.float64))
+    assert not identical(lists, wider)
+
+
+def test_a_step_alone_is_the_first_of_a_training(lists):
+    state = start(0)
+    key = jax.random.split(jax.random.fold_in(jax.random.key(0), 1), STEPS)[0]
+    (weights, _), before = jax.jit(step)(state, SETTINGS, key)
+    assert float(before) == pytest.approx(float(lists.losses[0]), rel=1e-5)
+    flat = jax.flatten_util.ravel_pytree(weights)[0]
+    assert jnp.allclose(flat, lists.weights[0], atol=1e-5)

@@ -1,0 +1,34 @@
+import jax
+import jax.numpy as jnp
+import pytest
+
+from jaxbits import x64_on
+from jaxbits.side_by_side import first_difference, intermediates
+
+
+def total(x, scale):
+    def add(carry, value):
+        return carry + value, None
+
+    start = jnp.zeros((), x.dtype)
+    return scale * jax.lax.scan(add, start, jnp.sin(x))[0]
+
+
+def test_operations_inside_of_loops_are_listed_with_their_lines():
+    found = intermediates(total, jnp.ones(3), 2.0)
+    assert [part.operation for part in found] == ["sin", "add", "mul"]
+    assert found[1].code == "return carry + value, None"
+
+
+def test_the_first_difference_is_found():
+    with x64_on():
+        x = jnp.ones(3, jnp.float32)
+        weak, strong = (intermediates(total, x, n) for n in (2.0, jnp.array([2.0])[0]))
+    assert first_difference(weak, strong) == 2
+    assert (weak[2].dtype, strong[2].dtype) == ("float32", "float64")
+    assert first_difference(weak, weak) is None
+
+
+def test_other_operations_are_refused():
+    with pytest.raises(ValueError, match="other operations: 1 and 2 of them"):
+        first_difference(intermediates(jnp.sin, 1.0), intermediates(lambda x: -jnp.sin(x), 1.0))
