@@ -80,7 +80,9 @@ def home_of(jaxpr: Any) -> str:
     return str(place.rpartition(":")[0]) if found else ""
 
 
-_user_context: Any = None
+# A new kind of context is part of every cache's key from then on, so what was compiled before is
+# traced once more: it is made here, where mostly nothing has been, and not at the first check.
+_user_context: Any = getattr(jax, "make_user_context", lambda _: None)(None)
 _fresh = itertools.count()
 
 
@@ -99,10 +101,7 @@ def fresh_caches() -> AbstractContextManager[Any]:
     >>> len(traces)
     2
     """
-    global _user_context
-    if hasattr(jax, "make_user_context"):
-        if _user_context is None:
-            _user_context = jax.make_user_context(None)
+    if _user_context is not None:
         context: AbstractContextManager[Any] = _user_context(f"jaxbits {next(_fresh)}")
         return context
     try:

@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import jax
 
 from jaxbits import compat
@@ -16,3 +19,18 @@ def test_an_equation_knows_its_line():
 
 def test_what_cannot_be_told_is_none():
     assert compat.source_line(object()) is None
+
+
+def test_the_first_check_makes_nothing_else_trace_again():
+    program = """
+import jax
+from jaxbits import detect
+traces = []
+step = jax.jit(lambda x: traces.append(1) or 2 * x)
+step(1.0)
+detect.nan(lambda x: x + 1, 1.0)
+step(1.0)
+print(len(traces))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "1\n", done.stderr
