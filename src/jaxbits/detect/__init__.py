@@ -15,6 +15,8 @@ import importlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import jaxbits.compat  # before anything of the reader's is compiled: see its user context
+
 if TYPE_CHECKING:
     from jaxbits.detect.clocks import timing as timing
     from jaxbits.detect.concrete import control_flow as control_flow
