@@ -15,7 +15,7 @@ import importlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import jaxbits.compat  # before anything of the reader's is compiled: see its user context
+import jaxbits.compat  # noqa: F401  before anything is compiled: see its user context
 
 if TYPE_CHECKING:
     from jaxbits.detect.clocks import timing as timing

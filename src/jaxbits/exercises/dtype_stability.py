@@ -8,7 +8,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 from jax import lax
 
 from jaxbits.exercises.core import Exercise
@@ -27,6 +26,8 @@ def solve_keep_types(old: Any, new: Any) -> Any:
 
 def verify_keep_types(answer: Callable[..., Any]) -> None:
     """Ask for floats, a counter, None, a number of Python's, and for Adam's state in a scan."""
+    import optax
+
     old = {
         "m": jnp.zeros(2, jnp.bfloat16),
         "count": jnp.int32(3),
@@ -123,6 +124,7 @@ def freeze(tx: Any, frozen: Collection[str]) -> Any:
 
 def solve_freeze(tx: Any, frozen: Collection[str]) -> Any:
     """Give each name a label, and the frozen ones an optimiser whose updates are zero."""
+    import optax
 
     def labels(params: Any) -> dict[str, str]:
         return {name: "freeze" if name in frozen else "train" for name in params}
@@ -132,6 +134,8 @@ def solve_freeze(tx: Any, frozen: Collection[str]) -> Any:
 
 def verify_freeze(answer: Callable[..., Any]) -> None:
     """Ask for two names out of three, with a gradient and with weight decay, and for none."""
+    import optax
+
     params = {"a": jnp.ones(2), "b": jnp.ones(2), "c": jnp.ones(2)}
     gradient = {"a": jnp.full(2, 3.0), "b": jnp.full(2, 3.0), "c": jnp.zeros(2)}
     tx = optax.adamw(0.1, weight_decay=0.1)
