@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
+import itertools
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -13,14 +17,16 @@ from concurrent.futures import ThreadPoolExecutor
 _ENVIRONMENT = ("TF_CPP_MIN_LOG_LEVEL", "3"), ("JAX_PLATFORMS", "cpu")
 
 
-def fresh(code: str, **variables: str) -> str:
+def fresh(code: str, *, limit: float = 120, **variables: str) -> str:
     """Run code in a fresh interpreter, on the CPU, and return what it prints.
 
     Args:
-        code: the program; its indentation is taken off.
+        code: the program; its indentation is taken off. It has nothing to read from.
+        limit: seconds after which it is ended, with all that it started.
         variables: environment variables it begins with. Those of JAX and XLA are not inherited.
 
     Raises:
+        TimeoutError: it ran longer than the limit.
         Exception: what the code raised, when it is one of Python's own; RuntimeError otherwise.
 
     >>> fresh("import os; print(os.environ['JAX_ENABLE_X64'])", JAX_ENABLE_X64="1")
@@ -28,24 +34,70 @@ def fresh(code: str, **variables: str) -> str:
     >>> fresh("1 / 0")
     Traceback (most recent call last):
     ZeroDivisionError: division by zero
+    >>> fresh("while True: pass", limit=0.2)
+    Traceback (most recent call last):
+    TimeoutError: the program was ended: it ran longer than 0.2 seconds, and had printed nothing
     """
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "XLA_"))}
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)],
-        env={**kept, **dict(_ENVIRONMENT), **variables},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    if done.returncode:
-        lines = done.stderr.strip().splitlines() or ["RuntimeError: it stopped without a word"]
-        told = [line for line in lines if not line.startswith((" ", "-", "For simplicity"))]
-        name, _, message = (told or lines)[-1].partition(": ")
-        kind = getattr(builtins, name, None)
-        if isinstance(kind, type) and issubclass(kind, Exception):
-            raise kind(message)
-        raise RuntimeError((told or lines)[-1])
-    return done.stdout.strip()
+    with (
+        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as printed,
+        tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as complained,
+    ):
+        process = subprocess.Popen(
+            [sys.executable, "-c", textwrap.dedent(code)],
+            env={**kept, **dict(_ENVIRONMENT), "PYTHONIOENCODING": "utf-8", **variables},
+            stdin=subprocess.DEVNULL,
+            stdout=printed,
+            stderr=complained,
+            start_new_session=True,
+        )
+        late = False
+        try:
+            process.wait(limit)
+        except subprocess.TimeoutExpired:
+            late = True
+        finally:  # also when the reader interrupts the cell
+            _end(process)
+        printed.seek(0)
+        complained.seek(0)
+        output, errors = printed.read().strip(), complained.read()
+    if late:
+        had = f"last {output.splitlines()[-1]!r}" if output else "nothing"
+        raise TimeoutError(
+            f"the program was ended: it ran longer than {limit:g} seconds, and had printed {had}"
+        )
+    if process.returncode:
+        raise _raised(errors, process.returncode)
+    return output
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End what is left of a program, and of what it started."""
+    if hasattr(os, "killpg"):
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
+    process.wait()
+
+
+def _raised(errors: str, code: int) -> Exception:
+    """Return the exception that a program ended with, from what it wrote to stderr."""
+    _, header, last = errors.rpartition("Traceback (most recent call last):\n")
+    lines = last.splitlines()
+    while lines and (not lines[0].strip() or lines[0].startswith(" ")):
+        del lines[0]
+    told = list(itertools.takewhile(lambda line: not line.startswith("-----"), lines))
+    text = "\n".join(told).strip()
+    name, _, message = text.partition(": ")
+    kind = getattr(builtins, name.strip(), None)
+    if isinstance(kind, type) and issubclass(kind, Exception):
+        with contextlib.suppress(TypeError):  # a few want more than a message
+            return kind(message) if message else kind()
+    if header and text:
+        return RuntimeError(text)
+    how = f"signal {-code} ended it" if code < 0 else f"it ended with exit status {code}"
+    return RuntimeError(f"{how}; {text}" if text else how)
 
 
 SETTINGS = {

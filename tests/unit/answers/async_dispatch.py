@@ -48,6 +48,20 @@ def by_leaves(function, x):
     return min(once() for _ in range(5))
 
 
+def first_leaf(function, x, which=0):
+    def once():
+        start = time.perf_counter()
+        jax.tree.leaves(function(x))[which].block_until_ready()
+        return time.perf_counter() - start
+
+    once()
+    return min(once() for _ in range(5))
+
+
+def median(times):
+    return sorted(times)[len(times) // 2]
+
+
 def one_array(params):
     return {"params": params, "average": params}
 
@@ -80,6 +94,13 @@ def without_numpy(x, places, values):
     return jnp.interp(x, places, values)
 
 
+def jax_inside(x, places, values):
+    shape = jax.ShapeDtypeStruct(jnp.shape(x), jnp.float32)
+    return jax.pure_callback(
+        lambda *a: jnp.interp(*a), shape, x, places, values, vmap_method="sequential"
+    )
+
+
 def fixed_shape(x, places, values):
     shape = jax.ShapeDtypeStruct((3,), jnp.float32)
     return jax.pure_callback(interpolated, shape, x, places, values, vmap_method="sequential")
@@ -90,8 +111,14 @@ WRONG = {
         (never_waited, "nobody waited for the results"),
         (lambda f, x: timed(f, x, wait=False), "wait for the whole result, in each"),
         (cold, "the function was called once"),
-        (lambda f, x: timed(f, x, warm=0, pick=max), "The first call compiles"),
-        (lambda f, x: timed(f, x, warm=0, pick=mean), "The first call compiles"),
+        (lambda f, x: timed(f, x, warm=0, calls=6, pick=max), "The first call compiles"),
+        (lambda f, x: timed(f, x, warm=0, calls=6, pick=mean), "The first call compiles"),
+        (lambda f, x: timed(f, x, warm=0), "was called 5 times, should be 6"),
+        (lambda f, x: timed(f, x, pick=mean), "take the shortest"),
+        (lambda f, x: timed(f, x, pick=median), "take the shortest"),
+        (lambda f, x: timed(f, x, pick=lambda times: times[-1]), "take the shortest"),
+        (first_leaf, "wait for the whole result"),
+        (lambda f, x: first_leaf(f, x, -1), "wait for the whole result"),
         (lambda f, x: timed(f, x, calls=3), "was called 4 times, should be 6"),
         (lambda f, x: [timed(f, x)], "it should return a number"),
     ],
@@ -117,6 +144,7 @@ WRONG = {
             "A callback must return the shape and type",
         ),
         (fixed_shape, "it raises"),
+        (jax_inside, "the callback calls jnp.interp"),
     ],
 }
 RIGHT = [
