@@ -92,7 +92,11 @@ def verify_watched(answer: Callable[..., Any]) -> None:
     """Call a compiled program twice, name something in braces, and watch twice in a loop."""
     x = jnp.array([2.0, -1.0, 5.0])
     watching = jax.jit(lambda x: answer("w", x))
-    for data, expected in ((x, "w: -1.0 to 5.0"), (2 * x, "w: -2.0 to 10.0")):
+    for data, expected in (
+        (x, "w: -1.0 to 5.0"),
+        (2 * x, "w: -2.0 to 10.0"),
+        (x / 4, "w: -0.25 to 1.25"),
+    ):
         value, lines = _printed(watching, data)
         if value is None:
             raise NotYet("it returns None, should return x")

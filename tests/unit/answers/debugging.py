@@ -69,6 +69,11 @@ def unordered(name, x):
     return x
 
 
+def rounded(name, x):
+    jax.debug.print("{}: {:.1f} to {:.1f}", name, x.min(), x.max(), ordered=True)
+    return x
+
+
 def nothing_returned(name, x):
     jax.debug.print("{}: {} to {}", name, x.min(), x.max(), ordered=True)
 
@@ -117,6 +122,7 @@ WRONG = {
         (by_fstring, "under jit"),
         (name_in_the_format, "KeyError"),
         (unordered, "not ordered"),
+        (rounded, "should be ['w: -0.25 to 1.25']"),
         (nothing_returned, "it returns None"),
     ],
     "debugging/3": [
