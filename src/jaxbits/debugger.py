@@ -9,7 +9,7 @@ import pdb
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -107,11 +107,12 @@ class _Typist:
 
 
 @contextmanager
-def typing(*commands: str) -> Iterator[None]:
+def typed(*commands: str) -> Iterator[None]:
     """Type commands at the breakpoints that a block comes to, Python's and JAX's.
 
     At a breakpoint for which no command is left, the program goes on. JAX's must be one for a
-    terminal, `jax.debug.breakpoint(backend="cli")`. The block waits for what it has begun.
+    terminal, `jax.debug.breakpoint(backend="cli")`. The block waits for what it has begun, after
+    an error too, and the keyboard is given back whatever happens.
 
     Args:
         *commands: what one would type, over all breakpoints, such as ``"p x", "continue"``.
@@ -119,7 +120,7 @@ def typing(*commands: str) -> Iterator[None]:
     >>> def doubled(x):
     ...     jax.debug.breakpoint(backend="cli")
     ...     return 2 * x
-    >>> with typing("p x"):
+    >>> with typed("p x"):
     ...     _ = jax.jit(doubled)(jax.numpy.float32(1.5))
     Entering jdb:
     (jdb) p x
@@ -138,6 +139,10 @@ def typing(*commands: str) -> Iterator[None]:
     try:
         yield
         jax.effects_barrier()
+    except Exception:
+        with suppress(Exception):  # a program still under way is not to wait for the keyboard
+            jax.effects_barrier()
+        raise
     finally:
         builtins.input, sys.breakpointhook = asked, hook
 

@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from jaxbits.debugger import own_frames, session, typing
+from jaxbits.debugger import own_frames, session, typed
 
 
 @jax.jit
@@ -82,7 +82,7 @@ def stopped_early(y):
 
 def test_commands_are_typed_at_the_breakpoints_in_turn(capsys):
     before = builtins.input, sys.breakpointhook
-    with typing("p y", "c", "p y * 10"):
+    with typed("p y", "c", "p y * 10"):
         stopped(jnp.float32(1.0))
         stopped(jnp.float32(2.0))
     assert (builtins.input, sys.breakpointhook) == before
@@ -99,7 +99,7 @@ def test_commands_are_typed_at_the_breakpoints_in_turn(capsys):
 
 
 def test_pythons_breakpoint_is_come_to_while_tracing(capsys):
-    with typing("p type(y).__name__"):
+    with typed("p type(y).__name__"):
         stopped_early(jnp.float32(1.0))
         stopped_early(jnp.float32(2.0))
     said = capsys.readouterr().out.splitlines()
@@ -110,9 +110,23 @@ def test_pythons_breakpoint_is_come_to_while_tracing(capsys):
 
 def test_what_was_patched_is_put_back_after_an_error():
     before = builtins.input, sys.breakpointhook
-    with pytest.raises(TypeError), typing():
+    with pytest.raises(TypeError), typed():
         step("one")
     assert (builtins.input, sys.breakpointhook) == before
+
+
+def test_after_an_error_it_still_types_for_the_program_under_way(capsys):
+    before = builtins.input, sys.breakpointhook
+
+    def block():
+        with typed("p y"):
+            stopped(jnp.float32(3.0))
+            raise KeyError("a mistake in the block")
+
+    with pytest.raises(KeyError):
+        block()
+    assert (builtins.input, sys.breakpointhook) == before
+    assert "Array(3., dtype=float32)" in capsys.readouterr().out
 
 
 def test_own_frames_leave_out_those_of_libraries():

@@ -34,23 +34,23 @@ def solve_first_bad_step(
     return None
 
 
-def _training(bad_weight: float, bad_at: int, in_loss: bool = False) -> Callable[..., Any]:
-    """A step whose state, or whose loss alone, is ruined at one batch."""
+def _training(bad_number: float, bad_at: int, in_loss: bool = False) -> Callable[..., Any]:
+    """A step that ruins one weight, or its loss alone, when its state has come that far."""
 
     @jax.jit
     def step(state: dict[str, Any], batch: jax.Array) -> tuple[dict[str, Any], jax.Array]:
         loss = jnp.mean((state["w"] - batch) ** 2)
-        hit = batch[0] == bad_at
-        ruined = jnp.where(hit & (not in_loss), bad_weight, state["b"])
-        loss = jnp.where(hit & in_loss, bad_weight, loss + 0 * state["b"])
-        return {"count": state["count"] + 1, "w": state["w"] * 0.9, "b": ruined}, loss
+        hit = state["count"] == bad_at
+        last = jnp.where(hit & (not in_loss), bad_number, 0.9 * state["w"][-1])
+        loss = jnp.where(hit & in_loss, bad_number, loss)
+        return {"count": state["count"] + 1, "w": (0.9 * state["w"]).at[-1].set(last)}, loss
 
     return step
 
 
 def verify_first_bad_step(answer: Callable[..., Any]) -> None:
     """Ruin a state, a loss, or nothing, by a NaN and by an infinity."""
-    state = {"b": jnp.float32(0.0), "count": jnp.int32(0), "w": jnp.ones(2)}
+    state = {"count": jnp.int32(0), "w": jnp.ones(2)}
     batches = [jnp.full(2, float(n)) for n in range(6)]
     for ruin, at, in_loss, expected, what in (
         (jnp.nan, 3, False, 3, "the state that comes out of step 3 is NaN"),
@@ -91,8 +91,13 @@ def _printed(function: Callable[..., Any], *args: Any) -> tuple[Any, list[str]]:
 def verify_watched(answer: Callable[..., Any]) -> None:
     """Call a compiled program twice, name something in braces, and watch twice in a loop."""
     x = jnp.array([2.0, -1.0, 5.0])
+    table = jnp.array([[0.5, 1.25], [-0.25, 0.0]])
     watching = jax.jit(lambda x: answer("w", x))
-    for data, expected in ((x, "w: -1.0 to 5.0"), (2 * x, "w: -2.0 to 10.0")):
+    for data, expected in (
+        (x, "w: -1.0 to 5.0"),
+        (2 * x, "w: -2.0 to 10.0"),
+        (table, "w: -0.25 to 1.25"),
+    ):
         value, lines = _printed(watching, data)
         if value is None:
             raise NotYet("it returns None, should return x")
@@ -158,7 +163,8 @@ def verify_run_checked(answer: Callable[..., Any]) -> None:
         if (text is None) != (said is None) or (text or "") not in (said or ""):
             wanted = f"should have {text!r} in it" if text else "should be None"
             raise NotYet(f"for {what} of {at:g} it says {said!r:.80}, {wanted}")
-        if not np.allclose(np.asarray(seen), value, rtol=1e-5, equal_nan=True):
+        number = isinstance(seen, (jax.Array, np.ndarray, np.number, float))
+        if not number or not np.allclose(seen, value, rtol=1e-5, equal_nan=True):
             raise NotYet(f"for {what} of {at:g} the value is {seen}, should be {value:.4g}")
     if not all(traced):
         raise NotYet("the function ran on numbers: compile it, by jax.jit around checkify")

@@ -40,6 +40,22 @@ def the_state_that_came_in(step, state, batches):
     return None
 
 
+def the_same_state(step, state, batches):
+    for number, batch in enumerate(batches):
+        out = step(state, batch)
+        if not all(jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(out)):
+            return number
+    return None
+
+
+def first_elements(step, state, batches):
+    for number, batch in enumerate(batches):
+        out = state, _ = step(state, batch)
+        if not all(jnp.isfinite(leaf).ravel()[0] for leaf in jax.tree.leaves(out)):
+            return number
+    return None
+
+
 def by_summing(step, state, batches):
     for number, batch in enumerate(batches):
         out = state, _ = step(state, batch)
@@ -66,6 +82,16 @@ def name_in_the_format(name, x):
 
 def unordered(name, x):
     jax.debug.print("{}: {} to {}", name, x.min(), x.max())
+    return x
+
+
+def rounded(name, x):
+    jax.debug.print("{}: {:.1f} to {:.1f}", name, x.min(), x.max(), ordered=True)
+    return x
+
+
+def fixed_places(name, x):
+    jax.debug.print("{}: {} to {}", name, x.ravel()[1], x.ravel()[-1], ordered=True)
     return x
 
 
@@ -97,6 +123,11 @@ def thrown(function, *args):
     return None, value
 
 
+def text_or_value(function, *args):
+    error, value = jax.jit(checkify.checkify(function, errors=BOTH))(*args)
+    return (error.get(), None) if error.get() else (None, value)
+
+
 def as_it_is(function, *args):
     return jax.jit(checkify.checkify(function, errors=BOTH))(*args)
 
@@ -111,12 +142,16 @@ WRONG = {
         (by_the_state, "the loss of step 4 is NaN, and the state never is"),
         (nan_only, "is infinite"),
         (the_state_that_came_in, "the loss shows it a step later"),
+        (the_same_state, "it says None, should be 3"),
+        (first_elements, "the loss shows it a step later"),
     ],
     "debugging/2": [
         (plainly, "under jit"),
         (by_fstring, "under jit"),
         (name_in_the_format, "KeyError"),
         (unordered, "not ordered"),
+        (fixed_places, "under jit"),
+        (rounded, "should be ['w: -0.25 to 1.25']"),
         (nothing_returned, "it returns None"),
     ],
     "debugging/3": [
@@ -124,6 +159,7 @@ WRONG = {
         (with_errors(checkify.float_checks), "should have 'a price of 200' in it"),
         (with_errors(BOTH, jit=lambda f: f), "the function ran on numbers"),
         (thrown, "it raises JaxRuntimeError"),
+        (text_or_value, "the value is None"),
         (as_it_is, "error.get()"),
         (value_only, "it should return a pair"),
     ],
