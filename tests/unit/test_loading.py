@@ -125,7 +125,8 @@ def test_an_error_of_the_loading_arrives_after_the_batches_before_it(error: Base
         yield 0
         raise error
 
-    before, seen = others(), []
+    before = others()
+    seen: list[int] = []
     with pytest.raises(type(error)):
         seen.extend(ahead(fails()))
     assert seen == [0]
