@@ -25,10 +25,10 @@ GOAL = 0.025  # seconds that a step, and that a batch should take
 
 
 @jax.jit
-def step(weights: jax.Array, images: jax.Array) -> tuple[jax.Array, jax.Array]:
+def step(weights: jax.Array, images: jax.Array, length: int) -> tuple[jax.Array, jax.Array]:
     """Take a while, as a training step does, and return new weights and a loss."""
     for_batch = images.astype(jnp.float32).mean()
-    made = jax.lax.fori_loop(0, 10, lambda _, w: w @ weights, weights)
+    made = jax.lax.fori_loop(0, length, lambda _, w: w @ weights, weights)
     return weights, made[0, 0] * for_batch
 
 
@@ -44,11 +44,22 @@ def on_device(batches: Iterable[Any], size: int) -> Iterator[Any]:
             waiting.append(jax.device_put(batch))
 
 
-def epoch(batches: Iterable[Any], read: bool) -> None:
+def stepping(length: int) -> list[float]:
+    """Return the seconds that a step of some length takes, time after time."""
+    weights, images = jnp.eye(SIZE), np.zeros((BATCH, 28, 28), np.uint8)
+    times = []
+    for _ in range(10):
+        began = time.perf_counter()
+        step(weights, images, length)[1].block_until_ready()
+        times.append(time.perf_counter() - began)
+    return times[1:]  # the first may compile
+
+
+def epoch(batches: Iterable[Any], length: int, read: bool) -> None:
     """Run a step for each batch; read each loss, or only wait for the last."""
     weights, loss = jnp.eye(SIZE), jnp.zeros(())
     for images, _ in batches:
-        weights, loss = step(weights, images)
+        weights, loss = step(weights, images, length)
         if read:
             float(loss)
     loss.block_until_ready()
@@ -66,17 +77,17 @@ def loader(data: Pictures, workers: int) -> Any:
     )
 
 
-def loops(data: Pictures) -> dict[str, list[float]]:
+def loops(data: Pictures, length: int) -> dict[str, list[float]]:
     """Return for each way of loading the milliseconds a step, round by round."""
     plain, one, two = (loader(data, workers) for workers in (0, 1, 2))
     ways: dict[str, Callable[[], object]] = {
         "the loader alone": lambda: collections.deque(plain, maxlen=0),
-        "loss read every step": lambda: epoch(plain, read=True),
-        "loss not read": lambda: epoch(plain, read=False),
-        "2 on the device ahead": lambda: epoch(on_device(plain, 2), read=True),
-        "a thread ahead": lambda: epoch(ahead(plain, 2), read=True),
-        "1 worker": lambda: epoch(one, read=True),
-        "2 workers": lambda: epoch(two, read=True),
+        "loss read every step": lambda: epoch(plain, length, read=True),
+        "loss not read": lambda: epoch(plain, length, read=False),
+        "2 on the device ahead": lambda: epoch(on_device(plain, 2), length, read=True),
+        "a thread ahead": lambda: epoch(ahead(plain, 2), length, read=True),
+        "1 worker": lambda: epoch(one, length, read=True),
+        "2 workers": lambda: epoch(two, length, read=True),
     }
     for way in ways.values():
         way()  # compiles, and starts the workers
@@ -136,17 +147,12 @@ def cheap() -> dict[str, list[float]]:
 def run() -> dict[str, Any]:
     """Time the loops for a reader that waits and one that works, stacking, and cheap batches."""
     torch.set_num_threads(1)  # as in a worker
-    weights, images = jnp.eye(SIZE), np.zeros((BATCH, 28, 28), np.uint8)
-    step(weights, images)[1].block_until_ready()
-    stepping = []
-    for _ in range(9):
-        began = time.perf_counter()
-        step(weights, images)[1].block_until_ready()
-        stepping.append(1e3 * (time.perf_counter() - began))
-    goal = max(GOAL, statistics.median(stepping) / 1e3)
+    length = max(1, round(10 * GOAL / statistics.median(stepping(10))))
+    alone = stepping(length)
+    goal = statistics.median(alone)  # reading a batch is to take as long as a step
     kinds = {
-        "waits": loops(Pictures(STEPS * BATCH, wait=goal / BATCH)),
-        "computes": loops(Pictures(STEPS * BATCH, work=work_for(goal))),
+        "waits": loops(Pictures(STEPS * BATCH, wait=goal / BATCH), length),
+        "computes": loops(Pictures(STEPS * BATCH, work=work_for(goal)), length),
     }
     stacked, little = stacking(), cheap()
 
@@ -159,7 +165,7 @@ def run() -> dict[str, Any]:
     waits = kinds["waits"]
     turns = waits["loss read every step"]
     return {
-        "results": results | {"the step alone": spread(stepping, "ms")},
+        "results": results | {"the step alone": spread([1e3 * seconds for seconds in alone], "ms")},
         "ratios": {
             "in turns against a thread, when reading waits": ratio(turns, waits["a thread ahead"]),
             "in turns against two ahead on the device": ratio(
@@ -178,7 +184,7 @@ def run() -> dict[str, Any]:
         },
         "series": {
             "loops": {kind: medians(times) for kind, times in kinds.items()},
-            "step": significant(statistics.median(stepping), 3),
+            "step": significant(1e3 * goal, 3),
             "batch": significant(1e3 * goal, 3),
             "stacking": medians(stacked),
             "cheap": medians(little),

@@ -72,8 +72,9 @@ _END = object()
 def ahead(batches: Iterable[Batch], size: int = 2) -> Iterator[Batch]:
     """Yield batches that a thread loads ahead, while whoever takes them computes.
 
-    An error of the loading is raised where the batch would have been handed over. When the caller
-    breaks off, the thread ends with the batch that it is loading.
+    The thread starts when the first batch is asked for. An error of the loading is raised where the
+    batch would have been handed over. When the caller breaks off, or raises, the thread ends with
+    the batch that it is loading.
 
     Args:
         batches: anything that can be iterated over.
@@ -87,6 +88,10 @@ def ahead(batches: Iterable[Batch], size: int = 2) -> Iterator[Batch]:
     """
     if size < 1:
         raise ValueError(f"size={size}: should be at least 1")
+    return _handed_over(batches, size)
+
+
+def _handed_over(batches: Iterable[Batch], size: int) -> Iterator[Batch]:
     waiting: queue.Queue[Any] = queue.Queue(size)
     over = threading.Event()
 
@@ -103,7 +108,7 @@ def ahead(batches: Iterable[Batch], size: int = 2) -> Iterator[Batch]:
                 if over.is_set():
                     return
             put((_END, None))
-        except Exception as error:
+        except BaseException as error:  # whoever waits must hear of it, whatever it is
             put((_END, error))
 
     threading.Thread(target=load, daemon=True).start()

@@ -30,28 +30,37 @@ def solve_filled(batch: tuple[Any, ...], size: int) -> tuple[Any, ...]:
 
 
 def verify_filled(answer: Callable[..., Any]) -> None:
-    """Ask for a short batch, a full one, and for the labels' own zeros to be kept apart."""
-    images = np.arange(1, 13, dtype=np.uint8).reshape(3, 2, 2)
+    """Ask for short batches and full ones, of one to three arrays, with zeros that are real."""
+    images = np.arange(12, dtype=np.uint8).reshape(3, 2, 2)
+    images[1] = 0
     labels = np.array([0, 4, 0], np.int32)
-    for rows in (3, 2, 1):
-        batch: tuple[Any, ...] = images[:rows], labels[:rows]
-        kept = tuple(array.copy() for array in batch)
-        told = call(answer, batch, 3)
-        _rows_are(told, kept, rows)
-        if not all(np.array_equal(a, b) for a, b in zip(batch, kept, strict=True)):
-            raise NotYet("the batch that it was given has changed")
+    weights = np.array([0.5, 0.0, 2.0], np.float32)
+    pair = {"images": images, "labels": labels}
+    three = {**pair, "weights": weights}
+    asked: list[tuple[dict[str, Any], int]] = [
+        (pair, 3), (pair, 5), ({"images": images}, 4), (three, 4)
+    ]  # fmt: skip
+    for named, size in asked:
+        for rows in (3, 2, 1):
+            batch = tuple(array[:rows] for array in named.values())
+            kept = tuple(array.copy() for array in batch)
+            told = call(answer, batch, size)
+            _rows_are(told, dict(zip(named, kept, strict=True)), size)
+            if not all(np.array_equal(a, b) for a, b in zip(batch, kept, strict=True)):
+                raise NotYet("the batch that it was given has changed")
 
 
-def _rows_are(told: Any, batch: tuple[Any, ...], rows: int) -> None:
-    how = f"for a batch of {rows} rows and size 3"
-    if not isinstance(told, tuple) or len(told) != 3:
+def _rows_are(told: Any, batch: dict[str, Any], size: int) -> None:
+    rows = len(batch["images"])
+    how = f"for a batch of {rows} rows and size {size}"
+    if not isinstance(told, tuple) or len(told) != len(batch) + 1:
         what = f"{len(told)} things" if isinstance(told, tuple) else type(told).__name__
-        raise NotYet(f"{how} it should return a tuple: images, labels and a mask, was {what}")
-    for name, seen, given in zip(("images", "labels"), told, batch, strict=False):
-        if np.shape(seen) != (3, *given.shape[1:]):
+        raise NotYet(f"{how} it should return a tuple: {', '.join(batch)} and a mask, was {what}")
+    for seen, (name, given) in zip(told, batch.items(), strict=False):
+        if np.shape(seen) != (size, *given.shape[1:]):
             raise NotYet(
                 f"{how} the {name} have the shape {np.shape(seen)}, "
-                f"should be {(3, *given.shape[1:])}"
+                f"should be {(size, *given.shape[1:])}"
             )
         if not isinstance(seen, np.ndarray) or seen.dtype != given.dtype:
             kind = getattr(seen, "dtype", type(seen).__name__)
@@ -59,13 +68,13 @@ def _rows_are(told: Any, batch: tuple[Any, ...], rows: int) -> None:
             raise NotYet(f"{how} the {name} are {where} {kind}, should be NumPy's {given.dtype}")
         if not np.array_equal(seen[:rows], given) or seen[rows:].any():
             raise NotYet(f"{how} the {name} should be those of the batch, and zeros after them")
-    mask, expected = told[2], np.arange(3) < rows
-    if str(getattr(mask, "dtype", "")) != "bool" or np.shape(mask) != (3,):
-        raise NotYet(f"{how} the mask should hold 3 booleans, was {mask!r}")
+    mask, expected = told[-1], np.arange(size) < rows
+    if not isinstance(mask, np.ndarray) or mask.dtype != bool or mask.shape != (size,):
+        raise NotYet(f"{how} the mask should be {size} booleans of NumPy, was {mask!r}")
     if not np.array_equal(mask, expected):
         raise NotYet(
-            f"{how} the mask is {np.asarray(mask).tolist()}, should be {expected.tolist()}: "
-            "a label of 0 is real, too"
+            f"{how} the mask is {mask.tolist()}, should be {expected.tolist()}: "
+            "a label of 0 is real, too, and so is a black picture"
         )
 
 
@@ -88,21 +97,24 @@ def solve_prefetched(batches: Iterable[Any], size: int) -> Iterator[Any]:
             waiting.append(jax.device_put(batch.copy()))
 
 
+SHAPE = (4, 48)  # of the batches: few other arrays have it
+
+
 def verify_prefetched(answer: Callable[..., Any]) -> None:
     """Count what is read and when, with new arrays and with one buffer that is refilled."""
-    for count, size in ((5, 2), (5, 3), (1, 2), (0, 2)):
+    for count, size in ((5, 2), (5, 3), (1, 2), (0, 2), (9, 2)):
         _hands_out(answer, count, size, refill=False)
         _hands_out(answer, count, size, refill=True)
 
 
 def _hands_out(answer: Callable[..., Any], count: int, size: int, refill: bool) -> None:
     read = 0
-    buffer = aligned((4, 16))
+    buffer = aligned(SHAPE)
 
     def loader() -> Iterator[Any]:
         nonlocal read
         for number in range(count):
-            batch = buffer if refill else np.empty((4, 16), np.float32)
+            batch = buffer if refill else np.empty(SHAPE, np.float32)
             batch[:] = number
             read += 1
             yield batch
@@ -115,13 +127,26 @@ def _hands_out(answer: Callable[..., Any], count: int, size: int, refill: bool) 
         raise NotYet(f"{what} it has read {read} batches before the first was asked for")
     seen: list[int] = []
     for batch in _each(made):
+        if len(seen) == count:
+            raise NotYet(f"{what} it does not end after {count}")
         if not isinstance(batch, jax.Array):
             raise NotYet(f"it hands out a {type(batch).__name__}, should be a JAX array")
         if len(seen) == 0 and count > size and not size <= read <= size + 1:
             raise NotYet(
                 f"{what} it had read {read} batches when it handed out the first, should be {size}"
             )
+        there = sum(array.shape == SHAPE for array in jax.live_arrays())
+        if len(seen) == 0 and there < min(size, count):
+            raise NotYet(
+                f"{what} there were {there} on the device when it handed out the first, "
+                f"should be {min(size, count)}"
+            )
         seen.append(int(batch[0, 0]))
+        if read > len(seen) + size + 1:
+            raise NotYet(
+                f"{what} it had read {read} batches when it handed out number {len(seen)}: "
+                f"no more than {size} should wait"
+            )
     if seen != list(range(count)):
         how = "one buffer is refilled, and " if refill else ""
         raise NotYet(f"{what}, {how}it hands out the batches {seen}, should be {[*range(count)]}")
@@ -152,6 +177,8 @@ def verify_numbers_of(answer: Callable[..., Any]) -> None:
         given = call(answer, process, processes, samples, seed, epoch)
         if not isinstance(given, np.ndarray) or given.ndim != 1:
             raise NotYet(f"it should return a NumPy array of numbers, was {type(given).__name__}")
+        if given.dtype.kind not in "iu":
+            raise NotYet(f"the numbers should be integers, were {given.dtype}")
         return given.tolist()
 
     for processes, samples in ((2, 40), (4, 43)):
@@ -182,8 +209,17 @@ def verify_numbers_of(answer: Callable[..., Any]) -> None:
         raise NotYet("asked a second time, it gives another order")
     if np.random.get_state()[1].tolist() != before:  # type: ignore[index]
         raise NotYet("it changes NumPy's global generator: make one of your own")
-    if asked(0, 2, 40, seed=0, epoch=1) == asked(0, 2, 40, seed=1, epoch=0):
-        raise NotYet("seed 0 in epoch 1 is seed 1 in epoch 0: do not add them up")
+    for apart in (1, 10, 100, 1000, 10_000):
+        if asked(0, 2, 40, seed=0, epoch=apart) == asked(0, 2, 40, seed=1, epoch=0):
+            raise NotYet(
+                f"seed 0 in epoch {apart} is seed 1 in epoch 0: do not add them up, "
+                "default_rng takes both"
+            )
+    if set(asked(0, 2, 40, epoch=1)) == set(first):
+        raise NotYet(
+            "a process reads the same samples in every epoch: shuffle all of them, "
+            "and take its part after that"
+        )
 
 
 EXERCISES = (

@@ -161,9 +161,8 @@ def loops() -> tuple[Figure, str]:
         left.plot([], [], color=style.INK, linewidth=1.3, linestyle=line, label=label)
         axes.set_xlabel("ms a step, batch included", fontsize=9)
     legend = fig.legend(loc="outside lower center", ncols=2, fontsize=9.5)
-    title = legend.get_title()
-    title.set_text(recorded.machine(run))
-    title.set_fontsize(9)
+    legend.set_title(recorded.machine(run))
+    legend.get_title().set_fontsize(9)
     fig.suptitle("A training step with its batch", fontsize=12, fontweight="bold")
     return fig, "Bars of the time of a step with its batch; " + "; ".join(said) + "."
 

@@ -21,6 +21,20 @@ def mask_from_labels(batch, size):
     return images, labels, labels != 0
 
 
+def mask_from_images(batch, size):
+    made = no_mask(batch, size)
+    return *made, made[0].reshape(size, -1).any(1)
+
+
+def a_pair_only(batch, size):
+    images, labels = batch
+    return pad(images, size), pad(labels, size), np.arange(size) < len(labels)
+
+
+def a_list_of_bools(batch, size):
+    return (*no_mask(batch, size), [i < len(batch[0]) for i in range(size)])
+
+
 def a_count(batch, size):
     return (*no_mask(batch, size), len(batch[0]))
 
@@ -83,6 +97,31 @@ def end_lost(batches, size):
         waiting.append(jax.device_put(batch.copy()))
 
 
+def ahead_on_the_host(batches, size):
+    batches = iter(batches)
+    waiting = deque(batch.copy() for batch in islice(batches, size))
+    while waiting:
+        yield jax.device_put(waiting.popleft())
+        waiting.extend(batch.copy() for batch in islice(batches, 1))
+
+
+def never_ends(batches, size):
+    batches = iter(batches)
+    waiting = deque(jax.device_put(b.copy()) for b in islice(batches, size))
+    while True:
+        yield waiting[0]
+        for batch in islice(batches, 1):
+            waiting.append(jax.device_put(batch.copy()))
+        if len(waiting) > 1:
+            waiting.popleft()
+
+
+def then_all(batches, size):
+    batches = iter(batches)
+    yield from [jax.device_put(b.copy()) for b in islice(batches, size)]
+    yield from [jax.device_put(b.copy()) for b in batches]
+
+
 def filled_before(batches, size):
     batches, waiting = iter(batches), deque()
     while True:
@@ -124,6 +163,20 @@ def unshuffled(process, processes, samples, seed, epoch):
     return np.arange(process * each, process * each + each)
 
 
+def shuffled_within(process, processes, samples, seed, epoch):
+    each = samples // processes
+    return process * each + np.random.default_rng((seed, epoch)).permutation(each)
+
+
+def added_up_apart(process, processes, samples, seed, epoch):
+    order = np.random.default_rng(1000 * seed + epoch).permutation(samples)
+    return order[: samples - samples % processes][process::processes]
+
+
+def as_floats(*given):
+    return in_blocks(*given).astype(float)
+
+
 def global_generator(process, processes, samples, seed, epoch):
     np.random.seed(1000 * seed + epoch)
     order = np.random.permutation(samples)
@@ -139,7 +192,10 @@ WRONG = {
     "data-loading/1": [
         (no_mask, "images, labels and a mask, was 2 things"),
         (mask_from_labels, "a label of 0 is real, too"),
-        (a_count, "the mask should hold 3 booleans"),
+        (mask_from_images, "so is a black picture"),
+        (a_pair_only, "not enough values to unpack"),
+        (a_list_of_bools, "the mask should be 3 booleans of NumPy"),
+        (a_count, "the mask should be 3 booleans of NumPy"),
         (into_zeros, "should be NumPy's uint8"),
         (repeated, "and zeros after them"),
         (in_jax, "should be NumPy's uint8"),
@@ -150,6 +206,9 @@ WRONG = {
         (nothing_ahead, "it had read 1 batches when it handed out the first"),
         (all_ahead, "it had read 5 batches when it handed out the first"),
         (as_list, "it should be a generator"),
+        (ahead_on_the_host, "there were 1 on the device"),
+        (never_ends, "it does not end after 5"),
+        (then_all, "no more than 2 should wait"),
         (end_lost, "it hands out the batches [0, 1, 2], should be"),
     ],
     "data-loading/3": [
@@ -158,6 +217,9 @@ WRONG = {
         (rest_given_out, "each should read 10"),
         (one_epoch, "epoch 1 has the order of epoch 0"),
         (added_up, "do not add them up"),
+        (added_up_apart, "do not add them up"),
+        (shuffled_within, "the same samples in every epoch"),
+        (as_floats, "should be integers"),
         (unshuffled, "the samples are not shuffled"),
         (global_generator, "NumPy's global generator"),
         (lambda *a: list(in_blocks(*a)), "it should return a NumPy array"),
