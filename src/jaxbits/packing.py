@@ -57,12 +57,15 @@ def unpack(
         like: the settings that they were packed from: the names.
 
     Raises:
-        ValueError: when a segment has another length than its group.
+        ValueError: when there are not as many segments as groups, or a segment has another
+            length than its group.
 
     >>> settings = {"wave": {"gamma": 0.5, "delta": -1.0}, "noise": {"scale": 0.25}}
     >>> unpack(pack(settings, as_arrays=False).segments, settings) == settings
     True
     """
+    if len(segments) != len(like):
+        raise ValueError(f"there are {len(like)} groups, and {len(segments)} segments")
     named = {}
     for (name, group), segment in zip(like.items(), segments, strict=True):
         names = sum(1 for _ in _leaves(group))

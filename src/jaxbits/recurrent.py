@@ -81,8 +81,7 @@ def loss(params: Any, settings: Settings, key: jax.Array, dtype: Any = jnp.float
     return jnp.mean((answers - targets)[:, BLIND:] ** 2)
 
 
-@functools.partial(jax.jit, static_argnames="dtype")
-def start(seed: Any, nudge: Any = 0, dtype: Any = "float32") -> State:
+def start(seed: int, nudge: int = 0, dtype: Any = "float32") -> State:
     """Return the first weights that a seed gives, and Adam's state for them.
 
     Args:
@@ -91,6 +90,12 @@ def start(seed: Any, nudge: Any = 0, dtype: Any = "float32") -> State:
             a change by one unit in the last place.
         dtype: of the weights.
     """
+    state: State = _start(seed, nudge, dtype)
+    return state
+
+
+@functools.partial(jax.jit, static_argnames="dtype")
+def _start(seed: Any, nudge: Any, dtype: Any) -> State:
     still = jnp.zeros((BATCH, LENGTH), dtype)
     flat, named = ravel_pytree(Model(dtype).init(jax.random.key(seed), still)["params"])
     largest = jnp.argmax(flat)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _TONES = {"float32": style.BLUE, "float64": style.ORANGE}
+_LINES: dict[str, dict[str, Any]] = {
+    "another seed": {"linewidth": 1.2},
+    "arrays": {"linewidth": 1.6},
+    "one weight moved": {"linewidth": 1.6, "dashes": (3, 2)},
+}
 _ULP = 2.0**-23
 _ARTICLE = 0.9997 - 0.998
 
@@ -37,9 +43,11 @@ def dtypes_side_by_side(programs: Mapping[str, Sequence[Intermediate]]) -> tuple
     for row, (name, program) in enumerate(programs.items()):
         y = 1.0 - 1.15 * row
         axes.text(0, y + 0.72, name, va="bottom", fontsize=10.5)
-        for at, part in enumerate(program):
-            tone = _TONES.get(part.dtype, style.LINE)
-            axes.add_patch(Rectangle((at, y), 1, 0.66, facecolor=tone, edgecolor="none"))
+        at = 0
+        for tone, parts in itertools.groupby(_TONES.get(p.dtype, style.LINE) for p in program):
+            width = len(list(parts))
+            axes.add_patch(Rectangle((at, y), width, 0.66, facecolor=tone, edgecolor="none"))
+            at += width
         wide = sum(part.dtype == "float64" for part in program)
         said.append(f"{name}: {wide} of {len(program)} are float64")
     where = first_difference(one, other)
@@ -102,7 +110,8 @@ def two_trajectories() -> tuple[Figure, str]:
     alt = (
         f"Above, the losses of both over {steps[-1]} steps, one line upon the other, from "
         f"{lists[0]:.2g} to {lists[-1]:.2g}. Below, their difference relative to the loss: between "
-        f"{off.min():.0e} and {off.max():.0e}, about one unit in the last place of float32."
+        f"{off.min():.0e} and {off.max():.0e}; one unit in the last "
+        f"place of float32 is {_ULP:.0e}."
     )
     return fig, alt
 
@@ -116,8 +125,8 @@ def drift() -> tuple[Figure, str]:
     run = recorded.load("list_or_array")
     tones = {
         "another seed": style.MUTED,
-        "one weight moved": style.BLUE,
         "arrays": style.ORANGE,
+        "one weight moved": style.BLUE,
     }
     fig = Figure(figsize=(6, 5.8), layout="constrained")
     said = []
@@ -125,7 +134,7 @@ def drift() -> tuple[Figure, str]:
         steps = _steps(axes, run)
         for kind, tone in tones.items():
             for line in run["series"][name][kind]:
-                axes.plot(steps, line, color=tone, linewidth=1.2)
+                axes.plot(steps, line, color=tone, **_LINES[kind])
             ends = [line[-1] for line in run["series"][name][kind]]
             said.append(f"{name}, {kind}: {min(ends):.1e} to {max(ends):.1e} at the end")
         _ulp_line(axes)
@@ -138,7 +147,9 @@ def drift() -> tuple[Figure, str]:
         "one weight moved": "one weight moved by a last digit",
         "arrays": "arrays in place of lists",
     }
-    handles: list[Any] = [Line2D([], [], color=tone, label=words[k]) for k, tone in tones.items()]
+    handles: list[Any] = [
+        Line2D([], [], color=tone, label=words[k], **_LINES[k]) for k, tone in tones.items()
+    ]
     handles.append(
         Line2D([], [], color=style.INK, linewidth=1, ls=":", label="unit in the last place")
     )

@@ -22,6 +22,27 @@ def by_computing(f, settings):
     return [n for n, v in settings.items() if f(plain | {n: v}).dtype == jnp.float64]
 
 
+def by_computing_under_jit(f, settings):
+    return by_computing(jax.jit(f), settings)
+
+
+def by_tracing_a_closure(f, settings):
+    plain = {name: float(number) for name, number in settings.items()}
+    return [
+        n
+        for n in settings
+        if jax.eval_shape(lambda n=n: f(plain | {n: settings[n]})).dtype == jnp.float64
+    ]
+
+
+def in_place(settings, dtype):
+    for name, value in settings.items():
+        settings[name] = (
+            in_place(value, dtype) if isinstance(value, dict) else jnp.asarray(value, dtype)
+        )
+    return settings
+
+
 def sorted_names(f, settings):
     plain = {name: float(number) for name, number in settings.items()}
     return sorted(
@@ -81,11 +102,19 @@ WRONG = {
             "should be",
         ),
         (lambda settings, dtype: jax.tree.map(lambda n: jnp.array(float(n)), settings), "is weak"),
+        (
+            lambda settings, dtype: jax.tree.map(
+                lambda n: jnp.asarray(n, "float32").astype(dtype), settings
+            ),
+            "should be 0.1",
+        ),
+        (in_place, "changes the dict"),
     ],
     "lists-or-arrays/2": [
         (float64_ones, "f does not use it"),
         (all_but_one, "'shift' is missing"),
         (by_computing, "it computes f"),
+        (by_computing_under_jit, "it computes f"),
         (sorted_names, "in their order"),
         (with_others_left, "f does not use it"),
         (lambda f, settings: ["shift"], "'power' is missing"),
@@ -103,5 +132,6 @@ RIGHT = [
         "lists-or-arrays/1",
         lambda settings, dtype: jax.tree.map(lambda n: jnp.array(n).astype(dtype), settings),
     ),
+    ("lists-or-arrays/2", by_tracing_a_closure),
     ("lists-or-arrays/3", by_bits),
 ]
