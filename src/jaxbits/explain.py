@@ -24,6 +24,7 @@ _TRACED = re.compile(r"while tracing the function (\S+) at ")
 _XLA_STATUS = re.compile(r"(?:INVALID_ARGUMENT|FAILED_PRECONDITION|INTERNAL|RESOURCE_EXHAUSTED):")
 _PACKAGE = re.compile(r"[/\\](?:site|dist)-packages[/\\](\w+)")
 _OF_JIT = "Non-hashable static arguments are not supported"
+_OF_A_LOADER = re.compile(r"[/\\]torch[/\\]utils[/\\]data[/\\]")
 _NAMES_JAX = re.compile(r"Tracer|\bjax\b|\bJAX\b")
 _NOT_THE_READERS = (sysconfig.get_paths()["stdlib"], str(Path(__file__).parent), "<frozen")
 
@@ -141,14 +142,18 @@ def is_from_stack(error: BaseException) -> bool:
     That is so when its class is theirs, when the innermost frame of its traceback (or of the
     unfiltered one that JAX keeps as its cause) is theirs, when its message names a tracer, or when
     Python itself raised it over one of their objects in the reader's line, as in ``x.device()``, or
-    NumPy over a window onto the memory of one.
+    NumPy over a window onto the memory of one. An error that came through PyTorch's loader counts.
     """
     if _root(type(error)) in STACK:
         return True
     if any(_innermost_package(e) in STACK for e in (error, error.__cause__) if e is not None):
         return True
-    # What `simulate` brings from another process has no frames, and says where it was raised.
+    # What `simulate` and `fresh` bring from another process has no frames, and says where it was raised.
     if any(_package(file) in STACK for file in getattr(error, "raised_in", ())):
+        return True
+    # Loading is a chapter of the book, and what a loader cannot send is no error of JAX's.
+    frames = traceback.walk_tb(error.__traceback__)
+    if any(_OF_A_LOADER.search(frame.f_code.co_filename) for frame, _ in frames):
         return True
     if isinstance(error, TypeError) and _NAMES_JAX.search(str(error)):
         return True

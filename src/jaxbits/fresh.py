@@ -6,6 +6,7 @@ import builtins
 import contextlib
 import itertools
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -84,6 +85,12 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def _raised(errors: str, code: int) -> Exception:
     """Return the exception that a program ended with, from what it wrote to stderr."""
     _, header, last = errors.rpartition("Traceback (most recent call last):\n")
+    error = _of_its_class(header, last, code)
+    error.raised_in = re.findall(r'^  File "([^"]+)"', last, re.M)[-1:]  # type: ignore[attr-defined]
+    return error  # `explain` asks where it was raised
+
+
+def _of_its_class(header: str, last: str, code: int) -> Exception:
     lines = last.splitlines()
     while lines and (not lines[0].strip() or lines[0].startswith(" ")):
         del lines[0]

@@ -98,7 +98,7 @@ def test_no_wrong_answer_makes_check_raise(id, answer, capsys):
 
 def test_a_jax_error_of_an_answer_is_explained():
     said = exercise("out-of-bounds/1").problem(ANSWERS["out_of_bounds"].python_guard)
-    assert jaxbits.load()["value-needed-while-tracing"].title in said
+    assert jaxbits.load()["python-logic-on-tracer"].title in said
 
 
 @pytest.mark.parametrize(("id", "answer"), RIGHT)
