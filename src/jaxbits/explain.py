@@ -148,7 +148,7 @@ def is_from_stack(error: BaseException) -> bool:
         return True
     if any(_innermost_package(e) in STACK for e in (error, error.__cause__) if e is not None):
         return True
-    # What `simulate` and `fresh` bring from another process has no frames, and says where it was raised.
+    # What `simulate` and `fresh` bring from another process says where it was raised.
     if any(_package(file) in STACK for file in getattr(error, "raised_in", ())):
         return True
     # Loading is a chapter of the book, and what a loader cannot send is no error of JAX's.
