@@ -27,8 +27,8 @@ def dtype_stable(
     The arithmetic inside of `tx` is left at the width of the gradients. Only where `tx` itself
     raises a TypeError, as one with a `lax.cond` in it does when its branches come to differ, are
     the gradients cast to the dtypes of the parameters beforehand. Wrap the outermost one:
-    ``optax.apply_if_finite(dtype_stable(tx), 3)`` still has its own `lax.cond` with two dtypes,
-    ``dtype_stable(optax.apply_if_finite(tx, 3))`` has not.
+    around `optax.apply_if_finite(tx, 3)` it does that, inside of it there is still the `lax.cond`
+    of `apply_if_finite`, with two dtypes.
 
     A cast rounds, and a number too large for its dtype becomes infinite, as ever; integers are
     taken to fit. Two dtypes that JAX does not promote, such as float8 with float32, stay its error.
