@@ -74,7 +74,10 @@
     const named = new Set();
     lines.forEach((line, number) => {
       const header = line.match(HEADER);
-      if (header) { start = number; named.add(header[1]); }
+      if (!header) return;
+      // A wrapped link may end in the name of the class that was named before: no new message begins there.
+      if (header[0].endsWith(":") || !named.has(header[1])) start = number;
+      named.add(header[1]);
     });
     const raised = start < 0 ? "" : lines[start].match(HEADER)[1];
     const message = lines.slice(Math.max(start, 0)).join("\n");
