@@ -2,6 +2,7 @@ import subprocess
 import sys
 
 import jax
+import pytest
 
 from jaxbits import compat
 
@@ -21,6 +22,9 @@ def test_what_cannot_be_told_is_none():
     assert compat.source_line(object()) is None
 
 
+@pytest.mark.skipif(
+    jax.__version_info__ >= (0, 12), reason="jax 0.12 traces once more whatever is made beforehand"
+)
 def test_the_first_check_makes_nothing_else_trace_again():
     program = """
 import jax
