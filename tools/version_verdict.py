@@ -68,8 +68,7 @@ def _explained(error: Mapping[str, Any]) -> str:
     if not found:
         message = " ".join(error["message"].split())[:100]
         return f"explain knows nothing of {error['names'][0]}: {message}"
-    named = [bit for bit in error["bits"] if bit in found]
-    if error["bits"] and found[0] not in named:
+    if error["bits"] and found[0] not in error["bits"]:
         return f"explain puts {found[0]} first for {error['names'][0]}, not {error['bits'][0]}"
     return ""
 

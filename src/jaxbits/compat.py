@@ -82,6 +82,7 @@ def home_of(jaxpr: Any) -> str:
 
 # A new kind of context is part of every cache's key from then on, so what was compiled before is
 # traced once more: it is made here, where mostly nothing has been, and not at the first check.
+# (On jax 0.12 the first check has it traced once more all the same.)
 _user_context: Any = getattr(jax, "make_user_context", lambda _: None)(None)
 _fresh = itertools.count()
 
