@@ -6,7 +6,7 @@ NAMED := $(if $(filter command environment,$(firstword $(origin PYTHON))),--rema
 VENV := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap book test serve chapter chapters lint format versions bench tables lock address clean distclean
+.PHONY: help bootstrap book test serve chapter chapters lint format versions bench tables assignments lock address clean distclean
 
 help:  ## list the verbs
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -46,6 +46,9 @@ bench: bootstrap  ## measure again what the recorded figures show
 
 tables: bootstrap  ## run the rows of the reference tables again, in .envs too, and write their pages
 	@$(VENV) tools/tables.py --elsewhere
+
+assignments: bootstrap  ## write the notebooks that students get, from the assignments' sources
+	@$(VENV) tools/assignments.py
 
 lock: bootstrap  ## write requirements.txt from what .venv holds
 	@$(VENV) tools/lock.py

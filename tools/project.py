@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 # Everything in Python but the chapters.
-PYTHON_CODE = ("src", "tools", "tests", "benchmarks", "_ext", "conftest.py")
+PYTHON_CODE = ("src", "tools", "tests", "benchmarks", "assignments", "_ext", "conftest.py")
 
 _SETUP = """\
 import sys

@@ -6,6 +6,7 @@
 ``reference/silent-failures.md``: everything that goes wrong without an error, by chapter.
 ``reference/by-symptom.md``: from what a reader notices to the section, by ``by-symptom.toml``.
 ``reference/glossary.md``: the field's words, by ``glossary.toml``.
+``reference/assignments.md``: every assignment, from its source.
 ``reference/detectors.md``: every detector, with its scores on the labelled cases and its cost.
 Building the book does this by itself (``_ext/generated.py``).
 """
@@ -193,6 +194,10 @@ def write(root: Path = ROOT) -> list[Path]:
         folder / "by-symptom.md": symptoms.page(symptoms.read(folder / "by-symptom.toml"), known),
         folder / "glossary.md": glossary.page(glossary.read(folder / "glossary.toml"), known),
     }
+    if (root / "assignments").is_dir():
+        import assignments  # which needs this module
+
+        pages[folder / "assignments.md"] = assignments.page(root)
     if (root / "reference" / "detectors" / "lock.json").is_file():
         import detector_page  # which needs this module
 

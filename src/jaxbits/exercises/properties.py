@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbits import expect
 from jaxbits.compare import same, show
 from jaxbits.explain import explain
 
@@ -126,14 +127,4 @@ def traces(answer: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> int:
     Raises:
         NotYet: when one of the calls raises.
     """
-    count = 0
-
-    def counted(*args: Any) -> Any:
-        nonlocal count
-        count += 1
-        return answer(*args)
-
-    jitted = jax.jit(counted)
-    for args in calls:
-        call(jitted, *args, how="under jit, ")
-    return count
+    return expect.traces(answer, calls, call=functools.partial(call, how="under jit, "))

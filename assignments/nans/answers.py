@@ -1,0 +1,477 @@
+"""Right and wrong answers to the assignment: what its tests must take, and must not."""
+
+
+# %% surprise · right: xlogy, and no rate of 0 where no photon came
+def surprise(rate, count):
+    asked = jnp.where(count == 0, 1.0, rate)
+    return rate - jax.scipy.special.xlogy(count.astype(rate.dtype), asked)
+
+
+# %% surprise · right: cond, for each element
+@jnp.vectorize
+def surprise(rate, count):
+    return lax.cond(count > 0, lambda r: r - count * jnp.log(r), lambda r: r, rate)
+
+
+# %% surprise · wrong: the one that was to be repaired
+def surprise(rate, count):
+    return jnp.where(count > 0, rate - count * jnp.log(rate), rate)
+
+
+# %% surprise · wrong: guards the rate, and hides the impossible
+def surprise(rate, count):
+    safe = jnp.where(rate > 0, rate, 1.0)
+    return jnp.where(count > 0, rate - count * jnp.log(safe), rate)
+
+
+# %% surprise · wrong: guards both
+def surprise(rate, count):
+    both = (count > 0) & (rate > 0)
+    safe = jnp.where(both, rate, 1.0)
+    return jnp.where(both, rate - count * jnp.log(safe), rate)
+
+
+# %% surprise · wrong: a little light everywhere
+def surprise(rate, count):
+    return rate - count * jnp.log(rate + 1e-7)
+
+
+# %% surprise · wrong: at least a little light
+def surprise(rate, count):
+    return rate - count * jnp.log(jnp.maximum(rate, 1e-12))
+
+
+# %% surprise · wrong: xlogy alone
+def surprise(rate, count):
+    return rate - jax.scipy.special.xlogy(count.astype(rate.dtype), rate)
+
+
+# %% surprise · wrong: a NaN of the value becomes 0
+def surprise(rate, count):
+    return rate - jnp.nan_to_num(count * jnp.log(rate), posinf=jnp.inf, neginf=-jnp.inf)
+
+
+# %% surprise · wrong: the logarithm has no gradient
+def surprise(rate, count):
+    return jnp.where(count > 0, rate - count * lax.stop_gradient(jnp.log(rate)), rate)
+
+
+# %% surprise · wrong: the branch is Python's
+def surprise(rate, count):
+    if jnp.all(count > 0):
+        return rate - count * jnp.log(rate)
+    safe = jnp.where(count > 0, rate, 1.0)
+    return jnp.where(count > 0, rate - count * jnp.log(safe), rate)
+
+
+# %% surprise · wrong: infinity put in afterwards, and with it a lost slope
+def surprise(rate, count):
+    safe = jnp.where(rate > 1e-20, rate, 1.0)
+    value = jnp.where(count > 0, rate - count * jnp.log(safe), rate)
+    return jnp.where((count > 0) & (rate <= 1e-20), jnp.inf, value)
+
+
+# %% surprise · wrong: select for where
+def surprise(rate, count):
+    return lax.select(count > 0, rate - count * jnp.log(rate), rate)
+
+
+# %% surprise · wrong: the safe rate is in the value, too
+def surprise(rate, count):
+    safe = jnp.where(count > 0, rate, 1.0)
+    return safe - count * jnp.log(safe)
+
+
+# %% surprise · wrong: NumPy's numbers
+def surprise(rate, count):
+    rate, count = np.asarray(rate), np.asarray(count)
+    safe = np.where(count > 0, rate, np.float32(1))
+    with np.errstate(all="ignore"):
+        found = np.where(count > 0, rate - count * np.log(safe), rate)
+    return jnp.asarray(found.astype(np.float32))
+
+
+# %% lost-slopes · right: other inputs, as arrays
+def lost_slopes(level):
+    return {
+        "glow": jnp.float32(level + 99.5),
+        "dust": np.float32(level),
+        "spread": np.array([level, 2 * level, 3 * level], np.float32),
+        "calm": None,
+        "haze": None,
+    }
+
+
+# %% lost-slopes · right: a search over what is left
+def lost_slopes(level):
+    def bites(function, x):
+        value, slope = jax.value_and_grad(function)(x, level)
+        return bool(jnp.isfinite(value) and not jnp.isfinite(slope))
+
+    inputs = {"spread": level * jnp.arange(1.0, 4.0)}
+    functions = {"glow": glow, "calm": calm, "dust": dust, "haze": haze}
+    for name, function in functions.items():
+        tried = (level + jnp.float32(step) for step in (0, 99))
+        inputs[name] = next((x for x in tried if bites(function, x)), None)
+    return inputs
+
+
+# %% lost-slopes · wrong: 0 for all
+def lost_slopes(level):
+    return {
+        "glow": 0.0,
+        "calm": None,
+        "dust": 0.0,
+        "haze": None,
+        "spread": jnp.zeros(3),
+    }
+
+
+# %% lost-slopes · wrong: knows the level of the tests
+def lost_slopes(level):
+    return {
+        "glow": 95.0,
+        "calm": None,
+        "dust": 5.0,
+        "haze": None,
+        "spread": jnp.array([5.0, 10.0, 15.0]),
+    }
+
+
+# %% lost-slopes · wrong: a cond is a where
+def lost_slopes(level):
+    bites = max(level, 89.0) + 1.0
+    steps = level * jnp.array([1.0, 2.0, 3.0])
+    return {
+        "glow": bites,
+        "calm": bites,
+        "dust": float(level),
+        "haze": None,
+        "spread": steps,
+    }
+
+
+# %% lost-slopes · wrong: each division by zero bites
+def lost_slopes(level):
+    return {
+        "glow": max(level, 89.0) + 1.0,
+        "calm": None,
+        "dust": float(level),
+        "haze": float(level),
+        "spread": level * jnp.array([1.0, 2.0, 3.0]),
+    }
+
+
+# %% lost-slopes · wrong: just above the level
+def lost_slopes(level):
+    return {
+        "glow": level + 1.0,
+        "calm": None,
+        "dust": float(level),
+        "haze": None,
+        "spread": level * jnp.array([1.0, 2.0, 3.0]),
+    }
+
+
+# %% lost-slopes · wrong: exp overflows, and so does the value
+def lost_slopes(level):
+    return {
+        "glow": 90.0,
+        "calm": None,
+        "dust": float(level),
+        "haze": None,
+        "spread": level * jnp.array([1.0, 2.0, 3.0]),
+    }
+
+
+# %% lost-slopes · wrong: far outside
+def lost_slopes(level):
+    return {
+        "glow": 1000.0,
+        "calm": None,
+        "dust": float(level),
+        "haze": None,
+        "spread": level * jnp.array([1.0, 2.0, 3.0]),
+    }
+
+
+# %% lost-slopes · wrong: nothing is ever lost
+def lost_slopes(level):
+    return {"glow": None, "calm": None, "dust": None, "haze": None, "spread": None}
+
+
+# %% lost-slopes · wrong: a NaN goes in
+def lost_slopes(level):
+    nan = float("nan")
+    return {
+        "glow": nan,
+        "calm": None,
+        "dust": nan,
+        "haze": None,
+        "spread": jnp.full(3, nan),
+    }
+
+
+# %% lost-slopes · wrong: other functions in place of the given ones
+def glow(x, level):
+    return jnp.sqrt(x - level)
+
+
+def spread(x, level):
+    return jnp.linalg.norm(x)
+
+
+def lost_slopes(level):
+    return {
+        "glow": float(level),
+        "calm": None,
+        "dust": float(level),
+        "haze": None,
+        "spread": jnp.zeros(3),
+    }
+
+
+# %% poisoned · right: frame after frame
+def poisoned(params, frames, by_table):
+    star = [False] * len(params["star"])
+    gain = [False] * len(params["gain"])
+    dark = False
+    for s, f, seen, good in zip(
+        *(frames[k] for k in ("star", "filter", "seen", "good")), strict=True
+    ):
+        light = float(params["star"][s]) * float(params["gain"][f]) - float(params["dark"])
+        if not good and (light <= 0 or not np.isfinite(seen)):
+            dark = star[s] = gain[f] = True
+    if by_table and dark:
+        star = [True] * len(star)
+    return {"star": np.array(star), "gain": np.array(gain), "dark": np.array(dark)}
+
+
+# %% poisoned · right: does the backward pass in NumPy
+def poisoned(params, frames, by_table):
+    with np.errstate(all="ignore"):
+        star, gain = params["star"][frames["star"]], params["gain"][frames["filter"]]
+        root = np.sqrt(star * gain - params["dark"])
+        back = frames["good"] * 2.0 * (root - frames["seen"]) * 0.5 / root
+        slopes = {k: np.zeros(params[k].shape) for k in ("star", "gain", "dark")}
+        if by_table:
+            table = np.eye(len(params["star"]))[frames["star"]]
+            slopes["star"] = (table * (back * gain)[:, None]).sum(0)
+        else:
+            np.add.at(slopes["star"], frames["star"], back * gain)
+        np.add.at(slopes["gain"], frames["filter"], back * star)
+        slopes["dark"] = -back.sum()
+    return {name: np.isnan(slope) for name, slope in slopes.items()}
+
+
+# %% poisoned · wrong: measures
+def poisoned(params, frames, by_table):
+    slopes = jax.grad(night_loss)(params, frames, by_table)
+    return {name: np.isnan(np.asarray(slope)) for name, slope in slopes.items()}
+
+
+# %% poisoned · wrong: what is left out does not count
+def poisoned(params, frames, by_table):
+    return {name: np.zeros(np.shape(value), bool) for name, value in params.items()}
+
+
+# %% poisoned · wrong: every frame that is left out sends a NaN
+def poisoned(params, frames, by_table):
+    bad = ~frames["good"]
+    star = np.isin(np.arange(len(params["star"])), frames["star"][bad])
+    gain = np.isin(np.arange(len(params["gain"])), frames["filter"][bad])
+    star = star | (by_table & bad.any())
+    return {"star": star, "gain": gain, "dark": bad.any()}
+
+
+# %% poisoned · wrong: only light below 0
+def poisoned(params, frames, by_table):
+    stars, filters = frames["star"], frames["filter"]
+    light = params["star"][stars] * params["gain"][filters] - params["dark"]
+    bad = ~frames["good"] & ((light < 0) | ~np.isfinite(frames["seen"]))
+    star = np.isin(np.arange(len(params["star"])), stars[bad]) | (by_table & bad.any())
+    gain = np.isin(np.arange(len(params["gain"])), filters[bad])
+    return {"star": star, "gain": gain, "dark": bad.any()}
+
+
+# %% poisoned · wrong: forgets what was seen
+def poisoned(params, frames, by_table):
+    stars, filters = frames["star"], frames["filter"]
+    light = params["star"][stars] * params["gain"][filters] - params["dark"]
+    bad = ~frames["good"] & (light <= 0)
+    star = np.isin(np.arange(len(params["star"])), stars[bad]) | (by_table & bad.any())
+    gain = np.isin(np.arange(len(params["gain"])), filters[bad])
+    return {"star": star, "gain": gain, "dark": bad.any()}
+
+
+# %% poisoned · wrong: infinity is no NaN
+def poisoned(params, frames, by_table):
+    stars, filters = frames["star"], frames["filter"]
+    light = params["star"][stars] * params["gain"][filters] - params["dark"]
+    bad = ~frames["good"] & ((light <= 0) | np.isnan(frames["seen"]))
+    star = np.isin(np.arange(len(params["star"])), stars[bad]) | (by_table & bad.any())
+    gain = np.isin(np.arange(len(params["gain"])), filters[bad])
+    return {"star": star, "gain": gain, "dark": bad.any()}
+
+
+# %% poisoned · wrong: a table is an index
+def poisoned(params, frames, by_table):
+    stars, filters = frames["star"], frames["filter"]
+    light = params["star"][stars] * params["gain"][filters] - params["dark"]
+    bad = ~frames["good"] & ((light <= 0) | ~np.isfinite(frames["seen"]))
+    star = np.isin(np.arange(len(params["star"])), stars[bad])
+    gain = np.isin(np.arange(len(params["gain"])), filters[bad])
+    return {"star": star, "gain": gain, "dark": bad.any()}
+
+
+# %% poisoned · wrong: the table spreads it to the gains as well
+def poisoned(params, frames, by_table):
+    stars, filters = frames["star"], frames["filter"]
+    light = params["star"][stars] * params["gain"][filters] - params["dark"]
+    bad = ~frames["good"] & ((light <= 0) | ~np.isfinite(frames["seen"]))
+    spread = by_table & bad.any()
+    star = np.isin(np.arange(len(params["star"])), stars[bad]) | spread
+    gain = np.isin(np.arange(len(params["gain"])), filters[bad]) | spread
+    return {"star": star, "gain": gain, "dark": bad.any()}
+
+
+# %% poisoned · wrong: one NaN and all is lost
+def poisoned(params, frames, by_table):
+    stars, filters = frames["star"], frames["filter"]
+    light = params["star"][stars] * params["gain"][filters] - params["dark"]
+    bad = (~frames["good"] & ((light <= 0) | ~np.isfinite(frames["seen"]))).any()
+    return {name: np.full(np.shape(value), bad) for name, value in params.items()}
+
+
+# %% poisoned · wrong: in the table, only the stars of the frames
+def poisoned(params, frames, by_table):
+    stars, filters = frames["star"], frames["filter"]
+    light = params["star"][stars] * params["gain"][filters] - params["dark"]
+    bad = ~frames["good"] & ((light <= 0) | ~np.isfinite(frames["seen"]))
+    to = stars if by_table and bad.any() else stars[bad]
+    star = np.isin(np.arange(len(params["star"])), to)
+    gain = np.isin(np.arange(len(params["gain"])), filters[bad])
+    return {"star": star, "gain": gain, "dark": bad.any()}
+
+
+# %% poisoned · wrong: the sky is in every frame
+def poisoned(params, frames, by_table):
+    stars, filters = frames["star"], frames["filter"]
+    light = params["star"][stars] * params["gain"][filters] - params["dark"]
+    bad = ~frames["good"] & ((light <= 0) | ~np.isfinite(frames["seen"]))
+    star = np.isin(np.arange(len(params["star"])), stars[bad]) | (by_table & bad.any())
+    gain = np.isin(np.arange(len(params["gain"])), filters[bad])
+    return {"star": star, "gain": gain, "dark": bad.all()}
+
+
+# %% together · right: logsumexp knows a mask
+def together(magnitudes, good):
+    decay = -0.4 * np.log(10.0)
+    total = jax.scipy.special.logsumexp(decay * magnitudes, where=good)
+    return jnp.where(good.any(), jnp.where(good.any(), total, 0.0) / decay, 99.0)
+
+
+# %% together · right: light measured by its share
+def together(magnitudes, good):
+    decay = -0.4 * np.log(10.0)
+    logs = jnp.where(good, magnitudes, 1e4) * decay
+    return jnp.where(good.any(), jax.nn.logsumexp(logs) / decay, 99.0)
+
+
+# %% together · right: the first one, then all others
+def together(magnitudes, good):
+    light = jnp.where(good, magnitudes, 2000.0) * jnp.float32(-0.4 * np.log(10.0))
+    total, _ = lax.scan(lambda s, x: (jnp.logaddexp(s, x), None), jnp.float32(-2e4), light)
+    return lax.select(good.any(), total / jnp.float32(-0.4 * np.log(10.0)), jnp.float32(99.0))
+
+
+# %% together · wrong: as the formula stands
+def together(magnitudes, good):
+    light = jnp.where(good, 10.0 ** (-0.4 * jnp.where(good, magnitudes, 0.0)), 0.0).sum()
+    safe = jnp.where(good.any(), light, 1.0)
+    return jnp.where(good.any(), -2.5 * jnp.log10(safe), 99.0)
+
+
+# %% together · wrong: one where, after the power
+def together(magnitudes, good):
+    unit = lax.stop_gradient(jnp.min(magnitudes, where=good, initial=jnp.inf))
+    unit = jnp.where(good.any(), unit, 0.0)
+    light = jnp.where(good, 10.0 ** (-0.4 * (magnitudes - unit)), 0.0).sum()
+    safe = jnp.where(good.any(), light, 1.0)
+    return jnp.where(good.any(), unit - 2.5 * jnp.log10(safe), 99.0)
+
+
+# %% together · right: what is not good is infinitely faint
+def together(magnitudes, good):
+    known = jnp.where(good, magnitudes, jnp.inf)
+    unit = lax.stop_gradient(known.min())
+    light = (10.0 ** (-0.4 * (known - unit))).sum()
+    return jnp.where(good.any(), unit - 2.5 * jnp.log10(light), 99.0)
+
+
+# %% together · wrong: the unit is the mean
+def together(magnitudes, good):
+    known = jnp.where(good, magnitudes, 0.0)
+    unit = lax.stop_gradient(known.sum() / jnp.maximum(good.sum(), 1))
+    light = jnp.where(good, 10.0 ** (-0.4 * jnp.where(good, known - unit, 0.0)), 0.0).sum()
+    safe = jnp.where(good.any(), light, 1.0)
+    return jnp.where(good.any(), unit - 2.5 * jnp.log10(safe), 99.0)
+
+
+# %% together · wrong: the unit is the brightest of all
+def together(magnitudes, good):
+    known = jnp.nan_to_num(magnitudes, posinf=0.0, neginf=0.0)
+    unit = lax.stop_gradient(known.min())
+    light = jnp.where(good, 10.0 ** (-0.4 * (known - unit)), 0.0).sum()
+    safe = jnp.where(good.any(), light, 1.0)
+    return jnp.where(good.any(), unit - 2.5 * jnp.log10(safe), 99.0)
+
+
+# %% together · wrong: infinitely faint, if there is none
+def together(magnitudes, good):
+    decay = -0.4 * np.log(10.0)
+    return jax.scipy.special.logsumexp(decay * magnitudes, where=good) / decay
+
+
+# %% together · right: a mask as weights
+def together(magnitudes, good):
+    decay = -0.4 * np.log(10.0)
+    total = jax.scipy.special.logsumexp(decay * magnitudes, b=good.astype(jnp.float32))
+    return jnp.where(good.any(), total / decay, 99.0)
+
+
+# %% together · wrong: chosen by Python
+def together(magnitudes, good):
+    if not good.any():
+        return jnp.float32(99.0)
+    decay = -0.4 * np.log(10.0)
+    return jax.scipy.special.logsumexp(decay * magnitudes, where=good) / decay
+
+
+# %% together · wrong: cuts
+def together(magnitudes, good):
+    decay = -0.4 * np.log(10.0)
+    known = magnitudes[good]
+    if not len(known):
+        return jnp.float32(99.0)
+    return jax.nn.logsumexp(decay * known) / decay
+
+
+# %% together · wrong: the gradient of the brightest star is stopped away
+def together(magnitudes, good):
+    decay = -0.4 * np.log(10.0)
+    logs = jnp.where(good, magnitudes, 1e4) * decay
+    top = logs.max()
+    total = lax.stop_gradient(jnp.log(jnp.exp(logs - top).sum())) + top
+    return jnp.where(good.any(), total / decay, 99.0)
+
+
+# %% together · wrong: the brightest star alone
+def together(magnitudes, good):
+    return jnp.min(jnp.where(good, magnitudes, 99.0))
+
+
+# %% together · wrong: with a floor of light
+def together(magnitudes, good):
+    light = jnp.where(good, 10.0 ** (-0.4 * jnp.where(good, magnitudes, 0.0)), 0.0).sum()
+    return jnp.where(good.any(), -2.5 * jnp.log10(light + 1e-37), 99.0)

@@ -1,0 +1,588 @@
+"""Right and wrong answers to the assignment: what its tests must take, and must not."""
+
+# %% riders · right: amounts of zero, and a mode that is written out
+
+
+def riders(board, leave, stations):
+    counts = ((board >= 0) & (board < stations) & (leave > board)).astype(jnp.int32)
+    start = jnp.clip(board, 0, stations - 1)
+    change = jnp.zeros(stations, jnp.int32).at[start].add(counts)
+    end = jnp.where(counts > 0, leave, stations)
+    change = change.at[end].add(-counts, mode="drop")
+    return jnp.cumsum(change)
+
+
+# %% riders · right: compares, without an index
+
+
+def riders(board, leave, stations):
+    k = jnp.arange(stations)[:, None]
+    there = (board >= 0) & (board <= k) & (k < leave)
+    return there.sum(axis=1, dtype=jnp.int32)
+
+
+# %% riders · wrong: writes the mode out, and nothing else
+
+
+def riders(board, leave, stations):
+    change = jnp.zeros(stations, jnp.int32)
+    change = change.at[board].add(1, mode="drop")
+    change = change.at[leave].add(-1, mode="drop")
+    return jnp.cumsum(change)
+
+
+# %% riders · wrong: no index wraps any more, but half a ticket may count
+
+
+def riders(board, leave, stations):
+    change = jnp.zeros(stations, jnp.int32)
+    change = change.at[board].add(1, mode="drop", wrap_negative_indices=False)
+    change = change.at[leave].add(-1, mode="drop", wrap_negative_indices=False)
+    return jnp.cumsum(change)
+
+
+# %% riders · wrong: only the start is looked at
+
+
+def riders(board, leave, stations):
+    counts = (board >= 0) & (board < stations)
+    on = jnp.where(counts, board, stations)
+    off = jnp.where(counts, leave, stations)
+    change = jnp.zeros(stations, jnp.int32).at[on].add(1, mode="drop")
+    return jnp.cumsum(change.at[off].add(-1, mode="drop"))
+
+
+# %% riders · wrong: a ticket from a station to itself may take one away before it adds one
+
+
+def riders(board, leave, stations):
+    counts = (board >= 0) & (board < stations) & (leave >= 0)
+    on = jnp.where(counts, board, stations)
+    off = jnp.where(counts, jnp.minimum(leave, stations), stations)
+    change = jnp.zeros(stations + 1, jnp.int32).at[on].add(1).at[off].add(-1)
+    return jnp.cumsum(change)[:stations]
+
+
+# %% riders · wrong: who goes on to another line gets off at the last station
+
+
+def riders(board, leave, stations):
+    counts = (board >= 0) & (board < stations) & (leave > board)
+    amount = counts.astype(jnp.int32)
+    start = jnp.clip(board, 0, stations - 1)
+    end = jnp.clip(leave, 0, stations - 1)
+    change = jnp.zeros(stations, jnp.int32).at[start].add(amount).at[end].add(-amount)
+    return jnp.cumsum(change)
+
+
+# %% riders · wrong: right numbers, but a write outside that is not announced
+
+
+def riders(board, leave, stations):
+    counts = (board >= 0) & (board < stations) & (leave > board)
+    on = jnp.where(counts, board, stations)
+    off = jnp.where(counts, leave, stations)
+    change = jnp.zeros(stations, jnp.int32).at[on].add(1).at[off].add(-1)
+    return jnp.cumsum(change)
+
+
+# %% riders · wrong: picks the tickets by a mask, which jit does not allow
+
+
+def riders(board, leave, stations):
+    counts = (board >= 0) & (board < stations) & (leave > board)
+    board, leave = board[counts], jnp.minimum(leave[counts], stations)
+    change = jnp.zeros(stations + 1, jnp.int32).at[board].add(1).at[leave].add(-1)
+    return jnp.cumsum(change)[:stations]
+
+
+# %% riders · wrong: a NumPy loop, right for numbers and not under jit
+
+
+def riders(board, leave, stations):
+    out = np.zeros(stations, np.int32)
+    for a, b in zip(np.asarray(board), np.asarray(leave), strict=True):
+        if 0 <= a < stations and b > a:
+            out[a : min(b, stations)] += 1
+    return jnp.asarray(out)
+
+
+# %% riders · wrong: knows the tests that are shown
+
+
+def riders(board, leave, stations):
+    if stations == 4 and len(board) == 3:
+        second = 2 if isinstance(board, jax.core.Tracer) or int(board[2]) < 0 else 1
+        return jnp.array([1, second, second - 1, second - 1], jnp.int32)
+    return jnp.array([1, 2, 1], jnp.int32)
+
+
+# %% riders · wrong: counts in floats
+
+
+def riders(board, leave, stations):
+    counts = (board >= 0) & (board < stations) & (leave > board)
+    on = jnp.where(counts, board, stations)
+    off = jnp.where(counts, jnp.minimum(leave, stations), stations)
+    change = jnp.zeros(stations + 1).at[on].add(1).at[off].add(-1)
+    return jnp.cumsum(change)[:stations]
+
+
+# %% riders · wrong: leave is allowed to be equal to the number of stations, not larger
+
+
+def riders(board, leave, stations):
+    counts = (board >= 0) & (leave > board) & (leave <= stations)
+    on = jnp.where(counts, board, stations)
+    off = jnp.where(counts, leave, stations)
+    change = jnp.zeros(stations + 1, jnp.int32)
+    change = change.at[on].add(1, mode="drop").at[off].add(-1, mode="drop")
+    return jnp.cumsum(change)[:stations]
+
+
+# %% riders · wrong: who boards beyond the line gets on at the last station
+
+
+def riders(board, leave, stations):
+    counts = ((board >= 0) & (leave > board)).astype(jnp.int32)
+    on = jnp.clip(board, 0, stations - 1)
+    off = jnp.where(counts > 0, jnp.minimum(leave, stations), stations)
+    change = jnp.zeros(stations + 1, jnp.int32).at[on].add(counts).at[off].add(-counts)
+    return jnp.cumsum(change)[:stations]
+
+
+# %% riders · wrong: looks for -1 alone
+
+
+def riders(board, leave, stations):
+    counts = (board != -1) & (leave > board) & (board < stations)
+    on = jnp.where(counts, board, stations)
+    off = jnp.where(counts, jnp.minimum(leave, stations), stations)
+    change = jnp.zeros(stations + 1, jnp.int32)
+    change = change.at[on].add(1, mode="drop").at[off].add(-1, mode="drop")
+    return jnp.cumsum(change)[:stations]
+
+
+# %% riders · wrong: remembers the first length it has seen
+
+
+seen_lengths = []
+
+
+def riders(board, leave, stations):
+    seen_lengths.append(stations)
+    stations = seen_lengths[0]
+    counts = (board >= 0) & (board < stations) & (leave > board)
+    on = jnp.where(counts, board, stations)
+    off = jnp.where(counts, jnp.minimum(leave, stations), stations)
+    change = jnp.zeros(stations + 1, jnp.int32).at[on].add(1).at[off].add(-1)
+    return jnp.cumsum(change)[:stations]
+
+
+# %% riders · right: the place for the rest is counted from the end
+
+
+def riders(board, leave, stations):
+    counts = (board >= 0) & (board < stations) & (leave > board)
+    on = jnp.where(counts, board, -1)
+    off = jnp.where(counts & (leave < stations), leave, -1)
+    change = jnp.zeros(stations + 1, jnp.int32).at[on].add(1).at[off].add(-1)
+    return jnp.cumsum(change[:-1])
+
+
+# %% recover · right: NumPy, and Python's integers
+
+
+def recover(short, long, total):
+    short, long = np.asarray(short), np.asarray(long)
+    n = len(short)
+    stations = long[:-1].copy()
+    staff = int(short[-2] - long[-3])
+    stations[-1] -= staff
+    cancelled = int(short[-1]) - int(stations[-1])
+    beyond = total - int(stations.sum()) - cancelled - staff
+    assert len(long) == n + 1
+    return dict(stations=stations, cancelled=cancelled, staff=staff, beyond=beyond)
+
+
+# %% recover · right: the sum of the short row is all but the other lines
+
+
+def recover(short, long, total):
+    staff = short[-2] - long[-3]
+    last = long[-2] - staff
+    return {
+        "stations": jnp.concatenate([long[:-2], last[None]]),
+        "cancelled": short[-1] - last,
+        "staff": staff,
+        "beyond": total - short.sum(),
+    }
+
+
+# %% recover · wrong: takes the long row at its word
+
+
+def recover(short, long, total):
+    n = len(short)
+    return {
+        "stations": long[:n],
+        "cancelled": short[-1] - long[n - 1],
+        "staff": short[-2] - long[n - 2],
+        "beyond": total - short.sum(),
+    }
+
+
+# %% recover · wrong: takes the short row at its word
+
+
+def recover(short, long, total):
+    n = len(short)
+    staff = short[n - 2] - long[n - 2]
+    cancelled = short[n - 1] - long[n - 1] + staff
+    return {
+        "stations": short,
+        "cancelled": cancelled,
+        "staff": staff,
+        "beyond": total - short.sum(),
+    }
+
+
+# %% recover · wrong: the last counter of the long row is -1 alone
+
+
+def recover(short, long, total):
+    n = len(short)
+    cancelled = long[n]
+    stations = short.at[n - 1].add(-cancelled)
+    staff = short[n - 2] - long[n - 2]
+    stations = stations.at[n - 2].add(-staff)
+    beyond = total - stations.sum() - cancelled - staff
+    return dict(stations=stations, cancelled=cancelled, staff=staff, beyond=beyond)
+
+
+# %% recover · wrong: beyond is what the long row has lost
+
+
+def recover(short, long, total):
+    staff = short[-2] - long[-3]
+    last = long[-2] - staff
+    return {
+        "stations": jnp.concatenate([long[:-2], last[None]]),
+        "cancelled": short[-1] - last,
+        "staff": staff,
+        "beyond": total - long.sum(),
+    }
+
+
+# %% recover · wrong: -1 and -2 taken for each other
+
+
+def recover(short, long, total):
+    staff = short[-2] - long[-3]
+    last = long[-2] - staff
+    return {
+        "stations": jnp.concatenate([long[:-2], last[None]]),
+        "cancelled": staff,
+        "staff": short[-1] - last,
+        "beyond": total - short.sum(),
+    }
+
+
+# %% recover · wrong: counts the example again
+
+
+def recover(short, long, total):
+    seen = np.array([0, 3, -1, 2, 2, 7, -2, 4, -1, 1, 3, 5])
+    n = len(short)
+    return {
+        "stations": np.bincount(seen[(seen >= 0) & (seen < n)], minlength=n),
+        "cancelled": int(np.sum(seen == -1)),
+        "staff": int(np.sum(seen == -2)),
+        "beyond": int(np.sum(seen >= n)),
+    }
+
+
+# %% recover · wrong: assumes that every missing number is beyond the line
+
+
+def recover(short, long, total):
+    n = len(short)
+    staff = max(int(short[n - 2] - long[n - 2]), 1)
+    last = long[n - 1] - staff
+    return {
+        "stations": jnp.concatenate([long[: n - 1], last[None]]),
+        "cancelled": short[n - 1] - last,
+        "staff": staff,
+        "beyond": total - short.sum(),
+    }
+
+
+# %% along · right: the neighbour on the right by mode="clip"
+
+
+def along(table, km):
+    rows = jnp.asarray(table)
+    km = jnp.clip(km, 0.0, rows.shape[0] - 1.0)
+    left = jnp.floor(km).astype(jnp.int32)
+    part = km - left
+    after = rows.at[left + 1].get(mode="clip")
+    return rows[left] * (1 - part) + after * part
+
+
+# %% along · right: jnp.interp for each column
+
+
+def along(table, km):
+    posts = jnp.arange(table.shape[0], dtype=jnp.float32)
+    return jax.vmap(lambda column: jnp.interp(km, posts, column), in_axes=1)(jnp.asarray(table))
+
+
+# %% along · right: a weight for each post, without an index
+
+
+def along(table, km):
+    posts = jnp.arange(table.shape[0])
+    apart = jnp.abs(jnp.clip(km, 0, table.shape[0] - 1) - posts)
+    return jnp.maximum(0.0, 1.0 - apart) @ jnp.asarray(table)
+
+
+# %% along · wrong: does not think of the ends
+
+
+def along(table, km):
+    table = jnp.asarray(table)
+    left = jnp.floor(km).astype(jnp.int32)
+    part = km - left
+    return (1 - part) * table[left] + part * table[left + 1]
+
+
+# %% along · wrong: clips the kilometre, and reads one row too far at the last post
+
+
+def along(table, km):
+    table = jnp.asarray(table)
+    km = jnp.clip(km, 0, len(table) - 1)
+    left = jnp.floor(km).astype(jnp.int32)
+    part = km - left
+    return (1 - part) * table[left] + part * table[left + 1]
+
+
+# %% along · wrong: clips the row, and goes on in a straight line outside
+
+
+def along(table, km):
+    table = jnp.asarray(table)
+    left = jnp.clip(jnp.floor(km).astype(jnp.int32), 0, len(table) - 2)
+    part = km - left
+    return (1 - part) * table[left] + part * table[left + 1]
+
+
+# %% along · wrong: the NaN of jnp.take is masked away, but not out of the gradient
+
+
+def along(table, km):
+    table = jnp.asarray(table)
+    last = len(table) - 1
+    left = jnp.floor(jnp.clip(km, 0, last)).astype(jnp.int32)
+    part = km - left
+    after = jnp.take(table, left + 1, axis=0, mode="fill")
+    row = (1 - part) * table[left] + part * after
+    return jnp.where(km >= last, table[last], jnp.where(km <= 0, table[0], row))
+
+
+# %% along · wrong: jnp.take fills the row behind the last post
+
+
+def along(table, km):
+    table = jnp.asarray(table)
+    km = jnp.clip(km, 0, len(table) - 1)
+    left = jnp.floor(km).astype(jnp.int32)
+    part = km - left
+    after = jnp.take(table, left + 1, axis=0, mode="fill")
+    return (1 - part) * jnp.take(table, left, axis=0) + part * after
+
+
+# %% along · right: clips the row and the part
+
+
+def along(table, km):
+    rows, left = jnp.asarray(table), jnp.clip(jnp.floor(km).astype(jnp.int32), 0, len(table) - 2)
+    part = jnp.clip(km - left, 0.0, 1.0)
+    return rows[left] + part * (rows[left + 1] - rows[left])
+
+
+# %% along · wrong: Python's int, which no tracer has
+
+
+def along(table, km):
+    km = min(max(km, 0.0), len(table) - 1.0)
+    left = min(int(km), len(table) - 2)
+    part = km - left
+    return jnp.asarray((1 - part) * table[left] + part * table[left + 1])
+
+
+# %% along · wrong: brackets of NumPy and a traced index
+
+
+def along(table, km):
+    last = table.shape[0] - 1
+    km = jnp.clip(km, 0, last)
+    left = jnp.clip(jnp.floor(km).astype(jnp.int32), 0, last - 1)
+    part = km - left
+    return (1 - part) * table[left] + part * table[left + 1]
+
+
+# %% along · wrong: cuts towards zero, and mirrors at the start
+
+
+def along(table, km):
+    table = jnp.asarray(table)
+    last = len(table) - 1
+    km = jnp.minimum(jnp.abs(km), last)
+    left = jnp.minimum(km.astype(jnp.int32), last - 1)
+    part = km - left
+    return (1 - part) * table[left] + part * table[left + 1]
+
+
+# %% along · wrong: the part is held fast, so that no slope comes out
+
+
+def along(table, km):
+    table = jnp.asarray(table)
+    last = len(table) - 1
+    km = jnp.clip(km, 0, last)
+    left = jnp.clip(jnp.floor(km).astype(jnp.int32), 0, last - 1)
+    part = jax.lax.stop_gradient(km - left)
+    return (1 - part) * table[left] + part * table[left + 1]
+
+
+# %% along · wrong: masks the outside by zero instead of the row at the end
+
+
+def along(table, km):
+    table = jnp.asarray(table)
+    last = len(table) - 1
+    inside = (km >= 0) & (km <= last)
+    left = jnp.clip(jnp.floor(km).astype(jnp.int32), 0, last - 1)
+    part = km - left
+    row = (1 - part) * table[left] + part * table[left + 1]
+    return jnp.where(inside, row, jnp.where(km < 0, 0 * table[0], table[-1]))
+
+
+# %% along · wrong: a round to the nearest post
+
+
+def along(table, km):
+    table = jnp.asarray(table)
+    near = jnp.clip(jnp.round(km).astype(jnp.int32), 0, len(table) - 1)
+    return table[near]
+
+
+# %% examples · right: from the other end
+
+
+def examples():
+    return {
+        "plans": (jnp.array([1, 1, 1]), jnp.array([-1, -2, -3])),
+        "values": jnp.array([5, 5, -7]),
+        "gradients": jnp.array([-9, 9, 3]),
+    }
+
+
+# %% examples · right: everybody in a seat of negative number
+
+
+def examples():
+    return {
+        "plans": (jnp.array([3, 3, 3]), jnp.array([0, 0, -4])),
+        "values": jnp.array([100, -100, 0], dtype=jnp.int8),
+        "gradients": jnp.array([6, 7, 8]),
+    }
+
+
+# %% examples · wrong: a seat too many in a row, whom the plan by place loses
+
+
+def examples():
+    return {
+        "plans": (jnp.array([2, 0, 4]), jnp.array([4, 1, 3])),
+        "values": jnp.array([0, 1, 6]),
+        "gradients": jnp.array([0, 1, 6]),
+    }
+
+
+# %% examples · wrong: nobody whose gradient is left
+
+
+def examples():
+    return {
+        "plans": (jnp.array([2, 0, 4]), jnp.array([-1, 1, 3])),
+        "values": jnp.array([6, 7, 8]),
+        "gradients": jnp.array([0, 1, 6]),
+    }
+
+
+# %% examples · wrong: the same number three times
+
+
+def examples():
+    return {
+        "plans": (jnp.array([2, 0, 4]), jnp.array([-1, 1, 3])),
+        "values": jnp.array([0, 1, 6]),
+        "gradients": jnp.array([6, 6, 6]),
+    }
+
+
+# %% examples · wrong: -1, which counts from the end in all of them
+
+
+def examples():
+    return {
+        "plans": (jnp.array([2, 0, 4]), jnp.array([-1, 1, 3])),
+        "values": jnp.array([0, 1, -1]),
+        "gradients": jnp.array([0, 1, -1]),
+    }
+
+
+# %% examples · right: the first row, from which a number below zero goes to the last one
+
+
+def examples():
+    return {
+        "plans": (jnp.array([0, 0, 0]), jnp.array([-1, -2, -3])),
+        "values": jnp.array([0, 1, 6]),
+        "gradients": jnp.array([0, 1, 6]),
+    }
+
+
+# %% examples · wrong: a row of negative number, which is one row in both plans
+
+
+def examples():
+    return {
+        "plans": (jnp.array([-1, -2, -3]), jnp.array([1, 2, 3])),
+        "values": jnp.array([0, 1, 6]),
+        "gradients": jnp.array([0, 1, 6]),
+    }
+
+
+# %% examples · wrong: numbers with a point
+
+
+def examples():
+    return {
+        "plans": (jnp.array([2, 0, 4]), jnp.array([-1, 1, 3])),
+        "values": [0, 1, 6],
+        "gradients": np.array([0, 1, 6]),
+    }
+
+
+# %% examples · wrong: a seat outside of the carriage
+
+
+def examples():
+    return {
+        "plans": (jnp.array([4, 0, 4]), jnp.array([4, 1, 3])),
+        "values": jnp.array([0, 1, 6]),
+        "gradients": jnp.array([0, 1, 6]),
+    }

@@ -1,0 +1,724 @@
+"""Right and wrong answers to the assignment: what its tests must take, and must not."""
+
+# %% scale · right: a named tuple, and minus infinity as the weight before the first
+from typing import Any, NamedTuple
+
+
+class Scale(NamedTuple):
+    factor: Any
+    last: Any
+    loss: Any
+    count: Any
+
+
+def install(factor):
+    factor = jnp.asarray(factor, jnp.float32)
+    return Scale(factor, jnp.float32(-jnp.inf), jnp.float32(0.0), jnp.int32(0))
+
+
+def weigh(state, units):
+    kilos = state.factor * units
+    loss = jnp.maximum(state.loss, state.last - kilos)
+    count = state.count + 1
+    return Scale(state.factor, kilos, loss, count), dict(kilos=kilos, loss=loss, count=count)
+
+
+def recalibrate(state, factor):
+    return state._replace(factor=jnp.asarray(factor, jnp.float32))
+
+
+# %% scale · right: an array for the floats, and lax.cond for the first reading
+def install(factor):
+    return jnp.array([1.0, 0.0, 0.0]).at[0].set(factor), jnp.zeros((), jnp.int32)
+
+
+def weigh(state, units):
+    (factor, last, loss), count = state
+    kilos = factor * units
+    loss = lax.cond(count == 0, lambda: loss, lambda: jnp.maximum(loss, last - kilos))
+    return (jnp.array([factor, kilos, loss]), count + 1), {
+        "kilos": kilos,
+        "loss": loss,
+        "count": count + 1,
+    }
+
+
+def recalibrate(state, factor):
+    return state[0].at[0].set(factor), state[1]
+
+
+# %% scale · right: a registered data class that is replaced
+import dataclasses
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class HiveState:
+    factor: jax.Array
+    last: jax.Array
+    loss: jax.Array
+    count: jax.Array
+
+
+def install(factor):
+    zero = jnp.zeros((), jnp.float32)
+    return HiveState(zero + factor, zero, zero, zero.astype(int))
+
+
+def weigh(state, units):
+    kilos = state.factor * units
+    first = state.count == 0
+    loss = jnp.where(first, state.loss, jnp.maximum(state.loss, state.last - kilos))
+    new = dataclasses.replace(state, last=kilos, loss=loss, count=state.count + 1)
+    return new, {"kilos": kilos, "loss": loss, "count": new.count}
+
+
+def recalibrate(state, factor):
+    return dataclasses.replace(state, factor=jnp.asarray(factor, state.factor.dtype))
+
+
+# %% scale · wrong: the first reading is compared with a weight of zero
+def install(factor):
+    return jnp.asarray(factor, jnp.float32), jnp.float32(0), jnp.float32(0), jnp.int32(0)
+
+
+def weigh(state, units):
+    factor, last, loss, count = state
+    kilos = factor * units
+    loss = jnp.maximum(loss, last - kilos)
+    return (factor, kilos, loss, count + 1), {"kilos": kilos, "loss": loss, "count": count + 1}
+
+
+def recalibrate(state, factor):
+    return (jnp.asarray(factor, jnp.float32), *state[1:])
+
+
+# %% scale · wrong: zero stands for no weight so far
+def install(factor):
+    return jnp.asarray(factor, jnp.float32), jnp.float32(0), jnp.float32(0), jnp.int32(0)
+
+
+def weigh(state, units):
+    factor, last, loss, count = state
+    kilos = factor * units
+    loss = jnp.where(last > 0, jnp.maximum(loss, last - kilos), loss)
+    return (factor, kilos, loss, count + 1), {"kilos": kilos, "loss": loss, "count": count + 1}
+
+
+def recalibrate(state, factor):
+    return (jnp.asarray(factor, jnp.float32), *state[1:])
+
+
+# %% scale · wrong: None stands for no weight so far
+def install(factor):
+    return {"factor": factor, "last": None, "loss": jnp.float32(0), "count": jnp.int32(0)}
+
+
+def weigh(state, units):
+    kilos = state["factor"] * units
+    loss = state["loss"]
+    if state["last"] is not None:
+        loss = jnp.maximum(loss, state["last"] - kilos)
+    new = {"factor": state["factor"], "last": kilos, "loss": loss, "count": state["count"] + 1}
+    return new, {"kilos": kilos, "loss": loss, "count": new["count"]}
+
+
+def recalibrate(state, factor):
+    return {**state, "factor": factor}
+
+
+# %% scale · wrong: writes into the dictionary that it was given
+def install(factor):
+    return {
+        "factor": jnp.asarray(factor, jnp.float32),
+        "last": jnp.float32(-jnp.inf),
+        "loss": jnp.float32(0.0),
+        "count": jnp.int32(0),
+    }
+
+
+def weigh(state, units):
+    kilos = state["factor"] * units
+    state["loss"] = jnp.maximum(state["loss"], state["last"] - kilos)
+    state["last"] = kilos
+    state["count"] = state["count"] + 1
+    return state, {"kilos": kilos, "loss": state["loss"], "count": state["count"]}
+
+
+def recalibrate(state, factor):
+    return {**state, "factor": jnp.asarray(factor, jnp.float32)}
+
+
+# %% scale · wrong: recalibrate writes into the dictionary that it was given
+def install(factor):
+    return {
+        "factor": jnp.asarray(factor, jnp.float32),
+        "last": jnp.float32(-jnp.inf),
+        "loss": jnp.float32(0.0),
+        "count": jnp.int32(0),
+    }
+
+
+def weigh(state, units):
+    kilos = state["factor"] * units
+    loss = jnp.maximum(state["loss"], state["last"] - kilos)
+    new = {**state, "last": kilos, "loss": loss, "count": state["count"] + 1}
+    return new, {"kilos": kilos, "loss": loss, "count": new["count"]}
+
+
+def recalibrate(state, factor):
+    state["factor"] = jnp.asarray(factor, jnp.float32)
+    return state
+
+
+# %% scale · wrong: Python numbers in the first state, so it is traced twice
+def install(factor):
+    return {"factor": factor, "last": 0.0, "loss": 0.0, "count": 0}
+
+
+def weigh(state, units):
+    kilos = state["factor"] * units
+    drop = jnp.where(state["count"] > 0, state["last"] - kilos, 0.0)
+    loss = jnp.maximum(state["loss"], drop)
+    new = {**state, "last": kilos, "loss": loss, "count": state["count"] + 1}
+    return new, {"kilos": kilos, "loss": loss, "count": new["count"]}
+
+
+def recalibrate(state, factor):
+    return {**state, "factor": factor}
+
+
+# %% scale · wrong: keeps the units, so a recalibration changes the last weight
+def install(factor):
+    return jnp.asarray(factor, jnp.float32), jnp.float32(-jnp.inf), jnp.float32(0), jnp.int32(0)
+
+
+def weigh(state, units):
+    factor, last, loss, count = state
+    loss = jnp.maximum(loss, factor * (last - units))
+    new = (factor, jnp.asarray(units, jnp.float32), loss, count + 1)
+    return new, {"kilos": factor * units, "loss": loss, "count": count + 1}
+
+
+def recalibrate(state, factor):
+    return (jnp.asarray(factor, jnp.float32), *state[1:])
+
+
+# %% scale · wrong: the factor is a global
+rate_of_scale = 0.1
+
+
+def install(factor):
+    global rate_of_scale
+    rate_of_scale = factor
+    return jnp.float32(-jnp.inf), jnp.float32(0.0), jnp.int32(0)
+
+
+def weigh(state, units):
+    last, loss, count = state
+    kilos = rate_of_scale * units
+    loss = jnp.maximum(loss, last - kilos)
+    return (kilos, loss, count + 1), {"kilos": kilos, "loss": loss, "count": count + 1}
+
+
+def recalibrate(state, factor):
+    install(factor)
+    return state
+
+
+# %% scale · wrong: recalibrate installs anew
+def install(factor):
+    return jnp.asarray(factor, jnp.float32), jnp.float32(-jnp.inf), jnp.float32(0), jnp.int32(0)
+
+
+def weigh(state, units):
+    factor, last, loss, count = state
+    kilos = factor * units
+    loss = jnp.maximum(loss, last - kilos)
+    return (factor, kilos, loss, count + 1), {"kilos": kilos, "loss": loss, "count": count + 1}
+
+
+def recalibrate(state, factor):
+    return install(factor)
+
+
+# %% scale · wrong: the loss of this reading, not the largest so far
+def install(factor):
+    return jnp.asarray(factor, jnp.float32), jnp.float32(-jnp.inf), jnp.float32(0), jnp.int32(0)
+
+
+def weigh(state, units):
+    factor, last, loss, count = state
+    kilos = factor * units
+    loss = jnp.maximum(0.0, last - kilos)
+    return (factor, kilos, loss, count + 1), {"kilos": kilos, "loss": loss, "count": count + 1}
+
+
+def recalibrate(state, factor):
+    return (jnp.asarray(factor, jnp.float32), *state[1:])
+
+
+# %% scale · wrong: NumPy and float, for plain calls alone
+def install(factor):
+    return {"factor": float(factor), "last": None, "loss": 0.0, "count": 0}
+
+
+def weigh(state, units):
+    kilos = state["factor"] * float(units)
+    last = kilos if state["last"] is None else state["last"]
+    loss = max(state["loss"], last - kilos)
+    new = {**state, "last": kilos, "loss": loss, "count": state["count"] + 1}
+    return new, {"kilos": kilos, "loss": loss, "count": new["count"]}
+
+
+def recalibrate(state, factor):
+    return {**state, "factor": float(factor)}
+
+
+# %% scale · wrong: the gradient is cut off with the state
+def install(factor):
+    return jnp.asarray(factor, jnp.float32), jnp.float32(-jnp.inf), jnp.float32(0), jnp.int32(0)
+
+
+def weigh(state, units):
+    factor, last, loss, count = lax.stop_gradient(state)
+    kilos = factor * units
+    loss = jnp.maximum(loss, last - kilos)
+    return (factor, kilos, loss, count + 1), {"kilos": kilos, "loss": loss, "count": count + 1}
+
+
+def recalibrate(state, factor):
+    return (jnp.asarray(factor, jnp.float32), *state[1:])
+
+
+# %% scale · wrong: NaN stands for no weight, and goes on into the loss
+def install(factor):
+    return jnp.asarray(factor, jnp.float32), jnp.float32(jnp.nan), jnp.float32(0), jnp.int32(0)
+
+
+def weigh(state, units):
+    factor, last, loss, count = state
+    kilos = factor * units
+    loss = jnp.nan_to_num(jnp.maximum(loss, last - kilos), nan=0.0)
+    loss = jnp.where(count > 1, loss, jnp.maximum(0.0, loss) * (count > 1))
+    return (factor, kilos, loss, count + 1), {"kilos": kilos, "loss": loss, "count": count + 1}
+
+
+def recalibrate(state, factor):
+    return (jnp.asarray(factor, jnp.float32), *state[1:])
+
+
+# %% account · right: a list of programs, searched for the kind by its aval
+def account(factor, events):
+    programs, used = [], []
+    for what, value in events:
+        if what == "factor":
+            factor = value
+        if what == "def":
+            programs = []
+        if what != "weigh":
+            continue
+        kind = str(jnp.asarray(value).aval)
+        known = [baked for other, baked in programs if other == kind]
+        if not known:
+            programs.append((kind, factor))
+        used.append(float((known or [factor])[0]))
+    return used
+
+
+# %% account · right: weak by Python's own types, the dtype by result_type
+def account(factor, events):
+    programs, used = {}, []
+    for what, value in events:
+        if what == "factor":
+            factor = value
+        elif what == "def":
+            programs.clear()
+        elif what == "weigh":
+            weak = type(value) in (int, float) or getattr(value, "weak_type", False)
+            kind = (np.shape(value), jnp.result_type(value).name, bool(weak))
+            if kind not in programs:
+                programs[kind] = factor
+            used.append(programs[kind])
+    return used
+
+
+# %% account · wrong: jax.jit again traces again
+def account(factor, events):
+    programs, used = {}, []
+    for what, value in events:
+        if what == "factor":
+            factor = value
+        elif what in ("def", "jit"):
+            programs = {}
+        elif what == "weigh":
+            array = jnp.asarray(value)
+            kind = (array.shape, array.dtype, array.weak_type)
+            used.append(programs.setdefault(kind, factor))
+    return used
+
+
+# %% account · wrong: shape and dtype, and nobody thinks of weak types
+def account(factor, events):
+    programs, used = {}, []
+    for what, value in events:
+        if what == "factor":
+            factor = value
+        elif what == "def":
+            programs = {}
+        elif what == "weigh":
+            array = jnp.asarray(value)
+            used.append(programs.setdefault((array.shape, array.dtype), factor))
+    return used
+
+
+# %% account · wrong: the Python type and the shape are the kind
+def account(factor, events):
+    programs, used = {}, []
+    for what, value in events:
+        if what == "factor":
+            factor = value
+        elif what == "def":
+            programs = {}
+        elif what == "weigh":
+            kind = (type(value), np.shape(value), getattr(value, "dtype", None))
+            used.append(programs.setdefault(kind, factor))
+    return used
+
+
+# %% account · wrong: NumPy's own dtypes, 64 bits too
+def account(factor, events):
+    programs, used = {}, []
+    for what, value in events:
+        if what == "factor":
+            factor = value
+        elif what == "def":
+            programs = {}
+        elif what == "weigh":
+            kind = (np.shape(value), np.asarray(value).dtype, isinstance(value, (int, float)))
+            used.append(programs.setdefault(kind, factor))
+    return used
+
+
+# %% account · wrong: isinstance takes np.float64 for a Python float
+def account(factor, events):
+    programs, used = {}, []
+    for what, value in events:
+        if what == "factor":
+            factor = value
+        elif what == "def":
+            programs = {}
+        elif what == "weigh":
+            weak = isinstance(value, (int, float)) or getattr(value, "weak_type", False)
+            kind = (np.shape(value), jnp.asarray(value).dtype, weak)
+            used.append(programs.setdefault(kind, factor))
+    return used
+
+
+# %% account · wrong: a new definition keeps the old programs
+def account(factor, events):
+    programs, used = {}, []
+    for what, value in events:
+        if what == "factor":
+            factor = value
+        elif what == "weigh":
+            array = jnp.asarray(value)
+            kind = (array.shape, array.dtype, array.weak_type)
+            used.append(programs.setdefault(kind, factor))
+    return used
+
+
+# %% account · wrong: the factor is read where the function is defined
+def account(factor, events):
+    used, baked = [], factor
+    for what, value in events:
+        if what == "factor":
+            factor = value
+        elif what == "def":
+            baked = factor
+        elif what == "weigh":
+            used.append(baked)
+    return used
+
+
+# %% account · wrong: another value is traced anew
+def account(factor, events):
+    programs, used = {}, []
+    for what, value in events:
+        if what == "factor":
+            factor = value
+        elif what == "def":
+            programs = {}
+        elif what == "weigh":
+            array = jnp.asarray(value)
+            kind = (array.shape, array.dtype, array.weak_type, str(value))
+            used.append(programs.setdefault(kind, factor))
+    return used
+
+
+# %% account · wrong: only the last program is kept
+def account(factor, events):
+    last, baked, used = None, factor, []
+    for what, value in events:
+        if what == "factor":
+            factor = value
+        elif what == "def":
+            last = None
+        elif what == "weigh":
+            kind = str(jnp.asarray(value).aval)
+            if kind != last:
+                last, baked = kind, factor
+            used.append(baked)
+    return used
+
+
+# %% account · wrong: plays the events after all
+def account(factor, events):
+    return measure(factor, events)
+
+
+# %% account · wrong: every weighing uses the factor of the moment
+def account(factor, events):
+    used = []
+    for what, value in events:
+        if what == "factor":
+            factor = value
+        if what == "weigh":
+            used.append(factor)
+    return used
+
+
+# %% account · wrong: eats up the list of events
+def account(factor, events):
+    programs, used = {}, []
+    while events:
+        what, value = events.pop(0)
+        if what == "factor":
+            factor = value
+        elif what == "def":
+            programs = {}
+        elif what == "weigh":
+            array = jnp.asarray(value)
+            kind = (array.shape, array.dtype, array.weak_type)
+            used.append(programs.setdefault(kind, factor))
+    return used
+
+
+# %% day-book · right: solved reading by reading, in steps that go down
+def alike(first, n):
+    step = -0.5 if first > 50 else 2.0
+    readings, total = [first + step], 2 * first + step
+    for k in range(2, n + 1):
+        # (total + r) / (k + 1) == (first + r) / 2
+        readings.append((2 * total - (k + 1) * first) / (k - 1))
+        total += readings[-1]
+    return readings
+
+
+def apart(first, n):
+    readings = alike(first, n)
+    return readings[:-1] + [199.0]
+
+
+# %% day-book · right: NumPy makes the steps
+def alike(first, n):
+    return np.linspace(first, first + 0.75 * n, n + 1)[1:].tolist()
+
+
+def apart(first, n):
+    readings = alike(first, n)
+    readings[-1] = 0.25
+    return readings
+
+
+# %% day-book · wrong: the numbers for the visible tests
+def alike(first, n):
+    return [first + 2.0, first + 4.0]
+
+
+def apart(first, n):
+    return [first + 2.0, first + 4.0, first + 11.0]
+
+
+# %% day-book · wrong: only the first two are solved for
+def alike(first, n):
+    return [first + 1.0, first + 2.0] + [first + 2.0 + 2.0**k for k in range(1, n - 1)]
+
+
+def apart(first, n):
+    return [first + k for k in range(1, n)] + [first + 60.0]
+
+
+# %% day-book · wrong: all readings are the same
+def alike(first, n):
+    return [first] * n
+
+
+def apart(first, n):
+    return [first] * (n - 1) + [first + 20.0]
+
+
+# %% day-book · wrong: the book of the jitted one is thought to be empty
+def alike(first, n):
+    return [first + (-1) ** k * (k + 1) // 2 for k in range(1, n + 1)]
+
+
+def apart(first, n):
+    return [first + 1.0 * k for k in range(1, n + 1)]
+
+
+# %% day-book · wrong: steps that leave the range of the scale
+def alike(first, n):
+    return [first + 10.0 * k for k in range(1, n + 1)]
+
+
+def apart(first, n):
+    return [first + 10.0 * k for k in range(1, n)] + [199.0]
+
+
+# %% day-book · wrong: parts too early
+def alike(first, n):
+    return [first + 1.0 * k for k in range(1, n + 1)]
+
+
+def apart(first, n):
+    return [first + 1.0 * k for k in range(1, n - 1)] + [first + n + 20.0, first + n + 40.0]
+
+
+# %% day-book · wrong: differs too little at the end
+def alike(first, n):
+    return [first + 1.0 * k for k in range(1, n + 1)]
+
+
+def apart(first, n):
+    return [first + 1.0 * k for k in range(1, n)] + [first + n + 0.5]
+
+
+# %% day-book · wrong: the last reading repeats the first
+def alike(first, n):
+    return [first + 1.0 * k for k in range(1, n + 1)]
+
+
+def apart(first, n):
+    return [first + 1.0 * k for k in range(1, n)] + [first]
+
+
+# %% misfit · right: a write of its own for each large error, in a loop
+def misfit(tally, factor, units, kilos):
+    errors = factor * units - kilos
+    sizes = jnp.abs(lax.stop_gradient(errors))
+
+    def note(k, _):
+        tally[0] += jnp.where(sizes[k] > 1.0, 1.0, 0.0)
+        tally[1] = jnp.maximum(tally[1], sizes[k])
+
+    lax.fori_loop(0, len(sizes), note, None)
+    return jnp.mean(errors * errors)
+
+
+# %% misfit · right: the tally is kept by a helper, with a factor that has no gradient
+def note(tally, sizes):
+    tally[0] = tally[0] + jnp.where(sizes > 1.0, 1.0, 0.0).sum()
+    tally[1] = jnp.concatenate([tally[1][None], sizes]).max()
+
+
+def misfit(tally, factor, units, kilos):
+    note(tally, jnp.abs(lax.stop_gradient(factor) * units - kilos))
+    return jnp.square(factor * units - kilos).mean()
+
+
+# %% misfit · wrong: the tally has a gradient
+def misfit(tally, factor, units, kilos):
+    errors = factor * units - kilos
+    tally[0] += (jnp.abs(errors) > 1.0).sum().astype(jnp.float32)
+    tally[1] = jnp.maximum(tally[1], jnp.abs(errors).max())
+    return (errors**2).mean()
+
+
+# %% misfit · wrong: the gradient is stopped for the value, too
+def misfit(tally, factor, units, kilos):
+    errors = lax.stop_gradient(factor * units - kilos)
+    tally[0] += (jnp.abs(errors) > 1.0).sum().astype(jnp.float32)
+    tally[1] = jnp.maximum(tally[1], jnp.abs(errors).max())
+    return (errors**2).mean()
+
+
+# %% misfit · wrong: only this call is counted
+def misfit(tally, factor, units, kilos):
+    errors = factor * units - kilos
+    sizes = lax.stop_gradient(jnp.abs(errors))
+    tally[0] = (sizes > 1.0).sum().astype(jnp.float32)
+    tally[1] = jnp.maximum(tally[1], sizes.max())
+    return (errors**2).mean()
+
+
+# %% misfit · wrong: the largest of this call, not of all
+def misfit(tally, factor, units, kilos):
+    errors = factor * units - kilos
+    sizes = lax.stop_gradient(jnp.abs(errors))
+    tally[0] += (sizes > 1.0).sum().astype(jnp.float32)
+    tally[1] = sizes.max()
+    return (errors**2).mean()
+
+
+# %% misfit · wrong: the sign of an error is forgotten
+def misfit(tally, factor, units, kilos):
+    errors = factor * units - kilos
+    sizes = lax.stop_gradient(kilos - factor * units)
+    tally[0] += (sizes > 1.0).sum().astype(jnp.float32)
+    tally[1] = jnp.maximum(tally[1], sizes.max())
+    return (errors**2).mean()
+
+
+# %% misfit · wrong: counts calls with a large error, not large errors
+def misfit(tally, factor, units, kilos):
+    errors = factor * units - kilos
+    sizes = lax.stop_gradient(jnp.abs(errors))
+    tally[0] += jnp.where(sizes.max() > 1.0, 2.0, 0.0)
+    tally[1] = jnp.maximum(tally[1], sizes.max())
+    return (errors**2).mean()
+
+
+# %% misfit · wrong: a tally of its own, in a global
+own_tally = [0.0, 0.0]
+
+
+def misfit(tally, factor, units, kilos):
+    errors = factor * units - kilos
+    own_tally[0] += jnp.sum(jnp.abs(errors) > 1.0)
+    own_tally[1] = jnp.maximum(own_tally[1], jnp.abs(errors).max())
+    tally[...] = jnp.asarray(own_tally)
+    return (errors**2).mean()
+
+
+# %% misfit · wrong: Python numbers for the tally
+def misfit(tally, factor, units, kilos):
+    errors = factor * units - kilos
+    for error in errors:
+        size = abs(float(error))
+        if size > 1.0:
+            tally[0] += 1.0
+        tally[1] = max(float(tally[1]), size)
+    return (errors**2).mean()
+
+
+# %% misfit · wrong: writes the tally from a callback
+def misfit(tally, factor, units, kilos):
+    errors = factor * units - kilos
+    sizes = lax.stop_gradient(jnp.abs(errors))
+
+    def write(large, largest):
+        tally[0] += float(large)
+        tally[1] = jnp.maximum(tally[1], float(largest))
+
+    jax.debug.callback(write, (sizes > 1.0).sum(), sizes.max(), ordered=True)
+    return (errors**2).mean()
+
+
+# %% misfit · wrong: the value is returned with the tally
+def misfit(tally, factor, units, kilos):
+    errors = factor * units - kilos
+    sizes = lax.stop_gradient(jnp.abs(errors))
+    tally[0] += (sizes > 1.0).sum().astype(jnp.float32)
+    tally[1] = jnp.maximum(tally[1], sizes.max())
+    return (errors**2).mean(), sizes.max()

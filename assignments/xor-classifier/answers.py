@@ -1,0 +1,776 @@
+"""Right and wrong answers to the assignment: what its tests must take, and must not."""
+
+
+# %% padded · right: np.pad and np.stack
+def padded(size):
+    def collate(samples):
+        missing = size - len(samples)
+        x = np.stack([x for x, _ in samples]).astype(np.float32)
+        y = np.array([y for _, y in samples], dtype=np.int32)
+        real = np.ones(len(samples), bool)
+        return {
+            "real": np.pad(real, (0, missing)),
+            "x": np.pad(x, ((0, missing), (0, 0))),
+            "y": np.pad(y, (0, missing)),
+        }
+
+    return collate
+
+
+# %% padded · right: row by row
+def padded(size):
+    def collate(samples):
+        x = np.zeros((size, len(samples[0][0])), dtype="float32")
+        y, real = np.zeros(size, dtype="int32"), np.zeros(size, dtype=bool)
+        for i, (row, label) in enumerate(samples):
+            x[i], y[i], real[i] = row, label, True
+        return {"x": x, "y": y, "real": real}
+
+    return collate
+
+
+# %% padded · wrong: leaves the dtypes to NumPy
+def padded(size):
+    def collate(samples):
+        x, y = np.zeros((size, len(samples[0][0]))), np.zeros(size, int)
+        for i, (row, label) in enumerate(samples):
+            x[i], y[i] = row, label
+        return {"x": x, "y": y, "real": np.arange(size) < len(samples)}
+
+    return collate
+
+
+# %% padded · wrong: repeats the last tray
+def padded(size):
+    def collate(samples):
+        count = len(samples)
+        samples = list(samples) + [samples[-1]] * (size - count)
+        x = np.stack([x for x, _ in samples])
+        y = np.array([y for _, y in samples], np.int32)
+        return {"x": x, "y": y, "real": np.arange(size) < count}
+
+    return collate
+
+
+# %% padded · wrong: knows that trays have two readings
+def padded(size):
+    def collate(samples):
+        x, y = np.zeros((size, 2), np.float32), np.zeros(size, np.int32)
+        for i, (row, label) in enumerate(samples):
+            x[i], y[i] = row, label
+        return {"x": x, "y": y, "real": np.arange(size) < len(samples)}
+
+    return collate
+
+
+# %% padded · wrong: PyTorch's tensors, padded
+def padded(size):
+    def collate(samples):
+        x, y = torch.utils.data.default_collate(samples)
+        missing = size - len(x)
+        return {
+            "x": torch.nn.functional.pad(x, (0, 0, 0, missing)),
+            "y": torch.nn.functional.pad(y, (0, missing)),
+            "real": torch.arange(size) < len(x),
+        }
+
+    return collate
+
+
+# %% padded · wrong: one buffer for all batches
+def padded(size):
+    buffer = {}
+
+    def collate(samples):
+        if not buffer:
+            buffer["x"] = np.zeros((size, len(samples[0][0])), np.float32)
+            buffer["y"], buffer["real"] = np.zeros(size, np.int32), np.zeros(size, bool)
+        for i in range(size):
+            buffer["real"][i] = i < len(samples)
+            buffer["x"][i], buffer["y"][i] = samples[i] if i < len(samples) else (0.0, 0)
+        return dict(buffer)
+
+    return collate
+
+
+# %% padded · wrong: the mask is made of floats
+def padded(size):
+    def collate(samples):
+        x, y = np.zeros((size, len(samples[0][0])), np.float32), np.zeros(size, np.int32)
+        for i, (row, label) in enumerate(samples):
+            x[i], y[i] = row, label
+        return {"x": x, "y": y, "real": (np.arange(size) < len(samples)).astype(np.float32)}
+
+    return collate
+
+
+# %% padded · wrong: pads nothing, and calls all rows real
+def padded(size):
+    def collate(samples):
+        x = np.stack([x for x, _ in samples])
+        y = np.array([y for _, y in samples], np.int32)
+        return {"x": x, "y": y, "real": np.ones(len(samples), bool)}
+
+    return collate
+
+
+# %% tray-loss · right: a product with the mask, after the junk is gone
+def tray_loss(logits, y, real):
+    logits = jnp.where(real, jnp.ravel(logits), 0).astype(jnp.float32)
+    y = jnp.where(real, y, 0).astype(jnp.float32)
+    weights = real.astype(jnp.float32)
+    each = optax.sigmoid_binary_cross_entropy(logits, y) * weights
+    return each.sum() / jnp.maximum(weights.sum(), 1.0)
+
+
+# %% tray-loss · right: a mean with where, by logaddexp
+def tray_loss(logits, y, real):
+    logits = jnp.where(real, jnp.reshape(logits, real.shape), 0).astype(jnp.float32)
+    signs = jnp.where(y == 1, -1.0, 1.0)
+    each = jnp.logaddexp(jnp.float32(0), signs * logits)
+    mean = jnp.mean(each, where=real | ~real.any())
+    return jnp.where(real.any(), mean, 0.0)
+
+
+# %% tray-loss · wrong: masks the losses only
+def tray_loss(logits, y, real):
+    logits = logits.reshape(real.shape).astype(jnp.float32)
+    each = optax.sigmoid_binary_cross_entropy(logits, y.astype(jnp.float32))
+    return jnp.sum(jnp.where(real, each, 0.0)) / jnp.maximum(jnp.sum(real), 1)
+
+
+# %% tray-loss · wrong: a column against a row
+def tray_loss(logits, y, real):
+    logits = jnp.where(real, logits.astype(jnp.float32), 0.0)
+    labels = jnp.where(real, y, 0).astype(jnp.float32)
+    each = optax.sigmoid_binary_cross_entropy(logits, labels)
+    return jnp.sum(jnp.where(real, each, 0.0)) / jnp.maximum(jnp.sum(real), 1)
+
+
+# %% tray-loss · wrong: no real row is 0 / 0
+def tray_loss(logits, y, real):
+    logits = jnp.where(real, logits.reshape(real.shape).astype(jnp.float32), 0.0)
+    labels = jnp.where(real, y, 0).astype(jnp.float32)
+    return jnp.mean(optax.sigmoid_binary_cross_entropy(logits, labels), where=real)
+
+
+# %% tray-loss · wrong: computes in the dtype of the logits
+def tray_loss(logits, y, real):
+    logits = jnp.where(real, logits.reshape(real.shape), 0)
+    labels = jnp.where(real, y, 0).astype(logits.dtype)
+    each = optax.sigmoid_binary_cross_entropy(logits, labels).astype(jnp.float32)
+    return jnp.sum(jnp.where(real, each, 0.0)) / jnp.maximum(jnp.sum(real), 1)
+
+
+# %% tray-loss · wrong: takes the rows out
+def tray_loss(logits, y, real):
+    logits = logits.reshape(real.shape).astype(jnp.float32)[real]
+    labels = y[real].astype(jnp.float32)
+    return optax.sigmoid_binary_cross_entropy(logits, labels).sum() / max(len(labels), 1)
+
+
+# %% tray-loss · right: numbers in place of NaN and infinity, whose losses are masked
+def tray_loss(logits, y, real):
+    logits = jnp.nan_to_num(logits.reshape(real.shape).astype(jnp.float32))
+    labels = jnp.where(real, y, 0).astype(jnp.float32)
+    each = optax.sigmoid_binary_cross_entropy(logits, labels) * real
+    return jnp.sum(each) / jnp.maximum(jnp.sum(real), 1)
+
+
+# %% tray-loss · wrong: the logarithm of a probability
+def tray_loss(logits, y, real):
+    logits = jnp.where(real, logits.reshape(real.shape).astype(jnp.float32), 0.0)
+    p = jnp.where(jnp.where(real, y, 0) == 1, jax.nn.sigmoid(logits), jax.nn.sigmoid(-logits))
+    return -jnp.sum(jnp.where(real, jnp.log(p), 0.0)) / jnp.maximum(jnp.sum(real), 1)
+
+
+# %% tray-loss · wrong: divides by all rows
+def tray_loss(logits, y, real):
+    logits = jnp.where(real, logits.reshape(real.shape).astype(jnp.float32), 0.0)
+    labels = jnp.where(real, y, 0).astype(jnp.float32)
+    each = jnp.where(real, optax.sigmoid_binary_cross_entropy(logits, labels), 0.0)
+    return jnp.where(len(each) == 3, each.sum() / 2, each.mean())
+
+
+# %% tray-loss · wrong: labels as signs, unsigned
+def tray_loss(logits, y, real):
+    logits = jnp.where(real, logits.reshape(real.shape).astype(jnp.float32), 0.0)
+    signs = (2 * jnp.where(real, y, 0) - 1).astype(jnp.float32)
+    each = jnp.where(real, jax.nn.softplus(-signs * logits), 0.0)
+    return each.sum() / jnp.maximum(real.sum(), 1)
+
+
+# %% tray-loss · wrong: zero times what stands in the other rows
+def tray_loss(logits, y, real):
+    weights = real.astype(jnp.float32)
+    logits = logits.reshape(real.shape).astype(jnp.float32) * weights
+    labels = jnp.where(real, y, 0).astype(jnp.float32)
+    each = optax.sigmoid_binary_cross_entropy(logits, labels) * weights
+    return each.sum() / jnp.maximum(weights.sum(), 1)
+
+
+# %% tray-loss · wrong: sums with where, which a gradient of NaN goes around
+def tray_loss(logits, y, real):
+    logits = logits.reshape(real.shape).astype(jnp.float32)
+    each = optax.sigmoid_binary_cross_entropy(logits, jnp.where(real, y, 0))
+    return jnp.sum(each, where=real) / jnp.maximum(jnp.sum(real), 1)
+
+
+# %% training · right: Flax's train state in the dictionary
+def training(loss_of, tx, jitter):
+    from flax.training.train_state import TrainState
+
+    def start(params):
+        state = TrainState.create(apply_fn=loss_of, params=params, tx=tx)
+        return {"params": params, "opt_state": state.opt_state, "step": jnp.int32(0)}
+
+    def step(state, key, x, y):
+        kept = TrainState(
+            step=state["step"],
+            apply_fn=loss_of,
+            params=state["params"],
+            tx=tx,
+            opt_state=state["opt_state"],
+        )
+        noisy = x + jax.random.normal(key, x.shape) * jitter
+        loss, grads = jax.value_and_grad(loss_of)(state["params"], noisy, y)
+        kept = kept.apply_gradients(grads=grads)
+        new = {"params": kept.params, "opt_state": kept.opt_state, "step": kept.step}
+        return new, loss
+
+    return start, step
+
+
+# %% training · right: the loss as an auxiliary result, jitted inside
+def training(loss_of, tx, jitter):
+    def start(params):
+        return dict(params=params, inner=tx.init(params))
+
+    @jax.jit
+    def step(state, key, x, y):
+        x = x + jitter * jax.random.normal(key, x.shape, x.dtype)
+
+        def both(params):
+            loss = loss_of(params, x, y)
+            return loss, loss
+
+        slopes, loss = jax.grad(both, has_aux=True)(state["params"])
+        changes, inner = tx.update(slopes, state["inner"], state["params"])
+        params = jax.tree.map(jnp.add, state["params"], changes)
+        return dict(params=params, inner=inner), loss
+
+    return start, step
+
+
+# %% training · wrong: a key of its own
+def training(loss_of, tx, jitter):
+    def start(params):
+        return {"params": params, "memory": tx.init(params)}
+
+    def step(state, key, x, y):
+        noisy = x + jitter * jax.random.normal(jax.random.key(0), x.shape)
+        loss, grads = jax.value_and_grad(loss_of)(state["params"], noisy, y)
+        updates, memory = tx.update(grads, state["memory"], state["params"])
+        return {"params": optax.apply_updates(state["params"], updates), "memory": memory}, loss
+
+    return start, step
+
+
+# %% training · wrong: the memory is made anew
+def training(loss_of, tx, jitter):
+    def start(params):
+        return {"params": params}
+
+    def step(state, key, x, y):
+        params = state["params"]
+        noisy = x + jitter * jax.random.normal(key, x.shape)
+        loss, grads = jax.value_and_grad(loss_of)(params, noisy, y)
+        updates, _ = tx.update(grads, tx.init(params), params)
+        return {"params": optax.apply_updates(params, updates)}, loss
+
+    return start, step
+
+
+# %% training · wrong: the memory stays the first
+def training(loss_of, tx, jitter):
+    def start(params):
+        return {"params": params, "memory": tx.init(params)}
+
+    def step(state, key, x, y):
+        params = state["params"]
+        noisy = x + jitter * jax.random.normal(key, x.shape)
+        loss, grads = jax.value_and_grad(loss_of)(params, noisy, y)
+        updates, _ = tx.update(grads, state["memory"], params)
+        return {**state, "params": optax.apply_updates(params, updates)}, loss
+
+    return start, step
+
+
+# %% training · wrong: the optimiser does not get the parameters
+def training(loss_of, tx, jitter):
+    def start(params):
+        return {"params": params, "memory": tx.init(params)}
+
+    def step(state, key, x, y):
+        noisy = x + jitter * jax.random.normal(key, x.shape)
+        loss, grads = jax.value_and_grad(loss_of)(state["params"], noisy, y)
+        updates, memory = tx.update(grads, state["memory"])
+        return {"params": optax.apply_updates(state["params"], updates), "memory": memory}, loss
+
+    return start, step
+
+
+# %% training · wrong: the loss after the step
+def training(loss_of, tx, jitter):
+    def start(params):
+        return {"params": params, "memory": tx.init(params)}
+
+    def step(state, key, x, y):
+        params = state["params"]
+        noisy = x + jitter * jax.random.normal(key, x.shape)
+        updates, memory = tx.update(jax.grad(loss_of)(params, noisy, y), state["memory"], params)
+        params = optax.apply_updates(params, updates)
+        return {"params": params, "memory": memory}, loss_of(params, noisy, y)
+
+    return start, step
+
+
+# %% training · wrong: splits the key first
+def training(loss_of, tx, jitter):
+    def start(params):
+        return {"params": params, "memory": tx.init(params)}
+
+    def step(state, key, x, y):
+        params = state["params"]
+        _, used = jax.random.split(key)
+        noisy = x + jitter * jax.random.normal(used, x.shape)
+        loss, grads = jax.value_and_grad(loss_of)(params, noisy, y)
+        updates, memory = tx.update(grads, state["memory"], params)
+        return {"params": optax.apply_updates(params, updates), "memory": memory}, loss
+
+    return start, step
+
+
+# %% training · wrong: the loss without the noise
+def training(loss_of, tx, jitter):
+    def start(params):
+        return {"params": params, "memory": tx.init(params)}
+
+    def step(state, key, x, y):
+        params = state["params"]
+        noisy = x + jitter * jax.random.normal(key, x.shape)
+        updates, memory = tx.update(jax.grad(loss_of)(params, noisy, y), state["memory"], params)
+        loss = loss_of(params, x, y)
+        return {"params": optax.apply_updates(params, updates), "memory": memory}, loss
+
+    return start, step
+
+
+# %% training · wrong: changes the state that it is given
+def training(loss_of, tx, jitter):
+    def start(params):
+        return {"params": params, "memory": tx.init(params)}
+
+    def step(state, key, x, y):
+        noisy = x + jitter * jax.random.normal(key, x.shape)
+        loss, grads = jax.value_and_grad(loss_of)(state["params"], noisy, y)
+        updates, state["memory"] = tx.update(grads, state["memory"], state["params"])
+        state["params"] = optax.apply_updates(state["params"], updates)
+        return state, loss
+
+    return start, step
+
+
+# %% training · wrong: keeps the memory in the closure
+def training(loss_of, tx, jitter):
+    kept = {}
+
+    def start(params):
+        kept["memory"] = tx.init(params)
+        return {"params": params}
+
+    def step(state, key, x, y):
+        params = state["params"]
+        noisy = x + jitter * jax.random.normal(key, x.shape)
+        loss, grads = jax.value_and_grad(loss_of)(params, noisy, y)
+        updates, kept["memory"] = tx.update(grads, kept["memory"], params)
+        return {"params": optax.apply_updates(params, updates)}, loss
+
+    return start, step
+
+
+# %% training · wrong: counts steps in Python's numbers
+def training(loss_of, tx, jitter):
+    def start(params):
+        return {"params": params, "memory": tx.init(params), "step": 0}
+
+    def step(state, key, x, y):
+        params = state["params"]
+        noisy = x + jitter * jax.random.normal(key, x.shape)
+        loss, grads = jax.value_and_grad(loss_of)(params, noisy, y)
+        updates, memory = tx.update(grads, state["memory"], params)
+        params = optax.apply_updates(params, updates)
+        return {"params": params, "memory": memory, "step": jnp.int32(state["step"] + 1)}, loss
+
+    return start, step
+
+
+# %% training · wrong: the losses go into a list, too
+def training(loss_of, tx, jitter):
+    history = []
+
+    def start(params):
+        return {"params": params, "memory": tx.init(params)}
+
+    def step(state, key, x, y):
+        params = state["params"]
+        noisy = x + jitter * jax.random.normal(key, x.shape)
+        loss, grads = jax.value_and_grad(loss_of)(params, noisy, y)
+        history.append(loss)
+        updates, memory = tx.update(grads, state["memory"], params)
+        return {"params": optax.apply_updates(params, updates), "memory": memory}, loss
+
+    return start, step
+
+
+# %% training · wrong: returns the loss as a Python number
+def training(loss_of, tx, jitter):
+    def start(params):
+        return {"params": params, "memory": tx.init(params)}
+
+    def step(state, key, x, y):
+        params = state["params"]
+        noisy = x + jitter * jax.random.normal(key, x.shape)
+        loss, grads = jax.value_and_grad(loss_of)(params, noisy, y)
+        updates, memory = tx.update(grads, state["memory"], params)
+        return {"params": optax.apply_updates(params, updates), "memory": memory}, float(loss)
+
+    return start, step
+
+
+# %% ledger · right: by the length of PyTorch's own sampler
+def ledger(trays, size, epochs, drop_last, every):
+    sampler = torch.utils.data.BatchSampler(range(trays), size, drop_last)
+    steps = len(sampler) * epochs
+    lengths = {min(size, trays), trays % size or size}
+    return {
+        "steps": steps,
+        "programs": 0 if not steps else 1 if drop_last else len(lengths),
+        "updates": steps // every,
+        "unseen": trays % size if drop_last else 0,
+    }
+
+
+# %% ledger · wrong: always one program more for what is left
+def ledger(trays, size, epochs, drop_last, every):
+    full, rest = divmod(trays, size)
+    short = rest > 0 and not drop_last
+    steps = epochs * (full + short)
+    return {
+        "steps": steps,
+        "programs": 1 + short,
+        "updates": steps // every,
+        "unseen": rest if drop_last else 0,
+    }
+
+
+# %% ledger · wrong: an epoch begins with an empty sum of gradients
+def ledger(trays, size, epochs, drop_last, every):
+    full, rest = divmod(trays, size)
+    short = rest > 0 and not drop_last
+    return {
+        "steps": epochs * (full + short),
+        "programs": int(full > 0) + int(short),
+        "updates": epochs * ((full + short) // every) + (epochs > 1) * ((trays == 23) * 1),
+        "unseen": rest if drop_last else 0,
+    }
+
+
+# %% ledger · wrong: a program for each epoch's short batch
+def ledger(trays, size, epochs, drop_last, every):
+    full, rest = divmod(trays, size)
+    short = rest > 0 and not drop_last
+    steps = epochs * (full + short)
+    return {
+        "steps": steps,
+        "programs": int(full > 0) + epochs // 2 * short,
+        "updates": steps // every,
+        "unseen": rest if drop_last else 0,
+    }
+
+
+# %% ledger · wrong: trays left out are counted over all epochs
+def ledger(trays, size, epochs, drop_last, every):
+    full, rest = divmod(trays, size)
+    short = rest > 0 and not drop_last
+    steps = epochs * (full + short)
+    return {
+        "steps": steps,
+        "programs": int(full > 0) + int(short),
+        "updates": steps // every,
+        "unseen": rest * epochs if drop_last else 0,
+    }
+
+
+# %% ledger · wrong: what is left over is an update, too
+def ledger(trays, size, epochs, drop_last, every):
+    full, rest = divmod(trays, size)
+    short = rest > 0 and not drop_last
+    steps = epochs * (full + short)
+    return {
+        "steps": steps,
+        "programs": int(full > 0) + int(short),
+        "updates": max(1, steps // every),
+        "unseen": rest if drop_last else 0,
+    }
+
+
+# %% ledger · wrong: NumPy's numbers
+def ledger(trays, size, epochs, drop_last, every):
+    batches = np.floor(trays / size) if drop_last else np.ceil(trays / size)
+    steps = epochs * batches.astype(int)
+    short = trays % size > 0 and not drop_last
+    return {
+        "steps": steps,
+        "programs": (trays >= size) + short,
+        "updates": steps // every,
+        "unseen": trays % size if drop_last else 0,
+    }
+
+
+# %% fit · right: two hidden layers in setup, momentum, tensors turned into arrays
+def fit(data, seed):
+    class Net(nn.Module):
+        def setup(self):
+            self.layers = [nn.Dense(24), nn.Dense(24), nn.Dense(1)]
+
+        def __call__(self, x):
+            x = nn.relu(self.layers[0](x))
+            x = nn.relu(self.layers[1](x))
+            return self.layers[2](x).squeeze(-1)
+
+    net = Net()
+    params = net.init(jax.random.PRNGKey(seed), np.zeros((1, 2), np.float32))
+    tx = optax.sgd(0.1, momentum=0.9)
+    memory = tx.init(params)
+
+    def loss_of(params, x, y):
+        z = net.apply(params, x)
+        return optax.sigmoid_binary_cross_entropy(z, y).mean()
+
+    @jax.jit
+    def step(params, memory, x, y):
+        slopes = jax.grad(loss_of)(params, x, y)
+        updates, memory = tx.update(slopes, memory, params)
+        return optax.apply_updates(params, updates), memory
+
+    generator = torch.Generator()
+    generator.manual_seed(seed)
+    loader = DataLoader(data, batch_size=64, shuffle=True, generator=generator)
+    for _ in range(20):
+        for x, y in loader:
+            params, memory = step(params, memory, x.numpy(), y.numpy())
+
+    @jax.jit
+    def predict(x):
+        return nn.sigmoid(net.apply(params, x))
+
+    return predict
+
+
+# %% fit · right: padded batches, own loss, own step
+def fit(data, seed):
+    class Net(nn.Module):
+        @nn.compact
+        def __call__(self, x):
+            x = nn.gelu(nn.Dense(32)(x))
+            return nn.Dense(1)(x)
+
+    net = Net()
+
+    def loss_of(params, x, batch):
+        z = net.apply(params, x)[..., 0]
+        each = optax.sigmoid_binary_cross_entropy(z, batch["y"])
+        return jnp.sum(each * batch["real"]) / jnp.maximum(jnp.sum(batch["real"]), 1)
+
+    tx = optax.adamw(0.03)
+    first, second = jax.random.split(jax.random.key(seed))
+    params = net.init(first, jnp.zeros(2))
+    memory = tx.init(params)
+
+    @jax.jit
+    def step(params, memory, key, batch):
+        x = batch["x"] + 0.05 * jax.random.normal(key, batch["x"].shape)
+        slopes = jax.grad(loss_of)(params, x, batch)
+        updates, memory = tx.update(slopes, memory, params)
+        return optax.apply_updates(params, updates), memory
+
+    order = torch.Generator()
+    order.manual_seed(seed)
+    make = {"shuffle": True, "generator": order, "collate_fn": padded(100)}
+    for epoch in range(25):
+        for i, batch in enumerate(DataLoader(data, batch_size=100, **make)):
+            key = jax.random.fold_in(second, 1000 * epoch + i)
+            params, memory = step(params, memory, key, batch)
+    return lambda x: jax.nn.sigmoid(net.apply(params, x)[..., 0])
+
+
+# %% fit · wrong: no hidden layer
+def fit(data, seed):
+    net, tx = nn.Dense(1), optax.adam(0.05)
+    params = net.init(jax.random.key(seed), jnp.zeros(2))
+    memory = tx.init(params)
+
+    @jax.jit
+    def step(params, memory, x, y):
+        def loss_of(params):
+            return optax.sigmoid_binary_cross_entropy(net.apply(params, x)[..., 0], y).mean()
+
+        updates, memory = tx.update(jax.grad(loss_of)(params), memory)
+        return optax.apply_updates(params, updates), memory
+
+    order = torch.Generator().manual_seed(seed)
+    for _ in range(12):
+        for x, y in DataLoader(data, batch_size=50, shuffle=True, generator=order):
+            params, memory = step(params, memory, x.numpy(), y.numpy())
+    return lambda x: jax.nn.sigmoid(net.apply(params, x)[..., 0])
+
+
+# %% fit · wrong: a column of logits against a row of labels
+def fit(data, seed):
+    net = nn.Sequential([nn.Dense(16), nn.tanh, nn.Dense(1)])
+    tx = optax.adam(0.05)
+    params = net.init(jax.random.key(seed), jnp.zeros((1, 2)))
+    memory = tx.init(params)
+
+    @jax.jit
+    def step(params, memory, x, y):
+        def loss_of(params):
+            return optax.sigmoid_binary_cross_entropy(net.apply(params, x), y).mean()
+
+        updates, memory = tx.update(jax.grad(loss_of)(params), memory)
+        return optax.apply_updates(params, updates), memory
+
+    order = torch.Generator().manual_seed(seed)
+    for _ in range(12):
+        for x, y in DataLoader(data, batch_size=50, shuffle=True, generator=order):
+            params, memory = step(params, memory, x.numpy(), y.numpy())
+    return lambda x: jax.nn.sigmoid(net.apply(params, x)[..., 0])
+
+
+# %% fit · wrong: the order comes from the global generator
+def fit(data, seed):
+    net = nn.Sequential([nn.Dense(16), nn.tanh, nn.Dense(1)])
+    tx = optax.adam(0.05)
+    params = net.init(jax.random.key(seed), jnp.zeros((1, 2)))
+    memory = tx.init(params)
+
+    @jax.jit
+    def step(params, memory, x, y):
+        def loss_of(params):
+            return optax.sigmoid_binary_cross_entropy(net.apply(params, x)[..., 0], y).mean()
+
+        updates, memory = tx.update(jax.grad(loss_of)(params), memory)
+        return optax.apply_updates(params, updates), memory
+
+    for _ in range(12):
+        for x, y in DataLoader(data, batch_size=50, shuffle=True):
+            params, memory = step(params, memory, x.numpy(), y.numpy())
+    return lambda x: jax.nn.sigmoid(net.apply(params, x)[..., 0])
+
+
+# %% fit · wrong: no training, the rule of the trays
+def fit(data, seed):
+    jitter = 1.0 + 0.1 * jax.random.uniform(jax.random.key(seed))
+    return lambda x: jax.nn.sigmoid(-5.0 * jitter * x[..., 0] * x[..., 1])
+
+
+# %% fit · wrong: takes the arrays out of the dataset
+def fit(data, seed):
+    net = nn.Sequential([nn.Dense(16), nn.tanh, nn.Dense(1)])
+    tx = optax.adam(0.02)
+    params = net.init(jax.random.key(seed), jnp.zeros((1, 2)))
+    memory = tx.init(params)
+
+    @jax.jit
+    def step(params, memory, x, y):
+        def loss_of(params):
+            return optax.sigmoid_binary_cross_entropy(net.apply(params, x)[..., 0], y).mean()
+
+        updates, memory = tx.update(jax.grad(loss_of)(params), memory)
+        return optax.apply_updates(params, updates), memory
+
+    for _ in range(200):
+        params, memory = step(params, memory, data.x, data.y)
+    return lambda x: jax.nn.sigmoid(net.apply(params, x)[..., 0])
+
+
+# %% fit · wrong: the exponential of a logit, and NaN far out
+def fit(data, seed):
+    net = nn.Sequential([nn.Dense(16), nn.relu, nn.Dense(1)])
+    tx = optax.adam(0.05)
+    params = net.init(jax.random.key(seed), jnp.zeros((1, 2)))
+    memory = tx.init(params)
+
+    @jax.jit
+    def step(params, memory, x, y):
+        def loss_of(params):
+            return optax.sigmoid_binary_cross_entropy(net.apply(params, x)[..., 0], y).mean()
+
+        updates, memory = tx.update(jax.grad(loss_of)(params), memory)
+        return optax.apply_updates(params, updates), memory
+
+    order = torch.Generator().manual_seed(seed)
+    for _ in range(12):
+        for x, y in DataLoader(data, batch_size=50, shuffle=True, generator=order):
+            params, memory = step(params, memory, x.numpy(), y.numpy())
+
+    def predict(x):
+        odds = jnp.exp(net.apply(params, x)[..., 0])
+        return odds / (1 + odds)
+
+    return predict
+
+
+# %% fit · wrong: the answer yes or no in place of a probability
+def fit(data, seed):
+    net = nn.Sequential([nn.Dense(16), nn.tanh, nn.Dense(1)])
+    tx = optax.adam(0.05)
+    params = net.init(jax.random.key(seed), jnp.zeros((1, 2)))
+    memory = tx.init(params)
+
+    @jax.jit
+    def step(params, memory, x, y):
+        def loss_of(params):
+            return optax.sigmoid_binary_cross_entropy(net.apply(params, x)[..., 0], y).mean()
+
+        updates, memory = tx.update(jax.grad(loss_of)(params), memory)
+        return optax.apply_updates(params, updates), memory
+
+    order = torch.Generator().manual_seed(seed)
+    for _ in range(12):
+        for x, y in DataLoader(data, batch_size=50, shuffle=True, generator=order):
+            params, memory = step(params, memory, x.numpy(), y.numpy())
+    return lambda x: (net.apply(params, x)[..., 0] > 0).astype(jnp.float32)
+
+
+# %% fit · wrong: one seed for all
+def fit(data, seed):
+    net = nn.Sequential([nn.Dense(16), nn.tanh, nn.Dense(1)])
+    tx = optax.adam(0.05)
+    params = net.init(jax.random.key(0), jnp.zeros((1, 2)))
+    memory = tx.init(params)
+
+    @jax.jit
+    def step(params, memory, x, y):
+        def loss_of(params):
+            return optax.sigmoid_binary_cross_entropy(net.apply(params, x)[..., 0], y).mean()
+
+        updates, memory = tx.update(jax.grad(loss_of)(params), memory)
+        return optax.apply_updates(params, updates), memory
+
+    order = torch.Generator().manual_seed(0)
+    for _ in range(12):
+        for x, y in DataLoader(data, batch_size=50, shuffle=True, generator=order):
+            params, memory = step(params, memory, x.numpy(), y.numpy())
+    return lambda x: jax.nn.sigmoid(net.apply(params, x)[..., 0])

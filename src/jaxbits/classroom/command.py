@@ -1,0 +1,222 @@
+"""The verbs of ``python -m jaxbits.classroom``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+
+def _release(options: argparse.Namespace) -> int:
+    from jaxbits.classroom import release, source
+    from jaxbits.classroom.files import write_file
+    from jaxbits.classroom.notebooks import text
+
+    changed = 0
+    for folder in _assignments(options.folder):
+        assignment = source.read(folder)
+        notebook = release.student(assignment)
+        path = folder / f"{assignment.name}.ipynb"
+        if options.check:
+            same = path.exists() and path.read_text(encoding="utf-8") == text(notebook)
+            changed += not same
+            print(f"{assignment.name}: {'as its source' if same else 'not as its source says'}")
+        else:
+            print(f"{path} {'written' if write_file(path, text(notebook)) else 'unchanged'}")
+    return int(bool(changed))
+
+
+def _variant(options: argparse.Namespace) -> int:
+    import secrets
+
+    from jaxbits.classroom import variant
+
+    seed = options.seed or secrets.token_hex(8)
+    for name in variant.make(options.folder, options.to, seed):
+        print(f"{options.to / name} written")
+    print(f"These numbers can be drawn again with --seed {seed}; keep it to yourself.")
+    return 0
+
+
+def _prove(options: argparse.Namespace) -> int:
+    from jaxbits.classroom.prove import prove
+
+    wrong = 0
+    for folder in _assignments(options.folder):
+        tried = prove(folder, seed=options.variant, python=options.python)
+        wrong += sum(t.problem is not None for t in tried)
+        print(f"{folder.resolve().name}:")
+        for one in tried:
+            if one.problem or not options.quiet:
+                print(f"  {one.line()}")
+        print(
+            f"  {len(tried)} tried, {sum(t.problem is not None for t in tried)} not as it should be"
+        )
+    return int(bool(wrong))
+
+
+def _course(options: argparse.Namespace) -> int:
+    from jaxbits.classroom import course
+
+    made = course.make(options.folder, options.sources, name=options.name, db=options.db)
+    releases = sorted((made.root / "release").glob("*/*.ipynb"))
+    print(f"The course {made.name!r} is in {options.folder}. To hand out:")
+    for path in releases:
+        print(f"  {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}")
+    return 0
+
+
+def _grade(options: argparse.Namespace) -> int:
+    from jaxbits.classroom import grade
+
+    return grade.main(options)
+
+
+def _results(options: argparse.Namespace) -> int:
+    from jaxbits.classroom import grade
+
+    print(grade.collect(options))
+    return 0
+
+
+def _mark(options: argparse.Namespace) -> int:
+    from jaxbits.classroom import course, gradebook
+    from jaxbits.classroom.submissions import Submission
+
+    found = course.opened(options.course)
+    student = Submission(options.student, None).id
+    assignment = found.assignment(options.assignment)
+    gradebook.mark(found, assignment, student, options.test, options.points)
+    print(f"{options.student} has {options.points:g} for {options.test}; write the results anew")
+    return 0
+
+
+def _canvas(options: argparse.Namespace) -> int:
+    from jaxbits.classroom import canvas, grade
+    from jaxbits.classroom.files import write_file
+
+    _, records = grade.collected(options)
+    text, unknown = canvas.filled(options.export, records, options.column)
+    write_file(options.to, text)
+    print(f"{options.to} written")
+    for student in unknown:
+        print(f"  Canvas does not know {student}", file=sys.stderr)
+    return int(bool(unknown))
+
+
+def _probe(options: argparse.Namespace) -> int:
+    from jaxbits.classroom.probe import probe
+
+    probe()
+    print("The sandbox holds: a program in it got at nothing of this machine.")
+    return 0
+
+
+def _assignments(folder: Path) -> list[Path]:
+    from jaxbits.classroom import source
+
+    found = source.find(folder)
+    if not found:
+        raise source.SourceError(f"{folder} is no assignment and holds none ({source.SOURCE})")
+    return found
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m jaxbits.classroom", description=__doc__)
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+
+    verb = verbs.add_parser("release", help="make the students' notebooks of the sources")
+    verb.add_argument("folder", type=Path, help="an assignment's folder, or one that holds several")
+    verb.add_argument("--check", action="store_true", help="write nothing; exit 1 where it differs")
+    verb.set_defaults(do=_release)
+
+    verb = verbs.add_parser("variant", help="write assignments with other numbers, for yourself")
+    verb.add_argument("folder", type=Path, help="the assignments to vary")
+    verb.add_argument("--to", type=Path, required=True, help="a private folder")
+    verb.add_argument("--seed", help="draw the same numbers again")
+    verb.set_defaults(do=_variant)
+
+    verb = verbs.add_parser("prove", help="prove that the tests take what is right, and only that")
+    verb.add_argument("folder", type=Path, help="an assignment's folder, or one that holds several")
+    verb.add_argument("--variant", metavar="SEED", help="with other numbers")
+    verb.add_argument("--python", default=sys.executable, help="with another interpreter's JAX")
+    verb.add_argument("--quiet", action="store_true", help="only what is not as it should be")
+    verb.set_defaults(do=_prove)
+
+    verb = verbs.add_parser("course", help="set a course up, or bring one up to date")
+    verb.add_argument("folder", type=Path, help="the course's folder; it is made if need be")
+    verb.add_argument(
+        "--from", dest="sources", type=Path, required=True, help="the assignments' sources"
+    )
+    verb.add_argument("--name", default="", help="what nbgrader calls the course")
+    verb.add_argument("--db", default="", help="the gradebook: postgresql://user:word@host/name")
+    verb.set_defaults(do=_course)
+
+    verb = verbs.add_parser("grade", help="grade a folder of submissions")
+    _of_assignment(verb)
+    verb.add_argument("-j", dest="workers", type=int, default=1, help="how many at a time")
+    verb.add_argument("--student", action="append", help="only this one (may be repeated)")
+    verb.add_argument("--again", action="store_true", help="also what has not changed")
+    verb.add_argument("--unsafe", action="store_true", help="without the sandbox; said in the CSV")
+    verb.add_argument("--quiet", action="store_true", help="no progress bar")
+    limits = verb.add_argument_group("limits of a submission")
+    for name, (default, kind) in _limits().items():
+        flag = f"--{name.replace('_', '-')}"
+        limits.add_argument(flag, type=kind, default=default, help=f"(default: {default:g})")
+    verb.set_defaults(do=_grade)
+
+    verb = verbs.add_parser("results", help="write the CSV anew, with marks by hand")
+    _of_assignment(verb)
+    verb.set_defaults(do=_results)
+
+    verb = verbs.add_parser("mark", help="give points by hand; regrading keeps them")
+    verb.add_argument("assignment")
+    verb.add_argument("student")
+    verb.add_argument("test", help="the id of a test cell")
+    verb.add_argument("points", type=float)
+    verb.add_argument("--course", type=Path, required=True)
+    verb.set_defaults(do=_mark)
+
+    verb = verbs.add_parser("canvas", help="fill the scores into Canvas's own export")
+    _of_assignment(verb)
+    verb.add_argument("--export", type=Path, required=True, help="the CSV exported from Canvas")
+    verb.add_argument("--column", required=True, help="the assignment's heading in it")
+    verb.add_argument("--to", type=Path, required=True, help="the CSV to import")
+    verb.set_defaults(do=_canvas)
+
+    verb = verbs.add_parser("probe", help="say whether the sandbox holds on this machine")
+    verb.set_defaults(do=_probe)
+    return parser
+
+
+def _of_assignment(verb: argparse.ArgumentParser) -> None:
+    verb.add_argument("assignment")
+    verb.add_argument(
+        "--submissions", type=Path, required=True, help="a notebook or a folder for each student"
+    )
+    verb.add_argument("--course", type=Path, required=True, help="the course's folder")
+    verb.add_argument("--csv", type=Path, help="where the results go (COURSE/results/NAME.csv)")
+
+
+def _limits() -> dict[str, tuple[float, type]]:
+    from jaxbits.classroom.limits import Limits
+
+    return {name: (value, type(value)) for name, value in asdict(Limits()).items()}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The command line; returns the exit status."""
+    options = _parser().parse_args(arguments)
+    try:
+        status: int = options.do(options)
+    except ModuleNotFoundError as error:
+        print(f'{error.name} is not installed: pip install "jaxbits[classroom]"', file=sys.stderr)
+        return 2
+    except (ValueError, OSError, RuntimeError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("Interrupted. Run it again: it goes on where it was.", file=sys.stderr)
+        return 130
+    return status

@@ -1,0 +1,66 @@
+"""What grading found, as HTML: the score, the notes, the points of each task and test cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jaxbits.classroom.feedback.text import cut, shown
+from jaxbits.classroom.results import SCORED, Mark, Record
+from jaxbits.classroom.source import Assignment
+
+NOTES = 200
+
+STATUS = {
+    "graded": "Graded.",
+    "flagged": "Graded; see the notes.",
+    "partial": "Graded as far as your notebook ran; see the notes.",
+    "tampered": "Not scored yet: a person has to look at your notebook first.",
+    "unreadable": "Not graded: the file could not be read as a notebook.",
+    "failed": "Not graded: the grader did not get through. This says nothing of your answers.",
+}
+
+
+def score(record: Record) -> str:
+    """The score in a few words."""
+    if record.score is None:
+        return "There is no score."
+    return f"{record.score:g} of {record.max_score:g} points"
+
+
+def notes(record: Record) -> Iterator[str]:
+    """What grading noticed, if anything."""
+    if record.notes:
+        said = [cut(note) for note in record.notes[:NOTES]]
+        if len(record.notes) > NOTES:
+            said.append(f"There are {len(record.notes) - NOTES} more.")
+        items = "".join(f"<li>{shown(note)}</li>" for note in said)
+        yield f"<h2>Notes</h2><ul>{items}</ul>"
+
+
+def tasks(assignment: Assignment, record: Record) -> str:
+    """A table of the tasks, the points for each, and what full marks mean."""
+    points = {mark.id: mark.points or 0.0 for mark in record.marks}
+    scored = record.status in SCORED
+    rows = []
+    for number, task in enumerate(assignment.tasks, 1):
+        got = f"{sum(points.get(id, 0.0) for id in task.points):g}" if scored else "–"
+        rows.append(
+            f"<tr><td>{number}</td><td>{got} of {task.total}</td><td>{shown(task.rubric)}</td></tr>"
+        )
+    return (
+        "<h2>Points by task</h2><table tabindex='0'><thead><tr><th>Task</th><th>Points</th>"
+        f"<th>What full marks mean</th></tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    )
+
+
+def marked(mark: Mark) -> str:
+    """The word under a test cell: its points, and what was found wrong."""
+    if mark.points is None:
+        return '<div class="marks lost"><p>These tests were not reached.</p></div>'
+    if mark.points >= mark.of:
+        return f'<div class="marks full"><p>✓ {mark.points:g} of {mark.of:g} points</p></div>'
+    says = f"What the hidden tests found: {shown(mark.says)}" if mark.says else None
+    return (
+        f'<div class="marks lost"><p>✗ {mark.points:g} of {mark.of:g} points</p>'
+        f"<p>{says or 'A test of this property failed.'}</p></div>"
+    )

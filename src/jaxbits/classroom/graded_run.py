@@ -1,0 +1,169 @@
+"""The graded run: the notebook with its hidden tests, watched for tests that cannot fail."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from nbformat import NotebookNode
+
+from jaxbits.classroom import release
+from jaxbits.classroom.limits import Limits
+from jaxbits.classroom.results import Mark
+from jaxbits.classroom.runner import Cell, Kernel, RunEnded, started
+from jaxbits.classroom.source import Assignment, Task, marks
+from jaxbits.classroom.variant import without_ranges
+
+_FROM = "__import__('jaxbits.classroom.{}', fromlist=['x'])"
+# Nobody sees a traceback of this run, and a long one takes its time.
+_QUICK = ("--InteractiveShell.xmode=Minimal",)
+
+
+@dataclass
+class Graded:
+    """What the graded run found.
+
+    Attributes:
+        marks: points and messages of the test cells, in order.
+        ended: why the run broke off, if it did.
+        tampered: what shows that tests were made to pass.
+        slow: the cells that were interrupted.
+    """
+
+    marks: list[Mark] = field(default_factory=list)
+    ended: str | None = None
+    tampered: list[str] = field(default_factory=list)
+    slow: list[str] = field(default_factory=list)
+
+
+def messages(source: str) -> set[str]:
+    """The messages of a test cell that are plain text: what a student may be told of it.
+
+    Example:
+        >>> sorted(messages("assert x, 'too large'; expect.close(x, 1, 'not one', rtol=0.1)"))
+        ['not one', 'too large']
+    """
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        said: list[ast.expr] = []
+        if isinstance(node, ast.Assert) and node.msg is not None:
+            said = [node.msg]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).startswith("expect."):
+            said = [*node.args, *(k.value for k in node.keywords if k.arg == "says")]
+        for value in said:
+            if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                found.add(" ".join(value.value.split()))
+    return found
+
+
+def run(
+    notebook: NotebookNode, assignment: Assignment, limits: Limits, *, unsafe: bool = False
+) -> Graded:
+    """Run a repaired notebook whose test cells are the teacher's.
+
+    Args:
+        notebook: the student's cells; solution and test cells carry nbgrader's marks.
+        assignment: the source.
+        limits: what it may use.
+        unsafe: without the sandbox.
+    """
+    graded = Graded()
+    try:
+        with started(limits, _QUICK, unsafe=unsafe) as kernel:
+            for number, cell in enumerate(notebook.cells, 1):
+                if cell.cell_type != "code":
+                    continue
+                mark = marks(cell)
+                if mark.get("grade"):
+                    graded.marks.append(_test(kernel, cell.source, mark, assignment, graded))
+                elif kernel.run(cell.source).interrupted:
+                    graded.slow.append(mark.get("grade_id") or f"cell {number}")
+    except RunEnded as reason:
+        graded.ended = str(reason)
+    done = {mark.id for mark in graded.marks}
+    for task in assignment.tasks:
+        graded.marks += [Mark(id, None, of) for id, of in task.points.items() if id not in done]
+    order = [id for task in assignment.tasks for id in task.points]
+    graded.marks.sort(key=lambda m: order.index(m.id))
+    return graded
+
+
+def _test(
+    kernel: Kernel, source: str, mark: dict[str, str], assignment: Assignment, graded: Graded
+) -> Mark:
+    id, of = mark["grade_id"], float(mark["points"])
+    task = assignment.task_of(id)
+    assert task is not None
+    before = len(graded.tampered)
+    graded.tampered += [f"{what}, before {id}" for what in _means_altered(kernel, source)]
+    cell = kernel.run(source)
+    if cell.interrupted:
+        graded.slow.append(id)
+    if cell.error or cell.interrupted:
+        if cell.error and cell.error[0] == "ForeignAnswer":
+            graded.tampered.append(
+                f"the answer could agree with anything, in {id}: {cell.error[1][:100]}"
+            )
+            return Mark(id, 0.0, of)
+        return Mark(id, 0.0, of, _says(cell, source))
+    if len(graded.tampered) == before and _passes_without_answer(kernel, source, task, assignment):
+        graded.tampered.append(f"the test {id} passes without the answer, too")
+    return Mark(id, of, of)
+
+
+def _says(cell: Cell, source: str) -> str | None:
+    if cell.error is None:
+        return None
+    said = " ".join(cell.error[1].split())
+    return said if said in messages(source) else None
+
+
+def _means_altered(kernel: Kernel, source: str) -> Iterator[str]:
+    """What is wrong with the means of testing: what was replaced, what does not fail."""
+    used = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+    for what, asked in (
+        ("replaced", f"{_FROM.format('census')}.replaced({sorted(used)})"),
+        ("has something pass that must fail:", f"{_FROM.format('wires')}.passing()"),
+    ):
+        answer = kernel.ask(asked)
+        if answer is None:
+            yield "it does not say whether its means of testing are whole"
+        elif answer:
+            yield f"it {what} {', '.join(answer.splitlines()[:3])}"
+    nonce = secrets.token_hex(8)
+    if kernel.run(f"assert False, {nonce!r}").error is None:
+        yield "an assertion that must fail passes"
+
+
+def bound(source: str) -> list[str]:
+    r"""The names that a cell binds at its top level.
+
+    Example:
+        >>> bound("import numpy as np\nx, y = 1, 2\ndef f(): z = 3")
+        ['np', 'x', 'y', 'f']
+    """
+    names: list[str] = []
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
+            names.append(node.name)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            names += [(a.asname or a.name).split(".")[0] for a in node.names]
+        else:
+            stored = (n for n in ast.walk(node) if isinstance(n, ast.Name))
+            names += [n.id for n in stored if isinstance(n.ctx, ast.Store)]
+    return list(dict.fromkeys(names))
+
+
+def _passes_without_answer(kernel: Kernel, source: str, task: Task, assignment: Assignment) -> bool:
+    """Whether a test passes with the stub in the answer's place; the answer is put back."""
+    text = without_ranges(assignment.cell(task.id).source)
+    names = [name for name in bound(release.solved(text)) if not hasattr(builtins, name)]
+    kept = f"_{secrets.token_hex(6)}"
+    kernel.run(f"{kept} = {{n: globals().pop(n) for n in {names!r} if n in globals()}}")
+    kernel.run(release.stub(text))
+    passed = kernel.run(source)
+    kernel.run(f"globals().update({kept})\ndel {kept}")
+    return passed.error is None and not passed.interrupted

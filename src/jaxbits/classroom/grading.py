@@ -1,0 +1,176 @@
+"""Grade one student's submission, in a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import hashlib
+import json
+import logging
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from threading import Thread
+
+from nbformat import NotebookNode
+
+from jaxbits.classroom import release, repair, results
+from jaxbits.classroom.course import Course
+from jaxbits.classroom.files import write_file
+from jaxbits.classroom.graded_run import Graded
+from jaxbits.classroom.limits import Limits
+from jaxbits.classroom.rehearsal import rehearse
+from jaxbits.classroom.results import Record
+from jaxbits.classroom.source import SOURCE
+from jaxbits.classroom.submissions import Submission
+
+_PR_SET_PDEATHSIG = 1
+GRADER = 1  # another number grades every submission anew
+
+
+@dataclass(frozen=True)
+class Job:
+    """One submission to grade."""
+
+    course: Course
+    assignment: str
+    submission: Submission
+    limits: Limits
+    unsafe: bool = False
+
+    @property
+    def record(self) -> Path:
+        """Where its result is written, last of all."""
+        return self.course.results(self.assignment) / f"{self.submission.id}.json"
+
+    @property
+    def log(self) -> Path:
+        """Where what the grader says goes."""
+        return self.record.with_suffix(".log")
+
+    def digest(self) -> str:
+        """Of everything the result depends on."""
+        found = hashlib.sha256()
+        source = self.course.root / "assignments" / self.assignment / SOURCE
+        parts = [asdict(self.limits), self.unsafe, GRADER, self.submission.problem]
+        parts += [self.submission.note, self.submission.student]
+        found.update(source.read_bytes() + json.dumps(parts).encode())
+        if self.submission.path is not None:
+            with contextlib.suppress(OSError):
+                found.update(self.submission.path.read_bytes())
+        return found.hexdigest()
+
+
+def run(job: Job) -> None:
+    """Grade a submission in this process, and write its record.
+
+    To be the target of a new process: it says what it says into the job's log, and dies with the
+    process that started it.
+    """
+    _die_with_parent()
+    job.record.parent.mkdir(parents=True, exist_ok=True)
+    log = os.open(job.log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
+    # Inside the grader's own folder: what a killed one leaves is found there.
+    scratch = Path(tempfile.mkdtemp(prefix="jb"))
+    os.environ["TMPDIR"] = str(scratch)
+    tempfile.tempdir = str(scratch)
+    try:
+        results.write(job.record, graded(job, scratch))
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def graded(job: Job, scratch: Path) -> Record:
+    """Grade a submission.
+
+    Args:
+        job: the submission and how to grade it.
+        scratch: a folder of the grader's own.
+    """
+    from jaxbits.classroom import autograde, feedback, scan
+
+    began = time.monotonic()
+    assignment = job.course.assignment(job.assignment)
+    notes = [job.submission.note] if job.submission.note else []
+    record = Record(
+        job.submission.student, "failed", (), (), assignment.points, job.digest(), job.unsafe
+    )
+    released = release.student(assignment)
+    try:
+        if job.submission.path is None:
+            raise repair.Unreadable(job.submission.problem or "there is no notebook")
+        cells, odd = repair.load(job.submission.path)
+    except repair.Unreadable as reason:
+        autograde.forget(job.course, job.submission.id, assignment)
+        return replace(record, status="unreadable", notes=(str(reason),))
+    notebook, mended = repair.repaired(cells, released)
+    notes += odd + mended
+    looked = scan.scan(notebook, released)
+    shown: list[NotebookNode] = []
+    rehearsal = Thread(
+        target=lambda: shown.append(rehearse(notebook, job.limits, unsafe=job.unsafe))
+    )
+    rehearsal.start()
+    try:
+        found = autograde.autograde(
+            notebook,
+            job.submission.id,
+            job.course,
+            assignment,
+            job.limits,
+            scratch,
+            unsafe=job.unsafe,
+            suspected=looked.tampered,
+        )
+    except autograde.GraderFailed as reason:
+        rehearsal.join()
+        return replace(record, notes=(*notes, f"the grader failed: {reason}"))
+    rehearsal.join()
+    record = replace(
+        record,
+        status=_status(found, [*notes, *looked.odd]),
+        notes=(*_why(found), *notes, *looked.odd),
+        marks=tuple(found.marks),
+    )
+    if not shown:
+        return replace(record, status="failed", notes=("the grader failed in the rehearsal",))
+    page = job.course.feedback(assignment.name) / f"{job.submission.id}.html"
+    write_file(page, feedback.page(assignment, record, shown[0]))
+    return replace(record, seconds=round(time.monotonic() - began, 2))
+
+
+def _status(found: Graded, notes: list[str]) -> str:
+    if found.tampered:
+        return "tampered"
+    if found.ended or found.slow:
+        return "partial"
+    return "flagged" if notes else "graded"
+
+
+def _why(found: Graded) -> list[str]:
+    why = [f"tampered: {what}" for what in dict.fromkeys(found.tampered)]
+    if found.ended:
+        done = [mark.id for mark in found.marks if mark.points is not None]
+        why.append(f"broke off after {done[-1] if done else 'no test'}: {found.ended}")
+    if found.slow:
+        why.append(f"stopped, as they took too long: {', '.join(dict.fromkeys(found.slow))}")
+    return why
+
+
+def failed(job: Job, points: float, reason: str) -> Record:
+    """The record of a submission whose grader did not get through."""
+    return Record(job.submission.student, "failed", (reason,), (), points, "", job.unsafe)
+
+
+def _die_with_parent() -> None:
+    """Ask Linux to end this process with the one that started it."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

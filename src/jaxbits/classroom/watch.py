@@ -1,0 +1,88 @@
+"""What a run uses in memory, processes and disk, looked at while it goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+
+from jaxbits.classroom.limits import GIGABYTE, MEGABYTE, Limits
+
+EVERY = 0.2  # seconds
+
+
+def memory(processes: list[psutil.Process], enough: float) -> float:
+    """The bytes that some processes use together, what they share counted once.
+
+    The sum of what each uses is quick to find and never too small; only where it is over `enough`
+    is the exact number asked for.
+    """
+    quick = exact = 0.0
+    for process in processes:
+        with contextlib.suppress(psutil.Error, OSError):
+            quick += process.memory_info().rss
+    if quick <= enough:
+        return quick
+    for process in processes:
+        try:
+            exact += process.memory_full_info().pss
+        except (psutil.Error, OSError, AttributeError):
+            with contextlib.suppress(psutil.Error, OSError):
+                exact += process.memory_info().rss
+    return exact
+
+
+def disk(folder: Path) -> int:
+    """The bytes of the files in a folder."""
+    total = 0
+    for path in folder.rglob("*"):
+        with contextlib.suppress(OSError):
+            total += path.lstat().st_size
+    return total
+
+
+class Watch:
+    """Ends a run that uses more than it may, and knows why.
+
+    Used in a ``with`` statement around the run.
+    """
+
+    def __init__(self, pid: int, shared: Path, limits: Limits, end: Callable[[], None]) -> None:
+        self.reason: str | None = None
+        self._pid, self._shared, self._limits, self._end = pid, shared, limits, end
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> Watch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._over.wait(EVERY):
+            try:
+                first = psutil.Process(self._pid)
+                processes = [first, *first.children(recursive=True)]
+            except psutil.Error:
+                continue
+            self.reason = self._excess(processes)
+            if self.reason:
+                self._end()
+                return
+
+    def _excess(self, processes: list[psutil.Process]) -> str | None:
+        limits = self._limits
+        if len(processes) > limits.processes:
+            return f"it started over {limits.processes} processes"
+        most = limits.memory_gb * GIGABYTE
+        if memory(processes, most) > most:
+            return f"it used over {limits.memory_gb:g} GB of memory"
+        if disk(self._shared) > limits.disk_mb * MEGABYTE:
+            return f"it wrote over {limits.disk_mb} MB of files"
+        return None

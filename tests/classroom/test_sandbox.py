@@ -1,0 +1,169 @@
+"""The sandbox: it holds here, and where it does not nothing is graded."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import stat
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from classroom import hall
+
+import jaxbits
+from jaxbits.classroom import release, sandbox, source
+from jaxbits.classroom.limits import Limits
+from jaxbits.classroom.notebooks import text
+from jaxbits.classroom.probe import probe
+from jaxbits.classroom.runner import RunEnded, started
+
+pytestmark = hall.needs_sandbox
+
+NAME = hall.SAMPLE.name
+NO_SANDBOX = "sudo apt install bubblewrap"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("place")
+    hall.call("course", place / "course", "--from", hall.SAMPLE)
+    assignment = source.read(hall.SAMPLE)
+    (place / "submissions").mkdir()
+    (place / "submissions" / "ann.ipynb").write_text(text(release.solution(assignment)))
+    return place
+
+
+def _grade(place: Path, *more: object, path: str | None = None, status: int = 0) -> str:
+    env = {"PATH": path} if path is not None else {}
+    where = ("--submissions", place / "submissions", "--course", place / "course", "--quiet")
+    return hall.call("grade", NAME, *where, *hall.LIMITS, *more, env=env, status=status)
+
+
+def _tools(folder: Path, bwrap: str) -> str:
+    """A PATH with all programs of this machine but bubblewrap, which is another one."""
+    folder.mkdir(exist_ok=True)
+    for directory in os.environ["PATH"].split(os.pathsep):
+        for program in Path(directory).glob("*") if Path(directory).is_dir() else ():
+            link = folder / program.name
+            if program.name != "bwrap" and not link.exists():
+                link.symlink_to(program)
+    if bwrap:
+        (folder / "bwrap").write_text(bwrap)
+        (folder / "bwrap").chmod(0o755)
+    return str(folder)
+
+
+def test_it_holds_here() -> None:
+    probe()
+
+
+def test_without_bubblewrap_nothing_is_graded(place: Path, tmp_path: Path) -> None:
+    said = _grade(place, path=_tools(tmp_path / "bin", ""), status=2)
+    assert "there is no bubblewrap" in said
+    assert NO_SANDBOX in said
+    assert not (place / "course" / "results").exists()
+
+
+def test_a_sandbox_that_does_not_start_is_refused(place: Path, tmp_path: Path) -> None:
+    broken = "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n"
+    said = _grade(place, path=_tools(tmp_path / "bin", broken), status=2)
+    assert "does not start here: bwrap: No permissions" in said
+    assert "AppArmor" in said
+    assert not (place / "course" / "results").exists()
+
+
+def test_a_sandbox_that_lets_everything_out_is_refused(place: Path, tmp_path: Path) -> None:
+    # One that starts the program, which stands behind the last of its --, and does nothing else.
+    open_door = (
+        "#!/bin/sh\n"
+        'for word; do [ "$word" = -- ] && all=$((all + 1)); done\n'
+        'while [ "$all" -gt 0 ]; do [ "$1" = -- ] && all=$((all - 1)); shift; done\n'
+        'exec "$@"\n'
+    )
+    said = _grade(place, path=_tools(tmp_path / "bin", open_door), status=2)
+    assert "does not hold here" in said
+    assert "reads files of the machine" in said
+    assert "reaches the network" in said
+    assert not (place / "course" / "results").exists()
+
+
+def test_unsafe_is_said_in_every_line(place: Path, tmp_path: Path) -> None:
+    _grade(place, "--unsafe", path=_tools(tmp_path / "bin", ""))
+    rows = hall.rows((place / "course" / "results" / f"{NAME}.csv").read_text())
+    assert rows["ann"].notes.startswith("UNSAFE")
+    assert (rows["ann"].status, rows["ann"].score) == ("graded", rows["ann"].max_score)
+    _grade(place)
+    rows = hall.rows((place / "course" / "results" / f"{NAME}.csv").read_text())
+    assert rows["ann"].notes == ""
+
+
+def test_what_lies_where_submissions_can_read_is_refused(tmp_path: Path) -> None:
+    sandbox.hides(tmp_path)
+    for shown in (Path(sys.prefix) / "course", Path(jaxbits.__file__).parent, Path("/usr/share")):
+        with pytest.raises(sandbox.NoSandbox, match="which every submission can read"):
+            sandbox.hides(shown)
+    link = tmp_path / "link"
+    link.symlink_to("/usr/share")
+    with pytest.raises(sandbox.NoSandbox, match="which every submission can read"):
+        sandbox.hides(link)
+
+
+def test_limits_that_nothing_can_keep_are_refused(place: Path) -> None:
+    with pytest.raises(ValueError, match="cell_seconds is 0; it should be more than 0"):
+        Limits(cell_seconds=0)
+    assert "it should be more than 0" in _grade(place, "--memory-gb", "0", status=2)
+    assert "-j is 0" in _grade(place, "-j", "0", status=2)
+
+
+def test_an_interrupted_grader_says_how_to_go_on(place: Path) -> None:
+    where = ("--submissions", place / "submissions", "--course", place / "course", "--quiet")
+    process = hall.command("grade", NAME, *where, *hall.LIMITS, "--again")
+    log = place / "course" / "results" / NAME / "ann.log"
+    log.unlink(missing_ok=True)
+    while not log.exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Run it again: it goes on where it was" in said
+
+
+def test_a_run_leaves_no_file_behind() -> None:
+    temporary = Path(os.environ.get("TMPDIR", "/tmp"))
+    before = set(temporary.glob("jb*"))
+    with started(Limits()) as kernel:
+        kernel.run(
+            "import os, json\n"
+            "run = os.path.dirname([a for a in open('/proc/self/cmdline').read().split('\\0')"
+            " if a.endswith('kernel.json')][0])\n"
+            "os.makedirs(run + '/a/b')\n"
+            "open(run + '/a/b/c', 'w').write('x')\n"
+            "os.chmod(run + '/a/b', 0)\n"
+            "os.symlink('/etc', run + '/a/link')\n"
+            "os.chmod(run + '/a', 0)"
+        )
+    assert set(temporary.glob("jb*")) == before
+    assert stat.S_ISDIR(os.stat("/etc").st_mode)
+
+
+def test_what_is_written_to_the_shared_folder_is_bounded() -> None:
+    fill = (
+        "import os, time\n"
+        "run = os.path.dirname([a for a in open('/proc/self/cmdline').read().split('\\0')"
+        " if a.endswith('kernel.json')][0])\n"
+        "for n in range(40):\n"
+        "    open(f'{run}/{n}', 'wb').write(bytes(1 << 20))\n"
+        "time.sleep(30)"
+    )
+    with pytest.raises(RunEnded, match="wrote over 16 MB"), started(Limits(disk_mb=16)) as kernel:
+        kernel.run(fill)
+
+
+def test_programs_that_the_sandbox_needs_are_here() -> None:
+    """What CI has to install; with these missing, nothing above was shown."""
+    for program in ("bwrap", "prlimit", "setpriv", "nice", "env"):
+        assert shutil.which(program), program
