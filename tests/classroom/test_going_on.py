@@ -59,10 +59,17 @@ def seen(course: Path) -> dict[str, tuple[str, float | None]]:
     return {student: (row.status, row.score) for student, row in rows.items()}
 
 
+@pytest.fixture(scope="module")
+def blank(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A course in which nothing has been graded."""
+    course = tmp_path_factory.mktemp("blank") / "course"
+    hall.call("course", course, "--from", hall.SAMPLE)
+    return course
+
+
 @pytest.fixture
-def course(tmp_path: Path) -> Path:
-    hall.call("course", tmp_path / "course", "--from", hall.SAMPLE)
-    return tmp_path / "course"
+def course(blank: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(blank, tmp_path / "course")
 
 
 def _graders(marker: str) -> list[psutil.Process]:
@@ -77,7 +84,7 @@ def _graders(marker: str) -> list[psutil.Process]:
 
 
 def test_killed_at_any_moment_and_run_again_it_ends_the_same(
-    course: Path, folder: Path, assignment: Assignment, tmp_path: Path
+    course: Path, blank: Path, folder: Path, assignment: Assignment, tmp_path: Path
 ) -> None:
     where = ("--submissions", folder, "--course", course, "--quiet", *hall.LIMITS)
     mark = f"jaxbits-test-{os.getpid()}-{time.monotonic_ns()}"
@@ -98,8 +105,7 @@ def test_killed_at_any_moment_and_run_again_it_ends_the_same(
     hall.grade(course, folder, NAME, "-j", "2")
     assert seen(course) == expected(assignment)
     assert {p: p.stat().st_mtime_ns for p in kept} == kept
-    whole = tmp_path / "whole"
-    hall.call("course", whole, "--from", hall.SAMPLE)
+    whole = shutil.copytree(blank, tmp_path / "whole")
     hall.grade(whole, folder, NAME, "-j", "1")
     results = [c / "results" / f"{NAME}.csv" for c in (course, whole)]
     assert results[0].read_bytes() == results[1].read_bytes()

@@ -18,7 +18,7 @@ from jaxbits.classroom import source, submissions
 pytestmark = hall.needs_sandbox
 
 NAME = "pure-functions"
-OF_EACH_FAMILY = 3
+OF_EACH_FAMILY = 2
 SECRET, TOKEN = "the secret is 918273645", "token-5551212"
 
 
@@ -84,7 +84,7 @@ def page_of(course: Path, student: str) -> Path:
 
 
 def test_every_submission_becomes_what_it_must(graded: Graded) -> None:
-    assert len(graded.expected) >= 60
+    assert len(graded.expected) >= 40
     complaints = []
     for student, expected in graded.expected.items():
         row = graded.results[student]

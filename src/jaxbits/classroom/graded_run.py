@@ -78,7 +78,7 @@ def run(
                     continue
                 mark = marks(cell)
                 if mark.get("grade"):
-                    graded.marks.append(_test(kernel, cell.source, mark, assignment, graded))
+                    _test(kernel, cell.source, mark, assignment, graded)
                 elif kernel.run(cell.source).interrupted:
                     graded.slow.append(mark.get("grade_id") or f"cell {number}")
     except RunEnded as reason:
@@ -93,7 +93,7 @@ def run(
 
 def _test(
     kernel: Kernel, source: str, mark: dict[str, str], assignment: Assignment, graded: Graded
-) -> Mark:
+) -> None:
     id, of = mark["grade_id"], float(mark["points"])
     task = assignment.task_of(id)
     assert task is not None
@@ -102,16 +102,18 @@ def _test(
     cell = kernel.run(source)
     if cell.interrupted:
         graded.slow.append(id)
-    if cell.error or cell.interrupted:
-        if cell.error and cell.error[0] == "ForeignAnswer":
-            graded.tampered.append(
-                f"the answer could agree with anything, in {id}: {cell.error[1][:100]}"
-            )
-            return Mark(id, 0.0, of)
-        return Mark(id, 0.0, of, _says(cell, source))
-    if len(graded.tampered) == before and _passes_without_answer(kernel, source, task, assignment):
-        graded.tampered.append(f"the test {id} passes without the answer, too")
-    return Mark(id, of, of)
+    if cell.error and cell.error[0] == "ForeignAnswer":
+        why = cell.error[1][:100]
+        graded.tampered.append(f"the answer could agree with anything, in {id}: {why}")
+        graded.marks.append(Mark(id, 0.0, of))
+    elif cell.error or cell.interrupted:
+        graded.marks.append(Mark(id, 0.0, of, _says(cell, source)))
+    else:
+        # Kept first: what follows may end the run, and these points are earned.
+        graded.marks.append(Mark(id, of, of))
+        whole = len(graded.tampered) == before
+        if whole and _passes_without_answer(kernel, source, task, assignment):
+            graded.tampered.append(f"the test {id} passes without the answer, too")
 
 
 def _says(cell: Cell, source: str) -> str | None:

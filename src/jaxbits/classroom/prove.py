@@ -103,6 +103,20 @@ def prove(
     return [*_solutions(assignment, tried[0]), *_answers(assignment, stubs, given, tried[1:])]
 
 
+def solved(folder: Path, *, python: str = sys.executable) -> list[Try]:
+    """Try an assignment's solution alone.
+
+    Args:
+        folder: the assignment's folder.
+        python: the interpreter to try it with; it needs jaxbits and IPython.
+
+    Raises:
+        SourceError: when the source breaks a rule, or the trial does not end.
+    """
+    assignment = source.read(folder)
+    return list(_solutions(assignment, _trial(assignment, [], python, SECONDS)[0]))
+
+
 def _cells(assignment: Assignment) -> list[dict[str, Any]]:
     cells = []
     for cell in assignment.notebook.cells:
