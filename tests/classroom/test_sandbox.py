@@ -6,7 +6,9 @@ import os
 import shutil
 import signal
 import stat
+import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -109,6 +111,20 @@ def test_what_lies_where_submissions_can_read_is_refused(tmp_path: Path) -> None
     link.symlink_to("/usr/share")
     with pytest.raises(sandbox.NoSandbox, match="which every submission can read"):
         sandbox.hides(link)
+
+
+def test_a_python_below_a_folder_in_memory_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clone in /tmp has its Python there, where a submission has a folder of its own."""
+    place, shared = Path(tempfile.mkdtemp(dir="/tmp")), Path(tempfile.mkdtemp(dir="/tmp"))
+    place.chmod(0o755)
+    (place / "word").write_text("seen")
+    before = sandbox.shown()
+    monkeypatch.setattr(sandbox, "shown", lambda: [*before, place])
+    command = sandbox.command(["cat", str(place / "word")], shared, Limits())
+    done = subprocess.run(command, capture_output=True, text=True)
+    shutil.rmtree(place)
+    shutil.rmtree(shared)
+    assert (done.stdout, done.stderr) == ("seen", "")
 
 
 def test_limits_that_nothing_can_keep_are_refused(place: Path) -> None:

@@ -151,9 +151,10 @@ def _closed(bwrap: str, shared: Path, limits: Limits, nested: bool) -> list[str]
     parts += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]
     for name, value in variables().items():
         parts += ["--setenv", name, value]
-    parts += [*_read_only(), *proc, "--dev", "/dev"]
+    parts += [*proc, "--dev", "/dev"]
     for folder in ("/tmp", "/dev/shm", HOME, WORK):
         parts += ["--size", str(limits.disk_mb * MEGABYTE), "--tmpfs", folder]
-    parts += [*_dirs(shared), "--bind", str(shared), str(shared)]
+    # After the folders in memory: this Python may lie below one of them.
+    parts += [*_read_only(), *_dirs(shared), "--bind", str(shared), str(shared)]
     # The two that bubblewrap makes by itself are in memory, too, and have no size.
     return [*parts, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WORK]
