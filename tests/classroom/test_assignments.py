@@ -137,10 +137,11 @@ def test_the_syllabus_names_every_chapter_and_every_assignment() -> None:
 
 
 @hall.needs_sandbox
-def test_the_real_grader_gives_every_solution_full_marks(tmp_path: Path) -> None:
+def test_the_real_grader_gives_solutions_full_marks(tmp_path: Path) -> None:
+    """One that switches 64 bits on, one with PyTorch and Flax; the corpus answers another."""
     course = tmp_path / "course"
     hall.call("course", course, "--from", hall.ASSIGNMENTS)
-    for folder in FOLDERS:
+    for folder in (hall.ASSIGNMENTS / "precision", hall.ASSIGNMENTS / "xor-classifier"):
         assignment = source.read(folder)
         handed_in = tmp_path / folder.name
         handed_in.mkdir()

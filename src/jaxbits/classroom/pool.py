@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import multiprocessing
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.process import BaseProcess
@@ -83,7 +85,10 @@ def grade(
     with contextlib.ExitStack() as stack:
         running: list[_Running] = []
         stack.callback(_end_all, running)
+        asked_to_stop = stack.enter_context(_stop_between_steps())
         while waiting or running:
+            if asked_to_stop.is_set():
+                raise KeyboardInterrupt
             busy = []
             while waiting and len(running) < workers:
                 job = waiting.pop(0)
@@ -108,6 +113,20 @@ def grade(
                 tell(record)
             time.sleep(POLL)
     return [records[job.submission.id] for job in jobs]
+
+
+@contextlib.contextmanager
+def _stop_between_steps() -> Iterator[threading.Event]:
+    """An event that an interrupt sets: raised anywhere it could be lost, or leave a process."""
+    asked = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield asked
+        return
+    before = signal.signal(signal.SIGINT, lambda number, frame: asked.set())
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _end_all(running: Sequence[_Running]) -> None:
