@@ -33,7 +33,8 @@ PAGE = """\
 
 Notebooks to hand in, {count} of them, in the order of the chapters they belong to: each can be \
 done once its chapter has been read. They run in Colab with what is there, or on a laptop with \
-`jax` and this book's library. Every task shows some of its tests; others, of the same properties, \
+`jax` and this book's library; the last one also needs Flax, Optax and PyTorch. \
+Every task shows some of its tests; others, of the same properties, \
 run when a notebook is graded. [For teachers](for-teachers.md) says how to hand them out and grade \
 them.
 
