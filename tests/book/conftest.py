@@ -1,11 +1,10 @@
-"""The built book, served on this machine, and one browser to look at it with."""
+"""The built book, served on this machine."""
 
 from __future__ import annotations
 
 import functools
 import http.server
 import os
-import shutil
 import sys
 import threading
 from collections.abc import Iterator
@@ -13,24 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILT = Path(os.environ.get("JAXBITS_BUILT", ROOT / "_build" / "html"))
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-# Nothing of the browser's own may go out: no updates, no reports, no first visit.
-QUIET = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-default-apps",
-    "--disable-domain-reliability",
-    "--disable-sync",
-    "--metrics-recording-only",
-    "--no-first-run",
-    "--no-pings",
-]
 # The helpers beside these tests.
 sys.path.append(str(Path(__file__).resolve().parent))
 
@@ -65,14 +49,3 @@ def site(built: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
         thread.join()
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """One Chromium for all tests."""
-    if CHROMIUM is None:
-        pytest.skip("no chromium on this machine: the tests in a browser are not run")
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield chromium
-        chromium.close()

@@ -5,10 +5,8 @@ from __future__ import annotations
 import base64
 import io
 import re
-import shutil
 import struct
 import zlib
-from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -23,7 +21,7 @@ from nbformat.v4 import (
     new_output,
     new_raw_cell,
 )
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 from jaxbits.classroom.feedback import CHARACTERS, LINES, OUTPUTS, page
 from jaxbits.classroom.results import STATUSES, Mark, Record
@@ -271,18 +269,6 @@ def test_nothing_hostile_comes_through_the_record() -> None:
         hostile = replace(RECORD, student=text, notes=(text,), marks=(*MARKS, mark))
         assert "5 of 9 points" in said(record=hostile)
         assert "There is no score." in said(record=replace(hostile, status="tampered"))
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("no chromium on this machine: the tests in a browser are not run")
-    quiet = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-    with sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=chromium, args=quiet)
-        yield opened
-        opened.close()
 
 
 def everything() -> str:
