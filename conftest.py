@@ -1,4 +1,4 @@
-"""For every test: the tools can be imported, notebooks are checked strictly, there is one browser."""
+"""For every test: the tools can be imported, notebooks are checked strictly, one browser."""
 
 import sys
 from pathlib import Path
