@@ -13,7 +13,9 @@ import lint
 from execute import cores
 from project import ROOT
 
-PYTEST = ["--nbval", "--nbval-current-env", "--doctest-modules", "--dist", "loadfile"]
+PYTEST = ["--nbval", "--nbval-current-env", "--doctest-modules"]
+# A file's tests share what they set up; which file is begun first, tests/order.py says.
+PYTEST += ["--dist", "loadfile", "--no-loadscope-reorder"]
 
 
 def main(arguments: list[str]) -> int:

@@ -154,10 +154,14 @@ def first_line(cell: NotebookNode) -> str:
 
 
 def replace_file(path: Path, text: str) -> bool:
-    """Write a file in one step. Returns False, touching nothing, if it holds the text already."""
+    """Write a file in one step. Returns False, touching nothing, if it holds the text already.
+
+    The library has one of its own: no tool shall need JAX to write a file.
+    """
     data = text.encode()
     if path.exists() and path.read_bytes() == data:
         return False
+    path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

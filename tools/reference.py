@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import html
 import json
-import os
 import re
 import sys
 from collections.abc import Iterable, Mapping
@@ -23,6 +22,7 @@ from pathlib import Path
 
 import glossary
 import symptoms
+from pairs import replace_file
 
 from jaxbits import catalogue
 from jaxbits.catalogue import SharpBit
@@ -170,20 +170,6 @@ def chapter_titles(root: Path) -> dict[str, str]:
     return {stem: heading[1].strip() for stem, heading in found.items() if heading}
 
 
-def replace(path: Path, text: str) -> bool:
-    """Write a file in one step unless it holds this text already; return whether it was written."""
-    if path.exists() and path.read_text("utf8") == text:
-        return False
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        temporary.write_text(text, "utf8")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return True
-
-
 def write(root: Path = ROOT) -> list[Path]:
     """Write the pages under `root` and return those that changed."""
     known, folder = catalogue.load(), root / "reference"
@@ -202,7 +188,7 @@ def write(root: Path = ROOT) -> list[Path]:
         import detector_page  # which needs this module
 
         pages |= detector_page.pages(root)
-    return [path for path, text in pages.items() if replace(path, text)]
+    return [path for path, text in pages.items() if replace_file(path, text)]
 
 
 def write_readme_figure(root: Path = ROOT) -> Path:
@@ -210,7 +196,7 @@ def write_readme_figure(root: Path = ROOT) -> Path:
     from jaxbits.plots.out_of_bounds import where_indices_land
 
     path = root / "_static" / "where-indices-land.svg"
-    replace(path, where_indices_land().svg)
+    replace_file(path, where_indices_land().svg)
     return path
 
 

@@ -27,9 +27,8 @@ import outcome
 from execute import cores
 from kernel import environment
 from packaging.version import Version
+from pairs import replace_file
 from table_page import Outcomes, Table, page
-
-from reference import replace
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "reference" / "tables"
@@ -86,7 +85,7 @@ def record(name: str, python: Path) -> Path:
     text = json.dumps(
         {"versions": found["versions"], "outcomes": shown}, ensure_ascii=False, indent=1
     )
-    replace(RECORDED / f"{name}.json", text + "\n")
+    replace_file(RECORDED / f"{name}.json", text + "\n")
     return RECORDED / f"{name}.json"
 
 
@@ -110,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     shown = run(wanted)["outcomes"]
     for name in wanted:
         path = ROOT / "reference" / f"{name}.md"
-        if replace(path, page(read(name), shown, recorded())):
+        if replace_file(path, page(read(name), shown, recorded())):
             print("wrote", path.relative_to(ROOT))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -71,16 +70,6 @@ def test_the_page_of_silent_failures_is_by_chapter_and_escapes() -> None:
     assert "A <code>&lt;slip&gt;</code> &amp; a fall" in page
     assert "<dt>Versions</dt><dd>before jax 0.9</dd>" in page
     assert "A crash" not in page
-
-
-def test_a_page_that_did_not_change_is_not_written(tmp_path: Path) -> None:
-    page = tmp_path / "reference" / "page.md"
-    assert reference.replace(page, "one")
-    before = page.stat().st_mtime_ns
-    assert not reference.replace(page, "one")
-    assert page.stat().st_mtime_ns == before
-    assert reference.replace(page, "two")
-    assert [path.name for path in page.parent.iterdir()] == ["page.md"]
 
 
 @pytest.mark.parametrize(

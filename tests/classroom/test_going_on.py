@@ -212,9 +212,37 @@ def test_a_mark_by_hand_outlives_regrading(
     test, points = next(iter(assignment.tasks[0].points.items()))
     hall.call("mark", NAME, "ann", test, points, "--course", course)
     where = ("--submissions", folder, "--course", course)
+    page = course / "feedback" / NAME / "ann.html"
+    by_hand = f"{points} of {assignment.points} points"
+    assert by_hand not in page.read_text()
     hall.call("results", NAME, *where)
     assert seen(course)["ann"] == ("graded", float(points))
+    assert by_hand in page.read_text()
+    assert f"marked by hand: {test}" in page.read_text()
+    assert "Your notebook, as it ran" in page.read_text()
     hall.grade(course, folder, NAME, "--again")
     assert seen(course)["ann"] == ("graded", float(points))
+    assert by_hand in page.read_text()
     refused = hall.call("mark", NAME, "ann", test, points + 1, "--course", course, status=2)
     assert "is not between 0 and" in refused
+
+
+def test_no_page_tells_of_an_earlier_submission(
+    course: Path, assignment: Assignment, tmp_path: Path
+) -> None:
+    folder = tmp_path / "submissions"
+    folder.mkdir()
+    path = folder / "cleo.ipynb"
+    path.write_text(text(release.solution(assignment)))
+    hall.grade(course, folder, NAME)
+    page = course / "feedback" / NAME / "cleo.html"
+    full = f"{assignment.points} of {assignment.points} points"
+    assert full in page.read_text()
+    path.write_text("{")
+    hall.grade(course, folder, NAME)
+    assert "could not be read as a notebook" in page.read_text()
+    assert full not in page.read_text()
+    path.write_text(text(release.solution(assignment)))
+    hall.call("results", NAME, "--submissions", folder, "--course", course)
+    assert seen(course)["cleo"] == ("failed", None)
+    assert "not graded since it was handed in anew" in page.read_text()

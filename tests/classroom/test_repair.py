@@ -12,7 +12,7 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 
-from jaxbits.classroom import release, repair, source
+from jaxbits.classroom import loading, release, repair, source
 from jaxbits.classroom.source import marks
 
 SOURCE = """---
@@ -150,7 +150,7 @@ def write(path: Path, cells: Any, **more: Any) -> Path:
 
 
 def mended(cells: list[dict[str, Any]], folder: Path) -> tuple[NotebookNode, list[str]]:
-    loaded, _ = repair.load(write(folder / "a.ipynb", cells))
+    loaded, _ = loading.load(write(folder / "a.ipynb", cells))
     notebook, notes = repair.repaired(loaded, RELEASED)
     check(notebook)
     return notebook, notes
@@ -197,6 +197,32 @@ def test_a_notebook_as_it_should_be_is_left_alone(tmp_path: Path) -> None:
     assert notes == []
     assert texts(notebook) == ["".join(c["source"]) for c in handed_in()]
     assert passes(notebook)
+
+
+def test_two_answers_in_one_cell(tmp_path: Path) -> None:
+    cells = handed_in()
+    find(cells, "load")["source"] = ANSWERS["load"] + "\n\n\n" + ANSWERS["trim"]
+    cells = [cell for cell in cells if cell["id"] != "trim"]
+    notebook, notes = mended(cells, tmp_path)
+    assert passes(notebook)
+    why = "cells of answers, which stand in others, that were missing, put back: trim"
+    assert notes == [why]
+
+
+def test_an_answer_in_the_cell_of_its_test(tmp_path: Path) -> None:
+    cells = handed_in()
+    test = find(cells, "load-values")
+    test["source"] = ANSWERS["load"] + "\n" + "".join(test["source"])
+    cells = [cell for cell in cells if cell["id"] != "load"]
+    notebook, notes = mended(cells, tmp_path)
+    assert passes(notebook)
+    assert any("tests were changed" in note for note in notes)
+
+
+def test_another_assignments_notebook(tmp_path: Path) -> None:
+    other = [{**CELL, "source": "def cargo():\n    return 1"}]
+    with pytest.raises(loading.Unreadable, match="another notebook"):
+        mended(other, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -355,7 +381,7 @@ def test_all_from_back_to_front(tmp_path: Path) -> None:
 def test_a_task_called_as_another_and_more_does_not_take_its_tests(tmp_path: Path) -> None:
     longer = SOURCE.replace("trim-aft", "load-values-more")
     released = release.student(source.parse(longer, "ships"))
-    cells, _ = repair.load(
+    cells, _ = loading.load(
         write(tmp_path / "a.ipynb", json.loads(nbformat.writes(released))["cells"])
     )
     notebook, notes = repair.repaired(cells, released)
@@ -408,7 +434,7 @@ def test_whatever_is_done_to_the_cells(tmp_path: Path, seed: int) -> None:
 
 def loaded(path: Path, text: str | bytes) -> tuple[list[dict[str, Any]], list[str]]:
     path.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass"))
-    return repair.load(path)
+    return loading.load(path)
 
 
 CELL = {"cell_type": "code", "source": "x = 1", "metadata": {}}
@@ -438,7 +464,7 @@ NO_NOTEBOOK = {
 
 @pytest.mark.parametrize("what", NO_NOTEBOOK)
 def test_what_is_no_notebook_is_unreadable(tmp_path: Path, what: str) -> None:
-    with pytest.raises(repair.Unreadable, match=r"a\.ipynb"):
+    with pytest.raises(loading.Unreadable, match=r"a\.ipynb"):
         loaded(tmp_path / "a.ipynb", NO_NOTEBOOK[what])
 
 
@@ -448,8 +474,8 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
     path = write(tmp_path / "a.ipynb", [CELL])
     monkeypatch.setattr(Path, "read_bytes", refuse)
-    with pytest.raises(repair.Unreadable, match="Permission denied"):
-        repair.load(path)
+    with pytest.raises(loading.Unreadable, match="Permission denied"):
+        loading.load(path)
 
 
 def test_odd_notebooks_are_read(tmp_path: Path) -> None:
@@ -465,7 +491,10 @@ def test_odd_notebooks_are_read(tmp_path: Path) -> None:
     cells, notes = loaded(path, "\ufeff" + text)
     assert [c["source"] for c in cells] == ["a\nb", "s = '?'", "ü = '☃'", "# Title"]
     assert notes == ["1 of its cells are damaged, and left out"]
-    check(repair.repaired(cells, RELEASED)[0])
+    with pytest.raises(loading.Unreadable, match="another notebook"):
+        repair.repaired(cells, RELEASED)
+    one = next(c.id for c in RELEASED.cells if source.marks(c).get("solution"))
+    check(repair.repaired([*cells, {**cells[0], "id": one}], RELEASED)[0])
 
 
 def test_an_old_format(tmp_path: Path) -> None:
@@ -481,5 +510,5 @@ def test_an_old_format(tmp_path: Path) -> None:
 def test_notes_hold_nothing_that_cannot_be_written(tmp_path: Path) -> None:
     kernel = {"kernelspec": {"name": "\ud800" * 50}}
     more = {"nbformat": "\ud800", "metadata": kernel}
-    _, notes = repair.load(write(tmp_path / "a.ipynb", [CELL], **more))
+    _, notes = loading.load(write(tmp_path / "a.ipynb", [CELL], **more))
     assert len("; ".join(notes).encode()) < 400

@@ -86,7 +86,7 @@ def test_a_broken_record_is_none(tmp_path: Path, text: str) -> None:
     assert results.read(tmp_path / "none.json") is None
 
 
-@pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf")])
+@pytest.mark.parametrize("value", [0, -1, 0.01, float("nan"), float("inf")])
 def test_limits_that_nothing_could_keep(value: float) -> None:
-    with pytest.raises(ValueError, match="memory_gb"):
+    with pytest.raises(ValueError, match="--memory-gb is"):
         Limits(memory_gb=value)

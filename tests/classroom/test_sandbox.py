@@ -17,10 +17,11 @@ from classroom import hall
 
 import jaxbits
 from jaxbits.classroom import release, sandbox, source
+from jaxbits.classroom.launch import started
 from jaxbits.classroom.limits import Limits
 from jaxbits.classroom.notebooks import text
 from jaxbits.classroom.probe import probe
-from jaxbits.classroom.runner import RunEnded, started
+from jaxbits.classroom.runner import RunEnded
 
 pytestmark = hall.needs_sandbox
 

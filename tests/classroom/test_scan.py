@@ -86,10 +86,15 @@ TAMPERED = {
     "monkeypatch": "from pytest import MonkeyPatch\nMonkeyPatch().setattr(np, 'allclose', max)",
     "monkeypatch by name": "import pytest\npytest.MonkeyPatch().setattr('numpy.allclose', max)",
     "all": "all = lambda xs: True",
-    "abs": "def abs(x):\n    return 0 * x",
+    "abs": "def abs(x):\n    return 0",
     "float": "class float:\n    pass",
     "one for another": "all = any",
     "a function's name": "def mine(*a):\n    return len(a) > 0\nisinstance = mine",
+    "a detector's class": "type(detect.out_of_bounds).__call__ = lambda *a, **k: []",
+    "by a function's globals": "expect.close.__globals__['np'] = object()",
+    "an unbound update": "dict.update(vars(expect), close=print)",
+    "operator on a module": "import operator\noperator.setitem(vars(np), 'allclose', max)",
+    "the grader": "from jaxbits.classroom import census",
     "isinstance": "isinstance = lambda *a: True",
     "an error's class": "AssertionError = int",
     "an error's class as data": "AssertionError = ()",
@@ -140,6 +145,11 @@ def test_tampering_is_found(source: str) -> None:
 
 
 ODD = {
+    "an own abs": "def abs(x):\n    return 0 * x",
+    "an own range": "def range(a, b):\n    return list(np.arange(a, b + 1))",
+    "globals of a function": "names = expect.close.__globals__",
+    "defaults": "expect.close.__kwdefaults__.update(rtol=1)",
+    "the running shell": "get = InteractiveShell._instance",
     "ignored": "def f(x, i):\n    return x[i]  # jaxbits: ignore[out_of_bounds]",
     "a bool that counts": "class A:\n    def __bool__(self):\n        A.n += 1\n        return True",  # noqa: E501
     "frames": "f = sys._getframe(1)",

@@ -65,7 +65,7 @@ def test_what_cannot_be_graded_has_a_problem_and_stops_nobody(tmp_path: Path) ->
         "ada": "ada.ipynb is empty",
         "bob": "bob.pdf is not a notebook",
         "cleo": "there is no notebook in the folder, but answers.py",
-        "dan": "there is no notebook in the folder, but nothing",
+        "dan": "the folder is empty",
         "eve": "which notebook is it? there are a.ipynb, b.ipynb",
         "fay": "x.ipynb is not a file",
         "gus": "gus.ipynb is a link, not a file",

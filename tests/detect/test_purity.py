@@ -114,6 +114,21 @@ def test_a_ref_is_read_at_each_call_and_not_stale():
     counter()  # a new Ref can be made afterwards
 
 
+def test_a_ref_with_entries_is_no_trouble_for_any_check():
+    class Tally:
+        def __init__(self):
+            self.limit = 1.0
+
+        def __call__(self, tally, value):
+            tally[0] += jnp.where(value > self.limit, 1.0, 0.0)
+            return value
+
+    tally, made = jax.new_ref(jnp.zeros(2)), Tally()
+    for found in (audit(lambda x: made(tally, x), 2.0), audit(made, tally, 2.0)):
+        assert not found.notes
+        assert {finding.severity for finding in found} <= {"note"}
+
+
 def refills(data):
     buffer, kept = np.zeros(3), []
     for row in data:

@@ -149,10 +149,13 @@ def test_a_text_that_is_no_notebook_is_named(tmp_path: Path) -> None:
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
-    file = tmp_path / "a"
+    file = tmp_path / "folder" / "a"
     assert replace_file(file, "one")
+    before = file.stat().st_mtime_ns
     assert not replace_file(file, "one")
+    assert file.stat().st_mtime_ns == before
     with pytest.raises(UnicodeEncodeError):
         replace_file(file, "\ud800")
     assert file.read_text() == "one"
-    assert list(tmp_path.iterdir()) == [file]
+    assert replace_file(file, "two")
+    assert list(file.parent.iterdir()) == [file]

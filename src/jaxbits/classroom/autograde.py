@@ -31,6 +31,7 @@ from jaxbits.classroom.files import write_file
 from jaxbits.classroom.graded_run import Graded, run
 from jaxbits.classroom.limits import Limits
 from jaxbits.classroom.notebooks import text
+from jaxbits.classroom.runner import NotStarted
 from jaxbits.classroom.source import Assignment, marks
 
 
@@ -44,6 +45,7 @@ class _Current:
     limits: Limits
     unsafe: bool
     graded: Graded | None = None
+    failed: str | None = None
 
 
 CURRENT: list[_Current] = []
@@ -58,7 +60,11 @@ class GradedRun(NbGraderPreprocessor):  # type: ignore[misc]
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         """Run the notebook."""
         current = CURRENT[-1]
-        current.graded = run(nb, current.assignment, current.limits, unsafe=current.unsafe)
+        try:
+            current.graded = run(nb, current.assignment, current.limits, unsafe=current.unsafe)
+        except NotStarted as reason:
+            current.failed = str(reason)
+            raise
         marked = {mark.id: mark for mark in current.graded.marks}
         for cell in nb.cells:
             if cell.cell_type == "code":
@@ -122,9 +128,12 @@ def autograde(
     write_file(staged, text(notebook))
     api = course_of.api(course, _config(scratch / "submitted"))
     done = api.autograde(assignment.name, student, force=True, create=True)
-    graded = CURRENT.pop().graded
+    current = CURRENT.pop()
+    graded = current.graded
     if not done["success"] or graded is None:
         forget(course, student, assignment)
+        if current.failed:
+            raise GraderFailed(current.failed)
         said = f"{done.get('error') or ''}\n{done.get('log') or ''}".strip()
         raise GraderFailed((said.splitlines() or ["nbgrader gave no reason"])[-1][:300])
     graded.tampered[:0] = suspected

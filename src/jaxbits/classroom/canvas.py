@@ -17,7 +17,7 @@ import io
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from jaxbits.classroom.results import Record
@@ -50,10 +50,13 @@ def filled(export: Path, records: Iterable[Record], column: str) -> tuple[str, l
         knows more than once.
 
     Raises:
-        CanvasError: when the file is no export, has no such column, or has none of our students.
+        CanvasError: when the file is no export, has no such column, has none of our students, or
+            has another number of points for the assignment.
     """
+    records = list(records)
     head, rows, separator = _read(export)
     place = _column(head, rows, column, export)
+    _same_points(rows, place, records, column)
     kept = [i for i, h in enumerate(head) if h in _WHO] + [place]
     number = head.index("ID")
     students = [row for row in rows if row[number].strip()]
@@ -107,6 +110,23 @@ def _read(export: Path) -> tuple[list[str], list[list[str]], str]:
         f"export: {export} is no gradebook exported from Canvas: it should have "
         "the columns Student and ID"
     )
+
+
+def _same_points(rows: list[list[str]], place: int, records: Sequence[Record], column: str) -> None:
+    """A column of other points is another assignment's, or Canvas has to be told of the change."""
+    ours = {record.max_score for record in records}
+    for row in rows:
+        if "Points Possible" in row[0]:
+            try:
+                theirs = float(row[place].replace(",", "."))
+            except ValueError:
+                continue
+            if ours != {theirs}:
+                of = ", ".join(f"{points:g}" for points in sorted(ours))
+                raise CanvasError(
+                    f"column: {column!r} is for {theirs:g} points in Canvas, and the results are "
+                    f"for {of}: is it this assignment's? Its points can be set in Canvas"
+                )
 
 
 def _column(head: list[str], rows: list[list[str]], column: str, export: Path) -> int:

@@ -16,6 +16,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import jaxbits
+
 # Public modules whose functions tests call; a notebook has no reason to put its own into them.
 _NUMPY = ("numpy", "numpy.testing", "numpy.linalg")
 _JAX = ("jax", "jax.numpy", "jax.lax", "jax.random", "jax.tree", "jax.tree_util", "jaxbits")
@@ -37,7 +39,10 @@ def made_here(thing: Any) -> bool:
     """
     for _ in range(10):
         if isinstance(thing, type):
-            return thing.__module__ == "__main__"
+            file = getattr(sys.modules.get(thing.__module__), "__file__", None)
+            return thing.__module__ == "__main__" or (
+                file is not None and _in_a_cell(str(file), None)
+            )
         if type(thing).__module__ == "unittest.mock":
             return True
         thing = getattr(thing, "__func__", thing)
@@ -54,7 +59,13 @@ def made_here(thing: Any) -> bool:
     return False
 
 
+# Where code is that nobody wrote in a notebook.
+_INSTALLED = tuple({sys.prefix, sys.base_prefix, str(Path(jaxbits.__file__).parent)})
+
+
 def _in_a_cell(file: str, function: Any) -> bool:
+    if file.endswith(".py") and not file.startswith(("<", *_INSTALLED)):
+        return True  # of a file that a cell wrote
     if _CELL.match(file) or getattr(function, "__globals__", None) is _space():
         return True
     return file.startswith("<") and not file.startswith("<frozen") and not _generated(function)
@@ -93,6 +104,12 @@ def _found(names: set[str]) -> Iterator[str]:
         for name, thing in list(vars(module).items()):
             if callable(thing) and made_here(thing):
                 yield f"{module_name}.{name}"
+            if isinstance(thing, type) and _ours(thing.__module__):
+                for attribute, method in list(vars(thing).items()):
+                    if attribute == "__new__" and hasattr(thing, "_fields"):
+                        continue  # of a named tuple, made from text
+                    if callable(method) and made_here(method):
+                        yield f"{module_name}.{name}.{attribute}"
         if _ours(module_name):
             yield from _not_its_own(module)
     for module_name, name in _CLASSES:

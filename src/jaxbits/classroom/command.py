@@ -87,8 +87,15 @@ def _mark(options: argparse.Namespace) -> int:
     found = course.opened(options.course)
     student = Submission(options.student, None).id
     assignment = found.assignment(options.assignment)
+    graded = sorted(p.stem for p in found.results(assignment.name).glob("*.json"))
+    if student not in graded:
+        raise ValueError(
+            f"student: {options.student!r} has no result for {assignment.name}; "
+            f"these have: {', '.join(graded) or 'none'}"
+        )
     gradebook.mark(found, assignment, student, options.test, options.points)
-    print(f"{options.student} has {options.points:g} for {options.test}; write the results anew")
+    points = "no points by hand" if options.points is None else f"{options.points:g}"
+    print(f"{options.student} has {points} for {options.test}; 'results' writes the table anew")
     return 0
 
 
@@ -174,7 +181,7 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument("assignment")
     verb.add_argument("student")
     verb.add_argument("test", help="the id of a test cell")
-    verb.add_argument("points", type=float)
+    verb.add_argument("points", type=_points, help="a number, or 'none' to take a mark back")
     verb.add_argument("--course", type=Path, required=True)
     verb.set_defaults(do=_mark)
 
@@ -188,6 +195,10 @@ def _parser() -> argparse.ArgumentParser:
     verb = verbs.add_parser("probe", help="say whether the sandbox holds on this machine")
     verb.set_defaults(do=_probe)
     return parser
+
+
+def _points(text: str) -> float | None:
+    return None if text == "none" else float(text)
 
 
 def _of_assignment(verb: argparse.ArgumentParser) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,6 +67,10 @@ class Course:
             raise CourseError(f"assignment: the course has no {name!r}; it has: {there}")
         return source.read(folder)
 
+    def source(self, name: str) -> Path:
+        """The source of an assignment, as the course has it."""
+        return self.root / "assignments" / name / SOURCE
+
     def results(self, name: str) -> Path:
         """Where the records of an assignment are."""
         return self.root / "results" / name
@@ -94,10 +99,11 @@ def opened(root: Path) -> Course:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return Course(root.resolve(), str(found["name"]), str(found["db"]))
     except FileNotFoundError:
-        raise CourseError(
-            f"course: {root} is no course (it has no {_SETTINGS}); make one: "
-            f"python -m jaxbits.classroom course {root} --from assignments"
-        ) from None
+        if source.find(root):
+            why = "it holds the sources of assignments; give the folder of the course made of them"
+        else:
+            why = f"make one: python -m jaxbits.classroom course {root} --from assignments"
+        raise CourseError(f"course: {root} is no course (it has no {_SETTINGS}); {why}") from None
     except (ValueError, KeyError, TypeError) as error:
         raise CourseError(f"course: {path} cannot be read: {error!r}") from None
 
@@ -118,6 +124,12 @@ def make(root: Path, assignments: Path, *, name: str = "", db: str = "") -> Cour
     folders = source.find(assignments)
     if not folders:
         raise CourseError(f"from: {assignments} holds no folder with a {SOURCE}")
+    if root.exists() and not root.is_dir():
+        raise CourseError(f"folder: {root} is a file; it should be the course's folder")
+    if db and not re.match(r"(postgresql|sqlite)(\+\w+)?://", db):
+        raise CourseError(
+            f"db: {db!r} is no gradebook's address; it should begin with postgresql:// or sqlite://"
+        )
     root.mkdir(parents=True, exist_ok=True)
     old = opened(root) if (root / _SETTINGS).exists() else None
     course = Course(

@@ -11,7 +11,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from jaxbits.classroom import course as course_of
-from jaxbits.classroom import gradebook, pool, results, sandbox, submissions
+from jaxbits.classroom import gradebook, pages, pool, results, sandbox, submissions
 from jaxbits.classroom.course import Course
 from jaxbits.classroom.files import write_file
 from jaxbits.classroom.grading import Job
@@ -40,10 +40,17 @@ def main(options: argparse.Namespace) -> int:
             bar.update()
             bar.set_postfix_str(f"{record.student[:20]}: {record.status}")
 
-        records = pool.grade(jobs, options.workers, again=options.again, tell=tell)
+        try:
+            records = pool.grade(jobs, options.workers, again=options.again, tell=tell)
+        except KeyboardInterrupt:
+            if not options.student:
+                collect(options)
+            raise
     if options.student:
         for record in records:
-            print(f"{record.student}: {record.status}, {'; '.join(record.notes)}".rstrip(", "))
+            score = "" if record.score is None else f" {record.score:g} of {record.max_score:g}"
+            print(f"{record.student}: {record.status}{score}; {'; '.join(record.notes)}"[:500])
+        print("The table is as it was: 'results' in place of 'grade' writes it anew.")
         return 0
     print(collect(options))
     return 0
@@ -57,19 +64,30 @@ def _only(found: list[Submission], students: Iterable[str], folder: Path) -> lis
 
 
 def collected(options: argparse.Namespace) -> tuple[Course, list[Record]]:
-    """The course, and a record for each submission in the folder, with the marks by hand."""
+    """The course, and a record for each submission in the folder, with the marks by hand.
+
+    The pages of students are brought up to date with them.
+    """
     course = course_of.opened(options.course)
     assignment = course.assignment(options.assignment)
     points = {id: float(of) for task in assignment.tasks for id, of in task.points.items()}
     by_hand = gradebook.by_hand(course, assignment)
+    source = submissions.digest(course.source(assignment.name))
     records = []
     for submission in submissions.find(options.submissions, assignment.name):
         path = course.results(assignment.name) / f"{submission.id}.json"
-        record = results.read(path) or Record(
-            submission.student, "failed", ("not graded yet",), (), assignment.points
-        )
+        record = results.read(path)
+        why = None if record else "not graded yet"
+        if record and record.submission != submission.digest:
+            why = "not graded since it was handed in anew"
+        elif record and record.source != source:
+            why = "not graded since the assignment was changed"
+        if record is None or why:
+            record = Record(submission.student, "failed", (why or "",), (), assignment.points)
         given = by_hand.get(submission.id, {})
-        records.append(gradebook.with_marks_by_hand(record, given, points))
+        record = gradebook.with_marks_by_hand(record, given, points)
+        pages.bring_up_to_date(course, assignment, submission.id, record, given)
+        records.append(record)
     return course, records
 
 

@@ -63,7 +63,9 @@ def with_marks_by_hand(
     return replace(record, marks=marks, notes=(note, *record.notes))
 
 
-def mark(course: Course, assignment: Assignment, student: str, test: str, points: float) -> None:
+def mark(
+    course: Course, assignment: Assignment, student: str, test: str, points: float | None
+) -> None:
     """Give a student points for a test cell, whatever grading found; regrading keeps them.
 
     Args:
@@ -71,7 +73,7 @@ def mark(course: Course, assignment: Assignment, student: str, test: str, points
         assignment: the assignment.
         student: the student, as the gradebook calls them.
         test: the test cell's id.
-        points: the points.
+        points: the points; None takes a mark by hand back.
 
     Raises:
         ValueError: when there is no such test, or not so many points to be had.
@@ -79,7 +81,7 @@ def mark(course: Course, assignment: Assignment, student: str, test: str, points
     most = {id: of for task in assignment.tasks for id, of in task.points.items()}
     if test not in most:
         raise ValueError(f"test: {assignment.name} has no {test!r}; it has: {', '.join(most)}")
-    if not 0 <= points <= most[test]:
+    if points is not None and not 0 <= points <= most[test]:
         raise ValueError(f"points: {points:g} is not between 0 and {most[test]}, what {test} gives")
     with Gradebook(course.db_url, course.name) as gradebook:
         gradebook.update_or_create_student(student)

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from nbformat import NotebookNode
 
 from jaxbits.classroom import release
+from jaxbits.classroom.apart import Apart
+from jaxbits.classroom.launch import started
 from jaxbits.classroom.limits import Limits
 from jaxbits.classroom.results import Mark
-from jaxbits.classroom.runner import Cell, Kernel, RunEnded, started
+from jaxbits.classroom.runner import Cell, Kernel, RunEnded
 from jaxbits.classroom.source import Assignment, Task, marks
 from jaxbits.classroom.variant import without_ranges
 
+_NAME = re.compile(r"[A-Za-z_.' ]{1,40}")
 _FROM = "__import__('jaxbits.classroom.{}', fromlist=['x'])"
 # Nobody sees a traceback of this run, and a long one takes its time.
 _QUICK = ("--InteractiveShell.xmode=Minimal",)
@@ -31,12 +36,14 @@ class Graded:
         ended: why the run broke off, if it did.
         tampered: what shows that tests were made to pass.
         slow: the cells that were interrupted.
+        odd: what a person should see, and takes no points.
     """
 
     marks: list[Mark] = field(default_factory=list)
     ended: str | None = None
     tampered: list[str] = field(default_factory=list)
     slow: list[str] = field(default_factory=list)
+    odd: list[str] = field(default_factory=list)
 
 
 def messages(source: str) -> set[str]:
@@ -70,7 +77,7 @@ def run(
         limits: what it may use.
         unsafe: without the sandbox.
     """
-    graded = Graded()
+    graded, apart = Graded(), Apart(assignment)
     try:
         with started(limits, _QUICK, unsafe=unsafe) as kernel:
             for number, cell in enumerate(notebook.cells, 1):
@@ -78,9 +85,11 @@ def run(
                     continue
                 mark = marks(cell)
                 if mark.get("grade"):
-                    _test(kernel, cell.source, mark, assignment, graded)
-                elif kernel.run(cell.source).interrupted:
-                    graded.slow.append(mark.get("grade_id") or f"cell {number}")
+                    _test(kernel, apart, cell.source, mark, assignment, graded)
+                else:
+                    _cell(kernel, apart, cell, mark.get("grade_id") or f"cell {number}", graded)
+            if anew := kernel.ask(apart.redefined()):
+                graded.odd.append(f"defines anew what was given: {anew}")
     except RunEnded as reason:
         graded.ended = str(reason)
     done = {mark.id for mark in graded.marks}
@@ -91,29 +100,57 @@ def run(
     return graded
 
 
+def _cell(kernel: Kernel, apart: Apart, cell: NotebookNode, name: str, graded: Graded) -> None:
+    """Run a cell that is no test: a given one, an answer, or one of the student's own."""
+    done = kernel.run(cell.source)
+    if done.interrupted:
+        graded.slow.append(name)
+    if done.error and done.error[0] == "ModuleNotFoundError":
+        graded.odd.append(f"a module that is not here, in {name}")
+    mark = marks(cell)
+    if mark and not mark["solution"]:
+        kernel.run(apart.keeping(cell.source), kept=False)
+
+
 def _test(
-    kernel: Kernel, source: str, mark: dict[str, str], assignment: Assignment, graded: Graded
+    kernel: Kernel,
+    apart: Apart,
+    source: str,
+    mark: dict[str, Any],
+    assignment: Assignment,
+    graded: Graded,
 ) -> None:
     id, of = mark["grade_id"], float(mark["points"])
     task = assignment.task_of(id)
     assert task is not None
     before = len(graded.tampered)
-    graded.tampered += [f"{what}, before {id}" for what in _means_altered(kernel, source)]
-    cell = kernel.run(source)
+    graded.tampered += [f"{what}, before {id}" for what in _means_altered(kernel)]
+    cell, passed = _tried(kernel, apart, source)
     if cell.interrupted:
         graded.slow.append(id)
     if cell.error and cell.error[0] == "ForeignAnswer":
-        why = cell.error[1][:100]
-        graded.tampered.append(f"the answer could agree with anything, in {id}: {why}")
+        graded.tampered.append(f"the answer could agree with anything, in {id}")
         graded.marks.append(Mark(id, 0.0, of))
     elif cell.error or cell.interrupted:
         graded.marks.append(Mark(id, 0.0, of, _says(cell, source)))
+    elif not passed:
+        graded.tampered.append(f"the test {id} was not run to its end, and says it was")
+        graded.marks.append(Mark(id, 0.0, of))
     else:
         # Kept first: what follows may end the run, and these points are earned.
         graded.marks.append(Mark(id, of, of))
         whole = len(graded.tampered) == before
-        if whole and _passes_without_answer(kernel, source, task, assignment):
+        if whole and _passes_without_answer(kernel, apart, source, task, assignment):
             graded.tampered.append(f"the test {id} passes without the answer, too")
+
+
+def _tried(kernel: Kernel, apart: Apart, source: str) -> tuple[Cell, bool]:
+    """Run a test cell; what came of it, and whether it was run to its last line."""
+    nonce = secrets.token_hex(8)
+    cell = kernel.run(apart.test(source, nonce), kept=False)
+    if cell.error or cell.interrupted:
+        return cell, False
+    return cell, kernel.ask(apart.passed) == nonce
 
 
 def _says(cell: Cell, source: str) -> str | None:
@@ -123,18 +160,19 @@ def _says(cell: Cell, source: str) -> str | None:
     return said if said in messages(source) else None
 
 
-def _means_altered(kernel: Kernel, source: str) -> Iterator[str]:
+def _means_altered(kernel: Kernel) -> Iterator[str]:
     """What is wrong with the means of testing: what was replaced, what does not fail."""
-    used = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
     for what, asked in (
-        ("replaced", f"{_FROM.format('census')}.replaced({sorted(used)})"),
+        ("replaced", f"{_FROM.format('census')}.replaced()"),
         ("has something pass that must fail:", f"{_FROM.format('wires')}.passing()"),
     ):
         answer = kernel.ask(asked)
         if answer is None:
             yield "it does not say whether its means of testing are whole"
         elif answer:
-            yield f"it {what} {', '.join(answer.splitlines()[:3])}"
+            # What it names may be chosen by the submission: a name, and no text.
+            said = [line for line in answer.splitlines() if _NAME.fullmatch(line)]
+            yield f"it {what} {', '.join(said[:3]) or 'something'}"
     nonce = secrets.token_hex(8)
     if kernel.run(f"assert False, {nonce!r}").error is None:
         yield "an assertion that must fail passes"
@@ -159,13 +197,16 @@ def bound(source: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _passes_without_answer(kernel: Kernel, source: str, task: Task, assignment: Assignment) -> bool:
+def _passes_without_answer(
+    kernel: Kernel, apart: Apart, source: str, task: Task, assignment: Assignment
+) -> bool:
     """Whether a test passes with the stub in the answer's place; the answer is put back."""
     text = without_ranges(assignment.cell(task.id).source)
     names = [name for name in bound(release.solved(text)) if not hasattr(builtins, name)]
     kept = f"_{secrets.token_hex(6)}"
-    kernel.run(f"{kept} = {{n: globals().pop(n) for n in {names!r} if n in globals()}}")
-    kernel.run(release.stub(text))
-    passed = kernel.run(source)
-    kernel.run(f"globals().update({kept})\ndel {kept}")
-    return passed.error is None and not passed.interrupted
+    taking = f"{kept} = {{n: globals().pop(n) for n in {names!r} if n in globals()}}"
+    kernel.run(taking, kept=False)
+    kernel.run(release.stub(text), kept=False)
+    _, passed = _tried(kernel, apart, source)
+    kernel.run(f"globals().update({kept})\ndel {kept}", kept=False)
+    return passed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import hashlib
 import json
@@ -15,19 +14,15 @@ import tempfile
 import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from threading import Thread
 
-from nbformat import NotebookNode
-
-from jaxbits.classroom import release, repair, results
+from jaxbits.classroom import loading, release, repair, results
 from jaxbits.classroom.course import Course
-from jaxbits.classroom.files import write_file
 from jaxbits.classroom.graded_run import Graded
 from jaxbits.classroom.limits import Limits
 from jaxbits.classroom.rehearsal import rehearse
 from jaxbits.classroom.results import Record
-from jaxbits.classroom.source import SOURCE
-from jaxbits.classroom.submissions import Submission
+from jaxbits.classroom.runner import NotStarted
+from jaxbits.classroom.submissions import Submission, digest
 
 _PR_SET_PDEATHSIG = 1
 GRADER = 1  # another number grades every submission anew
@@ -56,13 +51,10 @@ class Job:
     def digest(self) -> str:
         """Of everything the result depends on."""
         found = hashlib.sha256()
-        source = self.course.root / "assignments" / self.assignment / SOURCE
+        source = self.course.source(self.assignment)
         parts = [asdict(self.limits), self.unsafe, GRADER, self.submission.problem]
-        parts += [self.submission.note, self.submission.student]
+        parts += [self.submission.note, self.submission.student, self.submission.digest]
         found.update(source.read_bytes() + json.dumps(parts).encode())
-        if self.submission.path is not None:
-            with contextlib.suppress(OSError):
-                found.update(self.submission.path.read_bytes())
         return found.hexdigest()
 
 
@@ -95,30 +87,40 @@ def graded(job: Job, scratch: Path) -> Record:
         job: the submission and how to grade it.
         scratch: a folder of the grader's own.
     """
-    from jaxbits.classroom import autograde, feedback, scan
+    from jaxbits.classroom import autograde, pages, scan
 
     began = time.monotonic()
     assignment = job.course.assignment(job.assignment)
     notes = [job.submission.note] if job.submission.note else []
     record = Record(
-        job.submission.student, "failed", (), (), assignment.points, job.digest(), job.unsafe
+        job.submission.student,
+        "failed",
+        (),
+        (),
+        assignment.points,
+        job.digest(),
+        job.unsafe,
+        submission=job.submission.digest,
+        source=digest(job.course.source(job.assignment)),
     )
     released = release.student(assignment)
     try:
         if job.submission.path is None:
-            raise repair.Unreadable(job.submission.problem or "there is no notebook")
-        cells, odd = repair.load(job.submission.path)
-    except repair.Unreadable as reason:
+            raise loading.Unreadable(job.submission.problem or "there is no notebook")
+        cells, odd = loading.load(job.submission.path)
+        notebook, mended = repair.repaired(cells, released)
+    except loading.Unreadable as reason:
         autograde.forget(job.course, job.submission.id, assignment)
-        return replace(record, status="unreadable", notes=(str(reason),))
-    notebook, mended = repair.repaired(cells, released)
+        record = replace(record, status="unreadable", notes=(str(reason),))
+        pages.write(job.course, assignment, job.submission.id, record, None)
+        return record
     notes += odd + mended
     looked = scan.scan(notebook, released)
-    shown: list[NotebookNode] = []
-    rehearsal = Thread(
-        target=lambda: shown.append(rehearse(notebook, job.limits, unsafe=job.unsafe))
-    )
-    rehearsal.start()
+    try:
+        # Through before the tests begin: of two runs side by side one could tell the other.
+        ran = rehearse(notebook, job.limits, unsafe=job.unsafe)
+    except NotStarted as reason:
+        return replace(record, notes=(f"the grader failed: {reason}",))
     try:
         found = autograde.autograde(
             notebook,
@@ -131,19 +133,14 @@ def graded(job: Job, scratch: Path) -> Record:
             suspected=looked.tampered,
         )
     except autograde.GraderFailed as reason:
-        rehearsal.join()
         return replace(record, notes=(*notes, f"the grader failed: {reason}"))
-    rehearsal.join()
     record = replace(
         record,
-        status=_status(found, [*notes, *looked.odd]),
-        notes=(*_why(found), *notes, *looked.odd),
+        status=_status(found, [*notes, *looked.odd, *found.odd]),
+        notes=(*_why(found), *notes, *looked.odd, *found.odd),
         marks=tuple(found.marks),
     )
-    if not shown:
-        return replace(record, status="failed", notes=("the grader failed in the rehearsal",))
-    page = job.course.feedback(assignment.name) / f"{job.submission.id}.html"
-    write_file(page, feedback.page(assignment, record, shown[0]))
+    pages.write(job.course, assignment, job.submission.id, record, ran)
     return replace(record, seconds=round(time.monotonic() - began, 2))
 
 
@@ -156,7 +153,16 @@ def _status(found: Graded, notes: list[str]) -> str:
 
 
 def _why(found: Graded) -> list[str]:
-    why = [f"tampered: {what}" for what in dict.fromkeys(found.tampered)]
+    where: dict[str, list[str]] = {}
+    for said in found.tampered:
+        what, _, test = said.partition(", before ")
+        where.setdefault(what, []).extend([test] if test else [])
+    why = [
+        f"tampered: {what}"
+        + (f", before {tests[0]}" if tests else "")
+        + " and later" * (len(tests) > 1)
+        for what, tests in where.items()
+    ]
     if found.ended:
         done = [mark.id for mark in found.marks if mark.points is not None]
         why.append(f"broke off after {done[-1] if done else 'no test'}: {found.ended}")
@@ -167,7 +173,16 @@ def _why(found: Graded) -> list[str]:
 
 def failed(job: Job, points: float, reason: str) -> Record:
     """The record of a submission whose grader did not get through."""
-    return Record(job.submission.student, "failed", (reason,), (), points, "", job.unsafe)
+    return Record(
+        job.submission.student,
+        "failed",
+        (reason,),
+        (),
+        points,
+        unsafe=job.unsafe,
+        submission=job.submission.digest,
+        source=digest(job.course.source(job.assignment)),
+    )
 
 
 def _die_with_parent() -> None:

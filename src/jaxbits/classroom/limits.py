@@ -11,7 +11,7 @@ MEGABYTE = 2**20
 
 @dataclass(frozen=True)
 class Limits:
-    """The bounds of one submission's run; two runs are made of each, side by side.
+    """The bounds of one submission's run; two runs are made of each, one after the other.
 
     Attributes:
         cell_seconds: for one cell; it is interrupted then.
@@ -33,7 +33,15 @@ class Limits:
         """Refuse limits that nothing could keep."""
         for name, value in asdict(self).items():
             if not 0 < value < math.inf:
-                raise ValueError(f"{name} is {value}; it should be more than 0, and finite")
+                flag = f"--{name.replace('_', '-')}"
+                raise ValueError(f"{flag} is {value:g}; it should be more than 0, and finite")
+        for name, least in (("memory_gb", 0.25), ("processes", 20), ("notebook_seconds", 1)):
+            value = getattr(self, name)
+            if value < least:
+                flag = f"--{name.replace('_', '-')}"
+                raise ValueError(
+                    f"{flag} is {value:g}; it should be {least} or more, or no notebook can start"
+                )
 
     @property
     def address_space(self) -> int:
@@ -42,5 +50,5 @@ class Limits:
 
     @property
     def wall_seconds(self) -> float:
-        """When the grader of one student is ended whatever it does: two starts and a margin."""
-        return self.notebook_seconds + 120
+        """When the grader of one student is ended whatever it does: two runs and a margin."""
+        return 2 * self.notebook_seconds + 120

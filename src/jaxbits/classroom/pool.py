@@ -19,8 +19,8 @@ from jaxbits.classroom.results import Record
 # What every grader imports, imported once; each grader is a copy of the process that has it.
 _PRELOADED = [
     "jaxbits.classroom.autograde",
-    "jaxbits.classroom.feedback",
     "jaxbits.classroom.grading",
+    "jaxbits.classroom.pages",
     "jaxbits.classroom.scan",
     "nbgrader.apps.api",
 ]

@@ -7,8 +7,9 @@ import copy
 import nbformat
 from nbformat import NotebookNode
 
+from jaxbits.classroom.launch import started
 from jaxbits.classroom.limits import Limits
-from jaxbits.classroom.runner import RunEnded, started
+from jaxbits.classroom.runner import RunEnded
 
 
 def rehearse(notebook: NotebookNode, limits: Limits, *, unsafe: bool = False) -> NotebookNode:

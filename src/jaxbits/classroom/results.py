@@ -43,6 +43,8 @@ class Record:
         digest: of everything the result depends on: the submission, the assignment, the limits.
         unsafe: graded without a sandbox.
         seconds: how long it took.
+        submission: the digest of the submission alone.
+        source: the digest of the assignment's source.
     """
 
     student: str
@@ -53,6 +55,8 @@ class Record:
     digest: str = ""
     unsafe: bool = False
     seconds: float = 0.0
+    submission: str = ""
+    source: str = ""
 
     @property
     def score(self) -> float | None:

@@ -1,4 +1,4 @@
-"""Run a notebook's cells in a kernel of their own, which cannot do more than end itself."""
+"""Run a notebook's cells in a kernel, and believe nothing it says but what a cell put out."""
 
 from __future__ import annotations
 
@@ -6,25 +6,18 @@ import ast
 import contextlib
 import os
 import queue
-import secrets
-import shutil
 import signal
 import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import nbformat
 import zmq
 from jupyter_client.blocking.client import BlockingKernelClient
-from jupyter_client.connect import write_connection_file
 from nbformat import NotebookNode
 
-from jaxbits.classroom import sandbox
 from jaxbits.classroom.limits import MEGABYTE, Limits
 from jaxbits.classroom.watch import Watch
 
@@ -35,6 +28,10 @@ MESSAGE = 8 * MEGABYTE
 
 class RunEnded(Exception):
     """The kernel is gone; the message says why."""
+
+
+class NotStarted(Exception):
+    """No kernel could be started, of which no submission is to blame; the message says why."""
 
 
 @dataclass
@@ -48,7 +45,7 @@ class Cell:
 
 
 class Kernel:
-    """A running kernel and the way to talk to it. Make one with `started`."""
+    """A running kernel and the way to talk to it. Make one with `launch.started`."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], connection: dict[str, Any], limits: Limits
@@ -65,8 +62,12 @@ class Kernel:
         self.watch: Watch | None = None
         self.reason: str | None = None
 
-    def run(self, source: str) -> Cell:
+    def run(self, source: str, *, kept: bool = True) -> Cell:
         """Run a cell's text.
+
+        Args:
+            source: the text.
+            kept: whether the notebook may read it afterwards, as it can with a cell of its own.
 
         Returns:
             What came of it; an error, an interrupt or too much output end the cell, not the run.
@@ -78,7 +79,9 @@ class Kernel:
         if seconds <= 0:
             self._give_up(f"the notebook used up its {self.limits.notebook_seconds:g} seconds")
         cell = Cell()
-        sent = self.client.execute(source, allow_stdin=False, stop_on_error=False)
+        sent = self.client.execute(
+            source, store_history=kept, allow_stdin=False, stop_on_error=False
+        )
         if not self._listen(sent, cell, seconds):
             cell.interrupted = True
             self.client.control_channel.send(
@@ -131,8 +134,13 @@ class Kernel:
     @staticmethod
     def _next(get: Callable[..., Any], seconds: float) -> Any:
         try:
-            return get(timeout=seconds)
+            message = get(timeout=seconds)
+            # Who writes to the sockets by hand may write anything; what is no message is none.
+            is_one = isinstance(message["content"], dict) and message["parent_header"].get("msg_id")
+            return message if is_one or message["msg_type"] == "status" else None
         except queue.Empty:
+            return None
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return None
 
     def _reply(self, sent: str, cell: Cell) -> None:
@@ -154,7 +162,11 @@ class Kernel:
             self._give_up(f"it put out over {self.limits.output_mb:g} MB")
         if kind == "error":
             cell.error = cell.error or (str(content.get("ename")), str(content.get("evalue")))
-        output = nbformat.v4.output_from_msg(message)
+        try:
+            output = nbformat.v4.output_from_msg(message)
+            nbformat.validate(output, ref="output")
+        except (ValueError, TypeError, KeyError, AttributeError, nbformat.ValidationError):
+            return False  # written to the socket by hand
         last = cell.outputs[-1] if cell.outputs else None
         if kind == "stream" and last is not None and last.get("name") == output.name:
             last.text += output.text
@@ -175,9 +187,12 @@ class Kernel:
         """Wait until the kernel is there, and begin to count its time.
 
         Raises:
-            RunEnded: when it does not start.
+            NotStarted: when it does not start, or ends before it was given anything to run.
         """
-        self._connect()
+        try:
+            self._connect()
+        except RunEnded as reason:
+            raise NotStarted(str(reason)) from None
         self.ends = time.monotonic() + self.limits.notebook_seconds
 
     def _connect(self) -> None:
@@ -193,7 +208,8 @@ class Kernel:
                 return
             except RuntimeError:
                 if self.process.poll() is not None or time.monotonic() > ends:
-                    raise RunEnded("its kernel did not start") from None
+                    found = self.reason or (self.watch.reason if self.watch else None)
+                    raise RunEnded(f"its kernel did not start ({found or 'no reason'})") from None
 
     def disconnect(self) -> None:
         """Let go of the kernel's sockets."""
@@ -211,55 +227,3 @@ class Kernel:
 
 def _note(text: str) -> NotebookNode:
     return nbformat.v4.new_output("stream", name="stdout", text=f"[{text}]\n")
-
-
-@contextlib.contextmanager
-def started(
-    limits: Limits, settings: Sequence[str] = (), *, unsafe: bool = False
-) -> Iterator[Kernel]:
-    """A kernel in the sandbox, ended with all its processes and files when the block is left.
-
-    Args:
-        limits: what it may use.
-        settings: of IPython, as arguments of its command line.
-        unsafe: without the sandbox.
-
-    Raises:
-        sandbox.NoSandbox: when it should be sandboxed and there is no bubblewrap.
-        RunEnded: when the kernel does not start.
-    """
-    # Short: the path of a socket may have about a hundred characters.
-    shared = Path(tempfile.mkdtemp(prefix="jb"))
-    try:
-        file, key = str(shared / "kernel.json"), secrets.token_hex(16).encode()
-        _, connection = write_connection_file(file, ip=str(shared / "s"), transport="ipc", key=key)
-        program = [sys.executable, "-I", "-m", "jaxbits.classroom.kernel", "-f", file, *settings]
-        if unsafe:
-            work = shared / "work"
-            work.mkdir()
-            command, cwd, env = program, work, {**sandbox.variables(), "HOME": str(work)}
-        else:
-            command, cwd, env = sandbox.command(program, shared, limits), shared, {}
-        log = subprocess.DEVNULL
-        process = subprocess.Popen(
-            command, cwd=cwd, env=env, stdin=log, stdout=log, stderr=log, start_new_session=True
-        )
-        kernel = Kernel(process, dict(connection), limits)
-        try:
-            with Watch(process.pid, shared, limits, kernel.end) as kernel.watch:
-                kernel.start()
-                yield kernel
-                kernel.end()
-        finally:
-            kernel.end()
-            kernel.disconnect()
-    finally:
-        shutil.rmtree(shared, onerror=_open_and_remove)
-
-
-def _open_and_remove(function: Any, path: str, _: Any) -> None:
-    """Remove what a submission left without permissions."""
-    with contextlib.suppress(OSError):
-        os.chmod(Path(path).parent, 0o700)
-        os.chmod(path, 0o700, follow_symlinks=False) if not Path(path).is_symlink() else None
-        function(path)

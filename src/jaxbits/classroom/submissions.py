@@ -13,6 +13,8 @@ from jaxbits.classroom.limits import MEGABYTE
 
 LARGEST_MB = 50
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_@-]{0,59}\Z")
+# As the end of a name that had to be made another: a student may be called so, too.
+_DIGEST = re.compile(r"-[0-9a-f]{8}\Z")
 _NOT_THEIRS = {"__MACOSX", "Thumbs.db", "desktop.ini"}
 
 
@@ -35,11 +37,24 @@ class Submission:
     @property
     def id(self) -> str:
         """The student's name in nbgrader and in file names: the same where that can be one."""
-        if _SAFE.match(self.student):
+        if _SAFE.match(self.student) and not _DIGEST.search(self.student):
             return self.student
         plain = re.sub(r"[^A-Za-z0-9]+", "-", self.student).strip("-")[:40]
         digest = hashlib.sha256(self.student.encode("utf-8", "surrogateescape")).hexdigest()[:8]
         return f"{plain or 'student'}-{digest}"
+
+    @property
+    def digest(self) -> str:
+        """Of the notebook's bytes; empty where there is none to be read."""
+        return digest(self.path) if self.path else ""
+
+
+def digest(path: Path) -> str:
+    """Of a file's bytes; empty where it cannot be read."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
 
 
 def find(folder: Path, assignment: str) -> list[Submission]:
@@ -56,7 +71,10 @@ def find(folder: Path, assignment: str) -> list[Submission]:
         ValueError: when there is no such folder, or nothing in it.
     """
     if not folder.is_dir():
-        raise ValueError(f"submissions: {folder} is not a folder")
+        raise ValueError(
+            f"submissions: {folder} is not a folder; it should be one with a notebook or a folder "
+            "for each student"
+        )
     found: dict[str, Submission] = {}
     entries = sorted(os.scandir(folder), key=lambda e: (not e.name.endswith(".ipynb"), e.name))
     for entry in entries:
@@ -113,8 +131,9 @@ def _in_folder(folder: Path, assignment: str) -> Submission:
             others = ", ".join(p.name for p in notebooks if p != path)[:200]
             note = f"of several notebooks {path.name!r} was taken; beside it: {others}"
         return Submission(student, None if problem else path, problem, note)
-    there = ", ".join(sorted(shown(p) for p in folder.iterdir()))[:200] or "nothing"
-    return Submission(student, None, f"there is no notebook in the folder, but {there}")
+    there = ", ".join(sorted(shown(p) for p in folder.iterdir()))[:200]
+    why = f"there is no notebook in the folder, but {there}" if there else "the folder is empty"
+    return Submission(student, None, why)
 
 
 def unreadable(path: Path) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -35,12 +36,21 @@ def memory(processes: list[psutil.Process], enough: float) -> float:
     return exact
 
 
-def disk(folder: Path) -> int:
-    """The bytes of the files in a folder."""
-    total = 0
-    for path in folder.rglob("*"):
-        with contextlib.suppress(OSError):
-            total += path.lstat().st_size
+ENTRY = 4096  # bytes that even an empty file counts for
+
+
+def disk(folder: Path, enough: float = float("inf")) -> int:
+    """The bytes of the files in a folder, counted until there are enough."""
+    total, folders = 0, [os.fspath(folder)]
+    while folders and total <= enough:
+        with contextlib.suppress(OSError), os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                total += ENTRY
+                with contextlib.suppress(OSError):
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+                    else:
+                        total += entry.stat(follow_symlinks=False).st_size
     return total
 
 
@@ -71,7 +81,10 @@ class Watch:
                 processes = [first, *first.children(recursive=True)]
             except psutil.Error:
                 continue
-            self.reason = self._excess(processes)
+            try:
+                self.reason = self._excess(processes)
+            except Exception as error:  # a run that cannot be watched does not go on
+                self.reason = f"it could not be watched ({type(error).__name__})"
             if self.reason:
                 self._end()
                 return
@@ -83,6 +96,7 @@ class Watch:
         most = limits.memory_gb * GIGABYTE
         if memory(processes, most) > most:
             return f"it used over {limits.memory_gb:g} GB of memory"
-        if disk(self._shared) > limits.disk_mb * MEGABYTE:
+        most = limits.disk_mb * MEGABYTE
+        if disk(self._shared, most) > most:
             return f"it wrote over {limits.disk_mb} MB of files"
         return None

@@ -56,7 +56,9 @@ def control_flow(subject: Subject) -> Iterator[Finding]:
     if subject.is_jitted:
         return
     leaves = jax.tree.leaves((subject.args, subject.kwargs), is_leaf=is_iterator)
-    strange = [leaf for leaf in leaves if not is_array(leaf) and not is_iterator(leaf)]
+    # `jax.jit` takes a Ref, too.
+    taken = [is_array(x) or is_iterator(x) or isinstance(x, jax.Ref) for x in leaves]
+    strange = [leaf for leaf, fine in zip(leaves, taken, strict=True) if not fine]
     if strange:
         yield Finding(
             "control_flow",

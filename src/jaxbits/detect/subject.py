@@ -107,6 +107,8 @@ def _constant(value: Any) -> str:
         value = jax.random.key_data(value)
     if isinstance(value, Tracer):
         return str(value.aval)
+    if isinstance(value, jax.Ref):  # what it holds is read anew at each call
+        return f"Ref {id(value)}"
     return str(hash(np.asarray(value).tobytes()))
 
 

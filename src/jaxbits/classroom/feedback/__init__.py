@@ -40,7 +40,7 @@ def page(assignment: Assignment, record: Record, notebook: NotebookNode) -> str:
         f'<p class="score">{points.score(record)}</p>',
         *points.notes(record),
         points.tasks(assignment, record),
-        *(f"<p>{shown(id)}</p>{points.marked(by_id[id])}" for id in by_id if id not in placed),
+        *(points.marked(mark) for id, mark in by_id.items() if id not in placed),
         *(["<h2>Your notebook, as it ran</h2>", *ran] if ran else []),
     ]
     document = FRAME.format(title=shown(f"{title}, {student}"), body="\n".join(body))

@@ -28,11 +28,12 @@ def score(record: Record) -> str:
 
 
 def notes(record: Record) -> Iterator[str]:
-    """What grading noticed, if anything."""
-    if record.notes:
-        said = [cut(note) for note in record.notes[:NOTES]]
-        if len(record.notes) > NOTES:
-            said.append(f"There are {len(record.notes) - NOTES} more.")
+    """What grading noticed, if anything; not what it takes for tampering, which a person judges."""
+    noted = [note for note in record.notes if not note.startswith("tampered: ")]
+    if noted:
+        said = [cut(note) for note in noted[:NOTES]]
+        if len(noted) > NOTES:
+            said.append(f"There are {len(noted) - NOTES} more.")
         items = "".join(f"<li>{shown(note)}</li>" for note in said)
         yield f"<h2>Notes</h2><ul>{items}</ul>"
 
@@ -54,13 +55,15 @@ def tasks(assignment: Assignment, record: Record) -> str:
 
 
 def marked(mark: Mark) -> str:
-    """The word under a test cell: its points, and what was found wrong."""
+    """The word under a test cell: its points, its id, and what was found wrong."""
+    id = f"<code>{shown(mark.id)}</code>"
     if mark.points is None:
-        return '<div class="marks lost"><p>These tests were not reached.</p></div>'
+        return f'<div class="marks lost"><p>These tests were not reached. {id}</p></div>'
     if mark.points >= mark.of:
-        return f'<div class="marks full"><p>✓ {mark.points:g} of {mark.of:g} points</p></div>'
+        of = f"{mark.points:g} of {mark.of:g} points"
+        return f'<div class="marks full"><p>✓ {of} {id}</p></div>'
     says = f"What the hidden tests found: {shown(mark.says)}" if mark.says else None
     return (
-        f'<div class="marks lost"><p>✗ {mark.points:g} of {mark.of:g} points</p>'
+        f'<div class="marks lost"><p>✗ {mark.points:g} of {mark.of:g} points {id}</p>'
         f"<p>{says or 'A test of this property failed.'}</p></div>"
     )

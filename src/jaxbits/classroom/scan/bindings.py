@@ -56,7 +56,8 @@ def judge(
         sure = name in relied_on.TYPES
         if (path or "").rpartition(".")[2] == name or (data and not sure):
             return
-        sure = sure or isinstance(value, ast.ClassDef) or names.function(value) is not None
+        # The tests take Python's own from elsewhere: a function of this name is theirs to have.
+        sure = sure or isinstance(value, ast.ClassDef) or always_the_same(value, names) is not None
         kind: Kind = "tampered" if sure or (path or "").startswith("builtins.") else "odd"
         found.add(kind, where, instead)
     elif name in relied_on.COMMON and (always := always_the_same(value, names)):

@@ -16,6 +16,8 @@ _SETTERS = ("setattr", "delattr", "__setattr__", "__delattr__", "object")
 _GIVEN_AN_OWNER = (None, "builtins", "builtins.object", "builtins.type", "unittest.mock.patch")
 _BY_DOTTED_NAME = ("patch", "setattr", "delattr")
 _OF_DICTIONARIES = ("update", "__setitem__", "setdefault")
+# The same, called by what it is a method of; the dictionary is the first argument.
+_UNBOUND = ("operator.setitem", *(f"builtins.dict.{name}" for name in _OF_DICTIONARIES))
 
 
 class Changes:
@@ -67,6 +69,12 @@ class Changes:
             self._by_setter(call)
         elif last in _BY_DOTTED_NAME and call.args and "." in (word(call.args[0]) or ""):
             self._store(word(call.args[0]), None, call)
+        elif path in _UNBOUND and call.args:
+            module = names_of(self.names.path(call.args[0]))
+            if module is not None:
+                rest = ast.Call(function, call.args[1:], call.keywords)
+                for name, value in pairs(rest):
+                    self._store(f"{module}{name}", value, call)
         elif isinstance(function, ast.Attribute) and method in _OF_DICTIONARIES:
             module = names_of(self.names.path(function.value))
             if module is not None:

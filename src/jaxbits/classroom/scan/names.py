@@ -134,6 +134,9 @@ class Names:
             case "builtins.getattr" if len(call.args) > 1:
                 base, name = self.path(first), word(call.args[1])
                 return f"{base}.{name}" if base and name else None
+            case "builtins.type" if len(call.args) == 1:
+                base = self.path(first)
+                return base and f"{base}.__class__"
             case "importlib.import_module" | "sys.modules.get":
                 return word(first)
             case "builtins.__import__":
@@ -149,6 +152,8 @@ def names_of(path: str | None) -> str | None:
         return ""
     if path == "builtins":
         return "builtins."
+    if path and path.endswith(".__globals__"):  # of a function: its module's names
+        return f"{path.removesuffix('.__globals__').rpartition('.')[0]}."
     if path and path.endswith(".__dict__"):
         return f"{path.removesuffix('.__dict__')}."
     return None

@@ -8,6 +8,7 @@ import re
 from jaxbits.classroom.scan.relied_on import within
 
 _FRAMES = "f_back f_globals f_locals tb_frame gi_frame cr_frame __subclasses__".split()  # noqa: SIM905
+_PARTS = "__globals__ __kwdefaults__ __defaults__ __code__ cell_contents _instance".split()  # noqa: SIM905
 # Other code's frames, what ends or leaves the kernel, and what runs or loads hidden code.
 _ODD = frozenset(
     """
@@ -17,7 +18,8 @@ _ODD = frozenset(
     os._exit os.kill os.killpg os.abort os.fork os.forkpty os.system os.popen
     os.posix_spawn os.posix_spawnp os.execl os.execle os.execlp os.execv os.execve os.execvp
     os.execvpe os.spawnl os.spawnle os.spawnlp os.spawnv os.spawnve os.spawnvp
-    subprocess socket multiprocessing signal atexit threading _thread
+    subprocess socket multiprocessing signal atexit threading _thread concurrent.futures runpy
+    asyncio.get_event_loop asyncio.get_running_loop code.InteractiveInterpreter traceback.walk_stack
     ctypes cffi ipykernel unittest.mock importlib
     builtins.exec builtins.eval builtins.compile builtins.__import__
     pickle.load pickle.loads pickle.Unpickler _pickle.load _pickle.loads marshal.load marshal.loads
@@ -55,6 +57,8 @@ def in_reading(name: str) -> str | None:
 
 def in_attribute(name: str) -> str | None:
     """What is odd in an attribute, whatever it is of."""
+    if name in _PARTS:
+        return f"looks into the parts of other code ({name})"
     return f"looks into other code's frames ({name})" if name in _FRAMES else None
 
 

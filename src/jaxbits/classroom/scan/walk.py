@@ -110,6 +110,7 @@ class _Walk(ast.NodeVisitor):
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
             self.odd(node, oddities.in_use_of(alias.name))
+            self._graders(node, alias.name)
             path = alias.name if alias.asname else alias.name.partition(".")[0]
             self._bind(alias.asname or path, node, path)
 
@@ -117,10 +118,15 @@ class _Walk(ast.NodeVisitor):
         for alias in node.names:
             path = f"{node.module or ''}.{alias.name}"
             self.odd(node, oddities.in_use_of(path))
+            self._graders(node, path)
             if alias.name == "*":
                 self.names.stars += filter(within, [node.module or ""])
             else:
                 self._bind(alias.asname or alias.name, node, path)
+
+    def _graders(self, node: ast.AST, path: str) -> None:
+        if within(path, ("jaxbits.classroom.",)):
+            self.found.add("tampered", node, "uses the grader's own code")
 
     def _bind(self, name: str, node: ast.stmt, path: str | None = None) -> None:
         bind(name, node, path, node, self.names, self.found)
