@@ -15,6 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 from classroom import hall
+from nbformat.v4 import new_code_cell
 from nbgrader.api import Gradebook
 
 from jaxbits.classroom import release, source
@@ -109,6 +110,30 @@ def test_killed_at_any_moment_and_run_again_it_ends_the_same(
     hall.grade(whole, folder, NAME, "-j", "1")
     results = [c / "results" / f"{NAME}.csv" for c in (course, whole)]
     assert results[0].read_bytes() == results[1].read_bytes()
+
+
+def test_nothing_goes_on_after_the_grader_was_killed(
+    course: Path, assignment: Assignment, tmp_path: Path
+) -> None:
+    folder = tmp_path / "submissions"
+    folder.mkdir()
+    endless = release.student(assignment)
+    endless.cells.insert(1, new_code_cell("while True:\n    pass"))
+    (folder / "ann.ipynb").write_text(text(endless))
+    mark = f"jaxbits-test-{os.getpid()}-{time.monotonic_ns()}"
+    where = ("--submissions", folder, "--course", course, "--quiet", *hall.LIMITS)
+    process = hall.command("grade", NAME, *where, env={"MARK": mark})
+    ends = time.monotonic() + 120
+    while not any(p.children() for p in _graders(mark) if p.pid != process.pid):
+        assert time.monotonic() < ends
+        time.sleep(0.1)
+    time.sleep(3)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    ends = time.monotonic() + 20
+    while _graders(mark):
+        assert time.monotonic() < ends, _graders(mark)
+        time.sleep(0.1)
 
 
 def _side_by_side(course: Path, folder: Path) -> None:

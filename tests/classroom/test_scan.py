@@ -145,6 +145,8 @@ def test_tampering_is_found(source: str) -> None:
 
 
 ODD = {
+    "a thousand magics": "a = !x\n" * 480 + "b = (1)\n" * 12_000,
+    "what the notebook knows": "known = [x for x in globals().values() if hasattr(x, 'shape')]",
     "an own abs": "def abs(x):\n    return 0 * x",
     "an own range": "def range(a, b):\n    return list(np.arange(a, b + 1))",
     "globals of a function": "names = expect.close.__globals__",

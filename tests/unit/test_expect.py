@@ -106,7 +106,7 @@ def test_what_is_the_answer(name: str) -> None:
 
 @pytest.mark.parametrize("name", DIFFER)
 def test_what_is_another_answer(name: str) -> None:
-    with pytest.raises(expect.WrongAnswer, match=r"^not the same$"):
+    with pytest.raises(expect.WrongAnswer, match=r"^not the same"):
         expect.close(*DIFFER[name], "not the same")
 
 

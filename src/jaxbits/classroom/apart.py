@@ -39,8 +39,15 @@ def bound(source: str) -> set[str]:
         ['f', 'np', 'x', 'z']
     """
     source = re.sub(r"^([ \t]*)[%!].*", r"\1pass", source, flags=re.M)  # magics are no Python
-    symbols = symtable.symtable(source, "<cell>", "exec").get_symbols()
-    return {s.get_name() for s in symbols if s.is_assigned() or s.is_imported()}
+    top = symtable.symtable(source, "<cell>", "exec")
+    names = {s.get_name() for s in top.get_symbols() if s.is_assigned() or s.is_imported()}
+    inner = top.get_children()
+    while inner:
+        table = inner.pop()
+        shared = (s for s in table.get_symbols() if s.is_declared_global() and s.is_assigned())
+        names |= {s.get_name() for s in shared}
+        inner += table.get_children()
+    return names
 
 
 class Apart:
@@ -64,8 +71,10 @@ class Apart:
                 seen |= bound(release.shown(text))
             elif marks(cell).get("solution"):
                 seen |= bound(release.solved(text))
-            else:
+            elif marks(cell):
                 given |= bound(text)
+            else:  # which a student may change or leave out
+                seen |= bound(text)
         self.given = given - tests - seen
         self._hidden = tests - seen - given
         self._taken = given | tests | seen
@@ -75,8 +84,8 @@ class Apart:
         lines = [f"import builtins as {self.prefix}builtins"]
         for name in sorted(bound(without_ranges(source)) & self.given):
             copied = name == _COPIED and "jaxbits" in source
-            line = _COPY.format(p=self.prefix) if copied else f"{self.prefix}{name} = {name}"
-            lines.append(line)
+            kept = f"if {name!r} in globals(): {self.prefix}{name} = {name}"
+            lines.append(_COPY.format(p=self.prefix) if copied else kept)
         return "\n".join(lines)
 
     def test(self, source: str, nonce: str) -> str:

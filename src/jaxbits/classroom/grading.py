@@ -6,11 +6,13 @@ import ctypes
 import hashlib
 import json
 import logging
+import multiprocessing.connection
 import os
 import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -171,6 +173,11 @@ def _why(found: Graded) -> list[str]:
     return why
 
 
+def _kill_after(sentinel: int) -> None:
+    multiprocessing.connection.wait([sentinel])
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def failed(job: Job, points: float, reason: str) -> Record:
     """The record of a submission whose grader did not get through."""
     return Record(
@@ -186,6 +193,11 @@ def failed(job: Job, points: float, reason: str) -> Record:
 
 
 def _die_with_parent() -> None:
-    """Ask Linux to end this process with the one that started it."""
+    """End this process with the one that started it, and with the one that asked for it."""
+    asked = multiprocessing.parent_process()
+    if asked is not None:
+        # The server that forks for it goes on as long as any of us does.
+        watch = threading.Thread(target=_kill_after, args=(asked.sentinel,), daemon=True)
+        watch.start()
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

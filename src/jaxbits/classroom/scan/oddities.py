@@ -21,7 +21,7 @@ _ODD = frozenset(
     subprocess socket multiprocessing signal atexit threading _thread concurrent.futures runpy
     asyncio.get_event_loop asyncio.get_running_loop code.InteractiveInterpreter traceback.walk_stack
     ctypes cffi ipykernel unittest.mock importlib
-    builtins.exec builtins.eval builtins.compile builtins.__import__
+    builtins.exec builtins.eval builtins.compile builtins.__import__ __main__
     pickle.load pickle.loads pickle.Unpickler _pickle.load _pickle.loads marshal.load marshal.loads
     dill.load dill.loads cloudpickle.load cloudpickle.loads joblib.load shelve.open
     """.split()  # noqa: SIM905
@@ -60,6 +60,20 @@ def in_attribute(name: str) -> str | None:
     if name in _PARTS:
         return f"looks into the parts of other code ({name})"
     return f"looks into other code's frames ({name})" if name in _FRAMES else None
+
+
+def in_names(node: ast.AST) -> str | None:
+    """What is odd in a part of the syntax that asks for all of the notebook's names at once."""
+    for child in ast.iter_child_nodes(node):
+        match child:
+            case ast.Call(func=ast.Name(id="globals"), args=[]):
+                match node:
+                    case ast.Subscript(slice=ast.Constant()) | ast.Compare():
+                        continue
+                    case ast.Attribute(attr="get" | "pop" | "update" | "setdefault"):
+                        continue
+                return "goes through all names of the notebook (globals)"
+    return None
 
 
 def in_opening(path: str | None, call: ast.Call) -> str | None:

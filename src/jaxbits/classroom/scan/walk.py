@@ -15,6 +15,9 @@ from jaxbits.classroom.scan.relied_on import within
 
 # Characters of a cell: the syntax of one takes a thousand times the memory.
 LONGEST = 200_000
+# Lines for IPython times characters: each such line has it read all of the cell once more.
+MOST_MAGIC = 20_000_000
+_MAGIC = re.compile(r"^[^#\n]*[%!?]", re.M)
 _IGNORES = re.compile(r"#\s*jaxbits\s*:\s*ignore")
 
 _Assignment = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr
@@ -30,7 +33,7 @@ def read(source: str, names: Names) -> Findings:
     """
     walk = _Walk(names)
     try:
-        if len(source) > LONGEST:
+        if len(source) > LONGEST or len(source) * len(_MAGIC.findall(source)) > MOST_MAGIC:
             walk.found.add("odd", 1, "is too long to be read")
         else:
             walk.read(source)
@@ -58,6 +61,8 @@ class _Walk(ast.NodeVisitor):
         if tree is not None:
             before, self.found.offset = self.found.offset, self.found.offset + offset
             self.visit(tree)
+            for node in ast.walk(tree):
+                self.odd(node, oddities.in_names(node))
             self.found.offset = before
 
     def odd(self, where: ast.AST, what: str | None) -> None:

@@ -1,0 +1,131 @@
+"""What a student calls a thing changes no test, and no test changes a thing of the student's."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import pytest
+from classroom import hall
+
+from jaxbits.classroom import release, source
+from jaxbits.classroom.apart import Apart, bound
+from jaxbits.classroom.source import marks
+
+SOURCE = """---
+jupytext: {text_representation: {extension: .md, format_name: myst}}
+kernelspec: {display_name: Python 3, language: python, name: python3}
+assignment:
+  title: Sums
+  chapter: 02-pure-functions
+  minutes: 10
+  goals: [count]
+  tasks: {total: "Right for all sizes."}
+---
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: given, locked: true}
+from jaxbits import expect
+
+def twice(x):
+    return 2 * x
+```
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: total, solution: true}
+def total(xs):
+    ### BEGIN SOLUTION
+    return sum(xs)
+    ### END SOLUTION
+```
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: total-values, points: 2}
+xs = [1, 2]
+expect.close(total(xs), 3, "the sum")
+### BEGIN HIDDEN TESTS
+def draw(n, *, step=1):
+    global count
+    count = n
+    return [step * k for k in range(n)]
+
+for n in (3, 5):
+    rows = draw(n, step=2)
+    with open("/dev/null") as file:
+        pass
+    try:
+        raise ValueError("no")
+    except ValueError as error:
+        said = str(error)
+    expect.close(total(rows), max(sum(rows), 0), "another sum")
+    expect.close([total([row]) for row in rows if (last := row) >= 0], rows, "one")
+assert (lambda n: n + twice(1))(1) == 3 and count == 5 and last == 8 and said == "no"
+### END HIDDEN TESTS
+```
+"""
+SUMS = source.parse(SOURCE, "sums")
+HONEST = "def total(xs):\n    return sum(xs)"
+
+
+def run(*own: str, answer: str = HONEST) -> dict[str, Any]:
+    """The notebook's names after the student's cells and the test."""
+    apart, names = Apart(SUMS), {"__name__": "__main__"}
+    given = SUMS.cell("given").source
+    for cell in (given, apart.keeping(given), *own, answer):
+        exec(cell, names)
+    exec(apart.test(SUMS.cell("total-values").source, "through"), names)
+    assert names[apart.passed] == "through"
+    names["redefined"] = eval(apart.redefined(), names)
+    return names
+
+
+def test_the_honest_answer_passes_and_leaves_no_hidden_name() -> None:
+    names = run()
+    assert names["xs"] == [1, 2]
+    assert not {"draw", "rows", "n", "file", "said", "count", "last"} & set(names)
+    assert names["redefined"] == ""
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        "def draw(xs):\n    return xs\nn = rows = said = count = 4",
+        "max = lambda *a: -1",
+        "range = 5",
+        "expect = None",
+        "expect.close = print",
+    ],
+)
+def test_what_is_the_students_stays_so_and_harms_no_test(own: str) -> None:
+    before: dict[str, Any] = {}
+    exec(SUMS.cell("given").source + "\n" + own, before)
+    names = run(own)
+    mine = [name for name in bound(own) if not callable(before[name])]
+    assert all(names[name] == before[name] for name in mine)
+
+
+def test_a_helper_called_as_a_hidden_one_is_the_students() -> None:
+    helper = "def draw(xs):\n    return xs"
+    run(helper, answer="def total(xs):\n    return sum(draw(xs))")
+
+
+def test_a_hidden_name_cannot_be_asked_for() -> None:
+    with pytest.raises(NameError):
+        run(answer="def total(xs):\n    return 3 if xs == [1, 2] else sum(rows)")
+
+
+def test_what_was_given_and_is_defined_anew_is_told() -> None:
+    assert run(SUMS.cell("given").source)["redefined"] == ""
+    assert run("def twice(x):\n    return 0")["redefined"] == "twice"
+
+
+@pytest.mark.parametrize("folder", source.find(hall.ASSIGNMENTS), ids=lambda folder: folder.name)
+def test_every_test_of_the_assignments_can_be_written_so(folder: Any) -> None:
+    assignment = source.read(folder)
+    apart = Apart(assignment)
+    for cell in assignment.notebook.cells:
+        if marks(cell).get("grade"):
+            written = apart.test(cell.source, "through")
+            ast.parse(written)
+            assert bound(written) & apart._hidden == set()
+            assert bound(release.shown(cell.source)) <= bound(written)
