@@ -107,10 +107,11 @@ def test_what_has_no_mark_does_not_look_like_a_zero(graded: Graded) -> None:
         assert all(bool(points) == scored for points in row.tasks.values()), row
 
 
-def test_what_ran_has_feedback(graded: Graded) -> None:
+def test_all_have_a_page_and_what_ran_is_on_it(graded: Graded) -> None:
     for student, row in graded.results.items():
         ran = row.status not in ("unreadable", "failed")
-        assert page_of(graded.course, student).exists() == ran, student
+        page = page_of(graded.course, student).read_text()
+        assert ("Your notebook, as it ran" in page) == ran, student
 
 
 def test_nothing_of_the_machine_was_changed_or_reached(graded: Graded) -> None:
