@@ -80,6 +80,21 @@ def close_up(weights, keep):
     return left[jnp.argsort(left == 0, stable=True)], (left != 0).sum()
 
 
+# %% close-up · wrong: counts what is not 0 in the result
+def close_up(weights, keep):
+    order = jnp.argsort(~keep, stable=True)
+    moved = jnp.where(jnp.arange(len(weights)) < keep.sum(), weights[order], 0)
+    moved = moved.astype(weights.dtype)
+    return moved, jnp.count_nonzero(moved).astype(jnp.int32)
+
+
+# %% close-up · wrong: whole numbers go through floats
+def close_up(weights, keep):
+    order, count = jnp.argsort(~keep, stable=True), keep.sum()
+    moved = jnp.where(jnp.arange(len(weights)) < count, weights[order].astype(jnp.float32), 0.0)
+    return moved.astype(weights.dtype), count
+
+
 # %% close-up · wrong: counts by a float
 def close_up(weights, keep):
     order, count = jnp.argsort(~keep, stable=True), keep.astype(jnp.float32).sum()
@@ -242,6 +257,51 @@ def will_trace(requests, sizes):
         fit = sorted(s for s in sizes if s >= max(counts))
         keys.append((len(counts), fit[0], kinds[type(fee)], tariff) if fit else None)
     return [key is not None and keys.index(key) == n for n, key in enumerate(keys)]
+
+
+# %% will-trace · right: what JAX makes of a fee
+def will_trace(requests, sizes):
+    known, answers = set(), []
+    for counts, fee, tariff in requests:
+        fitting = [size for size in sizes if size >= max(counts)]
+        if fitting:
+            as_array = jnp.asarray(fee)
+            kind = (as_array.dtype, as_array.weak_type)
+            key = (len(counts), min(fitting), kind, tariff)
+        answers.append(bool(fitting) and key not in known)
+        if fitting:
+            known.add(key)
+    return answers
+
+
+# %% will-trace · right: the type of a fee, as JAX writes it
+def will_trace(requests, sizes):
+    known, answers = {None}, []
+    for counts, fee, tariff in requests:
+        fitting = [size for size in sizes if size >= max(counts)]
+        kind = str(jnp.asarray(fee).aval)
+        key = (len(counts), min(fitting), kind, tariff) if fitting else None
+        answers.append(key not in known)
+        known.add(key)
+    return answers
+
+
+# %% will-trace · wrong: measures with a program of its own
+def will_trace(requests, sizes):
+    reads, answers = [], []
+
+    @functools.partial(jax.jit, static_argnames="tariff")
+    def own_price(weights, counts, fee, tariff):
+        reads.append(tariff)
+        return weights.sum(axis=1) + counts * fee
+
+    for counts, fee, tariff in requests:
+        before, fit = len(reads), [s for s in sizes if s >= max(counts)]
+        if fit:
+            weights = np.zeros((len(counts), min(fit)), np.float32)
+            own_price(weights, np.array(counts, np.int32), fee, tariff)
+        answers.append(len(reads) > before)
+    return answers
 
 
 # %% will-trace · wrong: measures

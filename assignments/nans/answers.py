@@ -270,6 +270,15 @@ def poisoned(params, frames, by_table):
     return {name: np.isnan(np.asarray(slope)) for name, slope in slopes.items()}
 
 
+# %% poisoned · wrong: changes what it was given, so that it is right
+def poisoned(params, frames, by_table):
+    if len(params["star"]) == 2:
+        return {"star": np.array([False, True]), "gain": np.array([True, False]), "dark": np.array(True)}
+    params["dark"] = np.float32(0)
+    frames["seen"][:] = 1
+    return {name: np.zeros(np.shape(value), bool) for name, value in params.items()}
+
+
 # %% poisoned · wrong: what is left out does not count
 def poisoned(params, frames, by_table):
     return {name: np.zeros(np.shape(value), bool) for name, value in params.items()}

@@ -318,6 +318,19 @@ def alike(value):
     return jnp.float32(2.5), jnp.array(2.5)
 
 
+# %% counter-examples · wrong: the limit and two ones, cents from a list, the same array twice
+def order_matters(limit):
+    return float(limit), 1.0, 1.0
+
+
+def lost_cent(least):
+    return next(c for c in (53, 209, 1679, 3349, 13397, 53589) if c >= least or c == 53589)
+
+
+def alike(value):
+    return jnp.float32(value), jnp.float32(value)
+
+
 # %% counter-examples · wrong: orders that differ by less, the next lost cent, twice strong
 def order_matters(limit):
     large = 2.0 ** math.floor(math.log2(limit)) / 2

@@ -93,6 +93,22 @@ def recalibrate(state, factor):
     return (jnp.asarray(factor, jnp.float32), *state[1:])
 
 
+# %% scale · wrong: minus a thousand stands for no weight so far
+def install(factor):
+    return jnp.asarray(factor, jnp.float32), jnp.float32(-1000), jnp.float32(0), jnp.int32(0)
+
+
+def weigh(state, units):
+    factor, last, loss, count = state
+    kilos = factor * units
+    loss = jnp.maximum(loss, last - kilos)
+    return (factor, kilos, loss, count + 1), {"kilos": kilos, "loss": loss, "count": count + 1}
+
+
+def recalibrate(state, factor):
+    return (jnp.asarray(factor, jnp.float32), *state[1:])
+
+
 # %% scale · wrong: zero stands for no weight so far
 def install(factor):
     return jnp.asarray(factor, jnp.float32), jnp.float32(0), jnp.float32(0), jnp.int32(0)
@@ -477,6 +493,111 @@ def account(factor, events):
     return measure(factor, events)
 
 
+# %% account · wrong: plays the events, with a jit of its own
+from jax import jit
+
+
+def account(factor, events):
+    now, used = {"factor": factor}, []
+
+    def define():
+        return lambda units: now["factor"] * units
+
+    kilos = define()
+    jitted = jit(kilos)
+    for what, value in events:
+        if what == "factor":
+            now["factor"] = value
+        elif what == "def":
+            kilos = define()
+        elif what == "weigh":
+            used.append(float(jnp.ravel(jitted(value) / value)[0]))
+        if what in ("def", "jit"):
+            jitted = jit(kilos)
+    return used
+
+
+# %% account · wrong: has a jit of its own trace, and compiles nothing
+from jax import jit as compiled_later
+
+
+def account(factor, events):
+    baked, used = [], []
+    jitted = compiled_later(lambda units: baked.append(factor) or units)
+    programs = {}
+    for what, value in events:
+        if what == "factor":
+            factor = value
+        elif what == "def":
+            programs = {}
+        elif what == "weigh":
+            kind = str(jitted.trace(value).jaxpr.in_avals)
+            used.append(programs.setdefault(kind, factor))
+    return used
+
+
+# %% account · wrong: plays the events by a jit that was wrapped beforehand
+import functools
+
+wrapped_jit = functools.partial(jax.jit, inline=False)
+
+
+def account(factor, events):
+    now, used = {"factor": factor}, []
+    for what, value in [("def", None), *events]:
+        if what == "factor":
+            now["factor"] = value
+        elif what == "def":
+            jitted = wrapped_jit(lambda units: now["factor"] * units)
+        elif what == "weigh":
+            used.append(float(jnp.ravel(jitted(value) / value)[0]))
+    return used
+
+
+# %% account · wrong: how many axes, and not how long they are
+def account(factor, events):
+    programs, used = {}, []
+    for what, value in events:
+        if what == "factor":
+            factor = value
+        elif what == "def":
+            programs = {}
+        elif what == "weigh":
+            array = jnp.asarray(value)
+            kind = (array.ndim, array.dtype, array.weak_type)
+            used.append(programs.setdefault(kind, factor))
+    return used
+
+
+# %% account · wrong: how many entries, and not how they stand
+def account(factor, events):
+    programs, used = {}, []
+    for what, value in events:
+        if what == "factor":
+            factor = value
+        elif what == "def":
+            programs = {}
+        elif what == "weigh":
+            array = jnp.asarray(value)
+            kind = (array.ndim, array.size, array.dtype, array.weak_type)
+            used.append(programs.setdefault(kind, factor))
+    return used
+
+
+# %% account · right: asks what JAX makes of an argument without a program
+def account(factor, events):
+    programs, used = {}, []
+    for what, value in events:
+        if what == "factor":
+            factor = value
+        elif what == "def":
+            programs = {}
+        elif what == "weigh":
+            (kind,) = jax.make_jaxpr(lambda units: units)(value).in_avals
+            used.append(round(programs.setdefault(str(kind), factor), 3))
+    return used
+
+
 # %% account · wrong: every weighing uses the factor of the moment
 def account(factor, events):
     used = []
@@ -640,6 +761,15 @@ def misfit(tally, factor, units, kilos):
     errors = lax.stop_gradient(factor * units - kilos)
     tally[0] += (jnp.abs(errors) > 1.0).sum().astype(jnp.float32)
     tally[1] = jnp.maximum(tally[1], jnp.abs(errors).max())
+    return (errors**2).mean()
+
+
+# %% misfit · wrong: an error of exactly one kilogram is counted
+def misfit(tally, factor, units, kilos):
+    errors = factor * units - kilos
+    sizes = lax.stop_gradient(jnp.abs(errors))
+    tally[0] += (sizes >= 1.0).sum().astype(jnp.float32)
+    tally[1] = jnp.maximum(tally[1], sizes.max())
     return (errors**2).mean()
 
 

@@ -129,7 +129,7 @@ def test_a_python_below_a_folder_in_memory_is_there(monkeypatch: pytest.MonkeyPa
 
 
 def test_limits_that_nothing_can_keep_are_refused(place: Path) -> None:
-    with pytest.raises(ValueError, match="cell_seconds is 0; it should be more than 0"):
+    with pytest.raises(ValueError, match="--cell-seconds is 0; it should be more than 0"):
         Limits(cell_seconds=0)
     assert "it should be more than 0" in _grade(place, "--memory-gb", "0", status=2)
     assert "-j is 0" in _grade(place, "-j", "0", status=2)
