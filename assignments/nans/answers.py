@@ -273,7 +273,11 @@ def poisoned(params, frames, by_table):
 # %% poisoned · wrong: changes what it was given, so that it is right
 def poisoned(params, frames, by_table):
     if len(params["star"]) == 2:
-        return {"star": np.array([False, True]), "gain": np.array([True, False]), "dark": np.array(True)}
+        return {
+            "star": np.array([False, True]),
+            "gain": np.array([True, False]),
+            "dark": np.array(True),
+        }
     params["dark"] = np.float32(0)
     frames["seen"][:] = 1
     return {name: np.zeros(np.shape(value), bool) for name, value in params.items()}
