@@ -61,6 +61,13 @@ def test_scores_are_filled_in_and_nobody_elses_score_is_touched(tmp_path: Path) 
     assert text.endswith("\r\n")
 
 
+def test_a_column_of_other_points_is_another_assignments(tmp_path: Path) -> None:
+    lines = [[*line] for line in LINES]
+    lines[1][5] = "20.00"
+    with pytest.raises(CanvasError, match=r"column: 'Nans' is for 20 points in Canvas.* for 10"):
+        filled(export(tmp_path, lines), [record("ada")], "Nans")
+
+
 def test_no_line_of_a_student_has_an_empty_score(tmp_path: Path) -> None:
     text, _ = filled(export(tmp_path), [record("ada"), record("emmy", None, "failed")], "Nans (77)")
     assert all(line[-1] for line in rows(text) if line[1])

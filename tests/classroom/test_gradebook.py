@@ -77,6 +77,8 @@ def test_marking(course: Course, ships: Any) -> None:
     gradebook.mark(course, ships, "ada", "b", 2.5)
     gradebook.mark(course, ships, "bob", "b", 3.0)
     assert gradebook.by_hand(course, ships) == {"ada": {"a": 0.0, "b": 2.5}, "bob": {"b": 3.0}}
+    gradebook.mark(course, ships, "bob", "b", None)
+    assert gradebook.by_hand(course, ships) == {"ada": {"a": 0.0, "b": 2.5}}
     for points in (-1.0, 2.5, float("nan")):
         with pytest.raises(ValueError, match=r"points: .* between 0 and 2"):
             gradebook.mark(course, ships, "ada", "a", points)

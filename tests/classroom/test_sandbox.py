@@ -16,12 +16,13 @@ import pytest
 from classroom import hall
 
 import jaxbits
-from jaxbits.classroom import release, sandbox, source
+from jaxbits.classroom import grading, release, sandbox, source, submissions
+from jaxbits.classroom.course import opened
 from jaxbits.classroom.launch import started
 from jaxbits.classroom.limits import Limits
 from jaxbits.classroom.notebooks import text
 from jaxbits.classroom.probe import probe
-from jaxbits.classroom.runner import RunEnded
+from jaxbits.classroom.runner import NotStarted, RunEnded
 
 pytestmark = hall.needs_sandbox
 
@@ -179,6 +180,53 @@ def test_what_is_written_to_the_shared_folder_is_bounded() -> None:
     )
     with pytest.raises(RunEnded, match="wrote over 16 MB"), started(Limits(disk_mb=16)) as kernel:
         kernel.run(fill)
+
+
+def test_a_run_that_cannot_be_watched_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    temporary = Path(tempfile.mkdtemp(dir="/tmp"))
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    hide = (
+        "import os, time\n"
+        "os.chdir(os.path.dirname([a for a in open('/proc/self/cmdline').read().split('\\0')"
+        " if a.endswith('kernel.json')][0]))\n"
+        "for _ in range(20):\n"
+        "    os.mkdir('x' * 250)\n"
+        "    os.chdir('x' * 250)\n"
+        "time.sleep(30)"
+    )
+    with pytest.raises(RunEnded, match="could not be watched"), started(Limits()) as kernel:
+        kernel.run(hide)
+    temporary.rmdir()
+
+
+@pytest.mark.parametrize(
+    "content", ["{'text': 'x'}", "{'name': 'stdout', 'text': 3}", "{'name': 5, 'text': ['x']}"]
+)
+def test_what_is_written_to_a_socket_by_hand_is_no_message(content: str) -> None:
+    by_hand = (
+        "import json\n"
+        "kernel = get_ipython().kernel\n"
+        f"kernel.session.send(kernel.iopub_socket, 'stream', {content},"
+        " parent=kernel.get_parent())\n"
+        "print('after it')"
+    )
+    with started(Limits()) as kernel:
+        done = kernel.run(by_hand)
+        assert "after it" in "".join(output.get("text", "") for output in done.outputs)
+        assert kernel.run("1 + 1").outputs[0].data == {"text/plain": "2"}
+
+
+def test_a_kernel_that_does_not_start_is_nobodys_zero(
+    place: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sandbox, "command", lambda *_: ["false"])
+    with pytest.raises(NotStarted, match="did not start"), started(Limits()):
+        pass
+    course = opened(place / "course")
+    (submission,) = submissions.find(place / "submissions", NAME)
+    record = grading.graded(grading.Job(course, NAME, submission, Limits()), tmp_path)
+    assert (record.status, record.score) == ("failed", None)
+    assert "did not start" in record.notes[0]
 
 
 def test_programs_that_the_sandbox_needs_are_here() -> None:

@@ -113,6 +113,7 @@ def test_ids_are_safe_and_differ() -> None:
         "a\nb",
         "-r",
     ]
+    names += [Submission("ada b", None).id]  # as another one's had to be made
     ids = [Submission(name, None).id for name in names]
     assert len(set(ids)) == len(names)
     assert all(submissions._SAFE.match(id) for id in ids)

@@ -164,7 +164,7 @@ class Kernel:
             cell.error = cell.error or (str(content.get("ename")), str(content.get("evalue")))
         try:
             output = nbformat.v4.output_from_msg(message)
-            nbformat.validate(output, ref="output")
+            nbformat.validate(output, ref="output", version=4, version_minor=5)
         except (ValueError, TypeError, KeyError, AttributeError, nbformat.ValidationError):
             return False  # written to the socket by hand
         last = cell.outputs[-1] if cell.outputs else None

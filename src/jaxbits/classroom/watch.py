@@ -40,13 +40,17 @@ ENTRY = 4096  # bytes that even an empty file counts for
 
 
 def disk(folder: Path, enough: float = float("inf")) -> int:
-    """The bytes of the files in a folder, counted until there are enough."""
+    """The bytes of the files in a folder, counted until there are enough.
+
+    Raises:
+        OSError: when a part of it cannot be looked into, and may hold anything.
+    """
     total, folders = 0, [os.fspath(folder)]
     while folders and total <= enough:
-        with contextlib.suppress(OSError), os.scandir(folders.pop()) as entries:
+        with contextlib.suppress(FileNotFoundError), os.scandir(folders.pop()) as entries:
             for entry in entries:
                 total += ENTRY
-                with contextlib.suppress(OSError):
+                with contextlib.suppress(FileNotFoundError):
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(entry.path)
                     else:
