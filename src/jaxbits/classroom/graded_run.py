@@ -88,8 +88,9 @@ def run(
                     _test(kernel, apart, cell.source, mark, assignment, graded)
                 else:
                     _cell(kernel, apart, cell, mark.get("grade_id") or f"cell {number}", graded)
-            if anew := kernel.ask(apart.redefined()):
-                graded.odd.append(f"defines anew what was given: {anew}")
+            said = (kernel.ask(apart.redefined()) or "").split(", ")
+            if anew := [name for name in said if name in apart.given]:
+                graded.odd.append(f"defines anew what was given: {', '.join(anew)}")
     except RunEnded as reason:
         graded.ended = str(reason)
     done = {mark.id for mark in graded.marks}

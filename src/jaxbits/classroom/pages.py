@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -56,15 +57,15 @@ def bring_up_to_date(
         given: the points by hand, by test cell.
     """
     shown = _by_hand(course, assignment, student)
-    page, now = of(course, assignment, student), json.dumps(given, sort_keys=True)
-    if record.status == "failed":
-        # An earlier page would tell of another submission.
-        write(course, assignment, student, record, None)
-    elif not page.exists() or now != (shown.read_text() if shown.exists() else "{}"):
-        try:
-            ran = nbformat.from_dict(json.loads(_ran(course, assignment, student).read_text()))
-        except (OSError, ValueError):
-            ran = nbformat.v4.new_notebook()
+    page = of(course, assignment, student)
+    failed = record.status == "failed"
+    now = record.notes[0] if failed else json.dumps(given, sort_keys=True)
+    if not page.exists() or now != (shown.read_text() if shown.exists() else "{}"):
+        ran = nbformat.v4.new_notebook()
+        # An earlier run would tell of another submission; it stays for when this one is graded.
+        with contextlib.suppress(OSError, ValueError):
+            if not failed:
+                ran = nbformat.from_dict(json.loads(_ran(course, assignment, student).read_text()))
         write_file(page, feedback.page(assignment, record, ran))
         write_file(shown, now)
 
