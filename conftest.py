@@ -1,4 +1,4 @@
-"""For every test: the tools can be imported, notebooks are checked strictly, one browser."""
+"""For every test: tools on the path, strict notebooks, one browser, nothing left replaced."""
 
 import sys
 from pathlib import Path
@@ -7,4 +7,4 @@ ROOT = Path(__file__).resolve().parent
 # At the end: no tool may stand in for a package of the same name.
 sys.path += [str(ROOT / "tools"), str(ROOT / "tests")]
 
-pytest_plugins = ["strict.plugin", "strict.no_skip", "browser", "order"]
+pytest_plugins = ["strict.plugin", "strict.no_skip", "browser", "order", "untouched"]

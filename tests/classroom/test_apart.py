@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from classroom import hall
 
+from jaxbits import expect
 from jaxbits.classroom import release, source
 from jaxbits.classroom.apart import Apart, bound
 from jaxbits.classroom.source import marks
@@ -96,7 +97,10 @@ def test_the_honest_answer_passes_and_leaves_no_hidden_name() -> None:
         "expect.close = print",
     ],
 )
-def test_what_is_the_students_stays_so_and_harms_no_test(own: str) -> None:
+def test_what_is_the_students_stays_so_and_harms_no_test(
+    own: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(expect, "close", expect.close)  # an answer that patches it is undone
     before: dict[str, Any] = {}
     exec(SUMS.cell("given").source + "\n" + own, before)
     names = run(own)

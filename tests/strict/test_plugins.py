@@ -1,4 +1,4 @@
-"""The two pytest plugins, in a pytest of their own: what passes nbval alone fails here."""
+"""The pytest plugins, in a pytest of their own: what passes elsewhere fails here."""
 
 from __future__ import annotations
 
@@ -88,3 +88,16 @@ def test_with_the_variable_every_skip_has_failed(tmp_path: Path) -> None:
     for reason in ("not today", "no browser", "known", "all"):
         expected = f"JAXBITS_NO_SKIP is set, and this was skipped: {reason}"
         assert expected in said.replace("Skipped: ", "")
+
+
+def test_what_a_test_leaves_replaced_fails_it_and_not_the_next_one(tmp_path: Path) -> None:
+    (tmp_path / "test_leftovers.py").write_text(
+        "import numpy as np\n"
+        "def test_leaves():\n    np.allclose = print\n"
+        "def test_puts_back(monkeypatch):\n    monkeypatch.setattr(np, 'allclose', print)\n"
+        "def test_next():\n    assert np.allclose(1, 1)\n"
+    )
+    said = run(tmp_path, "-p", "untouched")
+    assert "ERROR test_leftovers.py::test_leaves" in said
+    assert "not put back: [('numpy', 'allclose')]" in said
+    assert "3 passed, 1 error" in said
