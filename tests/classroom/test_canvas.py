@@ -79,6 +79,7 @@ def test_no_line_of_a_student_has_an_empty_score(tmp_path: Path) -> None:
         ["s1", "s2"],
         ["1", "2"],
         ["Lovelace, Ada", 'Hopper, "Amazing" Grace'],
+        ["lovelaceada_1", "hopperamazinggrace_2"],
     ],
 )
 def test_students_are_found_by_any_name_of_theirs(tmp_path: Path, names: list[str]) -> None:
@@ -107,6 +108,13 @@ def test_two_students_of_one_name_are_left_to_a_person(tmp_path: Path) -> None:
     names = ["Lovelace, Ada", "Noether, Emmy"]
     text, unknown = filled(export(tmp_path, [*LINES, twin]), map(record, names), "Nans")
     assert unknown == ["Lovelace, Ada"]
+    assert [line[0] for line in rows(text)[3:]] == ["Noether, Emmy"]
+
+
+def test_two_of_ours_with_one_number_are_left_to_a_person(tmp_path: Path) -> None:
+    ours = [record("lovelaceada_1"), record("lovelace_1", 1.0), record("noetheremmy_3")]
+    text, unknown = filled(export(tmp_path), ours, "Nans")
+    assert unknown == ["lovelace_1", "lovelaceada_1"]
     assert [line[0] for line in rows(text)[3:]] == ["Noether, Emmy"]
 
 

@@ -16,7 +16,7 @@ import csv
 import io
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from jaxbits.classroom.results import Record
 _KEYS = ("SIS Login ID", "SIS User ID", "ID", "Student")
 # The columns that say who a student is; they stay, in their order.
 _WHO = {*_KEYS, "LastName", "FirstName", "Integration ID", "Root Account", "Section"}
+_COLLECTED = re.compile(r".+_(?=\d+\Z)", re.S)
 _NUMBERED = re.compile(r"(.*)\s\((\d+)\)\Z", re.S)
 
 
@@ -40,7 +41,8 @@ def filled(export: Path, records: Iterable[Record], column: str) -> tuple[str, l
         export: a CSV that Canvas exported: a line of headings, perhaps a line that says which
             scores are hidden, one that begins with ``Points Possible``, then a line for each
             student.
-        records: the results. A student is found by login, SIS id, Canvas id or name.
+        records: the results. A student is found by login, SIS id, Canvas id or name, and by a
+            Canvas id behind a name, ``doejane_4521``, as `jaxbits.classroom.collect` writes it.
         column: the heading of the assignment, as Canvas has it: ``Nans (12345)``; its name without
             the number will do.
 
@@ -60,16 +62,16 @@ def filled(export: Path, records: Iterable[Record], column: str) -> tuple[str, l
     kept = [i for i, h in enumerate(head) if h in _WHO] + [place]
     number = head.index("ID")
     students = [row for row in rows if row[number].strip()]
-    scores = {_name(record.student): record for record in records}
-    key = max(
-        (head.index(k) for k in _KEYS if k in head),
-        key=lambda i: sum(_name(row[i]) in scores for row in students),
+    called = {key: _called(records, key) for key in _KEYS if key in head}
+    best = max(
+        called, key=lambda key: sum(_name(row[head.index(key)]) in called[key] for row in students)
     )
+    key, ours = head.index(best), called[best]
     times = Counter(_name(row[key]) for row in students)
-    known = {name for name in scores if times[name] == 1}
+    known = {name: own[0] for name, own in ours.items() if len(own) == times[name] == 1}
     if not known:
         raise CanvasError(
-            f"export: none of the {len(scores)} students of the results is in {export}; "
+            f"export: none of the {len(records)} students of the results is in {export}; "
             f"they should be called as in one of its columns {', '.join(_KEYS)}"
         )
     out = io.StringIO()
@@ -78,12 +80,22 @@ def filled(export: Path, records: Iterable[Record], column: str) -> tuple[str, l
     for row in rows:
         if row[number].strip():
             name = _name(row[key])
-            score = scores[name].score if name in known else None
+            score = known[name].score if name in known else None
             if score is None:
                 continue
             row[place] = f"{score:.10g}"
         table.writerow([row[i] for i in kept])
-    return out.getvalue(), sorted(r.student for name, r in scores.items() if name not in known)
+    unknown = [r.student for name, own in ours.items() if name not in known for r in own]
+    return out.getvalue(), sorted(unknown)
+
+
+def _called(records: Iterable[Record], key: str) -> dict[str, list[Record]]:
+    """The records by what Canvas would have in a column; more than one is nobody's for sure."""
+    ours: dict[str, list[Record]] = defaultdict(list)
+    for record in records:
+        name = _name(record.student)
+        ours[_COLLECTED.sub("", name) if key == "ID" else name].append(record)
+    return ours
 
 
 def _name(text: str) -> str:

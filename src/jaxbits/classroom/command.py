@@ -67,6 +67,18 @@ def _course(options: argparse.Namespace) -> int:
     return 0
 
 
+def _collect(options: argparse.Namespace) -> int:
+    from jaxbits.classroom.collect import collect
+
+    got = collect(options.download, options.to)
+    print(f"{options.to} has the folders of {len(got.students)} students.")
+    if got.late:
+        print(f"Late: {', '.join(got.late)}")
+    for name in got.unknown:
+        print(f"  Whose is {name}?", file=sys.stderr)
+    return int(bool(got.unknown))
+
+
 def _grade(options: argparse.Namespace) -> int:
     from jaxbits.classroom import grade
 
@@ -159,6 +171,11 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument("--name", default="", help="what nbgrader calls the course")
     verb.add_argument("--db", default="", help="the gradebook: postgresql://user:word@host/name")
     verb.set_defaults(do=_course)
+
+    verb = verbs.add_parser("collect", help="sort a download of Canvas or Moodle by students")
+    verb.add_argument("download", type=Path, help="the zip file, or what was unpacked of it")
+    verb.add_argument("--to", type=Path, required=True, help="a folder for the students' folders")
+    verb.set_defaults(do=_collect)
 
     verb = verbs.add_parser("grade", help="grade a folder of submissions")
     _of_assignment(verb)

@@ -15,7 +15,7 @@ LARGEST_MB = 50
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_@-]{0,59}\Z")
 # As the end of a name that had to be made another: a student may be called so, too.
 _DIGEST = re.compile(r"-[0-9a-f]{8}\Z")
-_NOT_THEIRS = {"__MACOSX", "Thumbs.db", "desktop.ini"}
+NOT_THEIRS = {"__MACOSX", "Thumbs.db", "desktop.ini"}
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def find(folder: Path, assignment: str) -> list[Submission]:
     found: dict[str, Submission] = {}
     entries = sorted(os.scandir(folder), key=lambda e: (not e.name.endswith(".ipynb"), e.name))
     for entry in entries:
-        if entry.name.startswith(".") or entry.name in _NOT_THEIRS:
+        if entry.name.startswith(".") or entry.name in NOT_THEIRS:
             continue
         one = _one(Path(entry.path), assignment)
         if one.student not in found:
