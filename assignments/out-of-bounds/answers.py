@@ -33,6 +33,19 @@ def riders(board, leave, stations):
     return jnp.cumsum(change)
 
 
+# %% riders · right: the mode in options that are given to both writes
+
+DROP = {"mode": "drop"}
+
+
+def riders(board, leave, stations):
+    counts = (board >= 0) & (board < stations) & (leave > board)
+    on = jnp.where(counts, board, stations)
+    off = jnp.where(counts, leave, stations)
+    change = jnp.zeros(stations, jnp.int32).at[on].add(1, **DROP).at[off].add(-1, **DROP)
+    return jnp.cumsum(change)
+
+
 # %% riders · wrong: a difference that goes round
 
 

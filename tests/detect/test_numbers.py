@@ -70,6 +70,20 @@ def test_masked_values_are_told_apart_site_by_site():
     assert [finding.severity for finding in found] == ["error", "note"]
 
 
+def test_a_mode_may_be_said_in_options_that_the_call_unpacks() -> None:
+    drop = {"mode": "drop"}
+
+    def says(x, i):
+        return x.at[i].add(1.0, **drop)
+
+    def unpacks_elsewhere(x, i):
+        options = dict(**drop)
+        return x.at[i].add(1.0) if options else x
+
+    assert detect.out_of_bounds(says, jnp.ones(4), jnp.arange(6)) == []
+    assert len(detect.out_of_bounds(unpacks_elsewhere, jnp.ones(4), jnp.arange(6))) == 1
+
+
 def test_one_run_serves_all_checks():
     subject = Subject(
         lambda x, i: x[i].astype(jnp.uint8) + i * i, (jnp.ones(3) * 300, jnp.int32(70000))

@@ -176,24 +176,37 @@ def _is_meant(equation: Any, around: Around) -> bool:
 
 
 def says_mode(place: Place) -> bool:
-    """Whether the statement at a place passes `mode=`."""
+    """Whether the statement at a place passes `mode=`, or unpacks options into an `.at[…]`."""
     lines = linecache.getlines(place.file)
-    for first, last in _statements("".join(lines)):
+    for first, last, unpacks in _statements("".join(lines)):
         if first <= place.line <= last:
-            return re.search(r"\bmode\s*=", "".join(lines[first - 1 : last])) is not None
+            text = "".join(lines[first - 1 : last])
+            return unpacks or re.search(r"\bmode\s*=", text) is not None
     return re.search(r"\bmode\s*=", place.text) is not None
 
 
 @functools.lru_cache(maxsize=64)
-def _statements(source: str) -> list[tuple[int, int]]:
-    """Return the first and last lines of the statements of a source, the shortest first."""
+def _statements(source: str) -> list[tuple[int, int, bool]]:
+    """Return first and last line, and `_unpacks`, of a source's statements, the shortest first."""
     try:
         tree = ast.parse(source)
     except SyntaxError:  # a cell with a magic
         return []
     simple = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
-    spans = {(node.lineno, node.end_lineno or node.lineno) for node in simple}
+    spans = {(node.lineno, node.end_lineno or node.lineno, _unpacks(node)) for node in simple}
     return sorted(spans, key=lambda span: span[1] - span[0])
+
+
+def _unpacks(statement: ast.stmt) -> bool:
+    """Whether it has a call such as `x.at[i].set(1, **options)`."""
+    for node in ast.walk(statement):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Subscript(value=ast.Attribute(attr="at"))),
+                keywords=keywords,
+            ) if any(keyword.arg is None for keyword in keywords):
+                return True
+    return False
 
 
 def _spoil(equation: Any, values: Sequence[Any], outputs: list[Any]) -> list[Any]:
