@@ -11,6 +11,7 @@ from classroom import hall
 from jaxbits import expect
 from jaxbits.classroom import release, source
 from jaxbits.classroom.apart import Apart, bound
+from jaxbits.classroom.graded_run import messages
 from jaxbits.classroom.source import marks
 
 SOURCE = """---
@@ -65,6 +66,7 @@ assert (lambda n: n + twice(1))(1) == 3 and count == 5 and last == 8 and said ==
 ```
 """
 SUMS = source.parse(SOURCE, "sums")
+ASKING = [f"expect.{name}" for name in ("close", "is_array", "plain", "raises")]
 HONEST = "def total(xs):\n    return sum(xs)"
 
 
@@ -133,3 +135,17 @@ def test_every_test_of_the_assignments_can_be_written_so(folder: Any) -> None:
             ast.parse(written)
             assert bound(written) & apart._hidden == set()
             assert bound(release.shown(cell.source)) <= bound(written)
+
+
+@pytest.mark.parametrize("folder", source.find(hall.ASSIGNMENTS), ids=lambda folder: folder.name)
+def test_whatever_a_test_of_the_assignments_asks_it_can_say_why_not(folder: Any) -> None:
+    silent = [
+        ast.unparse(node)
+        for cell in source.read(folder).notebook.cells
+        if marks(cell).get("grade")
+        for node in ast.walk(ast.parse(cell.source))
+        if isinstance(node, ast.Assert | ast.Call)
+        if isinstance(node, ast.Assert) or ast.unparse(node.func) in ASKING
+        if not messages(ast.unparse(node))
+    ]
+    assert silent == []
