@@ -26,8 +26,8 @@ def main(arguments: list[str]) -> int:
     if lint.main([]):
         return 1
     print("Running the tests …", flush=True)
-    # One more than there are cores: what waits (a limit that must be reached, a page) costs none.
-    workers = ["-n", str(max(2, cores()) + 1)]
+    # One core for each notebook's kernel: a chapter waits for its own, hardly for another's.
+    workers = ["-n", str(max(2, cores()))]
     command = [sys.executable, "-m", "pytest", *PYTEST, *workers, *arguments]
     return subprocess.run(command, cwd=ROOT).returncode
 
