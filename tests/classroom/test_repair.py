@@ -331,6 +331,32 @@ def test_an_answer_turned_to_text_beside_the_stub_is_not_lost(tmp_path: Path) ->
     assert ANSWERS["load"] in texts(mended(cells, tmp_path)[0])
 
 
+def test_an_answer_above_its_untouched_stub_is_told(tmp_path: Path) -> None:
+    told = "answers that their own stub, further down, undoes: load"
+    cells = handed_in()
+    own = {"cell_type": "code", "metadata": {}, "id": "own", "source": ANSWERS["load"]}
+    find(cells, "load")["source"] = OURS["load"].source
+    cells.insert(0, own)
+    notebook, notes = mended(cells, tmp_path)
+    assert notes == [told]
+    assert not passes(notebook)
+    cells.remove(own)
+    find(cells, "imports")["source"] += f"\n\n{ANSWERS['load']}"
+    assert told not in mended(cells, tmp_path)[1]  # a given cell is put back, and that is told
+    cells.insert(cells.index(find(cells, "load")) + 1, own)
+    find(cells, "imports")["source"] = OURS["imports"].source
+    assert mended(cells, tmp_path)[1] == []
+    assert passes(mended(cells, tmp_path)[0])
+
+
+def test_a_stub_that_ends_before_it_defines_undoes_nothing(tmp_path: Path) -> None:
+    cells = handed_in()
+    find(cells, "trim")["source"] = OURS["trim"].source
+    find(cells, "load")["source"] += f"\n\n{ANSWERS['trim']}"
+    assert OURS["trim"].source.startswith("# YOUR CODE HERE\nraise")
+    assert mended(cells, tmp_path)[1] == []
+
+
 def test_a_scratch_cell_that_defines_the_same_names(tmp_path: Path) -> None:
     cells = handed_in()
     bare(cells)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -53,6 +54,7 @@ def repaired(cells: list[dict[str, Any]], released: NotebookNode) -> tuple[Noteb
     notes += _changed(cells, chosen, ours)
     notes += list(_put_back(notebook, ours))
     notes += list(_in_order(notebook, ours))
+    notes += list(_undone(notebook, ours))
     for number, cell in enumerate(notebook.cells):
         if not marks(cell):
             cell.id = f"own-{number}"
@@ -190,3 +192,21 @@ def _in_order(notebook: NotebookNode, ours: dict[str, NotebookNode]) -> Iterator
             moved.append(id)
     if moved:
         yield f"cells that stood in another order: {', '.join(moved)}"
+
+
+def _undone(notebook: NotebookNode, ours: dict[str, NotebookNode]) -> Iterator[str]:
+    """Tell of answers above the stub that nobody wrote in: it defines their names once more."""
+    undone = []
+    answered: set[str] = set()
+    for cell in notebook.cells:
+        mark = marks(cell)
+        if cell.cell_type != "code" or (mark and not mark["solution"]):
+            continue
+        source = re.split(r"^raise\b", cell.source, maxsplit=1, flags=re.M)[0]  # it ends there
+        names = set(names_in(source))
+        if not mark or not same_text(cell.source, ours[mark["grade_id"]].source):
+            answered |= names
+        elif names and names <= answered:
+            undone.append(mark["grade_id"])
+    if undone:
+        yield f"answers that their own stub, further down, undoes: {', '.join(undone)}"
