@@ -30,6 +30,8 @@ def test_notebooks_and_folders(tmp_path: Path) -> None:
     put(tmp_path / "grace" / "ships" / "ships.ipynb")
     put(tmp_path / "kurt" / "Copy of ps1.ipynb")
     put(tmp_path / "kurt" / ".ipynb_checkpoints" / "ships-checkpoint.ipynb")
+    put(tmp_path / "lise.IPYNB")
+    put(tmp_path / "max" / "SHIPS.IPYNB")
     put(tmp_path / ".hidden")
     put(tmp_path / "__MACOSX" / "x")
     assert found(tmp_path) == {
@@ -40,6 +42,8 @@ def test_notebooks_and_folders(tmp_path: Path) -> None:
         ),
         "grace": ("grace/ships/ships.ipynb", None),
         "kurt": ("kurt/Copy of ps1.ipynb", "the file was called 'Copy of ps1.ipynb'"),
+        "lise": ("lise.IPYNB", None),
+        "max": ("max/SHIPS.IPYNB", "the file was called 'SHIPS.IPYNB'"),
     }
 
 

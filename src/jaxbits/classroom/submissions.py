@@ -76,7 +76,7 @@ def find(folder: Path, assignment: str) -> list[Submission]:
             "for each student"
         )
     found: dict[str, Submission] = {}
-    entries = sorted(os.scandir(folder), key=lambda e: (not e.name.endswith(".ipynb"), e.name))
+    entries = sorted(os.scandir(folder), key=lambda e: (not _is_notebook(Path(e.name)), e.name))
     for entry in entries:
         if entry.name.startswith(".") or entry.name in NOT_THEIRS:
             continue
@@ -99,6 +99,10 @@ def shown(path: Path) -> str:
     return os.fsencode(path.name).decode("utf-8", "backslashreplace")
 
 
+def _is_notebook(path: Path) -> bool:
+    return path.suffix.lower() == ".ipynb"  # Windows knows no difference
+
+
 def _one(path: Path, assignment: str) -> Submission:
     if path.is_dir() and not path.is_symlink():
         try:
@@ -106,7 +110,7 @@ def _one(path: Path, assignment: str) -> Submission:
         except OSError as error:
             return Submission(shown(path), None, f"the folder cannot be read: {error.strerror}")
     student = shown(path).removesuffix(path.suffix)
-    if path.suffix != ".ipynb":
+    if not _is_notebook(path):
         return Submission(student, None, f"{shown(path)} is not a notebook")
     problem = unreadable(path)
     return Submission(student, None if problem else path, problem)
@@ -117,7 +121,7 @@ def _in_folder(folder: Path, assignment: str) -> Submission:
     for place in (folder, folder / assignment):
         if not place.is_dir() or place.is_symlink():
             continue
-        notebooks = sorted(p for p in place.iterdir() if p.suffix == ".ipynb" and p.name[0] != ".")
+        notebooks = sorted(p for p in place.iterdir() if _is_notebook(p) and p.name[0] != ".")
         own = [p for p in notebooks if p.stem == assignment]
         if not notebooks:
             continue
