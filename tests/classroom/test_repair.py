@@ -331,6 +331,19 @@ def test_an_answer_turned_to_text_beside_the_stub_is_not_lost(tmp_path: Path) ->
     assert ANSWERS["load"] in texts(mended(cells, tmp_path)[0])
 
 
+def test_two_different_copies_of_an_answer_are_told(tmp_path: Path) -> None:
+    cells = handed_in()
+    second = copy.deepcopy(find(cells, "load"))
+    cells.insert(cells.index(find(cells, "load")) + 1, second)
+    assert mended(cells, tmp_path)[1] == []
+    second["source"] = "def load(holds):\n    return max(holds)"
+    notebook, notes = mended(cells, tmp_path)
+    assert notes == ["answers written more than once, of which the last counts: load"]
+    assert answer(notebook, "load") == second["source"]
+    second["source"] = "import math"  # a cell that was split has both marks
+    assert mended(cells, tmp_path)[1] == []
+
+
 def test_an_answer_above_its_untouched_stub_is_told(tmp_path: Path) -> None:
     told = "answers that their own stub, further down, undoes: load"
     cells = handed_in()

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
 
+from jaxbits.classroom import remarks
 from jaxbits.classroom.loading import Unreadable
 from jaxbits.classroom.recognition import (
     answer_of,
     names_in,
     recognised,
-    same_text,
     taken,
     was_written,
 )
@@ -51,10 +50,11 @@ def repaired(cells: list[dict[str, Any]], released: NotebookNode) -> tuple[Noteb
             notebook.cells.append(_ours(ours[id], cell["source"]))
         elif id is None or _keeps(cell, ours[id]):
             notebook.cells.append(_new(cell["kind"], cell["source"]))
-    notes += _changed(cells, chosen, ours)
+    notes += remarks.changed(cells, chosen, ours)
+    notes += remarks.written_twice(cells, known, ours)
     notes += list(_put_back(notebook, ours))
     notes += list(_in_order(notebook, ours))
-    notes += list(_undone(notebook, ours))
+    notes += list(remarks.undone(notebook, ours))
     for number, cell in enumerate(notebook.cells):
         if not marks(cell):
             cell.id = f"own-{number}"
@@ -81,28 +81,6 @@ def _answers_within(
         return False
     own = set(names_in(cell["source"])) - set(names_in(test.source))
     return bool(own & set(names_in(ours[answer].source)))
-
-
-def _changed(
-    cells: list[dict[str, Any]], chosen: dict[str, int | None], ours: dict[str, NotebookNode]
-) -> Iterator[str]:
-    tests: list[str] = []
-    given: list[str] = []
-    turned: list[str] = []
-    for id, index in chosen.items():
-        if index is None:
-            continue
-        same = same_text(cells[index]["source"], ours[id].source)
-        if not marks(ours[id])["solution"] and not same:
-            (tests if marks(ours[id])["grade"] else given).append(id)
-        if cells[index]["kind"] != ours[id].cell_type:
-            turned.append(id)
-    if tests:
-        yield f"tests were changed and are put back: {', '.join(tests)}"
-    if given:
-        yield f"given cells were changed and are put back: {', '.join(given)}"
-    if turned:
-        yield f"cells of another type than they were: {', '.join(turned)}"
 
 
 def _new(kind: str, source: str) -> NotebookNode:
@@ -192,21 +170,3 @@ def _in_order(notebook: NotebookNode, ours: dict[str, NotebookNode]) -> Iterator
             moved.append(id)
     if moved:
         yield f"cells that stood in another order: {', '.join(moved)}"
-
-
-def _undone(notebook: NotebookNode, ours: dict[str, NotebookNode]) -> Iterator[str]:
-    """Tell of answers above the stub that nobody wrote in: it defines their names once more."""
-    undone = []
-    answered: set[str] = set()
-    for cell in notebook.cells:
-        mark = marks(cell)
-        if cell.cell_type != "code" or (mark and not mark["solution"]):
-            continue
-        source = re.split(r"^raise\b", cell.source, maxsplit=1, flags=re.M)[0]  # it ends there
-        names = set(names_in(source))
-        if not mark or not same_text(cell.source, ours[mark["grade_id"]].source):
-            answered |= names
-        elif names and names <= answered:
-            undone.append(mark["grade_id"])
-    if undone:
-        yield f"answers that their own stub, further down, undoes: {', '.join(undone)}"
