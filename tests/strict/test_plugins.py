@@ -96,8 +96,15 @@ def test_what_a_test_leaves_replaced_fails_it_and_not_the_next_one(tmp_path: Pat
         "def test_leaves():\n    np.allclose = print\n"
         "def test_puts_back(monkeypatch):\n    monkeypatch.setattr(np, 'allclose', print)\n"
         "def test_next():\n    assert np.allclose(1, 1)\n"
+        "import jax, os\n"
+        "def test_switches():\n    jax.config.update('jax_debug_nans', True)\n"
+        "def test_sets(tmp_path):\n    os.environ['LEFT'] = '1'\n    del os.environ['HOME']\n"
+        "def test_goes(tmp_path):\n    os.chdir(tmp_path)\n"
     )
     said = run(tmp_path, "-p", "untouched")
     assert "ERROR test_leftovers.py::test_leaves" in said
     assert "not put back: [('numpy', 'allclose')]" in said
-    assert "3 passed, 1 error" in said
+    assert "not back: {'jax_debug_nans': (False, True)}" in said
+    assert "not back: {'$HOME': " in said
+    assert "this test has left" in said
+    assert "6 passed, 4 errors" in said
