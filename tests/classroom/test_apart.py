@@ -51,6 +51,8 @@ def draw(n, *, step=1):
     count = n
     return [step * k for k in range(n)]
 
+xs = [*xs, 6]
+expect.close(total(xs), 9, "the sum of three")
 for n in (3, 5):
     rows = draw(n, step=2)
     with open("/dev/null") as file:
@@ -118,6 +120,11 @@ def test_a_helper_called_as_a_hidden_one_is_the_students() -> None:
 def test_a_hidden_name_cannot_be_asked_for() -> None:
     with pytest.raises(NameError):
         run(answer="def total(xs):\n    return 3 if xs == [1, 2] else sum(rows)")
+
+
+def test_a_hidden_value_of_a_visible_name_cannot_be_asked_for() -> None:
+    with pytest.raises(AssertionError, match="the sum of three"):
+        run(answer="def total(any):\n    return sum(xs)")
 
 
 def test_what_was_given_and_is_defined_anew_is_told() -> None:

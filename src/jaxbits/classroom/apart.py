@@ -14,9 +14,10 @@ import builtins
 import re
 import secrets
 import symtable
+from collections.abc import Iterable
 
 from jaxbits.classroom import release
-from jaxbits.classroom.scan.syntax import declared, parameters, stored
+from jaxbits.classroom.renaming import renamed
 from jaxbits.classroom.source import Assignment, marks
 from jaxbits.classroom.variant import without_ranges
 
@@ -78,6 +79,7 @@ class Apart:
         self.given = given - tests - seen
         self._hidden = tests - seen - given
         self._taken = given | tests | seen
+        self._reused = _Reused(assignment, given)
 
     def keeping(self, source: str) -> str:
         """The code to run after a given cell, so that tests find what it made."""
@@ -90,7 +92,19 @@ class Apart:
 
     def test(self, source: str, nonce: str) -> str:
         """A test cell with its own names; `passed` gives the nonce once it is through."""
-        tree = _Renamed(self).visit(ast.parse(without_ranges(source)))
+        source = without_ranges(source)
+        lines = _hidden_lines(source)
+        names = self._reused.of(source) if lines else {}
+        tree = ast.parse(source)
+        before = next((i for i, part in enumerate(tree.body) if part.lineno in lines), 0)
+
+        def new(name: str, line: int) -> str | None:
+            own = self.prefix + name if line in lines and name in names else None
+            return own or self.renamed(name)
+
+        tree = renamed(tree, new, self.is_pythons, f"{self.prefix}builtins")
+        kept = [f"if {n!r} in globals(): {self.prefix}{n} = {n}" for n in sorted(names) if names[n]]
+        tree.body[before:before] = ast.parse("\n".join(kept)).body
         return f"{ast.unparse(ast.fix_missing_locations(tree))}\n{self.passed} = {nonce!r}"
 
     @property
@@ -114,83 +128,51 @@ class Apart:
         return name in _PUBLIC and name not in self._taken
 
 
-class _Renamed(ast.NodeTransformer):
-    """Puts the tests' own names into a cell."""
+class _Reused:
+    """Names of visible tests to which hidden tests give other values.
 
-    def __init__(self, apart: Apart) -> None:
-        self.apart = apart
-        self.local: list[set[str]] = []
+    An answer could read those, as it knows the names. So hidden tests have them under names of
+    their own, which begin with the value that the visible name has.
 
-    def _new(self, name: str) -> str | None:
-        return None if any(name in names for names in self.local) else self.apart.renamed(name)
+    Args:
+        assignment: the source.
+        given: the names that given cells bind.
+    """
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        if new := self._new(node.id):
-            return ast.copy_location(ast.Name(new, node.ctx), node)
-        shadowed = any(node.id in names for names in self.local)
-        if isinstance(node.ctx, ast.Load) and not shadowed and self.apart.is_pythons(node.id):
-            module = ast.Name(f"{self.apart.prefix}builtins", ast.Load())
-            return ast.copy_location(ast.Attribute(module, node.id, ast.Load()), node)
-        return node
+    def __init__(self, assignment: Assignment, given: set[str]) -> None:
+        code = [cell for cell in assignment.notebook.cells if cell.cell_type == "code"]
+        texts = [(marks(cell), without_ranges(cell.source)) for cell in code]
+        tests = [text for mark, text in texts if mark.get("grade")]
+        answers = [release.solved(text) for mark, text in texts if not mark.get("grade")]
+        visible = _bound_in(map(release.shown, tests))
+        self.names = visible & _bound_in(map(_hidden_part, tests)) - _bound_in(answers) - given
+        self._fresh: dict[str, set[str]] = {}
+        stale: set[str] = set()  # what a hidden test had last
+        for text in tests:
+            stale -= bound(release.shown(text))
+            self._fresh[text] = self.names - stale
+            stale |= self.names & bound(_hidden_part(text))
 
-    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> ast.AST:
-        if not isinstance(node, ast.Lambda):
-            node.decorator_list = [self.visit(part) for part in node.decorator_list]
-        node.args = self.visit(node.args)
-        inside = {*parameters(node), *stored(node)}
-        if not isinstance(node, ast.Lambda):
-            node.name = self._new(node.name) or node.name
-        shared = set() if isinstance(node, ast.Lambda) else declared(node)
-        self.local.append(inside - shared)
-        if isinstance(node, ast.Lambda):
-            node.body = self.visit(node.body)
-        else:
-            node.body = [self.visit(part) for part in node.body]
-        self.local.pop()
-        return node
+    def of(self, source: str) -> dict[str, bool]:
+        """The names a test's hidden part uses; whether each begins with the visible one's value."""
+        used = {n.id for n in ast.walk(ast.parse(_hidden_part(source))) if isinstance(n, ast.Name)}
+        return {name: name in self._fresh.get(source, self.names) for name in used & self.names}
 
-    visit_FunctionDef = visit_AsyncFunctionDef = visit_Lambda = _function
 
-    def visit_Global(self, node: ast.Global) -> ast.AST:
-        node.names = [self.apart.renamed(name) or name for name in node.names]
-        return node
+def _bound_in(sources: Iterable[str]) -> set[str]:
+    return set().union(*map(bound, sources))
 
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        node.decorator_list = [self.visit(part) for part in node.decorator_list]
-        node.bases = [self.visit(part) for part in node.bases]
-        node.name = self._new(node.name) or node.name
-        body = ast.parse("def f(): pass").body[0]
-        assert isinstance(body, ast.FunctionDef)
-        body.body = node.body
-        self.local.append(stored(body))
-        node.body = [self.visit(part) for part in node.body]
-        self.local.pop()
-        return node
 
-    def _comprehension(
-        self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
-    ) -> ast.AST:
-        first = node.generators[0]
-        first.iter = self.visit(first.iter)
-        targets = (part for g in node.generators for part in ast.walk(g.target))
-        self.local.append({part.id for part in targets if isinstance(part, ast.Name)})
-        # The first iterable is through; visited once more it would stay as it is.
-        self.generic_visit(node)
-        self.local.pop()
-        return node
+def _hidden_part(source: str) -> str:
+    """The hidden parts that stand at the top level; one within a block shares its names."""
+    parts = release.hidden(source)
+    return "\n".join(part for part in parts if not part[:1].isspace())
 
-    visit_ListComp = visit_SetComp = visit_GeneratorExp = visit_DictComp = _comprehension
 
-    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
-        if node.name:
-            node.name = self._new(node.name) or node.name
-        return self.generic_visit(node)
-
-    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> ast.AST:
-        for alias in node.names:
-            name = alias.asname or alias.name
-            if "." not in name and (new := self._new(name)):
-                alias.asname = new
-        return node
-
-    visit_ImportFrom = visit_Import
+def _hidden_lines(source: str) -> set[int]:
+    """The numbers of the lines of the hidden parts that stand at the top level."""
+    lines, inside = set(), False
+    for number, line in enumerate(source.splitlines(), 1):
+        inside = (inside or line == "### BEGIN HIDDEN TESTS") and line != "### END HIDDEN TESTS"
+        lines |= {number} if inside else set()
+    return lines

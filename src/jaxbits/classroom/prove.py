@@ -14,6 +14,7 @@ from typing import Any
 from jaxbits.classroom import answers as answers_file
 from jaxbits.classroom import release, source
 from jaxbits.classroom.answers import Answer
+from jaxbits.classroom.apart import Apart
 from jaxbits.classroom.source import Assignment, SourceError, marks
 from jaxbits.classroom.variant import ranges, vary, without_ranges
 
@@ -118,6 +119,8 @@ def solved(folder: Path, *, python: str = sys.executable) -> list[Try]:
 
 
 def _cells(assignment: Assignment) -> list[dict[str, Any]]:
+    """The code cells as they are run when a submission is graded, the solutions in their places."""
+    apart = Apart(assignment)
     cells = []
     for cell in assignment.notebook.cells:
         if cell.cell_type != "code":
@@ -125,13 +128,15 @@ def _cells(assignment: Assignment) -> list[dict[str, Any]]:
         mark = marks(cell)
         task = assignment.task_of(mark["grade_id"]) if mark else None
         text = without_ranges(cell.source)
+        if mark.get("solution"):
+            text = release.solved(text)
+        elif mark.get("grade"):
+            text = apart.test(text, "through")
+        elif mark:
+            text = f"{text}\n{apart.keeping(text)}"
+        solution = bool(mark.get("solution"))
         cells.append(
-            {
-                "id": cell.id,
-                "source": release.solved(text) if mark.get("solution") else text,
-                "task": task.id if task else None,
-                "solution": bool(mark.get("solution")),
-            }
+            {"id": cell.id, "source": text, "task": task and task.id, "solution": solution}
         )
     return cells
 
