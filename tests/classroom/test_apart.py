@@ -127,6 +127,14 @@ def test_a_hidden_value_of_a_visible_name_cannot_be_asked_for() -> None:
         run(answer="def total(any):\n    return sum(xs)")
 
 
+def test_a_hidden_part_may_begin_with_a_blank_line() -> None:
+    text = "xs = 1\n### BEGIN HIDDEN TESTS\n\nxs = 2\n### END HIDDEN TESTS\nys = xs"
+    sums = source.parse(SOURCE.replace("xs = [1, 2]\n", f"{text}\n"), "sums")
+    names: dict[str, Any] = {}
+    exec(Apart(sums).test(text, "through"), names)
+    assert (names["xs"], names["ys"]) == (1, 1)
+
+
 def test_what_was_given_and_is_defined_anew_is_told() -> None:
     assert run(SUMS.cell("given").source)["redefined"] == ""
     assert run("def twice(x):\n    return 0")["redefined"] == "twice"

@@ -57,6 +57,8 @@ def test_what_cannot_be_graded_has_a_problem_and_stops_nobody(tmp_path: Path) ->
     put(tmp_path / "fay" / "x.ipynb" / "y")
     (tmp_path / "gus.ipynb").symlink_to("/etc/passwd")
     (tmp_path / "hal").symlink_to(tmp_path / "cleo")
+    put(tmp_path / "ian.ipynb")
+    put(tmp_path / "ian.IPYNB")
     put(tmp_path / "ida.ipynb")
     put(tmp_path / "ida" / "ships.ipynb")
     put(tmp_path / "joe.ipynb")
@@ -74,6 +76,7 @@ def test_what_cannot_be_graded_has_a_problem_and_stops_nobody(tmp_path: Path) ->
         "fay": "x.ipynb is not a file",
         "gus": "gus.ipynb is a link, not a file",
         "hal": "hal is not a notebook",
+        "ian": "there are two submissions of ian: two notebooks",
         "ida": "there are two submissions of ida: a notebook and a folder",
         "kim": "kim.ipynb is not a file",
     }

@@ -22,6 +22,7 @@ from jaxbits.classroom.source import Assignment, marks
 from jaxbits.classroom.variant import without_ranges
 
 _PUBLIC = {name for name in dir(builtins) if not name.startswith("_")}
+_BEGIN, _END = "### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS"
 # A module of which the tests get a copy, and the code that makes it.
 _COPIED = "expect"
 _COPY = """\
@@ -164,15 +165,15 @@ def _bound_in(sources: Iterable[str]) -> set[str]:
 
 
 def _hidden_part(source: str) -> str:
-    """The hidden parts that stand at the top level; one within a block shares its names."""
-    parts = release.hidden(source)
-    return "\n".join(part for part in parts if not part[:1].isspace())
+    """The text of the hidden parts that stand at the top level."""
+    lines = _hidden_lines(source)
+    return "\n".join(line for n, line in enumerate(source.splitlines(), 1) if n in lines)
 
 
 def _hidden_lines(source: str) -> set[int]:
-    """The numbers of the lines of the hidden parts that stand at the top level."""
+    """The lines of the hidden parts at the top level; one within a block shares its names."""
     lines, inside = set(), False
     for number, line in enumerate(source.splitlines(), 1):
-        inside = (inside or line == "### BEGIN HIDDEN TESTS") and line != "### END HIDDEN TESTS"
+        inside = (inside or line.rstrip() == _BEGIN) and line.rstrip() != _END
         lines |= {number} if inside else set()
     return lines

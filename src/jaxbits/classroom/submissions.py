@@ -84,7 +84,8 @@ def find(folder: Path, assignment: str) -> list[Submission]:
         if one.student not in found:
             found[one.student] = one
         elif one.path is not None:
-            both = f"there are two submissions of {one.student}: a notebook and a folder"
+            which = "two notebooks" if _is_notebook(Path(entry.name)) else "a notebook and a folder"
+            both = f"there are two submissions of {one.student}: {which}"
             found[one.student] = Submission(one.student, None, both)
     if not found:
         raise ValueError(
