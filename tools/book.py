@@ -94,6 +94,14 @@ def build() -> bool:
     return False
 
 
+def finish(html: Path) -> None:
+    """Add to the built pages what Jupyter Book does not make, one step a line.
+
+    Args:
+        html: the folder of the built book.
+    """
+
+
 def main() -> int:
     """Build; returns the exit status."""
     if importlib.util.find_spec("jupyter_book") is None:
@@ -111,6 +119,7 @@ def main() -> int:
     if not build():
         print("The book was not built: mend what stands above.", file=sys.stderr)
         return 1
+    finish(BUILD / "html")
     STAMP.write_text(digest())
     print(f"The book is built ({time.monotonic() - begin:.0f} s): {where}")
     return 0
