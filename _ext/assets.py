@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from sphinx.application import Sphinx
+from sphinx.builders.html._assets import _JavaScript
 from sphinx.config import Config
 
 # What single pages use. Jupyter Book puts every script and style sheet of _static on every page.
@@ -24,20 +26,68 @@ ONLY_ON = {
 }
 
 
-def _wanted(asset: Any, page: str) -> bool:
-    """Say whether `page` needs this script or style sheet."""
-    name = str(getattr(asset, "filename", None) or "")
-    body = str((getattr(asset, "attributes", None) or {}).get("body", ""))
-    if "thebe" in name.lower() or "thebe" in body.lower():
+# Scripts of extensions, and a pattern for the HTML that uses them.
+ONLY_WITH = {
+    "clipboard.min.js": r'class="highlight',
+    "copybutton.js": r'class="highlight',
+    "design-tabs.js": r'class="[^"]*\bsd-tab',
+    "togglebutton.js": r'class="[^"]*(\btoggle\b|\badmonition\b[^"]*\bdropdown\b)',
+}
+# What an extension sets for a script of its own, in a script without a file.
+SETTINGS_OF = {"toggle": "togglebutton.js"}
+
+
+def _name(asset: Any) -> str:
+    """Return the name of the asset's file, or an empty string for a script without one."""
+    return str(getattr(asset, "filename", None) or "").removeprefix("_static/").split("?")[0]
+
+
+def _body(asset: Any) -> str:
+    """Return the text of a script without a file."""
+    return str((getattr(asset, "attributes", None) or {}).get("body", ""))
+
+
+def _is_wanted(asset: Any, page: str, body: str) -> bool:
+    """Say whether a page needs a script or a style sheet.
+
+    Args:
+        asset: what Sphinx would load.
+        page: the page's name.
+        body: the page's HTML, without head, header, and side bars.
+    """
+    name, text = _name(asset), _body(asset)
+    if "thebe" in name.lower() or "thebe" in text.lower():
         return False  # Jupyter Book adds them twice, and the second logs an error
-    return page in ONLY_ON.get(name.removeprefix("_static/").split("?")[0], {page})
+    for word, script in SETTINGS_OF.items():
+        if re.match(rf"(let|var) {word}", text):
+            name = script
+    if name in ONLY_WITH and not re.search(ONLY_WITH[name], body):
+        return False
+    return page in ONLY_ON.get(name, {page})
+
+
+def _deferred(script: Any) -> Any:
+    """Return the script such that the page is shown before it runs; the order stays the same.
+
+    A script without a file can only wait as a module. One that declares names for other scripts
+    must not, since a module keeps its names to itself.
+    """
+    attributes = dict(script.attributes)
+    text = _body(script)
+    if {"defer", "async", "type"} & set(attributes) or re.match(r"(let|var|const)\b", text):
+        return script
+    attributes |= {"type": "module"} if text else {"defer": "defer"}
+    return _JavaScript(script.filename, priority=script.priority, **attributes)
 
 
 def _keep_wanted(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
+    body = str(context.get("body", ""))
     for kind in ("script_files", "css_files"):
-        context[kind] = [asset for asset in context[kind] if _wanted(asset, pagename)]
+        context[kind] = [asset for asset in context[kind] if _is_wanted(asset, pagename, body)]
+    if pagename != "search":  # its last script runs at once and needs the others
+        context["script_files"] = [_deferred(script) for script in context["script_files"]]
 
 
 def _serve_vendored(app: Sphinx, config: Config) -> None:

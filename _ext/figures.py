@@ -1,7 +1,9 @@
 """Give every SVG figure its description as alt text and a twin in the dark theme's colours.
 
 A figure is an SVG whose root carries ``role="img"`` and ``aria-label``, as those of
-``jaxbits.plots`` do. It becomes two images, of which the theme shows one.
+``jaxbits.plots`` do. It becomes two images, of which the theme shows one. Both are loaded lazily,
+and a browser fetches a lazy image only when it has a place on the page, so the image of the other
+theme is never fetched. Without JavaScript, browsers load lazy images at once, and figures show too.
 """
 
 from __future__ import annotations
@@ -9,10 +11,12 @@ from __future__ import annotations
 import hashlib
 import html
 import os
+import posixpath
 import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from docutils import nodes
 from sphinx.application import Sphinx
@@ -21,6 +25,10 @@ from sphinx.transforms import SphinxTransform
 
 _ROOT = re.compile(r"<svg\b[^>]*>", re.S)
 _LABEL = re.compile(r"""\baria-label=(?:"([^"]*)"|'([^']*)')""")
+_VIEW_BOX = re.compile(r"""\bviewBox=["']([^"']*)["']""")
+_LENGTH = r"""\s{side}=["']([\d.]+)(px|pt|in|cm|mm)?["']"""
+# CSS pixels in one of each unit.
+_PIXELS = {"": 1.0, "px": 1.0, "pt": 96 / 72, "in": 96.0, "cm": 96 / 2.54, "mm": 9.6 / 2.54}
 
 
 def description(svg: str) -> str | None:
@@ -47,11 +55,53 @@ def darkened(svg: str, palette: Mapping[str, str]) -> str:
     return re.sub(r"#[0-9a-fA-F]{6}\b", lambda found: table.get(found[0].lower(), found[0]), svg)
 
 
+def size(svg: str) -> tuple[int, int] | None:
+    """Return the width and height of a figure in CSS pixels, or None if it does not say.
+
+    Example:
+        >>> size('<svg width="432pt" height="288pt" viewBox="0 0 432 288">')
+        (576, 384)
+        >>> size('<svg viewBox="0 0 640 320">')
+        (640, 320)
+    """
+    root = _ROOT.search(svg)
+    if root is None:
+        return None
+    sides = [re.search(_LENGTH.format(side=side), root[0]) for side in ("width", "height")]
+    if sides[0] and sides[1]:
+        width, height = (round(float(side[1]) * _PIXELS[side[2] or ""]) for side in sides if side)
+        return width, height
+    box = _VIEW_BOX.search(root[0])
+    numbers = re.split(r"[\s,]+", box[1].strip()) if box else []
+    if len(numbers) != 4:
+        return None
+    return round(float(numbers[2])), round(float(numbers[3]))
+
+
 def palette() -> Mapping[str, str]:
     """Return the dark colour of each light one, as the figures' style defines them."""
     from jaxbits.plots.style import DARK  # here, so that a book without figures needs no jaxbits
 
     return DARK
+
+
+class figure_image(nodes.image):  # noqa: N801, since docutils finds its visitor by this name
+    """One of the two images of a figure."""
+
+
+def _visit(self: Any, node: figure_image) -> None:
+    """Write an image that waits until it is about to be seen, in a place that it does not move."""
+    uri = node["uri"]
+    if uri in self.builder.images:
+        uri = posixpath.join(self.builder.imgpath, quote(self.builder.images[uri]))
+    attributes = {"src": uri, "alt": node["alt"], "loading": "lazy", "decoding": "async"}
+    if "extent" in node:
+        attributes["width"], attributes["height"] = map(str, node["extent"])
+    self.body.append(self.emptytag(node, "img", "\n", **attributes))
+
+
+def _depart(self: Any, node: figure_image) -> None:
+    pass
 
 
 class TwoThemes(SphinxTransform):
@@ -73,12 +123,17 @@ class TwoThemes(SphinxTransform):
             dark = Path(self.app.outdir).parent / "figures" / f"{Path(path).stem}-dark.svg"
             dark.parent.mkdir(parents=True, exist_ok=True)
             dark.write_text(darkened(svg, palette()), encoding="utf-8")
-            twin = image.deepcopy()
-            twin["uri"] = "/" + Path(os.path.relpath(dark, source)).as_posix()
-            for node, theme in ((image, "light"), (twin, "dark")):
-                node["alt"] = alt
-                node["classes"] = [*node["classes"], "figure-svg", f"only-{theme}"]
-            image.parent.insert(image.parent.index(image) + 1, twin)
+            place, images = image.parent.index(image), []
+            for theme in ("light", "dark"):
+                twin = figure_image("", **image.attributes)
+                twin["alt"] = alt
+                twin["classes"] = [*image["classes"], "figure-svg", f"only-{theme}"]
+                if extent := size(svg):
+                    # Not as width and height, of which Sphinx makes a link to the image.
+                    twin["extent"] = extent
+                images.append(twin)
+            images[1]["uri"] = "/" + Path(os.path.relpath(dark, source)).as_posix()
+            image.parent[place : place + 1] = images
 
 
 def _note_palette(app: Sphinx, config: Config) -> None:
@@ -94,5 +149,6 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.add_config_value("figures_palette", "", "env", str)
     app.connect("config-inited", _note_palette)
+    app.add_node(figure_image, html=(_visit, _depart))
     app.add_transform(TwoThemes)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pins
+import stylesheets
 from scrub import strip_colours
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,8 +27,8 @@ INDEX = BUILD / "html" / "index.html"
 STAMP = BUILD / ".built"
 
 # What the pages are made from. The sources of chapters are in it: an edited one has to be executed.
-FOLDERS = ("_ext", "_static", "_vendor", "chapters", "reference", "src/jaxbits")
-FILES = ["_config.yml", "_toc.yml", "pyproject.toml", "requirements.txt", "tools/reference.py"]
+FOLDERS = ("_ext", "_static", "_templates", "_vendor", "chapters", "reference", "src/jaxbits")
+FILES = ["_config.yml", "_toc.yml", "pyproject.toml", "requirements.txt", "tools/reference.py", "tools/stylesheets.py"]
 FILES += ["tools/detector_page.py", "tests/detect/first_contact.toml"]
 
 
@@ -100,6 +101,7 @@ def finish(html: Path) -> None:
     Args:
         html: the folder of the built book.
     """
+    stylesheets.join(html)
 
 
 def main() -> int:

@@ -1,0 +1,85 @@
+"""Give every page a clear title, a description, and what other sites show when someone links to it.
+
+Tags that need the book's address (`html_baseurl`) are left out until the book has one.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin
+
+from sphinx.application import Sphinx
+
+HERE = Path(__file__).resolve().parent
+IMAGE = "_static/social.png"
+IMAGE_ALT = (
+    "JAX sharp bits: a book in which every claim runs. "
+    "Next to the title, a grid shows where an array index lands in NumPy and in JAX."
+)
+# Pages that a search engine has no use for.
+HIDDEN = {"404", "search"}
+_VIEWPORT = re.compile(r'<meta name="viewport"[^>]*>\s*')
+_TAG = re.compile(r"<[^>]+>")
+
+
+def descriptions(path: Path = HERE / "descriptions.toml") -> dict[str, str]:
+    """Return the description of each page, by the page's name."""
+    with path.open("rb") as file:
+        found: dict[str, str] = tomllib.load(file)
+    return found
+
+
+def plain(markup: str) -> str:
+    """Return the text of a piece of HTML in one line.
+
+    Example:
+        >>> plain("<code>jit</code> &amp; co<a href='#'>#</a>")
+        'jit & co#'
+    """
+    return " ".join(html.unescape(_TAG.sub("", markup)).split())
+
+
+def page_title(heading: str, book: str) -> str:
+    """Return the title of a page: its heading and the book's name, which stands there once.
+
+    Example:
+        >>> page_title("Errors", "JAX sharp bits")
+        'Errors – JAX sharp bits'
+        >>> page_title("JAX sharp bits", "JAX sharp bits")
+        'JAX sharp bits'
+    """
+    return book if heading == book else f"{heading} – {book}"
+
+
+def _describe(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    book = app.config.project
+    site = app.config.html_baseurl
+    heading = plain(context.get("title") or book)
+    is_root = pagename == app.config.root_doc
+    context["head"] = {
+        "title": page_title(heading, book),
+        "heading": heading,
+        "site_name": book,
+        "kind": "website" if is_root else "article",
+        "description": descriptions().get(pagename, ""),
+        "hidden": pagename in HIDDEN,
+        "url": context.get("pageurl") if site and pagename not in HIDDEN else None,
+        "image": urljoin(site, IMAGE) if site else None,
+        "image_alt": IMAGE_ALT,
+    }
+    # Sphinx, docutils and the theme each add the viewport.
+    context["metatags"] = _VIEWPORT.sub("", context.get("metatags") or "")
+    # The theme of a page whose script has not run, or never will: light, with the colors of the code.
+    context["default_mode"] = "light"
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.connect("html-page-context", _describe, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

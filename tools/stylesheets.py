@@ -1,0 +1,237 @@
+"""Join the pages' style sheets into one, without the rules that no page uses.
+
+The theme's style sheets hold all of Bootstrap and two thousand icons. A page cannot be shown before
+they have arrived, and the book uses a fraction of them.
+
+A rule is kept if every class and id in it is on a page or is a word of a script. A script must
+therefore write the names of its classes in full ("is-open", not "is-" + state).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from html import unescape
+from pathlib import Path
+
+import tinycss2
+from tinycss2.ast import AtRule, Node, QualifiedRule
+
+BOOK = "book.css"
+# The classes that the theme's own scripts set are found in the scripts; these are never loaded.
+IGNORED_SCRIPTS = {"fontawesome.js"}
+
+_SHEET = re.compile(r'[ \t]*<link\b(?=[^>]*rel="stylesheet")(?![^>]*\bmedia=)[^>]*>\n?')
+_HREF = re.compile(r'href="(?P<root>[^"]*?)_static/(?P<name>[^"?]+)(?:\?[^"]*)?"')
+_JOINED = re.compile(r'data-sheets="([^"]*)"')
+_NAMED = re.compile(r"""\b(?:class|id)=(?:"([^"]*)"|'([^']*)')""")
+_SCRIPT = re.compile(r"<script\b([^>]*)>(.*?)</script>", re.S)
+_WORD = re.compile(r"[A-Za-z_][\w-]*")
+_URL = re.compile(r"""url\(\s*(["']?)(?!data:|#|/|[a-z]+:)([^"')]+)\1\s*\)""")
+_IMPORT = re.compile(r"""@import\s+(?:url\()?\s*["']?([^"'();]+)["']?\s*\)?\s*;""")
+_LICENSE = re.compile(r"/\*!.*?\*/", re.S)
+_RECURSIVE = {"media", "supports", "layer", "container"}
+
+
+def used_names(pages: Iterable[str], scripts: Iterable[str]) -> set[str]:
+    """Return every class and id that a page has or that a script could give it.
+
+    Args:
+        pages: the pages' HTML.
+        scripts: the text of the scripts, of which every word counts.
+
+    Example:
+        >>> sorted(used_names(['<p class="a b" id="c">d</p>'], ["box.classList.add('e')"]))
+        ['a', 'add', 'b', 'box', 'c', 'classList', 'e']
+    """
+    found: set[str] = set()
+    for page in pages:
+        for double, single in _NAMED.findall(page):
+            found.update(unescape(double or single).split())
+        for _, script in _SCRIPT.findall(page):
+            found.update(_WORD.findall(script))
+    for script in scripts:
+        found.update(_WORD.findall(script))
+    return found
+
+
+def _selectors(prelude: list[Node]) -> Iterator[list[Node]]:
+    """Yield each selector of a rule's list of them."""
+    selector: list[Node] = []
+    for part in prelude:
+        if part.type == "literal" and part.value == ",":
+            yield selector
+            selector = []
+        else:
+            selector.append(part)
+    yield selector
+
+
+def _required(selector: list[Node]) -> set[str]:
+    """Return the classes and ids without which a selector matches nothing.
+
+    Those in the brackets of :not() and :is() are not among them.
+    """
+    found = set()
+    for before, part in zip([None, *selector], selector, strict=False):
+        if part.type == "hash":
+            found.add(part.value)
+        elif part.type == "ident" and before is not None and before.type == "literal":
+            if before.value == ".":
+                found.add(part.value)
+    return found
+
+
+def _kept(rules: list[Node], used: set[str]) -> Iterator[str]:
+    """Yield the text of each rule that could match."""
+    for rule in rules:
+        if isinstance(rule, QualifiedRule):
+            selectors = [one for one in _selectors(rule.prelude) if _required(one) <= used]
+            if selectors:
+                head = ",".join(tinycss2.serialize(one).strip() for one in selectors)
+                yield f"{head}{{{tinycss2.serialize(rule.content).strip()}}}"
+        elif isinstance(rule, AtRule):
+            name = rule.lower_at_keyword
+            head = f"@{name} {tinycss2.serialize(rule.prelude).strip()}"
+            if name in {"charset", "font-face"}:
+                continue  # the pages say their encoding, and use the fonts of the reader's system
+            if rule.content is None:
+                yield f"{head};"
+            elif name in _RECURSIVE:
+                inside = tinycss2.parse_rule_list(rule.content, True, True)
+                if body := "\n".join(_kept(inside, used)):
+                    yield f"{head}{{\n{body}\n}}"
+            else:
+                yield f"{head}{{{tinycss2.serialize(rule.content).strip()}}}"
+
+
+def trimmed(sheet: str, used: set[str]) -> str:
+    """Return a style sheet without the rules that match nothing, and without web fonts.
+
+    Args:
+        sheet: the text of the style sheet.
+        used: the classes and ids that exist.
+
+    Example:
+        >>> print(trimmed("a, .x { color: red } .y, .x:not(.z) { top: 0 } #n {}", {"x"}))
+        a,.x{color: red}
+        .x:not(.z){top: 0}
+    """
+    rules = list(_kept(tinycss2.parse_stylesheet(sheet, True, True), used))
+    text = "\n".join(rules)
+    # What animates nothing any more.
+    text = "\n".join(
+        rule
+        for rule in rules
+        if not (name := re.match(r"@(?:-webkit-)?keyframes ([\w-]+)", rule))
+        or len(re.findall(rf"\b{re.escape(name[1])}\b", text)) > 1
+    )
+    # Within a rule, the spaces at the start of lines and around punctuation say nothing.
+    return re.sub(r"\s*\n\s*(?=[^{}]*\})", " ", text)
+
+
+def moved(sheet: str, name: str) -> str:
+    """Return a style sheet with the addresses of other files as the folder _static sees them.
+
+    Example:
+        >>> moved("a { background: url(../images/a.png) }", "styles/theme.css")
+        'a { background: url(images/a.png) }'
+    """
+    folder = posixpath.dirname(name)
+    return _URL.sub(
+        lambda found: f"url({posixpath.normpath(posixpath.join(folder, found[2]))})", sheet
+    )
+
+
+def complete(static: Path, name: str) -> str:
+    """Return the text of a style sheet of _static, with those that it imports."""
+    sheet = moved((static / name).read_text(encoding="utf-8"), name)
+    folder = posixpath.dirname(name)
+    return _IMPORT.sub(
+        lambda found: complete(static, posixpath.normpath(posixpath.join(folder, found[1]))), sheet
+    )
+
+
+def sheets_of(page: str) -> list[str]:
+    """Return the names of a page's style sheets in _static, those joined before included."""
+    names: list[str] = []
+    for link in _SHEET.findall(page):
+        if joined := _JOINED.search(link):
+            names += joined[1].split()
+        elif href := _HREF.search(link):
+            names.append(href["name"])
+    return names
+
+
+def with_joined(page: str, shared: list[str], version: str) -> str:
+    """Return a page that loads the joined style sheet instead of the `shared` ones.
+
+    Args:
+        page: the page's HTML.
+        shared: the names of the style sheets that were joined.
+        version: what to add to the address, so that a browser does not show an older one.
+    """
+    is_first = True
+
+    def replaced(link: re.Match[str]) -> str:
+        nonlocal is_first
+        href = _HREF.search(link[0])
+        if href is None or (href["name"] != BOOK and href["name"] not in shared):
+            return link[0]
+        if not is_first:
+            return ""
+        is_first = False
+        return (
+            f'    <link rel="stylesheet" href="{href["root"]}_static/{BOOK}?v={version}"'
+            f' data-sheets="{" ".join(shared)}" />\n'
+        )
+
+    return _SHEET.sub(replaced, page)
+
+
+def _scripts(pages: Mapping[Path, str], static: Path) -> Iterator[str]:
+    """Yield the text of every script of _static that some page loads."""
+    names = {
+        href["name"]
+        for page in pages.values()
+        for attributes, _ in _SCRIPT.findall(page)
+        if (href := re.search(r'src="[^"]*?_static/(?P<name>[^"?]+)', attributes))
+    }
+    for name in sorted(names):
+        path = static / name
+        if path.exists() and path.name not in IGNORED_SCRIPTS and "mathjax" not in name:
+            yield path.read_text(encoding="utf-8")
+
+
+def join(html: Path) -> None:
+    """Join the style sheets that all pages have, and let the pages load the result.
+
+    A page that was joined before and has not been built again keeps a list of its sheets, so this
+    can run after every build.
+
+    Args:
+        html: the folder of the built book.
+    """
+    static = html / "_static"
+    # Not the theme's templates, which lie in _static.
+    paths = [path for path in sorted(html.rglob("*.html")) if static not in path.parents]
+    found = {path: path.read_text(encoding="utf-8") for path in paths}
+    pages = {path: page for path, page in found.items() if sheets_of(page)}
+    if not pages:
+        return
+    lists = [sheets_of(page) for page in pages.values()]
+    shared = [name for name in lists[0] if all(name in names for names in lists)]
+    used = used_names(pages.values(), _scripts(pages, static))
+    parts, licenses = [], []
+    for name in shared:
+        sheet = complete(static, name)
+        licenses += [said for said in _LICENSE.findall(sheet) if "Font Awesome" not in said]
+        parts.append(trimmed(sheet, used))
+    text = "\n".join(['@charset "UTF-8";', *dict.fromkeys(licenses), *parts]) + "\n"
+    (static / BOOK).write_text(text, encoding="utf-8")
+    version = hashlib.sha256(text.encode()).hexdigest()[:8]
+    for path, page in pages.items():
+        if (new := with_joined(page, shared, version)) != page:
+            path.write_text(new, encoding="utf-8")
