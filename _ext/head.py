@@ -17,8 +17,8 @@ from sphinx.application import Sphinx
 HERE = Path(__file__).resolve().parent
 IMAGE = "_static/social.png"
 IMAGE_ALT = (
-    "JAX sharp bits: a book in which every claim runs. "
-    "Next to the title, a grid shows where an array index lands in NumPy and in JAX."
+    "JAX sharp bits: the traps of JAX, each one run, explained, and fixed. "
+    "Below the title, ten numbered cells: x[11] reads cell 9, and x[-11] reads cell 0."
 )
 # Pages that a search engine has no use for.
 HIDDEN = {"404", "search"}
@@ -73,6 +73,8 @@ def _describe(
         "image": urljoin(site, IMAGE) if site else None,
         "image_alt": IMAGE_ALT,
     }
+    if pagename in HIDDEN:
+        context["pageurl"] = None
     # Sphinx, docutils and the theme each add the viewport.
     context["metatags"] = _VIEWPORT.sub("", context.get("metatags") or "")
     # The theme of a page whose script has not run, or never will: light, with the colors of the code.

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
 from xml.sax.saxutils import escape
 
-from head import HIDDEN
+from head import HIDDEN, descriptions
 from sphinx.application import Sphinx
 
 _LINK = re.compile(r'(\s(?:href|src|action|data-content_root)=")(?!/|#|[a-z][a-z0-9+.-]*:)([^"]*")')
@@ -125,9 +125,11 @@ def _add_not_found(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
 def _finish(app: Sphinx, error: Exception | None) -> None:
     if error or app.builder.name != "html":
         return
-    from head import descriptions
-
     folder, site = Path(app.outdir), app.config.html_baseurl
+    not_found = folder / "404.html"
+    not_found.write_text(
+        rooted(not_found.read_text(encoding="utf-8"), base_path(site)), encoding="utf-8"
+    )
     target = app.builder.get_target_uri(app.config.root_doc)
     if target != "index.html":  # otherwise Jupyter Book writes one with neither title nor language
         canonical = html.escape(urljoin(site, target))

@@ -28,8 +28,8 @@ STAMP = BUILD / ".built"
 
 # What the pages are made from. The sources of chapters are in it: an edited one has to be executed.
 FOLDERS = ("_ext", "_static", "_templates", "_vendor", "chapters", "reference", "src/jaxbits")
-FILES = ["_config.yml", "_toc.yml", "pyproject.toml", "requirements.txt", "tools/reference.py", "tools/stylesheets.py"]
-FILES += ["tools/detector_page.py", "tests/detect/first_contact.toml"]
+FILES = ["_config.yml", "_toc.yml", "pyproject.toml", "requirements.txt", "tools/reference.py"]
+FILES += ["tools/detector_page.py", "tests/detect/first_contact.toml", "tools/stylesheets.py"]
 
 
 def inputs() -> Iterator[Path]:
