@@ -30,6 +30,7 @@ STAMP = BUILD / ".built"
 FOLDERS = ("_ext", "_static", "_templates", "_vendor", "chapters", "reference", "src/jaxbits")
 FILES = ["_config.yml", "_toc.yml", "pyproject.toml", "requirements.txt", "tools/reference.py"]
 FILES += ["tools/detector_page.py", "tests/detect/first_contact.toml", "tools/stylesheets.py"]
+FILES += ["tools/search_index.py"]
 
 
 def inputs() -> Iterator[Path]:
@@ -101,7 +102,10 @@ def finish(html: Path) -> None:
     Args:
         html: the folder of the built book.
     """
+    import search_index  # which needs what only a build needs
+
     stylesheets.join(html)
+    search_index.write(html)
 
 
 def main() -> int:

@@ -40,8 +40,11 @@ UNUSED = ("*-ui.js", "*-ui.css", "pagefind-highlight.js", "wasm.unknown.pagefind
 CODE, ERROR, OPTION = 0.3, 0.3, 0.5
 LONGEST_ERROR = 600
 KIND_OF_FOLDER = {"chapters": "section", "reference": "reference"}
+# Reference pages that lead a reader on, and do not only list.
+GUIDES = ("reference/by-symptom.html", "reference/coming-from-")
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_BLOCKS = ("dd", "div", "dt", "li", "p", "pre", "summary", "td", "th")
 _CODE_COLORS = re.compile(r"</?span\b[^>]*>")
 _PRE = re.compile(r"<pre\b.*?</pre>", re.S)
 _SPACE = re.compile(r"\s+")
@@ -55,7 +58,8 @@ class Record:
         url: the page and the anchor, relative to the book's root.
         title: the heading.
         page: the title of the page.
-        kind: section, row (of a table under "Also sharp"), exercise, opening (of a page), or reference.
+        kind: section, row (of a table under "Also sharp"), exercise, opening (of a page), guide (such
+            as "By symptom"), or reference.
         text: pieces of the text, each with how much its words count.
         signs: the catalogue's titles, error messages, and symptoms.
         also: words that readers type and that the text lacks.
@@ -84,7 +88,8 @@ class Record:
         )
         text = "".join(
             f'<p data-pagefind-weight="{weight}">{markup.escape(piece)}</p>'
-            for weight, piece in self.text
+            # Sentences first, since the excerpt of a result is the first part that fits best.
+            for weight, piece in sorted(self.text, key=lambda piece: -piece[0])
         )
         return (
             '<!DOCTYPE html><html lang="en"><body>'
@@ -130,7 +135,9 @@ def read_words(path: Path = WORDS) -> Words:
 
 
 def _text(node: Tag) -> str:
-    """Return the text of an element in one line."""
+    """Return the text of an element in one line, with a space after each block."""
+    for block in node.find_all(_BLOCKS):
+        block.append(" ")
     return _SPACE.sub(" ", node.get_text()).strip()
 
 
@@ -246,6 +253,8 @@ def records_of_page(page: str, url: str) -> list[Record]:
     page = _PRE.sub(lambda block: _CODE_COLORS.sub("", block[0]), page)
     soup = BeautifulSoup(page, "html.parser", parse_only=SoupStrainer("article"))
     kind = KIND_OF_FOLDER.get(url.partition("/")[0], "section")
+    if url.startswith(GUIDES):
+        kind = "guide"
     found = []
     for section in soup.select("article > section"):
         title = _heading(section)
@@ -331,8 +340,8 @@ def write(html: Path) -> int:
     for pattern in UNUSED:
         for path in folder.glob(pattern):
             path.unlink()
-    synonyms = json.dumps(words.groups, ensure_ascii=False)
-    (folder / "synonyms.json").write_text(synonyms + "\n", encoding="utf-8")
+    book = json.dumps({"records": len(found), "synonyms": words.groups}, ensure_ascii=False)
+    (folder / "book.json").write_text(book + "\n", encoding="utf-8")
     return len(found)
 
 
