@@ -4,7 +4,7 @@ The index is static. The script _static/search.js loads it in pieces when a read
 Pagefind (https://pagefind.app) writes it; this module decides what a record contains:
 
 - `title`: the heading; `page`: the page's title.
-- `signs`: what the catalogue says of the section, which are the error messages and what readers notice.
+- `signs`: what the catalogue says of the section, such as error messages and what readers notice.
 - `also`: words that readers type and that the text lacks, from reference/search-words.toml.
 - The text, in which code weighs less than sentences. Folded code, claims, and printed results other
   than errors are left out: they would outnumber the sentences.
@@ -23,8 +23,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import pagefind_bin
-from bs4 import BeautifulSoup, SoupStrainer, Tag
+import pagefind_bin  # type: ignore[import-untyped]
+from bs4 import BeautifulSoup, Tag
+from bs4.filter import SoupStrainer
 
 from jaxbits import catalogue
 from jaxbits.catalogue import SharpBit
@@ -58,8 +59,8 @@ class Record:
         url: the page and the anchor, relative to the book's root.
         title: the heading.
         page: the title of the page.
-        kind: section, row (of a table under "Also sharp"), exercise, opening (of a page), guide (such
-            as "By symptom"), or reference.
+        kind: section, row (of a table under "Also sharp"), exercise, opening (of a page), guide
+            (such as "By symptom"), or reference.
         text: pieces of the text, each with how much its words count.
         signs: the catalogue's titles, error messages, and symptoms.
         also: words that readers type and that the text lacks.
@@ -93,7 +94,8 @@ class Record:
         )
         return (
             '<!DOCTYPE html><html lang="en"><body>'
-            f'<p data-pagefind-filter="kind[data-is]" data-is="{self.kind}"></p>{meta}{text}</body></html>'
+            f'<p data-pagefind-filter="kind[data-is]" data-is="{self.kind}"></p>'
+            f"{meta}{text}</body></html>"
         )
 
 
@@ -110,13 +112,13 @@ class Words:
     groups: Sequence[Sequence[str]]
 
 
-def read_words(path: Path = WORDS) -> Words:
+def read_words(path: Path | None = None) -> Words:
     """Return the contents of reference/search-words.toml.
 
     Raises:
         ValueError: naming the entry that lacks a key or has one too many.
     """
-    with path.open("rb") as file:
+    with (path or WORDS).open("rb") as file:
         found = tomllib.load(file)
     places: dict[str, str] = {}
     for number, entry in enumerate(found.get("place", []), 1):
@@ -245,7 +247,7 @@ def records_of_page(page: str, url: str) -> list[Record]:
         url: its address relative to the book's root.
 
     Example:
-        >>> page = '<article class="bd-article"><section id="a"><h1>A</h1><p>b</p></section></article>'
+        >>> page = '<article><section id="a"><h1>A</h1><p>b</p></section></article>'
         >>> [(r.url, r.title, r.text) for r in records_of_page(page, "a.html")]
         [('a.html', 'A', [(1.0, 'b')])]
     """
@@ -255,7 +257,7 @@ def records_of_page(page: str, url: str) -> list[Record]:
     kind = KIND_OF_FOLDER.get(url.partition("/")[0], "section")
     if url.startswith(GUIDES):
         kind = "guide"
-    found = []
+    found: list[Record] = []
     for section in soup.select("article > section"):
         title = _heading(section)
         heading = section.find("h1", recursive=False)

@@ -59,9 +59,9 @@ def page(context: BrowserContext, site: str) -> Iterator[Page]:
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on(
         "console",
-        lambda message: complaints.append(message.text)
-        if message.type in ("error", "warning")
-        else None,
+        lambda message: (
+            complaints.append(message.text) if message.type in ("error", "warning") else None
+        ),
     )
     page.goto(f"{site}/{CHAPTER}")
     yield page
@@ -179,12 +179,13 @@ def test_a_fold_opens_only_for_a_word_that_is_seen_nowhere_else(page: Page, site
                 const section = fold.closest("section");
                 const others = section.cloneNode(true);
                 const inside = fold.textContent.replace(fold.firstElementChild.textContent, "");
-                others.querySelectorAll("details").forEach((part) => part.replaceWith(part.firstElementChild));
+                others.querySelectorAll("details").forEach(
+                    (part) => part.replaceWith(part.firstElementChild));
                 const seen = others.textContent.toLowerCase();
                 for (const word of inside.toLowerCase().match(/\\b[a-z]{6,}\\b/g) || [])
                     if (!/(ation|ations|ing|ings|ed|s|e)$/.test(word) && !seen.includes(word)) {
-                        const number = [...section.querySelectorAll("details.predict")].indexOf(fold);
-                        return [section.id, number, word];
+                        const all = [...section.querySelectorAll("details.predict")];
+                        return [section.id, all.indexOf(fold), word];
                     }
             }
         }"""
@@ -252,12 +253,17 @@ def test_the_search_says_what_to_do_when_it_finds_nothing(page: Page) -> None:
     assert type_query(page, "frobnicate zork") == []
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_role("status")).to_have_text("Nothing found for “frobnicate zork”.")
-    for name, path in {"finder": "reference/errors.html", "symptom": "reference/by-symptom.html"}.items():
+    for name, path in {
+        "finder": "reference/errors.html",
+        "symptom": "reference/by-symptom.html",
+    }.items():
         link = dialog.get_by_role("link", name=name)
         assert (link.get_attribute("href") or "").endswith(path)
 
 
-def test_the_search_says_when_its_index_cannot_be_fetched(context: BrowserContext, site: str) -> None:
+def test_the_search_says_when_its_index_cannot_be_fetched(
+    context: BrowserContext, site: str
+) -> None:
     page = context.new_page()
     page.route("**/pagefind/**", lambda route: route.abort())
     page.goto(f"{site}/{CHAPTER}")
