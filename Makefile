@@ -6,7 +6,7 @@ NAMED := $(if $(filter command environment,$(firstword $(origin PYTHON))),--rema
 VENV := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap book test serve chapter chapters lint format versions bench tables assignments lock address clean distclean
+.PHONY: help named bootstrap book test serve chapter chapters lint format versions bench tables assignments lock address clean distclean
 
 help:  ## list the verbs
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -25,8 +25,10 @@ test: bootstrap  ## build the book and check everything: lint, unit tests, noteb
 serve: book  ## show the book at a local address (PORT=8000)
 	@$(VENV) tools/serve.py --port $(or $(PORT),8000)
 
-chapter: bootstrap  ## execute one chapter: make chapter NAME=04-out-of-bounds
-	@test -n "$(NAME)" || { echo "Say which chapter: make chapter NAME=04-out-of-bounds" >&2; exit 1; }
+named:  # before anything is installed
+	@test -n "$(NAME)" || { echo "NAME must be a chapter, got nothing: make chapter NAME=04-out-of-bounds" >&2; exit 1; }
+
+chapter: named bootstrap  ## execute one chapter: make chapter NAME=04-out-of-bounds
 	@$(VENV) tools/execute.py "$(NAME)"
 
 chapters: bootstrap  ## execute every chapter
