@@ -155,7 +155,7 @@ def _print(page: Page, url: str, anchors: Iterable[str]) -> PdfReader:
     page.goto(url, wait_until="load")
     page.evaluate(LOAD_IMAGES)
     page.evaluate(LINK_TO, sorted(anchors))
-    return PdfReader(io.BytesIO(page.pdf(**PRINT_OPTIONS, outline=True, tagged=True)))
+    return PdfReader(io.BytesIO(page.pdf(**PRINT_OPTIONS, outline=True)))
 
 
 def _contents(book: Sequence[Entry], starts: Mapping[str, int], by: str) -> str:
@@ -270,6 +270,7 @@ def join(
             _relink(page, resolver(name), server)
             if name:
                 page.merge_page(numbers.pages[number])
+                page.compress_content_streams()  # which merging has unpacked
     writer.add_metadata({"/Title": "JAX sharp bits", "/Author": "the authors of JAX sharp bits"})
     writer.page_mode = "/UseOutlines"
     writer.compress_identical_objects()
