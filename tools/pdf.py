@@ -155,7 +155,7 @@ def _print(page: Page, url: str, anchors: Iterable[str]) -> PdfReader:
     page.goto(url, wait_until="load")
     page.evaluate(LOAD_IMAGES)
     page.evaluate(LINK_TO, sorted(anchors))
-    return PdfReader(io.BytesIO(page.pdf(**PRINT_OPTIONS, outline=True)))
+    return PdfReader(io.BytesIO(page.pdf(**PRINT_OPTIONS, outline=True, tagged=True)))
 
 
 def _contents(book: Sequence[Entry], starts: Mapping[str, int], by: str) -> str:
