@@ -40,7 +40,7 @@ chapters: bootstrap  ## execute every chapter
 lint: bootstrap  ## check stored chapters, code style and types, without running a chapter
 	@$(VENV) tools/lint.py
 
-format: bootstrap  ## format the code, the chapters' cells included
+format: bootstrap  ## format the code and the chapters' cells, order the options of Predict boxes
 	@$(VENV) tools/format.py
 
 versions: bootstrap  ## run chapters and tests on other versions of JAX, and say what differs
