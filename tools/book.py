@@ -19,7 +19,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pins
-import stylesheets
 from scrub import strip_colours
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -114,6 +113,8 @@ def finish(html: Path) -> None:
     Args:
         html: the folder of the built book.
     """
+    import stylesheets  # not needed by a build that changes nothing
+
     stylesheets.join(html)
 
 
