@@ -6,7 +6,7 @@ NAMED := $(if $(filter command environment,$(firstword $(origin PYTHON))),--rema
 VENV := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap book test serve chapter chapters lint format versions bench tables assignments lock address clean distclean
+.PHONY: help named bootstrap book test serve pdf chapter chapters lint format versions bench tables assignments lock address clean distclean
 
 help:  ## list the verbs
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -25,8 +25,13 @@ test: bootstrap  ## build the book and check everything: lint, unit tests, noteb
 serve: book  ## show the book at a local address (PORT=8000)
 	@$(VENV) tools/serve.py --port $(or $(PORT),8000)
 
-chapter: bootstrap  ## execute one chapter: make chapter NAME=04-out-of-bounds
-	@test -n "$(NAME)" || { echo "Say which chapter: make chapter NAME=04-out-of-bounds" >&2; exit 1; }
+pdf: book  ## print the whole book into _build/pdf/jax-sharp-bits.pdf
+	@$(VENV) tools/pdf.py
+
+named:  # before anything is installed
+	@test -n "$(NAME)" || { echo "NAME must be a chapter, got nothing: make chapter NAME=04-out-of-bounds" >&2; exit 1; }
+
+chapter: named bootstrap  ## execute one chapter: make chapter NAME=04-out-of-bounds
 	@$(VENV) tools/execute.py "$(NAME)"
 
 chapters: bootstrap  ## execute every chapter
@@ -35,7 +40,7 @@ chapters: bootstrap  ## execute every chapter
 lint: bootstrap  ## check stored chapters, code style and types, without running a chapter
 	@$(VENV) tools/lint.py
 
-format: bootstrap  ## format the code, the chapters' cells included
+format: bootstrap  ## format the code and the chapters' cells, order the options of Predict boxes
 	@$(VENV) tools/format.py
 
 versions: bootstrap  ## run chapters and tests on other versions of JAX, and say what differs

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
@@ -90,6 +92,15 @@ def _keep_wanted(
         context["script_files"] = [_deferred(script) for script in context["script_files"]]
 
 
+def _note_extensions(app: Sphinx, config: Config) -> None:
+    # Sphinx builds a page again when its text has changed, and does not look at what builds it.
+    here = Path(__file__).resolve().parent
+    found = hashlib.sha256()
+    for path in sorted([*here.glob("*.py"), *here.glob("*.toml")]):
+        found.update(path.read_bytes())
+    config["extensions_digest"] = found.hexdigest()
+
+
 def _serve_vendored(app: Sphinx, config: Config) -> None:
     # After Jupyter Book has listed the scripts of html_static_path: these are served, not loaded.
     config.html_static_path.append("_vendor")
@@ -97,6 +108,8 @@ def _serve_vendored(app: Sphinx, config: Config) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
+    app.add_config_value("extensions_digest", "", "env", str)
+    app.connect("config-inited", _note_extensions)
     app.connect("config-inited", _serve_vendored)
     app.connect("html-page-context", _keep_wanted, priority=999)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -85,8 +85,8 @@ def palette() -> Mapping[str, str]:
     return DARK
 
 
-class figure_image(nodes.image):  # noqa: N801, since docutils finds its visitor by this name
-    """One of the two images of a figure."""
+class figure_image(nodes.image):
+    """One of the two images of a figure; docutils finds the visitor of a node by its name."""
 
 
 def _visit(self: Any, node: figure_image) -> None:

@@ -60,7 +60,11 @@ def _describe(
 ) -> None:
     book = app.config.project
     site = app.config.html_baseurl
-    heading = plain(context.get("title") or book)
+    heading = plain(context.get("title") or "")
+    if not heading:  # the index, whose template has the title
+        heading = app.env.titles[pagename].astext() if pagename in app.env.titles else book
+    if pagename == "search":  # its template puts "Search - " before the title
+        context["title"] = book
     is_root = pagename == app.config.root_doc
     context["head"] = {
         "title": page_title(heading, book),
@@ -77,7 +81,7 @@ def _describe(
         context["pageurl"] = None
     # Sphinx, docutils and the theme each add the viewport.
     context["metatags"] = _VIEWPORT.sub("", context.get("metatags") or "")
-    # The theme of a page whose script has not run, or never will: light, with the colors of the code.
+    # The theme of a page whose script never runs: light, with the colors of code.
     context["default_mode"] = "light"
 
 

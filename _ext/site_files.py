@@ -21,11 +21,11 @@ _LINK = re.compile(r'(\s(?:href|src|action|data-content_root)=")(?!/|#|[a-z][a-z
 _NOT_FOUND = """
 <section>
 <h1>Page not found</h1>
-<p>There is no page at this address. It may have been renamed, or the link that brought you here may be wrong.</p>
+<p>There is no page at this address. It may have been renamed, or the link may be wrong.</p>
 <ul>
 <li>Search the book for the words you have in mind: <a href="{search}">search</a>.</li>
 <li>If you came with an error message, <a href="{errors}">paste it into the finder</a>.</li>
-<li>Otherwise start from <a href="{start}">the first page</a>, or choose a page from the list below.</li>
+<li>Otherwise start from <a href="{start}">the first page</a>, or choose one from the list.</li>
 </ul>
 <nav aria-label="All pages">
 {contents}
@@ -96,9 +96,7 @@ def _pages(app: Sphinx) -> list[str]:
     """Return the book's pages in reading order."""
     found = [app.config.root_doc]
     for page in found:
-        found.extend(
-            name for name in app.env.toctree_includes.get(page, []) if name not in found
-        )
+        found.extend(name for name in app.env.toctree_includes.get(page, []) if name not in found)
     return [page for page in found if page not in HIDDEN]
 
 

@@ -49,6 +49,19 @@
     };
     addEventListener("hashchange", open);
     open();
+    // On paper nothing is folded, and the ground is white. Afterwards everything is as the reader had it.
+    let closed = [];
+    let theme;
+    addEventListener("beforeprint", () => {
+      closed = [...document.querySelectorAll("details:not([open])")];
+      closed.forEach((box) => { box.open = true; });
+      theme = document.documentElement.dataset.theme;
+      document.documentElement.dataset.theme = "light";
+    });
+    addEventListener("afterprint", () => {
+      closed.forEach((box) => { box.open = false; });
+      if (theme) document.documentElement.dataset.theme = theme;
+    });
     // The theme makes code and tables that scroll reachable by keyboard, measuring them when the page loads and
     // when its size changes. What lies in a closed <details> has no width until it is opened.
     document.addEventListener("toggle", () => dispatchEvent(new Event("resize")), true);

@@ -13,12 +13,12 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pins
-import stylesheets
 from scrub import strip_colours
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,7 +37,9 @@ def inputs() -> Iterator[Path]:
     """Every file the book is made from, in a stable order."""
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*")):
-            hidden = any(part.startswith((".", "__pycache__")) for part in path.parts)
+            # Only folders of the project count: it may itself lie below one that begins with a dot.
+            parts = path.relative_to(ROOT).parts
+            hidden = any(part.startswith((".", "__pycache__")) for part in parts)
             if path.is_file() and not hidden:
                 yield path
     for path in sorted(ROOT.glob("*.md")):
@@ -96,13 +98,25 @@ def build() -> bool:
     return False
 
 
+def unwritable() -> str | None:
+    """Return why nothing can be written into the folder of the build, or None if all is well."""
+    try:
+        BUILD.mkdir(exist_ok=True)
+        tempfile.TemporaryFile(dir=BUILD).close()
+    except OSError as error:
+        return f"{BUILD.name} must be a folder that can be written to, got: {error.strerror}"
+    return None
+
+
 def finish(html: Path) -> None:
     """Add to the built pages what Jupyter Book does not make, one step a line.
 
     Args:
         html: the folder of the built book.
     """
-    import search_index  # which needs what only a build needs
+    # Not needed by a build that changes nothing.
+    import search_index
+    import stylesheets
 
     stylesheets.join(html)
     search_index.write(html)
@@ -117,6 +131,9 @@ def main() -> int:
     if INDEX.exists() and STAMP.exists() and STAMP.read_text() == digest():
         print(f"The book is built and up to date: {where}")
         return 0
+    if reason := unwritable():
+        print(f"The book cannot be built. {reason}", file=sys.stderr)
+        return 1
     STAMP.unlink(missing_ok=True)
     if not execute_changed():
         return 1

@@ -1,9 +1,9 @@
-"""Format the Python files and the code cells in the text of the chapters.
+"""Format the Python files and, in the text of the chapters, the code cells and Predict boxes.
 
     .venv/bin/python tools/format.py
 
-The cells are formatted in the .md, which is their source; the changed chapters then have to be
-executed again (``make book`` does).
+The cells are formatted in the .md, which is their source, and the options of the Predict boxes are
+put in their drawn order. The changed chapters then have to be executed again (``make book`` does).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 
 import nbformat
 from pairs import Pair, PairError, find, notebook_text, read_source, replace_file
+from predictions import order_chapter
 from project import PYTHON_CODE, ROOT
 
 _CELL = re.compile(r"^(```\{code-cell\}[^\n]*\n(?::[^\n]*\n|\n)*)(.*?)(^```$)", re.M | re.S)
@@ -61,13 +62,15 @@ def main() -> int:
     there = [name for name in PYTHON_CODE if (ROOT / name).exists()]
     status = _ruff("check", "--quiet", "--fix-only", *there) or _ruff("format", "--quiet", *there)
     for pair in find():
-        text = pair.source.read_text(encoding="utf-8")
         try:
+            if order_chapter(pair):
+                print(f"{pair.source.name}: options of Predict boxes ordered")
             cells = [better for _, better in formatted_cells(pair)]
         except PairError as error:
             print(error, file=sys.stderr)
             status = 1
             continue
+        text = pair.source.read_text(encoding="utf-8")
         if len(_CELL.findall(text)) != len(cells):
             print(f"{pair.source.name}: has code cells in a form not known here", file=sys.stderr)
             status = 1

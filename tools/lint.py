@@ -15,6 +15,7 @@ from pathlib import Path
 from format import formatted_cells
 from nbformat import NotebookNode
 from pairs import CHAPTERS, Pair, PairError, find, first_line, read_source, read_stored
+from predictions import lint_boxes
 from project import PYTHON_CODE, ROOT, setup_cell
 from rules import RULES, Chapter, in_sync
 
@@ -61,7 +62,8 @@ def lint_chapters(chapters: Path = CHAPTERS, setup: str | None = None) -> list[s
     """
     setup = setup_cell() if setup is None else setup
     pairs = find(chapters=chapters)
-    messages = [message for pair in pairs for message in lint_pair(pair, setup)]
+    messages = [message for pair in pairs for message in lint_boxes(pair)]
+    messages += [message for pair in pairs for message in lint_pair(pair, setup)]
     names = {pair.name for pair in pairs}
     for path in sorted(chapters.glob("*.ipynb")):
         if path.stem not in names:

@@ -10,6 +10,7 @@ import errno
 import functools
 import sys
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 from project import ROOT
 
@@ -23,13 +24,13 @@ class Quiet(SimpleHTTPRequestHandler):
         """Say nothing."""
 
 
-def listen(port: int, tries: int = 50) -> ThreadingHTTPServer:
-    """A server for the book on the first free port from the given one on.
+def listen(port: int, folder: Path = HTML, *, tries: int = 50) -> ThreadingHTTPServer:
+    """A server for the book, or another folder, on the first free port from the given one on.
 
     Raises:
         OSError: none of the ports is free.
     """
-    handler = functools.partial(Quiet, directory=str(HTML))
+    handler = functools.partial(Quiet, directory=str(folder))
     for candidate in range(port, port + tries):
         try:
             return ThreadingHTTPServer(("127.0.0.1", candidate), handler)

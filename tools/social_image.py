@@ -14,7 +14,7 @@ import shutil
 import sys
 
 from PIL import Image
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import ViewportSize, sync_playwright
 from project import ROOT
 
 FIGURE = ROOT / "_static" / "where-indices-land.svg"
@@ -23,7 +23,7 @@ VIEW_BOX = 'viewBox="0 4 432 94"'
 LOGO = ROOT / "_static" / "logo.svg"
 TARGET = ROOT / "_static" / "social.png"
 # What Facebook, LinkedIn, Slack, and X show without cutting anything off.
-SIZE = {"width": 1200, "height": 630}
+SIZE: ViewportSize = {"width": 1200, "height": 630}
 
 PAGE = """\
 <!DOCTYPE html>

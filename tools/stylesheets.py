@@ -76,11 +76,8 @@ def _required(selector: list[Node]) -> set[str]:
     """
     found = set()
     for before, part in zip([None, *selector], selector, strict=False):
-        if part.type == "hash":
+        if part.type == "hash" or (part.type == "ident" and before == "."):
             found.add(part.value)
-        elif part.type == "ident" and before is not None and before.type == "literal":
-            if before.value == ".":
-                found.add(part.value)
     return found
 
 
@@ -191,7 +188,7 @@ def with_joined(page: str, shared: list[str], version: str) -> str:
     return _SHEET.sub(replaced, page)
 
 
-def _scripts(pages: Mapping[Path, str], static: Path) -> Iterator[str]:
+def scripts_of(pages: Mapping[Path, str], static: Path) -> Iterator[str]:
     """Yield the text of every script of _static that some page loads."""
     names = {
         href["name"]
@@ -223,7 +220,7 @@ def join(html: Path) -> None:
         return
     lists = [sheets_of(page) for page in pages.values()]
     shared = [name for name in lists[0] if all(name in names for names in lists)]
-    used = used_names(pages.values(), _scripts(pages, static))
+    used = used_names(pages.values(), scripts_of(pages, static))
     parts, licenses = [], []
     for name in shared:
         sheet = complete(static, name)

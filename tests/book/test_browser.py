@@ -131,7 +131,7 @@ def test_axe_finds_nothing_on_a_phone(opened: Opened) -> None:
     assert not (found := violations(opened.page)), "\n".join(found)
 
 
-@pytest.mark.parametrize("width", [360, 390])
+@pytest.mark.parametrize("width", [320, 360, 390])
 def test_no_page_scrolls_sideways_on_a_phone(opened: Opened, width: int) -> None:
     opened.page.set_viewport_size({"width": width, "height": 844})
     wide = opened.page.evaluate(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import format
 import pytest
 from format import formatted_cells, replace_cells
 from lint import unformatted
 from pairs import Pair, PairError
+from predictions import ordered
 from project import setup_cell
 
 HEAD = "---\nkernelspec:\n  display_name: Python 3\n  name: python3\n---\n\n"
@@ -31,3 +33,23 @@ def test_a_cell_that_is_not_python_is_named(tmp_path: Path) -> None:
     pair = chapter(tmp_path, "x = = 1")
     with pytest.raises(PairError, match=r"01-a\.md: a cell is not Python"):
         formatted_cells(pair)
+
+
+def test_the_options_of_predict_boxes_are_put_in_their_drawn_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pair = chapter(tmp_path, "x=1")
+    options = [
+        f'<details class="predict"><summary>{option}</summary>{answer}</details>'
+        for option, answer in (("One", "No."), ("Two", "Right."), ("Three", "No."))
+    ]
+    question = "**Predict.** How many are there?\n\n"
+    text = pair.source.read_text()
+    drawn = ordered(question + "\n".join(options))
+    assert drawn != question + "\n".join(options)
+    pair.source.write_text(f"{text}\n{question}" + "\n".join(options))
+    monkeypatch.setattr(format, "find", lambda: [pair])
+    monkeypatch.setattr(format, "PYTHON_CODE", ("conftest.py",))
+    assert format.main() == 0
+    assert pair.source.read_text() == f"{text.replace('x=1', 'x = 1')}\n{drawn}"
+    assert "01-a.md: options of Predict boxes ordered" in capsys.readouterr().out
