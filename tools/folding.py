@@ -13,6 +13,8 @@ import re
 from nbformat import NotebookNode
 
 SETUP_TITLE = "Setup (run this cell first)"
+CLAIMS_TITLE = "Check what this section says"
+TABLE_TITLE = "Also sharp: a table with every row checked"
 _MARK = "#@title "
 _MOST_NAMES = 3
 
@@ -27,9 +29,9 @@ def title(source: str) -> str:
         'Helper code: traces_of'
     """
     if re.search(r"^claims\(", source, re.M):
-        return "Check what this section says"
+        return CLAIMS_TITLE
     if re.search(r"^also_sharp\(", source, re.M):
-        return "Also sharp: a table with every row checked"
+        return TABLE_TITLE
     if re.search(r"^draw\.\w+\(", source, re.M):
         return "Draw the figure"
     names = _names(source)
@@ -56,6 +58,17 @@ def _names(source: str) -> list[str]:
     return defined or list(dict.fromkeys(assigned))
 
 
+def title_of(source: str) -> str | None:
+    r"""The title that :func:`fold` gave a cell, None for a cell without one.
+
+    Example:
+        >>> title_of("#@title Draw the figure\ndraw.where_indices_land()")
+        'Draw the figure'
+    """
+    first = source.partition("\n")[0]
+    return first.removeprefix(_MARK) if first.startswith(_MARK) else None
+
+
 def without_title(source: str) -> str:
     r"""The source of a cell without the title that :func:`fold` gave it.
 
@@ -63,8 +76,7 @@ def without_title(source: str) -> str:
         >>> without_title("#@title Draw the figure\ndraw.where_indices_land()")
         'draw.where_indices_land()'
     """
-    first, _, rest = source.partition("\n")
-    return rest if first.startswith(_MARK) else source
+    return source.partition("\n")[2] if title_of(source) else source
 
 
 def has_title(source: str) -> bool:

@@ -97,7 +97,8 @@ def read_source(pair: Pair) -> NotebookNode:
         PairError: the text cannot be read as a notebook.
     """
     try:
-        notebook: NotebookNode = jupytext.reads(pair.source.read_text(encoding="utf-8"), fmt="md:myst")
+        text = pair.source.read_text(encoding="utf-8")
+        notebook: NotebookNode = jupytext.reads(text, fmt="md:myst")
     except Exception as error:  # jupytext lets the errors of YAML and of its own parser through
         reason = " ".join(str(error).split())[:200]
         raise PairError(f"{pair.source.name} cannot be read as MyST text: {reason}") from error
