@@ -41,7 +41,8 @@ class Folds(SphinxTransform):
                     cell["prompt_show"] = cell["prompt_hide"] = prompt
                     # Sphinx colors only a block whose two texts are the same.
                     block.rawsource = without_title(block.astext())
-                    block.children = [nodes.Text(block.rawsource)]
+                    block.clear()
+                    block += nodes.Text(block.rawsource)
             for shown in [raw for raw in cell.findall(nodes.raw) if _is_claims(raw.astext())]:
                 _put_inside(shown, code, prompt)
                 cell.attributes.pop("hide_mode", None)
@@ -57,12 +58,13 @@ def _put_inside(shown: nodes.raw, code: nodes.Element, prompt: str) -> None:
     bundle = shown
     while bundle.get("nb_element") != "mime_bundle":
         bundle = bundle.parent
-    head = shown.astext().removesuffix(_END)
+    head = f'<div class="output text_html">\n{shown.astext().removesuffix(_END)}'
     head += f'<details class="how"><summary>{html.escape(prompt)}</summary>\n'
-    box = nodes.container(classes=["output", "text_html"])
+    foot = f"{_END}\n{_END}\n</div>\n"
     code.parent.remove(code)
-    box += [nodes.raw("", head, format="html"), code, nodes.raw("", _END * 2, format="html")]
-    bundle.replace_self(box)
+    bundle.replace_self(
+        [nodes.raw("", head, format="html"), code, nodes.raw("", foot, format="html")]
+    )
 
 
 def results(text: str) -> list[tuple[str, str]] | None:
