@@ -14,6 +14,7 @@ MARKS = {"held": "✓", "failed": "✗", "not made": "–"}
 _CLASSES = {"held": "claim-held", "failed": "claim-failed", "not made": "claim-open"}
 # Notebooks have light and dark themes, so no color is set here: the text keeps that of its theme.
 _LIST = "list-style: none; margin: 0.3em 0; padding-left: 1.2em"
+_CELL = 'style="text-align: left"'  # JupyterLab aligns the cells of every table to the right
 
 
 @dataclass(frozen=True)
@@ -131,16 +132,17 @@ class AlsoSharp:
 
     def _repr_html_(self) -> str:
         head = "".join(
-            f'<th scope="col">{t}</th>' for t in ("Holds", "You write", "You get", "Instead")
+            f'<th scope="col" {_CELL}>{t}</th>'
+            for t in ("Holds", "You write", "You get", "Instead")
         )
         body = []
         for code, says, outcome in self.rows:
-            saw = f" Here: {outcome.seen}." if outcome.outcome == "failed" else _reason(outcome)
+            saw = f" (here: {outcome.seen})" if outcome.outcome == "failed" else _reason(outcome)
             cells = (
-                f'<td title="{html.escape(outcome.outcome)}">{outcome.mark}</td>',
-                f"<td><code>{html.escape(code)}</code></td>",
-                f"<td>{_marked_up(says + saw)}</td>",
-                f"<td>{_marked_up(find_bit(outcome.bit).fix)}</td>",
+                f'<td {_CELL} title="{html.escape(outcome.outcome)}">{outcome.mark}</td>',
+                f"<td {_CELL}><code>{html.escape(code)}</code></td>",
+                f"<td {_CELL}>{_marked_up(says + saw)}</td>",
+                f"<td {_CELL}>{_marked_up(find_bit(outcome.bit).fix)}</td>",
             )
             row = f'<tr id="{outcome.bit}" class="{_CLASSES[outcome.outcome]}">'
             body.append(f"{row}{''.join(cells)}</tr>")

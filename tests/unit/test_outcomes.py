@@ -155,5 +155,5 @@ def test_a_row_that_fails_is_named_above_the_table(monkeypatch):
     fold, rest = page.split("</details>")
     assert "jnp.put(x, &lt;11&gt;): the last</strong>: saw <code>1</code>" in fold
     assert "x[1.0]" not in fold
-    assert "the last Here: 1." in rest
+    assert "the last (here: 1)" in rest
     assert "nothing (applies only with jax&gt;=99)" in rest
