@@ -3,6 +3,10 @@
 A chapter's text marks such a cell with the tag ``hide-input``, and its setup cell with
 ``remove-cell``. Only Jupyter Book reads these tags, so the notebook says it again in the words of
 JupyterLab (``jupyter.source_hidden``) and of Colab (``cellView`` and a ``#@title`` line).
+
+VS Code keeps the metadata but shows the code, because no extension can tell its notebook editor to
+fold a cell: https://github.com/microsoft/vscode/issues/158716. If a reader collapses the cells
+there, the title is the line that stays.
 """
 
 from __future__ import annotations
