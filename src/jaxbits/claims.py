@@ -70,8 +70,14 @@ class Outcome:
         if self.outcome == "not made":
             return f"– {self.claim} (said of {self.made_for} only)"
         wanted = f", expected {self.expected}" if self.expected else ""
-        issues = f"{runtime.repository()}/issues"
-        return f"✗ {self.claim}: saw {self.seen}{wanted}. Please report it: {issues}"
+        return f"✗ {self.claim}: saw {self.seen}{wanted}. {_how_to_report()}"
+
+
+def _how_to_report() -> str:
+    """Return the sentence that asks the reader to report a claim that does not hold."""
+    repository = runtime.repository()
+    where = f": {repository}/issues" if repository else ""
+    return f"Please report it with what jaxbits.runtime.report() prints{where}"
 
 
 def raises(error: type[BaseException] | str, function: Callable[[], Any], text: str = "") -> Raises:

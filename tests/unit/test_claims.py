@@ -60,7 +60,7 @@ def test_what_is_false_is_shown_and_not_raised(capsys, value, seen):
     (line,) = lines(capsys, {"it is so": value})
     assert line.startswith("✗ it is so: saw ")
     assert seen in line
-    assert "/issues" in line
+    assert "Please report it with what jaxbits.runtime.report() prints" in line
 
 
 def test_a_claim_made_elsewhere_is_neither_checked_nor_denied(capsys):
