@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pins
+import project
 from scrub import strip_colours
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,8 +27,9 @@ INDEX = BUILD / "html" / "index.html"
 STAMP = BUILD / ".built"
 
 # What the pages are made from. The sources of chapters are in it: an edited one has to be executed.
-FOLDERS = ("_ext", "_static", "_vendor", "chapters", "reference", "src/jaxbits")
+FOLDERS = ("_ext", "_static", "_vendor", "assignments", "chapters", "reference", "src/jaxbits")
 FILES = ["_config.yml", "_toc.yml", "pyproject.toml", "requirements.txt", "tools/reference.py"]
+FILES += ["tools/project.py", "tools/site_notebooks.py", "tools/library_wheel.py"]
 FILES += ["tools/detector_page.py", "tests/detect/first_contact.toml"]
 
 
@@ -100,6 +102,10 @@ def finish(html: Path) -> None:
     Args:
         html: the folder of the built book.
     """
+    import site_notebooks  # not needed by a build that changes nothing
+
+    address = project.address()
+    site_notebooks.write(html, project.site(address) if address else None, address)
 
 
 def main() -> int:
