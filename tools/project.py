@@ -21,8 +21,7 @@ import subprocess
 import sys
 from importlib.metadata import distributions
 
-# The address of jaxbits, this book's library. Only published notebooks have it.
-WHEEL = ""
+WHEEL = ""  # the address of this book's library, in published notebooks
 IN_COLAB = "google.colab" in sys.modules
 
 problem = ""
@@ -54,9 +53,9 @@ elif is_missing:
 if problem:
     raise RuntimeError(problem)
 
-from jaxbits.runtime import backend, report
+from jaxbits.runtime import on_accelerator, report
 
-if IN_COLAB or backend() != "cpu":
+if IN_COLAB or on_accelerator():
     report()"""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.metadata
+import importlib.util
 import json
 import platform
 import sys
@@ -44,6 +45,18 @@ def backend() -> str:
     import jax
 
     return str(jax.default_backend())
+
+
+def on_accelerator() -> bool:
+    """Return whether JAX's default backend is a GPU or a TPU.
+
+    JAX is not even imported where it has no plug-in for an accelerator, because a chapter may
+    still have to set what JAX reads when it is imported.
+    """
+    has_plugin = bool(importlib.metadata.entry_points(group="jax_plugins"))
+    modules = ("jax_plugins", "libtpu")
+    has_plugin |= any(importlib.util.find_spec(module) is not None for module in modules)
+    return has_plugin and backend() != "cpu"
 
 
 @functools.cache

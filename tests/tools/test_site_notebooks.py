@@ -27,7 +27,7 @@ def test_a_single_file_is_complete(path: Path) -> None:
     after = site_notebooks.completed(before, folder, SITE, LIBRARY)
     nbformat.validate(after)
     first = next(cell for cell in after.cells if cell.cell_type == "code")
-    assert f'\nWHEEL = "{SITE}{LIBRARY}"\n' in first.source
+    assert f'\nWHEEL = "{SITE}{LIBRARY}"  # ' in first.source
     links = []
     for cell in after.cells:
         if cell.cell_type == "markdown":

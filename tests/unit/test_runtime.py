@@ -1,3 +1,5 @@
+import importlib.metadata
+import importlib.util
 import json
 import re
 import sys
@@ -21,6 +23,15 @@ def test_the_report_names_versions_device_and_what_was_checked(capsys):
     assert "jax " in first
     assert second.startswith("Device: ")
     assert "checked on jax" in third
+
+
+@pytest.mark.parametrize("module", ["jax_plugins", "libtpu", None])
+@pytest.mark.parametrize("on", ["cpu", "gpu"])
+def test_an_accelerator_needs_a_plug_in_and_a_device(monkeypatch, module, on):
+    monkeypatch.setattr(runtime, "backend", lambda: on)
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [])
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: True if name == module else None)
+    assert runtime.on_accelerator() == (module is not None and on == "gpu")
 
 
 @pytest.mark.parametrize("on", ["gpu", "tpu"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import http.server
-import json
 import os
 import re
 import subprocess
@@ -18,7 +17,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-CHAPTERS = sorted((ROOT / "chapters").glob("*.ipynb"))
+CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
 LIBRARY = "jaxbits-0.1.0-py3-none-any.whl"
 
 # Runs a cell in IPython. Without COLAB and LIBRARY in the environment there is neither.
@@ -44,7 +43,8 @@ sys.exit(0 if result.success else 3)
 
 
 def first_cell(chapter: Path) -> str:
-    return "".join(json.loads(chapter.read_text("utf8"))["cells"][0]["source"])
+    begin = "```{code-cell} ipython3\n:tags: [remove-cell]\n\n"
+    return chapter.read_text("utf8").split(begin)[1].split("\n```\n")[0]
 
 
 CELL = first_cell(CHAPTERS[0])
@@ -143,6 +143,11 @@ def test_all_chapters_begin_with_the_same_cell() -> None:
     assert {first_cell(chapter) for chapter in CHAPTERS} == {CELL}
 
 
+def test_no_line_of_it_is_taken_for_a_heading() -> None:
+    """A chapter's title is found as the first line that begins like a heading."""
+    assert not re.search(r"^#+ ", CELL, re.M)
+
+
 def test_in_colab_it_installs_the_library_alone_and_reports(
     machine: Machine, book: tuple[str, list[str]]
 ) -> None:
@@ -219,13 +224,17 @@ def test_where_the_library_is_there_nothing_is_installed_and_nothing_said(
     machine: Machine, book: tuple[str, list[str]]
 ) -> None:
     cell = with_wheel(f"{book[0]}/wheels/aaaa/{LIBRARY}")
+    cell += "\nprint('jax' in sys.modules)"
     seen = machine.run(cell, in_colab=False, has_library=True)
-    assert (seen.is_well, seen.text.strip()) == (True, "")
+    assert seen.is_well, seen.text
+    assert seen.text.strip() == "False", "it imported JAX, or said something"
     assert (book[1], machine.installed) == ([], [])
 
 
 def test_on_an_accelerator_it_reports_outside_of_colab_too(machine: Machine) -> None:
-    gpu = "import jaxbits.runtime as r\nr.backend = lambda: 'gpu'\nr.device = lambda: 'GPU (T4)'\n"
+    gpu = "import jaxbits.runtime as r\nr.backend = lambda: 'gpu'\n"
+    gpu += "r.device = lambda: 'GPU (T4)'\n"
+    gpu += "import importlib.metadata as m\nm.entry_points = lambda group: [group]\n"
     seen = machine.run(gpu + CELL, in_colab=False, has_library=True)
     assert seen.is_well, seen.text
     assert "Device: GPU (T4)" in seen.text
