@@ -58,8 +58,8 @@ assignments: bootstrap  ## write the notebooks that students get, from the assig
 lock: bootstrap  ## write requirements.txt from what .venv holds
 	@$(VENV) tools/lock.py
 
-address: bootstrap  ## move the project: make address URL=https://github.com/owner/name
-	@$(VENV) tools/address.py $(URL)
+address: bootstrap  ## say where the project lives: make address URL=https://github.com/owner/name, or URL=none
+	@$(VENV) tools/address.py "$(URL)"
 
 clean:  ## remove what was built
 	rm -rf _build build dist .pytest_cache .mypy_cache .ruff_cache

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pins
+import project
 import stylesheets
 from scrub import strip_colours
 
@@ -28,9 +29,11 @@ INDEX = BUILD / "html" / "index.html"
 STAMP = BUILD / ".built"
 
 # What the pages are made from. The sources of chapters are in it: an edited one has to be executed.
-FOLDERS = ("_ext", "_static", "_templates", "_vendor", "chapters", "reference", "src/jaxbits")
+FOLDERS = ("_ext", "_static", "_templates", "_vendor", "assignments", "chapters", "reference")
+FOLDERS += ("src/jaxbits",)
 FILES = ["_config.yml", "_toc.yml", "pyproject.toml", "requirements.txt", "tools/reference.py"]
 FILES += ["tools/detector_page.py", "tests/detect/first_contact.toml", "tools/stylesheets.py"]
+FILES += ["tools/project.py", "tools/site_notebooks.py", "tools/library_wheel.py"]
 
 
 def inputs() -> Iterator[Path]:
@@ -115,6 +118,10 @@ def finish(html: Path) -> None:
         html: the folder of the built book.
     """
     stylesheets.join(html)
+    import site_notebooks  # not needed by a build that changes nothing
+
+    address = project.address()
+    site_notebooks.write(html, project.site(address) if address else None, address)
 
 
 def main() -> int:
