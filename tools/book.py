@@ -117,9 +117,9 @@ def finish(html: Path) -> None:
     Args:
         html: the folder of the built book.
     """
-    stylesheets.join(html)
     import site_notebooks  # not needed by a build that changes nothing
 
+    stylesheets.join(html)
     address = project.address()
     site_notebooks.write(html, project.site(address) if address else None, address)
 
