@@ -143,7 +143,7 @@ WRONG = {
             lambda *args: callback(*args, dtype=np.int32, vmap_method="sequential"),
             "A callback must return the shape and type",
         ),
-        (fixed_shape, "it raises"),
+        (fixed_shape, "fixed_shape(x=2.0"),
         (jax_inside, "the callback calls jnp.interp"),
     ],
 }

@@ -158,7 +158,7 @@ WRONG = {
         (with_errors(checkify.user_checks), "should have 'nan' in it"),
         (with_errors(checkify.float_checks), "should have 'a price of 200' in it"),
         (with_errors(BOTH, jit=lambda f: f), "the function ran on numbers"),
-        (thrown, "it raises JaxRuntimeError"),
+        (thrown, "raises JaxRuntimeError"),
         (text_or_value, "the value is None"),
         (as_it_is, "error.get()"),
         (value_only, "it should return a pair"),

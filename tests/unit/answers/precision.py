@@ -51,7 +51,7 @@ WRONG = {
                 jnp.where(image > 255 - amount, 255, image + amount),
                 jnp.where(image < -amount, 0, image + amount),
             ),
-            "should be",
+            "must return",
         ),
         (
             lambda image, amount: jnp.clip(image.astype(jnp.int16) + amount, 0, 255).astype(
@@ -76,7 +76,7 @@ WRONG = {
     ],
     "precision/3": [
         (lambda p, t: jnp.mean((p - t) ** 2), "a column minus a row is a square"),
-        (lambda p, t: jnp.mean(jnp.abs(jnp.ravel(p) - jnp.ravel(t))), "should be 1.25"),
+        (lambda p, t: jnp.mean(jnp.abs(jnp.ravel(p) - jnp.ravel(t))), "must return 1.25"),
         (by_squeezing, "for 4 predictions and 1 target"),
         (by_reshaping, "300² is more than 65504"),
         (

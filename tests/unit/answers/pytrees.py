@@ -94,7 +94,7 @@ def standardise_by_gathering(x):
 WRONG = {
     "pytrees/1": [
         (penalty_of_all, "a bias has one axis"),
-        (penalty_of_the_top, "it raises"),
+        (penalty_of_the_top, "raises AttributeError"),
         (penalty_by_name, "four axes, one leaf"),
         (penalty_in_python, "under jit"),
         (penalty_without_matrices, "where there is no matrix, it should be 0"),
@@ -103,7 +103,7 @@ WRONG = {
         (distances_in_pairs, "inconsistent sizes"),
         (distances_turned, "the outer map is over the centres"),
         (distances_to_all, "should be a 3 × 2 table"),
-        (distances_rooted, "should be [[0.0, 1.0], [25.0, 20.0]"),
+        (distances_rooted, "must return [[0.0, 1.0], [25.0, 20.0]"),
         (distances_squared_again, "NaN where a point lies on a centre"),
     ],
     "pytrees/3": [
