@@ -6,7 +6,7 @@ NAMED := $(if $(filter command environment,$(firstword $(origin PYTHON))),--rema
 VENV := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help bootstrap book test serve chapter chapters lint format versions bench tables assignments lock address clean distclean
+.PHONY: help bootstrap book test serve chapter chapters solutions lint format versions bench tables assignments lock address clean distclean
 
 help:  ## list the verbs
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -31,6 +31,9 @@ chapter: bootstrap  ## execute one chapter: make chapter NAME=04-out-of-bounds
 
 chapters: bootstrap  ## execute every chapter
 	@$(VENV) tools/execute.py --all
+
+solutions: bootstrap  ## write the library's solutions into the chapters, under their exercises
+	@$(VENV) tools/solutions.py
 
 lint: bootstrap  ## check stored chapters, code style and types, without running a chapter
 	@$(VENV) tools/lint.py

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import statistics
 import time
 import unittest.mock
@@ -230,11 +229,13 @@ def verify_curve(answer: Callable[..., Any]) -> None:
         )
     rows = jnp.array([[0.5, 2.0], [1.0, 0.0]])
     each = np.array([[5.0, 20.0], [10.0, 0.0]], np.float32)
-    mapped = functools.wraps(answer)(lambda x, *rest: jax.vmap(lambda row: answer(row, *rest))(x))
-    found = call(mapped, rows, places, values, how="under vmap over the rows, ")
+    mapped = jax.vmap(lambda *given: answer(*given), in_axes=(0, None, None))
+    found = call(
+        answer, rows, places, values, how="under vmap over the rows of x, ", through=mapped
+    )
     if np.shape(found) != (2, 2) or not np.allclose(np.asarray(found), each):
         raise NotYet(
-            f"under vmap over the rows of {rows.tolist()} it returns {np.asarray(found).tolist()} "
+            f"under vmap over the rows of {rows.tolist()}, it returns {np.asarray(found).tolist()} "
             f"instead of {each.tolist()}"
         )
     if found.dtype != jnp.float32:

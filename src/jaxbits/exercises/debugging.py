@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import io
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -15,7 +14,7 @@ from jax import lax
 from jax.experimental import checkify
 
 from jaxbits.exercises.core import Exercise
-from jaxbits.exercises.properties import NotYet, call
+from jaxbits.exercises.properties import NotYet, call, under_jit
 
 
 def first_bad_step(step: Callable[..., Any], state: Any, batches: Iterable[Any]) -> int | None:
@@ -95,10 +94,12 @@ def solve_watched(name: str, x: jax.Array) -> jax.Array:
     return x
 
 
-def _printed(function: Callable[..., Any], *args: Any) -> tuple[Any, list[str]]:
+def _printed(
+    answer: Callable[..., Any], program: Callable[..., Any], *args: Any
+) -> tuple[Any, list[str]]:
     text = io.StringIO()
     with contextlib.redirect_stdout(text):
-        value = call(function, *args, how="under jit, ")
+        value = call(answer, *args, how="under jit, ", through=program)
         jax.effects_barrier()
     return value, text.getvalue().splitlines()
 
@@ -107,14 +108,14 @@ def verify_watched(answer: Callable[..., Any]) -> None:
     """Call a compiled program twice, use a name with braces, and watch twice in a loop."""
     x = jnp.array([2.0, -1.0, 5.0])
     table = jnp.array([[0.5, 1.25], [-0.25, 0.0]])
-    watching = jax.jit(functools.wraps(answer)(lambda name, x: answer(name, x)), static_argnums=0)
+    watching = under_jit(answer, static=(0,))
     for data, expected in (
         (x, "w: -1.0 to 5.0"),
         (2 * x, "w: -2.0 to 10.0"),
         (table, "w: -0.25 to 1.25"),
         (jnp.float32(3.0), "w: 3.0 to 3.0"),
     ):
-        value, lines = _printed(watching, "w", data)
+        value, lines = _printed(answer, watching, "w", data)
         if value is None:
             raise NotYet("it returns None instead of the array")
         if not isinstance(value, jax.Array) or not np.array_equal(value, data):
@@ -130,7 +131,7 @@ def verify_watched(answer: Callable[..., Any]) -> None:
         raise NotYet(f"{what} instead of {expected!r}")
     braces = "grad {w}"
     try:
-        _, lines = _printed(watching, braces, x)
+        _, lines = _printed(answer, watching, braces, x)
     except NotYet as wrong:
         kind = type(wrong.__cause__ or wrong).__name__
         raise NotYet(f"for the name {braces!r} it raises {kind}: {_FORMAT}") from wrong
@@ -141,7 +142,8 @@ def verify_watched(answer: Callable[..., Any]) -> None:
         result: jax.Array = answer("after", 10 * answer("before", x))
         return result
 
-    _, lines = _printed(jax.jit(lambda x: lax.map(body, x)), jnp.array([[1.0], [2.0]]))
+    looped = jax.jit(lambda name, xs: lax.map(body, xs), static_argnums=0)
+    _, lines = _printed(answer, looped, "after", jnp.array([[1.0], [2.0]]))
     names = [line.split(":")[0] for line in lines]
     if sorted(names) != ["after", "after", "before", "before"]:
         raise NotYet(

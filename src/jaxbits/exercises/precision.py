@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +12,14 @@ import numpy as np
 from jaxbits import detect
 from jaxbits.compat import x64_on
 from jaxbits.exercises.core import Exercise
-from jaxbits.exercises.properties import NotYet, call, returns, returns_under_jit, show_kind
+from jaxbits.exercises.properties import (
+    NotYet,
+    call,
+    returns,
+    returns_under_jit,
+    show_kind,
+    under_jit,
+)
 
 IMAGE = jnp.array([[0, 100, 200, 255]], jnp.uint8)
 
@@ -88,8 +94,9 @@ def verify_scale_scores(answer: Callable[..., Any]) -> None:
                     "instead of [1.0, -2.0]"
                 )
     half = jnp.array([8.0, -16.0], "bfloat16")
-    jitted = jax.jit(functools.wraps(answer)(lambda scores: answer(scores, 64)))
-    _must_keep(call(jitted, half, how="under jit, "), "bfloat16", "under jit, for bfloat16")
+    jitted = under_jit(answer, static=(1,))
+    seen = call(answer, half, 64, how="under jit, ", through=jitted)
+    _must_keep(seen, "bfloat16", "under jit, for bfloat16 scores")
     with x64_on():
         for features in (64, np.int64(64)):
             for dtype in ("bfloat16", "float32", "float64"):

@@ -257,7 +257,7 @@ WRONG = {
             lambda *args: callback(*args, dtype=np.int32, vmap_method="sequential"),
             "A callback must return the shape and type",
         ),
-        (fixed_shape, "it raises"),
+        (fixed_shape, "fixed_shape(x=2.0"),
         (jax_inside, "the callback calls jnp.interp"),
         (
             lambda *args: callback(*args, convert=lambda a: a, vmap_method="sequential"),
@@ -265,7 +265,7 @@ WRONG = {
         ),
         (converted_in_part, "np.interp receives a JAX array"),
         (in_jax_again, "the callback returns a JAX array"),
-        (in_shape_of_a_row, "it raises"),
+        (in_shape_of_a_row, "iteration over a 0-d array"),
     ],
 }
 RIGHT = [

@@ -267,7 +267,7 @@ WRONG = {
         (escaped, "pass the name as a value"),
         (swapped, "it prints 'w: 5.0 to -1.0' instead of 'w: -1.0 to 5.0'"),
         (along_rows, "it prints 'w: [0.5  1.25] to [-0.25  0.  ]' instead of"),
-        (by_float, "it raises ConcretizationTypeError"),
+        (by_float, "raises ConcretizationTypeError"),
         (changed, "it should return the array unchanged"),
         (lambda name, x: x, "it prints nothing instead of"),
         (nothing_returned, "it returns None"),

@@ -93,7 +93,7 @@ WRONG = {
                 g: {n: jnp.asarray(v, dtype) for n, v in numbers.items()}
                 for g, numbers in settings.items()
             },
-            "it raises TypeError",
+            "raises TypeError",
         ),
         (
             lambda settings, dtype: jax.tree.map(

@@ -133,7 +133,7 @@ WRONG = {
                 jnp.where(image > 255 - amount, 255, image + amount),
                 jnp.where(image < -amount, 0, image + amount),
             ),
-            "should be",
+            "must return",
         ),
         (
             lambda image, amount: jnp.clip(image.astype(jnp.int16) + amount, 0, 255).astype(
@@ -169,7 +169,7 @@ WRONG = {
             lambda scores, features: (scores / math.sqrt(features)).astype(jnp.float32),
             "for bfloat16 scores",
         ),
-        (lambda scores, features: scores * jax.lax.rsqrt(features), "it raises TypeError"),
+        (lambda scores, features: scores * jax.lax.rsqrt(features), "raises TypeError: rsqrt"),
     ],
     "precision/3": [
         (

@@ -194,7 +194,7 @@ def standardize_by_gathering(x):
 WRONG = {
     "pytrees/1": [
         (penalty_of_all, "a bias has one axis"),
-        (penalty_of_the_top, "it raises AttributeError: 'list' object"),
+        (penalty_of_the_top, "raises AttributeError: 'list' object"),
         (penalty_by_name, "the tree is one array"),
         (penalty_in_python, "under jit"),
         (penalty_without_matrices, "for a tree without a matrix it returns nan instead of 0"),
