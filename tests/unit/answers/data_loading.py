@@ -332,7 +332,6 @@ WRONG = {
     ],
     "data-loading/2": [
         (queue_of(jax.device_put), "from a loader that refills one buffer"),
-        (queue_of(jnp.asarray), "from a loader that refills one buffer"),
         (queue_of(np.copy), "it yields a NumPy array instead of a JAX array"),
         (nothing_ahead, "it has read 1 when it yields the first, instead of 2"),
         (all_ahead, "it has read 5 when it yields the first, instead of 2"),
