@@ -6,7 +6,7 @@ NAMED := $(if $(filter command environment,$(firstword $(origin PYTHON))),--rema
 VENV := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help named bootstrap book test serve pdf chapter chapters lint format versions bench tables assignments lock address clean distclean
+.PHONY: help named bootstrap book test serve pdf chapter chapters solutions lint format versions bench tables assignments lock address clean distclean
 
 help:  ## list the verbs
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -36,6 +36,9 @@ chapter: named bootstrap  ## execute one chapter: make chapter NAME=04-out-of-bo
 
 chapters: bootstrap  ## execute every chapter
 	@$(VENV) tools/execute.py --all
+
+solutions: bootstrap  ## write the library's solutions into the chapters, under their exercises
+	@$(VENV) tools/solutions.py
 
 lint: bootstrap  ## check stored chapters, code style and types, without running a chapter
 	@$(VENV) tools/lint.py

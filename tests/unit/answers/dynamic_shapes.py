@@ -146,16 +146,16 @@ WRONG = {
         (filled_with_minus_one, "which reads the last element"),
         (filled_with_five, "a signal of two elements is filled with 2"),
         (counted_after, "which is cut off"),
-        (no_size, "under jit, for"),
+        (no_size, "under jit, no_size(signal=["),
         (by_top_k, "the places are"),
     ],
     "dynamic-shapes/3": [
-        (lambda before, now: "shape", "should be 'dtype': integers after floats"),
+        (lambda before, now: "shape", "must return 'dtype', got 'shape': integers after floats"),
         (by_attributes, "an array's float after a Python float"),
-        (by_result_type, "should be 'weak'"),
-        (dtype_first, "should be 'shape': four integers after three floats"),
+        (by_result_type, "must return 'weak'"),
+        (dtype_first, "must return 'shape', got 'dtype': four integers after three floats"),
         (by_python_type, "which stays weak"),
-        (lambda before, now: "tree" if before != now else None, "it raises TypeError"),
+        (lambda before, now: "tree" if before != now else None, "raises TypeError"),
     ],
 }
 RIGHT = [

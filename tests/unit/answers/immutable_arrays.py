@@ -101,7 +101,10 @@ WRONG = {
         (read_and_set, "an update of one place got lost"),
         (sums_only, "these are the sums"),
         (nothing_is_nan, "should be 0.0"),
-        (lambda values, groups, count: jnp.zeros(3).at[groups].add(values), "it returns"),
+        (
+            lambda values, groups, count: jnp.zeros(3).at[groups].add(values),
+            "must return [1.0, 2.0]",
+        ),
     ],
     "immutable-arrays/3": [
         (two_writes, "a second array, copied in every step")

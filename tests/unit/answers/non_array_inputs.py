@@ -93,12 +93,12 @@ WRONG = {
         (lambda step: jax.jit(step, static_argnames=("rate", "mode")), "three rates were traced"),
         (
             lambda step: functools.partial(jax.jit(step, static_argnames="mode"), mode="train"),
-            "it raises TypeError",
+            "raises TypeError",
         ),
     ],
     "non-array-inputs/3": [
         (lambda batch: jax.tree.map(jnp.asarray, batch), "become [3, 705032704]"),
-        (every_long_integer, "it raises OverflowError"),
+        (every_long_integer, "raises OverflowError"),
         (only_upwards, "ids with -5 billion pass"),
         (only_in_int64, "ids with 5 billion, in uint64 pass"),
         (only_the_ids, "look at each leaf of the tree"),

@@ -42,12 +42,12 @@ def masked_mean(logits, labels):
 
 WRONG = {
     "out-of-bounds/1": [
-        (lambda table, i, default: table[i], "it returns 30.0, should be -1.0"),
+        (lambda table, i, default: table[i], "must return -1.0, got 30.0"),
         (
             lambda table, i, default: table.at[i].get(mode="fill", fill_value=default),
             "a negative index has no row here",
         ),
-        (python_guard, "under jit, for"),
+        (python_guard, "under jit, python_guard(table=["),
         (
             lambda table, i, default: jnp.where((i >= 0) & (i < 3), table[i], default),
             "this table has five rows",
@@ -75,7 +75,7 @@ WRONG = {
     ],
     "out-of-bounds/3": [
         (slide, "slid back into the array"),
-        (lambda x, start, size: x[start : start + size], "should be"),
+        (lambda x, start, size: x[start : start + size], "must return [4.0, 5.0, nan]"),
         (
             lambda x, start, size: jnp.take(x, start + jnp.arange(size), fill_value=jnp.nan),
             "no element before the first",

@@ -173,7 +173,7 @@ WRONG = {
     ],
     "random-numbers/3": [
         (key, "the seeds 0 and 4294967296 give the same key"),
-        (lambda seed: fold_in(key(seed % 2**32), seed // 2**32), "it raises OverflowError"),
+        (lambda seed: fold_in(key(seed % 2**32), seed // 2**32), "raises OverflowError"),
         (lambda seed: key((seed ^ (seed >> 32)) & 0xFFFFFFFF), "give the same key"),
         (lambda seed: key(pythons.getrandbits(32)), "gives another key each time"),
         (fold_the_rest, "the key of 4294967296 is split(k)[1] of the key k of 0"),

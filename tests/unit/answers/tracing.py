@@ -44,22 +44,22 @@ WRONG = {
         (traces_of_one_jit, "begin afresh each time"),
     ],
     "tracing/2": [
-        (float_of_max, "it raises ConcretizationTypeError"),
-        (log_outside, "should be"),
+        (float_of_max, "raises ConcretizationTypeError"),
+        (log_outside, "must return"),
         (lambda x, factor: x * factor, "should return a pair"),
     ],
     "tracing/3": [
-        (lambda params: sum(jnp.sum(v**2) for v in params.values()), "it raises"),
-        (lambda params: jax.tree.map(lambda v: jnp.sum(v**2), params), "should be 14.0"),
+        (lambda params: sum(jnp.sum(v**2) for v in params.values()), "raises TypeError"),
+        (lambda params: jax.tree.map(lambda v: jnp.sum(v**2), params), "must return 14.0"),
         (
             lambda params: jax.tree.reduce(
                 jnp.add, jax.tree.map(lambda v: jnp.sum(v**2), params), None
             ),
-            "it raises",
+            "raises TypeError",
         ),
         (
             lambda params: jnp.float32(sum(float(jnp.sum(v**2)) for v in jax.tree.leaves(params))),
-            "under jit, for",
+            "under jit, f(params=",
         ),
         (
             lambda params: sum(
