@@ -20,7 +20,6 @@ from pathlib import Path
 
 import pins
 import project
-import stylesheets
 from scrub import strip_colours
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -117,7 +116,9 @@ def finish(html: Path) -> None:
     Args:
         html: the folder of the built book.
     """
-    import site_notebooks  # not needed by a build that changes nothing
+    # What a build that changes nothing does not need.
+    import site_notebooks
+    import stylesheets
 
     stylesheets.join(html)
     address = project.address()
