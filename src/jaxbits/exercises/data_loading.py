@@ -95,7 +95,8 @@ def solve_prefetched(batches: Iterable[Any], size: int) -> Iterator[Any]:
     from collections import deque
     from itertools import islice
 
-    batches, waiting = iter(batches), deque()
+    batches = iter(batches)
+    waiting: deque[Any] = deque()
     for batch in islice(batches, size):
         waiting.append(jax.device_put(batch.copy()))
     while waiting:

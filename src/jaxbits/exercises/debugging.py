@@ -189,13 +189,14 @@ def verify_run_checked(answer: Callable[..., Any]) -> None:
     def inverse(x: jax.Array) -> jax.Array:
         return 1 / x
 
-    for function, at, text, value in (
+    cases: tuple[tuple[Any, float, str | None, Any], ...] = (
         (price, 1.0, None, 0.0),
         (price, 200.0, "a price of 200", np.log(200.0)),
         (price, -1.0, "nan", np.nan),
         (jax.jit(price), 200.0, "a price of 200", np.log(200.0)),
         (inverse, 0.0, "division by zero", np.inf),
-    ):
+    )
+    for function, at, text, value in cases:
         what = f"for {function.__name__} at {at:g}"
         told = _told(answer, function, at, what)
         if not isinstance(told, tuple) or len(told) != 2:
