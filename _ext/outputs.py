@@ -1,4 +1,4 @@
-"""Fold what the reader may skip, and show outputs for what they are: results, errors."""
+"""Fold what the reader may skip, and format the results of exercises and the tracebacks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _END = "</details>"
 
 
 class Folds(SphinxTransform):
-    """Show a folded cell without the title line that is for Colab, and claims as one fold."""
+    """Remove the title line for Colab from folded cells, and show a claims cell as one fold."""
 
     default_priority = 855
 
@@ -39,7 +39,7 @@ class Folds(SphinxTransform):
                 if title := title_of(block.astext()):
                     prompt = prompts.get(title, title)
                     cell["prompt_show"] = cell["prompt_hide"] = prompt
-                    # Sphinx colors only a block whose two texts are the same.
+                    # Sphinx highlights a block only if its rawsource is the same as its text.
                     block.rawsource = without_title(block.astext())
                     block.clear()
                     block += nodes.Text(block.rawsource)
@@ -54,7 +54,7 @@ def _is_claims(text: str) -> bool:
 
 
 def _put_inside(shown: nodes.raw, code: nodes.Element, prompt: str) -> None:
-    """Move a cell's code to the end of the fold that it shows, into a fold of its own."""
+    """Move a cell's code into a fold of its own, at the end of the fold in the cell's output."""
     bundle = shown
     while bundle.get("nb_element") != "mime_bundle":
         bundle = bundle.parent
@@ -80,7 +80,7 @@ def results(text: str) -> list[tuple[str, str]] | None:
     for line in text.rstrip("\n").split("\n"):
         if start := _LINE.fullmatch(line):
             found.append((start[1], start[2]))
-        elif found and line.startswith("  ") and line.strip():  # a result that runs on
+        elif found and line.startswith("  ") and line.strip():  # the rest of a long result
             mark, before = found.pop()
             found.append((mark, f"{before}\n{line.strip()}"))
         else:
@@ -100,7 +100,7 @@ def as_list(found: list[tuple[str, str]]) -> str:
 
 
 class Results(SphinxTransform):
-    """Replace the lines that `check` prints by a list, which wraps well and reads well aloud."""
+    """Replace the lines that `check` prints with a list, for wrapping and for screen readers."""
 
     default_priority = 860
 
@@ -114,7 +114,7 @@ class Results(SphinxTransform):
 
 
 class Traceback(RegexLexer):
-    """A traceback without colours, as the chapters store it."""
+    """A traceback without colors, as the chapters store it."""
 
     name = "A traceback of a notebook cell"
     aliases: ClassVar[list[str]] = ["cell-traceback"]  # type: ignore[misc]

@@ -1,7 +1,7 @@
-"""Add to the pages what needs the address of the published book, if the project has one.
+"""Add the parts of each page that need the address of the published book, if there is one.
 
-That is the canonical address, the links to the repository, and the button for Colab. The address
-is in pyproject.toml (see ``make address``), and so none of it is in _config.yml.
+These are the canonical address, the links to the repository, and the button for Colab. They are not
+in _config.yml, because the address itself is in pyproject.toml (see ``make address``).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import project  # noqa: E402 - found by the path above
 
 
 def configure(config: Config, repository: str | None) -> None:
-    """Set what the theme derives from the address, or make sure that it derives nothing.
+    """Set the options that depend on the address, or turn them off if there is no address.
 
     Args:
         config: the book's settings.

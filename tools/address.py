@@ -1,11 +1,11 @@
-"""Give the project an address, or take it away again.
+"""Give the project an address, or remove it again.
 
     .venv/bin/python tools/address.py https://github.com/owner/name
     .venv/bin/python tools/address.py none
 
-Without an address, no page and no notebook of the book contains one, because an address that
-nobody owns yet could be registered by anyone. The address is in pyproject.toml. The citation and
-one line of the README repeat it. Everything else derives it when the book is built.
+Until the project has an address, the book's pages and notebooks contain none, because anyone could
+register an address that nobody owns yet. The address is in pyproject.toml. The citation and one
+line of the README repeat it. Everything else derives it when the book is built.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _UNPUBLISHED = "This copy of the book has not been published."
 
 
 class AddressError(ValueError):
-    """An address the project cannot have; the message says what it should look like."""
+    """The address is not valid for this project; the message says what it should look like."""
 
 
 def checked(url: str) -> str:
     """Return the address of a repository without a slash or ``.git`` at its end.
 
     Raises:
-        AddressError: if it is not the address of a repository on GitHub, from where Colab opens
-            notebooks.
+        AddressError: if it is not the address of a repository on GitHub, which is where Colab
+            opens the notebooks from.
     """
     plain = url.strip().rstrip("/").removesuffix(".git")
     if not _URL.fullmatch(plain):
@@ -66,7 +66,7 @@ FILES = {"pyproject.toml": _in_project, "CITATION.cff": _in_citation, "README.md
 
 
 def write(new: str | None, root: Path = ROOT) -> list[str]:
-    """Write the address, or its absence, wherever the repository contains it.
+    """Write the address to every file that contains it, or remove it from all of them.
 
     Returns:
         The names of the files that changed.

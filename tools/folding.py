@@ -1,12 +1,12 @@
-"""Fold in the notebook what the page folds.
+"""Fold the same cells in the notebook that are folded on the page.
 
 A chapter's text marks such a cell with the tag ``hide-input``, and its setup cell with
-``remove-cell``. Only Jupyter Book reads these tags, so the notebook says it again in the words of
-JupyterLab (``jupyter.source_hidden``) and of Colab (``cellView`` and a ``#@title`` line).
+``remove-cell``. Only Jupyter Book reads these tags, so the notebook also gets the settings that
+JupyterLab (``jupyter.source_hidden``) and Colab (``cellView`` and a ``#@title`` line) read.
 
 VS Code keeps the metadata but shows the code, because no extension can tell its notebook editor to
 fold a cell: https://github.com/microsoft/vscode/issues/158716. If a reader collapses the cells
-there, the title is the line that stays.
+there, only the title stays visible.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST_NAMES = 3
 
 
 def title(source: str) -> str:
-    r"""The title of a folded cell, derived from what the cell does.
+    r"""Return the title of a folded cell, derived from what the cell does.
 
     Example:
         >>> title("x = jnp.ones(3)\nclaims('a-bit', {'it is one': (x[0], 1)})")
@@ -44,7 +44,7 @@ def title(source: str) -> str:
 
 
 def _names(source: str) -> list[str]:
-    """The functions and classes that a cell defines; without any, the names that it assigns."""
+    """Return the functions and classes that a cell defines, or, if none, the names it assigns."""
     try:
         body = ast.parse(source).body
     except SyntaxError:  # a magic, which only IPython reads
@@ -63,7 +63,7 @@ def _names(source: str) -> list[str]:
 
 
 def title_of(source: str) -> str | None:
-    r"""The title that :func:`fold` gave a cell, None for a cell without one.
+    r"""Return the title that :func:`fold` gave a cell, or None if it has no title.
 
     Example:
         >>> title_of("#@title Draw the figure\ndraw.where_indices_land()")
@@ -74,7 +74,7 @@ def title_of(source: str) -> str | None:
 
 
 def without_title(source: str) -> str:
-    r"""The source of a cell without the title that :func:`fold` gave it.
+    r"""Return the source of a cell without the title that :func:`fold` gave it.
 
     Example:
         >>> without_title("#@title Draw the figure\ndraw.where_indices_land()")
@@ -84,7 +84,7 @@ def without_title(source: str) -> str:
 
 
 def has_title(source: str) -> bool:
-    """Whether a line of the source is a title of a Colab form."""
+    """Return whether a line of the source is the title of a Colab form."""
     return re.search(r"^# ?@title\b", source, re.M) is not None
 
 

@@ -1,7 +1,7 @@
-"""Build the wheel of the library into the book, which is where its notebooks install it from.
+"""Build the library's wheel into the book, from which the book's notebooks install it.
 
-The folder of a wheel has the digest of its content as its name. So an address always gives the
-same library, and a notebook that was handed out earlier still installs the one it was made with.
+The name of a wheel's folder is a digest of its content. An address therefore always gives the same
+library, and a notebook that was handed out earlier still installs the one it was made with.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ import project
 
 FOLDER = "wheels"
 PUBLISHED = "jaxbits/published.json"
-"""The file in a published wheel that knows the address; `jaxbits.runtime` reads it."""
+"""The file in a published wheel that contains the address; `jaxbits.runtime` reads it."""
 
 _BUILD = "import setuptools.build_meta as backend, sys; backend.build_wheel(sys.argv[1])"
-# A zip file cannot hold an earlier time.
+# 1980-01-01, the earliest time that a zip file can store.
 _EPOCH = "315532800"
 
 
 class WheelError(RuntimeError):
-    """The wheel could not be built; the message is the last line of the build's output."""
+    """The wheel could not be built; the message ends with the last line of the build's output."""
 
 
 def _tables(root: Path) -> dict[str, object]:
@@ -78,13 +78,13 @@ def path(site: str | None, repository: str | None, root: Path = project.ROOT) ->
 
 
 def build(html: Path, site: str | None, repository: str | None, root: Path = project.ROOT) -> Path:
-    """Build the wheel into the book, unless it is there, and remove wheels of another content.
+    """Build the wheel into the book unless it is already there, and remove all other wheels.
 
-    The same content gives the same bytes. Nothing is downloaded.
+    The same content always gives the same bytes. Nothing is downloaded.
 
     Args:
         html: the folder of the built book.
-        site: the address of the published book, which the wheel then knows; None if it has none.
+        site: the address of the published book, which is stored in the wheel; None if it has none.
         repository: the address of the repository; None if it has none.
         root: the project's folder.
 
@@ -113,7 +113,7 @@ def _build(folder: Path, site: str | None, repository: str | None, root: Path) -
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)
     settings = (root / "pyproject.toml").read_text("utf8")
-    # The README is about the repository. Without it, a word changed there makes no other wheel.
+    # Leave out the README, which is about the repository, so that editing it changes no wheel.
     settings = "".join(
         line for line in settings.splitlines(keepends=True) if not line.startswith("readme = ")
     )

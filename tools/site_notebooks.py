@@ -1,7 +1,7 @@
 """Complete the notebooks of the built book, which readers download and Colab opens.
 
-The notebooks in the repository know no address. Their copies in the built book get the address of
-the library's wheel, and their links lead to the published pages, so that a single file works.
+The notebooks in the repository contain no address. Their copies in the built book contain the
+address of the library's wheel and link to the published pages, so each file works by itself.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _HTML = re.compile(r"""(?<=\bhref=["'])[^"']+""")
 
 
 def absolute(link: str, folder: str, site: str) -> str:
-    """Return where a link of a notebook leads in the published book.
+    """Return the address in the published book that a link in a notebook leads to.
 
     Args:
         link: an address, as it is in the notebook.
@@ -93,8 +93,8 @@ def write(html: Path, site: str | None, repository: str | None, root: Path = pro
 
     Args:
         html: the folder of the built book.
-        site: the address of the published book, with a slash at the end. Without one, the
-            notebooks are those of the repository.
+        site: the address of the published book, with a slash at the end. If it is None, the
+            notebooks stay the same as in the repository.
         repository: the address of the repository; None if it has none.
         root: the project's folder.
 

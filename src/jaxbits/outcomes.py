@@ -1,4 +1,4 @@
-"""What became of a section's claims, and how a notebook, a terminal and a page show it."""
+"""Show the outcomes of a section's claims in a notebook, in a terminal, and on a page."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from jaxbits.catalogue import bit as find_bit
 
 MARKS = {"held": "✓", "failed": "✗", "not made": "–"}
 _CLASSES = {"held": "claim-held", "failed": "claim-failed", "not made": "claim-open"}
-# Notebooks have light and dark themes, so no color is set here: the text keeps that of its theme.
+# No color is set here, because notebooks have light and dark themes. Text keeps the theme's color.
 _LIST = "list-style: none; margin: 0.3em 0; padding-left: 1.2em"
 _CELL = 'style="text-align: left"'  # JupyterLab aligns the cells of every table to the right
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one claim: ``held``, ``failed`` or ``not made``."""
+    """The outcome of one claim: ``held``, ``failed``, or ``not made``."""
 
     bit: str
     claim: str
@@ -43,12 +43,12 @@ class Outcome:
 
     @property
     def condition(self) -> str:
-        """Where the claim is made, such as ``applies only with jax>=0.8, backend cpu``."""
+        """The condition of the claim, such as ``applies only with jax>=0.8, backend cpu``."""
         return f"applies only with {self.made_for}"
 
 
 def headline(outcomes: Sequence[Outcome]) -> str:
-    """Return one line that sums the outcomes up.
+    """Return a one-line summary of the outcomes.
 
     >>> nine = [Outcome("take-fills", "it fills", "held")] * 9
     >>> headline(nine)
@@ -89,10 +89,10 @@ def advice() -> str:
 
 
 class Outcomes:
-    """The outcomes of one `claims` call: a line that opens into the list of statements.
+    """The outcomes of one `claims` call, shown as one line that opens into the list of statements.
 
     Attributes:
-        outcomes: what became of each statement, in order.
+        outcomes: the outcome of each statement, in order.
     """
 
     def __init__(self, outcomes: Sequence[Outcome]) -> None:
@@ -107,10 +107,10 @@ class Outcomes:
 
 
 class AlsoSharp:
-    """The table of a chapter's smaller sharp bits, each row with a claim that was checked.
+    """The table of a chapter's smaller sharp bits, with one checked claim in each row.
 
     Attributes:
-        rows: for each sharp bit the code, what it gives, and what became of the check.
+        rows: for each sharp bit, the code, its result, and the outcome of the check.
     """
 
     def __init__(self, rows: list[tuple[str, str, Outcome]]) -> None:
@@ -167,7 +167,7 @@ def _reason(outcome: Outcome) -> str:
 
 
 def _fold(summary: str, outcomes: Sequence[Outcome]) -> str:
-    """Return one line that opens into the list; it stands open where something failed."""
+    """Return one line that opens into the list, and is already open if a check failed."""
     has_failed = bool(_failed(outcomes))
     items = "".join(f"{_item(outcome)}\n" for outcome in outcomes)
     foot = f"<p>{_linked(_marked_up(advice()))}</p>\n" if has_failed else ""
@@ -191,10 +191,10 @@ def _code(text: str) -> str:
 
 
 def _linked(text: str) -> str:
-    """Return HTML with its addresses as links."""
+    """Return HTML in which each address is a link."""
     return re.sub(r"https://[^\s,<]+", r'<a href="\g<0>">\g<0></a>', text)
 
 
 def _marked_up(text: str) -> str:
-    """Return text as HTML, what stands between backticks as code."""
+    """Return text as HTML in which whatever is between backticks is code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))

@@ -1,4 +1,4 @@
-"""What this is running on: versions, devices, what the book says about them, and its address."""
+"""Report versions and devices, what the book says about them, and the book's address."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PACKAGES = ("jax", "jaxlib", "flax", "optax", "numpy", "torch")
 
 
 def version(package: str) -> str | None:
-    """Return the installed version of a package, or None where it is not installed.
+    """Return the installed version of a package, or None if it is not installed.
 
     >>> version("no-such-package") is None
     True
@@ -28,9 +28,9 @@ def version(package: str) -> str | None:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages the book uses, those installed.
+    """Return the versions of Python and of those packages of the book that are installed.
 
-    Nothing is imported to find out.
+    No package is imported for this.
 
     >>> sorted(versions())[:2]
     ['flax', 'jax']
@@ -50,8 +50,8 @@ def backend() -> str:
 def on_accelerator() -> bool:
     """Return whether JAX's default backend is a GPU or a TPU.
 
-    JAX is not even imported where it has no plug-in for an accelerator, because a chapter may
-    still have to set what JAX reads when it is imported.
+    If JAX has no plug-in for an accelerator, this function does not even import JAX, because a
+    chapter may still have to set options that JAX reads when it is imported.
     """
     has_plugin = bool(importlib.metadata.entry_points(group="jax_plugins"))
     modules = ("jax_plugins", "libtpu")
@@ -61,7 +61,7 @@ def on_accelerator() -> bool:
 
 @functools.cache
 def _published() -> Mapping[str, str]:
-    """Return what the published wheel says about its publication; nothing in any other copy."""
+    """Return what the published wheel records about its publication, or {} in any other copy."""
     file = files("jaxbits").joinpath("published.json")
     published: Mapping[str, str] = json.loads(file.read_text("utf8")) if file.is_file() else {}
     return published
@@ -70,7 +70,7 @@ def _published() -> Mapping[str, str]:
 def repository() -> str | None:
     """Return the address of the project's repository, or None if this copy was not published.
 
-    Only the wheel of a published book knows an address.
+    Only the wheel of a published book contains an address.
 
     >>> repository() is None
     True
@@ -81,7 +81,7 @@ def repository() -> str | None:
 def site() -> str | None:
     """Return the address of the published book without a slash at its end.
 
-    None if this copy of the library does not come from a published book.
+    The result is None if this copy of the library does not come from a published book.
 
     >>> site() is None
     True
@@ -106,14 +106,17 @@ def verdict(jax_version: str, on: str, environments: list[Mapping[str, Any]]) ->
 
     >>> tried = [{"jax": "0.7.2", "backend": "cpu"}, {"jax": "0.10.2", "backend": "cpu"}]
     >>> verdict("0.10.2", "cpu", tried)
-    'Every claim of the book was checked on jax 0.10.2, cpu.'
-    >>> verdict("0.8.0", "gpu", tried)
-    'The book was checked on jax 0.7.2 (cpu), 0.10.2 (cpu), not on 0.8.0 (gpu): outputs may differ.'
+    'Every claim in the book was checked on jax 0.10.2 (cpu).'
+    >>> verdict("0.8.0", "gpu", tried[1:])
+    'The book was checked on jax 0.10.2 (cpu), but not on 0.8.0 (gpu), so outputs may differ.'
     """
     if any(e["jax"] == jax_version and e["backend"] == on for e in environments):
-        return f"Every claim of the book was checked on jax {jax_version}, {on}."
+        return f"Every claim in the book was checked on jax {jax_version} ({on})."
     known = ", ".join(f"{e['jax']} ({e['backend']})" for e in environments) or "no version yet"
-    return f"The book was checked on jax {known}, not on {jax_version} ({on}): outputs may differ."
+    return (
+        f"The book was checked on jax {known}, but not on {jax_version} ({on}), "
+        "so outputs may differ."
+    )
 
 
 def device() -> str:
