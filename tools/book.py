@@ -28,8 +28,8 @@ INDEX = BUILD / "html" / "index.html"
 STAMP = BUILD / ".built"
 
 # What the pages are made from. The sources of chapters are in it: an edited one has to be executed.
-FOLDERS = ("_ext", "_static", "_templates", "_vendor", "assignments", "chapters", "reference")
-FOLDERS += ("src/jaxbits",)
+FOLDERS = ["_ext", "_static", "_templates", "_vendor", "assignments", "chapters", "reference"]
+FOLDERS += ["src/jaxbits"]
 FILES = ["_config.yml", "_toc.yml", "pyproject.toml", "requirements.txt", "tools/reference.py"]
 FILES += ["tools/detector_page.py", "tests/detect/first_contact.toml", "tools/stylesheets.py"]
 FILES += ["tools/project.py", "tools/site_notebooks.py", "tools/library_wheel.py"]
