@@ -33,6 +33,7 @@ FOLDERS += ["src/jaxbits"]
 FILES = ["_config.yml", "_toc.yml", "pyproject.toml", "requirements.txt", "tools/reference.py"]
 FILES += ["tools/detector_page.py", "tests/detect/first_contact.toml", "tools/stylesheets.py"]
 FILES += ["tools/project.py", "tools/site_notebooks.py", "tools/library_wheel.py"]
+FILES += ["tools/search_index.py"]
 
 
 def inputs() -> Iterator[Path]:
@@ -117,10 +118,12 @@ def finish(html: Path) -> None:
         html: the folder of the built book.
     """
     # What a build that changes nothing does not need.
+    import search_index
     import site_notebooks
     import stylesheets
 
     stylesheets.join(html)
+    search_index.write(html)
     address = project.address()
     site_notebooks.write(html, project.site(address) if address else None, address)
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import project
 import pytest
 from axe_playwright_python.base import AXE_FILE_PATH
 from contents import CHAPTERS, PAGES, stored_errors
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Route
-
-from jaxbits import catalogue
 
 STORED = stored_errors()
 DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
@@ -236,30 +234,3 @@ def test_the_colab_button_opens_what_was_published_with_the_page(
     if wanted:
         assert links.first.is_visible()
         assert "Open in Colab" in links.first.inner_text()
-
-
-def found_by_search(page: Page, site: str, phrase: str) -> list[str]:
-    page.goto(f"{site}/search.html?q={quote(phrase)}")
-    page.wait_for_selector("#search-results ul.search li a", timeout=5000)
-    page.wait_for_function(
-        "document.querySelector('#search-results h2 + p')?.textContent.match(/\\d/)"
-    )
-    links: list[str] = page.locator("#search-results ul.search a").evaluate_all(
-        "(all) => all.map((a) => new URL(a.href).pathname.slice(1))"
-    )
-    return links
-
-
-def test_the_search_finds_an_error_by_its_message(page: Page, site: str) -> None:
-    errors = {chapter: text for chapter, _, text in stored_errors()}
-    assert errors, "no chapter stores an error"
-    for chapter, text in errors.items():
-        phrase = " ".join(text.split("\n")[0].split()[:5])
-        assert f"{chapter}.html" in found_by_search(page, site, phrase), phrase
-
-
-def test_the_search_finds_the_page_of_errors_by_what_stays(page: Page, site: str) -> None:
-    known = {bit.chapter: bit.symptoms[0].text for bit in catalogue.load().values() if bit.symptoms}
-    for text in known.values():
-        phrase = " ".join(text.partition("…")[0].split()[:5])
-        assert "reference/errors.html" in found_by_search(page, site, phrase), phrase

@@ -1,0 +1,354 @@
+"""The search of the book: what it finds, and how it looks and behaves in a browser."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.base import AXE_FILE_PATH
+from contents import stored_errors
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from jaxbits import catalogue
+
+HERE = Path(__file__).resolve().parent
+QUERIES = tomllib.loads((HERE / "search_queries.toml").read_text("utf8"))["query"]
+ENOUGH = 0.85
+# Queries that a reader types into the box. The places that answer them have words of the query.
+TYPED = [
+    "ConcretizationTypeError",
+    "key reuse",
+    "loop inside jit slow",
+    "NaN gradient where",
+    "string argument jit",
+    "vmap in_axes",
+    "checkpoint restore",
+    "batchnorm",
+    "TPU bfloat16",
+    "Array has been deleted",
+    "integer overflow",
+    "multiprocessing fork deadlock",
+]
+CHAPTER = "chapters/04-out-of-bounds.html"
+DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+AXE = AXE_FILE_PATH.read_text("utf8")
+FIND = "([query, limit]) => jaxbitsSearch.find(query, limit)"
+
+
+def right(query: dict[str, Any]) -> set[str]:
+    """Return the addresses of the places that answer a query."""
+    bits = catalogue.load()
+    return {bits[place].page if place in bits else place for place in query["right"]}
+
+
+@pytest.fixture(scope="module")
+def context(browser: Browser, site: str) -> Iterator[BrowserContext]:
+    context = browser.new_context(viewport=DESK, color_scheme="light", reduced_motion="reduce")
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(context: BrowserContext, site: str) -> Iterator[Page]:
+    """A chapter, with its complaints and requests noted; it must have no complaint in the end."""
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on(
+        "console",
+        lambda message: (
+            complaints.append(message.text) if message.type in ("error", "warning") else None
+        ),
+    )
+    page.goto(f"{site}/{CHAPTER}")
+    yield page
+    page.close()
+    assert not complaints
+
+
+@pytest.fixture(scope="module")
+def finder(context: BrowserContext, site: str) -> Iterator[Page]:
+    """A page to call the search on, without its dialog."""
+    page = context.new_page()
+    page.goto(f"{site}/intro.html")
+    yield page
+    page.close()
+
+
+def type_query(page: Page, query: str) -> list[str]:
+    """Open the dialog, type a query, and return the addresses of the results."""
+    page.get_by_role("button", name="Search the book").click()
+    page.get_by_role("combobox").press_sequentially(query)
+    page.wait_for_function(
+        "(query) => document.querySelector('.search-more').href.endsWith(encodeURIComponent(query))"
+        " || document.querySelector('.search-help:not([hidden])')",
+        arg=query,
+    )
+    links: list[str] = page.get_by_role("option").evaluate_all(
+        "(all) => all.map((a) => a.pathname.slice(1) + a.hash)"
+    )
+    return links
+
+
+def test_each_query_has_a_right_answer_and_none_is_there_twice() -> None:
+    texts = [query["text"] for query in QUERIES]
+    assert len(texts) == len(set(texts)) >= 60
+    assert all(query["right"] for query in QUERIES)
+    assert set(TYPED) <= set(texts)
+
+
+def test_the_right_section_is_among_the_first_three(finder: Page) -> None:
+    missed = []
+    for query in QUERIES:
+        found = [result["url"] for result in finder.evaluate(FIND, [query["text"], 3])]
+        if not right(query) & set(found):
+            missed.append(f"{query['text']}: {found}")
+    share = 1 - len(missed) / len(QUERIES)
+    assert share >= ENOUGH, f"{share:.0%}\n" + "\n".join(missed)
+
+
+def test_every_result_is_a_place_of_the_book(finder: Page, built: Path) -> None:
+    for query in QUERIES[::4]:
+        for result in finder.evaluate(FIND, [query["text"], 8]):
+            path, _, anchor = result["url"].partition("#")
+            text = (built / path).read_text("utf8")
+            assert not anchor or f'id="{anchor}"' in text, result["url"]
+
+
+def test_an_error_stored_in_a_chapter_is_found_by_its_message(finder: Page) -> None:
+    errors = {chapter: (name, text) for chapter, name, text in stored_errors()}
+    assert errors, "no chapter stores an error"
+    for chapter, (name, text) in errors.items():
+        phrase = f"{name} {' '.join(text.split(chr(10))[0].split()[:5])}"
+        found = [result["url"].partition("#")[0] for result in finder.evaluate(FIND, [phrase, 8])]
+        assert {f"{chapter}.html", "reference/errors.html"} & set(found), phrase
+
+
+@pytest.mark.parametrize("query", TYPED)
+def test_a_typed_query_opens_the_right_section_with_its_words_marked(
+    page: Page, site: str, query: str
+) -> None:
+    wanted = right(next(known for known in QUERIES if known["text"] == query))
+    links = type_query(page, query)
+    ranks = [rank for rank, link in enumerate(links[:3]) if link in wanted]
+    assert ranks, links
+    option = page.get_by_role("option").nth(ranks[0])
+    option.click()
+    page.wait_for_function(
+        "([path, site]) => location.href.replace(/[?][^#]*/, '') === `${site}/${path}`",
+        arg=[links[ranks[0]], site],
+    )
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    marks = page.locator("mark.search-mark")
+    expect(marks.first).to_be_attached()
+    place = page.locator(f"[id='{links[ranks[0]].partition('#')[2]}']")
+    assert place.evaluate(
+        "(place) => [...document.querySelectorAll('mark.search-mark')].every("
+        "(mark) => (place.closest('section, tr') || place).contains(mark))"
+    ), "a word outside the section is marked"
+    expect(place).to_be_in_viewport()
+    # The heading is at the top, below the header that stays there.
+    assert place.evaluate("(place) => Math.abs(place.getBoundingClientRect().top) < 160")
+    assert any(mark.is_visible() for mark in marks.all()), "no mark can be seen"
+
+
+def test_escape_and_the_button_remove_the_marks(page: Page, site: str) -> None:
+    before = page.locator("article").inner_text()
+    address = f"{site}/{CHAPTER}?highlight=index#a-read-past-the-end-gives-you-a-number"
+    marks = page.locator("mark.search-mark")
+    for remove in (
+        lambda: page.keyboard.press("Escape"),
+        lambda: page.get_by_role("button", name="Remove the marks").click(),
+    ):
+        page.goto(address)
+        expect(marks.filter(visible=True).first).to_be_visible()
+        remove()
+        expect(marks).to_have_count(0)
+        expect(page.get_by_role("button", name="Remove the marks")).to_have_count(0)
+        assert page.url == address.replace("?highlight=index", "")
+        assert page.locator("article").inner_text() == before
+
+
+def test_a_fold_opens_only_for_a_word_that_is_seen_nowhere_else(page: Page, site: str) -> None:
+    found = page.evaluate(
+        """() => {
+            for (const fold of document.querySelectorAll("section[id] > details.predict")) {
+                const section = fold.closest("section");
+                const others = section.cloneNode(true);
+                const inside = fold.textContent.replace(fold.firstElementChild.textContent, "");
+                others.querySelectorAll("details").forEach(
+                    (part) => part.replaceWith(part.firstElementChild));
+                const seen = others.textContent.toLowerCase();
+                for (const word of inside.toLowerCase().match(/\\b[a-z]{6,}\\b/g) || [])
+                    if (!/(ation|ations|ing|ings|ed|s|e)$/.test(word) && !seen.includes(word)) {
+                        const all = [...section.querySelectorAll("details.predict")];
+                        return [section.id, all.indexOf(fold), word];
+                    }
+            }
+        }"""
+    )
+    assert found, "every word in an answer is also outside of it"
+    place, number, word = found
+    folds = page.locator(f"section[id='{place}'] details.predict")
+    page.goto(f"{site}/{CHAPTER}?highlight={word}#{place}")
+    expect(folds.nth(number)).to_have_attribute("open", "")
+    expect(folds.nth(number).locator("mark").first).to_be_visible()
+    page.goto(f"{site}/{CHAPTER}?highlight=the#{place}")
+    expect(page.locator("mark.search-mark").filter(visible=True).first).to_be_visible()
+    assert folds.evaluate_all("(all) => all.every((fold) => !fold.open)")
+
+
+def test_nothing_of_the_index_is_fetched_before_the_search_is_used(page: Page, site: str) -> None:
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url.removeprefix(site)))
+    page.goto(f"{site}/intro.html")
+    page.wait_for_load_state("networkidle")
+    assert not [url for url in asked if "pagefind" in url]
+    gone = ("searchtools.js", "language_data.js", "searchindex.js", "sphinx_highlight.js")
+    assert not [url for url in asked if url.split("?")[0].endswith(gone)]
+    type_query(page, "key reuse")
+    assert "/pagefind/pagefind.js" in [url.split("?")[0] for url in asked]
+    assert all(url.startswith("/") for url in asked), "something comes from elsewhere"
+
+
+@pytest.mark.parametrize("keys", ["Control+k", "Meta+k", "/"])
+def test_keys_open_the_search_and_lead_through_the_results(page: Page, keys: str) -> None:
+    page.keyboard.press(keys)
+    box = page.get_by_role("combobox", name="Search the book")
+    expect(box).to_be_focused()
+    expect(box).to_have_value("")
+    page.keyboard.type("float64")
+    options = page.get_by_role("option")
+    expect(options.first).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("ArrowDown")
+    expect(options.nth(1)).to_have_attribute("aria-selected", "true")
+    expect(box).to_have_attribute("aria-activedescendant", options.nth(1).get_attribute("id") or "")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    expect(options.last).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(box).to_have_count(0)
+
+
+def test_enter_opens_the_first_result(page: Page, site: str) -> None:
+    links = type_query(page, "float64")
+    page.keyboard.press("Enter")
+    page.wait_for_url(lambda url: links[0].partition("#")[0] in url)
+    assert page.url.endswith("#" + links[0].partition("#")[2])
+
+
+def test_a_slash_in_a_text_field_is_a_slash(page: Page, site: str) -> None:
+    page.goto(f"{site}/reference/errors.html")
+    box = page.get_by_label("Your error message or traceback")
+    box.press_sequentially("a/b")
+    expect(box).to_have_value("a/b")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_the_search_says_what_to_do_when_it_finds_nothing(page: Page) -> None:
+    assert type_query(page, "frobnicate zork") == []
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("status")).to_have_text("Nothing found for “frobnicate zork”.")
+    for name, path in {
+        "finder": "reference/errors.html",
+        "symptom": "reference/by-symptom.html",
+    }.items():
+        link = dialog.get_by_role("link", name=name)
+        assert (link.get_attribute("href") or "").endswith(path)
+
+
+def test_the_search_says_when_its_index_cannot_be_fetched(
+    context: BrowserContext, site: str
+) -> None:
+    page = context.new_page()
+    page.route("**/pagefind/**", lambda route: route.abort())
+    page.goto(f"{site}/{CHAPTER}")
+    type_query(page, "float64")
+    expect(page.get_by_role("dialog")).to_contain_text("The search could not be loaded")
+    page.close()
+
+
+def test_a_book_opened_from_a_file_says_that_it_must_be_served(
+    context: BrowserContext, built: Path
+) -> None:
+    page = context.new_page()
+    page.goto((built / CHAPTER).as_uri())
+    page.get_by_role("button", name="Search the book").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("needs the book to be served")
+    index = dialog.get_by_role("link", name="index").get_attribute("href") or ""
+    assert index == (built / "genindex.html").as_uri()
+    page.close()
+
+
+def test_the_page_of_results_lists_more_and_follows_what_is_typed(page: Page, site: str) -> None:
+    page.goto(f"{site}/search.html?q=float64")
+    results = page.locator(".search-found a")
+    expect(results.nth(10)).to_be_visible()
+    expect(page).to_have_title("Search – JAX sharp bits")
+    box = page.get_by_role("searchbox", name="Search the book")
+    expect(box).to_be_focused()
+    box.fill("key reuse")
+    expect(page).to_have_url(f"{site}/search.html?q=key%20reuse")
+    expect(results.first).to_contain_text("key")
+
+
+def test_without_scripts_the_page_of_results_names_other_ways(browser: Browser, site: str) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{site}/search.html?q=float64")
+    links = page.locator("article noscript a")
+    expect(links).to_have_count(3)
+    for link in links.all():
+        expect(link).to_be_visible()
+        assert page.request.get(f"{site}/{link.get_attribute('href')}").ok
+    page.goto(f"{site}/{CHAPTER}")
+    expect(page.locator(".search-open")).to_be_hidden()
+    context.close()
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE, {"width": 320, "height": 640}])
+def test_the_box_is_in_sight_and_the_dialog_fits(page: Page, size: dict[str, int]) -> None:
+    page.set_viewport_size(size)
+    button = page.get_by_role("button", name="Search the book")
+    expect(button).to_be_in_viewport(ratio=1)
+    page.mouse.wheel(0, 3000)
+    expect(button).to_be_in_viewport(ratio=1)  # the header stays
+    assert type_query(page, "nan gradient")
+    dialog = page.get_by_role("dialog").bounding_box()
+    assert dialog
+    assert dialog["x"] >= 0
+    assert dialog["x"] + dialog["width"] <= size["width"]
+    assert dialog["y"] + dialog["height"] <= size["height"]
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    # What the keyboard of a phone may cover is what scrolls.
+    expect(page.get_by_role("combobox")).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [DESK, PHONE])
+def test_axe_finds_nothing_in_the_search(page: Page, size: dict[str, int], scheme: Any) -> None:
+    page.set_viewport_size(size)
+    page.emulate_media(color_scheme=scheme)
+    page.wait_for_function("(want) => document.documentElement.dataset.theme === want", arg=scheme)
+    page.evaluate(AXE)
+    run = """() => axe.run({include: [%s]}, {
+        runOnly: {type: "tag", values: ["wcag2a", "wcag2aa", "wcag21aa", "best-practice"]},
+        rules: {region: {enabled: false}},  // a modal dialog stands outside the landmarks
+        resultTypes: ["violations"], preload: false,
+    }).then((found) => found.violations.map((rule) => rule.id + ": " + rule.nodes[0].html))"""
+    type_query(page, "nan gradient")
+    assert page.evaluate(run % '".search-dialog", ".search-open"') == []
+    page.get_by_role("combobox").fill("frobnicate zork")
+    expect(page.get_by_role("dialog")).to_contain_text("Nothing found")
+    assert page.evaluate(run % '".search-dialog"') == []
+    page.get_by_role("combobox").fill("out of range index")
+    page.get_by_role("option").first.wait_for()
+    page.keyboard.press("Enter")
+    page.locator("mark.search-mark").filter(visible=True).first.wait_for()
+    page.evaluate(AXE)
+    assert page.evaluate(run % '".search-mark", ".search-bar"') == []
