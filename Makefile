@@ -6,7 +6,7 @@ NAMED := $(if $(filter command environment,$(firstword $(origin PYTHON))),--rema
 VENV := .venv/bin/python
 
 .DEFAULT_GOAL := help
-.PHONY: help named bootstrap book test serve pdf chapter chapters lint format versions bench tables assignments lock address clean distclean
+.PHONY: help named bootstrap book test serve pdf chapter chapters solutions lint format versions bench tables assignments lock address clean distclean
 
 help:  ## list the verbs
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -37,6 +37,9 @@ chapter: named bootstrap  ## execute one chapter: make chapter NAME=04-out-of-bo
 chapters: bootstrap  ## execute every chapter
 	@$(VENV) tools/execute.py --all
 
+solutions: bootstrap  ## write the library's solutions into the chapters, under their exercises
+	@$(VENV) tools/solutions.py
+
 lint: bootstrap  ## check stored chapters, code style and types, without running a chapter
 	@$(VENV) tools/lint.py
 
@@ -58,8 +61,8 @@ assignments: bootstrap  ## write the notebooks that students get, from the assig
 lock: bootstrap  ## write requirements.txt from what .venv holds
 	@$(VENV) tools/lock.py
 
-address: bootstrap  ## move the project: make address URL=https://github.com/owner/name
-	@$(VENV) tools/address.py $(URL)
+address: bootstrap  ## say where the project lives: make address URL=https://github.com/owner/name, or URL=none
+	@$(VENV) tools/address.py "$(URL)"
 
 clean:  ## remove what was built
 	rm -rf _build build dist .pytest_cache .mypy_cache .ruff_cache

@@ -44,7 +44,7 @@ def plain(markup: str) -> str:
 
 
 def page_title(heading: str, book: str) -> str:
-    """Return the title of a page: its heading and the book's name, which stands there once.
+    """Return the title of a page: its heading and the book's name, which is never repeated.
 
     Example:
         >>> page_title("Errors", "JAX sharp bits")
@@ -81,7 +81,7 @@ def _describe(
         context["pageurl"] = None
     # Sphinx, docutils and the theme each add the viewport.
     context["metatags"] = _VIEWPORT.sub("", context.get("metatags") or "")
-    # The theme of a page whose script never runs: light, with the colors of code.
+    # A page whose script never runs gets the light theme, in which code is colored.
     context["default_mode"] = "light"
 
 

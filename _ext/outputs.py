@@ -1,4 +1,4 @@
-"""Show outputs for what they are: claims as a list, errors with their lines told apart."""
+"""Fold what the reader may skip, and format the results of exercises and the tracebacks."""
 
 from __future__ import annotations
 
@@ -12,24 +12,75 @@ from pygments.token import Comment, Generic, Text
 from sphinx.application import Sphinx
 from sphinx.transforms import SphinxTransform
 
-KINDS = {"✓": "held", "✗": "failed", "–": "open", "○": "open"}
+KINDS = {"✓": "solved", "○": "open"}
 _LINE = re.compile(rf"([{''.join(KINDS)}]) +(\S.*)")
+_CLAIMS = '<details class="claims"'
+_END = "</details>"
 
 
-def claims(text: str) -> list[tuple[str, str]] | None:
-    r"""Return the mark and the text of each claim, or None for output that is something else.
+class Folds(SphinxTransform):
+    """Remove the title line for Colab from folded cells, and show a claims cell as one fold."""
+
+    default_priority = 855
+
+    def apply(self, **kwargs: Any) -> None:
+        """Work through the page's cells."""
+        from folding import CLAIMS_TITLE, TABLE_TITLE, title_of, without_title
+
+        prompts = {CLAIMS_TITLE: "How it is checked", TABLE_TITLE: "How the rows are checked"}
+        for cell in list(self.document.findall(nodes.container)):
+            if cell.get("nb_element") != "cell_code" or not cell.children:
+                continue
+            code = cell.children[0]
+            if code.get("nb_element") != "cell_code_source":
+                continue
+            prompt = "How it is checked"
+            for block in code.findall(nodes.literal_block):
+                if title := title_of(block.astext()):
+                    prompt = prompts.get(title, title)
+                    cell["prompt_show"] = cell["prompt_hide"] = prompt
+                    # Sphinx highlights a block only if its rawsource is the same as its text.
+                    block.rawsource = without_title(block.astext())
+                    block.clear()
+                    block += nodes.Text(block.rawsource)
+            for shown in [raw for raw in cell.findall(nodes.raw) if _is_claims(raw.astext())]:
+                _put_inside(shown, code, prompt)
+                cell.attributes.pop("hide_mode", None)
+
+
+def _is_claims(text: str) -> bool:
+    """Whether a piece of HTML is the fold that `claims` shows, and nothing else."""
+    return text.startswith(_CLAIMS) and text.endswith(_END) and text.count(_END) == 1
+
+
+def _put_inside(shown: nodes.raw, code: nodes.Element, prompt: str) -> None:
+    """Move a cell's code into a fold of its own, at the end of the fold in the cell's output."""
+    bundle = shown
+    while bundle.get("nb_element") != "mime_bundle":
+        bundle = bundle.parent
+    head = f'<div class="output text_html">\n{shown.astext().removesuffix(_END)}'
+    head += f'<details class="how"><summary>{html.escape(prompt)}</summary>\n'
+    foot = f"{_END}\n{_END}\n</div>\n"
+    code.parent.remove(code)
+    bundle.replace_self(
+        [nodes.raw("", head, format="html"), code, nodes.raw("", foot, format="html")]
+    )
+
+
+def results(text: str) -> list[tuple[str, str]] | None:
+    r"""Return the mark and the text of each exercise's result, or None for other output.
 
     Example:
-        >>> claims("✓ one and one is two\n– said of others\n")
-        [('✓', 'one and one is two'), ('–', 'said of others')]
-        >>> claims("✓ one\nand more") is None
+        >>> results("✓ one and one is two\n○ not yet\n")
+        [('✓', 'one and one is two'), ('○', 'not yet')]
+        >>> results("✓ one\nand more") is None
         True
     """
     found: list[tuple[str, str]] = []
     for line in text.rstrip("\n").split("\n"):
         if start := _LINE.fullmatch(line):
             found.append((start[1], start[2]))
-        elif found and line.startswith("  ") and line.strip():  # a claim that runs on
+        elif found and line.startswith("  ") and line.strip():  # the rest of a long result
             mark, before = found.pop()
             found.append((mark, f"{before}\n{line.strip()}"))
         else:
@@ -38,18 +89,18 @@ def claims(text: str) -> list[tuple[str, str]] | None:
 
 
 def as_list(found: list[tuple[str, str]]) -> str:
-    """Return claims as an HTML list."""
+    """Return the results of exercises as an HTML list."""
     items = "".join(
-        f'<li class="claim-{KINDS[mark]}"><b>{mark}</b> '
+        f'<li class="{KINDS[mark]}"><b>{mark}</b> '
         + html.escape(text, quote=False).replace("\n", "<br>")
         + "</li>\n"
         for mark, text in found
     )
-    return f'<ul class="claims">\n{items}</ul>\n'
+    return f'<ul class="results">\n{items}</ul>\n'
 
 
-class Claims(SphinxTransform):
-    """Replace the printed lines of claims by a list, which wraps well and reads well aloud."""
+class Results(SphinxTransform):
+    """Replace the lines that `check` prints with a list, for wrapping and for screen readers."""
 
     default_priority = 860
 
@@ -58,12 +109,12 @@ class Claims(SphinxTransform):
         for block in list(self.document.findall(nodes.literal_block)):
             if "stream" not in block["classes"] or "stderr" in block["classes"]:
                 continue
-            if found := claims(block.astext()):
+            if found := results(block.astext()):
                 block.replace_self(nodes.raw("", as_list(found), format="html"))
 
 
 class Traceback(RegexLexer):
-    """A traceback without colours, as the chapters store it."""
+    """A traceback without colors, as the chapters store it."""
 
     name = "A traceback of a notebook cell"
     aliases: ClassVar[list[str]] = ["cell-traceback"]  # type: ignore[misc]
@@ -83,6 +134,7 @@ class Traceback(RegexLexer):
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
-    app.add_transform(Claims)
+    app.add_transform(Folds)
+    app.add_transform(Results)
     app.add_lexer("cell-traceback", Traceback)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

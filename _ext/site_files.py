@@ -1,4 +1,4 @@
-"""Add to the site what is not a page of the book: the 404 page, robots.txt, and the site map.
+"""Add the files that are not pages of the book: the 404 page, robots.txt, and the site map.
 
 The site map needs the book's address (`html_baseurl`) and is absent until the book has one.
 """

@@ -1,10 +1,11 @@
-"""Move the project to another address, or all places to a new version's tag.
+"""Give the project an address, or remove it again.
 
     .venv/bin/python tools/address.py https://github.com/owner/name
-    .venv/bin/python tools/address.py            after a change of the version in pyproject.toml
+    .venv/bin/python tools/address.py none
 
-The address and the version stand in pyproject.toml. Wherever else the project needs them, this
-writes them: the book's settings, README, citation, and the first cell of every chapter.
+Until the project has an address, the book's pages and notebooks contain none, because anyone could
+register an address that nobody owns yet. The address is in pyproject.toml. The citation and one
+line of the README repeat it. Everything else derives it when the book is built.
 """
 
 from __future__ import annotations
@@ -12,129 +13,88 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from pairs import PairError, find, notebook_text, read_source, read_stored, replace_file
-from project import ROOT, address, site, version
+from pairs import replace_file
+from project import ROOT, address, site
 
 _URL = re.compile(r"https://github\.com/(?!-)[A-Za-z0-9-]{1,39}/(?!\.+$)[A-Za-z0-9._-]{1,100}")
-_SKIPPED = {"_build", "_vendor", "build", "dist", "__pycache__"}
-_KEPT_HIDDEN = {".ci", ".github", ".gitignore"}
+_ASK = "say where the project lives: make address URL=https://github.com/owner/name"
+_REMOVE = "(URL=none removes its address)"
+_README = re.compile(r"(<!-- begin address[^\n]*-->\n).*?(<!-- end address -->)", re.S)
+_UNPUBLISHED = "This copy of the book has not been published."
 
 
 class AddressError(ValueError):
-    """An address the project cannot have; the message says what it should look like."""
+    """The address is not valid for this project; the message says what it should look like."""
 
 
 def checked(url: str) -> str:
-    """The address in the form in which it is written everywhere.
+    """Return the address of a repository without a slash or ``.git`` at its end.
 
     Raises:
-        AddressError: it is not the address of a repository on GitHub, which Colab opens from.
+        AddressError: if it is not the address of a repository on GitHub, which is where Colab
+            opens the notebooks from.
     """
     plain = url.strip().rstrip("/").removesuffix(".git")
     if not _URL.fullmatch(plain):
         raise AddressError(
-            f"URL is {url!r}; it should be a repository on GitHub: https://github.com/owner/name"
+            f"URL must be a repository on GitHub, https://github.com/owner/name, got {url!r}"
         )
     return plain
 
 
-def files(root: Path = ROOT) -> Iterator[Path]:
-    """The project's own text files."""
-    for path in sorted(root.iterdir()):
-        hidden = path.name.startswith(".") and path.name not in _KEPT_HIDDEN
-        if hidden or path.name in _SKIPPED or path.name.endswith(".egg-info"):
-            continue
-        if path.is_dir() and not path.is_symlink():
-            yield from files(path)
-        elif path.is_file():
-            yield path
+def _in_project(text: str, new: str | None) -> str:
+    text = re.sub(r"^Repository = .*\n", "", text, flags=re.M)
+    line = f'Repository = "{new}"\n' if new else ""
+    return text.replace("[project.urls]\n", f"[project.urls]\n{line}", 1)
 
 
-def rewrite(text: str, old: str, new: str, tag: str) -> str:
-    """The text with the new address for the old one, and the tag wherever one follows it.
+def _in_citation(text: str, new: str | None) -> str:
+    text = re.sub(r"^(?:repository-code|url): .*\n", "", text, flags=re.M)
+    lines = f"repository-code: {new}\nurl: {site(new)}\n" if new else ""
+    return re.sub(r"^license:", f"{lines}license:", text, count=1, flags=re.M)
 
-    Example:
-        >>> here = "https://github.com/a/book"
-        >>> rewrite(f"git+{here}@v1.0", here, "https://github.com/b/book", "v1.1")
-        'git+https://github.com/b/book@v1.1'
+
+def _in_readme(text: str, new: str | None) -> str:
+    line = f"The book is at <{site(new)}>, and its source at <{new}>." if new else _UNPUBLISHED
+    return _README.sub(lambda match: f"{match[1]}{line}\n{match[2]}", text)
+
+
+FILES = {"pyproject.toml": _in_project, "CITATION.cff": _in_citation, "README.md": _in_readme}
+"""The files that contain the address, each with the function that writes it there."""
+
+
+def write(new: str | None, root: Path = ROOT) -> list[str]:
+    """Write the address to every file that contains it, or remove it from all of them.
+
+    Returns:
+        The names of the files that changed.
     """
-    text = text.replace(site(old), site(new)).replace(site(old)[:-1], site(new)[:-1])
-    slug, other = (re.sub("^https://github.com/", "", url) for url in (old, new))
-    text = re.sub(rf"(?<![\w.-]){re.escape(slug)}(?![\w-])", other, text)
-    here = re.escape(other)
-    text = re.sub(rf"({here}(?:\.git)?@)v\d[\w.]*", rf"\g<1>{tag}", text)
-    return re.sub(rf"({here}/(?:blob|tree|raw)/)v\d[\w.]*(?=[/)\s\"'])", rf"\g<1>{tag}", text)
-
-
-def _with_tag(path: Path, text: str, tag: str) -> str:
-    """The two files that name the version apart from an address."""
-    if path.name == "_config.yml":
-        return re.sub(r"^( +branch: ).*$", rf"\g<1>{tag}", text, flags=re.M)
-    if path.name == "CITATION.cff":
-        return re.sub(r"^(version: ).*$", rf"\g<1>{tag[1:]}", text, flags=re.M)
-    return text
-
-
-def changes(new: str, root: Path = ROOT) -> dict[Path, str]:
-    """What every file that needs a change would hold."""
-    old, tag = address(root), f"v{version(root)}"
-    found = {}
-    for path in files(root):
-        try:
-            text = path.read_bytes().decode()
-        except UnicodeDecodeError:
-            continue
-        changed = _with_tag(path, rewrite(text, old, new, tag), tag)
-        if changed != text:
-            found[path] = changed
-    return found
-
-
-def _write(contents: Mapping[Path, str]) -> None:
-    """Write all files or, if one cannot be written, none."""
-    before = {path: path.read_bytes().decode() for path in contents}
-    done: list[Path] = []
-    try:
-        for path, text in contents.items():
-            replace_file(path, text)
-            done.append(path)
-    except OSError:
-        for path in done:
-            replace_file(path, before[path])
-        raise
-
-
-def renumber(root: Path = ROOT) -> None:
-    """Give the cells whose source changed the ids that follow from it; their outputs stay."""
-    for pair in find(chapters=root / "chapters"):
-        source, stored = read_source(pair), read_stored(pair)
-        if stored is None or len(stored.cells) != len(source.cells):
-            continue
-        for new, old in zip(source.cells, stored.cells, strict=True):
-            old["id"] = new.id
-        replace_file(pair.stored, notebook_text(stored))
+    texts = {name: (root / name).read_text("utf8") for name in FILES}
+    texts = {name: FILES[name](text, new) for name, text in texts.items()}
+    return [name for name, text in texts.items() if replace_file(root / name, text)]
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
-    """The command line; returns the exit status."""
+    """Run the command line, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("url", nargs="?", help="https://github.com/owner/name")
-    options = parser.parse_args(arguments)
+    parser.add_argument("url", nargs="?", default="", help="https://github.com/owner/name, or none")
+    url = parser.parse_args(arguments).url
     try:
-        new = checked(options.url or address(root))
-        contents = changes(new, root)
-        _write(contents)
-        renumber(root)
-    except (AddressError, PairError, OSError) as error:
+        if not url:
+            raise AddressError(f"{_ASK} {_REMOVE}")
+        new = None if url == "none" else checked(url)
+        changed = write(new, root)
+        assert address(root) == new
+    except (AddressError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
-    for path in contents:
-        print(f"  {path.relative_to(root).as_posix()}")
-    state = f"{len(contents)} files changed" if contents else "nothing to change"
-    print(f"{new} at v{version(root)}: {state}; the book will be at {site(new)}")
+    files = f"changed {', '.join(changed)}" if changed else "nothing to change"
+    if new is None:
+        print(f"The project has no address: {files}.")
+    else:
+        print(f"The project is at {new}, and its book will be at {site(new)}: {files}.")
     return 0
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ import environments
 import interpreters
 import provision
 from pairs import replace_file
-from project import ROOT, address, version
+from project import ROOT, address, colab
 
 from jaxbits import recorded
 from jaxbits.classroom import command, prove, source
@@ -56,7 +55,7 @@ ONE = """\
 
 **Belongs to** [{chapter}](../chapters/{stem}.ipynb). **Points** {points}. \
 **Time** about {minutes} minutes. \
-[Open it in Colab]({colab}) or [see the file]({file}).
+{links}
 
 When they are through, students can
 
@@ -78,11 +77,9 @@ def page(root: Path = ROOT) -> str:
     """The page that lists the assignments, as Markdown."""
     titles = chapter_titles(root)
     assignments = in_order(root)
-    repository, tag = address(root), f"v{version(root)}"
-    slug = re.sub("^https://github.com/", "", repository)
+    repository = address(root)
     parts = []
     for one in assignments:
-        path = f"blob/{tag}/{FOLDER}/{one.name}/{one.name}.ipynb"
         rows = "\n".join(
             f"| {number} | {task.total} | {inline(task.rubric)} |"
             for number, task in enumerate(one.tasks, 1)
@@ -94,8 +91,7 @@ def page(root: Path = ROOT) -> str:
                 stem=one.chapter,
                 points=one.points,
                 minutes=one.minutes,
-                colab=f"https://colab.research.google.com/github/{slug}/{path}",
-                file=f"{repository}/{path}",
+                links=_links(one.name, repository),
                 goals="\n".join(f"- {inline(goal)}" for goal in one.goals),
                 tasks=rows,
             )
@@ -105,6 +101,17 @@ def page(root: Path = ROOT) -> str:
         assignments="\n".join(parts),
         tried=_tried(records(root), assignments),
         cost=_cost(),
+    )
+
+
+def _links(name: str, repository: str | None) -> str:
+    """The ways to an assignment's notebook: to its copy in the built book, and to Colab."""
+    path = f"{FOLDER}/{name}.ipynb"
+    download = f'<a href="../{path}" download>download the notebook</a>'
+    return (
+        f"[Open it in Colab]({colab(repository, path)}) or {download}."
+        if repository
+        else f"{download}."
     )
 
 

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pins
+import project
 from scrub import strip_colours
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -27,9 +28,11 @@ INDEX = BUILD / "html" / "index.html"
 STAMP = BUILD / ".built"
 
 # What the pages are made from. The sources of chapters are in it: an edited one has to be executed.
-FOLDERS = ("_ext", "_static", "_templates", "_vendor", "chapters", "reference", "src/jaxbits")
+FOLDERS = ["_ext", "_static", "_templates", "_vendor", "assignments", "chapters", "reference"]
+FOLDERS += ["src/jaxbits"]
 FILES = ["_config.yml", "_toc.yml", "pyproject.toml", "requirements.txt", "tools/reference.py"]
 FILES += ["tools/detector_page.py", "tests/detect/first_contact.toml", "tools/stylesheets.py"]
+FILES += ["tools/project.py", "tools/site_notebooks.py", "tools/library_wheel.py"]
 FILES += ["tools/search_index.py"]
 
 
@@ -114,12 +117,15 @@ def finish(html: Path) -> None:
     Args:
         html: the folder of the built book.
     """
-    # Not needed by a build that changes nothing.
+    # What a build that changes nothing does not need.
     import search_index
+    import site_notebooks
     import stylesheets
 
     stylesheets.join(html)
     search_index.write(html)
+    address = project.address()
+    site_notebooks.write(html, project.site(address) if address else None, address)
 
 
 def main() -> int:

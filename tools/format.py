@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 
 import nbformat
+from folding import without_title
 from pairs import Pair, PairError, find, notebook_text, read_source, replace_file
 from predictions import order_chapter
 from project import PYTHON_CODE, ROOT
@@ -33,6 +34,8 @@ def formatted_cells(pair: Pair) -> list[tuple[str, str]]:
         PairError: a cell is not Python.
     """
     before = read_source(pair)
+    for cell in before.cells:
+        cell.source = without_title(cell.source)  # ruff writes "# @title"
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / f"{pair.name}.ipynb"
         file.write_text(notebook_text(before), encoding="utf-8")

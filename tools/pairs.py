@@ -16,6 +16,7 @@ from pathlib import Path
 
 import jupytext
 import nbformat
+from folding import fold, without_title
 from nbformat import NotebookNode
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -90,19 +91,23 @@ def _with_ids(notebook: NotebookNode) -> NotebookNode:
 
 
 def read_source(pair: Pair) -> NotebookNode:
-    """The chapter's cells as its text says, without outputs.
+    """The chapter's cells as its text says, folded as it says, without outputs.
 
     Raises:
         PairError: the text cannot be read as a notebook.
     """
     try:
-        notebook = jupytext.reads(pair.source.read_text(encoding="utf-8"), fmt="md:myst")
+        text = pair.source.read_text(encoding="utf-8")
+        notebook: NotebookNode = jupytext.reads(text, fmt="md:myst")
     except Exception as error:  # jupytext lets the errors of YAML and of its own parser through
         reason = " ".join(str(error).split())[:200]
         raise PairError(f"{pair.source.name} cannot be read as MyST text: {reason}") from error
     notebook.metadata = nbformat.from_dict(METADATA)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
-    return _with_ids(notebook)
+    _with_ids(notebook)  # before folding, so that another title is no other cell
+    for cell in notebook.cells:
+        fold(cell)
+    return notebook
 
 
 def read_stored(pair: Pair) -> NotebookNode | None:
@@ -147,8 +152,8 @@ def difference(source: NotebookNode, stored: NotebookNode | None) -> str | None:
 
 
 def first_line(cell: NotebookNode) -> str:
-    """The first line of a cell that says something, shortened."""
-    lines = (line.strip() for line in cell.source.splitlines())
+    """The first line of a cell that says something, other than its title, shortened."""
+    lines = (line.strip() for line in without_title(cell.source).splitlines())
     line = next((line for line in lines if line), "empty")
     return line if len(line) <= 60 else line[:59] + "…"
 

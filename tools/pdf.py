@@ -1,10 +1,10 @@
-"""Print the built book into one PDF file, with a table of contents.
+"""Print the built book to one PDF file, with a table of contents.
 
     .venv/bin/python tools/pdf.py                       _build/pdf/jax-sharp-bits.pdf
     .venv/bin/python tools/pdf.py chapters/01-tracing   these pages only
 
-Chromium prints each page as a reader would. The pages are then joined, and links between them,
-which lead to the server that Chromium printed from, become links inside the file.
+Chromium prints each page as it would for a reader. This program then joins the pages. Links between
+them point to the server that Chromium printed from, so it turns them into links inside the file.
 """
 
 from __future__ import annotations
@@ -33,14 +33,15 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 OUT = ROOT / "_build" / "pdf" / "jax-sharp-bits.pdf"
-# A paragraph or a fold is useless in print if a picture is still missing.
+# Load every image before printing, because a paragraph or a fold is useless in print if its picture
+# is still missing.
 LOAD_IMAGES = """async () => {
     const images = [...document.querySelectorAll("article img")];
     images.forEach((image) => { image.loading = "eager"; });
     await Promise.all(images.map((image) => image.decode().catch(() => null)));
 }"""
-# Chromium writes a destination into the file only for an id that something on the page links to,
-# so the ids that other pages link to get a link each, too small to be seen.
+# Chromium writes a destination into the file only for an id that the same page links to. Therefore
+# this adds a link, too small to be seen, for each id that other pages link to.
 LINK_TO = """(ids) => {
     const box = document.createElement("div");
     box.style.cssText = "font: 1px/1px serif; color: transparent; overflow: hidden; height: 1px";
@@ -80,7 +81,7 @@ span {{ position: relative; top: 284mm; display: block; text-align: center;
 
 
 class PdfError(Exception):
-    """Why no PDF can be made, in one line."""
+    """The PDF cannot be made; the message says why in one line."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ def _print(page: Page, url: str, anchors: Iterable[str]) -> PdfReader:
 
 
 def _contents(book: Sequence[Entry], starts: Mapping[str, int], by: str) -> str:
-    """Return the HTML of the title page and the contents; starts are page numbers from 1."""
+    """Return the HTML of the title page and the contents; starts are pages, counted from 1."""
     parts: dict[str, list[str]] = {}
     for entry in book:
         item = (
@@ -181,7 +182,7 @@ def _numbers(count: int) -> str:
 
 
 def _explicit(page: PageObject, top: float | None) -> ArrayObject:
-    """Return a destination: this page, from this height on."""
+    """Return a PDF destination at the given height of a page."""
     reference = page.indirect_reference
     assert reference is not None
     where = NullObject() if top is None else FloatObject(top)
@@ -189,7 +190,7 @@ def _explicit(page: PageObject, top: float | None) -> ArrayObject:
 
 
 def _relink(page: PageObject, resolve: Callable[[str], ArrayObject | None], server: str) -> None:
-    """Let the links of a page lead inside the file where they can; drop dead ones.
+    """Turn a page's links into links inside the file where possible, and drop dead ones.
 
     Args:
         page: a page of the joined file.
@@ -210,7 +211,7 @@ def _relink(page: PageObject, resolve: Callable[[str], ArrayObject | None], serv
                 {NameObject("/S"): NameObject("/GoTo"), NameObject("/D"): destination}
             )
         elif not address or address.startswith(server):
-            continue  # it led to something that is not in the file, such as a notebook to download
+            continue  # the target is not in the file, for example a notebook to download
         kept.append(reference)
     if kept or "/Annots" in page:
         page[NameObject("/Annots")] = kept
@@ -223,13 +224,13 @@ def join(
     numbers: PdfReader,
     server: str,
 ) -> PdfWriter:
-    """Join the printed pages behind the front matter, and mend the links between them.
+    """Join the printed pages after the front matter, and fix the links between them.
 
     Args:
         book: the pages in their order.
-        printed: each page's PDF by its name.
+        printed: the PDF of each page, by the page's name.
         front: the title page and the contents.
-        numbers: a PDF with as many pages as the whole, each with its number at the bottom.
+        numbers: a PDF with as many pages as the whole file, each with its number at the bottom.
         server: the address that the pages were printed from, with a slash at the end.
     """
     writer = PdfWriter()
@@ -246,7 +247,7 @@ def join(
                 at = float(top) if isinstance(top, int | float) else None
                 anchor = unquote(str(name).removeprefix("/"))
                 tops[entry.name, anchor] = (first[entry.name] + number, at)
-        writer.append(reader, import_outline=True)  # its first heading is its entry
+        writer.append(reader, import_outline=True)  # the page's first heading is its entry
 
     def resolver(here: str) -> Callable[[str], ArrayObject | None]:
         def resolve(link: str) -> ArrayObject | None:
@@ -270,7 +271,7 @@ def join(
             _relink(page, resolver(name), server)
             if name:
                 page.merge_page(numbers.pages[number])
-                page.compress_content_streams()  # which merging has unpacked
+                page.compress_content_streams()  # because merging decompresses them
     writer.add_metadata({"/Title": "JAX sharp bits", "/Author": "the authors of JAX sharp bits"})
     writer.page_mode = "/UseOutlines"
     writer.compress_identical_objects()
@@ -279,7 +280,7 @@ def join(
 
 @contextmanager
 def _browser() -> Iterator[Page]:
-    """Yield a page of a Chromium that shows the light theme.
+    """Yield a Chromium page that shows the light theme.
 
     Raises:
         PdfError: there is no Chromium on this machine.
@@ -288,7 +289,7 @@ def _browser() -> Iterator[Page]:
 
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
-        raise PdfError("chromium must be on the path, got none; on Debian: apt install chromium")
+        raise PdfError("chromium must be on the PATH; on Debian, run: apt install chromium")
     with sync_playwright() as playwright:
         arguments = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         browser = playwright.chromium.launch(executable_path=chromium, args=arguments)
@@ -297,7 +298,7 @@ def _browser() -> Iterator[Page]:
 
 
 def make(out: Path = OUT, names: Sequence[str] = (), by: str = "", built: Path = HTML) -> int:
-    """Print the built book, or the named pages of it, and return the number of pages.
+    """Print the built book, or only the named pages, and return the number of pages.
 
     Args:
         out: the file, which is replaced in one step.
@@ -351,9 +352,9 @@ def make(out: Path = OUT, names: Sequence[str] = (), by: str = "", built: Path =
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; returns the exit status."""
+    """Run the command line, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("names", nargs="*", metavar="PAGE", help="pages; all of them if none")
+    parser.add_argument("names", nargs="*", metavar="PAGE", help="pages to print; all by default")
     parser.add_argument("--out", type=Path, default=OUT, help="the file to write")
     options = parser.parse_args(arguments)
     print("Printing the book …", flush=True)

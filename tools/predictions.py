@@ -1,4 +1,4 @@
-"""Order the options of the chapters' Predict boxes by a draw, so that the order gives nothing away.
+"""Put the options of the chapters' Predict boxes in a random order, which gives nothing away.
 
     .venv/bin/python tools/predictions.py              order the options, as make format does
     .venv/bin/python tools/predictions.py --guessing   also show how far a reader gets by guessing
@@ -11,11 +11,12 @@ each on a line of its own, with no other line between them::
     <details class="predict"><summary>NaN</summary>No. <code>take</code> returns NaN.</details>
     <details class="predict"><summary>The last one</summary>Right. JAX clamps the index.</details>
 
-The answer of the right option begins with "Right", and no other answer does. An option says what
-happens and leaves the reason to its answer, because wrong options used to be the ones with reasons.
+The answer to the right option begins with "Right", and no other answer does. An option says what
+happens and leaves the reason to its answer. When options had reasons, they were the wrong ones,
+which gave the right one away.
 
-The draw depends only on the box's question and options. A new box therefore changes no other box,
-and a second run changes nothing. An option such as "None of these" stays last.
+The order is drawn from a hash of the box's question and options alone. A new box therefore changes
+no other box, and a second run changes nothing. An option such as "None of these" stays last.
 """
 
 from __future__ import annotations
@@ -37,10 +38,10 @@ _FORM = re.compile(
     r"((?:(?!</?details).)+)</details>"
 )
 
-# "These" are the options. "None of them" may be about things that the question lists.
+# "These" refers to the options. "None of them" may refer to things that the question lists.
 _LAST = re.compile(r"(?:all|any|both|neither|none) of (?:these|the above)\b", re.I)
 
-# Jupyter and GitHub show Markdown inside an HTML block as it is written.
+# Jupyter and GitHub do not render Markdown inside an HTML block.
 _MARKDOWN = re.compile(r"`[^`]+`|\]\(|\*\*|\$[^$]+\$")
 _CODE = re.compile(r"<code>.*?</code>")
 _REASON = re.compile(r":|\b(?:because|since)\b")
@@ -64,12 +65,12 @@ class Option:
 
     @property
     def is_last(self) -> bool:
-        """Whether it speaks of the options above it, and so has to stay below them."""
+        """Whether it refers to the options above it and therefore has to stay below them."""
         return _LAST.match(self.text) is not None
 
     @property
     def text(self) -> str:
-        """What a reader sees of it before opening it."""
+        """The text that a reader sees before opening the option."""
         return _plain(self.summary)
 
     @property
@@ -128,7 +129,7 @@ def read_boxes(text: str) -> list[Box]:
             if not question:
                 raise PredictionError(
                     f"line {number + 1}: the option has no question; write '{_MARK} …' above it, "
-                    "and no line between the options"
+                    "and leave no lines between the options"
                 )
             options = []
             for end in range(number, len(lines) + 1):
@@ -205,7 +206,7 @@ def findings(text: str) -> Iterator[str]:
             yield f"{where}: the options are not in their drawn order; run: make format"
 
 
-# How somebody who knows nothing of JAX might choose among the texts of a box's options.
+# How a reader who knows nothing about JAX might choose, given only the text of each option.
 Guess = Callable[[Sequence[str]], Iterable[int]]
 
 
@@ -243,11 +244,11 @@ GUESSES: dict[str, Guess] = {
 
 
 def guessed(boxes: Iterable[Box], guess: Guess) -> tuple[int, list[float]]:
-    """Return how often a guess would be right, and its chance in each box where it says something.
+    """Return how often a guess is right, and its chance in each box where it makes a choice.
 
     A guess may name several options of a box. It is right if the right option is among them, and
-    its chance is their share of the options. A guess that names no option or all of them says
-    nothing. An option that stays last counts like any other, because a reader who knows nothing
+    its chance is their share of the options. A guess that names no option, or all of them, makes
+    no choice. An option that stays last counts like any other, because a reader who knows nothing
     finds it as likely as the others.
     """
     hits, chances = 0, []
@@ -294,7 +295,7 @@ def _read(pair: Pair) -> str:
 
 
 def order_chapter(pair: Pair) -> bool:
-    """Write a chapter's options in their drawn order. Returns whether the file changed.
+    """Write a chapter's options in their drawn order, and return whether the file changed.
 
     Raises:
         PredictionError: a box cannot be read.
@@ -312,9 +313,9 @@ def lint_boxes(pair: Pair) -> Iterator[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; returns the exit status."""
+    """Run the command line, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("chapters", nargs="*", help="chapters such as 04; all when none is given")
+    parser.add_argument("chapters", nargs="*", help="chapters such as 04; all by default")
     parser.add_argument("--guessing", action="store_true", help="show how far guessing gets")
     options = parser.parse_args(arguments)
     status = 0

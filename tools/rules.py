@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from folding import has_title, without_title
 from nbformat import NotebookNode
 from pairs import Pair, difference
 from scrub import scrub_outputs
@@ -82,7 +83,7 @@ def in_sync(chapter: Chapter) -> Iterator[Finding]:
 def set_up(chapter: Chapter) -> Iterator[Finding]:
     """The first cell is the set-up cell, hidden on the page."""
     cell = chapter.stored.cells[0] if chapter.stored.cells else None
-    if cell is None or cell.cell_type != "code" or cell.source != chapter.setup:
+    if cell is None or cell.cell_type != "code" or without_title(cell.source) != chapter.setup:
         yield (
             cell,
             (
@@ -129,7 +130,10 @@ def raises(chapter: Chapter) -> Iterator[Finding]:
 def source_form(chapter: Chapter) -> Iterator[Finding]:
     """Code that behaves the same in the book, in Colab and under the test."""
     for cell in chapter.code:
-        lines = cell.source.splitlines()
+        text = without_title(cell.source) if "cellView" in cell.metadata else cell.source
+        lines = text.splitlines()
+        if has_title(text):
+            yield cell, "has a line '#@title' in the text; delete it: the tag hide-input adds one"
         if re.search(r";\s*$", cell.source):
             yield cell, "ends with ';', which does not hide a result everywhere; assign it to _"
         if unknown := sorted(set(tags(cell)) - TAGS):
@@ -157,14 +161,21 @@ def outputs(chapter: Chapter) -> Iterator[Finding]:
         if "UsageError:" in text:
             yield cell, "stores a failed magic (UsageError)"
         if "✗" in text:
-            failed = next(line for line in text.splitlines() if "✗" in line)
-            yield cell, f"stores a failed claim: {failed.strip()}"
+            yield cell, f"stores a failed claim: {_failed(text)}"
         stored = [_plain(output) for output in cell.outputs]
         if scrub_outputs(stored) != stored:
             yield (
                 cell,
                 "stores colours, addresses or whole tracebacks; execute again",
             )
+
+
+def _failed(text: str) -> str:
+    """The first line that names a failed claim, rather than counts them or is HTML."""
+    lines = [line.strip() for line in text.splitlines() if "✗" in line]
+    plain = [line for line in lines if not line.startswith("<")]
+    named = [line for line in plain if not re.search(r"checks? failed here", line)]
+    return (named or plain or lines)[0]
 
 
 def _plain(output: NotebookNode) -> dict[str, Any]:

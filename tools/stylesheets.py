@@ -1,9 +1,9 @@
 """Join the pages' style sheets into one, without the rules that no page uses.
 
-The theme's style sheets hold all of Bootstrap and two thousand icons. A page cannot be shown before
-they have arrived, and the book uses a fraction of them.
+The theme's style sheets contain all of Bootstrap and two thousand icons. A browser cannot show a
+page before they have loaded, but the book uses only a fraction of them.
 
-A rule is kept if every class and id in it is on a page or is a word of a script. A script must
+A rule is kept if every class and id in it is on a page or is a word in a script. A script must
 therefore write the names of its classes in full ("is-open", not "is-" + state).
 """
 
@@ -20,7 +20,7 @@ import tinycss2
 from tinycss2.ast import AtRule, Node, QualifiedRule
 
 BOOK = "book.css"
-# The classes that the theme's own scripts set are found in the scripts; these are never loaded.
+# Classes that the theme's scripts set are found in those scripts. These ones are never loaded.
 IGNORED_SCRIPTS = {"fontawesome.js"}
 
 _SHEET = re.compile(r'[ \t]*<link\b(?=[^>]*rel="stylesheet")(?![^>]*\bmedia=)[^>]*>\n?')
@@ -40,7 +40,7 @@ def used_names(pages: Iterable[str], scripts: Iterable[str]) -> set[str]:
 
     Args:
         pages: the pages' HTML.
-        scripts: the text of the scripts, of which every word counts.
+        scripts: the text of the scripts; every word in it counts as a name.
 
     Example:
         >>> sorted(used_names(['<p class="a b" id="c">d</p>'], ["box.classList.add('e')"]))
@@ -58,7 +58,7 @@ def used_names(pages: Iterable[str], scripts: Iterable[str]) -> set[str]:
 
 
 def _selectors(prelude: list[Node]) -> Iterator[list[Node]]:
-    """Yield each selector of a rule's list of them."""
+    """Yield each selector in a rule's comma-separated list."""
     selector: list[Node] = []
     for part in prelude:
         if part.type == "literal" and part.value == ",":
@@ -72,7 +72,7 @@ def _selectors(prelude: list[Node]) -> Iterator[list[Node]]:
 def _required(selector: list[Node]) -> set[str]:
     """Return the classes and ids without which a selector matches nothing.
 
-    Those in the brackets of :not() and :is() are not among them.
+    Names inside the parentheses of :not() and :is() are not included.
     """
     found = set()
     for before, part in zip([None, *selector], selector, strict=False):
@@ -93,7 +93,7 @@ def _kept(rules: list[Node], used: set[str]) -> Iterator[str]:
             name = rule.lower_at_keyword
             head = f"@{name} {tinycss2.serialize(rule.prelude).strip()}"
             if name in {"charset", "font-face"}:
-                continue  # the pages say their encoding, and use the fonts of the reader's system
+                continue  # the pages declare their encoding and use the reader's system fonts
             if rule.content is None:
                 yield f"{head};"
             elif name in _RECURSIVE:
@@ -118,19 +118,19 @@ def trimmed(sheet: str, used: set[str]) -> str:
     """
     rules = list(_kept(tinycss2.parse_stylesheet(sheet, True, True), used))
     text = "\n".join(rules)
-    # What animates nothing any more.
+    # Drop the animations that no remaining rule uses.
     text = "\n".join(
         rule
         for rule in rules
         if not (name := re.match(r"@(?:-webkit-)?keyframes ([\w-]+)", rule))
         or len(re.findall(rf"\b{re.escape(name[1])}\b", text)) > 1
     )
-    # Within a rule, the spaces at the start of lines and around punctuation say nothing.
+    # Within a rule, line breaks and the spaces around them have no meaning.
     return re.sub(r"\s*\n\s*(?=[^{}]*\})", " ", text)
 
 
 def moved(sheet: str, name: str) -> str:
-    """Return a style sheet with the addresses of other files as the folder _static sees them.
+    """Return a style sheet with the addresses of other files made relative to the folder _static.
 
     Example:
         >>> moved("a { background: url(../images/a.png) }", "styles/theme.css")
@@ -143,7 +143,7 @@ def moved(sheet: str, name: str) -> str:
 
 
 def complete(static: Path, name: str) -> str:
-    """Return the text of a style sheet of _static, with those that it imports."""
+    """Return the text of a style sheet in _static, including the style sheets that it imports."""
     sheet = moved((static / name).read_text(encoding="utf-8"), name)
     folder = posixpath.dirname(name)
     return _IMPORT.sub(
@@ -152,7 +152,7 @@ def complete(static: Path, name: str) -> str:
 
 
 def sheets_of(page: str) -> list[str]:
-    """Return the names of a page's style sheets in _static, those joined before included."""
+    """Return the names of a page's style sheets in _static, including any already joined."""
     names: list[str] = []
     for link in _SHEET.findall(page):
         if joined := _JOINED.search(link):
@@ -168,7 +168,7 @@ def with_joined(page: str, shared: list[str], version: str) -> str:
     Args:
         page: the page's HTML.
         shared: the names of the style sheets that were joined.
-        version: what to add to the address, so that a browser does not show an older one.
+        version: added to the address, so that a browser does not use an older copy from its cache.
     """
     is_first = True
 
@@ -189,7 +189,7 @@ def with_joined(page: str, shared: list[str], version: str) -> str:
 
 
 def scripts_of(pages: Mapping[Path, str], static: Path) -> Iterator[str]:
-    """Yield the text of every script of _static that some page loads."""
+    """Yield the text of every script in _static that at least one page loads."""
     names = {
         href["name"]
         for page in pages.values()
@@ -203,16 +203,16 @@ def scripts_of(pages: Mapping[Path, str], static: Path) -> Iterator[str]:
 
 
 def join(html: Path) -> None:
-    """Join the style sheets that all pages have, and let the pages load the result.
+    """Join the style sheets that all pages share, and make the pages load the result.
 
-    A page that was joined before and has not been built again keeps a list of its sheets, so this
-    can run after every build.
+    A page that already loads the joined style sheet lists the original ones, so this function can
+    run after every build, even if some pages were not built again.
 
     Args:
         html: the folder of the built book.
     """
     static = html / "_static"
-    # Not the theme's templates, which lie in _static.
+    # Skip the theme's templates, which are in _static.
     paths = [path for path in sorted(html.rglob("*.html")) if static not in path.parents]
     found = {path: path.read_text(encoding="utf-8") for path in paths}
     pages = {path: page for path, page in found.items() if sheets_of(page)}

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from folding import without_title
 from nbformat import NotebookNode
 from pairs import Pair, read_source, read_stored
 from scrub import scrub_text
@@ -17,8 +18,9 @@ _HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
 _DECLARED = re.compile(r"^\s*# raises: (\w+)\s*$", re.MULTILINE)
 _TORCH = re.compile(r"^\s*(?:import|from) torch\b", re.MULTILINE)
 _NUMBER = re.compile(r"((?<![\w.])-?(?:\d+\.\d*|\.\d+)(?:e[+-]?\d+)?(?![\w.]))")
-# A claim's line, which is compared for itself.
-_CLAIM = re.compile(r"^[✓✗–] .*\n?", re.MULTILINE)
+# Claims and the answers to exercises, which are compared for themselves.
+_CLAIMS = re.compile(r'<(?:details class="claims"|table class="also-sharp")')
+_ANSWER = re.compile(r"^[✓✗–] .*\n?", re.MULTILINE)
 # A folder of this machine in a message, such as that of another Python; addresses of pages stay.
 _FOLDERS = re.compile(r"(?<![\w:/.~…])/(?:[^\s:'\"/()]+/){2,}(?=[^\s:'\"/()]+)")
 
@@ -28,7 +30,7 @@ class Cell:
     """A code cell of a chapter and its place in the book.
 
     Attributes:
-        source: its text.
+        source: its text, without the title that folding gives it.
         headings: the headings above it, the nearest first, without the chapter's title.
         tags: its tags.
         stored: the outputs that the book shows for it, as one text; None when it was never run.
@@ -104,11 +106,12 @@ def printed(outputs: list[NotebookNode]) -> str:
     for output in outputs:
         if output.output_type == "stream" and output.name == "stdout":
             text += output.text
-        elif output.output_type in {"execute_result", "display_data"} and not any(
-            kind.startswith("image/") for kind in output.data
+        elif output.output_type in {"execute_result", "display_data"} and not (
+            any(kind.startswith("image/") for kind in output.data)
+            or _CLAIMS.match(output.data.get("text/html", ""))
         ):
             text += output.data.get("text/plain", "") + "\n"
-    return clean(_CLAIM.sub("", text))
+    return clean(_ANSWER.sub("", text))
 
 
 def _with_headings(notebook: NotebookNode) -> Iterator[tuple[int, NotebookNode, tuple[str, ...]]]:
@@ -139,12 +142,13 @@ def read(pair: Pair) -> Chapter:
     stored: dict[str, list[str]] = defaultdict(list)
     for cell in beside.cells if beside else ():
         if cell.cell_type == "code":
-            stored[cell.source].append(printed(cell.outputs))
+            stored[without_title(cell.source)].append(printed(cell.outputs))
     cells = {}
     for index, cell, headings in _with_headings(notebook):
-        outputs = stored[cell.source]
+        source = without_title(cell.source)
+        outputs = stored[source]
         tags = frozenset(cell.metadata.get("tags", []))
-        cells[index] = Cell(cell.source, headings, tags, outputs.pop(0) if outputs else None)
+        cells[index] = Cell(source, headings, tags, outputs.pop(0) if outputs else None)
     titles = (
         m[1] for c in notebook.cells for m in re.finditer(r"^# (.+)$", c.source, re.MULTILINE)
     )

@@ -115,9 +115,15 @@ class SharpBit:
         return f"chapters/{self.chapter}.html#{self.anchor}"
 
     @property
+    def reference(self) -> str:
+        """The place in words, such as ``chapter 04, "A read past the end gives you a number"``."""
+        return f'chapter {self.chapter[:2]}, "{self.section}"'
+
+    @property
     def link(self) -> str:
-        """The place in the published book, as a whole address."""
-        return f"{runtime.site()}/{self.page}"
+        """The address of the place in the published book; empty if there is no address."""
+        site = runtime.site()
+        return f"{site}/{self.page}" if site else ""
 
 
 def heading_id(heading: str) -> str:

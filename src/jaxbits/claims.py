@@ -1,15 +1,14 @@
-"""Statements of the text, checked where they stand.
+"""Check what the text says on the machine in front of the reader.
 
-A chapter says what it established in one cell, and the cell checks it on the machine in front of
-the reader. A claim that does not hold is shown, never raised: the notebook goes on.
+Each section ends with one cell that lists what the section says and checks it. A claim that does
+not hold is shown, never raised, so the notebook goes on.
 """
 
 from __future__ import annotations
 
-import html
 import json
 import os
-import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from jaxbits import runtime
 from jaxbits.catalogue import bit as find_bit
 from jaxbits.compare import same, show
+from jaxbits.outcomes import AlsoSharp, Outcome, Outcomes
 
 RECORD = "JAXBITS_RECORD"
 """Environment variable: the file to which every claim's outcome is appended, a JSON line each."""
@@ -53,27 +53,6 @@ class MadeFor:
         return all(_meets(name, wanted) for name, wanted in self.needs.items())
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What became of one claim: ``held``, ``failed`` or ``not made``."""
-
-    bit: str
-    claim: str
-    outcome: str
-    seen: str = ""
-    expected: str = ""
-    made_for: str = ""
-
-    def __str__(self) -> str:
-        if self.outcome == "held":
-            return f"✓ {self.claim}"
-        if self.outcome == "not made":
-            return f"– {self.claim} (said of {self.made_for} only)"
-        wanted = f", expected {self.expected}" if self.expected else ""
-        issues = f"{runtime.repository()}/issues"
-        return f"✗ {self.claim}: saw {self.seen}{wanted}. Please report it: {issues}"
-
-
 def raises(error: type[BaseException] | str, function: Callable[[], Any], text: str = "") -> Raises:
     """Claim that ``function()`` raises an error.
 
@@ -83,6 +62,7 @@ def raises(error: type[BaseException] | str, function: Callable[[], Any], text: 
         text: what the message must contain; white space counts as it stands.
 
     >>> claims("out-of-bounds-read", {"ten is no index": raises(IndexError, lambda: [][10])})
+    ✓ 1 check passed here
     ✓ ten is no index
     """
     return Raises(error if isinstance(error, str) else error.__name__, function, text)
@@ -100,7 +80,8 @@ def made_for(value: Any, /, *, backend: str = "", **packages: str) -> MadeFor:
         ValueError: when nothing limits the claim, or a specifier is malformed.
 
     >>> claims("out-of-bounds-read", {"it is the future": made_for(False, jax=">=99")})
-    – it is the future (said of jax>=99 only)
+    – 1 check does not apply here
+    – it is the future (applies only with jax>=99)
     """
     needs = dict(packages) | ({"backend": backend} if backend else {})
     if not needs:
@@ -116,7 +97,10 @@ def made_for(value: Any, /, *, backend: str = "", **packages: str) -> MadeFor:
 
 
 def claims(bit: str, statements: Mapping[str, Any]) -> None:
-    """Check what a section states, and print one line for each statement.
+    """Check what a section says, and show how many checks passed.
+
+    A notebook shows one line that opens into the list of statements. If a check failed, the list
+    is open and says what was seen. Elsewhere the line and the list are printed.
 
     Args:
         bit: the sharp bit's id in the catalogue.
@@ -131,12 +115,26 @@ def claims(bit: str, statements: Mapping[str, Any]) -> None:
         TypeError: when a statement comes with nothing that can be checked.
 
     >>> claims("out-of-bounds-read", {"two and two": (2 + 2, 4), "more or less": 1 < 2})
+    ✓ 2 checks passed here
     ✓ two and two
     ✓ more or less
     """
     find_bit(bit)
-    for text, value in statements.items():
-        print(settle(bit, text, value))
+    outcomes = [settle(bit, text, value) for text, value in statements.items()]
+    if outcomes:
+        _show(Outcomes(outcomes))
+
+
+def _show(outcomes: Outcomes) -> None:
+    # IPython may be loaded, by a test runner for example, with no notebook or terminal of it open.
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython and hasattr(ipython, "get_ipython") else None
+    if shell is None:
+        print(outcomes)
+    else:
+        from IPython.display import display
+
+        display(outcomes)
 
 
 def settle(bit: str, text: str, value: Any) -> Outcome:
@@ -204,46 +202,6 @@ def _meets(name: str, wanted: str) -> bool:
         return runtime.backend() == wanted
     found = runtime.version(name)
     return found is not None and SpecifierSet(wanted).contains(found, prereleases=True)
-
-
-class AlsoSharp:
-    """The table of a chapter's smaller sharp bits, each row with a claim that was checked."""
-
-    def __init__(self, rows: list[tuple[str, str, Outcome]]) -> None:
-        self.rows = rows
-
-    def __repr__(self) -> str:
-        lines = []
-        for code, says, outcome in self.rows:
-            mark = str(outcome)[0]
-            lines.append(f"{mark} {code}  {says}\n    {find_bit(outcome.bit).fix}")
-            if outcome.outcome == "failed":
-                lines.append(f"    saw {outcome.seen}, expected {outcome.expected}")
-        return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        head = "".join(
-            f'<th scope="col">{t}</th>' for t in ("Holds", "You write", "You get", "Instead")
-        )
-        body = []
-        for code, says, outcome in self.rows:
-            saw = f" Here: {outcome.seen}." if outcome.outcome == "failed" else ""
-            cells = (
-                f'<td title="{html.escape(outcome.outcome)}">{str(outcome)[0]}</td>',
-                f"<td><code>{html.escape(code)}</code></td>",
-                f"<td>{_marked_up(says + saw)}</td>",
-                f"<td>{_marked_up(find_bit(outcome.bit).fix)}</td>",
-            )
-            body.append(f'<tr id="{outcome.bit}">{"".join(cells)}</tr>')
-        return (
-            f'<table class="also-sharp"><thead><tr>{head}</tr></thead>'
-            f"<tbody>{''.join(body)}</tbody></table>"
-        )
-
-
-def _marked_up(text: str) -> str:
-    """Return text as HTML, what stands between backticks as code."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))
 
 
 def also_sharp(rows: Mapping[str, tuple[str, str, Any]]) -> AlsoSharp:

@@ -60,7 +60,11 @@ class Explanation:
             return f"{self.error}: no sharp bit of the book looks like this error."
         lines = [f"Sharp bit? ({self.frame})" if self.frame else "Sharp bit?"]
         for bit in self.bits:
-            lines += [f"  • {bit.title}", f"    Fix: {bit.fix}", f"    Read: {bit.link}"]
+            lines += [
+                f"  • {bit.title}",
+                f"    Fix: {bit.fix}",
+                f"    Read: {bit.link or bit.reference}",
+            ]
         return "\n".join(lines).replace("`", "")
 
     def __repr__(self) -> str:
@@ -77,7 +81,7 @@ def explain(error: BaseException | str) -> Explanation:
     Returns:
         At most three sharp bits, the most specific match first; none when the error is not JAX's
         or a library's on top of it, or when the book does not know it. Printing it shows the
-        fix and the link of each.
+        fix of each and where to read about it.
 
     Raises:
         TypeError: when `error` is neither an exception nor a text.

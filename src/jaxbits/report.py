@@ -128,10 +128,9 @@ def _row(finding: Finding) -> str:
         line = f"<pre>{text}</pre>" if text else ""
         parts.append(f'<p class="jaxbits-place">{where}</p>{line}')
     details = [(word, _code(text)) for word, text in finding.details() if text and word != "read"]
-    if finding.link:
-        details.append(
-            ("read", f'<a href="{html.escape(finding.link)}">the section in the book</a>')
-        )
+    if read := _code(finding.reference):
+        address = html.escape(finding.link)
+        details.append(("read", f'<a href="{address}">{read}</a>' if address else read))
     rows = "".join(f"<dt>{word}</dt><dd>{text}</dd>" for word, text in details)
     return f'<li class="{finding.severity}">{"".join(parts)}<dl>{rows}</dl></li>'
 

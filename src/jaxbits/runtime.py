@@ -1,11 +1,13 @@
-"""What this is running on: versions, devices, and whether the book was tested there."""
+"""Report versions and devices, what the book says about them, and the book's address."""
 
 from __future__ import annotations
 
 import functools
 import importlib.metadata
+import importlib.util
 import json
 import platform
+import sys
 from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
@@ -14,7 +16,7 @@ PACKAGES = ("jax", "jaxlib", "flax", "optax", "numpy", "torch")
 
 
 def version(package: str) -> str | None:
-    """Return the installed version of a package, or None where it is not installed.
+    """Return the installed version of a package, or None if it is not installed.
 
     >>> version("no-such-package") is None
     True
@@ -26,9 +28,9 @@ def version(package: str) -> str | None:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages the book uses, those installed.
+    """Return the versions of Python and of those packages of the book that are installed.
 
-    Nothing is imported to find out.
+    No package is imported for this.
 
     >>> sorted(versions())[:2]
     ['flax', 'jax']
@@ -45,30 +47,47 @@ def backend() -> str:
     return str(jax.default_backend())
 
 
-@functools.cache
-def repository() -> str:
-    """Return the address of the project, as its package metadata states it.
+def on_accelerator() -> bool:
+    """Return whether JAX's default backend is a GPU or a TPU.
 
-    >>> repository().startswith("https://")
+    If JAX has no plug-in for an accelerator, this function does not even import JAX, because a
+    chapter may still have to set options that JAX reads when it is imported.
+    """
+    has_plugin = bool(importlib.metadata.entry_points(group="jax_plugins"))
+    modules = ("jax_plugins", "libtpu")
+    has_plugin |= any(importlib.util.find_spec(module) is not None for module in modules)
+    return has_plugin and backend() != "cpu"
+
+
+@functools.cache
+def _published() -> Mapping[str, str]:
+    """Return what the published wheel records about its publication, or {} in any other copy."""
+    file = files("jaxbits").joinpath("published.json")
+    published: Mapping[str, str] = json.loads(file.read_text("utf8")) if file.is_file() else {}
+    return published
+
+
+def repository() -> str | None:
+    """Return the address of the project's repository, or None if this copy was not published.
+
+    Only the wheel of a published book contains an address.
+
+    >>> repository() is None
     True
     """
-    for line in importlib.metadata.metadata("jaxbits").get_all("Project-URL") or ():
-        label, _, address = line.partition(", ")
-        if label == "Repository":
-            return str(address).rstrip("/")
-    raise LookupError("the installed package jaxbits names no Repository in its metadata")
+    return _published().get("repository")
 
 
-def site() -> str:
-    """Return the address of the published book, without a slash at its end.
+def site() -> str | None:
+    """Return the address of the published book without a slash at its end.
 
-    The book is published on the GitHub Pages of the repository.
+    The result is None if this copy of the library does not come from a published book.
 
-    >>> site().count("/")
-    3
+    >>> site() is None
+    True
     """
-    owner, name = repository().split("/")[-2:]
-    return f"https://{owner.lower()}.github.io/{name}"
+    address = _published().get("site")
+    return address and address.rstrip("/")
 
 
 def tested() -> list[Mapping[str, Any]]:
@@ -87,21 +106,64 @@ def verdict(jax_version: str, on: str, environments: list[Mapping[str, Any]]) ->
 
     >>> tried = [{"jax": "0.7.2", "backend": "cpu"}, {"jax": "0.10.2", "backend": "cpu"}]
     >>> verdict("0.10.2", "cpu", tried)
-    'Every claim of the book was checked on jax 0.10.2, cpu.'
-    >>> verdict("0.8.0", "gpu", tried)
-    'The book was checked on jax 0.7.2 (cpu), 0.10.2 (cpu), not on 0.8.0 (gpu): outputs may differ.'
+    'Every claim in the book was checked on jax 0.10.2 (cpu).'
+    >>> verdict("0.8.0", "gpu", tried[1:])
+    'The book was checked on jax 0.10.2 (cpu), but not on 0.8.0 (gpu), so outputs may differ.'
     """
     if any(e["jax"] == jax_version and e["backend"] == on for e in environments):
-        return f"Every claim of the book was checked on jax {jax_version}, {on}."
+        return f"Every claim in the book was checked on jax {jax_version} ({on})."
     known = ", ".join(f"{e['jax']} ({e['backend']})" for e in environments) or "no version yet"
-    return f"The book was checked on jax {known}, not on {jax_version} ({on}): outputs may differ."
+    return (
+        f"The book was checked on jax {known}, but not on {jax_version} ({on}), "
+        "so outputs may differ."
+    )
+
+
+def device() -> str:
+    """Describe the devices that JAX uses.
+
+    >>> device()
+    'CPU'
+    """
+    import jax
+
+    found = jax.devices()
+    kind = found[0].platform.upper()
+    name = found[0].device_kind
+    several = f"{len(found)} x " if len(found) > 1 else ""
+    return f"{several}{kind}" if name.upper() == kind else f"{several}{kind} ({name})"
+
+
+_CHOOSE = (
+    "To use another device, choose Runtime > Change runtime type, select a CPU, a GPU or a TPU,",
+    "and run the notebook again from the top.",
+)
+_RUN_ALL = (
+    'Some cells raise an error on purpose and say so in a comment ("# raises: TypeError").',
+    'If "Run all" stops at one, select the cell below it and choose Runtime > Run cell and below.',
+)
 
 
 def report() -> None:
-    """Print the versions and devices in use, and whether the book was checked on them."""
+    """Print the versions and the device in use, and what the book says about them.
+
+    The report says whether the book was checked on this version and device, and what differs
+    on a GPU or TPU. In Colab it also says how to choose a device, and how to go on after a cell
+    that raises on purpose.
+    """
     import jax
 
+    from jaxbits.accelerators import differences
+
     on = backend()
-    print("jaxbits", version("jaxbits"), "·", ", ".join(f"{k} {v}" for k, v in versions().items()))
-    print("devices:", ", ".join(f"{d.device_kind} {d.id}" for d in jax.devices()))
+    print(
+        "jaxbits", version("jaxbits"), "with", ", ".join(f"{k} {v}" for k, v in versions().items())
+    )
+    print(f"Device: {device()}")
     print(verdict(jax.__version__, on, tested()))
+    if lines := differences(on):
+        print(f"What the book says about a {on.upper()}:")
+        for line in lines:
+            print(f"  - {line}")
+    if "google.colab" in sys.modules:
+        print(*_CHOOSE, *_RUN_ALL, sep="\n")

@@ -52,9 +52,9 @@ def test_every_detector_that_a_guard_names_has_a_program_here():
         ("dynamic-slice-shifts", lambda a, i: lax.dynamic_slice(a, (i,), (3,))),
     ],
 )
-def test_a_finding_links_to_the_closest_section(bit, fn):
+def test_a_finding_refers_to_the_closest_section(bit, fn):
     (found,) = detect.out_of_bounds(fn, x, far)
-    assert found.link == catalogue.bit(bit).link
+    assert found.reference == catalogue.bit(bit).reference
 
 
 def summed(key):
@@ -97,6 +97,7 @@ def test_a_finding_names_what_it_is_about(check, fn, args, kwargs, bit):
     assert getattr(detect, check)(fn, *args, **kwargs)[0].bit == bit
 
 
-def test_without_a_bit_the_link_is_to_what_is_most_about_the_check():
-    assert Finding("no_such_check", "error", "m", "e", "f").link == ""
-    assert Finding("leak", "error", "m", "e", "f").link.endswith("a-traced-value-kept-for-later")
+def test_without_a_bit_it_refers_to_what_is_most_about_the_check():
+    assert Finding("no_such_check", "error", "m", "e", "f").reference == ""
+    leak = Finding("leak", "error", "m", "e", "f")
+    assert leak.reference == 'chapter 02, "A traced value kept for later"'

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-import html
 import inspect
 import re
 
 import pytest
 from notebooks.stored import STEMS, sections
+from pairs import CHAPTERS, Pair
+from solutions import with_solutions
 
 from jaxbits.exercises import exercises
 
@@ -55,16 +56,21 @@ def test_a_chapter_has_two_to_five_exercises_and_they_are_handed_out_unsolved(st
 
 @pytest.mark.parametrize("stem", STEMS)
 def test_the_folded_solutions_are_those_of_the_library(stem):
+    text = (CHAPTERS / f"{stem}.md").read_text(encoding="utf-8")
     section = next(s for s in sections(stem) if s.heading == "Exercises")
-    ids = re.findall(r'check\("([^"]+)"', section.code)
-    folded = re.findall(
-        r'<details class="solution"><summary>Solution</summary>\s*<pre><code>(.*?)</code></pre>',
-        markdown(stem, "Exercises"),
-        re.S,
-    )
-    assert [html.unescape(text).strip() for text in folded] == [
-        exercises()[id].source().strip() for id in ids
-    ]
+    assert text.count('<details class="solution">') == section.code.count('check("')
+    assert with_solutions(Pair(CHAPTERS / f"{stem}.md")) == text, "run: make solutions"
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_hint_and_solution_are_imported_and_mentioned(stem):
+    code = "\n".join(section.code for section in sections(stem))
+    imported = re.findall(r"^from jaxbits import (.*)$", code, re.M)
+    assert {"check", "hint", "solution"} <= set(", ".join(imported).split(", "))
+    opening = markdown(stem, "Exercises")
+    (first, *_) = re.findall(r'check\("([^"]+)"', code)
+    assert f'`hint("{first}")`' in opening
+    assert f'`solution("{first}")`' in opening
 
 
 def test_every_exercise_is_in_a_chapter():

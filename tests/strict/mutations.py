@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 
 import nbformat
+from folding import fold, without_title
 from nbformat import NotebookNode
 
 Mutation = Callable[[NotebookNode], bool]
@@ -50,6 +51,13 @@ def _with_outputs(notebook: NotebookNode, least: int = 1) -> NotebookNode | None
     return next((cell for cell in code(notebook) if len(cell.outputs) >= least), None)
 
 
+def _refold(cell: NotebookNode, source: str | None = None, tags: list[str] | None = None) -> None:
+    """Give a cell another text and other tags, folded as these say."""
+    cell.source = without_title(cell.source) if source is None else source
+    cell.metadata = nbformat.from_dict({"tags": tags} if tags else {})
+    fold(cell)
+
+
 @_in(STORED)
 def another_number_printed(notebook: NotebookNode) -> bool:
     for output in _outputs(notebook, "stream"):
@@ -71,7 +79,7 @@ def another_result(notebook: NotebookNode) -> bool:
 def another_table(notebook: NotebookNode) -> bool:
     output = _data(notebook, "text/html")
     if output:
-        output.data["text/html"] = output.data["text/html"].replace("id=", "class=", 1)
+        output.data["text/html"] += "<br>"
     return output is not None
 
 
@@ -258,9 +266,10 @@ def a_path_of_one_machine(notebook: NotebookNode) -> bool:
 
 @_in(STORED)
 def a_failed_claim(notebook: NotebookNode) -> bool:
-    for output in _outputs(notebook, "stream"):
-        if "✓" in output.text:
-            output.text = output.text.replace("✓", "✗", 1)
+    for output in _outputs(notebook, "display_data"):
+        if 'class="claims"' in output.data.get("text/html", ""):
+            for kind, text in output.data.items():
+                output.data[kind] = "✗".join(text.rsplit("✓", 1))
             return True
     return False
 
@@ -294,6 +303,22 @@ def a_tag_less(notebook: NotebookNode) -> bool:
                 cell.metadata["tags"] = kept
             return True
     return False
+
+
+@_in(STORED)
+def a_fold_less(notebook: NotebookNode) -> bool:
+    folded = [cell for cell in code(notebook) if "jupyter" in cell.metadata]
+    for cell in folded[-1:]:
+        del cell.metadata["jupyter"]
+    return bool(folded)
+
+
+@_in(STORED)
+def another_title(notebook: NotebookNode) -> bool:
+    folded = [cell for cell in code(notebook) if "cellView" in cell.metadata]
+    for cell in folded[-1:]:
+        cell.source = "#@title Nothing to see\n" + without_title(cell.source)
+    return bool(folded)
 
 
 @_in(STORED)
@@ -358,7 +383,7 @@ def another_set_up(notebook: NotebookNode) -> bool:
 
 @_in(BOTH)
 def set_up_shown(notebook: NotebookNode) -> bool:
-    code(notebook)[0].metadata.pop("tags")
+    _refold(code(notebook)[0])
     return True
 
 
@@ -370,7 +395,16 @@ def a_shell_command(notebook: NotebookNode) -> bool:
 
 @_in(BOTH)
 def a_cell_too_long(notebook: NotebookNode) -> bool:
-    code(notebook)[-1].source = "x = 1\n" * 15 + "x"
+    cell = code(notebook)[-1]
+    _refold(cell, "x = 1\n" * 15 + "x", cell.metadata.get("tags", []))
+    return True
+
+
+@_in(BOTH)
+def a_title_in_the_text(notebook: NotebookNode) -> bool:
+    cell = code(notebook)[-1]
+    tags = cell.metadata.get("tags", [])
+    _refold(cell, f"# @title Mine\n{without_title(cell.source)}", tags)
     return True
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+from folding import fold, without_title
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from pairs import METADATA, Pair, _with_ids
@@ -87,7 +88,18 @@ CELLS: list[tuple[str, list[str], list[dict[str, Any]]]] = [
     ),
     ("# raises: TypeError\n@jax.jit\ndef f(x): return g(x)\nf(1)", ["raises-exception"], [RAISED]),
     ("bars()", [], [shown(count=5, image_svg_xml=SVG, text_plain="Picture")]),
-    ("claims('bit', {'it holds': True})", [], [stream("stdout", "✓ it holds\n")]),
+    (
+        "claims('bit', {'it holds': True})",
+        ["hide-input"],
+        [
+            shown(
+                "display_data",
+                text_html='<details class="claims"><summary>✓ 1 check passed here</summary>\n'
+                "<ul>\n<li>✓ it holds</li>\n</ul>\n</details>",
+                text_plain="✓ 1 check passed here\n✓ it holds",
+            )
+        ],
+    ),
 ]
 for _, _, _outputs in CELLS:  # the one kind whose name has a slash and a plus
     for _output in _outputs:
@@ -103,7 +115,10 @@ def source() -> NotebookNode:
         cells.append(new_markdown_cell(f"## Part {number}\n\nWords with `code` and a [link](#a)."))
     notebook = new_notebook(cells=cells, metadata=copy.deepcopy(METADATA))
     notebook.nbformat_minor = 5
-    return _with_ids(notebook)
+    _with_ids(notebook)
+    for cell in notebook.cells:
+        fold(cell)
+    return notebook
 
 
 def fresh() -> list[list[dict[str, Any]]]:
@@ -136,5 +151,5 @@ def as_myst(notebook: NotebookNode) -> str:
             continue
         tags = cell.metadata.get("tags")
         head = f":tags: [{', '.join(tags)}]\n\n" if tags else ""
-        parts.append(f"```{{code-cell}} ipython3\n{head}{cell.source}\n```\n")
+        parts.append(f"```{{code-cell}} ipython3\n{head}{without_title(cell.source)}\n```\n")
     return re.sub(r"\n{3,}", "\n\n", "\n".join(parts))

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from nbformat.v4 import new_code_cell, new_notebook, new_output
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from pairs import METADATA, notebook_text
 from project import ROOT
 from strict.plugin import EXACT
@@ -57,6 +57,48 @@ def test_nbval_compares_strictly(tmp_path: Path) -> None:
     else:
         assert "so only kinds of outputs and classes of errors are compared" in said
         assert "1 failed, 2 passed, 1 error" in said
+
+
+CHECK = """\
+def check(id, answer):
+    print("✓ pairs/1: a pair" if answer(1) == (1, 1) else "○ pairs/1: no pair")
+"""
+STUB = """\
+def pair(x):
+    return None
+
+
+check("pairs/1", pair)"""
+FOLDED = """\
+<details class="solution"><summary>Solution</summary>
+<pre><code>{}
+</code></pre></details>"""
+
+
+def test_a_solution_that_is_pasted_into_its_notebook_must_pass(tmp_path: Path) -> None:
+    solutions = {
+        "a-right": ("def pair(x):\n    &#10;    return (x, x) if 1 &lt; 2 else x", "PASSED"),
+        "b-wrong": ("def pair(x):\n    return x", "FAILED"),
+        "c-name": ("def pair(x: Any):\n    return x, x", "FAILED"),
+        "d-talks": ("print(1)\ndef pair(x):\n    return x, x", "FAILED"),
+        "e-later": ("def pair(x):\n    return x, LATER", "PASSED"),
+    }
+    said_of_stub = new_output("stream", name="stdout", text="○ pairs/1: no pair\n")
+    for name, (solution, _) in solutions.items():
+        cells = [
+            new_code_cell(CHECK, execution_count=1),
+            new_code_cell(STUB, execution_count=2, outputs=[said_of_stub]),
+            new_markdown_cell(FOLDED.format(solution)),
+            new_code_cell("LATER = 1", execution_count=3),
+        ]
+        made = new_notebook(cells=cells, metadata=METADATA)
+        (tmp_path / f"{name}.ipynb").write_text(notebook_text(made))
+    said = run(tmp_path, "--nbval", "--nbval-current-env")
+    for name, (_, verdict) in solutions.items():
+        assert f"{verdict} {name}.ipynb::Solution 1" in said
+    assert "3 failed, 17 passed" in said
+    assert "It prints:\n○ pairs/1: no pair" in said
+    assert "name 'Any' is not defined" in said
 
 
 SKIPS = """

@@ -1,113 +1,145 @@
-"""The address and the version stand in pyproject.toml, and every other place agrees."""
+"""The address is in pyproject.toml, or nowhere, and whatever repeats it agrees."""
 
 from __future__ import annotations
 
 import re
 import shutil
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import address
 import project
 import pytest
-from pairs import difference, find, read_source, read_stored
+import yaml
 
 NEW = "https://github.com/Some-One/sharp.bits"
+SITE = "https://some-one.github.io/sharp.bits/"
+SOMEONE = "someone"
+MADE = {"_build", "build", "dist", "__pycache__", "node_modules"}
+# Names that are placeholders, and those that these tests use.
+EXAMPLES = {"owner", "Owner", "some-one", "Some-One"}
 
 
-def everything(root: Path) -> dict[Path, str]:
-    found = {}
-    for path in address.files(root):
+def tracked(folder: Path) -> Iterator[Path]:
+    """The project's own files, with or without git."""
+    for path in sorted(folder.iterdir()):
+        hidden = path.name.startswith(".") and path.name not in {".ci", ".github", ".gitignore"}
+        if hidden or path.name in MADE or path.name.endswith(".egg-info"):
+            continue
+        if path.is_dir() and not path.is_symlink():
+            yield from tracked(path)
+        elif path.is_file():
+            yield path
+
+
+def addresses_in(text: str, name: str) -> set[str]:
+    """The addresses in a text at which this project could be: pages of GitHub, and repositories."""
+    pages = re.findall(r"([\w-]+)\.github\.io", text)
+    repositories = re.findall(
+        rf"github\.com[/:]([\w.-]+)/(?:{re.escape(name)}|jax-sharp-bits)\b", text
+    )
+    installed = re.findall(r"git\+https?://[\w.]+/([\w.-]+)/", text)
+    return {*pages, *repositories, *installed} - EXAMPLES
+
+
+def test_no_file_contains_an_address_that_the_project_does_not_have() -> None:
+    here = project.address()
+    owner, name = here.split("/")[-2:] if here else ("", "jax-sharp-bits")
+    wrong = []
+    for path in tracked(project.ROOT):
         try:
-            found[path] = path.read_text(encoding="utf-8")
+            text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError:
             continue
-    return found
+        found = addresses_in(text, name)
+        if path.relative_to(project.ROOT).as_posix() in address.FILES:
+            found -= {owner, owner.lower()}
+        if found:
+            wrong.append(f"{path.relative_to(project.ROOT)}: {sorted(found)}")
+    assert not wrong, "\n".join(wrong)
 
 
-def test_all_places_agree() -> None:
-    assert address.changes(project.address()) == {}
-    name = project.address().rsplit("/", 1)[1]
-    pattern = re.compile(rf"github\.com/([\w.-]+/{re.escape(name)})(?![\w-])")
-    owners = {m for text in everything(project.ROOT).values() for m in pattern.findall(text)}
-    assert {f"https://github.com/{slug}" for slug in owners} == {project.address()}
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"see https://{SOMEONE}.github.io/book",
+        f"git clone https://github.com/{SOMEONE}/jax-sharp-bits",
+        f'pip install "jaxbits @ git+https://github.com/{SOMEONE}/other@v1"',
+        f"git@github.com:{SOMEONE}/jax-sharp-bits.git",
+    ],
+)
+def test_each_form_of_an_address_would_be_found(text: str) -> None:
+    assert addresses_in(text, "jax-sharp-bits") == {SOMEONE}
 
 
-def test_the_book_names_the_address_and_the_tag() -> None:
-    text = (project.ROOT / "_config.yml").read_text()
-    assert f"url: {project.address()}\n" in text
-    assert f"branch: v{project.version()}\n" in text
-    assert f"baseurl: {project.site(project.address())}\n" in text
-
-
-def test_every_chapter_installs_from_the_address() -> None:
-    assert f"git+{project.address()}@v{project.version()}" in project.setup_cell()
-    for pair in find():
-        assert project.setup_cell() in pair.source.read_text(), pair.name
+def test_the_files_that_contain_it_agree() -> None:
+    here = project.address()
+    for name, rewritten in address.FILES.items():
+        text = (project.ROOT / name).read_text("utf8")
+        assert rewritten(text, here) == text, f"{name}: run make address"
+    citation = yaml.safe_load((project.ROOT / "CITATION.cff").read_text("utf8"))
+    assert citation["version"] == project.version()
+    assert citation.get("repository-code") == here
 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The project without what git ignores."""
-    for path in address.files():
-        target = tmp_path / path.relative_to(project.ROOT)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, target)
+    """The files that the address is written to, of a project without one."""
+    for name in address.FILES:
+        shutil.copy(project.ROOT / name, tmp_path)
+    address.write(None, tmp_path)
     return tmp_path
 
 
-def test_the_verb_moves_everything(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    old = project.address(copy)
+def contents(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text("utf8") for path in folder.iterdir()}
+
+
+def test_an_address_is_written_and_removed_again(
+    copy: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = contents(copy)
+    assert project.address(copy) is None
     assert address.main([NEW + ".git/"], copy) == 0
-    assert f"{NEW} at v{project.version()}: " in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert f"The project is at {NEW}, and its book will be at {SITE}: changed" in said
     assert project.address(copy) == NEW
-    for path, text in everything(copy).items():
-        assert old not in text, path
-        assert project.site(old) not in text, path
-    config = (copy / "_config.yml").read_text()
-    assert f"url: {NEW}\n" in config
-    assert "baseurl: https://some-one.github.io/sharp.bits/\n" in config
-    for pair in find(chapters=copy / "chapters"):
-        assert project.setup_cell(copy) in pair.source.read_text()
-        (here,) = find([pair.name])
-        before = difference(read_source(here), read_stored(here))
-        assert difference(read_source(pair), read_stored(pair)) == before
-    assert address.main([], copy) == 0
+    with (copy / "pyproject.toml").open("rb") as file:
+        assert tomllib.load(file)["project"]["urls"] == {"Repository": NEW}
+    citation = yaml.safe_load((copy / "CITATION.cff").read_text("utf8"))
+    assert (citation["repository-code"], citation["url"]) == (NEW, SITE)
+    assert f"<{SITE}>" in (copy / "README.md").read_text("utf8")
+    assert address.main([NEW], copy) == 0
     assert "nothing to change" in capsys.readouterr().out
+    assert address.main(["https://github.com/other/name"], copy) == 0
+    assert NEW not in "".join(contents(copy).values())
+    assert address.main(["none"], copy) == 0
+    assert "The project has no address: changed" in capsys.readouterr().out
+    assert contents(copy) == before
 
 
-def test_the_tag_follows_the_version(copy: Path) -> None:
-    file = copy / "pyproject.toml"
-    file.write_text(re.sub(r"^version = .*$", 'version = "9.8.7"', file.read_text(), flags=re.M))
-    assert address.main([], copy) == 0
-    assert "branch: v9.8.7\n" in (copy / "_config.yml").read_text()
-    for pair in find(chapters=copy / "chapters"):
-        assert "@v9.8.7" in pair.source.read_text()
+@pytest.mark.parametrize("arguments", [[], [""]])
+def test_without_url_it_says_what_to_write(
+    copy: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = contents(copy)
+    assert address.main(arguments, copy) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "make address URL=https://github.com/owner/name" in line
+    assert "URL=none" in line
+    assert contents(copy) == before
 
 
 @pytest.mark.parametrize(
     "url",
-    ["", "github.com/a/b", "https://github.com/a", "https://example.org/a/b", "https://github.com/a/b/c",
+    ["github.com/a/b", "https://github.com/a", "https://example.org/a/b", "https://github.com/a/b/c",
      "https://github.com/-a/b", "https://github.com/a/..", "https://github.com/a b/c"],
 )  # fmt: skip
-def test_an_address_that_cannot_be(url: str) -> None:
-    with pytest.raises(
-        address.AddressError, match=r"URL is .* it should be a repository on GitHub"
-    ):
-        address.checked(url)
-
-
-def test_all_or_nothing(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = everything(copy)
-    calls = 0
-
-    def failing(path: Path, text: str) -> bool:
-        nonlocal calls
-        calls += 1
-        if calls == 3:
-            raise OSError(28, "No space left on device")
-        path.write_text(text)
-        return True
-
-    monkeypatch.setattr(address, "replace_file", failing)
-    assert address.main([NEW], copy) == 1
-    assert everything(copy) == before
+def test_an_address_that_cannot_be(
+    copy: Path, url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert address.main([url], copy) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == f"URL must be a repository on GitHub, https://github.com/owner/name, got {url!r}"
+    assert project.address(copy) is None

@@ -63,7 +63,7 @@ def test_a_report_reads_well_in_a_terminal():
     assert lines[7] == f"    test_audit_report.py:{place.line}  return x[i].sum()"
     assert lines[8] == "    seen: 1 index outside 0…3, 9"
     assert lines[9].startswith("    fix: ")
-    assert lines[10].startswith("    read: https://")
+    assert lines[10].startswith("    read: chapter ")
 
 
 def test_the_gravest_come_first():
@@ -91,7 +91,7 @@ def test_html_holds_everything_and_no_path():
         "seen",
         "fix",
         "test_audit_report.py:",
-        "<a href=",
+        "<dt>read</dt><dd>chapter ",
     ):
         assert part in text
     assert __file__ not in text

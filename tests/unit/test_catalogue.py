@@ -28,7 +28,7 @@ def test_a_catalogue_is_read_in_order():
     assert list(bits) == ["some-bit", "loud-bit"]
     assert bits["some-bit"].page == "chapters/02-topic.html#it-bites-x-i"
     assert bits["loud-bit"].page == "chapters/02-topic.html#loud-bit"
-    assert bits["loud-bit"].link.startswith("https://")
+    assert bits["loud-bit"].reference == 'chapter 02, "Also sharp"'
 
 
 @pytest.mark.parametrize(

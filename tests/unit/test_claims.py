@@ -4,15 +4,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbits import also_sharp, claims, made_for, raises
+from jaxbits import claims, made_for, raises
 from jaxbits.claims import settle
 
 BIT = "out-of-bounds-read"
 
 
 def lines(capsys, statements):
+    """What `claims` prints below its first line, the summary."""
     claims(BIT, statements)
-    return capsys.readouterr().out.splitlines()
+    return capsys.readouterr().out.splitlines()[1:]
 
 
 @pytest.mark.parametrize(
@@ -57,10 +58,10 @@ def test_what_is_true_holds(capsys, value):
     ],
 )
 def test_what_is_false_is_shown_and_not_raised(capsys, value, seen):
-    (line,) = lines(capsys, {"it is so": value})
+    line, advice = lines(capsys, {"it is so": value})
     assert line.startswith("✗ it is so: saw ")
     assert seen in line
-    assert "/issues" in line
+    assert advice.startswith("If you changed none of the cells above")
 
 
 def test_a_claim_made_elsewhere_is_neither_checked_nor_denied(capsys):
@@ -68,10 +69,10 @@ def test_a_claim_made_elsewhere_is_neither_checked_nor_denied(capsys):
         raise AssertionError("called where the claim is not made")
 
     assert lines(capsys, {"later": made_for(never, jax=">=99")}) == [
-        "– later (said of jax>=99 only)"
+        "– later (applies only with jax>=99)"
     ]
     assert lines(capsys, {"there": made_for(never, backend="tpu")}) == [
-        "– there (said of backend tpu only)"
+        "– there (applies only with backend tpu)"
     ]
     assert lines(capsys, {"with it": made_for(never, no_such_package=">=1")})[0][0] == "–"
 
@@ -104,21 +105,6 @@ def test_outcomes_are_recorded_where_asked_for(tmp_path, monkeypatch, capsys):
     assert written[1]["seen"] == "1"
     assert written[1]["expected"] == "2"
     assert written[2]["made_for"] == "jax>=99"
-
-
-def test_the_table_shows_each_row_and_marks_what_failed():
-    table = also_sharp(
-        {
-            "float-index": ("x[1.0]", "an error", True),
-            "put-clips": ("jnp.put(x, <11>)", "the last", (1, 2)),
-        }
-    )
-    text, page = repr(table), table._repr_html_()
-    assert text.splitlines()[0] == "✓ x[1.0]  an error"
-    assert "saw 1, expected 2" in text
-    assert '<tr id="float-index">' in page
-    assert "jnp.put(x, &lt;11&gt;)" in page
-    assert "Here: 1." in page
 
 
 def test_a_leaking_tracer_in_a_claim_does_not_stop_the_notebook():

@@ -65,7 +65,7 @@ def test_a_jax_error_is_explained_by_its_sharp_bit(function, bit):
     assert explanation.bits[0].id == bit
     assert len(explanation.bits) <= 3
     assert explanation.bits[0].fix.replace("`", "") in str(explanation)
-    assert explanation.bits[0].link in str(explanation)
+    assert explanation.bits[0].reference.replace("`", "") in str(explanation)
 
 
 class Net:

@@ -7,6 +7,8 @@ from pairs import Pair
 from version_cells import clean, printed, read
 from version_notes import ChapterSeen, as_recorded, bits_of, first_difference, note_cell
 
+from jaxbits.outcomes import AlsoSharp, Outcome, Outcomes
+
 TEXT = """\
 ---
 jupytext:
@@ -94,8 +96,34 @@ def test_messages_lose_folders_and_keep_addresses_of_pages():
 
 
 def test_claims_are_compared_for_themselves():
-    outputs = [new_output("stream", text="a\n✓ one\n– two (said of jax<1 only)\nb\n")]
+    seen = Outcomes(
+        [
+            Outcome("take-fills", "one", "failed", "1", "2"),
+            Outcome("take-fills", "two", "not made", made_for="jax<1"),
+        ]
+    )
+    row = ("x[1.0]", "an error", Outcome("float-index", "three", "failed", "1", "2"))
+    shown = [
+        {"text/html": thing._repr_html_(), "text/plain": repr(thing)}
+        for thing in (seen, AlsoSharp([row]))
+    ]
+    outputs = [
+        new_output("stream", text="a\n✓ answered\n"),
+        *(new_output("display_data", data=data) for data in shown),
+        new_output("stream", text="b\n"),
+    ]
     assert printed(outputs) == "a\nb"
+
+
+def test_a_title_that_folding_adds_changes_nothing(pair):
+    plain = read(pair)
+    pair.source.write_text(TEXT.replace("[raises-exception, comparison]", "[hide-input]"), "utf8")
+    folded = read(pair)
+    assert folded.notebook.cells[3].source.startswith("#@title ")
+    assert folded.code == plain.code
+    assert list(folded.cells.values())[1].source == list(plain.cells.values())[1].source
+    nbformat.write(folded.notebook, pair.stored)
+    assert list(read(pair).cells.values())[1].stored == ""
 
 
 @pytest.mark.parametrize(

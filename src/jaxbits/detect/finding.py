@@ -131,18 +131,25 @@ class Finding:
     also: tuple[str, ...] = ()
 
     @property
-    def link(self) -> str:
-        """The section of the book on it; empty where the book has none yet.
+    def _known(self) -> catalogue.SharpBit | None:
+        """The sharp bit it is about: `bit`, or the one that is most about the check."""
+        return catalogue.load().get(self.bit) or catalogue.about(self.check)
 
-        It is that of `bit`, or of the entry of the catalogue that is most about the check.
-        """
-        known = catalogue.load().get(self.bit) or catalogue.about(self.check)
-        return known.link if known else ""
+    @property
+    def link(self) -> str:
+        """The address of the section on it; empty if the book has no section or no address."""
+        return self._known.link if self._known else ""
+
+    @property
+    def reference(self) -> str:
+        """The section on it in words, with its chapter; empty if the book has none."""
+        return self._known.reference if self._known else ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the finding as what JSON can hold."""
         place = self.place and {**asdict(self.place), "text": self.place.text}
-        plain = {**asdict(self), "also": list(self.also), "place": place, "link": self.link}
+        plain = {**asdict(self), "also": list(self.also), "place": place}
+        plain |= {"link": self.link, "reference": self.reference}
         del plain["bit"]
         return plain
 
@@ -162,7 +169,12 @@ class Finding:
     def details(self) -> list[tuple[str, str]]:
         """Return what is said below the message, with the word before each."""
         also = [("also", text) for text in self.also]
-        return [*also, ("seen", self.evidence), ("fix", self.fix), ("read", self.link)]
+        return [
+            *also,
+            ("seen", self.evidence),
+            ("fix", self.fix),
+            ("read", self.link or self.reference),
+        ]
 
 
 def folded(findings: Iterable[Finding]) -> list[Finding]:

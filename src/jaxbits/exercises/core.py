@@ -1,34 +1,34 @@
-"""What an exercise is, and the three things a reader does with one."""
+"""Exercises: what one consists of, and `check`, `hint` and `solution` for the reader."""
 
 from __future__ import annotations
 
 import difflib
 import functools
 import importlib
-import inspect
 import pkgutil
-import textwrap
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
 import jaxbits.exercises
-from jaxbits.exercises.properties import NotYet
+from jaxbits.exercises.listing import listing
+from jaxbits.exercises.properties import NotYet, raised, show_kind, topic
 
-_MACHINERY = {"core", "properties"}
+_MACHINERY = {"core", "listing", "properties"}
 _hints_given: dict[str, int] = {}
 
 
 @dataclass(frozen=True)
 class Exercise:
-    """A task of a chapter, with all that checks it and helps with it.
+    """A task of a chapter, with its check, its hints and its solution.
 
     Attributes:
         id: ``topic/number``, such as ``out-of-bounds/1``; the topic names the module.
         title: the task in a few words.
-        stub: the function as the chapter hands it to the reader.
-        hints: from a nudge to nearly the answer.
-        verify: raises `NotYet` with what is wrong, in the reader's terms, or returns.
+        stub: the unwritten function, as the chapter shows it.
+        hints: the hints, from a nudge to nearly the answer.
+        verify: a function that raises `NotYet`, with a message for the reader, on a wrong answer.
         solution: a function that passes.
     """
 
@@ -40,19 +40,28 @@ class Exercise:
     solution: Callable[..., Any]
 
     def problem(self, answer: Any) -> str | None:
-        """Return what is wrong with an answer, in a sentence, or None when it passes."""
+        """Return a sentence that says what is wrong with an answer, or None if it passes."""
         if not callable(answer):
-            return f"hand over the function itself; this is {answer!r}"
+            return f"pass the function itself to check, got {show_kind(answer)}"
+        before = topic.set(self.id.partition("/")[0])
         try:
             self.verify(answer)
         except NotYet as why:
             return str(why)
+        except Exception as error:
+            return raised(error, "the check cannot use what your function returns: it")
+        finally:
+            topic.reset(before)
         return None
 
-    def source(self) -> str:
-        """Return the source of the solution, under the name of the stub."""
-        source = textwrap.dedent(inspect.getsource(self.solution)).rstrip()
-        return source.replace(f"def {self.solution.__name__}(", f"def {self.stub.__name__}(", 1)
+    def source(self, known: Collection[str] = ()) -> str:
+        """Return the source of the solution, ready to be pasted over the stub.
+
+        Args:
+            known: the names that the notebook has imported; an import or a helper for any other
+                name comes first.
+        """
+        return listing(self.solution, self.stub.__name__, known)
 
 
 @functools.cache
@@ -71,7 +80,7 @@ def exercise(id: str) -> Exercise:
     """Return one exercise.
 
     Raises:
-        KeyError: with the ids that come closest, when there is none of that id.
+        KeyError: when there is no exercise with that id; the message lists the closest ones.
 
     >>> exercise("out-of-bounds/99")
     Traceback (most recent call last):
@@ -87,17 +96,18 @@ def exercise(id: str) -> Exercise:
 
 
 def check(id: str, answer: Any) -> None:
-    """Say whether an answer solves an exercise, and if not, what is wrong with it.
+    """Print whether an answer solves an exercise, and if not, what is wrong with it.
 
     Args:
         id: the exercise, such as ``"out-of-bounds/1"``.
-        answer: the reader's function. Whatever it does, nothing is raised.
+        answer: the reader's function. An answer that is wrong, or raises, does not make `check`
+            raise.
 
     Raises:
-        KeyError: when there is no exercise of that id.
+        KeyError: when there is no exercise with that id.
 
     >>> check("out-of-bounds/1", lambda table, i, default: table[i])  # doctest: +ELLIPSIS
-    ○ out-of-bounds/1: for (table=[10.0, 20.0, 30.0], i=3, ...) it returns 30.0, should be -1.0
+    ○ out-of-bounds/1: f(table=[10.0, 20.0, 30.0], i=3, default=-1.0) must return -1.0, got 30.0
       hint("out-of-bounds/1") gives a hint.
     """
     task = exercise(id)
@@ -112,7 +122,7 @@ def hint(id: str) -> None:
     """Print the next hint for an exercise; after the last one, say how to see the solution.
 
     Raises:
-        KeyError: when there is no exercise of that id.
+        KeyError: when there is no exercise with that id.
     """
     task = exercise(id)
     given = _hints_given.get(id, 0)
@@ -124,9 +134,15 @@ def hint(id: str) -> None:
 
 
 def solution(id: str) -> None:
-    """Print the source of one solution of an exercise.
+    """Print one solution of an exercise, ready to be pasted over the stub.
+
+    Modules that the notebook has already imported are not imported again.
 
     Raises:
-        KeyError: when there is no exercise of that id.
+        KeyError: when there is no exercise with that id.
     """
-    print(exercise(id).source())
+    task = exercise(id)
+    there = vars(sys.modules["__main__"])
+    needed = sys.modules[task.solution.__module__]
+    known = {name for name in there if there[name] is getattr(needed, name, task)}
+    print(task.source(known))

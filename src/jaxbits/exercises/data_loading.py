@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -9,7 +10,7 @@ import jax
 import numpy as np
 
 from jaxbits.exercises.core import Exercise
-from jaxbits.exercises.properties import NotYet, call
+from jaxbits.exercises.properties import NotYet, call, raised
 from jaxbits.loading import aligned
 
 
@@ -19,7 +20,7 @@ def filled(batch: tuple[Any, ...], size: int) -> tuple[Any, ...]:
 
 
 def solve_filled(batch: tuple[Any, ...], size: int) -> tuple[Any, ...]:
-    """Pad the first axis of each array, and of a mask of True, which so ends in False."""
+    """Pad each array along its first axis, and a mask of True with False."""
     mask = np.ones(len(batch[0]), bool)
 
     def pad(array: Any) -> Any:
@@ -30,7 +31,7 @@ def solve_filled(batch: tuple[Any, ...], size: int) -> tuple[Any, ...]:
 
 
 def verify_filled(answer: Callable[..., Any]) -> None:
-    """Ask for short batches and full ones, of one to three arrays, with zeros that are real."""
+    """Check short and full batches of one to three arrays, in which some real rows are zero."""
     images = np.arange(12, dtype=np.uint8).reshape(3, 2, 2)
     images[1] = 0
     labels = np.array([0, 4, 0], np.int32)
@@ -42,53 +43,60 @@ def verify_filled(answer: Callable[..., Any]) -> None:
     ]  # fmt: skip
     for named, size in asked:
         for rows in (3, 2, 1):
-            batch = tuple(array[:rows] for array in named.values())
+            batch = tuple(array[:rows].copy() for array in named.values())
             kept = tuple(array.copy() for array in batch)
             told = call(answer, batch, size)
             _rows_are(told, dict(zip(named, kept, strict=True)), size)
             if not all(np.array_equal(a, b) for a, b in zip(batch, kept, strict=True)):
-                raise NotYet("the batch that it was given has changed")
+                raise NotYet("it changes the batch that you passed in")
 
 
 def _rows_are(told: Any, batch: dict[str, Any], size: int) -> None:
     rows = len(batch["images"])
-    how = f"for a batch of {rows} rows and size {size}"
+    how = f"for a batch of {rows} {'row' if rows == 1 else 'rows'} and size {size}"
     if not isinstance(told, tuple) or len(told) != len(batch) + 1:
-        what = f"{len(told)} things" if isinstance(told, tuple) else type(told).__name__
-        raise NotYet(f"{how} it should return a tuple: {', '.join(batch)} and a mask, was {what}")
+        what = f"{len(told)} arrays" if isinstance(told, tuple) else f"a {type(told).__name__}"
+        raise NotYet(
+            f"{how} it returns {what} instead of a tuple of {', '.join(batch)}, and a mask"
+        )
     for seen, (name, given) in zip(told, batch.items(), strict=False):
         if np.shape(seen) != (size, *given.shape[1:]):
             raise NotYet(
-                f"{how} the {name} have the shape {np.shape(seen)}, "
-                f"should be {(size, *given.shape[1:])}"
+                f"{how} its {name} have the shape {np.shape(seen)} instead of "
+                f"{(size, *given.shape[1:])}"
             )
-        if not isinstance(seen, np.ndarray) or seen.dtype != given.dtype:
-            kind = getattr(seen, "dtype", type(seen).__name__)
-            where = "NumPy's" if isinstance(seen, np.ndarray) else type(seen).__name__
-            raise NotYet(f"{how} the {name} are {where} {kind}, should be NumPy's {given.dtype}")
-        if not np.array_equal(seen[:rows], given) or seen[rows:].any():
-            raise NotYet(f"{how} the {name} should be those of the batch, and zeros after them")
+        if not isinstance(seen, np.ndarray):
+            kind = "JAX" if isinstance(seen, jax.Array) else type(seen).__name__
+            raise NotYet(f"{how} its {name} are a {kind} array instead of a NumPy array")
+        if seen.dtype != given.dtype:
+            raise NotYet(f"{how} its {name} are {seen.dtype} instead of {given.dtype}")
+        if not np.array_equal(seen[:rows], given):
+            raise NotYet(f"{how} its {name} should start with those of the batch")
+        if seen[rows:].any():
+            raise NotYet(f"{how} the added {name} should be zeros")
     mask, expected = told[-1], np.arange(size) < rows
     if not isinstance(mask, np.ndarray) or mask.dtype != bool or mask.shape != (size,):
-        raise NotYet(f"{how} the mask should be {size} booleans of NumPy, was {mask!r}")
+        what = f"{mask.dtype} {mask.shape}" if isinstance(mask, np.ndarray) else f"{mask!r:.60}"
+        raise NotYet(f"{how} the mask should be a NumPy array of {size} booleans; it is {what}")
     if not np.array_equal(mask, expected):
-        raise NotYet(
-            f"{how} the mask is {mask.tolist()}, should be {expected.tolist()}: "
-            "a label of 0 is real, too, and so is a black picture"
-        )
+        why = "The rows that you add are not real"
+        if not mask[:rows].all():
+            why = "Do not derive it from the values: a label of 0 and a black image can be real"
+        raise NotYet(f"{how} the mask is {mask.tolist()} instead of {expected.tolist()}. {why}")
 
 
 def prefetched(batches: Iterable[Any], size: int) -> Iterator[Any]:
-    """Yield the batches as JAX arrays, with `size` of them on the device ahead."""
+    """Yield the batches as JAX arrays, with `size` of them on the device ahead of time."""
     raise NotImplementedError
 
 
 def solve_prefetched(batches: Iterable[Any], size: int) -> Iterator[Any]:
-    """A queue of `size`; a copy of each batch, before the loader writes into its buffer again."""
+    """Keep a queue of `size` copies, because the loader may refill its buffer at any time."""
     from collections import deque
     from itertools import islice
 
-    batches, waiting = iter(batches), deque[jax.Array]()
+    batches = iter(batches)
+    waiting: deque[Any] = deque()
     for batch in islice(batches, size):
         waiting.append(jax.device_put(batch.copy()))
     while waiting:
@@ -101,61 +109,85 @@ SHAPE = (4, 48)  # of the batches: few other arrays have it
 
 
 def verify_prefetched(answer: Callable[..., Any]) -> None:
-    """Count what is read and when, with new arrays and with one buffer that is refilled."""
+    """Count what is read and when, with new arrays, with a buffer that is refilled, and a list."""
     for count, size in ((5, 2), (5, 3), (1, 2), (0, 2), (9, 2)):
-        _hands_out(answer, count, size, refill=False)
+        _hands_out(answer, count, size)
         _hands_out(answer, count, size, refill=True)
+    _hands_out(answer, 5, 2, again=True)
 
 
-def _hands_out(answer: Callable[..., Any], count: int, size: int, refill: bool) -> None:
-    read = 0
-    buffer = aligned(SHAPE)
+class _Loader:
+    """Batches that are counted as they are read, and read from the start by every `iter`."""
 
-    def loader() -> Iterator[Any]:
-        nonlocal read
-        for number in range(count):
-            batch = buffer if refill else np.empty(SHAPE, np.float32)
+    def __init__(self, count: int, refill: bool) -> None:
+        self.count, self.buffer, self.read = count, aligned(SHAPE) if refill else None, 0
+
+    def __iter__(self) -> Iterator[Any]:
+        for number in range(self.count):
+            batch = np.empty(SHAPE, np.float32) if self.buffer is None else self.buffer
             batch[:] = number
-            read += 1
+            self.read += 1
             yield batch
 
-    what = f"with {count} batches and size={size}"
-    made = call(answer, loader(), size)
+
+def _hands_out(
+    answer: Callable[..., Any], count: int, size: int, refill: bool = False, again: bool = False
+) -> None:
+    loader = _Loader(count, refill)
+    what = f"with {count} {'batch' if count == 1 else 'batches'} and size={size}"
+    if again:
+        what += ", from a loader that starts again at every iter(batches)"
+    # Only a loader that is not an iterator itself shows whether an answer calls iter once.
+    made = call(answer, loader if again else iter(loader), size)
     if not hasattr(made, "__next__"):
-        raise NotYet(f"it should be a generator: yield each batch; it returned {type(made)}")
-    if read and count > size and read > size:
-        raise NotYet(f"{what} it has read {read} batches before the first was asked for")
+        raise NotYet(f"it returns a {type(made).__name__}, but it should yield each batch")
+    if loader.read and count > size and loader.read > size:
+        raise NotYet(f"{what}, it reads {loader.read} batches before you ask for the first")
     seen: list[int] = []
-    for batch in _each(made):
+    for batch in _each(made, what):
         if len(seen) == count:
-            raise NotYet(f"{what} it does not end after {count}")
+            why = ": call iter(batches) once, and read only from that" if again else ""
+            raise NotYet(f"{what}, it does not end after {count}{why}")
         if not isinstance(batch, jax.Array):
-            raise NotYet(f"it hands out a {type(batch).__name__}, should be a JAX array")
-        if len(seen) == 0 and count > size and not size <= read <= size + 1:
+            kind = "NumPy array" if isinstance(batch, np.ndarray) else type(batch).__name__
+            raise NotYet(f"it yields a {kind} instead of a JAX array")
+        if len(seen) == 0 and count > size and not size <= loader.read <= size + 1:
             raise NotYet(
-                f"{what} it had read {read} batches when it handed out the first, should be {size}"
+                f"{what}, it has read {loader.read} when it yields the first, instead of {size}"
             )
         there = sum(array.shape == SHAPE for array in jax.live_arrays())
         if len(seen) == 0 and there < min(size, count):
             raise NotYet(
-                f"{what} there were {there} on the device when it handed out the first, "
-                f"should be {min(size, count)}"
+                f"{what}, only {there} of them {'is' if there == 1 else 'are'} on the device when "
+                f"it yields the first, instead of {min(size, count)}"
             )
         seen.append(int(batch[0, 0]))
-        if read > len(seen) + size + 1:
+        if loader.read > len(seen) + size + 1:
             raise NotYet(
-                f"{what} it had read {read} batches when it handed out number {len(seen)}: "
-                f"no more than {size} should wait"
+                f"{what}, it has read {loader.read} when it yields number {len(seen)}: no more "
+                f"than {size} should wait"
             )
     if seen != list(range(count)):
-        how = "one buffer is refilled, and " if refill else ""
-        raise NotYet(f"{what}, {how}it hands out the batches {seen}, should be {[*range(count)]}")
+        how = ", from a loader that refills one buffer" if refill else ""
+        raise NotYet(
+            f"{what}{how}, it yields the batches {seen} instead of {[*range(count)]}"
+            + (": copy each batch before you read the next" if refill else "")
+        )
 
 
-def _each(made: Any) -> Iterator[Any]:
-    """Yield what a generator yields, its errors told as those of a call are."""
+def _each(made: Any, what: str) -> Iterator[Any]:
+    """Yield what a generator yields, and report its errors as those of a call."""
     end = object()
-    while (batch := call(lambda: next(made, end))) is not end:
+    while True:
+        try:
+            batch = next(made, end)
+        except NotImplementedError:
+            call(lambda: next(made, end))
+            raise
+        except Exception as error:
+            raise NotYet(raised(error, f"{what}, it")) from error
+        if batch is end:
+            return
         yield batch
 
 
@@ -165,20 +197,28 @@ def numbers_of(process: int, processes: int, samples: int, seed: int, epoch: int
 
 
 def solve_numbers_of(process: int, processes: int, samples: int, seed: int, epoch: int) -> Any:
-    """One order for all, its end left out, and then every so many-th for each."""
+    """Draw one order for all processes, drop the remainder, and take every n-th number."""
     order = np.random.default_rng((seed, epoch)).permutation(samples)
     return order[: samples - samples % processes][process::processes]
 
 
+# Factors that people multiply a seed or an epoch by, and what may then coincide.
+_APART = (
+    *range(1, 129), 255, 256, 500, 512, 997, 999, 1000, 1001, 1009, 1024, 1234, 4096, 9973, 10_000,
+    10_007, 65_536, 65_537, 99_991, 100_000, 1_000_000, 1_000_003,
+)  # fmt: skip
+
+
 def verify_numbers_of(answer: Callable[..., Any]) -> None:
-    """Gather the numbers of all processes, over epochs, seeds and in another order of asking."""
+    """Gather the numbers of all processes, over epochs and seeds, and look for global state."""
 
     def asked(process: int, processes: int, samples: int, seed: int = 0, epoch: int = 0) -> Any:
         given = call(answer, process, processes, samples, seed, epoch)
         if not isinstance(given, np.ndarray) or given.ndim != 1:
-            raise NotYet(f"it should return a NumPy array of numbers, was {type(given).__name__}")
+            what = "JAX array" if isinstance(given, jax.Array) else type(given).__name__
+            raise NotYet(f"it returns a {what} instead of a NumPy array with one axis")
         if given.dtype.kind not in "iu":
-            raise NotYet(f"the numbers should be integers, were {given.dtype}")
+            raise NotYet(f"its numbers are {given.dtype} instead of integers")
         return given.tolist()
 
     for processes, samples in ((2, 40), (4, 43)):
@@ -186,39 +226,42 @@ def verify_numbers_of(answer: Callable[..., Any]) -> None:
         each = samples // processes
         if {len(part) for part in parts} != {each}:
             raise NotYet(
-                f"for {samples} samples and {processes} processes they read "
-                f"{[len(part) for part in parts]}, each should read {each}"
+                f"for {samples} samples and {processes} processes, they read "
+                f"{[len(part) for part in parts]} samples, but each should read {each}"
             )
         numbers = [number for part in parts for number in part]
         if not set(numbers) <= set(range(samples)):
-            raise NotYet(f"there are numbers outside of 0 to {samples - 1}")
+            raise NotYet(f"for {samples} samples, some numbers are outside 0 to {samples - 1}")
         if len(set(numbers)) != len(numbers):
             raise NotYet(
-                "a sample is read by two processes: all must begin with the same order, "
-                "and then take parts of it"
+                "two processes read the same sample: all processes must start from the same order, "
+                "and then take different parts of it"
             )
     first = asked(0, 2, 40)
     if first == sorted(first):
         raise NotYet("the samples are not shuffled")
     if asked(0, 2, 40, epoch=1) == first:
-        raise NotYet("epoch 1 has the order of epoch 0")
+        raise NotYet("epoch 1 has the same order as epoch 0")
     if asked(0, 2, 40, seed=1) == first:
-        raise NotYet("another seed gives the same order")
-    before = np.random.get_state()[1].tolist()  # type: ignore[index]
+        raise NotYet("seeds 0 and 1 give the same order")
+    before = np.random.get_state()[1].tolist(), random.getstate()  # type: ignore[index]
     if asked(0, 2, 40) != first:
-        raise NotYet("asked a second time, it gives another order")
-    if np.random.get_state()[1].tolist() != before:  # type: ignore[index]
-        raise NotYet("it changes NumPy's global generator: make one of your own")
-    for apart in (1, 10, 100, 1000, 10_000):
-        if asked(0, 2, 40, seed=0, epoch=apart) == asked(0, 2, 40, seed=1, epoch=0):
-            raise NotYet(
-                f"seed 0 in epoch {apart} is seed 1 in epoch 0: do not add them up, "
-                "default_rng takes both"
-            )
+        raise NotYet("called a second time with the same arguments, it returns another order")
+    if (np.random.get_state()[1].tolist(), random.getstate()) != before:  # type: ignore[index]
+        raise NotYet("it uses a global random generator: create one of your own")
+    other, later = asked(0, 2, 40, seed=1), asked(0, 2, 40, epoch=1)
+    for apart in _APART:
+        for seed, epoch, same, where in ((0, apart, other, (1, 0)), (apart, 0, later, (0, 1))):
+            if asked(0, 2, 40, seed=seed, epoch=epoch) == same:
+                raise NotYet(
+                    f"seed {seed} gives the same order in epoch {epoch} as seed {where[0]} in "
+                    f"epoch {where[1]}: do not compute one number from seed and epoch, because "
+                    "np.random.default_rng takes both"
+                )
     if set(asked(0, 2, 40, epoch=1)) == set(first):
         raise NotYet(
-            "a process reads the same samples in every epoch: shuffle all of them, "
-            "and take its part after that"
+            "a process reads the same samples in every epoch: first shuffle all samples, and then "
+            "take the part of the process"
         )
 
 
@@ -228,9 +271,10 @@ EXERCISES = (
         title="a short batch made full",
         stub=filled,
         hints=(
-            "The rows are the first axis; how many are missing is size - len(array).",
-            "np.pad(array, [(0, missing), (0, 0), …]) has a pair for each axis.",
-            "The mask is np.ones(rows, bool), padded like the others.",
+            "The rows are the first axis, and size - len(array) of them are missing.",
+            "np.pad(array, [(0, missing), (0, 0), …]) takes a pair for each axis.",
+            "The mask is np.ones(rows, bool), padded like the arrays. It cannot be derived from "
+            "the values, because a real row may be zero.",
         ),
         verify=verify_filled,
         solution=solve_filled,
@@ -240,9 +284,11 @@ EXERCISES = (
         title="ahead, and safe",
         stub=prefetched,
         hints=(
-            "A deque is the queue: append at one end, popleft from the other.",
-            "islice(batches, n) takes at most n, and is content with fewer.",
-            "What the loader gives may be its buffer: jax.device_put(batch.copy()).",
+            "A deque can be the queue: append at one end, and popleft from the other.",
+            "Call iter(batches) once. islice(iterator, n) then takes the next n batches, or fewer "
+            "if there are fewer.",
+            "What the loader yields may be its buffer, so copy it first: "
+            "jax.device_put(batch.copy()).",
         ),
         verify=verify_prefetched,
         solution=solve_prefetched,
@@ -252,9 +298,10 @@ EXERCISES = (
         title="the samples of one process",
         stub=numbers_of,
         hints=(
-            "The order must not depend on the process; only the part taken of it does.",
-            "np.random.default_rng((seed, epoch)) is a generator for this epoch alone.",
-            "Cut the order to a multiple of processes, then take order[process::processes].",
+            "The order must not depend on the process. Only the part that it takes does.",
+            "np.random.default_rng((seed, epoch)) is a generator for this epoch alone. A sum of "
+            "the two would give two epochs of different seeds the same order.",
+            "Cut the order to a multiple of processes, and then take order[process::processes].",
         ),
         verify=verify_numbers_of,
         solution=solve_numbers_of,

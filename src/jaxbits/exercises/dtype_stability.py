@@ -1,4 +1,4 @@
-"""The exercises of chapter 11, optimisers that change their types."""
+"""The exercises of chapter 11, optimizers that change their types."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from jax import lax
 
 from jaxbits.exercises.core import Exercise
-from jaxbits.exercises.properties import NotYet, call
+from jaxbits.exercises.properties import NotYet, call, under_jit
 
 
 def keep_types(old: Any, new: Any) -> Any:
@@ -20,53 +20,73 @@ def keep_types(old: Any, new: Any) -> Any:
 
 
 def solve_keep_types(old: Any, new: Any) -> Any:
-    """Go through both trees at once; `jnp.asarray` also takes a number of Python's."""
+    """Map over both trees at once; `jnp.asarray` also accepts Python numbers."""
     return jax.tree.map(lambda was, now: jnp.asarray(now, was.dtype), old, new)
 
 
 def verify_keep_types(answer: Callable[..., Any]) -> None:
-    """Ask for floats, a counter, None, a number of Python's, and for Adam's state in a scan."""
+    """Check floats, a counter, None, Python numbers, and Adam's state in a scan."""
     import optax
 
+    # An infinity in old shows whether the values of new are mixed with those of old.
     old = {
-        "m": jnp.zeros(2, jnp.bfloat16),
+        "m": jnp.full(2, jnp.inf, jnp.bfloat16),
         "count": jnp.int32(3),
         "none": None,
         "scale": jnp.ones(()),
     }
-    new = {"m": jnp.full(2, 0.1), "count": jnp.int32(4), "none": None, "scale": 0.5}
-    seen = call(answer, old, new)
+    new = {"m": jnp.full(2, 0.1, jnp.float32), "count": 4, "none": None, "scale": 0.5}
+    try:
+        seen = call(answer, old, new)
+    except NotYet as wrong:
+        if isinstance(wrong.__cause__, AttributeError) and "astype" in str(wrong.__cause__):
+            raise NotYet(
+                "it calls astype on a leaf of new that is a Python number, and Python numbers have "
+                "no astype: jnp.asarray accepts both"
+            ) from wrong.__cause__
+        raise
     wanted: Any = jax.tree.structure(new)
     if jax.tree.structure(seen) != wanted:
-        raise NotYet("it returns another tree: keep keys, tuples and None where they are")
+        raise NotYet("it returns a tree of another structure: the keys, tuples, and None must stay")
     for name in ("m", "count", "scale"):
         dtype = getattr(seen[name], "dtype", type(seen[name]).__name__)
         if dtype != old[name].dtype:
-            raise NotYet(f"the leaf {name!r} should be {old[name].dtype}, as in old; it is {dtype}")
+            raise NotYet(
+                f"the leaf {name!r} is {dtype} instead of {old[name].dtype}, its dtype in old"
+            )
     tenth = np.asarray(jnp.bfloat16(0.1), np.float32)
     if not np.array_equal(np.asarray(seen["m"], np.float32), [tenth, tenth]):
-        raise NotYet("the numbers should be those of new; the leaf 'm' holds others")
+        raise NotYet("the values should come from new, but those of the leaf 'm' do not")
     if int(seen["count"]) != 4 or float(seen["scale"]) != 0.5:
-        raise NotYet("the numbers should be those of new: count is 4 there, and scale 0.5")
+        raise NotYet(
+            f"the values should come from new, where count is 4 and scale is 0.5; "
+            f"it returns {int(seen['count'])} and {float(seen['scale']):g}"
+        )
     tx, params = optax.adam(0.1), jnp.ones(2, jnp.bfloat16)
 
-    def turn(state: Any, gradient: Any) -> Any:
+    def body(state: Any, gradient: Any) -> Any:
         return answer(state, tx.update(gradient, state)[1]), None
 
-    call(lambda: lax.scan(turn, tx.init(params), jnp.ones((3, 2))), how="in a scan over Adam, ")
+    try:
+        lax.scan(body, tx.init(params), jnp.ones((3, 2)))
+    except Exception as error:
+        first = str(error).strip().split("\n")[0]
+        raise NotYet(
+            f"a lax.scan with Adam's state as its carry raises {type(error).__name__}: {first}"
+        ) from error
 
 
 def half_gradient(
     loss: Callable[..., jax.Array], params: Any, x: jax.Array
 ) -> tuple[jax.Array, Any]:
-    """Return the value of loss(params, x) in bfloat16, and its gradient in float32."""
+    """Return loss(params, x), computed in bfloat16, and its gradient in float32."""
     raise NotImplementedError
 
 
 def solve_half_gradient(
     loss: Callable[..., jax.Array], params: Any, x: jax.Array
 ) -> tuple[jax.Array, Any]:
-    """Cast inside of what is differentiated, so that the gradient comes back through the cast."""
+    """Cast inside the function that is differentiated; its gradient then has the outer dtype."""
 
     def in_half(params: Any) -> jax.Array:
         half = jax.tree.map(lambda p: p.astype(jnp.bfloat16), params)
@@ -77,7 +97,7 @@ def solve_half_gradient(
 
 
 def verify_half_gradient(answer: Callable[..., Any]) -> None:
-    """Ask what the loss saw, what the gradient is, and the same under jit."""
+    """Check what the loss receives, the value, and the gradient, eagerly and under jit."""
     seen: list[Any] = []
 
     def loss(params: Any, x: jax.Array) -> jax.Array:
@@ -86,44 +106,54 @@ def verify_half_gradient(answer: Callable[..., Any]) -> None:
 
     params = {"w": jnp.array([1.0, -0.5]), "b": jnp.array(0.25)}
     x = jnp.array([[1.0, 2.0], [0.5, -1.0]])
-
     in_half = 0.8125  # bfloat16 is exact for these numbers
 
-    def asked(params: Any, x: jax.Array) -> Any:
-        return answer(loss, params, x)
-
-    for how, function in (("", asked), ("under jit, ", jax.jit(asked))):
-        result = call(function, params, x, how=how)
+    for how, function in (("", answer), ("under jit, ", under_jit(answer, static=(0,)))):
+        given = {**params}
+        result = call(answer, loss, given, x, how=how, through=function)
         if not (isinstance(result, tuple) and len(result) == 2):
-            raise NotYet("return two things: the value and the gradient")
+            raise NotYet("it should return two things in a tuple: the value and the gradient")
         if not seen:
             raise NotYet("it never calls the loss")
         for dtypes, dtype_of_x in seen:
             if set(dtypes.values()) != {"bfloat16"}:
-                raise NotYet(f"the loss should see bfloat16 parameters; it saw {dtypes}")
+                said = " and ".join(sorted(set(dtypes.values())))
+                raise NotYet(f"the loss received {said} parameters, but they should be bfloat16")
             if dtype_of_x != "bfloat16":
                 raise NotYet(
-                    f"the loss saw bfloat16 parameters and a {dtype_of_x} batch, and so computed "
-                    f"in {dtype_of_x}: cast the batch as well"
+                    f"the loss received bfloat16 parameters but a {dtype_of_x} batch, so it "
+                    f"computed in {dtype_of_x}: cast the batch, too"
                 )
+        if any(leaf.dtype != jnp.float32 for leaf in jax.tree.leaves(given)):
+            raise NotYet("it changes the parameters that you passed in")
         value = jax.tree.leaves(result[0])
         if len(value) != 1 or not np.array_equal(np.asarray(value[0], np.float32), in_half):
             raise NotYet(f"{how}the first of the two should be the value of the loss, {in_half}")
-        kinds = jax.tree.map(lambda g: str(getattr(g, "dtype", type(g).__name__)), result[1])
-        if kinds != {"w": "float32", "b": "float32"}:
-            raise NotYet(f"{how}the gradient should be float32, as the parameters; it is {kinds}")
+        form: Any = jax.tree.structure(params)
+        if jax.tree.structure(result[1]) != form:
+            raise NotYet(
+                f"{how}the second of the two should be the gradient with respect to the "
+                "parameters, a tree like theirs"
+            )
+        kinds = {str(getattr(g, "dtype", type(g).__name__)) for g in jax.tree.leaves(result[1])}
+        if kinds != {"float32"}:
+            raise NotYet(
+                f"{how}the gradient is {' and '.join(sorted(kinds))} instead of float32, the dtype "
+                "of the parameters: a gradient has the dtype of what you differentiate with "
+                "respect to"
+            )
         expected = jax.grad(lambda p: jnp.mean((x @ p["w"] + p["b"]) ** 2))(params)
         if not all(jnp.allclose(result[1][k], expected[k], rtol=0.05) for k in params):
-            raise NotYet(f"{how}the gradient has other values than that of the loss")
+            raise NotYet(f"{how}the gradient has other values than the gradient of the loss")
 
 
 def freeze(tx: Any, frozen: Collection[str]) -> Any:
-    """Return `tx` for all parameters but those named in `frozen`, which must not move."""
+    """Return `tx` for all parameters except those named in `frozen`, which must not move."""
     raise NotImplementedError
 
 
 def solve_freeze(tx: Any, frozen: Collection[str]) -> Any:
-    """Give each name a label, and the frozen ones an optimiser whose updates are zero."""
+    """Label each parameter, and give the frozen ones an optimizer whose updates are zero."""
     import optax
 
     def labels(params: Any) -> dict[str, str]:
@@ -133,38 +163,68 @@ def solve_freeze(tx: Any, frozen: Collection[str]) -> Any:
 
 
 def verify_freeze(answer: Callable[..., Any]) -> None:
-    """Ask for two names out of three, with a gradient and with weight decay, and for none."""
+    """Freeze two names of three, one, and none, and take two steps with weight decay."""
     import optax
 
     params = {"a": jnp.ones(2), "b": jnp.ones(2), "c": jnp.ones(2)}
     gradient = {"a": jnp.full(2, 3.0), "b": jnp.full(2, 3.0), "c": jnp.zeros(2)}
     tx = optax.adamw(0.1, weight_decay=0.1)
-    plain = optax.apply_updates(params, tx.update(gradient, tx.init(params), params)[0])
     for frozen in (("b", "c"), ("a",), ()):
         made = call(answer, tx, frozen)
         if not (hasattr(made, "init") and hasattr(made, "update")):
-            raise NotYet(f"return a transformation; this is a {type(made).__name__}")
-        state = call(made.init, params, how="init, ")
-        updates, _ = call(made.update, gradient, state, params, how="update, ")
-        after = optax.apply_updates(params, updates)
+            raise NotYet(
+                f"it should return a transformation, with init and update; it returns a "
+                f"{type(made).__name__}"
+            )
+        seen = _two_steps(made, params, gradient)
+        plain = _two_steps(tx, params, gradient)
+        for name, first, wanted in zip(params, seen[0].values(), plain[0].values(), strict=True):
+            moved = f"with frozen={frozen}, {name!r} went from 1 to {float(first[0]):.3g}"
+            if name in frozen and float(first[0]) == 4.0:
+                raise NotYet(
+                    f"{moved}: its raw gradient, 3, was added. optax.masked and optax.identity "
+                    "pass on the updates that they do not transform"
+                )
+            if name in frozen and float(first[0]) != 1.0:
+                raise NotYet(
+                    f"{moved}, but it is frozen. Weight decay moves a parameter even if its "
+                    "gradient is zero, so make the updates zero instead"
+                )
+            if name not in frozen and float(first[0]) == 1.0:
+                raise NotYet(f"with frozen={frozen}, {name!r} is not frozen, but it did not move")
+            if name not in frozen and not np.allclose(first, wanted):
+                raise NotYet(f"{moved}; tx alone takes it to {float(wanted[0]):.3g}")
         for name in params:
-            seen = float(after[name][0])
-            if name in frozen and seen == 4.0:
+            wanted = params[name] if name in frozen else plain[1][name]
+            if not np.allclose(seen[1][name], wanted):
                 raise NotYet(
-                    f"with frozen={frozen}, {name!r} went from 1 to 4: its raw gradient, 3, was "
-                    "added. masked hands on what it does not transform"
+                    f"with frozen={frozen}, {name!r} is {float(seen[1][name][0]):.3g} after two "
+                    f"steps instead of {float(wanted[0]):.3g}"
                 )
-            if name in frozen and seen != 1.0:
-                raise NotYet(
-                    f"with frozen={frozen}, {name!r} went from 1 to {seen:.3g}: "
-                    "weight decay needs no gradient"
-                )
-            if name not in frozen and not np.isclose(seen, float(plain[name][0])):
-                wanted = float(plain[name][0])
-                raise NotYet(
-                    f"with frozen={frozen}, {name!r} went from 1 to {seen:.3g}; tx alone takes it "
-                    f"to {wanted:.3g}"
-                )
+
+
+def _two_steps(tx: Any, params: Any, gradient: Any) -> list[Any]:
+    """Return the parameters after the first and after the second step."""
+    import optax
+
+    after = []
+    try:
+        state = tx.init(params)
+        for _ in range(2):
+            updates, state = tx.update(gradient, state, params)
+            params = optax.apply_updates(params, updates)
+            after.append({name: jnp.asarray(params[name]) for name in gradient})
+    except Exception as error:
+        first = str(error).strip().split("\n")[0]
+        why = ""
+        if "no corresponding transformation" in first:
+            why = "\n  A label was given for which multi_transform has no transformation."
+        elif "pytree structure" in first:
+            why = "\n  The labels, or the mask, must be a tree like params: one for each parameter."
+        raise NotYet(
+            f"its transformation raises {type(error).__name__}: {first.rstrip('.')}.{why}"
+        ) from error
+    return after
 
 
 EXERCISES = (
@@ -174,8 +234,8 @@ EXERCISES = (
         stub=keep_types,
         hints=(
             "jax.tree.map takes several trees: jax.tree.map(f, old, new) calls f(was, now).",
-            "A number of Python's has no astype. Which function makes an array of anything?",
-            "jnp.asarray(now, was.dtype) for each pair of leaves.",
+            "Python numbers have no astype. Which function turns anything into an array?",
+            "Call jnp.asarray(now, was.dtype) for each pair of leaves.",
         ),
         verify=verify_keep_types,
         solution=solve_keep_types,
@@ -185,9 +245,12 @@ EXERCISES = (
         title="a gradient for master weights",
         stub=half_gradient,
         hints=(
-            "A gradient has the dtype of what you differentiate by. What should that be?",
-            "Write a function of the float32 parameters that casts them and x and calls the loss.",
-            "jax.value_and_grad of that inner function, at the float32 parameters.",
+            "A gradient has the dtype of what you differentiate with respect to. Which dtype "
+            "should that be?",
+            "Write a function of the float32 parameters that casts both them and x, and then "
+            "calls the loss.",
+            "Apply jax.value_and_grad to that inner function, and call it with the float32 "
+            "parameters.",
         ),
         verify=verify_half_gradient,
         solution=solve_half_gradient,
@@ -197,9 +260,10 @@ EXERCISES = (
         title="frozen means frozen",
         stub=freeze,
         hints=(
-            "What must the updates of a frozen parameter be, whatever its gradient?",
+            "Weight decay moves a parameter even if its gradient is zero. So what must the "
+            "updates of a frozen parameter be?",
             "optax.multi_transform takes a function from params to a tree of labels.",
-            "Two labels: one for tx, one for optax.set_to_zero().",
+            "You need two labels: one for tx, and one for optax.set_to_zero().",
         ),
         verify=verify_freeze,
         solution=solve_freeze,

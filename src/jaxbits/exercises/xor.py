@@ -8,103 +8,134 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from jaxbits.exercises.core import Exercise
-from jaxbits.exercises.properties import NotYet, call, show_kind
+from jaxbits.exercises.properties import NotYet, call, show_kind, under_jit
 
 
 def collate(samples: list[Any]) -> Any:
-    """Return a batch: samples are pairs (inputs, label), the batch is a pair of NumPy arrays."""
+    """Return a batch: samples are pairs (inputs, label), and the batch is a pair of arrays."""
     raise NotImplementedError
 
 
 def solve_collate(samples: list[Any]) -> Any:
-    """Turn a list of pairs into a pair of arrays; a tuple, so that jit sees one structure."""
+    """Turn a list of pairs into a tuple of two arrays, so that jit always sees one structure."""
     inputs, labels = zip(*samples, strict=True)
     return np.stack(inputs), np.stack(labels)
 
 
 def verify_collate(answer: Callable[..., Any]) -> None:
-    """Ask for the values, for NumPy arrays and not tensors, for a tuple, and for whole labels."""
+    """Check the structure, that both parts are NumPy arrays, their dtypes, and the values."""
     samples = [
         (np.array([0.0, 1.0], np.float32), np.int32(1)),
         (np.array([1.0, 1.0], np.float32), np.int32(0)),
     ]
     batch = call(answer, samples)
     if isinstance(batch, list):
-        raise NotYet("it returns a list: for jit a list is another structure than a tuple")
+        raise NotYet(
+            "it returns a list instead of a tuple: to jit, a list and a tuple are different "
+            "structures, and each is compiled separately"
+        )
     if not isinstance(batch, tuple) or len(batch) != 2:
-        raise NotYet(f"it should return a pair (inputs, labels), it returns {_kind(batch)}")
+        raise NotYet(f"it should return a pair (inputs, labels), but it returns {_kind(batch)}")
     for name, part in zip(("inputs", "labels"), batch, strict=True):
         if not isinstance(part, np.ndarray):
-            raise NotYet(f"its {name} are {_kind(part)}, and should be a NumPy array")
-    if batch[0].shape != (2, 2) or batch[1].shape != (2,):
-        raise NotYet(f"the shapes are {batch[0].shape} and {batch[1].shape}, not (2, 2) and (2,)")
-    if batch[0].dtype != np.float32:
-        raise NotYet(f"the inputs were float32 and are {batch[0].dtype} now")
-    if batch[1].dtype != np.int32:
-        raise NotYet(f"the labels were int32 and are {batch[1].dtype} now")
+            raise NotYet(f"its {name} are {_kind(part)} instead of a NumPy array")
+    shapes = batch[0].shape, batch[1].shape
+    if shapes == ((2,), (2, 2)):
+        raise NotYet("the inputs come first in the pair, and the labels second")
+    if shapes != ((2, 2), (2,)):
+        raise NotYet(
+            f"for two samples its inputs have the shape {shapes[0]} and its labels {shapes[1]}, "
+            "instead of (2, 2) and (2,)"
+        )
+    for name, part, dtype in zip(("inputs", "labels"), batch, (np.float32, np.int32), strict=True):
+        if part.dtype != dtype:
+            raise NotYet(
+                f"its {name} are {part.dtype} instead of {np.dtype(dtype)}, the dtype that they had"
+            )
     if not np.array_equal(batch[0], [[0, 1], [1, 1]]) or not np.array_equal(batch[1], [1, 0]):
-        raise NotYet(f"two samples become {show_kind(batch)}, should be ([[0, 1], [1, 1]], [1, 0])")
+        raise NotYet(
+            f"for two samples it returns {show_kind(batch)} instead of "
+            "([[0.0, 1.0], [1.0, 1.0]], [1, 0])"
+        )
 
 
 def _kind(value: Any) -> str:
-    return f"{type(value).__module__.split('.')[0]}.{type(value).__name__}"
+    if isinstance(value, jax.Array):
+        return "a JAX array"
+    if isinstance(value, np.ndarray):
+        return "a NumPy array"
+    module = type(value).__module__.split(".")[0]
+    return f"a {'' if module == 'builtins' else module + '.'}{type(value).__name__}"
 
 
 def sgd_step(
     params: Any, inputs: jax.Array, labels: jax.Array, loss_of: Callable[..., jax.Array]
 ) -> tuple[Any, jax.Array]:
-    """Return the parameters after one step of SGD with a rate of 0.1, and the loss before it."""
+    """Return the parameters after an SGD step with a rate of 0.1, and the loss before it."""
     raise NotImplementedError
 
 
 def solve_sgd_step(
     params: Any, inputs: jax.Array, labels: jax.Array, loss_of: Callable[..., jax.Array]
 ) -> tuple[Any, jax.Array]:
-    """Value and gradient in one go, then one map over both trees."""
-    loss, slopes = jax.value_and_grad(loss_of)(params, inputs, labels)
-    return jax.tree.map(lambda p, g: p - 0.1 * g, params, slopes), loss
+    """Compute value and gradient in one call, then map over both trees."""
+    loss, gradients = jax.value_and_grad(loss_of)(params, inputs, labels)
+    return jax.tree.map(lambda p, g: p - 0.1 * g, params, gradients), loss
 
 
 def verify_sgd_step(answer: Callable[..., Any]) -> None:
-    """Ask for new parameters and the old loss, jitted and not, and for untouched arguments."""
+    """Check the new parameters and the old loss, also under jit, and that nothing is changed."""
     params = {"w": jnp.array([1.0, -2.0]), "deep": [{"b": jnp.array(0.5)}]}
     inputs, labels = jnp.array([[1.0, 0.0], [0.0, 1.0]]), jnp.array([0.0, 1.0])
 
     def loss_of(params: Any, inputs: jax.Array, labels: jax.Array) -> jax.Array:
         return jnp.mean((inputs @ params["w"] + params["deep"][0]["b"] - labels) ** 2)
 
-    loss, slopes = jax.value_and_grad(loss_of)(params, inputs, labels)
-    wanted = jax.tree.map(lambda p, g: p - 0.1 * g, params, slopes)
+    loss, gradients = jax.value_and_grad(loss_of)(params, inputs, labels)
+    wanted = jax.tree.map(lambda p, g: p - 0.1 * g, params, gradients)
     before = jax.tree.map(np.array, params)
-    for how, step in (("", answer), ("under jit, ", _jitted(answer))):
-        seen = call(step, params, inputs, labels, loss_of, how=how)
+    for how, step in (("", answer), ("under jit, ", under_jit(answer, static=(3,)))):
+        seen = _stepped(answer, step, (params, inputs, labels, loss_of), how)
         if not isinstance(seen, tuple) or len(seen) != 2:
             raise NotYet(f"{how}it should return a tuple (parameters, loss)")
         if not _close(params, before):
-            raise NotYet("it changes the parameters it was given: return new ones")
+            raise NotYet("it changes the parameters that you passed in: return new ones")
         new, told = seen
         if str(jax.tree.structure(told)) == str(jax.tree.structure(params)):
-            raise NotYet(f"{how}the loss comes first: return (parameters, loss)")
+            raise NotYet(f"{how}it returns the loss first: return (parameters, loss)")
         forms: list[Any] = [jax.tree.structure(tree) for tree in (new, params)]
         if forms[0] != forms[1]:
-            raise NotYet(f"{how}the new parameters are a tree of another form")
-        if _close(new, jax.tree.map(lambda p, g: p + 0.1 * g, params, slopes)):
-            raise NotYet(f"{how}it climbs: the loss gets larger, subtract the gradient")
+            raise NotYet(f"{how}the new parameters are a tree of another structure than params")
+        if _close(new, jax.tree.map(lambda p, g: p + 0.1 * g, params, gradients)):
+            raise NotYet(f"{how}the loss increases: subtract the gradient instead of adding it")
+        if _close(new, gradients):
+            raise NotYet(f"{how}it returns the gradient instead of params - 0.1 * gradient")
         if not _close(new, wanted):
             raise NotYet(f"{how}the new parameters are not params - 0.1 * gradient")
         if np.shape(told) != () or not np.isclose(float(told), float(loss)):
-            raise NotYet(f"{how}the loss it returns is {told}, should be {loss} (before the step)")
+            raise NotYet(
+                f"{how}the loss that it returns is {show_kind(told)} instead of {float(loss):g}, "
+                "the loss before the step"
+            )
 
 
-def _jitted(answer: Callable[..., Any]) -> Callable[..., Any]:
-    return jax.jit(lambda p, x, y, loss_of: answer(p, x, y, loss_of), static_argnums=3)
+def _stepped(answer: Any, step: Any, args: tuple[Any, ...], how: str) -> Any:
+    try:
+        return call(answer, *args, how=how, through=step)
+    except NotYet as wrong:
+        cause = wrong.__cause__
+        if not (isinstance(cause, ValueError) and "pytree structure error" in str(cause)):
+            raise
+        raise NotYet(
+            f"{how}the trees that it maps over differ. Parameters and gradient have the same "
+            "structure if you differentiate with respect to the first argument of the loss"
+        ) from cause
 
 
 def _close(one: Any, other: Any) -> bool:
-    """Tell whether two trees of numbers agree; what an answer returns may be anything."""
+    """Return whether two trees of numbers agree; what an answer returns may be anything."""
     try:
         near = jax.tree.map(lambda a, b: np.allclose(a, b, atol=1e-5), one, other)
     except (TypeError, ValueError):
@@ -115,10 +146,10 @@ def _close(one: Any, other: Any) -> bool:
 def scan_epoch(
     step: Callable[..., tuple[Any, jax.Array]], params: Any, inputs: jax.Array, labels: jax.Array
 ) -> tuple[Any, jax.Array]:
-    """Apply step(params, x, y) -> (params, loss) to each batch in turn, by one lax.scan.
+    """Apply step(params, x, y) -> (params, loss) to each batch in turn, with one lax.scan.
 
-    Inputs have the shape (batches, batch, 2), labels (batches, batch). Return the last parameters
-    and the losses, of shape (batches,).
+    Inputs have the shape (batches, batch, 2), and labels (batches, batch). Return the last
+    parameters and the losses, of shape (batches,).
     """
     raise NotImplementedError
 
@@ -126,16 +157,17 @@ def scan_epoch(
 def solve_scan_epoch(
     step: Callable[..., tuple[Any, jax.Array]], params: Any, inputs: jax.Array, labels: jax.Array
 ) -> tuple[Any, jax.Array]:
-    """The parameters are the carry, a batch is what is scanned over, the loss is what comes out."""
-    return lax.scan(lambda params, batch: step(params, *batch), params, (inputs, labels))
+    """Carry the parameters, scan over the batches, and stack the losses."""
+    return jax.lax.scan(lambda params, batch: step(params, *batch), params, (inputs, labels))
 
 
 def verify_scan_epoch(answer: Callable[..., Any]) -> None:
-    """Ask for the result of a loop, and that the program does not grow with the batches."""
+    """Compare with a loop, and check that the program does not grow with the batches."""
 
     def step(params: Any, x: jax.Array, y: jax.Array) -> tuple[Any, jax.Array]:
         return {"w": params["w"] * 0.5 + x.sum()}, jnp.mean(y) + params["w"]
 
+    step.__qualname__ = "step"  # the name in the error of a call with too few arguments
     params, inputs = {"w": jnp.array(1.0)}, jnp.arange(12.0).reshape(3, 2, 2)
     labels = jnp.arange(6.0).reshape(3, 2)
     expected, losses = params, []
@@ -145,12 +177,26 @@ def verify_scan_epoch(answer: Callable[..., Any]) -> None:
     seen = call(answer, step, params, inputs, labels)
     if not isinstance(seen, tuple) or len(seen) != 2:
         raise NotYet("it should return a tuple (parameters, losses)")
+    if _close(seen[::-1], (expected, np.array(losses))):
+        raise NotYet("it returns the losses first: return (parameters, losses)")
     if np.shape(seen[1]) != (3,):
-        raise NotYet(f"the losses of 3 batches have the shape {np.shape(seen[1])}, not (3,)")
+        raise NotYet(
+            f"for 3 batches it returns losses of shape {np.shape(seen[1])} instead of (3,)"
+        )
+    alone = [float(step(params, x, y)[1]) for x, y in zip(inputs, labels, strict=True)]
+    if np.allclose(seen[1], alone):
+        raise NotYet(
+            "every batch starts from the first parameters: those that a step returns are the carry "
+            "for the next one"
+        )
     if not np.allclose(seen[1], losses):
-        raise NotYet(f"the losses are {np.asarray(seen[1])}, should be {np.array(losses)}")
+        raise NotYet(
+            f"it returns the losses {show_kind(seen[1])} instead of {show_kind(np.array(losses))}"
+        )
     if not _close(seen[0], expected):
-        raise NotYet(f"the parameters end as {seen[0]}, should end as {expected}")
+        raise NotYet(
+            f"it returns the parameters {show_kind(seen[0])} instead of {show_kind(expected)}"
+        )
 
     def size_of_program(batches: int) -> int:
         x, y = jnp.zeros((batches, 2, 2)), jnp.zeros((batches, 2))
@@ -158,16 +204,19 @@ def verify_scan_epoch(answer: Callable[..., Any]) -> None:
         return lowered.as_text().count(" = ")
 
     if size_of_program(30) > size_of_program(3) + 3:
-        raise NotYet("its program grows with the batches: that is a loop, unrolled")
+        raise NotYet(
+            "its program grows with the number of batches, as that of an unrolled loop does: use "
+            "jax.lax.scan"
+        )
 
 
 def momentum_steps(params: jax.Array, grads: jax.Array, tx: Any) -> jax.Array:
-    """Return the parameters after one update of the optimiser for each row of gradients."""
+    """Return the parameters after one update of the optimizer for each row of gradients."""
     raise NotImplementedError
 
 
 def solve_momentum_steps(params: jax.Array, grads: jax.Array, tx: Any) -> jax.Array:
-    """The optimiser's state goes from each update into the next."""
+    """Pass the optimizer's state from each update to the next."""
     state = tx.init(params)
     for grad in grads:
         updates, state = tx.update(grad, state, params)
@@ -176,7 +225,7 @@ def solve_momentum_steps(params: jax.Array, grads: jax.Array, tx: Any) -> jax.Ar
 
 
 def verify_momentum_steps(answer: Callable[..., Any]) -> None:
-    """Ask for SGD, momentum and Adam; a lost state is told from a wrong update."""
+    """Check SGD, momentum, and Adam, and tell a lost state from a wrong update."""
     import optax
 
     params, grads = jnp.array([1.0, 2.0]), jnp.array([[1.0, -1.0], [1.0, 0.5], [-2.5, 1.0]])
@@ -185,35 +234,52 @@ def verify_momentum_steps(answer: Callable[..., Any]) -> None:
         ("optax.sgd(0.1, momentum=0.9)", optax.sgd(0.1, momentum=0.9)),
         ("optax.adam(0.1)", optax.adam(0.1)),
     ):
-        seen = call(answer, params, grads, tx)
-        if _close(seen, solve_momentum_steps(params, grads, tx)):
-            continue
+        updated: list[bool] = []
+        seen = call(answer, params, grads, _counting(tx, updated))
+        wanted = solve_momentum_steps(params, grads, tx)
         if not isinstance(seen, jax.Array | np.ndarray):
-            raise NotYet(f"it should return the parameters, an array, it returns {_kind(seen)}")
-        steps = np.asarray(solve_momentum_steps(params, grads, tx)) - np.asarray(params)
-        if _close(seen, params - steps):
-            raise NotYet(f"with {name} it goes the wrong way: Optax's updates are to be added")
+            raise NotYet(f"it returns {_kind(seen)} instead of the parameters, an array")
+        if _close(seen, wanted):
+            continue
+        if _close(seen, params - (wanted - params)):
+            raise NotYet(f"with {name} it goes the wrong way: Optax's updates must be added")
+        if not updated:
+            raise NotYet(f"with {name} it returns {show_kind(seen)}, and it never calls tx.update")
         first, _ = tx.update(grads[0], tx.init(params), params)
         if _close(seen, params + first):
-            raise NotYet(f"with {name} it makes one update, there is one for each row of grads")
+            raise NotYet(f"with {name} it takes one step instead of one for each row of grads")
         forgetful = params
         for grad in grads:
             forgetful = forgetful + tx.update(grad, tx.init(params), params)[0]
         if _close(seen, forgetful):
-            raise NotYet(f"with {name} every update is a first one: the new state is dropped")
-        raise NotYet(f"with {name} it ends at {show_kind(seen)}")
+            raise NotYet(
+                f"with {name} every update is computed as if it were the first: the new state is "
+                "dropped"
+            )
+        raise NotYet(
+            f"with {name} it returns {show_kind(seen)} instead of {show_kind(wanted)}: use every "
+            "row of grads once, in order"
+        )
+
+
+def _counting(tx: Any, updated: list[bool]) -> Any:
+    def update(*args: Any, **kwargs: Any) -> Any:
+        updated.append(True)
+        return tx.update(*args, **kwargs)
+
+    return tx._replace(update=update)
 
 
 def resume(path: str, tx: Any, loader: Any, epochs: int) -> Any:
-    """Restore a training with the optimiser tx from path, and train on until `epochs`.
+    """Restore a training run with the optimizer tx from path, and train until `epochs` are done.
 
-    How many epochs are behind it follows from the state's step and the batches of the loader.
+    The state's step and the number of batches in the loader say how many are done already.
     """
     raise NotImplementedError
 
 
 def solve_resume(path: str, tx: Any, loader: Any, epochs: int) -> Any:
-    """The step of the state says where the training was; the loader needs to know."""
+    """Compute the epochs that are done from the state's step, because the loader needs them."""
     from jaxbits import xor
 
     state = xor.restore(path, xor.create_state(0, tx=tx))
@@ -223,7 +289,7 @@ def solve_resume(path: str, tx: Any, loader: Any, epochs: int) -> Any:
 
 
 def verify_resume(answer: Callable[..., Any]) -> None:
-    """Ask for the end state of an unbroken training, bit for bit."""
+    """Compare with the last state of a training run without a break, bit for bit."""
     import tempfile
 
     import optax
@@ -232,7 +298,7 @@ def verify_resume(answer: Callable[..., Any]) -> None:
 
     tx, data = optax.adam(0.05), xor.XorData(64, seed=1)
     loader = xor.train_loader(data, batch_size=16, seed=5)
-    # The weights that were saved are not those of create_state(0): nobody can begin anew.
+    # The weights that are saved are not those of create_state(0), which an answer may start from.
     start = xor.create_state(3, tx=tx)
     anew = xor.create_state(0, tx=tx)
     for done, epochs in ((1, 4), (3, 5)):
@@ -241,24 +307,43 @@ def verify_resume(answer: Callable[..., Any]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             part, _ = xor.fit(start, loader, epochs=done, progress=False)
             xor.save(f"{folder}/part", part)
-            end = call(answer, f"{folder}/part", tx, loader, epochs)
+            end = _resumed(answer, f"{folder}/part", tx, loader, epochs)
         _must_end_alike(end, whole, scratch)
+
+
+def _resumed(answer: Callable[..., Any], path: str, tx: Any, loader: Any, epochs: int) -> Any:
+    from jaxbits import xor
+
+    try:
+        return call(answer, path, tx, loader, epochs)
+    except NotYet as wrong:
+        if not isinstance(wrong.__cause__, xor.CheckpointError):
+            raise
+        said = str(wrong.__cause__).removeprefix(f"{path}: ")
+        raise NotYet(
+            f"it raises CheckpointError: {said}.\n  Restore into a state with the same optimizer, "
+            "xor.create_state(0, tx=tx)"
+        ) from wrong.__cause__
 
 
 def _must_end_alike(end: Any, whole: Any, scratch: Any) -> None:
     from jaxbits import xor
 
     if not isinstance(end, xor.TrainState):
-        raise NotYet(f"it should return the state after the last epoch, it returns {_kind(end)}")
+        raise NotYet(f"it returns {_kind(end)} instead of the state after the last epoch")
     if int(end.step) != int(whole.step):
-        raise NotYet(f"it ends at step {int(end.step)}, an unbroken training at {int(whole.step)}")
+        raise NotYet(
+            f"it ends at step {int(end.step)}, but a run without a break ends at step "
+            f"{int(whole.step)}. In xor.fit, epochs counts all epochs, and first_epoch those that "
+            "are done"
+        )
     if _close(end.params, scratch.params):
         raise NotYet("it trains from the start: what was saved is not used")
     exact = jax.tree.map(np.array_equal, end.params, whole.params)
     if not all(jax.tree.leaves(exact)):
         raise NotYet(
-            "it ends at the right step with other parameters: were the epochs in the right order, "
-            "and was the optimiser's state restored?"
+            "it ends at the right step, but with other parameters than a run without a break. "
+            "Check that first_epoch is right and that the optimizer's state is restored, too"
         )
 
 
@@ -269,7 +354,8 @@ EXERCISES = (
         stub=collate,
         hints=(
             "zip(*samples) turns a list of pairs into two tuples.",
-            "np.stack makes an array of each; what is the difference between [a, b] and (a, b)?",
+            "np.stack makes an array of each. Return them as a tuple, because to jit a list is "
+            "another structure.",
         ),
         verify=verify_collate,
         solution=solve_collate,
@@ -279,8 +365,9 @@ EXERCISES = (
         title="a training step",
         stub=sgd_step,
         hints=(
-            "jax.value_and_grad(loss_of) is a function of the same arguments.",
-            "Parameters and gradients are trees of one form: jax.tree.map takes both.",
+            "jax.value_and_grad(loss_of) takes the same arguments as loss_of.",
+            "Parameters and gradients are trees of the same structure, and jax.tree.map takes both "
+            "at once.",
         ),
         verify=verify_sgd_step,
         solution=solve_sgd_step,
@@ -290,8 +377,8 @@ EXERCISES = (
         title="an epoch as a scan",
         stub=scan_epoch,
         hints=(
-            "The carry of the scan is what one batch hands to the next.",
-            "lax.scan takes a tree to scan over: the pair (inputs, labels) is one.",
+            "The carry of a scan is what one iteration passes to the next.",
+            "jax.lax.scan can scan over a tree, such as the pair (inputs, labels).",
             "The function for the scan takes (params, batch) and returns (params, loss).",
         ),
         verify=verify_scan_epoch,
@@ -302,8 +389,8 @@ EXERCISES = (
         title="the step that never learns its momentum",
         stub=momentum_steps,
         hints=(
-            "tx.update returns two things. Who needs the second?",
-            "tx.init belongs before the loop, and its result is replaced in each round.",
+            "tx.update returns two things. What becomes of the second?",
+            "Call tx.init once, before the loop, and replace the state in every iteration.",
         ),
         verify=verify_momentum_steps,
         solution=solve_momentum_steps,
@@ -313,9 +400,10 @@ EXERCISES = (
         title="resume from a checkpoint",
         stub=resume,
         hints=(
-            "xor.restore needs a state of the same optimiser to restore into.",
-            "state.step counts batches, len(loader) is the batches of an epoch.",
-            "xor.fit takes first_epoch, and epochs is how many there are in all.",
+            "xor.restore needs a state with the same optimizer to restore into.",
+            "state.step counts batches, and len(loader) is the number of batches in an epoch.",
+            "xor.fit takes first_epoch, the number of epochs that are done, and epochs, the number "
+            "of all epochs, which includes those.",
         ),
         verify=verify_resume,
         solution=solve_resume,

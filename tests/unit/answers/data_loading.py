@@ -1,5 +1,6 @@
 """Answers to the exercises of *Data loading*: foreseen mistakes, and other right ones."""
 
+import random
 from collections import deque
 from itertools import islice
 
@@ -44,6 +45,42 @@ def into_zeros(batch, size):
     for whole, a in zip(made, batch, strict=True):
         whole[: len(a)] = a
     return (*made, np.arange(size) < len(batch[0]))
+
+
+def at_the_start(batch, size):
+    made = [np.pad(a, [(size - len(a), 0)] + [(0, 0)] * (a.ndim - 1)) for a in batch]
+    return (*made, np.arange(size) < len(batch[0]))
+
+
+def with_a_list(batch, size):
+    return [*no_mask(batch, size), np.arange(size) < len(batch[0])]
+
+
+def with_ones(batch, size):
+    return (*no_mask(batch, size), (np.arange(size) < len(batch[0])).astype(np.float32))
+
+
+def all_true(batch, size):
+    return (*no_mask(batch, size), np.ones(size, bool))
+
+
+def short_ones_only(batch, size):
+    if len(batch[0]) == size:
+        return batch
+    return (*no_mask(batch, size), np.arange(size) < len(batch[0]))
+
+
+def resized_in_place(batch, size):
+    rows = len(batch[0])
+    for a in batch:
+        a.resize((size, *a.shape[1:]), refcheck=False)
+    return (*batch, np.arange(size) < rows)
+
+
+def by_concatenating(batch, size):
+    missing = size - len(batch[0])
+    made = [np.concatenate([a, np.zeros((missing, *a.shape[1:]), a.dtype)]) for a in batch]
+    return (*made, np.array([True] * len(batch[0]) + [False] * missing))
 
 
 def repeated(batch, size):
@@ -95,6 +132,53 @@ def end_lost(batches, size):
     for batch in batches:
         yield waiting.popleft()
         waiting.append(jax.device_put(batch.copy()))
+
+
+def restarted(batches, size):
+    """Read from the loader itself, not from an iterator of it."""
+    waiting = deque(jax.device_put(b.copy()) for b in islice(batches, size))
+    while waiting:
+        yield waiting.popleft()
+        waiting.extend(jax.device_put(b.copy()) for b in islice(batches, 1))
+
+
+def taken_by_next(batches, size):
+    waiting = deque()
+    while True:
+        while len(waiting) < size:
+            batch = next(batches, None)
+            if batch is None:
+                yield from waiting
+                return
+            waiting.append(jax.device_put(batch.copy()))
+        yield waiting.popleft()
+
+
+def never_fewer(batches, size):
+    batches = iter(batches)
+    waiting = deque(jax.device_put(next(batches).copy()) for _ in range(size))
+    for batch in batches:
+        yield waiting.popleft()
+        waiting.append(jax.device_put(batch.copy()))
+    yield from waiting
+
+
+def last_in_first_out(batches, size):
+    batches = iter(batches)
+    waiting = [jax.device_put(b.copy()) for b in islice(batches, size)]
+    while waiting:
+        yield waiting.pop()
+        waiting.extend(jax.device_put(b.copy()) for b in islice(batches, 1))
+
+
+def by_zipping(batches, size):
+    """Each batch is read just before the one `size` places ahead of it is handed out."""
+    batches = iter(batches)
+    waiting = [jnp.array(batch) for batch in islice(batches, size)]
+    for batch in batches:
+        yield waiting.pop(0)
+        waiting.append(jnp.array(batch))
+    yield from waiting
 
 
 def ahead_on_the_host(batches, size):
@@ -173,6 +257,46 @@ def added_up_apart(process, processes, samples, seed, epoch):
     return order[: samples - samples % processes][process::processes]
 
 
+def times_a_prime(process, processes, samples, seed, epoch):
+    order = np.random.default_rng(31 * seed + epoch).permutation(samples)
+    return order[: samples - samples % processes][process::processes]
+
+
+def epochs_apart(process, processes, samples, seed, epoch):
+    order = np.random.default_rng(seed + 1000 * epoch).permutation(samples)
+    return order[: samples - samples % processes][process::processes]
+
+
+def times_each_other(process, processes, samples, seed, epoch):
+    order = np.random.default_rng((seed + 1) * (epoch + 1)).permutation(samples)
+    return order[: samples - samples % processes][process::processes]
+
+
+def from_the_clock(process, processes, samples, seed, epoch):
+    return np.random.default_rng().permutation(samples)[process : samples // processes + process]
+
+
+def counted_from_one(*given):
+    return in_blocks(*given) + 1
+
+
+def by_the_standard_library(process, processes, samples, seed, epoch):
+    random.seed(f"{seed} {epoch}")
+    order = random.sample(range(samples), samples)
+    return np.array(order[: samples - samples % processes][process::processes])
+
+
+def own_random(process, processes, samples, seed, epoch):
+    order = random.Random(f"{seed} {epoch}").sample(range(samples), samples)
+    return np.array(order)[: samples - samples % processes].reshape(processes, -1)[process]
+
+
+def by_jax(process, processes, samples, seed, epoch):
+    key = jax.random.fold_in(jax.random.key(seed), epoch)
+    order = np.asarray(jax.random.permutation(key, samples))
+    return order[: samples - samples % processes][process::processes]
+
+
 def as_floats(*given):
     return in_blocks(*given).astype(float)
 
@@ -190,43 +314,63 @@ def in_blocks(process, processes, samples, seed, epoch):
 
 WRONG = {
     "data-loading/1": [
-        (no_mask, "images, labels and a mask, was 2 things"),
-        (mask_from_labels, "a label of 0 is real, too"),
-        (mask_from_images, "so is a black picture"),
+        (no_mask, "it returns 2 arrays instead of a tuple of images, labels, and a mask"),
+        (mask_from_labels, "a label of 0 and a black image can be real"),
+        (mask_from_images, "a label of 0 and a black image can be real"),
         (a_pair_only, "not enough values to unpack"),
-        (a_list_of_bools, "the mask should be 3 booleans of NumPy"),
-        (a_count, "the mask should be 3 booleans of NumPy"),
-        (into_zeros, "should be NumPy's uint8"),
-        (repeated, "and zeros after them"),
-        (in_jax, "should be NumPy's uint8"),
+        (a_list_of_bools, "the mask should be a NumPy array of 3 booleans"),
+        (a_count, "the mask should be a NumPy array of 3 booleans; it is 3"),
+        (into_zeros, "its images are float64 instead of uint8"),
+        (repeated, "the added images should be zeros"),
+        (in_jax, "its images are a JAX array instead of a NumPy array"),
+        (at_the_start, "should start with those of the batch"),
+        (with_a_list, "it returns a list instead of a tuple"),
+        (with_ones, "it is float32 (3,)"),
+        (all_true, "The rows that you add are not real"),
+        (short_ones_only, "it returns 2 arrays"),
+        (resized_in_place, "it changes the batch"),
     ],
     "data-loading/2": [
-        (queue_of(jax.device_put), "one buffer is refilled"),
-        (queue_of(np.copy), "should be a JAX array"),
-        (nothing_ahead, "it had read 1 batches when it handed out the first"),
-        (all_ahead, "it had read 5 batches when it handed out the first"),
-        (as_list, "it should be a generator"),
-        (ahead_on_the_host, "there were 1 on the device"),
+        (queue_of(jax.device_put), "from a loader that refills one buffer"),
+        (queue_of(np.copy), "it yields a NumPy array instead of a JAX array"),
+        (nothing_ahead, "it has read 1 when it yields the first, instead of 2"),
+        (all_ahead, "it has read 5 when it yields the first, instead of 2"),
+        (as_list, "it returns a list, but it should yield"),
+        (ahead_on_the_host, "only 1 of them is on the device"),
+        (restarted, "call iter(batches) once"),
+        (taken_by_next, "'_Loader' object is not an iterator"),
+        (never_fewer, "raises RuntimeError"),
+        (last_in_first_out, "it yields the batches [1, 2, 3, 4, 0] instead of"),
         (never_ends, "it does not end after 5"),
         (then_all, "no more than 2 should wait"),
-        (end_lost, "it hands out the batches [0, 1, 2], should be"),
+        (end_lost, "it yields the batches [0, 1, 2] instead of"),
     ],
     "data-loading/3": [
-        (own_order, "a sample is read by two processes"),
+        (own_order, "two processes read the same sample"),
         (everything, "each should read 20"),
         (rest_given_out, "each should read 10"),
-        (one_epoch, "epoch 1 has the order of epoch 0"),
-        (added_up, "do not add them up"),
-        (added_up_apart, "do not add them up"),
+        (one_epoch, "epoch 1 has the same order as epoch 0"),
+        (added_up, "do not compute one number"),
+        (added_up_apart, "do not compute one number"),
+        (times_a_prime, "seed 0 gives the same order in epoch 31 as seed 1 in epoch 0"),
+        (epochs_apart, "seed 1000 gives the same order in epoch 0 as seed 0 in epoch 1"),
+        (times_each_other, "do not compute one number"),
+        (from_the_clock, "read the same sample"),
+        (counted_from_one, "some numbers are outside 0 to 39"),
+        (by_the_standard_library, "a global random generator"),
         (shuffled_within, "the same samples in every epoch"),
-        (as_floats, "should be integers"),
+        (as_floats, "instead of integers"),
         (unshuffled, "the samples are not shuffled"),
-        (global_generator, "NumPy's global generator"),
-        (lambda *a: list(in_blocks(*a)), "it should return a NumPy array"),
+        (global_generator, "a global random generator"),
+        (lambda *a: list(in_blocks(*a)), "it returns a list instead of a NumPy array"),
     ],
 }
 RIGHT = [
     ("data-loading/1", of_zeros),
+    ("data-loading/1", by_concatenating),
+    ("data-loading/2", by_zipping),
+    ("data-loading/3", own_random),
+    ("data-loading/3", by_jax),
     ("data-loading/2", filled_before),
     ("data-loading/3", in_blocks),
 ]

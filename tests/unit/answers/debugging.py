@@ -3,7 +3,8 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.experimental import checkify
+from jax.experimental import checkify, io_callback
+from jax.flatten_util import ravel_pytree
 
 
 def by_the_loss(step, state, batches):
@@ -46,6 +47,54 @@ def the_same_state(step, state, batches):
         if not all(jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(out)):
             return number
     return None
+
+
+def from_one(step, state, batches):
+    for number, batch in enumerate(batches, 1):
+        out = state, _ = step(state, batch)
+        if not all(jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(out)):
+            return number
+    return None
+
+
+def minus_one(step, state, batches):
+    found = by_raveling(step, state, batches)
+    return -1 if found is None else found
+
+
+def by_dtype(step, state, batches):
+    for number, batch in enumerate(batches):
+        out = state, _ = step(state, batch)
+        floats = [leaf for leaf in jax.tree.leaves(out) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
+        if not all(jnp.isfinite(leaf).all() for leaf in floats):
+            return number
+    return None
+
+
+def last_one(step, state, batches):
+    last = None
+    for number, batch in enumerate(batches):
+        out = state, _ = step(state, batch)
+        if not all(jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(out)):
+            last = number
+    return last
+
+
+def by_raveling(step, state, batches):
+    for number, batch in enumerate(batches):
+        out = state, _ = step(state, batch)
+        if not jnp.isfinite(ravel_pytree(out)[0]).all():
+            return number
+    return None
+
+
+def in_a_scan(step, state, batches):
+    def body(state, batch):
+        out = state, _ = step(state, batch)
+        return state, jnp.array([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(out)]).all()
+
+    fine = np.asarray(jax.lax.scan(body, state, jnp.stack(batches))[1])
+    return None if fine.all() else np.argmin(fine)
 
 
 def first_elements(step, state, batches):
@@ -95,6 +144,45 @@ def fixed_places(name, x):
     return x
 
 
+def escaped(name, x):
+    name = name.replace("{", "{{").replace("}", "}}")
+    jax.debug.print(name + ": {} to {}", x.min(), x.max(), ordered=True)
+    return x
+
+
+def swapped(name, x):
+    jax.debug.print("{}: {} to {}", name, x.max(), x.min(), ordered=True)
+    return x
+
+
+def along_rows(name, x):
+    rows = jnp.sort(x, axis=0) if x.ndim == 1 else x
+    low, high = (rows[0], rows[-1]) if x.ndim else (x, x)
+    jax.debug.print("{}: {} to {}", name, low, high, ordered=True)
+    return x
+
+
+def by_float(name, x):
+    jax.debug.print("{}: {} to {}", name, float(x.min()), float(x.max()), ordered=True)
+    return x
+
+
+def changed(name, x):
+    jax.debug.print("{}: {} to {}", name, x.min(), x.max(), ordered=True)
+    return 2 * x
+
+
+def by_names(name, x):
+    low, high = jnp.min(x), jnp.max(x)
+    jax.debug.print("{name}: {low} to {high}", name=name, low=low, high=high, ordered=True)
+    return x
+
+
+def by_io_callback(name, x):
+    io_callback(lambda y: print(f"{name}: {y.min()} to {y.max()}"), None, x, ordered=True)
+    return x
+
+
 def nothing_returned(name, x):
     jax.debug.print("{}: {} to {}", name, x.min(), x.max(), ordered=True)
 
@@ -123,6 +211,26 @@ def thrown(function, *args):
     return None, value
 
 
+def as_text(function, *args):
+    error, value = jax.jit(checkify.checkify(function, errors=BOTH))(*args)
+    return str(error), value
+
+
+def jit_inside(function, *args):
+    error, value = checkify.checkify(jax.jit(function), errors=BOTH)(*args)
+    return error.get(), value
+
+
+def caught(function, *args):
+    """Throw the error, and return what it says."""
+    error, value = jax.jit(checkify.checkify(function, errors=BOTH))(*args)
+    try:
+        checkify.check_error(error)
+    except checkify.JaxRuntimeError as failed:
+        return str(failed), value
+    return None, value
+
+
 def text_or_value(function, *args):
     error, value = jax.jit(checkify.checkify(function, errors=BOTH))(*args)
     return (error.get(), None) if error.get() else (None, value)
@@ -138,34 +246,59 @@ def value_only(function, *args):
 
 WRONG = {
     "debugging/1": [
-        (by_the_loss, "the loss shows it a step later"),
-        (by_the_state, "the loss of step 4 is NaN, and the state never is"),
-        (nan_only, "is infinite"),
-        (the_state_that_came_in, "the loss shows it a step later"),
-        (the_same_state, "it says None, should be 3"),
-        (first_elements, "the loss shows it a step later"),
+        (by_the_loss, "the loss shows a bad state one step late"),
+        (by_the_state, "step 4 returns a NaN as its loss"),
+        (nan_only, "with an infinity, but it returns None"),
+        (the_state_that_came_in, "the loss shows a bad state one step late"),
+        (the_same_state, "it returns None instead of 3"),
+        (from_one, "count the steps from 0"),
+        (minus_one, "it returns -1 instead of None"),
+        (by_dtype, "it raises AttributeError: 'int' object has no attribute 'dtype'"),
+        (last_one, "it returns 5 instead of 3"),
+        (first_elements, "the loss shows a bad state one step late"),
     ],
     "debugging/2": [
-        (plainly, "under jit"),
-        (by_fstring, "under jit"),
-        (name_in_the_format, "KeyError"),
-        (unordered, "not ordered"),
-        (fixed_places, "under jit"),
-        (rounded, "should be ['w: -0.25 to 1.25']"),
+        (plainly, "print and f-strings run only while JAX traces"),
+        (by_fstring, "print and f-strings run only while JAX traces"),
+        (name_in_the_format, "it raises KeyError: braces in a format string"),
+        (unordered, "pass ordered=True"),
+        (fixed_places, "it prints 'w: 1.25 to 0.0' instead of"),
+        (rounded, "'w: -0.2 to 1.2' instead of 'w: -0.25 to 1.25'"),
+        (escaped, "pass the name as a value"),
+        (swapped, "it prints 'w: 5.0 to -1.0' instead of 'w: -1.0 to 5.0'"),
+        (along_rows, "it prints 'w: [0.5  1.25] to [-0.25  0.  ]' instead of"),
+        (by_float, "raises ConcretizationTypeError"),
+        (changed, "it should return the array unchanged"),
+        (lambda name, x: x, "it prints nothing instead of"),
         (nothing_returned, "it returns None"),
     ],
     "debugging/3": [
-        (with_errors(checkify.user_checks), "should have 'nan' in it"),
-        (with_errors(checkify.float_checks), "should have 'a price of 200' in it"),
+        (with_errors(checkify.user_checks), "instead of a message with 'nan' in it"),
+        (with_errors(checkify.float_checks), "instead of a message with 'a price of 200' in it"),
         (with_errors(BOTH, jit=lambda f: f), "the function ran on numbers"),
-        (thrown, "it raises JaxRuntimeError"),
-        (text_or_value, "the value is None"),
-        (as_it_is, "error.get()"),
-        (value_only, "it should return a pair"),
+        (
+            with_errors(checkify.user_checks | checkify.nan_checks),
+            "instead of a message with 'division by zero' in it",
+        ),
+        (with_errors(checkify.user_checks & checkify.float_checks), "'a price of 200' in it"),
+        (lambda function, x: (None, jax.jit(function)(x)), "which was not functionalized"),
+        (as_text, "the message is 'Error(None)' instead of None"),
+        (lambda *args: with_errors(BOTH)(*args)[::-1], "should be the message, error.get()"),
+        (lambda *args: list(with_errors(BOTH)(*args)), "it should return a tuple"),
+        (thrown, "it should return the message: error.get()"),
+        (text_or_value, "return it even if a check fails"),
+        (as_it_is, "it returns the error itself"),
+        (value_only, "it should return a tuple of the message and the value"),
     ],
 }
 RIGHT = [
     ("debugging/1", by_summing),
+    ("debugging/1", by_raveling),
+    ("debugging/1", in_a_scan),
+    ("debugging/2", by_names),
+    ("debugging/2", by_io_callback),
+    ("debugging/3", jit_inside),
+    ("debugging/3", caught),
     ("debugging/2", by_callback),
     ("debugging/3", with_errors(checkify.all_checks)),
 ]

@@ -39,54 +39,161 @@ def zeroed_afterwards(tx, frozen):
     return optax.chain(tx, optax.masked(optax.set_to_zero(), mask_of(frozen, True)))
 
 
+def labels_of(frozen, freeze="freeze", train="train"):
+    return lambda params: {name: freeze if name in frozen else train for name in params}
+
+
+def labeled(tx, labels, zero=None):
+    return optax.multi_transform({"train": tx, "freeze": zero or optax.set_to_zero()}, labels)
+
+
+def by_hand(tx, frozen):
+    def update(gradient, state, params):
+        updates, state = tx.update(gradient, state, params)
+        kept = {n: jnp.zeros_like(u) if n in frozen else u for n, u in updates.items()}
+        return kept, state
+
+    return optax.GradientTransformation(tx.init, update)
+
+
+def frozen_once(tx, frozen):
+    """Zero updates, but only in the first step."""
+
+    def update(gradient, state, params):
+        updates, inner = tx.update(gradient, state[0], params)
+        kept = {n: 0 * u if n in frozen and not state[1] else u for n, u in updates.items()}
+        return kept, (inner, True)
+
+    return optax.GradientTransformation(lambda params: (tx.init(params), False), update)
+
+
+def put_into(loss, params, x):
+    params.update(cast_all(params))
+    return jax.value_and_grad(loss)(params, x.astype(jnp.bfloat16))
+
+
+def by_x(loss, params, x):
+    return jax.value_and_grad(lambda x: loss(cast_all(params), x))(cast_all(x))
+
+
+def in_float16(loss, params, x):
+    half = lambda tree: jax.tree.map(lambda leaf: leaf.astype(jnp.float16), tree)  # noqa: E731
+    return jax.value_and_grad(lambda p: loss(half(p), half(x)))(params)
+
+
+def by_vjp(loss, params, x):
+    value, pull = jax.vjp(lambda p: loss(cast_all(p), cast_all(x)), params)
+    return value, pull(jnp.ones_like(value))[0]
+
+
+def of_the_opposite(loss, params, x):
+    value, gradient = cast_back(loss, params, x)
+    return value, jax.tree.map(jnp.negative, gradient)
+
+
 WRONG = {
     "dtype-stability/1": [
-        (lambda old, new: new, "the leaf 'm' should be bfloat16, as in old; it is float32"),
-        (lambda old, new: old, "the numbers should be those of new"),
+        (lambda old, new: new, "the leaf 'm' is float32 instead of bfloat16, its dtype in old"),
+        (lambda old, new: old, "the values should come from new"),
         (
             lambda old, new: jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.bfloat16), new),
-            "the leaf 'count' should be int32",
+            "the leaf 'count' is bfloat16 instead of int32",
         ),
         (
             lambda old, new: jax.tree.map(lambda was, now: now.astype(was.dtype), old, new),
-            "AttributeError",
+            "Python numbers have no astype",
         ),
         (
             lambda old, new: [
                 jnp.asarray(n, o.dtype)
                 for o, n in zip(jax.tree.leaves(old), jax.tree.leaves(new), strict=True)
             ],
-            "it returns another tree",
+            "a tree of another structure",
+        ),
+        (
+            lambda old, new: jax.tree.map(
+                lambda was, now: (was * 0 + now).astype(was.dtype), old, new
+            ),
+            "those of the leaf 'm' do not",
+        ),
+        (
+            lambda old, new: jax.tree.map(lambda was, now: jnp.zeros_like(was) + now, old, new),
+            "the leaf 'm' is float32",
+        ),
+        (
+            lambda old, new: jax.tree.map(
+                lambda was, now: (
+                    jnp.asarray(now, was.dtype) if jnp.issubdtype(was.dtype, jnp.inexact) else now
+                ),
+                old,
+                new,
+            ),
+            "the leaf 'count' is int instead of int32",
         ),
     ],
     "dtype-stability/2": [
         (
             lambda loss, params, x: jax.value_and_grad(loss)(params, x),
-            "the loss should see bfloat16 parameters",
+            "the loss received float32 parameters",
         ),
-        (cast_before, "the gradient should be float32"),
-        (cast_parameters_only, "cast the batch as well"),
-        (value_in_full, "the loss should see bfloat16 parameters"),
+        (cast_before, "the gradient is bfloat16 instead of float32"),
+        (cast_parameters_only, "cast the batch, too"),
+        (value_in_full, "the loss received float32 parameters"),
         (lambda *args: cast_back(*args)[::-1], "the first of the two should be the value"),
         (lambda *args: (0.0, cast_back(*args)[1]), "the first of the two should be the value"),
         (
             lambda loss, params, x: jax.grad(lambda p: loss(cast_all(p), cast_all(x)))(params),
-            "return two things",
+            "it should return two things",
         ),
+        (put_into, "it changes the parameters that you passed in"),
+        (by_x, "with respect to the parameters"),
+        (in_float16, "the loss received float16 parameters"),
+        (of_the_opposite, "has other values"),
     ],
     "dtype-stability/3": [
-        (lambda tx, frozen: tx, "weight decay needs no gradient"),
-        (no_gradient, "weight decay needs no gradient"),
+        (lambda tx, frozen: tx, "Weight decay moves a parameter"),
+        (no_gradient, "Weight decay moves a parameter"),
         (lambda tx, frozen: optax.masked(tx, mask_of(frozen, False)), "its raw gradient"),
-        (lambda tx, frozen: optax.set_to_zero(), "tx alone takes it"),
-        (lambda tx, frozen: tx.update, "return a transformation"),
+        (lambda tx, frozen: optax.set_to_zero(), "'a' is not frozen, but it did not move"),
+        (
+            lambda tx, frozen: zeroed_afterwards(optax.chain(tx, optax.scale(0.5)), frozen),
+            "tx alone takes it",
+        ),
+        (
+            lambda tx, frozen: labeled(tx, labels_of(frozen), optax.identity()),
+            "optax.masked and optax.identity pass on",
+        ),
+        (
+            lambda tx, frozen: labeled(tx, labels_of(frozen, "train", "freeze")),
+            "'a' is not frozen, but it did not move",
+        ),
+        (
+            lambda tx, frozen: labeled(tx, labels_of(frozen, "frozen")),
+            "A label was given for which multi_transform has no transformation",
+        ),
+        (
+            lambda tx, frozen: labeled(tx, dict.fromkeys(frozen, "freeze")),
+            "one for each parameter",
+        ),
+        (frozen_once, "after two steps instead of 1"),
+        (lambda tx, frozen: tx.update, "it should return a transformation"),
     ],
 }
 RIGHT = [
-    ("dtype-stability/2", cast_back),
-    ("dtype-stability/3", zeroed_afterwards),
+    ("dtype-stability/1", lambda old, new: jax.tree.map(jnp.full_like, old, new)),
     (
         "dtype-stability/1",
-        lambda old, new: jax.tree.map(lambda was, now: (was * 0 + now).astype(was.dtype), old, new),
+        lambda old, new: jax.tree.unflatten(
+            jax.tree.structure(old),
+            [
+                jax.lax.convert_element_type(now, was.dtype)
+                for was, now in zip(jax.tree.leaves(old), jax.tree.leaves(new), strict=True)
+            ],
+        ),
     ),
+    ("dtype-stability/2", cast_back),
+    ("dtype-stability/2", by_vjp),
+    ("dtype-stability/3", zeroed_afterwards),
+    ("dtype-stability/3", by_hand),
+    ("dtype-stability/3", lambda tx, frozen: labeled(tx, labels_of(frozen), optax.sgd(0.0))),
 ]

@@ -54,6 +54,92 @@ def with_others_left(f, settings):
     return [n for n in settings if jax.eval_shape(f, settings).dtype == jnp.float64]
 
 
+def put_back_in_place(f, settings):
+    found = []
+    for name, number in list(settings.items()):
+        for other in settings:
+            settings[other] = float(settings[other])
+        settings[name] = number
+        if jax.eval_shape(f, settings).dtype == jnp.float64:
+            found.append(name)
+    return found
+
+
+def by_make_jaxpr(f, settings):
+    found = []
+    for name in settings:
+        given = {n: v if n == name else float(v) for n, v in settings.items()}
+        if jax.make_jaxpr(f)(given).out_avals[0].dtype == "float64":
+            found.append(name)
+    return tuple(found)
+
+
+def by_lowering(f, settings):
+    plain = dict.fromkeys(settings, 1.0)
+    wide = jnp.dtype("float64")
+    return [n for n in settings if jax.jit(f).eval_shape({**plain, n: settings[n]}).dtype == wide]
+
+
+def by_result_type(f, settings):
+    return [n for n, v in settings.items() if jnp.result_type(v, jnp.float32) == jnp.float64]
+
+
+def others_zero(f, settings):
+    zeros = {name: 0 * number for name, number in settings.items()}
+    return [
+        n for n, v in settings.items() if jax.eval_shape(f, zeros | {n: v}).dtype == jnp.float64
+    ]
+
+
+def by_hand(settings, dtype):
+    """Recurse, and build each scalar from its value alone."""
+    return {
+        name: by_hand(value, dtype) if isinstance(value, dict) else jnp.full((), value, dtype)
+        for name, value in settings.items()
+    }
+
+
+def in_half_first(settings, dtype):
+    return jax.tree.map(lambda n: jnp.asarray(n, "bfloat16").astype(dtype), settings)
+
+
+def by_numpy(settings, dtype):
+    return jax.tree.map(lambda n: np.asarray(n, dtype), settings)
+
+
+def by_spacing_of_the_smaller(a, b):
+    a, b = np.asarray(a, np.float32), np.asarray(b, np.float32)
+    return np.max(np.abs(a - b) / np.spacing(np.minimum(np.abs(a), np.abs(b))))
+
+
+def by_spacing_of_the_first(a, b):
+    a, b = np.asarray(a, np.float32), np.asarray(b, np.float32)
+    return np.max(np.abs(a - b) / np.spacing(np.abs(a)))
+
+
+def by_spacing_with_a_sign(a, b):
+    a, b = np.asarray(a, np.float32), np.asarray(b, np.float32)
+    return np.max(np.abs(a - b) / np.spacing(np.maximum(a, b)))
+
+
+def by_norm(a, b):
+    a, b = np.asarray(a, np.float32), np.asarray(b, np.float32)
+    return np.max(np.abs(a - b)) / np.spacing(np.max(np.abs(a)))
+
+
+def by_nextafter(a, b):
+    """Take the step outward from the larger of the two, in float64 and without np.spacing."""
+    size = np.maximum(np.abs(np.asarray(a)), np.abs(np.asarray(b))).astype(np.float32)
+    step = np.nextafter(size, np.float32(np.inf)).astype(np.float64) - size
+    return (np.abs(np.asarray(a, np.float64) - np.asarray(b, np.float64)) / step).max()
+
+
+def by_frexp(a, b):
+    a, b = (np.asarray(x, np.float64) for x in (a, b))
+    _, exponent = np.frexp(np.maximum(abs(a), abs(b)))
+    return jnp.max(abs(a - b) * 2.0 ** (24 - exponent))
+
+
 def by_epsilon(a, b):
     return np.max(np.abs(a - b) / np.finfo(np.float32).eps)
 
@@ -80,51 +166,69 @@ def signed(a, b):
 
 WRONG = {
     "lists-or-arrays/1": [
-        (lambda settings, dtype: jax.tree.map(jnp.array, settings), "should be"),
-        (lambda settings, dtype: jax.tree.map(float, settings), "should be a JAX array"),
+        (lambda settings, dtype: jax.tree.map(jnp.array, settings), "is int32 instead of float32"),
+        (
+            lambda settings, dtype: jax.tree.map(float, settings),
+            "is a Python float instead of a JAX",
+        ),
         (
             lambda settings, dtype: jax.tree.map(lambda n: jnp.full(1, n, dtype), settings),
-            "should be a single number",
+            "has the shape (1,) instead of ()",
         ),
         (lambda settings, dtype: jax.tree.map(lambda n: n.astype(dtype), settings), "has no"),
-        (lambda settings, dtype: jax.tree.leaves(settings), "another tree"),
+        (lambda settings, dtype: jax.tree.leaves(settings), "a nested dict with the same keys"),
         (
             lambda settings, dtype: {
                 g: {n: jnp.asarray(v, dtype) for n, v in numbers.items()}
                 for g, numbers in settings.items()
             },
-            "it raises TypeError",
+            "raises TypeError",
         ),
         (
             lambda settings, dtype: jax.tree.map(
                 lambda n: jnp.asarray(float(n), "float32").astype(dtype) * 2 / 2.0001, settings
             ),
-            "should be",
+            "is 1.9999 instead of 2",
         ),
-        (lambda settings, dtype: jax.tree.map(lambda n: jnp.array(float(n)), settings), "is weak"),
+        (
+            lambda settings, dtype: jax.tree.map(lambda n: jnp.array(float(n)), settings),
+            "has a weak type",
+        ),
         (
             lambda settings, dtype: jax.tree.map(
                 lambda n: jnp.asarray(n, "float32").astype(dtype), settings
             ),
-            "should be 0.1",
+            "was rounded to fewer digits than float64 has",
         ),
         (in_place, "changes the dict"),
+        (in_half_first, "instead of 0.1"),
+        (by_numpy, "is a NumPy float32 instead of a JAX array"),
     ],
     "lists-or-arrays/2": [
         (float64_ones, "f does not use it"),
-        (all_but_one, "'shift' is missing"),
+        (all_but_one, "'shift' is missing: it makes"),
         (by_computing, "it computes f"),
         (by_computing_under_jit, "it computes f"),
-        (sorted_names, "in their order"),
+        (sorted_names, "the order in settings"),
+        (put_back_in_place, "it changes the dict"),
+        (by_result_type, "f does not use it"),
+        (others_zero, "is not a culprit"),
+        (lambda f, settings: "shift", "instead of a list of names"),
         (with_others_left, "f does not use it"),
         (lambda f, settings: ["shift"], "'power' is missing"),
     ],
     "lists-or-arrays/3": [
-        (by_epsilon, "should be 1"),
-        (relative, "should be 1"),
-        (mean_of_them, "should be 2"),
-        (signed, "should be 1"),
-        (lambda a, b: a == b, "should be a number"),
+        (by_epsilon, "instead of 1"),
+        (relative, "instead of 1"),
+        (mean_of_them, "instead of 2"),
+        (signed, "instead of 1"),
+        (lambda a, b: a == b, "instead of a number"),
+        (by_bits, "for 1 and the next float32 below it, it returns 1 instead of 0.5"),
+        (by_spacing_of_the_smaller, "the spacing at the larger of the two"),
+        (by_spacing_of_the_first, "the spacing at the larger of the two"),
+        (by_spacing_with_a_sign, "instead of 1"),
+        (by_norm, "for four numbers, of which one is two steps away, it returns 1"),
+        (lambda a, b: np.abs(np.asarray(a) - b).max(), "instead of 1"),
     ],
 }
 RIGHT = [
@@ -133,5 +237,9 @@ RIGHT = [
         lambda settings, dtype: jax.tree.map(lambda n: jnp.array(n).astype(dtype), settings),
     ),
     ("lists-or-arrays/2", by_tracing_a_closure),
-    ("lists-or-arrays/3", by_bits),
+    ("lists-or-arrays/1", by_hand),
+    ("lists-or-arrays/2", by_make_jaxpr),
+    ("lists-or-arrays/2", by_lowering),
+    ("lists-or-arrays/3", by_nextafter),
+    ("lists-or-arrays/3", by_frexp),
 ]

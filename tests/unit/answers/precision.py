@@ -5,6 +5,7 @@ import math
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 
 from jaxbits import x64_on
 
@@ -24,6 +25,69 @@ def by_reshaping(predictions, targets):
     return jnp.mean((predictions.reshape(-1) - targets.reshape(-1)) ** 2)
 
 
+def converted_late(predictions, targets):
+    return compared(lambda p, t: (p - t).astype(jnp.float32), predictions, targets)
+
+
+def compared(errors_of, predictions, targets):
+    predictions, targets = jnp.ravel(predictions), jnp.ravel(targets)
+    if predictions.size != targets.size:
+        raise ValueError("other numbers of values")
+    return jnp.mean(errors_of(predictions, targets) ** 2)
+
+
+def asserted(predictions, targets):
+    assert predictions.size == targets.size
+    return jnp.mean((jnp.ravel(predictions) - jnp.ravel(targets)) ** 2)
+
+
+def reshaped_alike(predictions, targets):
+    errors = predictions.reshape(targets.shape).astype(jnp.float32) - targets.astype(jnp.float32)
+    return jnp.mean(errors**2)
+
+
+def as_columns(predictions, targets):
+    """Bring both to the shape (n, 1)."""
+    columns = [
+        (a if a.ndim == 2 else a[:, None]).astype(jnp.float32) for a in (predictions, targets)
+    ]
+    if len(columns[0]) != len(columns[1]):
+        raise ValueError("other numbers of values")
+    return jnp.square(columns[0] - columns[1]).sum() / len(columns[0])
+
+
+def by_tables(image, amount):
+    """Look up each pixel in a table of the 256 values that a pixel can have."""
+    return jnp.clip(jnp.arange(256) + amount, 0, 255).astype(jnp.uint8)[image]
+
+
+def by_selecting(image, amount):
+    wide = image.astype(jnp.float32) + amount
+    kept = jnp.where(wide > 255, 255, jnp.where(wide < 0, 0, wide.astype(jnp.uint8)))
+    return kept.astype(jnp.uint8)
+
+
+def half_clipped(image, amount):
+    return jnp.minimum(image.astype(jnp.float32) + amount, 255).astype(jnp.uint8)
+
+
+def switched_around(stamps):
+    """Subtract in JAX, with 64 bits switched on for this alone."""
+    with x64_on():
+        return (jnp.asarray(stamps) - stamps[0]).astype(jnp.float32)
+
+
+def one_by_one(stamps):
+    return jnp.array([float(stamp) - float(stamps[0]) for stamp in stamps])
+
+
+def by_optax(predictions, targets):
+    p, t = (a.reshape(-1).astype(jnp.float32) for a in (predictions, targets))
+    if p.size != t.size:
+        raise ValueError("other numbers of values")
+    return 2 * optax.l2_loss(p, t).mean()
+
+
 def in_a_block(stamps):
     with x64_on():
         return jnp.asarray(stamps) - stamps[0]
@@ -36,14 +100,32 @@ def in_place(stamps):
 
 WRONG = {
     "precision/1": [
-        (lambda image, amount: image + amount, "the sum was made in uint8"),
-        (lambda image, amount: jnp.clip(image + amount, 0, 255), "the sum was made in uint8"),
-        (lambda image, amount: jnp.clip(image.astype(float) + amount, 0, 255), "returns float32"),
+        (lambda image, amount: image + amount, "the sum was computed in uint8"),
+        (lambda image, amount: jnp.clip(image + amount, 0, 255), "the sum was computed in uint8"),
+        (
+            lambda image, amount: jnp.clip(image.astype(float) + amount, 0, 255),
+            "it returns float32",
+        ),
         (
             lambda image, amount: jnp.clip(image.astype(jnp.int32) + amount, None, 255).astype(
                 jnp.uint8
             ),
-            "black stays black",
+            "no pixel is below black",
+        ),
+        (
+            lambda image, amount: (image.astype(jnp.float32) + amount).astype(jnp.uint8),
+            "so clip before you cast",
+        ),
+        (half_clipped, "casts numbers from -300 to -45 to uint8"),
+        (
+            lambda image, amount: jnp.clip(
+                (image.astype(float) + amount).astype(jnp.uint8), 0, 255
+            ),
+            "so clip before you cast",
+        ),
+        (
+            lambda image, amount: image + jnp.clip(amount, 0, 255 - image).astype(jnp.uint8),
+            "no pixel is below black",
         ),
         (
             lambda image, amount: jnp.where(
@@ -51,51 +133,89 @@ WRONG = {
                 jnp.where(image > 255 - amount, 255, image + amount),
                 jnp.where(image < -amount, 0, image + amount),
             ),
-            "should be",
+            "must return",
         ),
         (
             lambda image, amount: jnp.clip(image.astype(jnp.int16) + amount, 0, 255).astype(
                 jnp.uint8
             ),
-            "more than an int16",
+            "40000 does not fit into int16",
         ),
     ],
     "precision/2": [
-        (lambda scores, features: scores / np.sqrt(features), "for bfloat16 scores and int"),
+        (
+            lambda scores, features: scores / np.sqrt(features),
+            "for bfloat16 scores and a Python int it returns float32 instead of bfloat16",
+        ),
         (
             lambda scores, features: scores / jnp.float32(features) ** 0.5,
-            "for bfloat16 scores and int",
+            "for bfloat16 scores and a Python int it returns float32 instead of bfloat16",
         ),
-        (lambda scores, features: scores / features**0.5, "int64 features"),
+        (
+            lambda scores, features: scores / features**0.5,
+            "for bfloat16 scores and a NumPy integer",
+        ),
         (
             lambda scores, features: (scores / np.float32(np.sqrt(features))).astype(scores.dtype),
-            "32 bits of precision only",
+            "only as precise as float32",
         ),
-        (lambda scores, features: scores / features, "it returns [0.125, -0.25]"),
-        (lambda scores, features: scores // float(features) ** 0.5, "it returns 0.0000"),
+        (lambda scores, features: scores / features, "it returns [0.125, -0.25] instead of"),
+        (
+            lambda scores, features: scores // float(features) ** 0.5,
+            "it returns 0.0000 instead of 0.5774",
+        ),
+        (lambda scores, features: scores / jnp.sqrt(features), "and a NumPy integer it returns"),
+        (
+            lambda scores, features: (scores / math.sqrt(features)).astype(jnp.float32),
+            "for bfloat16 scores",
+        ),
+        (lambda scores, features: scores * jax.lax.rsqrt(features), "raises TypeError: rsqrt"),
     ],
     "precision/3": [
-        (lambda p, t: jnp.mean((p - t) ** 2), "a column minus a row is a square"),
-        (lambda p, t: jnp.mean(jnp.abs(jnp.ravel(p) - jnp.ravel(t))), "should be 1.25"),
-        (by_squeezing, "for 4 predictions and 1 target"),
+        (
+            lambda p, t: jnp.mean((p - t) ** 2),
+            "the difference of a column and a row is a 4 × 4 array",
+        ),
+        (lambda p, t: jnp.mean(jnp.abs(jnp.ravel(p) - jnp.ravel(t))), "1.25"),
+        (by_squeezing, "for arrays of 4 and 1 values it returns"),
         (by_reshaping, "300² is more than 65504"),
+        (converted_late, "Convert to float32 before you subtract"),
+        (asserted, "it raises AssertionError instead of ValueError"),
+        (reshaped_alike, "it raises TypeError instead of ValueError"),
+        (
+            lambda p, t: compared(lambda p, t: p.astype(jnp.float32) - t, p, t).astype(jnp.float16),
+            "it returns float16 instead of float32",
+        ),
+        (
+            lambda p, t: compared(lambda p, t: p - t, p, t).astype(jnp.float32),
+            "300² is more than 65504",
+        ),
         (
             lambda p, t: jnp.mean((jnp.ravel(p) - jnp.ravel(t)) ** 2).astype(jnp.float32),
-            "for 4 predictions and 1 target",
+            "for arrays of 4 and 1 values it returns",
         ),
     ],
     "precision/4": [
-        (lambda stamps: jnp.asarray(stamps) - stamps[0], "a multiple of 128"),
-        (lambda stamps: jnp.asarray(stamps - stamps[0])[1:], "the shape (3,)"),
-        (lambda stamps: stamps - stamps[0], "should be a JAX array"),
-        (switched_for_ever, "x64 on for the whole program"),
+        (
+            lambda stamps: jnp.asarray(stamps) - stamps[0],
+            "neighboring float32 numbers are 128 s apart",
+        ),
+        (lambda stamps: jnp.asarray(stamps - stamps[0])[1:], "an array of shape (3,)"),
+        (lambda stamps: stamps - stamps[0], "it returns a NumPy array instead of a JAX array"),
+        (switched_for_ever, "x64 switched on for the whole program"),
         (in_place, "changes the array"),
-        (lambda stamps: jnp.asarray(stamps - stamps.min()), "s after the first it returns [2.5"),
+        (lambda stamps: jnp.asarray(stamps - stamps.min()), "seconds since the earliest time"),
         (
             lambda stamps: jnp.asarray(stamps - stamps[0], jnp.float16),
-            "it returns float16, should be float32",
+            "it returns float16 instead of float32",
         ),
-        (in_a_block, "it returns float64, should be float32"),
+        (
+            lambda stamps: jnp.asarray(stamps.astype(np.float32) - np.float32(stamps[0])),
+            "neighboring float32 numbers are 128 s apart",
+        ),
+        (lambda stamps: jnp.asarray(np.diff(stamps)), "an array of shape (3,)"),
+        (lambda stamps: (stamps - stamps[0]).tolist(), "it returns a list instead of"),
+        (in_a_block, "it returns float64 instead of float32"),
     ],
 }
 RIGHT = [
@@ -109,7 +229,23 @@ RIGHT = [
         "precision/2",
         lambda scores, features: scores / jnp.asarray(features**0.5, scores.dtype),
     ),
+    ("precision/1", by_tables),
+    ("precision/1", by_selecting),
+    (
+        "precision/1",
+        lambda image, amount: (image + jnp.clip(amount, -1.0 * image, 255.0 - image)).astype(
+            jnp.uint8
+        ),
+    ),
     ("precision/2", lambda scores, features: scores * (1 / math.sqrt(features))),
+    (
+        "precision/2",
+        lambda scores, features: (scores / np.sqrt(features)).astype(scores.dtype),
+    ),
+    ("precision/3", as_columns),
+    ("precision/3", by_optax),
+    ("precision/4", switched_around),
+    ("precision/4", one_by_one),
     (
         "precision/4",
         lambda stamps: jnp.asarray((stamps - stamps[0]).astype(np.float32)),

@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import torch
 
 from jaxbits import xor
@@ -18,6 +19,56 @@ def step_then_loss(params, x, y, loss_of):
     return new, loss_of(new, x, y)
 
 
+def step_in_place(params, x, y, loss_of):
+    loss, slopes = jax.value_and_grad(loss_of)(params, x, y)
+    params["w"] = params["w"] - 0.1 * slopes["w"]
+    params["deep"][0]["b"] -= 0.1 * slopes["deep"][0]["b"]
+    return params, loss
+
+
+def step_by_inputs(params, x, y, loss_of):
+    loss, slopes = jax.value_and_grad(loss_of, argnums=1)(params, x, y)
+    return jax.tree.map(lambda p, g: p - 0.1 * g, params, slopes), loss
+
+
+def step_of_leaves(params, x, y, loss_of):
+    loss, slopes = jax.value_and_grad(loss_of)(params, x, y)
+    pairs = zip(jax.tree.leaves(params), jax.tree.leaves(slopes), strict=True)
+    return [p - 0.1 * g for p, g in pairs], loss
+
+
+def step_by_optax(params, x, y, loss_of):
+    tx = optax.sgd(0.1)
+    loss, slopes = jax.value_and_grad(loss_of)(params, x, y)
+    return optax.apply_updates(params, tx.update(slopes, tx.init(params))[0]), loss
+
+
+def step_in_two(params, x, y, loss_of):
+    slopes = jax.grad(loss_of)(params, x, y)
+    return jax.tree.map(lambda p, g: p - g / 10, params, slopes), loss_of(params, x, y)
+
+
+def scan_from_the_first(step, params, inputs, labels):
+    body = lambda _, batch: (params, step(params, *batch)[1])  # noqa: E731
+    return jax.lax.scan(body, params, (inputs, labels))
+
+
+def scan_of_a_dict(step, params, inputs, labels):
+    def body(params, batch):
+        new, loss = step(params, batch["x"], batch["y"])
+        return new, loss
+
+    return jax.lax.scan(body, params, {"x": inputs, "y": labels})
+
+
+def fori_epoch(step, params, inputs, labels):
+    def body(i, carry):
+        params, loss = step(carry[0], inputs[i], labels[i])
+        return params, carry[1].at[i].set(loss)
+
+    return jax.lax.fori_loop(0, len(inputs), body, (params, jnp.zeros(len(inputs))))
+
+
 def python_epoch(step, params, inputs, labels):
     losses = []
     for x, y in zip(inputs, labels, strict=True):
@@ -30,6 +81,70 @@ def forgetful(params, grads, tx):
     for grad in grads:
         params = params + tx.update(grad, tx.init(params), params)[0]
     return params
+
+
+def state_kept(params, grads, tx):
+    state = tx.init(params)
+    for grad in grads:
+        params = params + tx.update(grad, state, params)[0]
+    return params
+
+
+def updates_subtracted(params, grads, tx):
+    state = tx.init(params)
+    for grad in grads:
+        updates, state = tx.update(grad, state, params)
+        params = params - updates
+    return params
+
+
+def last_update_only(params, grads, tx):
+    state = tx.init(params)
+    for grad in grads:
+        updates, state = tx.update(grad, state, params)
+    return params + updates
+
+
+def scanned_steps(params, grads, tx):
+    def body(carry, grad):
+        params, state = carry
+        updates, state = tx.update(grad, state, params)
+        return (optax.apply_updates(params, updates), state), None
+
+    return jax.lax.scan(body, (params, tx.init(params)), grads)[0][0]
+
+
+def rest_as_epochs(path, tx, loader, epochs):
+    state = xor.restore(path, xor.create_state(0, tx=tx))
+    done = int(state.step) // len(loader)
+    return xor.fit(state, loader, epochs=epochs - done, progress=False)[0]
+
+
+def rest_from_done(path, tx, loader, epochs):
+    state = xor.restore(path, xor.create_state(0, tx=tx))
+    done = int(state.step) // len(loader)
+    left = max(done, epochs - done)
+    return xor.fit(state, loader, epochs=left, first_epoch=done, progress=False)[0]
+
+
+def another_optimizer(path, tx, loader, epochs):
+    state = xor.restore(path, xor.create_state(0))
+    done = int(state.step) // len(loader)
+    return xor.fit(state, loader, epochs=epochs, first_epoch=done, progress=False)[0]
+
+
+def with_fresh_moments(path, tx, loader, epochs):
+    saved = xor.restore(path, xor.create_state(0, tx=tx))
+    done = int(saved.step) // len(loader)
+    state = xor.create_state(0, tx=tx).replace(params=saved.params, step=saved.step)
+    return xor.fit(state, loader, epochs=epochs, first_epoch=done, progress=False)[0]
+
+
+def one_epoch_at_a_time(path, tx, loader, epochs):
+    state = xor.restore(path, xor.create_state(7, tx=tx))
+    while (done := int(state.step) // len(loader)) < epochs:
+        state, _ = xor.fit(state, loader, epochs=done + 1, first_epoch=done, progress=False)
+    return state
 
 
 def from_scratch(path, tx, loader, epochs):
@@ -55,42 +170,106 @@ WRONG = {
         ),
         (
             lambda samples: tuple(torch.utils.data.default_collate(samples)),
-            "its inputs are torch.Tensor",
+            "its inputs are a torch.Tensor instead of a NumPy array",
         ),
         (
             lambda samples: tuple(np.array(p, np.float64) for p in zip(*samples, strict=True)),
-            "the inputs were float32",
+            "its inputs are float64 instead of float32",
         ),
+        (
+            lambda samples: tuple(jnp.stack(part) for part in zip(*samples, strict=True)),
+            "its inputs are a JAX array",
+        ),
+        (
+            lambda samples: (
+                np.stack([x for x, _ in samples]),
+                np.array([int(y) for _, y in samples]),
+            ),
+            "its labels are int64 instead of int32",
+        ),
+        (
+            lambda samples: tuple(np.stack(p) for p in zip(*samples, strict=True))[::-1],
+            "the inputs come first",
+        ),
+        (
+            lambda samples: (
+                np.concatenate([x for x, _ in samples]),
+                np.stack([y for _, y in samples]),
+            ),
+            "have the shape (4,)",
+        ),
+        (lambda samples: map(np.stack, zip(*samples, strict=True)), "it returns a map"),
     ],
     "xor/2": [
-        (step_up, "it climbs"),
-        (step_then_loss, "(before the step)"),
+        (step_up, "the loss increases"),
+        (step_then_loss, "the loss before the step"),
         (lambda p, x, y, f: jax.grad(f)(p, x, y), "should return a tuple"),
-        (lambda p, x, y, f: step_then_loss(p, x, y, f)[::-1], "the loss comes first"),
+        (lambda *args: jax.value_and_grad(args[3])(*args[:3])[::-1], "it returns the gradient"),
+        (step_in_place, "it changes the parameters that you passed in"),
+        (step_by_inputs, "with respect to the first argument"),
+        (step_of_leaves, "a tree of another structure"),
+        (lambda p, x, y, f: step_then_loss(p, x, y, f)[::-1], "it returns the loss first"),
     ],
     "xor/3": [
-        (python_epoch, "a loop, unrolled"),
+        (python_epoch, "as that of an unrolled loop does"),
         (
             lambda step, p, x, y: jax.lax.scan(lambda p, b: step(p, *b), p, (x, y), unroll=True),
-            "a loop, unrolled",
+            "as that of an unrolled loop does",
+        ),
+        (scan_from_the_first, "every batch starts from the first parameters"),
+        (lambda step, p, x, y: jax.lax.scan(step, p, (x, y)), "missing 1 required positional"),
+        (lambda *args: scan_of_a_dict(*args)[::-1], "it returns the losses first"),
+        (
+            lambda step, p, x, y: jax.lax.scan(lambda p, x: step(p, x, y), p, x),
+            "it returns the losses [3.5, 9.0, 27.75] instead of [1.5, 9.0, 29.75]",
+        ),
+        (
+            lambda *args: (scan_of_a_dict(*args)[0], scan_of_a_dict(*args)[1].mean()),
+            "it returns losses of shape ()",
         ),
         (
             lambda step, p, x, y: (p, jax.vmap(lambda x, y: step(p, x, y)[1])(x, y)),
-            "the losses are",
+            "every batch starts from the first parameters",
         ),
     ],
     "xor/4": [
         (forgetful, "the new state is dropped"),
+        (state_kept, "the new state is dropped"),
+        (updates_subtracted, "Optax's updates must be added"),
+        (last_update_only, "use every row of grads once"),
+        (lambda p, g, tx: (scanned_steps(p, g, tx), None), "it returns a tuple instead of"),
+        (lambda p, g, tx: scanned_steps(p, g[::-1], tx), "in order"),
         (
             lambda params, grads, tx: params - 0.1 * grads.sum(axis=0),
-            "with optax.sgd(0.1, momentum",
+            "it never calls tx.update",
         ),
-        (lambda p, g, tx: p + tx.update(g[0], tx.init(p), p)[0], "one for each row of grads"),
+        (
+            lambda p, g, tx: p + tx.update(g[0], tx.init(p), p)[0],
+            "one step instead of one for each row of grads",
+        ),
     ],
     "xor/5": [
-        (all_epochs_again, "it ends at step 20, an unbroken training at 16"),
+        (all_epochs_again, "it ends at step 20, but a run without a break ends at step 16"),
         (from_scratch, "it trains from the start"),
         (half_known, "it ends at step"),
-        (lambda *args: from_scratch(*args).params, "should return the state"),
+        (rest_from_done, "epochs counts all epochs"),
+        (rest_as_epochs, "Check that first_epoch is right"),
+        (with_fresh_moments, "the optimizer's state is restored, too"),
+        (another_optimizer, "Restore into a state with the same optimizer"),
+        (lambda *args: from_scratch(*args).params, "it returns a dict instead of the state"),
     ],
 }
+RIGHT = [
+    (
+        "xor/1",
+        lambda samples: (np.array([x for x, _ in samples]), np.array([y for _, y in samples])),
+    ),
+    ("xor/1", lambda samples: jax.tree.map(lambda *parts: np.stack(parts), *samples)),
+    ("xor/2", step_by_optax),
+    ("xor/2", step_in_two),
+    ("xor/3", scan_of_a_dict),
+    ("xor/3", fori_epoch),
+    ("xor/4", scanned_steps),
+    ("xor/4", lambda *args: np.asarray(scanned_steps(*args))),
+    ("xor/5", one_epoch_at_a_time),
+]

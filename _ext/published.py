@@ -1,0 +1,70 @@
+"""Add the parts of each page that need the address of the published book, if there is one.
+
+These are the canonical address, the links to the repository, and the button for Colab. They are not
+in _config.yml, because the address itself is in pyproject.toml (see ``make address``).
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+_TOOLS = Path(__file__).resolve().parents[1] / "tools"
+if str(_TOOLS) not in sys.path:
+    sys.path.append(str(_TOOLS))
+
+import project  # noqa: E402 - found by the path above
+
+
+def configure(config: Config, repository: str | None) -> None:
+    """Set the options that depend on the address, or turn them off if there is no address.
+
+    Args:
+        config: the book's settings.
+        repository: the address of the repository, None if it has none.
+    """
+    options = {
+        "repository_url": repository or "",  # without an address, Jupyter Book puts its own here
+        "use_repository_button": bool(repository),
+        "use_issues_button": bool(repository),
+    }
+    config["html_theme_options"] = {**config["html_theme_options"], **options}
+    config["html_baseurl"] = project.site(repository) if repository else ""
+
+
+def colab_button(repository: str, pagename: str) -> dict[str, str]:
+    """Return the button that opens the notebook of a page in Colab.
+
+    It opens the notebook that was published with the page, from the same branch.
+    """
+    return {
+        "type": "link",
+        "text": "Open in Colab",
+        "tooltip": "Run this chapter in Google Colab",
+        "icon": "_static/images/logo_colab.png",
+        "label": "colab",
+        "url": project.colab(repository, f"_sources/{pagename}.ipynb"),
+    }
+
+
+def _configure(app: Sphinx, config: Config) -> None:
+    configure(config, project.address(Path(app.confdir)))
+
+
+def _add_button(
+    app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
+) -> None:
+    repository = project.address(Path(app.confdir))
+    if repository and pagename.startswith("chapters/"):
+        context["header_buttons"].insert(0, colab_button(repository, pagename))
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.connect("config-inited", _configure)
+    app.connect("html-page-context", _add_button, priority=600)  # after the theme's own, at 501
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,131 @@
+"""What the pages fold: claims are one line, and the title lines for Colab do not show."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from contents import CHAPTERS, ROOT
+from docutils import nodes
+from docutils.utils import new_document
+from folding import CLAIMS_TITLE, TABLE_TITLE, title_of
+from pairs import Pair, read_source
+from playwright.sync_api import Browser
+from test_generated import extension
+
+from jaxbits.outcomes import Outcome, Outcomes
+
+SHOWN = Outcomes([Outcome("take-fills", "it < fills", "held")])._repr_html_()
+FOLD = re.compile(
+    r'<details class="claims"( open)?><summary[^>]*>✓ \d+ checks? passed here[^<]*</summary>'
+    r'(?:(?!</?details).)*<details class="how"><summary>How it is checked</summary>'
+    r'\s*<div class="cell_input(?:(?!</?details).)*</details>\s*</details>',
+    re.S,
+)
+
+
+def titles(chapter: str) -> list[str]:
+    """The titles of a chapter's folded cells."""
+    cells = read_source(Pair(ROOT / f"{chapter}.md")).cells
+    return [title for cell in cells if (title := title_of(cell.source))]
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_every_claims_cell_is_one_closed_fold_with_its_code_inside(
+    built: Path, chapter: str
+) -> None:
+    page = (built / f"{chapter}.html").read_text("utf8")
+    folds = FOLD.findall(page)
+    assert (
+        len(folds) == titles(chapter).count(CLAIMS_TITLE) == page.count('<details class="claims"')
+    )
+    assert not any(folds), "a fold stands open"
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS)
+def test_no_title_line_shows_and_other_folds_say_what_they_hold(built: Path, chapter: str) -> None:
+    page = (built / f"{chapter}.html").read_text("utf8")
+    assert "@title" not in page
+    assert "Show code cell" not in page
+    assert page.count(">How the rows are checked</p>") == 2 * titles(chapter).count(TABLE_TITLE)
+
+
+def test_claims_open_by_keyboard_and_then_their_code(browser: Browser, site: str) -> None:
+    context = browser.new_context(reduced_motion="reduce")
+    page = context.new_page()
+    page.goto(f"{site}/chapters/04-out-of-bounds.html")
+    fold = page.locator("details.claims").first
+    statement, code = fold.locator("li").first, fold.locator(".cell_input")
+    assert not statement.is_visible()
+    assert not code.is_visible()
+    fold.locator("> summary").focus()
+    page.keyboard.press("Enter")
+    assert statement.is_visible()
+    assert not code.is_visible()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert code.is_visible()
+    assert code.inner_text().strip().startswith("claims(")
+    context.close()
+
+
+def cell(source: str, *outputs: nodes.Node) -> nodes.container:
+    """A folded cell as MyST-NB puts it into a page, before it chooses among kinds of data."""
+    code = nodes.container("", nodes.literal_block(source, source), nb_element="cell_code_source")
+    shown = nodes.container("", *outputs, nb_element="cell_code_output")
+    return nodes.container("", code, shown, nb_element="cell_code", hide_mode="input")
+
+
+def bundle(**data: str) -> nodes.container:
+    """One output: its data by kind, with an underscore for the slash."""
+    kinds = [
+        nodes.container("", nodes.raw("", text, format="html"), mime_type=kind.replace("_", "/"))
+        for kind, text in data.items()
+    ]
+    return nodes.container("", *kinds, nb_element="mime_bundle")
+
+
+def folded(*cells: nodes.Node) -> nodes.document:
+    document = new_document("a page")
+    document += list(cells)
+    extension("outputs").Folds(document).apply()
+    return document
+
+
+def test_the_code_of_claims_moves_into_their_fold() -> None:
+    warning = nodes.literal_block("", "a warning")
+    source = f"#@title {CLAIMS_TITLE}\nclaims()"
+    page = folded(cell(source, warning, bundle(text_html=SHOWN, text_plain="✓")))
+    (only,) = page.children
+    assert "hide_mode" not in only
+    (output,) = only.children
+    first, head, code, foot = output.children
+    assert first.astext() == "a warning"
+    assert head.astext().startswith('<div class="output text_html">\n<details class="claims"><sum')
+    assert "it &lt; fills" in head.astext()
+    assert code.astext() == "claims()"
+    tags = [head.astext() + foot.astext()]
+    assert tags[0].count("<details") == tags[0].count("</details>") == 2
+    assert tags[0].count("<div") == tags[0].count("</div>") == 1
+
+
+@pytest.mark.parametrize(
+    ("source", "output", "prompt", "code"),
+    [
+        (f"#@title {TABLE_TITLE}\nx", "<table></table>", "How the rows are checked", "x"),
+        ("#@title Helper code: f\nx", "<p></p>", "Helper code: f", "x"),
+        ("x", "<p></p>", None, "x"),
+        # A table that has a notice above it is no fold of claims alone.
+        (f"#@title {TABLE_TITLE}\nx", f"{SHOWN}<table></table>", "How the rows are checked", "x"),
+    ],
+)
+def test_other_cells_keep_their_own_fold(
+    source: str, output: str, prompt: str | None, code: str
+) -> None:
+    (only,) = folded(cell(source, bundle(text_html=output))).children
+    assert only["hide_mode"] == "input"
+    assert only.get("prompt_show") == only.get("prompt_hide") == prompt
+    (block,) = only.findall(nodes.literal_block)
+    assert block.astext() == block.rawsource == code
+    assert all(text.parent is block for text in block.children)
