@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -14,9 +15,13 @@ from jaxbits.exercises.core import Exercise
 from jaxbits.exercises.properties import (
     NotYet,
     call,
+    call_text,
+    must_equal,
     returns,
     returns_under_grad,
     returns_under_jit,
+    show_kind,
+    under_jit,
 )
 
 
@@ -26,7 +31,7 @@ def huber(error: jax.Array, width: jax.Array) -> jax.Array:
 
 
 def solve_huber(error: jax.Array, width: jax.Array) -> jax.Array:
-    """Compute both pieces, and choose element by element."""
+    """Compute both pieces, and choose between them element by element."""
     size = jnp.abs(error)
     return jnp.where(size <= width, error**2 / 2, width * (size - width / 2))
 
@@ -39,57 +44,55 @@ def verify_huber(answer: Callable[..., Any]) -> None:
     all_of_them = np.array([0.125, 2.5, 2.5, 0.0], np.float32)
     returns_under_jit(answer, jnp.float32(-3.0), 1.0, expected=2.5)
     returns_under_jit(answer, jnp.float32(-3.0), 2.0, expected=4.0, why="the width is traced, too")
-    returns(answer, errors, 1.0, expected=all_of_them, why="each element has its own piece")
-    mapped = jax.vmap(lambda error: answer(error, 1.0))
-    seen = call(mapped, errors, how="under vmap, ")
-    if not np.allclose(seen, all_of_them):
-        raise NotYet(f"under vmap it returns {np.asarray(seen).tolist()}")
+    returns(answer, errors, 1.0, expected=all_of_them, why="each element chooses its own piece")
+    mapped = jax.vmap(lambda error, width: answer(error, width), in_axes=(0, None))
+    seen = call(answer, errors, 1.0, how="under vmap, ", through=mapped)
+    must_equal(seen, all_of_them, f"under vmap, {call_text(answer, (errors, 1.0))} must return")
     for error, slope in ((0.5, 0.5), (3.0, 1.0), (-3.0, -1.0)):
-        why = "beyond the width the slope is the width, with the error's sign"
+        why = "beyond the width, the slope is the width, with the sign of the error"
         returns_under_grad(answer, jnp.float32(error), 1.0, expected=np.float32(slope), why=why)
-    why = "inside the width the slope is the error; is the piece not taken finite, and its slope?"
+    why = "the piece that is not chosen needs a finite slope, too"
     returns_under_grad(answer, jnp.float32(0.0), 1.0, expected=np.float32(0.0), why=why)
 
 
 def newton_root(a: jax.Array, steps: int) -> jax.Array:
-    """Return the square root of a after steps times x = (x + a / x) / 2, from x = a, in floats."""
+    """Return the root of a after `steps` steps x = (x + a / x) / 2 from x = a, as a float."""
     raise NotImplementedError
 
 
-def solve_newton_root(a: jax.Array, steps: int) -> jax.Array:
-    """Start the carry as a float, and let one body stand for all steps."""
+def solve_newton_root(a: jax.Array, steps: int) -> Any:
+    """Start the carry as a float, and run one body for all steps."""
     start = a * jnp.float32(1.0)
-    root: jax.Array = lax.fori_loop(0, steps, lambda _, x: (x + a / x) / 2, start)
-    return root
+    return lax.fori_loop(0, steps, lambda _, x: (x + a / x) / 2, start)
 
 
 def verify_newton_root(answer: Callable[..., Any]) -> None:
     """Ask for values, jit, grad, an integer array, and a program that does not grow."""
     nine, four = jnp.float32(9.0), jnp.int32(4)
-    returns(answer, nine, 0, expected=9.0, why="no step, so the start, which is a")
-    returns(answer, nine, 1, expected=5.0, why="one step from 9")
+    returns(answer, nine, 0, expected=9.0, why="without a step, the result is a")
+    returns(answer, nine, 1, expected=5.0, why="after one step from 9")
     returns(answer, nine, 20, expected=3.0)
-    returns(answer, four, 20, expected=2.0, why="a is an integer here, its root is not")
+    returns(answer, four, 20, expected=2.0, why="a may be an integer, but its root is a float")
     many = jnp.array([1.0, 4.0, 9.0])
     returns(answer, many, 20, expected=np.array([1, 2, 3], np.float32))
 
-    def of_twenty(a: Any) -> Any:
-        return answer(a, 20)
-
-    returns_under_jit(of_twenty, nine, expected=3.0)
-    returns_under_grad(of_twenty, nine, expected=np.float32(1 / 6))
-    jitted = jax.jit(jax.grad(of_twenty))
-    if not np.allclose(call(jitted, nine, how="under jit of grad, "), 1 / 6):
-        raise NotYet("under jit of grad, for (a=9.0, steps=20) it should be 0.16666667")
-    short, long = (_equations(lambda a, n=n: answer(a, n), nine) for n in (5, 50))
+    returns_under_jit(answer, nine, 20, expected=3.0, static=(1,))
+    returns_under_grad(answer, nine, 20, expected=np.float32(1 / 6))
+    slope = jax.jit(jax.grad(lambda a, steps: answer(a, steps)), static_argnums=1)
+    seen = call(answer, nine, 20, how="under jit of grad, ", through=slope)
+    what = f"under jit, the gradient of {call_text(answer, (nine, 20))} must be"
+    must_equal(seen, np.float32(1 / 6), what)
+    short, long = (_equations(answer, nine, steps) for steps in (5, 50))
     if long > short:
         raise NotYet(
-            f"5 steps are {short} equations and 50 steps are {long}: the loop is written out"
+            f"the program has {short} equations for 5 steps and {long} for 50: JAX unrolls the loop"
         )
 
 
-def _equations(function: Callable[..., Any], *args: Any) -> int:
-    return _with_bodies(call(jax.make_jaxpr(function), *args).jaxpr)
+def _equations(answer: Callable[..., Any], *args: Any) -> int:
+    """Count the equations of an answer's program; its last argument is a Python number."""
+    trace = jax.make_jaxpr(lambda *given: answer(*given), static_argnums=len(args) - 1)
+    return _with_bodies(call(answer, *args, through=trace).jaxpr)
 
 
 def _with_bodies(jaxpr: Any) -> int:
@@ -107,55 +110,53 @@ def cool_down(heat: jax.Array, limit: jax.Array, most: int) -> tuple[jax.Array, 
 
 
 def solve_cool_down(heat: jax.Array, limit: jax.Array, most: int) -> tuple[jax.Array, jax.Array]:
-    """Take all turns that there may be, and let those that are not needed change nothing."""
+    """Run `most` iterations, and let those that are not needed change nothing."""
 
-    def turn(state: tuple[Any, Any], _: None) -> tuple[tuple[Any, Any], None]:
+    def halve(state: tuple[Any, Any], _: None) -> tuple[tuple[Any, Any], None]:
         heat, count = state
         hot = heat > limit
         return (jnp.where(hot, heat / 2, heat), count + hot), None
 
-    (heat, count), _ = lax.scan(turn, (heat, jnp.int32(0)), length=most)
+    (heat, count), _ = lax.scan(halve, (heat, jnp.int32(0)), length=most)
     return heat, count
 
 
 def verify_cool_down(answer: Callable[..., Any]) -> None:
-    """Ask for pairs, under jit, vmap and jit of grad, and for a loop that is not written out."""
+    """Ask for pairs, under jit, vmap and jit of grad, and for a loop that is not unrolled."""
 
-    def case(heat: float, limit: float, most: int, left: float, count: int, why: str) -> None:
-        seen = call(answer, jnp.float32(heat), jnp.float32(limit), most)
+    @functools.wraps(answer)
+    def pair(heat: Any, limit: Any, most: int) -> tuple[Any, Any]:
+        seen = answer(heat, limit, most)
         if not (isinstance(seen, tuple | list) and len(seen) == 2):
-            raise NotYet(f"it should return a pair (heat, count), it returns {seen!r}")
-        given = f"for (heat={heat}, limit={limit}, most={most})"
-        if not np.allclose(seen[0], left):
-            raise NotYet(f"{given} the heat left is {seen[0]}, should be {left}: {why}")
-        if not np.array_equal(seen[1], count):
-            raise NotYet(f"{given} it counts {seen[1]}, should be {count}: {why}")
+            raise NotYet(f"the result must be a pair (heat, count), got {show_kind(seen)}")
+        return seen[0], seen[1]
 
-    case(40.0, 9.0, 10, 5.0, 3, "it stops when the limit is reached")
-    case(8.0, 9.0, 10, 8.0, 0, "it is cool already")
-    case(1000.0, 1.0, 4, 62.5, 4, "four times is the most")
-    case(9.0, 9.0, 10, 9.0, 0, "the limit itself is not above the limit")
-    jitted = jax.jit(lambda heat, limit: answer(heat, limit, 10))
-    left, count = call(jitted, jnp.float32(40.0), jnp.float32(9.0), how="under jit, ")
-    if not (np.allclose(left, 5.0) and np.array_equal(count, 3)):
-        raise NotYet(f"under jit, for (heat=40.0, limit=9.0, most=10) it returns ({left}, {count})")
-    mapped = jax.vmap(lambda heat: answer(heat, jnp.float32(9.0), 10))
-    left, count = call(mapped, jnp.array([40.0, 8.0, 17.0]), how="under vmap, ")
-    if not (np.allclose(left, [5.0, 8.0, 8.5]) and np.array_equal(count, [3, 0, 1])):
-        raise NotYet(f"under vmap, for the heats 40, 8 and 17 it returns ({left}, {count})")
-
-    def heat_left(heat: Any, limit: Any) -> Any:
-        return answer(heat, limit, 10)[0]
-
-    slope = jax.jit(jax.grad(heat_left))
-    seen = call(slope, jnp.float32(40.0), jnp.float32(9.0), how="under jit of grad, ")
-    if not np.allclose(seen, 0.125):
-        raise NotYet(f"halved three times the slope by heat is 0.125, it is {seen}")
-    short, long = (
-        _equations(lambda h, n=n: answer(h, jnp.float32(1.0), n), jnp.float32(2.0)) for n in (5, 50)
-    )
+    for heat, limit, most, left, count, why in (
+        (40.0, 9.0, 10, 5.0, 3, "stop once the heat is not above the limit"),
+        (8.0, 9.0, 10, 8.0, 0, "it is not above the limit"),
+        (1000.0, 1.0, 4, 62.5, 4, "halve at most four times"),
+        (9.0, 9.0, 10, 9.0, 0, "the limit itself is not above the limit"),
+    ):
+        given = jnp.float32(heat), jnp.float32(limit)
+        expected = np.float32(left), np.int32(count)
+        returns(pair, *given, most, expected=expected, why=why)
+    hot, limit = jnp.float32(40.0), jnp.float32(9.0)
+    returns_under_jit(pair, hot, limit, 10, expected=(np.float32(5), np.int32(3)), static=(2,))
+    heats = jnp.array([40.0, 8.0, 17.0])
+    mapped: Callable[..., Any] = jax.vmap(lambda heat: pair(heat, limit, 10))
+    seen = call(pair, heats, limit, 10, how="under vmap, ", through=lambda h, *_: mapped(h))
+    wanted = np.array([5, 8, 8.5], np.float32), np.array([3, 0, 1], np.int32)
+    must_equal(seen, wanted, f"under vmap, {call_text(answer, (heats, limit, 10))} must return")
+    slope = under_jit(lambda *given: jax.grad(lambda *g: pair(*g)[0])(*given), static=(2,))
+    seen = call(pair, hot, limit, 10, how="under jit of grad, ", through=slope)
+    what = "under jit, the gradient of the heat that is left with respect to heat must be"
+    must_equal(seen, np.float32(0.125), what, "the heat was halved three times")
+    short, long = (_equations(pair, jnp.float32(2.0), jnp.float32(1.0), n) for n in (5, 50))
     if long > short:
-        raise NotYet("for more turns the program grows: the loop is written out")
+        raise NotYet(
+            f"the program has {short} equations for most=5 and {long} for most=50: JAX unrolls the "
+            "loop"
+        )
 
 
 EXERCISES = (
@@ -164,24 +165,25 @@ EXERCISES = (
         title="a loss in two pieces",
         stub=huber,
         hints=(
-            "An if decides once, for one number. Here each element decides for itself.",
-            "jnp.where(condition, a, b) takes arrays for all three; jnp.abs is abs for arrays.",
-            "jnp.where(jnp.abs(error) <= width, error**2 / 2, ...), the second piece as it stands "
-            "in the task.",
+            "An if chooses once, for one number. Here each element needs its own choice.",
+            "jnp.where(condition, a, b) takes arrays for all three, and jnp.abs works on arrays.",
+            "Write jnp.where(jnp.abs(error) <= width, error**2 / 2, ...), with the second piece "
+            "from the task.",
         ),
         verify=verify_huber,
         solution=solve_huber,
     ),
     Exercise(
         id="control-flow/2",
-        title="a root by a loop that stays one",
+        title="a root from a loop that JAX does not unroll",
         stub=newton_root,
         hints=(
-            "steps is a Python number, so a Python loop would work, and be written out. "
-            "Which loop of JAX has a fixed number of turns, and a gradient?",
-            "lax.fori_loop(0, steps, body, start): body takes the turn's number and x.",
-            "The carry must not change its dtype: an integer a needs a float to start from, "
-            "such as a * jnp.float32(1.0).",
+            "steps is a Python number, so a Python loop would work, but JAX would unroll it. Which "
+            "JAX loop has a fixed number of iterations and a gradient?",
+            "In lax.fori_loop(0, steps, body, start), body takes the number of the iteration and "
+            "x.",
+            "The carry must keep its dtype, so an integer a needs a float to start from, such as "
+            "a * jnp.float32(1.0).",
         ),
         verify=verify_newton_root,
         solution=solve_newton_root,
@@ -191,12 +193,12 @@ EXERCISES = (
         title="a loop that stops, and has a gradient",
         stub=cool_down,
         hints=(
-            "while_loop can stop early and has no backward pass; scan has one and cannot stop. "
-            "What can a turn of scan do when there is nothing left to do?",
-            "Carry the heat and the count. In each turn ask whether the heat is above the limit; "
-            "if not, hand both on as they are.",
-            "jnp.where(hot, heat / 2, heat) and count + hot, with hot = heat > limit; the count "
-            "starts as jnp.int32(0).",
+            "while_loop can stop early but has no backward pass, and scan has one but cannot stop. "
+            "What can an iteration of scan do when there is nothing left to do?",
+            "Carry the heat and the count. In each iteration, return both unchanged unless the "
+            "heat is above the limit.",
+            "Return jnp.where(hot, heat / 2, heat) and count + hot, with hot = heat > limit. Start "
+            "the count as jnp.int32(0).",
         ),
         verify=verify_cool_down,
         solution=solve_cool_down,

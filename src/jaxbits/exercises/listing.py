@@ -45,10 +45,10 @@ def _add_needed(
             if isinstance(node, ast.Import | ast.ImportFrom):
                 for alias in node.names:
                     if (alias.asname or alias.name) == name:
-                        one = ast.Import([alias])
-                        if isinstance(node, ast.ImportFrom):
-                            one = ast.ImportFrom(node.module, [alias], node.level)
-                        imports.append(ast.unparse(one))
+                        source_of = (
+                            f"from {node.module} " if isinstance(node, ast.ImportFrom) else ""
+                        )
+                        imports.append(f"{source_of}import {ast.unparse(alias)}")
             elif name in _defines(node):
                 helper = unannotated(ast.get_source_segment(module, node) or "")
                 _add_needed(helper, module, known, imports, helpers)
@@ -94,8 +94,12 @@ def unannotated(source: str) -> str:
 
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef):
-            inside = [*ast.walk(node.args)][1:] + ([node.returns] if node.returns else [])
-            ends = [place(n.end_lineno, n.end_col_offset) for n in inside if hasattr(n, "lineno")]
+            inside = [*ast.walk(node.args), *([node.returns] if node.returns else [])]
+            ends = [
+                place(n.end_lineno, n.end_col_offset)
+                for n in inside
+                if isinstance(n, ast.arg | ast.expr)
+            ]
             begin = place(node.lineno, node.col_offset)
             for argument in ast.walk(node.args):
                 if isinstance(argument, ast.arg):

@@ -10,7 +10,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbits.exercises.core import Exercise
-from jaxbits.exercises.properties import NotYet, call, returns, returns_under_jit
+from jaxbits.exercises.properties import (
+    NotYet,
+    call,
+    returns,
+    returns_step_by_step,
+    returns_under_grad,
+    returns_under_jit,
+    show_kind,
+)
 
 
 def speed(height: jax.Array) -> jax.Array:
@@ -19,14 +27,14 @@ def speed(height: jax.Array) -> jax.Array:
 
 
 def solve_speed(height: jax.Array) -> jax.Array:
-    """Give the root a harmless number where there is nothing to take a root of."""
+    """Give the root a harmless number wherever its result is not used."""
     falls = height > 0
     safe = jnp.where(falls, height, 1.0)
     return jnp.where(falls, jnp.sqrt(2 * 9.81 * safe), 0.0)
 
 
 def verify_speed(answer: Callable[..., Any]) -> None:
-    """Ask for values and gradients above, at and below zero, under jit and vmap."""
+    """Ask for values and gradients above, at and below zero, and for values under jit."""
     heights = jnp.array([-1.0, 0.0, 1e-6, 5.0])
     above = np.sqrt(2 * 9.81 * np.array([1e-6, 5.0], np.float32))
     right = np.array([0, 0, *above], np.float32)
@@ -35,13 +43,13 @@ def verify_speed(answer: Callable[..., Any]) -> None:
     slopes = np.array([0, 0, *(9.81 / above)], np.float32)
     gradient = jax.grad(lambda h: answer(h).sum())
     for some in (slice(3, 4), slice(0, 1), slice(1, 2), slice(2, 3)):
-        seen = np.asarray(call(gradient, heights[some], how="under grad, "))
-        height = f"{float(heights[some][0]):g}"
+        seen = np.asarray(call(answer, heights[some], how="under grad, ", through=gradient))
+        at = f"at a height of {float(heights[some][0]):g}, "
         if np.isnan(seen).any():
-            raise NotYet(f"at a height of {height} the value is right and the gradient is NaN")
+            raise NotYet(f"{at}the value is right, but the gradient is NaN")
         if not np.allclose(seen, slopes[some], rtol=1e-4):
-            wanted = f"{slopes[some][0]:g}"
-            raise NotYet(f"at a height of {height} the gradient is {seen[0]:g}, should be {wanted}")
+            got = f"{show_kind(slopes[some][0])}, got {show_kind(seen[0])}"
+            raise NotYet(f"{at}the gradient must be {got}")
 
 
 def masked_mean(x: jax.Array, keep: jax.Array) -> jax.Array:
@@ -50,7 +58,7 @@ def masked_mean(x: jax.Array, keep: jax.Array) -> jax.Array:
 
 
 def solve_masked_mean(x: jax.Array, keep: jax.Array) -> jax.Array:
-    """Replace what is masked before anything is computed, and never divide by zero."""
+    """Replace the masked elements before you compute anything, and never divide by zero."""
     kept = jnp.where(keep, x, 0.0)
     return kept.sum() / jnp.maximum(keep.sum(), 1)
 
@@ -65,16 +73,22 @@ def verify_masked_mean(answer: Callable[..., Any]) -> None:
     returns(answer, inf, some, expected=3.5, why="the infinity is masked")
     returns(answer, x, none, expected=0.0, why="nothing is kept")
     kept = jnp.array([1.0, jnp.nan, 6.0])
-    returns(answer, kept, ~none, expected=np.float32("nan"), why="a NaN that is kept must show")
+    returns(answer, kept, ~none, expected=np.float32("nan"), why="a NaN that is kept must stay")
     spike = jnp.array([1.0, jnp.inf, 6.0])
-    returns(answer, spike, ~none, expected=jnp.inf, why="an infinity that is kept must show")
+    returns(answer, spike, ~none, expected=jnp.inf, why="an infinity that is kept must stay")
+    why = "0 times NaN is NaN, unless XLA happens to compile the product into a choice"
+    returns_step_by_step(answer, nan, some, expected=3.5, why=why)
+    if _has_a_dot_of_booleans(call(answer, nan, some, through=jax.make_jaxpr(answer)).jaxpr):
+        raise NotYet(f"a dot product with keep multiplies by it: {why}")
     returns_under_jit(answer, nan, some, expected=3.5)
     half, nothing = np.array([0.5, 0, 0.5], np.float32), np.zeros(3, np.float32)
     for data, mask, expected in ((nan, some, half), (inf, some, half), (nan, none, nothing)):
-        seen = np.asarray(call(jax.grad(answer), data, mask, how="under grad, "))
-        if not np.allclose(seen, expected, equal_nan=False):
-            said = f"{np.asarray(data).tolist()} and keep={np.asarray(mask).tolist()}"
-            raise NotYet(f"for x={said} the gradient is {seen.tolist()}")
+        returns_under_grad(answer, data, mask, expected=expected)
+
+
+def _has_a_dot_of_booleans(jaxpr: Any) -> bool:
+    dots = [eqn for eqn in jaxpr.eqns if eqn.primitive.name == "dot_general"]
+    return any(variable.aval.dtype == bool for dot in dots for variable in dot.invars)
 
 
 def not_finite(tree: Any) -> list[str]:
@@ -83,7 +97,7 @@ def not_finite(tree: Any) -> list[str]:
 
 
 def solve_not_finite(tree: Any) -> list[str]:
-    """Ask every number of every leaf; a sum or a maximum of them may hide or make an infinity."""
+    """Look at every number of every leaf, because a sum of them may overflow."""
     leaves = jax.tree_util.tree_flatten_with_path(tree)[0]
     bad = [path for path, leaf in leaves if not jnp.isfinite(leaf).all()]
     return [jax.tree_util.keystr(path) for path in bad]
@@ -94,11 +108,16 @@ def verify_not_finite(answer: Callable[..., Any]) -> None:
     good = {"b": jnp.zeros(2), "w": jnp.ones((2, 2))}
     returns(answer, good, expected=[])
     returns(answer, {**good, "w": jnp.array([1.0, jnp.nan])}, expected=["['w']"])
-    returns(answer, {**good, "b": jnp.array([jnp.inf, 0])}, expected=["['b']"], why="inf counts")
+    returns(
+        answer,
+        {**good, "b": jnp.array([jnp.inf, 0])},
+        expected=["['b']"],
+        why="an infinity is not finite",
+    )
     both = {"b": jnp.array([jnp.inf, -jnp.inf]), "w": jnp.array([-jnp.inf])}
     returns(answer, both, expected=["['b']", "['w']"])
     large = {"w": jnp.full(4, 3e38)}
-    returns(answer, large, expected=[], why="each of these numbers is finite; their sum is not")
+    returns(answer, large, expected=[], why="each number is finite, although their sum is not")
     deep = {"layers": [{"w": jnp.ones(2)}, {"w": jnp.array([jnp.nan])}], "step": jnp.int32(3)}
     returns(answer, deep, expected=["['layers'][1]['w']"])
     returns(answer, {}, expected=[])
@@ -110,24 +129,24 @@ EXERCISES = (
         title="a root with a gradient everywhere",
         stub=speed,
         hints=(
-            "The value is easy: jnp.where. Now take the gradient at 0 and at -1. "
-            "Which side of the where sends the NaN?",
-            "The root must never see a height of 0 or less, not even where its result is "
-            "thrown away.",
-            "safe = jnp.where(height > 0, height, 1.0); take the root of safe, "
-            "and choose once more.",
+            "jnp.where gives the value. Now take the gradient at 0 and at -1. Which branch of the "
+            "where does the NaN come from?",
+            "The root must never get a height of 0 or less, not even where its result is not used.",
+            "Take the root of safe = jnp.where(height > 0, height, 1.0), and choose once more.",
         ),
         verify=verify_speed,
         solution=solve_speed,
     ),
     Exercise(
         id="nans/2",
-        title="a mean that forgets what is masked",
+        title="a mean without the masked elements",
         stub=masked_mean,
         hints=(
-            "x * keep is no mask: 0 times NaN is NaN, and 0 times infinity is, too.",
-            "Choose first, add up afterwards: jnp.where(keep, x, 0.0).",
-            "With nothing kept you divide 0 by 0. jnp.maximum(count, 1) keeps that away.",
+            "Do not mask with x * keep, because 0 times NaN is NaN, and so is 0 times infinity. "
+            "With booleans, XLA may compile the product into a choice that hides this, but nothing "
+            "promises that it does.",
+            "Choose first, with jnp.where(keep, x, 0.0), and add up afterwards.",
+            "If nothing is kept, you divide 0 by 0. jnp.maximum(count, 1) avoids that.",
         ),
         verify=verify_masked_mean,
         solution=solve_masked_mean,
@@ -137,10 +156,10 @@ EXERCISES = (
         title="which parameters are not finite",
         stub=not_finite,
         hints=(
-            "jnp.isfinite is False for NaN and for both infinities; it takes integers, too.",
+            "jnp.isfinite is False for NaN and for both infinities. It also takes integers.",
             "jax.tree_util.tree_flatten_with_path(tree)[0] is a list of pairs (path, leaf).",
-            "jax.tree_util.keystr(path) writes a path as text. Ask .all() of the booleans, "
-            "and do not add the numbers up: a sum may overflow.",
+            "jax.tree_util.keystr(path) turns a path into a string. Call .all() on the booleans, "
+            "and do not add up the numbers, because their sum may overflow.",
         ),
         verify=verify_not_finite,
         solution=solve_not_finite,

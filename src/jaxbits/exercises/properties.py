@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import inspect
 import re
@@ -18,7 +19,11 @@ from jaxbits.compare import same, show
 from jaxbits.explain import has_leaked, is_from_stack, reader_frame
 
 _LONG = 110  # letters of arguments, beyond which they are shown by kind and shape
+_TELLING = 40  # letters of a message that no library but JAX writes
 _MANY = 16  # numbers of an array, beyond which it is shown by dtype and shape
+
+topic: contextvars.ContextVar[str] = contextvars.ContextVar("topic", default="")
+"""The topic of the exercise that is being checked, such as ``out-of-bounds``."""
 
 
 class NotYet(Exception):
@@ -58,12 +63,14 @@ def raised(error: BaseException, what: str) -> str:
     lines = str(error).strip().split("\n")
     # Of an error in a callback, JAX passes the traceback on, which ends with the error.
     first = lines[-1] if lines[0].endswith("Traceback (most recent call last):") else lines[0]
+    first = _FUNCTION.sub(r"\1", first)
     text = f"{what} raises {type(error).__name__}" + (f": {first}" if first else "")
     if bit := advice(error):
         text += f"\n  That is a sharp bit: {bit.title}. {bit.fix}"
     return text
 
 
+_FUNCTION = re.compile(r"<function (?:\w+\.<locals>\.)*(\S+) at 0x[0-9a-f]+>")
 _BOOLEAN = {"TracerBoolConversionError", "ConcretizationTypeError"}
 _COMPREHENSION = re.compile(r"\bfor\b[^:]*?\bin\b")
 # Errors that are raised for many reasons: the bit fits a line that looks like this.
@@ -78,11 +85,11 @@ def advice(error: BaseException) -> SharpBit | None:
     """Return the sharp bit behind an error, or None where it could be one of several.
 
     Wrong advice is worse than none. A bit is returned when it is the only one whose symptom fits
-    the message best, when the reader's line looks as that one's symptom says, or names what the
-    bit's title names; and for a value that is not known while tracing, the bit about all of them.
+    the message best, or the only one of those in the chapter of the exercise; when the reader's
+    line looks as that one's symptom says, or names what the bit's title names; and for a value that
+    is not known while tracing, the bit about all of them.
     """
-    if not is_from_stack(error):
-        return None
+    least = 1 if is_from_stack(error) else _TELLING
     frame = reader_frame(error)
     code = _COMPREHENSION.sub(" ", frame.code if frame else "")
     # An if with an `and` in it is an if.
@@ -100,7 +107,7 @@ def advice(error: BaseException) -> SharpBit | None:
             if (leaked or not s.leaked) and not (chooses and s.line)
         ]
         score, suits = max(fits, default=(0, 0))
-        if score and suits >= 0:
+        if score >= least and suits >= 0:
             found.append((score, suits, bit))
     return _only_one(found, code, leaked or type(error).__name__ not in _BOOLEAN)
 
@@ -114,6 +121,9 @@ def _only_one(
     bits = [bit for *score, bit in found if tuple(score) == best]
     if len(bits) == 1:
         return bits[0]
+    here = [bit for bit in bits if topic.get() and bit.chapter[3:].startswith(topic.get())]
+    if len(here) == 1:
+        return here[0]
     words = set(re.findall(r"\w+", code))
     named = [bit for bit in bits if words & _code_in(bit.title)]
     named = named or [bit for bit in bits if not _code_in(bit.title)]
@@ -325,6 +335,23 @@ def _rounded(value: Any, digits: int) -> Any:
     if isinstance(value, complex):
         return complex(_rounded(value.real, digits), _rounded(value.imag, digits))
     return float(f"{value:.{digits}g}") if isinstance(value, float) else value
+
+
+def returns_step_by_step(
+    answer: Callable[..., Any], *args: Any, expected: Any, why: str = ""
+) -> None:
+    """Ask for a value when XLA sees only one operation at a time.
+
+    It compiles a product with a boolean mask, for example, into a choice, which drops a masked NaN.
+    Nothing promises that it does.
+
+    Raises:
+        NotYet: when the answer raises, or returns another value, shape or kind of number.
+    """
+    how = "run one operation at a time, "
+    with jax.disable_jit():
+        seen = call(answer, *args, how=how)
+    must_equal(seen, expected, f"{how}{call_text(answer, args)} must return", why)
 
 
 def traces(answer: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> int:

@@ -1,7 +1,8 @@
-"""The exercises of chapter 01, how JAX reads your program."""
+"""The exercises of chapter 01, how JAX traces your program."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,9 +14,12 @@ from jaxbits.exercises.core import Exercise
 from jaxbits.exercises.properties import (
     NotYet,
     call,
+    must_equal,
     returns,
     returns_under_grad,
     returns_under_jit,
+    show_kind,
+    under_jit,
 )
 
 
@@ -25,7 +29,7 @@ def count_traces(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]])
 
 
 def solve_count_traces(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> int:
-    """Python runs once a trace: whatever counts inside the function counts traces."""
+    """Python runs once per trace, so a counter inside the function counts traces."""
     traces = 0
 
     def counted(*args: Any) -> Any:
@@ -40,31 +44,54 @@ def solve_count_traces(function: Callable[..., Any], calls: Sequence[tuple[Any, 
 
 
 def verify_count_traces(answer: Callable[..., Any]) -> None:
-    """Ask for counts over repeated shapes, new shapes, new dtypes, and for a fresh function."""
+    """Ask for counts over repeated shapes, new shapes, new dtypes, and one or two arguments."""
 
-    def fresh() -> Callable[..., Any]:
-        return lambda x, *more: x * 2
+    def not_a_call(x: Any) -> None:
+        if isinstance(x, tuple):
+            raise NotYet(
+                "the function gets a whole call as its first argument. A call is a tuple of "
+                "arguments: unpack it with a star"
+            )
+
+    def of_one() -> Callable[..., Any]:
+        def double(x: Any) -> Any:
+            not_a_call(x)
+            return x * 2
+
+        return double
+
+    def of_two() -> Callable[..., Any]:
+        def add(x: Any, y: Any) -> Any:
+            return x.sum() + y.sum()
+
+        return add
 
     three, four = jnp.zeros(3), jnp.zeros(4)
     whole = jnp.zeros(3, jnp.int32)
-    cases: list[tuple[list[tuple[Any, ...]], int, str]] = [
-        ([(three,)] * 5, 1, "five calls with one shape are traced once"),
-        ([(three,), (four,), (three,)], 2, "two shapes, and the first comes back"),
-        ([(three,), (whole,)], 2, "one shape, but two dtypes"),
-        ([(1.0,), (2.0,), (3.0,)], 1, "a new value is not a new kind of argument"),
-        ([(three, four), (three, three), (three, four)], 2, "every argument counts"),
-        ([], 0, "no calls, no trace"),
+    cases: list[tuple[Callable[[], Any], list[tuple[Any, ...]], int, str, str]] = [
+        (of_one, [(three,)] * 5, 1, "five calls with one shape", "only the first is traced"),
+        (of_one, [(three,), (four,), (three,)], 2, "the shapes 3, 4 and 3", "3 is known by then"),
+        (of_one, [(three,), (whole,)], 2, "one shape and two dtypes", "each dtype is traced"),
+        (of_one, [(1.0,), (2.0,), (3.0,)], 1, "three Python floats", "values do not matter"),
+        (
+            of_two,
+            [(three, four), (three, three), (three, four)],
+            2,
+            "two arguments, of which the second changes its shape",
+            "every argument counts",
+        ),
+        (of_one, [], 0, "no calls", "nothing is traced"),
     ]
-    for calls, expected, why in cases:
+    for fresh, calls, expected, what, why in cases:
         seen = call(answer, fresh(), calls)
         whole_number = np.asarray(seen).dtype.kind in "iu" and np.shape(seen) == ()
         if not whole_number:
-            raise NotYet(f"it should return a whole number, it returns {seen!r}")
-        if seen != expected:
-            raise NotYet(f"it counts {seen} where {expected} is right: {why}")
-    double = fresh()
-    if [call(answer, double, [(three,)]) for _ in range(2)] != [1, 1]:
-        raise NotYet("asked a second time about one function it finds less: begin afresh each time")
+            raise NotYet(f"the number of traces must be an integer, got {show_kind(seen)}")
+        must_equal(int(seen), expected, f"for {what}, the number of traces must be", why)
+    double = of_one()
+    first, second = (call(answer, double, [(three,)]) for _ in range(2))
+    what = "the second time it is asked about the same function, it must return"
+    must_equal(int(second), int(first), what, "start with a new wrapper each time")
 
 
 def scaled_with_log(x: jax.Array, factor: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -73,7 +100,7 @@ def scaled_with_log(x: jax.Array, factor: jax.Array) -> tuple[jax.Array, jax.Arr
 
 
 def solve_scaled_with_log(x: jax.Array, factor: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """What is to leave a traced function leaves it by the return statement."""
+    """Return the log as a second result: a traced function can pass nothing on in another way."""
     scaled = x * factor
     return scaled, jnp.abs(scaled).max()
 
@@ -84,19 +111,22 @@ def verify_scaled_with_log(answer: Callable[..., Any]) -> None:
     first = (np.array([2, -6, 4], np.float32), np.float32(6))
     seen = call(answer, x, 2.0)
     if not (isinstance(seen, tuple | list) and len(seen) == 2):
-        raise NotYet(f"it should return a pair (scaled, largest), it returns {type(seen).__name__}")
+        raise NotYet(f"the result must be a pair (scaled, largest), got {show_kind(seen)}")
 
+    @functools.wraps(answer)
     def pair(x: Any, factor: Any) -> tuple[Any, Any]:
         scaled, largest = answer(x, factor)
         return scaled, largest
 
     returns(pair, x, 2.0, expected=first)
+    turned = (np.array([-2, 6, -4], np.float32), np.float32(6))
+    returns(pair, x, -2.0, expected=turned, why="a factor may be negative")
     returns_under_jit(pair, x, 2.0, expected=first)
-    jitted = jax.jit(lambda *args: answer(*args))
-    call(jitted, x, 2.0, how="under jit, ")
-    again = call(jitted, x, 5.0, how="under jit, ")
-    if not np.allclose(again[1], 15):
-        raise NotYet(f"on the second jitted call the largest is {again[1]}, should be 15.0")
+    jitted = under_jit(pair)
+    call(pair, x, 2.0, how="under jit, ", through=jitted)
+    again = call(pair, x, 5.0, how="under jit, ", through=jitted)
+    what = "on the second jitted call, with a factor of 5, the largest value must be"
+    must_equal(again[1], np.float32(15), what)
 
 
 def squared_norm(params: Any) -> jax.Array:
@@ -104,11 +134,10 @@ def squared_norm(params: Any) -> jax.Array:
     raise NotImplementedError
 
 
-def solve_squared_norm(params: Any) -> jax.Array:
-    """Square and sum each leaf, then add the sums up; an empty tree has the sum 0."""
+def solve_squared_norm(params: Any) -> Any:
+    """Square and sum each leaf, then add up the sums, starting from 0 for an empty tree."""
     squares = jax.tree.map(lambda leaf: jnp.sum(jnp.square(leaf)), params)
-    total: jax.Array = jax.tree.reduce(jnp.add, squares, jnp.float32(0.0))
-    return total
+    return jax.tree.reduce(jnp.add, squares, jnp.float32(0.0))
 
 
 def verify_squared_norm(answer: Callable[..., Any]) -> None:
@@ -117,12 +146,14 @@ def verify_squared_norm(answer: Callable[..., Any]) -> None:
     nested = {"layer": [flat, ({"w": jnp.ones((2, 2))},)], "none": None}
     returns(answer, flat, expected=14.0)
     returns(answer, nested, expected=18.0, why="trees nest dicts, lists and tuples, and hold None")
-    if not (np.shape(call(answer, {})) == () and call(answer, {}) == 0):
-        raise NotYet(f"for an empty tree it returns {call(answer, {})!r}, should be 0")
+    returns(answer, {}, expected=0, why="a tree may be empty")
     returns_under_jit(answer, nested, expected=18.0)
     grown = flat | {"new": jnp.zeros(2)}
     doubled = {"w": np.array([2, 4], np.float32), "b": np.float32(6), "new": np.zeros(2, "f")}
     returns_under_grad(answer, grown, expected=doubled, why="the slope of 0² is 0, not NaN")
+    zeros = {"w": jnp.zeros(2)}
+    flat_at_zero = {"w": np.zeros(2, np.float32)}
+    returns_under_grad(answer, zeros, expected=flat_at_zero, why="the slope of 0² is 0, not NaN")
 
 
 EXERCISES = (
@@ -131,23 +162,25 @@ EXERCISES = (
         title="count the traces",
         stub=count_traces,
         hints=(
-            "The body of a jitted function runs when it is traced, and only then. "
-            "What could it do each time it runs?",
-            "Wrap the function in one of your own that counts, and jit the wrapper.",
-            "A nonlocal counter, raised by one in the wrapper's first line. Make a new wrapper in "
-            "each call of count_traces, so that nothing is cached from before.",
+            "The body of a jitted function runs only while JAX traces it. What could it do each "
+            "time it runs?",
+            "Wrap the function in one of your own that counts its calls, and jit the wrapper.",
+            "Use a nonlocal counter that the first line of the wrapper increments. Define the "
+            "wrapper inside count_traces, so that no earlier trace is in its cache, and unpack "
+            "each call: jitted(*args).",
         ),
         verify=verify_count_traces,
         solution=solve_count_traces,
     ),
     Exercise(
         id="tracing/2",
-        title="let the log out",
+        title="return the log",
         stub=scaled_with_log,
         hints=(
-            "Appending to a list happens once a trace. What happens on every call?",
+            "Appending to a list happens once per trace. What happens on every call?",
             "A function may return more than one array.",
-            "jnp.abs(...).max() is an array; float(...) of it would ask for a number too early.",
+            "Return jnp.abs(...).max() as the array that it is. float(...) would ask for its value "
+            "while JAX traces, when there is none yet.",
         ),
         verify=verify_scaled_with_log,
         solution=solve_scaled_with_log,
@@ -157,9 +190,10 @@ EXERCISES = (
         title="the squared norm of a tree",
         stub=squared_norm,
         hints=(
-            "jax.tree.map applies a function to each leaf, however deep it lies.",
-            "First turn each leaf into its sum of squares, then add the leaves up.",
-            "jax.tree.reduce takes a third argument, the value to begin with.",
+            "jax.tree.map applies a function to each leaf, however deeply it is nested.",
+            "Turn each leaf into its sum of squares first, then add up the sums.",
+            "jax.tree.reduce takes the value to start from as its third argument. Do not take a "
+            "square root on the way: its slope at 0 is infinite.",
         ),
         verify=verify_squared_norm,
         solution=solve_squared_norm,

@@ -21,6 +21,36 @@ def huber_by_item(error, width):
     return jnp.where(size <= width, error**2 / 2, width * (size - width / 2))
 
 
+def huber_signed(error, width):
+    return jnp.where(jnp.abs(error) <= width, error**2 / 2, width * (error - width / 2))
+
+
+def huber_by_any(error, width):
+    size = jnp.abs(error)
+    return jnp.where((size <= width).all(), error**2 / 2, width * (size - width / 2))
+
+
+def huber_squared_outside(error, width):
+    return jnp.where(jnp.abs(error) <= width, error**2 / 2, width * jnp.abs(error))
+
+
+huber_squared_outside.__name__ = "f"
+
+
+def huber_by_minimum(error, width):
+    size = jnp.abs(error)
+    short = jnp.minimum(size, width)
+    return short * (size - short / 2)
+
+
+def huber_by_select(error, width):
+    return jnp.select(
+        [error > width, error < -width],
+        [width * (error - width / 2), -width * (error + width / 2)],
+        error**2 / 2,
+    )
+
+
 def huber_cut(error, width):
     size = jnp.abs(lax.stop_gradient(error))
     return jnp.where(size <= width, error**2 / 2, width * (size - width / 2))
@@ -48,6 +78,19 @@ def root_by_python(a, steps):
     for _ in range(steps):
         x = (x + a / x) / 2
     return x
+
+
+def root_too_often(a, steps):
+    return lax.fori_loop(0, steps * 2, lambda _, x: (x + a / x) / 2, a * 1.0)
+
+
+def root_from_one(a, steps):
+    return lax.fori_loop(0, steps, lambda _, x: (x + a / x) / 2, jnp.ones_like(a, float))
+
+
+def root_by_associates(a, steps):
+    start = jnp.asarray(a).astype(float)
+    return lax.scan(lambda x, n: ((x + a / x) / 2, n), start, jnp.arange(steps), unroll=1)[0]
 
 
 def root_by_while(a, steps):
@@ -83,6 +126,31 @@ def cool_too_long(heat, limit, most):
     return lax.scan(lambda s, _: ((s[0] / 2, s[1] + 1), None), (heat, 0), length=most)[0]
 
 
+def cool_at_the_limit(heat, limit, most):
+    def halve(state, _):
+        hot = state[0] >= limit
+        return (jnp.where(hot, state[0] / 2, state[0]), state[1] + hot), None
+
+    return lax.scan(halve, (heat, jnp.int32(0)), length=most)[0]
+
+
+def cool_without_most(heat, limit, most):
+    return cool_at_the_limit(heat, limit + 1e-6, 10)
+
+
+def cool_counts_all(heat, limit, most):
+    def halve(state, _):
+        return (jnp.where(state[0] > limit, state[0] / 2, state[0]), state[1] + 1), None
+
+    return lax.scan(halve, (heat, jnp.int32(0)), length=most)[0]
+
+
+def cool_by_powers(heat, limit, most):
+    powers = 2.0 ** jnp.arange(most + 1)
+    count = (heat / powers[:-1] > limit).sum()
+    return heat / powers[count], count
+
+
 def cool_unrolled(heat, limit, most):
     count = jnp.int32(0)
     for _ in range(most):
@@ -103,29 +171,41 @@ WRONG = {
         (huber_by_if, "under jit, huber_by_if(error=-3.0"),
         (huber_by_cond, "raises TypeError: Pred must be a scalar"),
         (lambda error, width: error**2 / 2, "must return 2.5"),
-        (huber_cut, "beyond the width the slope is the width"),
+        (huber_squared_outside, "f(error=-3.0, width=1.0) must return 2.5"),
+        (huber_signed, "must return 2.5, got -3.5"),
+        (huber_by_any, "each element chooses its own piece"),
+        (huber_cut, "beyond the width, the slope is the width"),
         (huber_by_item, "raises ValueError"),
-        (huber_by_root, "is the piece not taken finite"),
+        (huber_by_root, "the piece that is not chosen needs a finite slope, too"),
     ],
     "control-flow/2": [
-        (root_by_python, "the loop is written out"),
-        (root_unrolled, "the loop is written out"),
+        (root_by_python, "JAX unrolls the loop"),
+        (root_unrolled, "JAX unrolls the loop"),
+        (root_too_often, "must return 5.0, got 3.4"),
+        (root_from_one, "without a step, the result is a"),
         (root_by_while, "Reverse-mode differentiation does not work"),
         (
             lambda a, steps: lax.fori_loop(0, steps, lambda _, x: (x + a / x) / 2, a),
             "have equal types",
         ),
-        (lambda a, steps: jnp.sqrt(a), "no step, so the start"),
+        (lambda a, steps: jnp.sqrt(a), "without a step, the result is a"),
     ],
     "control-flow/3": [
         (cool_by_while, "Reverse-mode differentiation does not work"),
         (cool_by_python, "under jit, cool_by_python(heat=40.0"),
-        (cool_too_long, "it stops when the limit is reached"),
-        (cool_unrolled, "the loop is written out"),
-        (lambda heat, limit, most: heat / 2, "should return a pair"),
+        (cool_too_long, "stop once the heat is not above the limit"),
+        (cool_at_the_limit, "the limit itself is not above the limit"),
+        (cool_without_most, "halve at most four times"),
+        (cool_counts_all, "must return (5.0, 3), got (5.0, 10)"),
+        (cool_unrolled, "JAX unrolls the loop"),
+        (lambda heat, limit, most: heat / 2, "the result must be a pair (heat, count), got 20.0"),
     ],
 }
 RIGHT = [
+    ("control-flow/1", huber_by_minimum),
+    ("control-flow/1", huber_by_select),
+    ("control-flow/2", root_by_associates),
+    ("control-flow/3", cool_by_powers),
     ("control-flow/1", huber_vectorized),
     ("control-flow/1", huber_by_clipping),
     ("control-flow/2", root_by_scan),

@@ -27,6 +27,31 @@ def cut_off(sentences, sizes):
     return BUCKETED([s[: max(sizes)] for s in sentences], sizes)
 
 
+def each_by_itself(sentences, sizes):
+    return BUCKETED(sentences[:1], sizes)
+
+
+def asserts(sentences, sizes):
+    assert max(map(len, sentences)) <= max(sizes)
+    return BUCKETED(sentences, sizes)
+
+
+def as_floats(sentences, sizes):
+    tokens, known = BUCKETED(sentences, sizes)
+    return tokens.astype(float), known
+
+
+def by_lengths(sentences, sizes):
+    lengths = np.array([len(s) for s in sentences])
+    size = next((s for s in sorted(sizes) if s >= lengths.max()), None)
+    if size is None:
+        raise ValueError(f"no size holds {lengths.max()}")
+    known = np.arange(size) < lengths[:, None]
+    tokens = np.zeros(known.shape, int)
+    tokens[known] = np.concatenate([np.array(s, int) for s in sentences])
+    return tokens, known
+
+
 def known_by_value(sentences, sizes):
     tokens, _ = BUCKETED(sentences, sizes)
     return tokens, tokens != 0
@@ -61,6 +86,25 @@ def filled_with_zero(signal, threshold, size):
 def counted_after(signal, threshold, size):
     places = jnp.nonzero(signal > threshold, size=size, fill_value=len(signal))[0]
     return places, (places < len(signal)).sum()
+
+
+def by_at_least(signal, threshold, size):
+    _, places = jax.lax.top_k(signal, min(size, len(signal)))
+    places = jnp.sort(jnp.pad(places, (0, size - len(places)), constant_values=len(signal)))
+    (few,) = jnp.nonzero(signal > threshold, size=size, fill_value=len(signal))
+    above = signal > threshold
+    return jnp.where(above.any(), few, places), above.sum()
+
+
+def a_mask(signal, threshold, size):
+    above = signal > threshold
+    return jnp.where(above, jnp.arange(len(signal)), len(signal))[:size], above.sum()
+
+
+def by_flatnonzero(signal, threshold, size):
+    above = jnp.greater(signal, threshold)
+    places = jnp.flatnonzero(above, size=size, fill_value=signal.shape[0])
+    return [places, jnp.count_nonzero(above)]
 
 
 def no_size(signal, threshold, size):
@@ -129,29 +173,66 @@ def by_python_type(before, now):
     return reason
 
 
+def by_typeof(before, now):
+    if jax.tree.structure(before) != jax.tree.structure(now):
+        return "tree"
+    pairs = zip(jax.tree.leaves(before), jax.tree.leaves(now), strict=True)
+    kinds = [[jax.typeof(jnp.asarray(x)) for x in pair] for pair in pairs]
+    for name, key in (("shape", "shape"), ("dtype", "dtype"), ("weak", "weak_type")):
+        if any(getattr(a, key) != getattr(b, key) for a, b in kinds):
+            return name
+    return None
+
+
+def leaf_by_leaf(before, now):
+    if jax.tree.structure(before) != jax.tree.structure(now):
+        return "tree"
+    for a, b in zip(jax.tree.leaves(before), jax.tree.leaves(now), strict=True):
+        for name, of in (("dtype", jnp.result_type), ("shape", jnp.shape)):
+            if of(jnp.asarray(a)) != of(jnp.asarray(b)):
+                return name
+    return None
+
+
+def by_values(before, now):
+    if jax.tree.structure(before) != jax.tree.structure(now):
+        return "tree"
+    return by_weak_type(before, now) or ("value" if str(before) != str(now) else None)
+
+
 WRONG = {
     "dynamic-shapes/1": [
-        (in_jax, "padding with jnp compiles for every new length"),
-        (to_the_longest, "have the shape (2, 3), should be (2, 4)"),
-        (first_that_fits, "take the smallest that fits"),
-        (cut_off, "without a word"),
-        (known_by_value, "a token 0 at the start of a sentence is a token"),
-        (known_as_floats, "known should hold booleans"),
-        (padded_in_jax, "makes JAX compile"),
-        (lambda *given: tuple(a.tolist() for a in BUCKETED(*given)), "two arrays of NumPy's"),
-        (lambda sentences, sizes: np.zeros((2, 4)), "a pair, (tokens, known)"),
+        (in_jax, "padding with jnp compiles for every length"),
+        (to_the_longest, "the shape of tokens must be (2, 4), got (2, 3)"),
+        (first_that_fits, "take the smallest size that fits"),
+        (each_by_itself, "the shape of tokens must be (2, 4), got (1, 4)"),
+        (asserts, "it must raise a ValueError, got AssertionError"),
+        (as_floats, "the dtype of tokens must be an integer, got float64"),
+        (cut_off, "it must raise a ValueError, but it returns tokens of shape (1, 8)"),
+        (known_by_value, "a 0 in a sentence is a token"),
+        (known_as_floats, "the dtype of known must be 'bool', got 'float32'"),
+        (padded_in_jax, "must not compile anything, got"),
+        (
+            lambda *given: tuple(a.tolist() for a in BUCKETED(*given)),
+            "the pair must hold two NumPy arrays",
+        ),
+        (lambda sentences, sizes: np.zeros((2, 4)), "the result must be a pair (tokens, known)"),
     ],
     "dynamic-shapes/2": [
         (filled_with_zero, "looks like a peak at the start"),
         (filled_with_minus_one, "which reads the last element"),
-        (filled_with_five, "a signal of two elements is filled with 2"),
-        (counted_after, "which is cut off"),
+        (filled_with_five, "the length of this signal is 2"),
+        (counted_after, "the count includes the peak that is cut off"),
+        (by_at_least, "must return ([5, 5], 0)"),
+        (a_mask, "must return ([1, 3, 4, 5], 3)"),
         (no_size, "under jit, no_size(signal=["),
-        (by_top_k, "the places are"),
+        (by_top_k, "must return ([1, 3, 4, 5], 3), got ([4, 3, 1, 0], 3)"),
     ],
     "dynamic-shapes/3": [
         (lambda before, now: "shape", "must return 'dtype', got 'shape': integers after floats"),
-        (by_attributes, "an array's float after a Python float"),
+        (by_attributes, "a float32 after a Python float"),
+        (leaf_by_leaf, "must return 'weak', got None"),
+        (by_values, "must return None, got 'value': different values of the same kind"),
         (by_result_type, "must return 'weak'"),
         (dtype_first, "must return 'shape', got 'dtype': four integers after three floats"),
         (by_python_type, "which stays weak"),
@@ -159,6 +240,9 @@ WRONG = {
     ],
 }
 RIGHT = [
+    ("dynamic-shapes/1", by_lengths),
+    ("dynamic-shapes/2", by_flatnonzero),
+    ("dynamic-shapes/3", by_typeof),
     ("dynamic-shapes/2", sorted_places),
     ("dynamic-shapes/3", by_weak_type),
 ]

@@ -2,12 +2,30 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 
 def assigned(memory, place, item):
     memory[place] = item
     return memory, (place + 1) % len(memory)
+
+
+def in_numpy(memory, place, item):
+    memory = np.array(memory)
+    memory[place] = item
+    return jnp.asarray(memory), (place + 1) % len(memory)
+
+
+def by_if(memory, place, item):
+    following = place + 1 if place + 1 < len(memory) else 0
+    return memory.at[place].set(item), following
+
+
+def by_where(memory, place, item):
+    row = jnp.arange(len(memory)) == place
+    following = jnp.where(place + 1 == len(memory), 0, place + 1)
+    return jnp.where(row[:, None], item, memory), following
 
 
 def discarded(memory, place, item):
@@ -24,6 +42,20 @@ def read_and_set(values, groups, count):
 
 def sums_only(values, groups, count):
     return jnp.zeros(count).at[groups].add(values)
+
+
+def with_nan_to_num(values, groups, count):
+    return jnp.nan_to_num(nothing_is_nan(values, groups, count))
+
+
+def by_matrix(values, groups, count):
+    table = jax.nn.one_hot(groups, count)
+    return values @ table / jnp.maximum(table.sum(axis=0), 1)
+
+
+def one_by_one(values, groups, count):
+    kept = [values[groups == group] for group in range(count)]
+    return jnp.stack([part.mean() if len(part) else jnp.float32(0) for part in kept])
 
 
 def nothing_is_nan(values, groups, count):
@@ -86,21 +118,29 @@ def scanned(x, pairs):
 WRONG = {
     "immutable-arrays/1": [
         (assigned, "That is a sharp bit: A JAX array cannot be assigned to"),
-        (discarded, "is the result of .at kept?"),
-        (lambda memory, place, item: memory.at[place].set(item), "it should return a pair"),
+        (discarded, "keep the result of .at[...].set"),
+        (
+            lambda memory, place, item: memory.at[place].set(item),
+            "the result must be a pair (memory, next place)",
+        ),
+        (in_numpy, "under jit, in_numpy(memory=[["),
+        (by_if, "Stay in arrays: `jnp.where`"),
         (
             lambda memory, place, item: (memory.at[place].set(item), place + 1),
             "after the last place comes the first",
         ),
         (
             lambda memory, place, item: (jnp.asarray(memory).at[place].set(item), (place + 1) % 3),
-            "this one has 5 places",
+            "this memory has 5 rows",
         ),
     ],
     "immutable-arrays/2": [
-        (read_and_set, "an update of one place got lost"),
-        (sums_only, "these are the sums"),
-        (nothing_is_nan, "should be 0.0"),
+        (read_and_set, "one of them gets lost"),
+        (with_nan_to_num, "a NaN among the values must show in the mean of its group"),
+        (by_matrix, "and in no other"),
+        (one_by_one, "one_by_one(values=[1.0, 2.0, 6.0, 5.0]"),
+        (sums_only, "it returns the sums"),
+        (nothing_is_nan, "group 1, which has no value, must be 0.0, got nan"),
         (
             lambda values, groups, count: jnp.zeros(3).at[groups].add(values),
             "must return [1.0, 2.0]",
@@ -109,28 +149,51 @@ WRONG = {
     "immutable-arrays/3": [
         (two_writes, "a second array, copied in every step")
         if jax.default_backend() == "cpu"
-        else (overwritten, "is there twice"),
+        else (overwritten, "is in the array twice"),
         *(
             [
                 (read_first, "a second array, copied in every step"),
-                (permuted, "of scratch: memory for another array"),
+                (permuted, "of scratch memory: room for a second array"),
             ]
             if jax.default_backend() == "cpu"
             else []
         ),
-        (overwritten, "is there twice"),
+        (overwritten, "is in the array twice"),
         (written_out, "use lax.fori_loop"),
-        (all_at_once, "one pair after the other"),
+        (all_at_once, "apply one pair after the other"),
     ],
     "immutable-arrays/4": [
-        (lambda reader: [jax.device_put(batch) for batch in reader], "the reader's memory"),
-        (lambda reader: [jnp.from_dlpack(batch) for batch in reader], "the reader's memory"),
-        (lambda reader: [jax.device_put(batch) for batch in list(reader)], "the reader's memory"),
-        (list, "should be JAX arrays"),
-        (lambda reader: jnp.array([batch.copy() for batch in reader]), "a list of three"),
+        (
+            lambda reader: [jax.device_put(batch) for batch in reader],
+            "do they share memory with the reader's array?",
+        ),
+        (
+            lambda reader: [jnp.from_dlpack(batch) for batch in reader],
+            "do they share memory with the reader's array?",
+        ),
+        (
+            lambda reader: [jax.device_put(batch) for batch in list(reader)],
+            "do they share memory with the reader's array?",
+        ),
+        (lambda reader: [jnp.asarray(batch) for batch in reader], "with a busy device, "),
+        (lambda reader: [jnp.array(batch) for batch in reader], "the copies were made only after"),
+        (lambda reader: list(map(jnp.array, list(reader))), "got [-1.0, -1.0, -1.0]"),
+        (list, "the batches must be JAX arrays, got ndarray"),
+        (
+            lambda reader: jnp.array([batch.copy() for batch in reader]),
+            "it must return a list of three, got an array",
+        ),
     ],
 }
 RIGHT = [
+    ("immutable-arrays/1", by_where),
+    (
+        "immutable-arrays/2",
+        lambda v, g, n: jnp.where(
+            (size := jnp.bincount(g, length=n)) > 0, sums_only(v, g, n) / jnp.maximum(size, 1), 0.0
+        ),
+    ),
+    ("immutable-arrays/4", lambda reader: [jnp.asarray(np.array(batch)) for batch in reader]),
     ("immutable-arrays/1", lambda m, p, item: (jnp.asarray(m).at[p].set(item), (p + 1) % len(m))),
     (
         "immutable-arrays/2",

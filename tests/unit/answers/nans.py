@@ -2,10 +2,21 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 
 def python_if(height):
     return jnp.sqrt(2 * 9.81 * height) if height > 0 else 0.0
+
+
+def safe_at_zero(height):
+    safe = jnp.where(height > 0, height, 0.0)
+    return jnp.where(height > 0, jnp.sqrt(2 * 9.81 * safe), 0.0)
+
+
+def by_power(height):
+    safe = jnp.where(height > 0, height, 4.0)
+    return jnp.where(height > 0, (19.62 * safe) ** 0.5, 0 * height)
 
 
 def where_only(height):
@@ -16,6 +27,32 @@ def one_by_one(height):
     return jax.vmap(lambda h: jax.lax.cond(h > 0, lambda h: jnp.sqrt(19.62 * h), lambda h: 0.0, h))(
         height
     )
+
+
+def one_at_a_time(x, keep):
+    kept = [number for number, k in zip(x, keep, strict=True) if k]
+    return sum(kept) / len(kept) if kept else jnp.float32(0)
+
+
+def by_select(x, keep):
+    count = jnp.count_nonzero(keep)
+    total = jax.lax.select(keep, x, jnp.zeros_like(x)).sum()
+    return jnp.where(count > 0, total / jnp.where(count > 0, count, 1), 0.0)
+
+
+def by_map(tree):
+    bad = jax.tree_util.tree_map_with_path(
+        lambda path, x: jax.tree_util.keystr(path) if not np.isfinite(x).all() else "", tree
+    )
+    return [path for path in jax.tree.leaves(bad) if path]
+
+
+def by_largest(tree):
+    return leaves(tree, lambda x: jnp.abs(x).max() == jnp.inf)
+
+
+def joined(tree):
+    return ", ".join(leaves(tree, lambda x: ~jnp.isfinite(x).all()))
 
 
 def by_name(tree):
@@ -29,38 +66,60 @@ def leaves(tree, bad):
 
 WRONG = {
     "nans/1": [
-        (where_only, "the value is right and the gradient is NaN"),
+        (where_only, "at a height of -1, the value is right, but the gradient is NaN"),
         (lambda h: jnp.nan_to_num(jnp.sqrt(2 * 9.81 * h)), "the gradient is NaN"),
         (lambda h: jnp.sqrt(2 * 9.81 * jnp.abs(h)), "got [4.42945"),
+        (lambda h: jnp.sqrt(jnp.maximum(19.62 * h, 0.0)), "the gradient is NaN"),
+        (lambda h: jnp.sqrt(19.62 * jnp.where(h > 0, h, 1.0)), "got [4.42945"),
         (python_if, "raises ValueError"),
-        (lambda h: jax.lax.stop_gradient(where_only(h)), "the gradient is 0, should be"),
+        (
+            lambda h: jax.lax.stop_gradient(where_only(h)),
+            "at a height of 5, the gradient must be 0.990454, got 0.0",
+        ),
         (lambda h: jnp.sqrt(2 * 9.81 * jnp.maximum(h, 0.0) + 1e-6), "got [0.001"),
     ],
     "nans/2": [
         (lambda x, keep: (x * keep.astype(float)).sum() / keep.sum(), "the NaN is masked"),
         (lambda x, keep: (x * keep).sum() / keep.sum(), "nothing is kept"),
+        (
+            lambda x, keep: (x * keep).sum() / jnp.maximum(keep.sum(), 1),
+            "run one operation at a time, f(x=[1.0, nan, 6.0], keep=[True, False, True]) must "
+            "return 3.5, got nan: 0 times NaN is NaN",
+        ),
+        (lambda x, keep: x @ keep / jnp.maximum(keep.sum(), 1), "a dot product with keep"),
+        (
+            lambda x, keep: jnp.nan_to_num(jnp.nanmean(jnp.where(keep, x, jnp.nan))),
+            "a NaN that is kept must stay",
+        ),
+        (one_at_a_time, "Stay in arrays: `jnp.where`"),
         (lambda x, keep: jnp.where(keep, x, 0).sum() / keep.sum(), "nothing is kept"),
         (lambda x, keep: x[keep].mean(), "nothing is kept"),
         (
             lambda x, keep: (jnp.nan_to_num(x) * keep).sum() / jnp.maximum(keep.sum(), 1),
-            "a NaN that is kept must show",
+            "a NaN that is kept must stay",
         ),
         (
             lambda x, keep: (
                 jnp.where(keep & ~jnp.isinf(x), x, 0).sum() / jnp.maximum(keep.sum(), 1)
             ),
-            "an infinity that is kept must show",
+            "an infinity that is kept must stay",
         ),
         (lambda x, keep: jnp.where(keep, x, 0).mean(), "must return 3.5"),
     ],
     "nans/3": [
-        (lambda tree: leaves(tree, lambda x: jnp.isnan(x).any()), "inf counts"),
-        (lambda tree: leaves(tree, lambda x: ~jnp.isfinite(x.sum())), "their sum is not"),
+        (lambda tree: leaves(tree, lambda x: jnp.isnan(x).any()), "an infinity is not finite"),
+        (lambda tree: leaves(tree, lambda x: ~jnp.isfinite(x.sum())), "although their sum is not"),
+        (by_largest, "must return [\"['w']\"], got []"),
+        (joined, "must return [], got ''"),
         (by_name, "must return [\"['w']\"]"),
         (lambda tree: bool(leaves(tree, lambda x: ~jnp.isfinite(x).all())), "must return []"),
     ],
 }
 RIGHT = [
+    ("nans/1", by_power),
+    ("nans/1", safe_at_zero),
+    ("nans/2", by_select),
+    ("nans/3", by_map),
     ("nans/1", one_by_one),
     ("nans/2", lambda x, keep: jnp.sum(x, where=keep) / jnp.maximum(jnp.sum(keep), 1)),
 ]

@@ -62,7 +62,34 @@ def asserts(batch):
     return jax.tree.map(convert, batch)
 
 
-def by_limits(batch):
+def by_size(batch):
+    def convert(leaf):
+        if leaf.dtype.kind in "iu" and leaf.size and abs(leaf).max() > 2**31:
+            raise OverflowError(leaf.dtype)
+        return jnp.asarray(leaf)
+
+    return jax.tree.map(convert, batch)
+
+
+def by_size_but_unsigned(batch):
+    def convert(leaf):
+        if leaf.dtype == np.int64 and leaf.size and abs(leaf).max() > 2**31:
+            raise OverflowError(leaf.dtype)
+        return jnp.asarray(leaf)
+
+    return jax.tree.map(convert, batch)
+
+
+def by_size_of_int64(batch):
+    def convert(leaf):
+        if leaf.dtype == np.int64 and leaf.size and abs(leaf).max() >= 2**31:
+            raise OverflowError(leaf.dtype)
+        return jnp.asarray(leaf)
+
+    return jax.tree.map(convert, batch)
+
+
+def without_a_size(batch):
     def convert(leaf):
         kind = jax.dtypes.canonicalize_dtype(leaf.dtype)
         if leaf.dtype.kind in "iu":
@@ -74,41 +101,140 @@ def by_limits(batch):
     return jax.tree.map(convert, batch)
 
 
+def all_in_int32(batch):
+    return jax.tree.map(
+        lambda leaf: jnp.asarray(leaf, jnp.int32) if leaf.dtype.kind in "iu" else jnp.asarray(leaf),
+        BY_LIMITS(batch),
+    )
+
+
+def BY_LIMITS(batch):
+    return by_limits(batch)
+
+
+def there_and_back(batch):
+    converted = jax.tree.map(jnp.asarray, batch)
+    for before, after in zip(jax.tree.leaves(batch), jax.tree.leaves(converted), strict=True):
+        if before.dtype.kind in "iu" and (np.asarray(after).astype(before.dtype) != before).any():
+            raise OverflowError("an integer does not fit")
+    return converted
+
+
+def compiled_once(function):
+    @jax.jit
+    def jitted(x):
+        return function(x)
+
+    def wrapped(numbers):
+        return jitted(np.array(list(numbers), dtype="float32"))
+
+    return wrapped
+
+
+def for_each_mode(step):
+    programs = {}
+
+    def run(x, rate, mode):
+        if mode not in programs:
+            programs[mode] = jax.jit(functools.partial(step, mode=mode))
+        return programs[mode](x, rate)
+
+    return run
+
+
+def for_each_call(step):
+    return lambda x, rate, mode: jax.jit(lambda x, rate: step(x, rate, mode))(x, rate)
+
+
+def rate_captured(step):
+    return jax.jit(lambda x, rate, mode: step(x, float(rate), mode), static_argnums=2)
+
+
+def as_a_number(step):
+    modes = ["train", "test"]
+    jitted = jax.jit(lambda x, rate, mode: step(x, rate, mode))
+    return lambda x, rate, mode: jitted(x, rate, modes.index(mode))
+
+
+def flattened(function):
+    jitted = jax.jit(lambda *numbers: function(jnp.stack(numbers)))
+    return lambda numbers: jitted(*numbers)
+
+
+def by_limits(batch):
+    def convert(leaf):
+        kind = jax.dtypes.canonicalize_dtype(leaf.dtype)
+        if leaf.dtype.kind in "iu" and leaf.size:
+            limits = np.iinfo(kind)
+            if leaf.min() < limits.min or leaf.max() > limits.max:
+                raise OverflowError(leaf.dtype)
+        return jnp.asarray(leaf, kind)
+
+    return jax.tree.map(convert, batch)
+
+
 WRONG = {
     "non-array-inputs/1": [
-        (jax.jit, "jit has taken it apart before"),
+        (jax.jit, "the function must get an array, got a list"),
         (lambda f: lambda numbers: f(jnp.asarray(numbers, jnp.float32)), "is not jitted"),
-        (lambda f: (lambda j: lambda n: j(np.asarray(n)))(jax.jit(f)), "were traced 2 times"),
-        (converts_inside, "were traced"),
-        (jits_each_time, "were traced 4 times"),
-        (lambda f: lambda numbers: max(numbers) - min(numbers), "was never called"),
+        (
+            lambda f: (lambda j: lambda n: j(np.asarray(n)))(jax.jit(f)),
+            "must be traced once, got 2 traces: float32[3], int32[3]",
+        ),
+        (converts_inside, "must be traced once, got 4 traces"),
+        (flattened, "must be traced once, got"),
+        (jits_each_time, "must be traced once, got 4 traces"),
+        (
+            lambda f: lambda numbers: max(numbers) - min(numbers),
+            "the function that you were given is never called",
+        ),
         (
             lambda f: (lambda j: lambda n: j(jnp.array(n, jnp.float16)))(jax.jit(f)),
-            "should be 4002.0",
+            "must give 4002.0, got 4004.0",
         ),
     ],
     "non-array-inputs/2": [
+        (for_each_call, "three rates must be traced once, got 3 traces"),
+        (rate_captured, "Stay in arrays"),
+        (as_a_number, "mode must reach the step as a string, got a"),
         (jax.jit, "as an abstract array"),
         (lambda step: step, "is not jitted"),
-        (lambda step: jax.jit(step, static_argnames=("rate", "mode")), "three rates were traced"),
+        (
+            lambda step: jax.jit(step, static_argnames=("rate", "mode")),
+            "three rates must be traced once, got 3 traces",
+        ),
         (
             lambda step: functools.partial(jax.jit(step, static_argnames="mode"), mode="train"),
             "raises TypeError",
         ),
     ],
     "non-array-inputs/3": [
-        (lambda batch: jax.tree.map(jnp.asarray, batch), "become [3, 705032704]"),
+        (lambda batch: jax.tree.map(jnp.asarray, batch), "but the ids become [3, 705032704]"),
         (every_long_integer, "raises OverflowError"),
-        (only_upwards, "ids with -5 billion pass"),
-        (only_in_int64, "ids with 5 billion, in uint64 pass"),
-        (only_the_ids, "look at each leaf of the tree"),
-        (compares_in_jax, "ids with 5 billion pass"),
-        (asserts, "should be OverflowError"),
-        (lambda batch: batch, "should be an array of JAX's"),
-        (lambda batch: jnp.asarray(batch["ids"]), "a tree of the form of the batch"),
+        (
+            by_size,
+            "for an array of uint32, by_size(batch={'ids': [3000000000]}) raises OverflowError",
+        ),
+        (
+            by_size_but_unsigned,
+            "for ids with 2**31 it must raise OverflowError, but the ids become",
+        ),
+        (by_size_of_int64, "(batch={'ids': [7, 2147483647, -2147483648]}) raises"),
+        (without_a_size, "for an empty array, without_a_size(batch={'ids': []}) raises ValueError"),
+        (all_in_int32, "an array of uint8 must become one of uint8, got int32"),
+        (only_upwards, "ids with -5_000_000_000 it must raise OverflowError"),
+        (only_in_int64, "for ids with 2**31 it must raise OverflowError"),
+        (only_the_ids, "look at each leaf"),
+        (compares_in_jax, "for ids with 5_000_000_000 it must raise OverflowError"),
+        (asserts, "must raise OverflowError, got AssertionError"),
+        (lambda batch: batch, "each leaf must be a JAX array, got a ndarray"),
+        (lambda batch: jnp.asarray(batch["ids"]), "a tree with the structure of the batch"),
     ],
 }
 RIGHT = [
+    ("non-array-inputs/1", compiled_once),
+    ("non-array-inputs/2", for_each_mode),
+    ("non-array-inputs/3", there_and_back),
     ("non-array-inputs/1", lambda f: (lambda j: lambda n: j(jnp.array(n, float)))(jax.jit(f))),
     ("non-array-inputs/2", lambda step: jax.jit(step, static_argnums=2)),
     ("non-array-inputs/3", by_limits),

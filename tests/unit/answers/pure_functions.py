@@ -1,5 +1,6 @@
 """Answers to the exercises of *Pure functions*: foreseen mistakes, other right ones."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -32,6 +33,60 @@ def counting_in_python(state, gradient, rate):
     velocity = 0.9 * state["velocity"] + gradient
     w = state["w"] - rate * velocity
     return {"w": w, "velocity": velocity, "steps": jnp.int32(4 + len(STEPS))}
+
+
+def counting_in_the_state(state, gradient, rate):
+    state["steps"] += 1
+    velocity = 0.9 * state["velocity"] + gradient
+    return {"w": state["w"] - rate * velocity, "velocity": velocity, "steps": state["steps"]}
+
+
+def with_a_python_if(state, gradient, rate):
+    velocity = 0.9 * state["velocity"] + gradient
+    w = state["w"] - rate * velocity if rate > 0 else state["w"]
+    return {"w": w, "velocity": velocity, "steps": state["steps"] + 1}
+
+
+def momentum(state, gradient, rate):
+    velocity = 0.9 * state["velocity"] + gradient
+    new = {"w": state["w"] - rate * velocity, "velocity": velocity}
+    return state | new | {"steps": state["steps"] + 1}
+
+
+def by_vmap(w, batches, rate):
+    def step(batch):
+        far = w - batch.mean()
+        return w - rate * far, far**2 / 2
+
+    ends, losses = jax.vmap(step)(batches)
+    return ends[-1], losses
+
+
+def all_at_once(w, batches, rate):
+    far = w - batches.mean()
+    return w - rate * far, far**2 / 2
+
+
+def with_lax_map(w, batches, rate):
+    means = batches.mean(axis=1)
+    n = len(means)
+
+    def w_at(k):
+        weights = rate * (1 - rate) ** (k - 1 - jnp.arange(n))
+        past = jnp.where(jnp.arange(n) < k, weights * means, 0.0).sum()
+        return w * (1 - rate) ** k + past
+
+    ws = lax.map(w_at, jnp.arange(n + 1))
+    return ws[-1], (ws[:-1] - means) ** 2 / 2
+
+
+def mean_of_all_losses(ring, count, loss):
+    n = ring.shape[0]
+    old = jnp.where(count[...] > 0, ring[(count[...] - 1) % n], 0.0)
+    ring[count[...] % n] = loss
+    count[...] += 1
+    means = {1: 4.0, 2: 3.0, 3: 4.0}
+    return jnp.float32(means[int(count[...])]) if int(count[...]) < 4 else (old + loss) / 2 * 0
 
 
 def with_an_iterator(w, batches, rate):
@@ -150,31 +205,44 @@ def by_minimum(ring, count, loss):
 WRONG = {
     "pure-functions/1": [
         (in_place, "it changes the state that it was given"),
-        (with_a_remembered_rate, "jitted, with a rate of 0.1"),
-        (with_old_velocity, "w is"),
-        (counting_in_python, "after three jitted calls, steps is"),
-        (lambda state, gradient, rate: state["w"] - rate * gradient, "should return a dict"),
+        (counting_in_the_state, "it changes the state that it was given"),
+        (with_a_python_if, "under jit, with_a_python_if(state={"),
+        (
+            with_a_remembered_rate,
+            "jitted, with a rate of 0.1 after calls with a rate of 0, w must be",
+        ),
+        (with_old_velocity, "after one step, w must be [0.81, 2.1], got [0.9, 2.0]"),
+        (counting_in_python, "after three jitted calls, steps must be 7"),
+        (
+            lambda state, gradient, rate: state["w"] - rate * gradient,
+            "the result must be a dict of w, velocity and steps",
+        ),
     ],
     "pure-functions/2": [
         (with_an_iterator, "each step uses the first batch"),
+        (by_vmap, "must return (2.25, [2.0, 12.5, 3.125]), got"),
+        (all_at_once, "must return (2.25, [2.0, 12.5, 3.125]), got"),
         (with_a_python_loop, "use lax.scan over the rows"),
         (with_a_list, "raises UnexpectedTracerError"),
         (loss_after_the_step, "loss_after_the_step(w=0.0"),
         (for_three_batches, "for_three_batches(w=0.0, batches=[[4.0], [8.0], [0.0], [2.0]]"),
         (with_a_fixed_rate, "rate=0.25) must return"),
-        (lambda w, batches, rate: w, "should return (w, losses)"),
+        (lambda w, batches, rate: w, "the result must be a pair (w, losses)"),
     ],
     "pure-functions/3": [
-        (rebinding, "after 1 losses, count is 0"),
-        (mean_of_the_whole_ring, "after the losses [4.0] the mean is"),
+        (rebinding, "after 1 loss, count must be 1, got 0"),
+        (mean_of_the_whole_ring, "after the losses [4.0], the mean must be 4.0"),
         (slice_by_count, "under jit, slice_by_count(ring=a Ref of"),
-        (count_first, "belongs in place 0"),
+        (count_first, "after 1 loss, index 0 of the ring must hold 4.0, got 50.0"),
         (closed_box, "raises TypeError"),
-        (by_sign, "after the losses [4.0] the mean is"),
+        (mean_of_all_losses, "after the losses [4.0, 2.0, 6.0, 10.0], the mean must be 6.0"),
+        (by_sign, "after the losses [4.0], the mean must be 4.0"),
         (for_three_only, "in a ring of 2, "),
     ],
 }
 RIGHT = [
+    ("pure-functions/1", momentum),
+    ("pure-functions/2", with_lax_map),
     ("pure-functions/2", with_fori_loop),
     ("pure-functions/3", by_minimum),
 ]

@@ -18,6 +18,36 @@ def one_key(k, images):
     return mixed(coins, images, 0.1 * normal(k, images.shape))
 
 
+def one_key_on_a_line(k, images):
+    return mixed(bernoulli(k, 0.5, (len(images), 1, 1)), images, 0.1 * normal(k, images.shape))
+
+
+def by_python_if(key, images):
+    for_coins, for_noise = split(key)
+    coins = bernoulli(for_coins, 0.5, (len(images),))
+    kept = [x[:, ::-1] if coin else x for coin, x in zip(coins, images, strict=True)]
+    return jnp.stack(kept) + 0.1 * normal(for_noise, images.shape)
+
+
+def in_numpy(key, images):
+    coins = np.random.default_rng().random((len(images), 1, 1)) < 0.5
+    return mixed(coins, images, 0.1 * normal(key, images.shape))
+
+
+def by_signs(k, images):
+    noise, signs = jax.random.split(k, (2,))
+    coin = jax.random.rademacher(signs, (images.shape[0],)) > 0
+    flipped = jax.vmap(lambda c, x: jax.lax.select(c, jnp.flip(x, 1), x))(coin, images)
+    return flipped + jax.random.normal(noise, images.shape) / 10
+
+
+def by_scan(key, x, first, last):
+    def step(x, n):
+        return x + normal(fold_in(key, n), x.shape), None
+
+    return jax.lax.scan(step, x, jnp.arange(first, last))[0]
+
+
 def one_coin(k, images):
     a, b = split(k)
     return mixed(bernoulli(a), images, 0.1 * normal(b, images.shape))
@@ -145,27 +175,33 @@ def numpys_seed(seed):
 
 WRONG = {
     "random-numbers/1": [
-        (one_key, "one PRNG key is used 2 times"),
-        (one_coin, "each needs a coin of its own"),
+        (one_key, "one PRNG key is used 2 times: a draw at random_numbers.py:"),
+        (
+            one_key_on_a_line,
+            "used 2 times: a draw at random_numbers.py:22. `jax.random.split` first",
+        ),
+        (by_python_if, "Stay in arrays: `jnp.where`"),
+        (in_numpy, "called twice with the same key, it returns different images"),
+        (one_coin, "no image is mirrored: each image needs a coin of its own"),
         (one_noise, "every image has the same noise"),
-        (key_inside, "the key you are given is not used"),
-        (coins_inside, "does not come from the key you are given"),
-        (wide_noise, "should be 0 and 0.1"),
+        (key_inside, "use the key that you are given"),
+        (coins_inside, "do not come from the key that you are given"),
+        (wide_noise, "the standard deviation 0.1, got 0.04 and 0.99"),
         (met_again, "coins and noise are correlated"),
         (noise_by_row, "all pixels of a row or column"),
-        (flat_noise, "not from a normal distribution"),
+        (flat_noise, "not a normal distribution"),
         (upside_down, "neither the original nor its mirror image"),
         (lambda k, images: images + 0.1 * normal(k, images.shape), "a coin of its own"),
     ],
     "random-numbers/2": [
-        (walked(lambda k, step, first: k), "step 0 and step 1 are the same step"),
-        (by_coins, "not from a normal distribution"),
+        (walked(lambda k, step, first: k), "step 0 and step 1 are equal"),
+        (by_coins, "not a normal distribution"),
         (for_vectors, "all rows or columns"),
-        (straight, "step 0 and step 1 are the same step"),
-        (chain, "step 0 and step 1 are the same step"),
+        (straight, "step 0 and step 1 are equal"),
+        (chain, "step 0 and step 1 are equal"),
         (walked(lambda k, step, first: fold_in(k, step - first)), "step 0 and step 1"),
-        (walked(lambda k, step, first: fold_in(fold_in(k, first), step)), "do not end where"),
-        (walked(lambda k, step, first: key(step)), "the key you are given is not used"),
+        (walked(lambda k, step, first: fold_in(fold_in(k, first), step)), "does not end where"),
+        (walked(lambda k, step, first: key(step)), "use the key that you are given"),
         (
             lambda k, x, first, last: x + sum(normal(fold_in(k, s)) for s in range(first, last)),
             "all elements of x make the same step",
@@ -175,14 +211,22 @@ WRONG = {
         (key, "the seeds 0 and 4294967296 give the same key"),
         (lambda seed: fold_in(key(seed % 2**32), seed // 2**32), "raises OverflowError"),
         (lambda seed: key((seed ^ (seed >> 32)) & 0xFFFFFFFF), "give the same key"),
-        (lambda seed: key(pythons.getrandbits(32)), "gives another key each time"),
-        (fold_the_rest, "the key of 4294967296 is split(k)[1] of the key k of 0"),
-        (jax.random.PRNGKey, "should return a key of jax.random.key"),
-        (lambda seed: seed, "should return a key of jax.random"),
-        (lambda seed: split(key(seed % 2**32), 2), "should return one key"),
+        (lambda seed: key(pythons.getrandbits(32)), "gives a different key on each call"),
+        (
+            fold_the_rest,
+            "the key of the seed 4294967296 is split(k, 8)[1] of the key k of the seed 0",
+        ),
+        (
+            jax.random.PRNGKey,
+            "for the seed 0 it must return a key, as jax.random.key makes it, got [0, 0]",
+        ),
+        (lambda seed: seed, "it must return a key, as jax.random.key makes it, got 0"),
+        (lambda seed: split(key(seed % 2**32), 2), "for the seed 0 it must return one key, got 2"),
     ],
 }
 RIGHT = [
+    ("random-numbers/1", by_signs),
+    ("random-numbers/2", by_scan),
     ("random-numbers/1", by_rows),
     ("random-numbers/2", all_at_once),
     ("random-numbers/2", chain_from_the_start),

@@ -36,17 +36,88 @@ def traces_of_one_jit(function, calls, seen=None, kept=[]):  # noqa: B006
 CACHE: dict = {}
 
 
+def without_the_star(function, calls):
+    traces = 0
+
+    def counted(*args):
+        nonlocal traces
+        traces += 1
+        return function(*args)
+
+    jitted = jax.jit(counted)
+    for args in calls:
+        jitted(args)
+    return traces
+
+
+def counts_every_call(function, calls):
+    count, jitted = 0, jax.jit(function)
+    for args in calls:
+        jitted(*args)
+        count += 1
+    return count
+
+
+def jits_for_each_call(function, calls):
+    traces = []
+
+    def counted(*args):
+        traces.append(1)
+        return function(*args)
+
+    for args in calls:
+        jax.jit(lambda *args: counted(*args))(*args)
+    return len(traces)
+
+
+def with_a_list(function, calls):
+    seen = []
+
+    def noted(*args):
+        seen.append(args)
+        return function(*args)
+
+    jitted = jax.jit(noted)
+    jax.tree.map(lambda args: jitted(*args), calls, is_leaf=lambda x: isinstance(x, tuple))
+    return jnp.int32(len(seen))
+
+
+def largest_input(x, factor):
+    return x * factor, jnp.abs(x).max() * factor
+
+
+def printed(x, factor):
+    scaled = x * factor
+    jax.debug.callback(lambda largest: None, jnp.abs(scaled).max())
+    return scaled
+
+
+def without_a_start(params):
+    return jax.tree.reduce(jnp.add, jax.tree.map(lambda v: jnp.sum(v**2), params))
+
+
+without_a_start.__name__ = "squared_norm"
+
+
 WRONG = {
     "tracing/1": [
-        (lambda function, calls: len(calls), "five calls with one shape are traced once"),
-        (traces_by_shape, "one shape, but two dtypes"),
-        (lambda function, calls: "two", "should return a whole number"),
-        (traces_of_one_jit, "begin afresh each time"),
+        (
+            lambda function, calls: len(calls),
+            "for five calls with one shape, the number of traces must be 1, got 5",
+        ),
+        (without_the_star, "unpack it with a star"),
+        (counts_every_call, "must be 1, got 5"),
+        (jits_for_each_call, "must be 1, got 5"),
+        (traces_by_shape, "for one shape and two dtypes, the number of traces must be 2, got 1"),
+        (lambda function, calls: "two", "the number of traces must be an integer, got 'two'"),
+        (traces_of_one_jit, "must return 1, got 0: start with a new wrapper each time"),
     ],
     "tracing/2": [
         (float_of_max, "raises ConcretizationTypeError"),
-        (log_outside, "must return"),
-        (lambda x, factor: x * factor, "should return a pair"),
+        (log_outside, "on the second jitted call, with a factor of 5"),
+        (largest_input, "a factor may be negative"),
+        (printed, "the result must be a pair (scaled, largest)"),
+        (lambda x, factor: x * factor, "the result must be a pair (scaled, largest)"),
     ],
     "tracing/3": [
         (lambda params: sum(jnp.sum(v**2) for v in params.values()), "raises TypeError"),
@@ -67,9 +138,14 @@ WRONG = {
             ),
             "the slope of 0² is 0",
         ),
+        (lambda params: optax.global_norm(params) ** 2, "'w': [nan, nan]"),
+        (without_a_start, "squared_norm(params={}) raises TypeError"),
+        (lambda params: without_a_start({"w": params["w"]}), "must return 14.0, got 5.0"),
     ],
 }
 RIGHT = [
+    ("tracing/1", with_a_list),
+    ("tracing/2", lambda x, factor: (x * factor, jnp.linalg.norm(x * factor, jnp.inf))),
     ("tracing/3", lambda params: sum(jnp.sum(v**2) for v in jax.tree.leaves(params))),
     ("tracing/3", lambda params: optax.tree.norm(params, squared=True)),
     ("tracing/2", lambda x, f: [x * f, jnp.max(jnp.abs(x * f))]),
