@@ -138,7 +138,7 @@ WRONG = {
             ),
             "the slope of 0² is 0",
         ),
-        (lambda params: optax.global_norm(params) ** 2, "'w': [nan, nan]"),
+        (lambda params: optax.tree.norm(params) ** 2, "'w': [nan, nan]"),
         (without_a_start, "squared_norm(params={}) raises TypeError"),
         (lambda params: without_a_start({"w": params["w"]}), "must return 14.0, got 5.0"),
     ],
