@@ -280,7 +280,7 @@ def test_every_button_of_the_header_is_in_sight_at_320_pixels(browser: Browser, 
     context = browser.new_context(viewport=NARROW)
     page = context.new_page()
     page.goto(f"{site}/{CHAPTERS[3]}.html")
-    boxes = page.locator(".bd-header-article :is(.btn):visible").evaluate_all(
+    boxes = page.locator(".bd-header-article :is(.btn, .search-open):visible").evaluate_all(
         "(all) => all.map((e) => e.getBoundingClientRect().toJSON())"
     )
     assert len(boxes) >= 5
