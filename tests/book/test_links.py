@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+import project
 import pytest
 from bs4 import BeautifulSoup
 
@@ -20,6 +21,8 @@ LOADED = (
     ("object", "data"),
 )
 OPENED = ("http", "https", "mailto")
+ADDRESS = project.address()
+ROOT = urlsplit(project.site(ADDRESS)).path if ADDRESS else "/"
 
 
 @functools.cache
@@ -40,7 +43,10 @@ def pages(built: Path) -> list[Path]:
 def problem(built: Path, page: Path, address: str) -> str | None:
     """Say what is wrong with an address inside the book, if anything."""
     parts = urlsplit(address)
-    target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+    path = unquote(parts.path)
+    if page.name == "404.html" and path.startswith(ROOT):  # shown at any address, so from the root
+        path = path.removeprefix(ROOT) or "."
+    target = (page.parent / path).resolve() if path else page
     if target.is_dir():
         target /= "index.html"
     if not target.is_relative_to(built.resolve()) and target != page:

@@ -49,7 +49,8 @@ LOOK = """() => ({
         .filter((e) => /(^| )fa[srb]?( |-)/.test(e.className))
         .map((e) => [e.className, getComputedStyle(e, "::before").maskImage]),
     fonts: [...document.fonts].map((font) => font.family),
-    copied: document.querySelectorAll(".output button.copybtn").length,
+    copied: [...document.querySelectorAll(".output button.copybtn")]
+        .filter((button) => !button.closest(".cell_input")).length,
 })"""
 
 
