@@ -70,7 +70,7 @@ def base_path(site: str) -> str:
     """Return the path of the site's root on its server.
 
     Example:
-        >>> base_path("https://somebody.github.io/book/"), base_path("")
+        >>> base_path("https://owner.github.io/book/"), base_path("")
         ('/book/', '/')
     """
     return urlsplit(site).path or "/"
