@@ -46,6 +46,9 @@ _HOME = {
     "explain": "explain",
 }
 
+_MODULES = {"detect", "optim", "runtime", "xor"}
+"""Public modules that ``import jaxbits`` makes reachable, each loaded when it is first used."""
+
 __all__ = [  # noqa: RUF022 - in the order in which a reader meets them
     "claims",
     "made_for",
@@ -64,6 +67,8 @@ __all__ = [  # noqa: RUF022 - in the order in which a reader meets them
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"jaxbits.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'jaxbits' has no attribute {name!r}")
     return getattr(importlib.import_module(f"jaxbits.{_HOME[name]}"), name)

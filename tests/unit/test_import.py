@@ -44,3 +44,10 @@ def test_every_public_name_is_there():
     assert dir(jaxbits) == sorted(jaxbits.__all__)
     with pytest.raises(AttributeError, match="no attribute 'clams'"):
         _ = jaxbits.clams
+
+
+@pytest.mark.parametrize(
+    "use", ["detect.key_reuse", "runtime.report", "optim.dtype_stable", "xor.evaluate"]
+)
+def test_a_public_module_is_reachable_after_importing_the_package_alone(use):
+    assert fresh(f"import jaxbits; print(callable(jaxbits.{use}))") == ["True"]
