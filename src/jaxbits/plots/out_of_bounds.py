@@ -293,7 +293,8 @@ def _one_hot(i: jax.Array) -> jax.Array:
 
 
 def _switch(i: jax.Array) -> jax.Array:
-    return lax.switch(i, [lambda: 10.0, lambda: 11.0])
+    chosen: jax.Array = lax.switch(i, [lambda: 10.0, lambda: 11.0])
+    return chosen
 
 
 def _filled(x: jax.Array, i: jax.Array) -> jax.Array:
