@@ -116,7 +116,7 @@ class SharpBit:
 
     @property
     def reference(self) -> str:
-        """The place in words, such as ``chapter 04, "A read past the end gives you a number"``."""
+        """The place in words, such as ``chapter 04, "A write past the end disappears"``."""
         return f'chapter {self.chapter[:2]}, "{self.section}"'
 
     @property

@@ -110,6 +110,20 @@ def test_the_code_of_claims_moves_into_their_fold() -> None:
     assert tags[0].count("<div") == tags[0].count("</div>") == 1
 
 
+def test_the_claims_of_several_entries_are_one_fold() -> None:
+    source = f"#@title {CLAIMS_TITLE}\nclaims()\nclaims()"
+    skipped = Outcome("put-clips", "it clamps", "not made", made_for="jax>=99")
+    other = Outcomes([Outcome("put-clips", "it drops", "held"), skipped])._repr_html_()
+    page = folded(cell(source, bundle(text_html=SHOWN), bundle(text_html=other)))
+    (output,) = page.children[0].children
+    head, code, foot = output.children
+    shown = head.astext() + foot.astext()
+    assert "✓ 2 checks passed here (1 does not apply here)</summary>" in shown
+    assert all(text in shown for text in ("it &lt; fills", "it drops", "it clamps"))
+    assert shown.count("<details") == shown.count("</details>") == 2
+    assert code.astext() == "claims()\nclaims()"
+
+
 @pytest.mark.parametrize(
     ("source", "output", "prompt", "code"),
     [

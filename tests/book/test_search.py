@@ -157,7 +157,7 @@ def test_a_typed_query_opens_the_right_section_with_its_words_marked(
 
 def test_escape_and_the_button_remove_the_marks(page: Page, site: str) -> None:
     before = page.locator("article").inner_text()
-    address = f"{site}/{CHAPTER}?highlight=index#a-read-past-the-end-gives-you-a-number"
+    address = f"{site}/{CHAPTER}?highlight=index#a-read-past-the-end-returns-the-last-element"
     marks = page.locator("mark.search-mark")
     for remove in (
         lambda: page.keyboard.press("Escape"),

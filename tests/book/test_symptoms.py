@@ -28,7 +28,7 @@ CALLS = [
 
 def test_a_path_is_a_list_of_steps_with_its_answers_below() -> None:
     page = symptoms.page([SYMPTOM], catalogue.load())
-    title = "<code>jnp.take</code> fills a missing element with NaN, -2147483648, 255 or True"
+    title = "<code>jnp.take</code> fills a missing element with NaN, -2147483648, 255, or True"
     address = f"../{catalogue.load()['take-fills'].page}"
     assert f'1. Look.\n\n   - It is there: <a href="{address}">{title}</a>' in page
 

@@ -108,7 +108,7 @@ def test_the_published_library_links_to_its_book():
 
 def test_a_copy_without_an_address_names_the_section():
     bit = catalogue.bit("out-of-bounds-read")
-    where = 'chapter 04, "A read past the end gives you a number"'
+    where = 'chapter 04, "A read past the end returns the last element"'
     assert (bit.link, bit.reference) == ("", where)
     finding = Finding("out_of_bounds", "error", "m", "e", "f", bit=bit.id)
     assert f"read: {where}" in str(finding)

@@ -1,4 +1,4 @@
-"""Figures of chapter 04: where an index beyond the array lands, and what its gradient does."""
+"""Figures of chapter 04: where bad indices land, their gradients, and which check finds them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.experimental import checkify
 
+from jaxbits import detect
+from jaxbits.compat import recorded_error, switched
 from jaxbits.plots import style
 
 if TYPE_CHECKING:
@@ -240,3 +243,195 @@ def gradient_of_a_miss() -> tuple[Figure, str]:
     axes.set_xlim(-2.6, 8)
     axes.set_ylim(-2.7, 2.4)
     return fig, "Derivative of reading elements 0 and 5 of three: " + "; ".join(said) + "."
+
+
+@dataclass(frozen=True)
+class Access:
+    """One way to use an index, which every check is tried on.
+
+    Attributes:
+        name: how it is written in the figure.
+        use: the function under test; its arguments are traced under `jit`.
+        args: what it is called with.
+        is_bug: whether a check should report it.
+    """
+
+    name: str
+    use: Callable[..., jax.Array]
+    args: tuple[jax.Array, ...]
+    is_bug: bool = True
+
+
+# The detector accepts any access whose statement has a `mode=`. Each function is therefore a
+# statement of its own.
+def _constant(x: jax.Array) -> jax.Array:
+    return x[11]
+
+
+def _brackets(x: jax.Array, i: jax.Array) -> jax.Array:
+    return x[i]
+
+
+def _take(x: jax.Array, i: jax.Array) -> jax.Array:
+    return jnp.take(x, i)
+
+
+def _write(x: jax.Array, i: jax.Array) -> jax.Array:
+    return x.at[i].set(0.0)
+
+
+def _slice(x: jax.Array, i: jax.Array) -> jax.Array:
+    return lax.dynamic_slice(x, (i,), (5,))
+
+
+def _segment_sum(x: jax.Array, i: jax.Array) -> jax.Array:
+    return jax.ops.segment_sum(x, i, num_segments=10)
+
+
+def _one_hot(i: jax.Array) -> jax.Array:
+    return jax.nn.one_hot(i, 10)
+
+
+def _switch(i: jax.Array) -> jax.Array:
+    chosen: jax.Array = lax.switch(i, [lambda: 10.0, lambda: 11.0])
+    return chosen
+
+
+def _filled(x: jax.Array, i: jax.Array) -> jax.Array:
+    return x.at[i].get(mode="fill", fill_value=0.0)
+
+
+def _masked(x: jax.Array, i: jax.Array) -> jax.Array:
+    return jnp.where(i < LENGTH, x[i], 0.0)
+
+
+def _clipped(x: jax.Array, i: jax.Array) -> jax.Array:
+    return x[jnp.clip(i, 0, LENGTH - 1)]
+
+
+def _columns(x: jax.Array, i: jax.Array) -> jax.Array:
+    return x.reshape(2, 5)[:, i]
+
+
+def accesses() -> list[Access]:
+    """Return the accesses of the figure: first the bugs, then code that is right."""
+    x = jnp.arange(float(LENGTH))
+    one, many, far = jnp.array(11), jnp.array([2, 11]), jnp.array([2, -11])
+    ten = jnp.arange(LENGTH).at[-1].set(11)
+    return [
+        Access("x[11]", _constant, (x,)),
+        Access("x[i], i = 11", _brackets, (x, one)),
+        Access("x[i], i = [2, 11]", _brackets, (x, many)),
+        Access("x[i], i = [2, −11]", _brackets, (x, far)),
+        Access("jnp.take(x, i)", _take, (x, many)),
+        Access("x.at[i].set(0)", _write, (x, many)),
+        Access("dynamic_slice", _slice, (x, jnp.array(8))),
+        Access("segment_sum", _segment_sum, (x, ten)),
+        Access("x[−1], an off-by-one", _brackets, (x, jnp.array(-1))),
+        Access("one_hot(11, 10)", _one_hot, (one,)),
+        Access("switch(11, …)", _switch, (one,)),
+        Access("mode='fill'", _filled, (x, many), is_bug=False),
+        Access("where(i < 10, x[i], 0)", _masked, (x, many), is_bug=False),
+        Access("table[:, i], legal i", _columns, (x, jnp.array([1, 3])), is_bug=False),
+        Access("x[clip(i, 0, 9)]", _clipped, (x, many), is_bug=False),
+    ]
+
+
+def _by_checkify(access: Access) -> bool:
+    checked = checkify.checkify(jax.jit(access.use), errors=checkify.index_checks)
+    return checked(*access.args)[0].get() is not None
+
+
+def _by_static_check(access: Access) -> bool:
+    with switched("jax_check_static_indices", True):
+        try:
+            jax.jit(access.use)(*access.args)
+        except IndexError:
+            return True
+    return False
+
+
+def _by_oob_switch(access: Access) -> bool:
+    with switched("jax_error_checking_behavior_oob", "raise"):
+        try:
+            jax.jit(access.use)(*access.args)
+        except ValueError:  # jax 0.7.2 cannot trace `jnp.take` with this switch
+            return False
+        return recorded_error() is not None
+
+
+def _by_detector(access: Access) -> bool:
+    found = detect.out_of_bounds(access.use, *access.args)
+    return any(finding.severity == "error" for finding in found)
+
+
+CHECKS: dict[str, Callable[[Access], bool]] = {
+    "checkify.index_checks": _by_checkify,
+    "jax_check_static_indices": _by_static_check,
+    "jax_error_checking_behavior_oob": _by_oob_switch,
+    "detect.out_of_bounds": _by_detector,
+}
+"""The four ways to look for a bad index, each as a function that says whether it reports one."""
+
+
+def reports() -> dict[str, dict[str, bool]]:
+    """Return for each access by name, and for each check by name, whether it reports the access.
+
+    >>> reports()["x[i], i = 11"]["checkify.index_checks"]
+    True
+    """
+    return {
+        access.name: {name: check(access) for name, check in CHECKS.items()}
+        for access in accesses()
+    }
+
+
+@style.drawing
+def what_each_check_reports() -> tuple[Figure, str]:
+    """Draw which check reports which access: eleven bugs, and four that are right.
+
+    Every check is run on every access when the figure is drawn.
+    """
+    from matplotlib.patches import Rectangle
+
+    heads = ("checkify", "check_static_\nindices", "behavior_\noob", "detect.out_\nof_bounds")
+    found = reports()
+    fig, axes = style.figure(6, 6.6)
+    style.blank(axes)
+    told = []
+    y = 0.0
+    for number, access in enumerate(accesses()):
+        if number == 0 or access.is_bug != accesses()[number - 1].is_bug:
+            title = "Bugs" if access.is_bug else "Correct code"
+            y -= 1.25 if number else 0.0
+            axes.text(-4.7, y + 0.45, title, fontsize=11, fontweight="bold", va="center")
+        y -= 1.0
+        axes.text(-4.7, y + 0.45, access.name, va="center", fontsize=10)
+        told.append((access, [name for name, said in found[access.name].items() if said]))
+        for column, said in enumerate(found[access.name].values()):
+            good, bad = (style.PALE_GREEN, style.GREEN), (style.PALE_RED, style.RED)
+            face, ink = (good if access.is_bug else bad) if said else (style.FILL, style.MUTED)
+            word = ("found" if access.is_bug else "alarm") if said else "–"
+            axes.add_patch(
+                Rectangle((column * 2, y), 1.9, 0.88, facecolor=face, edgecolor=style.LINE)
+            )
+            axes.text(
+                column * 2 + 0.95,
+                y + 0.42,
+                word,
+                ha="center",
+                va="center",
+                fontsize=10,
+                color=ink,
+                fontweight="bold" if said else "normal",
+            )
+    for column, head in enumerate(heads):
+        axes.text(column * 2 + 0.95, 0.5, head, fontsize=10, ha="center", va="center")
+    axes.set_xlim(-4.8, 8)
+    axes.set_ylim(y - 0.1, 1.1)
+    lines = [
+        f"{access.name} is {'a bug' if access.is_bug else 'correct'} and reported by "
+        f"{', '.join(names) or 'none of them'}"
+        for access, names in told
+    ]
+    return fig, "Which of four checks report an access. " + "; ".join(lines) + "."
