@@ -100,7 +100,7 @@ def scaled_with_log(x: jax.Array, factor: jax.Array) -> tuple[jax.Array, jax.Arr
 
 
 def solve_scaled_with_log(x: jax.Array, factor: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return the log as a second result: a traced function can pass nothing on in another way."""
+    """Return the log as a second result, because a traced function has no other way out for it."""
     scaled = x * factor
     return scaled, jnp.abs(scaled).max()
 

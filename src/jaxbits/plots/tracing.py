@@ -1,4 +1,4 @@
-"""Figures of chapter 01: who does what, what a trace sees, what it costs and what it buys."""
+"""Draw the figures of chapter 01: libraries, jaxprs, compilation, and its costs and gains."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def _arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float], col
 
 @style.drawing
 def who_does_what() -> tuple[Figure, str]:
-    """Draw the four libraries of a training step, and what each hands to the next."""
-    fig, axes = style.figure(6, 3.5)
+    """Draw the four libraries of a training step, and what each passes to the next."""
+    fig, axes = style.figure(6, 3.0)
     style.blank(axes)
     boxes = (
-        ("PyTorch", "DataLoader:\nbatches, shuffled", 0.0, 3.2),
-        ("Flax", "layers: what they are\nand how to apply them", 5.2, 3.2),
+        ("PyTorch", "DataLoader:\nshuffled batches", 0.0, 3.2),
+        ("Flax", "layers and their\nparameters", 5.2, 3.2),
         ("JAX", "arrays, gradients,\ncompiled programs", 5.2, 0.0),
-        ("Optax", "optimiser: gradients\nto updates", 0.0, 0.0),
+        ("Optax", "optimizer: turns\ngradients into updates", 0.0, 0.0),
     )
     for (name, job, x, y), colour, pale in zip(boxes, _COLOURS, _PALES, strict=False):
         _box(axes, x, y, 3.9, 1.9, facecolor=pale, edgecolor=colour, linewidth=1.4)
@@ -60,9 +60,9 @@ def who_does_what() -> tuple[Figure, str]:
     axes.set_xlim(-0.1, 9.2)
     axes.set_ylim(-0.1, 5.3)
     return fig, (
-        "Four boxes in a circle. PyTorch's DataLoader hands NumPy batches to Flax, which describes "
-        "the layers. Flax and JAX compute the loss; JAX turns it into gradients; Optax turns "
-        "gradients into updates, which become Flax's new parameters."
+        "Four boxes in a circle. PyTorch's DataLoader passes NumPy batches to Flax, which defines "
+        "the layers. JAX computes the gradients of the loss. Optax turns the gradients into "
+        "updates, which give Flax its new parameters."
     )
 
 
@@ -73,7 +73,7 @@ def _name(variable: Any, names: dict[Any, str]) -> str:
 
 
 def equations_by_line(function: Callable[..., Any], *args: Any) -> list[tuple[int | None, str]]:
-    """Trace a function, and return each equation as text, with the line it came from.
+    """Trace a function, and return each equation as a string, with the line it came from.
 
     Args:
         function: a function of a file or a cell, so that its source is known.
@@ -100,7 +100,7 @@ def equations_by_line(function: Callable[..., Any], *args: Any) -> list[tuple[in
 
 @style.drawing
 def jaxpr_beside_source(function: Callable[..., Any], *args: Any) -> tuple[Figure, str]:
-    """Draw the source of a function, and beside each line the equations it became.
+    """Draw the source of a function next to the equations that each line became.
 
     Args:
         function: a function of a file or a cell.
@@ -132,20 +132,62 @@ def jaxpr_beside_source(function: Callable[..., Any], *args: Any) -> tuple[Figur
             said.append(f"line {line + 1} gives {text}")
     axes.set_xlim(-0.2, 9.8)
     axes.set_ylim(-0.1, height + 0.6)
-    return fig, f"The source of {function.__name__} beside its jaxpr: " + "; ".join(said) + "."
+    return fig, f"The source of {function.__name__} next to its jaxpr: " + "; ".join(said) + "."
+
+
+@style.drawing
+def why_an_ir() -> tuple[Figure, str]:
+    """Draw the translators between front ends and back ends, without and with a common form."""
+    fronts, backs = ("PyTorch", "TensorFlow", "JAX"), ("CPU", "GPU", "TPU")
+    fig, axes = style.figure(6, 4.3)
+    style.blank(axes)
+
+    def column(
+        names: tuple[str, ...], x: float, width: float, top: float, tone: int
+    ) -> list[float]:
+        heights = [top - 0.5 - 0.72 * n for n in range(len(names))]
+        for name, y in zip(names, heights, strict=True):
+            look = {"facecolor": _PALES[tone], "edgecolor": _COLOURS[tone], "linewidth": 1.2}
+            _box(axes, x, y - 0.29, width, 0.58, **look)
+            axes.text(x + width / 2, y, name, fontsize=10.5, ha="center", va="center")
+        return heights
+
+    for top, title in (
+        (5.9, "Without a common form: 3 × 3 = 9 translators"),
+        (2.6, "With a common form: 3 + 3 = 6 translators"),
+    ):
+        axes.text(0, top + 0.25, title, fontsize=11, fontweight="bold", va="center")
+        left, right = column(fronts, 0, 2.5, top, 0), column(backs, 7.0, 2.2, top, 1)
+        if top < 4:
+            middle = column(("StableHLO",), 3.55, 2.4, left[1] + 0.5, 2)[0]
+            for y in left:
+                _arrow(axes, (2.5, y), (3.55, middle), style.MUTED)
+            for y in right:
+                _arrow(axes, (5.95, middle), (7.0, y), style.MUTED)
+        else:
+            for start in left:
+                for end in right:
+                    _arrow(axes, (2.5, start), (7.0, end), style.MUTED)
+    axes.set_xlim(-0.1, 9.3)
+    axes.set_ylim(0.25, 6.45)
+    return fig, (
+        "Two diagrams. Without a common form, nine arrows lead from each of PyTorch, TensorFlow, "
+        "and JAX to each of CPU, GPU, and TPU. With one, three arrows lead from the libraries to "
+        "StableHLO, and three lead from StableHLO to the CPU, the GPU, and the TPU."
+    )
 
 
 @style.drawing
 def from_python_to_machine() -> tuple[Figure, str]:
-    """Draw the way of a function to machine code, and how often each step is taken."""
+    """Draw the stages from a Python function to machine code, and how often each one runs."""
     fig, axes = style.figure(6, 4.4)
     style.blank(axes)
     steps = (
-        ("your Python function", "JAX, the front end, runs it with tracers", 0),
-        ("jaxpr", "intermediate: equations, no values", 0),
-        ("StableHLO", "the same for any compiler; dead code gone", 0),
-        ("XLA", "the back end: shares, fuses, lays out", 0),
-        ("machine code", "for this device, these shapes", 1),
+        ("your Python function", "JAX traces it", 0),
+        ("jaxpr", "equations with shapes and dtypes", 0),
+        ("StableHLO", "common form for compilers; no dead code", 0),
+        ("XLA", "removes duplicates and fuses loops", 0),
+        ("machine code", "for this device and these shapes", 1),
     )
     for n, (name, what, tone) in enumerate(steps):
         y = (len(steps) - 1 - n) * 1.3
@@ -155,7 +197,7 @@ def from_python_to_machine() -> tuple[Figure, str]:
         if n:
             _arrow(axes, (3.1, y + 1.3), (3.1, y + 0.9), style.MUTED)
     for low, high, text, tone in (
-        (1.3, 6.1, "once for each\nkind of argument\n(shape, dtype,\nstatic value)", 0),
+        (1.3, 6.1, "once for each\ncombination of\nshapes, dtypes, and\nstatic values", 0),
         (0.0, 0.9, "on every call", 1),
     ):
         axes.plot([6.5, 6.7, 6.7, 6.5], [low, low, high, high], color=_COLOURS[tone], linewidth=1.6)
@@ -164,8 +206,8 @@ def from_python_to_machine() -> tuple[Figure, str]:
     axes.set_ylim(-0.1, 6.3)
     return fig, (
         "Five boxes from top to bottom: your Python function, jaxpr, StableHLO, XLA, machine code. "
-        "The first four are passed once for each kind of argument; the machine code runs on every "
-        "call."
+        "JAX goes through the first four once for each combination of shapes, dtypes, and static "
+        "values. The machine code runs on every call."
     )
 
 
@@ -175,12 +217,15 @@ def calls_over_time() -> tuple[Figure, str]:
     run = recorded.load("retraces")
     series = run["series"]
     traced = set(series["traced"])
-    fig, axes = style.figure(6, 3.4)
+    fig, axes = style.figure(6, 3.0)
     tones = [style.ORANGE if call in traced else style.BLUE for call in series["call"]]
     axes.bar(series["call"], series["ms"], color=tones, width=0.72)
     axes.set_yscale("log")
     axes.set_ylim(0.005, 400)
-    axes.set_xlabel(f"call, the length of its argument above\n{recorded.machine(run)}", fontsize=9)
+    axes.set_xlabel(
+        f"number of the call (length of its argument at the top)\n{recorded.machine(run)}",
+        fontsize=9,
+    )
     axes.set_ylabel("time of the call, ms")
     axes.set_title("Each new length is traced and compiled once")
     start = 0
@@ -193,9 +238,9 @@ def calls_over_time() -> tuple[Figure, str]:
             start = n
     slow, fast = run["results"]["first call at a length"], run["results"]["every other call"]
     return fig, (
-        f"Bars for 30 calls on a logarithmic axis. Calls {sorted(traced)}, the first at each new "
-        f"length, take about {slow['median']:.0f} {slow['unit']}; all others about "
-        f"{fast['median']:.2f} {fast['unit']}, also when an earlier length comes back."
+        f"Bars for 30 calls on a logarithmic axis. Calls {sorted(traced)}, the first ones at each "
+        f"new length, take about {slow['median']:.0f} {slow['unit']}; all others about "
+        f"{fast['median']:.2f} {fast['unit']}, even when an earlier length returns."
     )
 
 
@@ -228,6 +273,6 @@ def eager_against_jit() -> tuple[Figure, str]:
     axes.set_xscale("log")
     axes.set_xlim(1, 40 * max(r["q3"] for r in run["results"].values()) / 4)
     axes.grid(axis="y", visible=False)
-    axes.set_xlabel(f"µs a call, median and quartiles\n{recorded.machine(run)}", fontsize=9)
+    axes.set_xlabel(f"µs per call, median and quartiles\n{recorded.machine(run)}", fontsize=9)
     axes.set_title("mean((x + 2)² + 3) of 1000 floats")
     return fig, "Bars on a logarithmic axis: " + "; ".join(reversed(said)) + "."
