@@ -124,7 +124,7 @@ WRONG = {
             "the result must be a pair (memory, next place)",
         ),
         (in_numpy, "under jit, in_numpy(memory=[["),
-        (by_if, "Stay in arrays: `jnp.where`"),
+        (by_if, "Choose with `jnp.where`"),
         (
             lambda memory, place, item: (memory.at[place].set(item), place + 1),
             "after the last place comes the first",

@@ -91,7 +91,7 @@ WRONG = {
             lambda x, keep: jnp.nan_to_num(jnp.nanmean(jnp.where(keep, x, jnp.nan))),
             "a NaN that is kept must stay",
         ),
-        (one_at_a_time, "Stay in arrays: `jnp.where`"),
+        (one_at_a_time, "Choose with `jnp.where`"),
         (lambda x, keep: jnp.where(keep, x, 0).sum() / keep.sum(), "nothing is kept"),
         (lambda x, keep: x[keep].mean(), "nothing is kept"),
         (

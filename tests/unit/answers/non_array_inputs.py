@@ -196,7 +196,7 @@ WRONG = {
     ],
     "non-array-inputs/2": [
         (for_each_call, "three rates must be traced once, got 3 traces"),
-        (rate_captured, "Stay in arrays"),
+        (rate_captured, "Choose with `jnp.where`"),
         (as_a_number, "mode must reach the step as a string, got a"),
         (jax.jit, "as an abstract array"),
         (lambda step: step, "is not jitted"),

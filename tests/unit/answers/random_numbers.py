@@ -180,7 +180,7 @@ WRONG = {
             one_key_on_a_line,
             "used 2 times: a draw at random_numbers.py:22. `jax.random.split` first",
         ),
-        (by_python_if, "Stay in arrays: `jnp.where`"),
+        (by_python_if, "Choose with `jnp.where`"),
         (in_numpy, "called twice with the same key, it returns different images"),
         (one_coin, "no image is mirrored: each image needs a coin of its own"),
         (one_noise, "every image has the same noise"),
