@@ -16,6 +16,12 @@ KINDS = {"✓": "solved", "○": "open"}
 _LINE = re.compile(rf"([{''.join(KINDS)}]) +(\S.*)")
 _CLAIMS = '<details class="claims"'
 _END = "</details>"
+# The summary's start; how many checks passed; how many do not apply; the list; the end.
+_FOLD = re.compile(
+    r"(<details class=\"claims\"><summary[^>]*>)✓ (\d+) checks? passed here"
+    r"(?: \((\d+) do(?:es)? not apply here\))?</summary>(\s*<ul.*?</ul>)(\s*</details>)",
+    re.S,
+)
 
 
 class Folds(SphinxTransform):
@@ -43,8 +49,8 @@ class Folds(SphinxTransform):
                     block.rawsource = without_title(block.astext())
                     block.clear()
                     block += nodes.Text(block.rawsource)
-            for shown in [raw for raw in cell.findall(nodes.raw) if _is_claims(raw.astext())]:
-                _put_inside(shown, code, prompt)
+            if shown := [raw for raw in cell.findall(nodes.raw) if _is_claims(raw.astext())]:
+                _put_inside(_joined(shown), code, prompt)
                 cell.attributes.pop("hide_mode", None)
 
 
@@ -53,11 +59,35 @@ def _is_claims(text: str) -> bool:
     return text.startswith(_CLAIMS) and text.endswith(_END) and text.count(_END) == 1
 
 
+def _joined(shown: list[nodes.raw]) -> nodes.raw:
+    """Return the fold of a cell, with the lists of all its `claims` calls under one summary."""
+    folds = [_FOLD.fullmatch(one.astext()) for one in shown]
+    if len(shown) == 1 or not all(folds):  # a failed check keeps its own fold, which is open
+        return shown[0]
+    passed, skipped = (sum(int(fold[n] or 0) for fold in folds if fold) for n in (2, 3))
+    text = f"✓ {passed} checks passed here"
+    if skipped:
+        text += f" ({skipped} {'does' if skipped == 1 else 'do'} not apply here)"
+    head, *_, end = folds[0].group(1, 2, 3, 4, 5)  # type: ignore[union-attr]
+    items = "".join(fold[4] for fold in folds if fold)
+    for one in shown[1:]:
+        bundle = _bundle(one)
+        bundle.parent.remove(bundle)
+    joined = nodes.raw("", f"{head}{text}</summary>{items}{end}", format="html")
+    shown[0].replace_self(joined)
+    return joined
+
+
+def _bundle(shown: nodes.Element) -> nodes.Element:
+    """Return the output that a piece of HTML is part of."""
+    while shown.get("nb_element") != "mime_bundle":
+        shown = shown.parent
+    return shown
+
+
 def _put_inside(shown: nodes.raw, code: nodes.Element, prompt: str) -> None:
     """Move a cell's code into a fold of its own, at the end of the fold in the cell's output."""
-    bundle = shown
-    while bundle.get("nb_element") != "mime_bundle":
-        bundle = bundle.parent
+    bundle = _bundle(shown)
     head = f'<div class="output text_html">\n{shown.astext().removesuffix(_END)}'
     head += f'<details class="how"><summary>{html.escape(prompt)}</summary>\n'
     foot = f"{_END}\n{_END}\n</div>\n"

@@ -59,7 +59,7 @@ class Record:
         url: the page and the anchor, relative to the book's root.
         title: the heading.
         page: the title of the page.
-        kind: section, row (of a table under "Also sharp"), exercise, opening (of a page), guide
+        kind: section, row (an entry under "Also sharp"), exercise, opening (of a page), guide
             (such as "By symptom"), or reference.
         text: pieces of the text, each with how much its words count.
         signs: the catalogue's titles, error messages, and symptoms.
@@ -197,6 +197,29 @@ def _rows(section: Tag, url: str, page: str) -> Iterator[Record]:
         row.decompose()
 
 
+def _items(section: Tag, url: str, page: str) -> Iterator[Record]:
+    """Yield a record for each paragraph that begins with an anchor, and take it out.
+
+    The cells below the paragraph, up to the next paragraph, belong to it.
+    """
+    for anchor in section.select("p > a[id]:first-child"):
+        paragraph = anchor.parent
+        if not isinstance(paragraph, Tag) or not _text(paragraph):
+            continue
+        bold = paragraph.find("strong")
+        title = _text(bold).removesuffix(".") if isinstance(bold, Tag) else ""
+        record = Record(f"{url}#{anchor['id']}", title, page, "row")
+        parts = [paragraph]
+        for sibling in paragraph.find_next_siblings():
+            if "cell" not in _classes(sibling):
+                break
+            parts.append(sibling)
+        for part in parts:
+            record.text += [(weight, piece) for weight, piece in _pieces(part) if piece]
+            part.decompose()
+        yield record
+
+
 def _terms(section: Tag, url: str, page: str) -> Iterator[Record]:
     """Yield a record for each term or signature with an anchor, and take it out of the section."""
     for term in section.select("dt[id]"):
@@ -230,7 +253,11 @@ def _sections(section: Tag, url: str, page: str, kind: str) -> Iterator[Record]:
     inner = section.find_all("section", recursive=False)
     for child in inner:
         child.extract()
-    entries = [*_rows(section, url, page), *_terms(section, url, page)]
+    entries = [
+        *_rows(section, url, page),
+        *_items(section, url, page),
+        *_terms(section, url, page),
+    ]
     for node in section.find_all(recursive=False):
         record.text += [(weight, piece) for weight, piece in _pieces(node) if piece]
     yield record
