@@ -1,12 +1,19 @@
-"""The XOR classifier of chapter 15: data, loaders, models, training, checkpoints, evaluation.
+"""The XOR classifier of chapter 15: its data, models, training loop, and checkpoints.
 
-The names below are imported when they are first used. Worker processes of a data loader can so
-import the data set without JAX, which must not be used in a forked child.
+The code of `data`, `model`, `training`, and `checkpoints` is the code that the chapter shows. The
+library adds type annotations, docstrings, and checks of the arguments. The module `torch_twin`
+contains the same classifier in PyTorch, and `faster` what the chapter's section *Faster* compares.
 
+The names below are imported when they are first used. A worker process of a data loader can
+therefore import the data set without JAX.
+
+>>> import optax
 >>> from jaxbits import xor
->>> state, history = xor.fit_on_device(xor.create_state(0), xor.XorData(2500, seed=42), epochs=50)
->>> xor.evaluate(state, xor.eval_loader(xor.XorData(500, seed=123))).accuracy > 0.99
-True
+>>> state = xor.create_state(0, xor.Classifier(), optax.sgd(0.1))
+>>> state, history = xor.train(state, xor.train_loader(xor.XorData(2500, seed=42)), epochs=100)
+>>> loss, accuracy = xor.evaluate(state, xor.eval_loader(xor.XorData(500, seed=123)))
+>>> float(accuracy)
+1.0
 """
 
 from __future__ import annotations
@@ -15,53 +22,55 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from jaxbits.xor.checkpoints import CheckpointError as CheckpointError
     from jaxbits.xor.checkpoints import restore as restore
     from jaxbits.xor.checkpoints import save as save
     from jaxbits.xor.data import XorData as XorData
+    from jaxbits.xor.data import eval_loader as eval_loader
     from jaxbits.xor.data import numpy_collate as numpy_collate
-    from jaxbits.xor.evaluation import Scores as Scores
-    from jaxbits.xor.evaluation import eval_step as eval_step
-    from jaxbits.xor.evaluation import evaluate as evaluate
-    from jaxbits.xor.loaders import eval_loader as eval_loader
-    from jaxbits.xor.loaders import train_loader as train_loader
-    from jaxbits.xor.losses import accuracy as accuracy
-    from jaxbits.xor.losses import mean_loss as mean_loss
+    from jaxbits.xor.data import train_loader as train_loader
+    from jaxbits.xor.faster import donating_train_step as donating_train_step
+    from jaxbits.xor.faster import faster_loader as faster_loader
+    from jaxbits.xor.faster import train_on_device as train_on_device
     from jaxbits.xor.model import Classifier as Classifier
     from jaxbits.xor.model import ClassifierWithSetup as ClassifierWithSetup
     from jaxbits.xor.model import NnxClassifier as NnxClassifier
     from jaxbits.xor.shuffle import shuffled as shuffled
-    from jaxbits.xor.state import TrainState as TrainState
-    from jaxbits.xor.state import create_state as create_state
-    from jaxbits.xor.training import History as History
-    from jaxbits.xor.training import fit as fit
-    from jaxbits.xor.training import fit_on_device as fit_on_device
+    from jaxbits.xor.torch_twin import TorchClassifier as TorchClassifier
+    from jaxbits.xor.torch_twin import load_weights as load_weights
+    from jaxbits.xor.torch_twin import torch_loss as torch_loss
+    from jaxbits.xor.torch_twin import torch_train_step as torch_train_step
+    from jaxbits.xor.training import create_state as create_state
+    from jaxbits.xor.training import eval_step as eval_step
+    from jaxbits.xor.training import evaluate as evaluate
+    from jaxbits.xor.training import loss_and_accuracy as loss_and_accuracy
+    from jaxbits.xor.training import nnx_train_step as nnx_train_step
+    from jaxbits.xor.training import train as train
     from jaxbits.xor.training import train_step as train_step
-    from jaxbits.xor.twin import Twin as Twin
 
 _HOME = {
-    "CheckpointError": "checkpoints",
     "Classifier": "model",
     "ClassifierWithSetup": "model",
-    "History": "training",
     "NnxClassifier": "model",
-    "Scores": "evaluation",
-    "TrainState": "state",
-    "Twin": "twin",
+    "TorchClassifier": "torch_twin",
     "XorData": "data",
-    "accuracy": "losses",
-    "create_state": "state",
-    "eval_step": "evaluation",
-    "evaluate": "evaluation",
-    "fit": "training",
-    "fit_on_device": "training",
-    "mean_loss": "losses",
+    "create_state": "training",
+    "donating_train_step": "faster",
+    "eval_loader": "data",
+    "eval_step": "training",
+    "evaluate": "training",
+    "faster_loader": "faster",
+    "load_weights": "torch_twin",
+    "loss_and_accuracy": "training",
+    "nnx_train_step": "training",
     "numpy_collate": "data",
     "restore": "checkpoints",
     "save": "checkpoints",
     "shuffled": "shuffle",
-    "eval_loader": "loaders",
-    "train_loader": "loaders",
+    "torch_loss": "torch_twin",
+    "torch_train_step": "torch_twin",
+    "train": "training",
+    "train_loader": "data",
+    "train_on_device": "faster",
     "train_step": "training",
 }
 

@@ -1,49 +1,46 @@
-"""The XOR data set, in NumPy alone: workers of a data loader import nothing else."""
+"""The XOR data set and its loaders. They import no JAX, because a worker process imports them."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
+from torch.utils.data import DataLoader, Dataset
 
-from jaxbits.xor.checks import whole_number
-
-Batch = tuple[npt.NDArray[np.float32], npt.NDArray[np.int32]]
-"""Inputs of shape (batch, 2) and labels of shape (batch,)."""
+from jaxbits.xor.checks import nonnegative, not_empty, whole_number
 
 
-class XorData:
-    """Noisy points at the corners of the unit square; a label is the XOR of the corner's two bits.
+class XorData(Dataset):  # type: ignore[type-arg] # as the chapter writes it
+    """Noisy points around the corners of the unit square, labeled with the XOR of the two bits.
 
     Args:
-        size: how many points.
-        seed: of NumPy's generator; the same seed gives the same points.
-        std: standard deviation of the noise on each coordinate.
+        size: The number of points.
+        seed: The seed of NumPy's generator. The same seed gives the same points.
+        std: The standard deviation of the noise that is added to each coordinate.
 
     Attributes:
-        inputs: float32 of shape (size, 2).
-        labels: int32 of shape (size,), 0 or 1.
+        inputs: The points, float32[size, 2].
+        labels: The labels 0 and 1, int32[size].
 
     Raises:
-        TypeError: when `size` or `seed` is not a whole number.
-        ValueError: when `size` is below 1, `seed` negative, or `std` negative or not finite.
+        TypeError: If `size` or `seed` is not a whole number, or `std` is not a number.
+        ValueError: If `size` is below 1, or if `seed` or `std` is negative.
 
     >>> data = XorData(200, seed=42)
     >>> len(data), data.inputs.shape, data.labels.dtype
     (200, (200, 2), dtype('int32'))
     >>> XorData(0, seed=1)
     Traceback (most recent call last):
-    ValueError: size=0: should be at least 1
+    ValueError: size must be at least 1, got 0
     """
 
-    def __init__(self, size: int, *, seed: int, std: float = 0.1) -> None:
-        whole_number("size", size, 1)
-        whole_number("seed", seed, 0)
-        if not (math.isfinite(std) and std >= 0):
-            raise ValueError(f"std={std}: should be a number of at least 0")
+    def __init__(self, size: int, seed: int, std: float = 0.1) -> None:
+        whole_number("size", size, at_least=1)
+        whole_number("seed", seed, at_least=0)
+        nonnegative("std", std)
         rng = np.random.default_rng(seed)
         bits = rng.integers(0, 2, size=(size, 2))
         noise = rng.normal(0.0, std, size=(size, 2))
@@ -51,49 +48,89 @@ class XorData:
         self.labels: npt.NDArray[np.int32] = (bits[:, 0] ^ bits[:, 1]).astype(np.int32)
 
     def __len__(self) -> int:
+        """Return the number of points."""
         return len(self.labels)
 
-    def __getitem__(self, i: Any) -> Batch:
-        """Return a point and its label; an array of indices gives a whole batch at once."""
+    def __getitem__(self, i: Any) -> tuple[Any, Any]:
+        """Return one point, float32[2], and its label; several of each for an index array."""
         return self.inputs[i], self.labels[i]
 
-    def __getitems__(self, indices: Sequence[int]) -> Batch:
-        """Return a whole batch at once: PyTorch's loader asks for this where it is there.
 
-        The loader's default asks for one point at a time and stacks them, which takes most of the
-        time for data as small as this.
-        """
-        return self[np.asarray(indices)]
+def numpy_collate(
+    samples: Sequence[tuple[Any, Any]],
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Stack samples into a batch of NumPy arrays.
 
-
-def numpy_collate(batch: Any) -> Any:
-    """Make a batch of NumPy arrays, where PyTorch's default makes one of its tensors.
+    PyTorch's default returns a list of PyTorch tensors instead. This function returns a tuple,
+    because to `jax.jit` a list and a tuple are different structures.
 
     Args:
-        batch: a list of samples, each an array, a number, or a tuple, list or dict of them; or a
-            batch that the data set made in one go (a tuple of arrays), which is returned as it is.
+        samples: Pairs of inputs and a label. All inputs have the same shape.
 
     Returns:
-        The samples stacked, in the same structure: tuples stay tuples, since a list in place of a
-        tuple is another pytree and would be traced again.
+        The stacked inputs and the stacked labels, each with a leading batch axis.
 
     Raises:
-        TypeError: naming the type, when a sample is something else.
-        ValueError: when there is no sample.
+        ValueError: If there is no sample, or if a sample is not a pair.
 
-    >>> numpy_collate([(np.zeros(2), 1), (np.ones(2), 0)])[1]
-    array([1, 0])
+    >>> inputs, labels = numpy_collate([(np.zeros(2), 1), (np.ones(2), 0)])
+    >>> inputs.shape, labels
+    ((2, 2), array([1, 0]))
     """
-    if isinstance(batch, tuple) and all(isinstance(part, np.ndarray) for part in batch):
-        return batch
-    if not len(batch):
-        raise ValueError("numpy_collate(batch=[]): should hold at least one sample")
-    first = batch[0]
-    if isinstance(first, np.ndarray | np.generic | int | float):
-        return np.stack([np.asarray(sample) for sample in batch])
-    if isinstance(first, tuple | list):
-        parts = [numpy_collate(list(part)) for part in zip(*batch, strict=True)]
-        return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
-    if isinstance(first, dict):
-        return {key: numpy_collate([sample[key] for sample in batch]) for key in first}
-    raise TypeError(f"numpy_collate cannot stack samples of type {type(first).__name__}")
+    not_empty("samples", samples)
+    inputs, labels = zip(*samples, strict=True)
+    return np.stack(inputs), np.stack(labels)
+
+
+def train_loader(data: XorData, batch_size: int = 128) -> DataLoader[Any]:
+    """Return a loader that shuffles the data and drops the last batch if it is not full.
+
+    Every batch therefore has the same shape, and JAX compiles the training step once.
+
+    Args:
+        data: The data set.
+        batch_size: The number of samples in a batch.
+
+    Returns:
+        A DataLoader of batches (inputs, labels), float32[batch_size, 2] and int32[batch_size].
+        Its `generator` decides the order, and `train` seeds it before each epoch.
+
+    Raises:
+        TypeError: If `batch_size` is not a whole number.
+        ValueError: If `batch_size` is below 1 or above the number of samples.
+
+    >>> loader = train_loader(XorData(200, seed=42), batch_size=128)
+    >>> [inputs.shape for inputs, labels in loader]
+    [(128, 2)]
+    """
+    whole_number("batch_size", batch_size, at_least=1, at_most=len(data))
+    return DataLoader(
+        data,
+        batch_size,
+        shuffle=True,
+        drop_last=True,
+        collate_fn=numpy_collate,
+        generator=torch.Generator(),
+    )
+
+
+def eval_loader(data: XorData, batch_size: int = 128) -> DataLoader[Any]:
+    """Return a loader that keeps the order and every sample. The last batch may be shorter.
+
+    Args:
+        data: The data set.
+        batch_size: The number of samples in a batch.
+
+    Returns:
+        A DataLoader of batches (inputs, labels), float32[batch, 2] and int32[batch].
+
+    Raises:
+        TypeError: If `batch_size` is not a whole number.
+        ValueError: If `batch_size` is below 1.
+
+    >>> loader = eval_loader(XorData(200, seed=42), batch_size=128)
+    >>> [inputs.shape for inputs, labels in loader]
+    [(128, 2), (72, 2)]
+    """
+    whole_number("batch_size", batch_size, at_least=1)
+    return DataLoader(data, batch_size, collate_fn=numpy_collate)

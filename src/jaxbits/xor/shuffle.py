@@ -1,4 +1,4 @@
-"""A permutation without a sort: the cheap way to shuffle inside of a compiled program."""
+"""A permutation without a sort, which is a cheap way to shuffle inside a compiled program."""
 
 from __future__ import annotations
 
@@ -13,30 +13,31 @@ ROUNDS = 6
 
 
 def shuffled(key: jax.Array, size: int) -> jax.Array:
-    """Return the numbers 0 to size - 1 in a pseudo-random order.
+    """Return the numbers from 0 to size - 1 in a pseudorandom order.
 
     `jax.random.permutation` sorts random numbers, which on a CPU takes longer than the training
-    steps of an epoch of small batches. This one computes each place by itself: a Feistel network
-    (Luby and Rackoff, 1988) over the cells of a nearly square grid of `size` or a few cells more.
-    Numbers that land beyond `size` are sent through again until they land inside.
+    steps of an epoch of small batches. This function computes each position by itself with a
+    Feistel network (Luby and Rackoff, 1988) over the cells of a nearly square grid, which has
+    `size` cells or a few more. It applies the network again to every number that lands beyond
+    `size`, until all of them are inside.
 
-    It is fit for shuffling data, not for statistics on permutations or for secrets.
+    Use it to shuffle data, but not for statistics on permutations or for secrets.
 
     Args:
-        key: a key of `jax.random.key`.
-        size: how many numbers, a Python integer from 1 to 2**30.
+        key: A key of `jax.random.key`.
+        size: How many numbers to return, a Python integer from 1 to 2**30.
 
     Returns:
-        int32 of shape (size,): every number once.
+        Every number once, int32[size].
 
     Raises:
-        TypeError: when `size` is not a whole number.
-        ValueError: when it is out of range.
+        TypeError: If `size` is not a whole number.
+        ValueError: If it is out of range.
 
     >>> sorted(shuffled(jax.random.key(0), 10).tolist()) == list(range(10))
     True
     """
-    whole_number("size", size, 1, 2**30)
+    whole_number("size", size, at_least=1, at_most=2**30)
     rows = int(np.ceil(np.sqrt(size)))
     columns = -(-size // rows)
     keys = jax.random.bits(key, (ROUNDS,), dtype=jnp.uint32)
@@ -59,7 +60,7 @@ def shuffled(key: jax.Array, size: int) -> jax.Array:
 
 
 def _hash(x: jax.Array, key: jax.Array, below: int) -> jax.Array:
-    """Mix bits by multiplying and shifting, and return an int32 below the bound."""
+    """Mix the bits with multiplications and shifts, and return an int32 below the bound."""
     h = x.astype(jnp.uint32) * np.uint32(2654435761) ^ key
     h = (h ^ (h >> 15)) * np.uint32(2246822519)
     return ((h ^ (h >> 13)) % np.uint32(below)).astype(jnp.int32)

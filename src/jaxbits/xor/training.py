@@ -1,156 +1,239 @@
-"""Training: one step, a loop over a loader, and the whole training as one compiled program."""
+"""Training and evaluation: the loss, the compiled steps, and the loops over a loader."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import numpy.typing as npt
-from jax import lax
+import optax
+from flax import nnx
+from flax.training.train_state import TrainState
+from tqdm import tqdm
 
-from jaxbits.xor.checks import whole_number
-from jaxbits.xor.data import XorData
-from jaxbits.xor.losses import accuracy, mean_loss
-from jaxbits.xor.shuffle import shuffled
-from jaxbits.xor.state import TrainState, no_sums
-
-
-@dataclass(frozen=True)
-class History:
-    """Mean loss and accuracy over the batches of each epoch, float32 of shape (epochs,)."""
-
-    loss: npt.NDArray[np.float32]
-    accuracy: npt.NDArray[np.float32]
-
-
-def step_of(state: TrainState, inputs: jax.Array, labels: jax.Array) -> TrainState:
-    """Return the state after one batch: the pure function that `train_step` compiles.
-
-    Args:
-        state: what the last step returned.
-        inputs: float32 of shape (batch, 2).
-        labels: integers 0 or 1, of shape (batch,).
-    """
-
-    def loss_of(params: Any) -> tuple[jax.Array, jax.Array]:
-        logits = state.apply_fn({"params": params}, inputs)
-        return mean_loss(logits, labels), accuracy(logits, labels)
-
-    (loss, share), grads = jax.value_and_grad(loss_of, has_aux=True)(state.params)
-    stepped = state.apply_gradients(grads=grads)
-    return stepped.replace(sums=state.sums + jnp.stack([loss, share, jnp.float32(1)]))
+from jaxbits.xor.checks import (
+    linen_model,
+    not_empty,
+    optimizer,
+    same_shape,
+    seeded_loader,
+    whole_number,
+)
+from jaxbits.xor.model import NnxClassifier
 
 
-train_step = functools.partial(jax.jit, donate_argnums=0)(step_of)
-"""One compiled training step, ``(state, inputs, labels) -> state``; the old state is donated."""
+def loss_and_accuracy(
+    params: Any, apply_fn: Callable[..., jax.Array], inputs: jax.Array, labels: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    """Return the mean loss of a batch and the fraction of correct predictions.
 
-
-def fit(
-    state: TrainState, loader: Any, *, epochs: int, first_epoch: int = 0, progress: bool = True
-) -> tuple[TrainState, History]:
-    """Train over a loader, one dispatched step a batch.
+    The loss is computed from logits, because the logarithm of a sigmoid overflows where
+    `optax.sigmoid_binary_cross_entropy` does not.
 
     Args:
-        state: where to start; it stays as it is (the steps work on a copy).
-        loader: of `train_loader`; its ``epoch`` is set before each epoch.
-        epochs: how many to train in all.
-        first_epoch: how many of them the state has behind it: 0, or where a checkpoint was made.
-        progress: whether to show a bar, on stderr.
+        params: The parameters of the model.
+        apply_fn: The model's `apply`, which maps {"params": params} and inputs to logits.
+        inputs: The points, float32[batch, 2].
+        labels: The labels 0 and 1, int32[batch].
 
     Returns:
-        The state after the last epoch, and the history of the epochs trained here.
+        Two float32 scalars.
 
     Raises:
-        TypeError: when one of the numbers is not whole, or `loader` is no `Loader`.
-        ValueError: when `first_epoch` does not lie between 0 and `epochs`, or the loader is empty.
+        ValueError: If the logits do not have the shape of the labels. Optax would broadcast the
+            two and compare each logit with each label.
+
+    >>> logits = lambda variables, inputs: inputs[:, 0]
+    >>> inputs, labels = jnp.array([[-1.0, 0.0], [2.0, 0.0]]), jnp.array([0, 0])
+    >>> loss, accuracy = loss_and_accuracy({}, logits, inputs, labels)
+    >>> float(accuracy)
+    0.5
     """
-    whole_number("first_epoch", first_epoch, 0, whole_number("epochs", epochs, 0))
-    if not (hasattr(loader, "epoch") and hasattr(loader, "__len__")):
-        raise TypeError(
-            f"loader={loader!r}: should have an epoch and a length, as xor.train_loader's has"
-        )
-    if not len(loader):
-        raise ValueError("loader: should give at least one batch, gives none")
-    state = jax.tree.map(jnp.copy, state)
-    sums = []
-    for epoch in _with_bar(range(first_epoch, epochs), progress):
-        loader.epoch = epoch
-        state = state.replace(sums=no_sums())
+    logits = apply_fn({"params": params}, inputs)
+    same_shape("logits", logits, "labels", labels)
+    losses = optax.sigmoid_binary_cross_entropy(logits, labels)
+    return losses.mean(), jnp.mean((logits > 0) == labels)
+
+
+def create_state(seed: int, model: Any, tx: optax.GradientTransformation) -> TrainState:
+    """Return the train state before the first step: parameters, optimizer state, and step 0.
+
+    Args:
+        seed: The seed of the parameters.
+        model: A linen module that maps float32[batch, 2] to float32[batch].
+        tx: The Optax optimizer.
+
+    Returns:
+        A Flax TrainState with float32 parameters.
+
+    Raises:
+        TypeError: If `seed` is not a whole number, `model` is not a linen module, or `tx` is not
+            an Optax optimizer.
+
+    >>> from jaxbits.xor import Classifier
+    >>> state = create_state(0, Classifier(), optax.sgd(0.1))
+    >>> state.params["hidden"]["kernel"].shape
+    (2, 8)
+    """
+    whole_number("seed", seed)
+    linen_model("model", model)
+    optimizer("tx", tx)
+    variables = model.init(jax.random.key(seed), jnp.zeros((1, 2)))
+    return TrainState.create(apply_fn=model.apply, params=variables["params"], tx=tx)
+
+
+@jax.jit
+def train_step(
+    state: TrainState, inputs: jax.Array, labels: jax.Array
+) -> tuple[TrainState, tuple[jax.Array, jax.Array]]:
+    """Return the train state after one batch, and the metrics of the parameters before it.
+
+    Args:
+        state: The state that the last step returned.
+        inputs: The points, float32[batch, 2].
+        labels: The labels 0 and 1, int32[batch].
+
+    Returns:
+        The new state, and the pair (loss, accuracy) of float32 scalars.
+
+    >>> from jaxbits.xor import Classifier, XorData
+    >>> state = create_state(0, Classifier(), optax.sgd(0.1))
+    >>> state, (loss, accuracy) = train_step(state, *XorData(128, seed=42)[:])
+    >>> int(state.step), loss.dtype
+    (1, dtype('float32'))
+    """
+    grad_fn = jax.value_and_grad(loss_and_accuracy, has_aux=True)
+    metrics, grads = grad_fn(state.params, state.apply_fn, inputs, labels)
+    return state.apply_gradients(grads=grads), metrics
+
+
+def train(
+    state: TrainState, loader: Any, epochs: int, first_epoch: int = 0
+) -> tuple[TrainState, npt.NDArray[np.float32]]:
+    """Train for some epochs, with a progress bar.
+
+    The order of an epoch depends on its number alone. A run that is resumed at epoch 50 therefore
+    sees the batches that it would have seen without the break.
+
+    Args:
+        state: The state to start from. It is not changed.
+        loader: A loader with a `generator`, such as `train_loader` returns.
+        epochs: The number of all epochs, which includes those before `first_epoch`.
+        first_epoch: The number of epochs that are done already.
+
+    Returns:
+        The state after the last epoch, and the history: for each epoch trained here, the loss and
+        the accuracy, averaged over its batches, float32[epochs - first_epoch, 2].
+
+    Raises:
+        TypeError: If `epochs` or `first_epoch` is not a whole number, or if the loader has no
+            generator.
+        ValueError: If `first_epoch` is not between 0 and `epochs`, or if the loader has no batch.
+
+    >>> from jaxbits.xor import Classifier, XorData, train_loader
+    >>> state = create_state(0, Classifier(), optax.sgd(0.1))
+    >>> state, history = train(state, train_loader(XorData(2500, seed=42)), epochs=2)
+    >>> int(state.step), history.shape
+    (38, (2, 2))
+    """
+    whole_number("epochs", epochs, at_least=0)
+    whole_number("first_epoch", first_epoch, at_least=0, at_most=epochs)
+    seeded_loader("loader", loader)
+    history = []
+    for epoch in tqdm(range(first_epoch, epochs)):
+        loader.generator.manual_seed(epoch)  # shuffles each epoch differently
+        metrics = []
         for inputs, labels in loader:
-            state = train_step(state, inputs, labels)
-        # Not read here, which would wait for the last step. The next epoch begins with sums of its
-        # own, so these are donated to nobody.
-        sums.append(state.sums)
-    return state, _history(np.array(jax.device_get(sums), np.float32).reshape(-1, 3))
+            state, batch_metrics = train_step(state, inputs, labels)
+            metrics.append(batch_metrics)
+        history.append(np.mean(jax.device_get(metrics), axis=0))
+    return state, np.array(history)
 
 
-def _with_bar(epochs: range, progress: bool) -> Iterable[int]:
-    if not progress:
-        return epochs
-    from tqdm import tqdm
-
-    bar: Iterable[int] = tqdm(epochs, unit="epoch")
-    return bar
-
-
-def _history(sums: npt.NDArray[np.float32]) -> History:
-    """Turn the sums of each epoch, of shape (epochs, 3), into means."""
-    return History(sums[:, 0] / sums[:, 2], sums[:, 1] / sums[:, 2])
-
-
-def fit_on_device(
-    state: TrainState, data: XorData, *, epochs: int, batch_size: int = 128, seed: int = 0
-) -> tuple[TrainState, History]:
-    """Train as one compiled program: a scan over epochs, in each a scan over batches.
-
-    The data are moved to the device once; each epoch is shuffled there (see `shuffled`), and what
-    does not fill a last batch is left out, as in `train_loader`.
+@jax.jit
+def eval_step(
+    state: TrainState, inputs: jax.Array, labels: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    """Return the mean loss and the accuracy of one batch.
 
     Args:
-        state: where to start; it stays as it is.
-        data: the data set.
-        epochs: how many; each number compiles a program of its own.
-        batch_size: samples in a batch.
-        seed: of the shuffling.
+        state: The state whose parameters are evaluated.
+        inputs: The points, float32[batch, 2].
+        labels: The labels 0 and 1, int32[batch].
 
     Returns:
-        The state after the last epoch, and the history. Unlike `fit`, it has no first epoch: the
-        order of a training that is broken in two is not that of a whole one.
+        Two float32 scalars.
+
+    >>> from jaxbits.xor import Classifier, XorData
+    >>> state = create_state(0, Classifier(), optax.sgd(0.1))
+    >>> loss, accuracy = eval_step(state, *XorData(128, seed=42)[:])
+    >>> 0 <= accuracy <= 1
+    Array(True, dtype=bool)
+    """
+    return loss_and_accuracy(state.params, state.apply_fn, inputs, labels)
+
+
+def evaluate(state: TrainState, loader: Iterable[tuple[Any, Any]]) -> npt.NDArray[np.float64]:
+    """Return the mean loss and the accuracy over all samples of a loader.
+
+    Each batch counts with the number of its samples, so a short last batch does not count too
+    much, and the result does not depend on the batch size.
+
+    Args:
+        state: The state whose parameters are evaluated.
+        loader: Batches of inputs and labels, such as `eval_loader` returns.
+
+    Returns:
+        The loss and the accuracy, float64[2].
 
     Raises:
-        TypeError: when one of the numbers is not whole.
-        ValueError: when `epochs` is below 1, or `batch_size` below 1 or above the number of
-            samples.
+        ValueError: If the loader has no batch.
+
+    >>> from jaxbits.xor import Classifier, XorData, eval_loader
+    >>> state = create_state(0, Classifier(), optax.sgd(0.1))
+    >>> evaluate(state, eval_loader(XorData(500, seed=123))).shape
+    (2,)
     """
-    whole_number("epochs", epochs, 1)
-    whole_number("batch_size", batch_size, 1, len(data))
-    key = jax.random.key(seed)
-    state, sums = _train(state, data.inputs, data.labels, key, epochs, batch_size)
-    return state, _history(np.asarray(sums))
+    not_empty("loader", loader)
+    total, count = np.zeros(2), 0
+    for inputs, labels in loader:
+        total += len(labels) * np.array(eval_step(state, inputs, labels))
+        count += len(labels)
+    return total / count
 
 
-@functools.partial(jax.jit, static_argnames=("epochs", "batch_size"))
-def _train(
-    state: TrainState,
-    inputs: jax.Array,
-    labels: jax.Array,
-    key: jax.Array,
-    epochs: int,
-    batch_size: int,
-) -> tuple[TrainState, jax.Array]:
-    size = len(labels) // batch_size * batch_size
+@nnx.jit
+def nnx_train_step(
+    model: NnxClassifier, optimizer: nnx.Optimizer[Any], inputs: jax.Array, labels: jax.Array
+) -> jax.Array:
+    """Change an nnx model and its optimizer by one batch, and return the loss before the step.
 
-    def one_batch(state: TrainState, rows: jax.Array) -> tuple[TrainState, None]:
-        return step_of(state, inputs[rows], labels[rows]), None
+    Args:
+        model: The model, whose parameters are updated.
+        optimizer: The optimizer of that model, whose state is updated.
+        inputs: The points, float32[batch, 2].
+        labels: The labels 0 and 1, int32[batch].
 
-    def one_epoch(state: TrainState, key: jax.Array) -> tuple[TrainState, jax.Array]:
-        order = shuffled(key, len(labels))[:size].reshape(-1, batch_size)
-        state, _ = lax.scan(one_batch, state.replace(sums=no_sums()), order)
-        return state, state.sums
+    Returns:
+        The mean loss, a float32 scalar.
 
-    return lax.scan(one_epoch, state, jax.random.split(key, epochs))
+    >>> from jaxbits.xor import XorData
+    >>> model = NnxClassifier(rngs=nnx.Rngs(0))
+    >>> optimizer = nnx.Optimizer(model, optax.sgd(0.1), wrt=nnx.Param)
+    >>> inputs, labels = XorData(128, seed=42)[:]
+    >>> first, second = (nnx_train_step(model, optimizer, inputs, labels) for _ in range(2))
+    >>> bool(second < first)
+    True
+    """
+
+    def loss_of(model: NnxClassifier) -> jax.Array:
+        logits = model(inputs)
+        same_shape("logits", logits, "labels", labels)
+        return optax.sigmoid_binary_cross_entropy(logits, labels).mean()
+
+    loss, grads = nnx.value_and_grad(loss_of)(model)
+    optimizer.update(model, grads)
+    return loss
