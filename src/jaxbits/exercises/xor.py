@@ -273,18 +273,19 @@ def _counting(tx: Any, updated: list[bool]) -> Any:
 def resume(path: str, tx: Any, loader: Any, epochs: int) -> Any:
     """Restore a training run with the optimizer tx from path, and train until `epochs` are done.
 
-    The state's step and the number of batches in the loader say how many are done already.
+    The model is Classifier(). The state's step and the number of batches in the loader say how
+    many epochs are done already. Return the last state.
     """
     raise NotImplementedError
 
 
 def solve_resume(path: str, tx: Any, loader: Any, epochs: int) -> Any:
-    """Compute the epochs that are done from the state's step, because the loader needs them."""
-    from jaxbits import xor
+    """Compute the number of epochs that are done, because it decides the order of the batches."""
+    from jaxbits.xor import Classifier, create_state, restore, train
 
-    state = xor.restore(path, xor.create_state(0, tx=tx))
+    state = restore(path, create_state(0, Classifier(), tx))
     done = int(state.step) // len(loader)
-    state, _ = xor.fit(state, loader, epochs=epochs, first_epoch=done, progress=False)
+    state, _ = train(state, loader, epochs, first_epoch=done)
     return state
 
 
@@ -297,44 +298,60 @@ def verify_resume(answer: Callable[..., Any]) -> None:
     from jaxbits import xor
 
     tx, data = optax.adam(0.05), xor.XorData(64, seed=1)
-    loader = xor.train_loader(data, batch_size=16, seed=5)
-    # The weights that are saved are not those of create_state(0), which an answer may start from.
-    start = xor.create_state(3, tx=tx)
-    anew = xor.create_state(0, tx=tx)
+    loader, model = xor.train_loader(data, batch_size=16), xor.Classifier()
+    # The weights that are saved are not those of seed 0, which an answer may start from.
+    start, fresh = (xor.create_state(seed, model, tx) for seed in (3, 0))
     for done, epochs in ((1, 4), (3, 5)):
-        whole, _ = xor.fit(start, loader, epochs=epochs, progress=False)
-        scratch, _ = xor.fit(anew, loader, epochs=epochs, progress=False)
+        whole, scratch = (_trained(state, loader, epochs) for state in (start, fresh))
         with tempfile.TemporaryDirectory() as folder:
-            part, _ = xor.fit(start, loader, epochs=done, progress=False)
-            xor.save(f"{folder}/part", part)
+            xor.save(f"{folder}/part", _trained(start, loader, done))
             end = _resumed(answer, f"{folder}/part", tx, loader, epochs)
         _must_end_alike(end, whole, scratch)
 
 
-def _resumed(answer: Callable[..., Any], path: str, tx: Any, loader: Any, epochs: int) -> Any:
+def _trained(state: Any, loader: Any, epochs: int) -> Any:
+    """Return the state after some epochs, and show no progress bar on stderr."""
+    import contextlib
+    import io
+
     from jaxbits import xor
 
+    with contextlib.redirect_stderr(io.StringIO()):
+        return xor.train(state, loader, epochs)[0]
+
+
+def _resumed(answer: Callable[..., Any], path: str, tx: Any, loader: Any, epochs: int) -> Any:
     try:
         return call(answer, path, tx, loader, epochs)
     except NotYet as wrong:
-        if not isinstance(wrong.__cause__, xor.CheckpointError):
+        cause = wrong.__cause__
+        if not (isinstance(cause, ValueError) and _is_from_orbax(cause)):
             raise
-        said = str(wrong.__cause__).removeprefix(f"{path}: ")
+        first = str(cause).split("\n")[0].split(". ")[0].rstrip(".:")
         raise NotYet(
-            f"it raises CheckpointError: {said}.\n  Restore into a state with the same optimizer, "
-            "xor.create_state(0, tx=tx)"
-        ) from wrong.__cause__
+            f"Orbax raises ValueError: {first}.\n  Restore into a state with the same "
+            "model and the same optimizer, create_state(0, Classifier(), tx)"
+        ) from cause
+
+
+def _is_from_orbax(error: BaseException) -> bool:
+    frame = error.__traceback__
+    while frame is not None:
+        if frame.tb_frame.f_globals.get("__name__", "").startswith("orbax."):
+            return True
+        frame = frame.tb_next
+    return False
 
 
 def _must_end_alike(end: Any, whole: Any, scratch: Any) -> None:
-    from jaxbits import xor
+    from flax.training.train_state import TrainState
 
-    if not isinstance(end, xor.TrainState):
+    if not isinstance(end, TrainState):
         raise NotYet(f"it returns {_kind(end)} instead of the state after the last epoch")
     if int(end.step) != int(whole.step):
         raise NotYet(
             f"it ends at step {int(end.step)}, but a run without a break ends at step "
-            f"{int(whole.step)}. In xor.fit, epochs counts all epochs, and first_epoch those that "
+            f"{int(whole.step)}. In train, epochs counts all epochs, and first_epoch those that "
             "are done"
         )
     if _close(end.params, scratch.params):
@@ -400,9 +417,9 @@ EXERCISES = (
         title="resume from a checkpoint",
         stub=resume,
         hints=(
-            "xor.restore needs a state with the same optimizer to restore into.",
+            "restore needs a state with the same model and the same optimizer to restore into.",
             "state.step counts batches, and len(loader) is the number of batches in an epoch.",
-            "xor.fit takes first_epoch, the number of epochs that are done, and epochs, the number "
+            "train takes first_epoch, the number of epochs that are done, and epochs, the number "
             "of all epochs, which includes those.",
         ),
         verify=verify_resume,

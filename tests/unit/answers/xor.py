@@ -114,51 +114,60 @@ def scanned_steps(params, grads, tx):
     return jax.lax.scan(body, (params, tx.init(params)), grads)[0][0]
 
 
+def restored(path, tx, loader):
+    state = xor.restore(path, xor.create_state(0, xor.Classifier(), tx))
+    return state, int(state.step) // len(loader)
+
+
 def rest_as_epochs(path, tx, loader, epochs):
-    state = xor.restore(path, xor.create_state(0, tx=tx))
-    done = int(state.step) // len(loader)
-    return xor.fit(state, loader, epochs=epochs - done, progress=False)[0]
+    state, done = restored(path, tx, loader)
+    return xor.train(state, loader, epochs - done)[0]
 
 
 def rest_from_done(path, tx, loader, epochs):
-    state = xor.restore(path, xor.create_state(0, tx=tx))
-    done = int(state.step) // len(loader)
-    left = max(done, epochs - done)
-    return xor.fit(state, loader, epochs=left, first_epoch=done, progress=False)[0]
+    state, done = restored(path, tx, loader)
+    return xor.train(state, loader, max(done, epochs - done), first_epoch=done)[0]
 
 
 def another_optimizer(path, tx, loader, epochs):
-    state = xor.restore(path, xor.create_state(0))
-    done = int(state.step) // len(loader)
-    return xor.fit(state, loader, epochs=epochs, first_epoch=done, progress=False)[0]
+    return restored(path, optax.sgd(0.1), loader)
+
+
+def another_width(path, tx, loader, epochs):
+    return xor.restore(path, xor.create_state(0, xor.Classifier(16), tx))
+
+
+def the_wrong_path(path, tx, loader, epochs):
+    return restored(path + "/step", tx, loader)
 
 
 def with_fresh_moments(path, tx, loader, epochs):
-    saved = xor.restore(path, xor.create_state(0, tx=tx))
-    done = int(saved.step) // len(loader)
-    state = xor.create_state(0, tx=tx).replace(params=saved.params, step=saved.step)
-    return xor.fit(state, loader, epochs=epochs, first_epoch=done, progress=False)[0]
+    saved, done = restored(path, tx, loader)
+    state = xor.create_state(0, xor.Classifier(), tx)
+    state = state.replace(params=saved.params, step=saved.step)
+    return xor.train(state, loader, epochs, first_epoch=done)[0]
 
 
 def one_epoch_at_a_time(path, tx, loader, epochs):
-    state = xor.restore(path, xor.create_state(7, tx=tx))
-    while (done := int(state.step) // len(loader)) < epochs:
-        state, _ = xor.fit(state, loader, epochs=done + 1, first_epoch=done, progress=False)
+    state, done = restored(path, tx, loader)
+    while done < epochs:
+        state, _ = xor.train(state, loader, done + 1, first_epoch=done)
+        done += 1
     return state
 
 
 def from_scratch(path, tx, loader, epochs):
-    return xor.fit(xor.create_state(0, tx=tx), loader, epochs=epochs, progress=False)[0]
+    return xor.train(xor.create_state(0, xor.Classifier(), tx), loader, epochs)[0]
 
 
 def all_epochs_again(path, tx, loader, epochs):
-    state = xor.restore(path, xor.create_state(0, tx=tx))
-    return xor.fit(state, loader, epochs=epochs, progress=False)[0]
+    state, _ = restored(path, tx, loader)
+    return xor.train(state, loader, epochs)[0]
 
 
 def half_known(path, tx, loader, epochs):
-    state = xor.restore(path, xor.create_state(0, tx=tx))
-    return xor.fit(state, loader, epochs=epochs, first_epoch=epochs // 2, progress=False)[0]
+    state, _ = restored(path, tx, loader)
+    return xor.train(state, loader, epochs, first_epoch=epochs // 2)[0]
 
 
 WRONG = {
@@ -255,7 +264,10 @@ WRONG = {
         (rest_from_done, "epochs counts all epochs"),
         (rest_as_epochs, "Check that first_epoch is right"),
         (with_fresh_moments, "the optimizer's state is restored, too"),
-        (another_optimizer, "Restore into a state with the same optimizer"),
+        (another_optimizer, "Restore into a state with the same model and the same optimizer"),
+        (another_width, "is not compatible with the stored shape: "),
+        (the_wrong_path, "raises FileNotFoundError: Checkpoint at"),
+        (lambda *args: xor.train(*args), "epochs must be a whole number"),
         (lambda *args: from_scratch(*args).params, "it returns a dict instead of the state"),
     ],
 }
