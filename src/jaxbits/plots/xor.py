@@ -28,7 +28,7 @@ def _points(axes: Axes, data: Any, limit: int, size: float) -> None:
 @style.drawing
 def data_set(data: Any) -> tuple[Figure, str]:
     """Draw the first 200 points of a data set, by label."""
-    fig, axes = style.figure(3.8, 2.6)
+    fig, axes = style.figure(5, 3.6)
     _points(axes, data, 200, 22)
     axes.set_aspect("equal")
     axes.set_xlabel("first input")
