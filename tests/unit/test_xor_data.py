@@ -1,4 +1,4 @@
-import collections
+import inspect
 import subprocess
 import sys
 
@@ -7,10 +7,13 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch.utils.data import DataLoader  # noqa: E402
+
 from jaxbits import xor  # noqa: E402
+from jaxbits.xor.faster import WholeBatches  # noqa: E402
 
 
-def test_the_data_are_seeded_and_labelled_by_their_corner():
+def test_the_data_are_seeded_and_labeled_by_their_corner():
     data = xor.XorData(200, seed=42)
     again = xor.XorData(200, seed=42)
     assert np.array_equal(data.inputs, again.inputs)
@@ -21,44 +24,38 @@ def test_the_data_are_seeded_and_labelled_by_their_corner():
     assert np.array_equal(xor.XorData(50, seed=3, std=0.0).inputs % 1, np.zeros((50, 2)))
 
 
-def test_a_negative_spread_is_refused():
-    with pytest.raises(ValueError, match=r"std=-1: should be a number"):
-        xor.XorData(3, seed=0, std=-1)
-
-
-def test_the_train_loader_has_one_shape_and_each_sample_once():
-    data = xor.XorData(300, seed=0)
-    batches = list(xor.train_loader(data, batch_size=128))
+@pytest.mark.parametrize("loader_of", [xor.train_loader, xor.faster_loader])
+def test_a_train_loader_has_one_shape_and_each_sample_once(loader_of):
+    loader = loader_of(xor.XorData(300, seed=0), batch_size=128)
+    batches = list(loader)
+    assert len(loader) == 2
     assert [x.shape for x, _ in batches] == [(128, 2)] * 2
     assert all(isinstance(x, np.ndarray) and y.dtype == np.int32 for x, y in batches)
     rows = np.concatenate([x for x, _ in batches])
     assert len(np.unique(rows, axis=0)) == 256
 
 
+def labels_of(loader, seed):
+    loader.generator.manual_seed(seed)
+    return [y.tolist() for _, y in loader]
+
+
 @pytest.mark.parametrize("at_once", [1, 2, 32])
-def test_the_order_is_that_of_seed_and_epoch_however_much_is_fetched_at_once(at_once):
+def test_the_faster_loader_has_the_batches_of_the_other_in_the_same_order(at_once):
     data = xor.XorData(300, seed=0)
-    loader = xor.train_loader(data, batch_size=64, seed=7, at_once=at_once)
-    assert len(loader) == len(list(loader)) == 4
-
-    def labels(epoch):
-        loader.epoch = epoch
-        return np.concatenate([y for _, y in loader]).tolist()
-
-    first = np.random.default_rng((7, 0)).permutation(300)[:256]
-    assert labels(0) == data.labels[first].tolist() == labels(0)
-    assert labels(1) != labels(0)
+    plain = xor.train_loader(data, batch_size=64)
+    faster = xor.faster_loader(data, batch_size=64, at_once=at_once)
+    assert labels_of(plain, 0) == labels_of(faster, 0) == labels_of(plain, 0)
+    assert labels_of(plain, 1) == labels_of(faster, 1) != labels_of(plain, 0)
 
 
-def test_each_pass_has_an_order_of_its_own_without_anyone_setting_it():
+def test_each_epoch_has_an_order_of_its_own_without_a_seed():
     loader = xor.train_loader(xor.XorData(300, seed=0), batch_size=64)
-    passes = [np.concatenate([x for x, _ in loader]) for _ in range(2)]
-    assert not np.array_equal(*passes)
-    next(iter(loader))
-    assert loader.epoch >= 2
+    epochs = [np.concatenate([x for x, _ in loader]) for _ in range(2)]
+    assert not np.array_equal(*epochs)
 
 
-def test_the_eval_loader_keeps_order_and_every_sample():
+def test_the_eval_loader_keeps_the_order_and_every_sample():
     data = xor.XorData(300, seed=0)
     loader = xor.eval_loader(data, batch_size=128)
     batches = list(loader)
@@ -67,32 +64,71 @@ def test_the_eval_loader_keeps_order_and_every_sample():
     assert np.array_equal(np.concatenate([x for x, _ in batches]), data.inputs)
 
 
-def test_workers_are_started_afresh_and_load_no_jax():
+def test_workers_have_the_same_batches_and_import_no_jax():
     data = xor.XorData(64, seed=0)
-    alone = list(xor.train_loader(data, batch_size=32))
-    helped = list(xor.train_loader(data, batch_size=32, workers=1))
+    options = {"batch_size": 32, "collate_fn": xor.numpy_collate}
+    alone = list(DataLoader(data, **options))
+    helped = list(DataLoader(data, num_workers=1, multiprocessing_context="spawn", **options))
     assert all(np.array_equal(a[0], b[0]) for a, b in zip(alone, helped, strict=True))
-    code = "import sys, jaxbits.xor.data; print('jax' in sys.modules)"
+    code = (
+        "import sys, jaxbits.xor.data; from jaxbits.xor import XorData, numpy_collate;"
+        "print('jax' in sys.modules)"
+    )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "False"
 
 
-@pytest.mark.parametrize("size", [0, 301])
-def test_a_batch_size_out_of_range_is_named(size):
-    with pytest.raises(ValueError, match=f"batch_size={size}: should be between 1 and 300"):
-        xor.train_loader(xor.XorData(300, seed=0), batch_size=size)
-    with pytest.raises(ValueError, match="at_once=0"):
-        xor.train_loader(xor.XorData(300, seed=0), at_once=0)
+def test_a_data_set_of_whole_batches_is_indexed_once_for_each_batch():
+    asked = []
+
+    class Watched(WholeBatches):
+        def __getitems__(self, indices):
+            asked.append(len(indices))
+            return super().__getitems__(indices)
+
+    loader = DataLoader(Watched(xor.XorData(100, seed=0)), 40, collate_fn=lambda batch: batch)
+    assert [x.shape for x, _ in loader] == [(40, 2), (40, 2), (20, 2)]
+    assert asked == [40, 40, 20]
 
 
-def test_collate_keeps_the_structure_and_makes_numpy():
-    samples = [(np.ones(2, np.float32), {"label": 1}), (np.zeros(2, np.float32), {"label": 0})]
-    points, rest = xor.numpy_collate(samples)
-    assert isinstance(points, np.ndarray)
-    assert points.shape == (2, 2)
-    assert rest["label"].tolist() == [1, 0]
-    assert isinstance(xor.numpy_collate([[1, 2], [3, 4]]), list)
-    pair = collections.namedtuple("pair", "x y")
-    assert xor.numpy_collate([pair(1, 2), pair(3, 4)]).y.tolist() == [2, 4]
-    with pytest.raises(TypeError, match="samples of type str"):
-        xor.numpy_collate(["a", "b"])
+def test_collate_returns_a_tuple_of_numpy_arrays_in_the_dtypes_of_the_samples():
+    samples = [(np.ones((28, 28), np.uint8), np.int64(1)), (np.zeros((28, 28), np.uint8), 0)]
+    batch = xor.numpy_collate(samples)
+    assert isinstance(batch, tuple)
+    assert [(type(x), x.shape, x.dtype.name) for x in batch] == [
+        (np.ndarray, (2, 28, 28), "uint8"),
+        (np.ndarray, (2,), "int64"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("use", "complaint"),
+    [
+        (lambda d: xor.XorData(0, 0), "size must be at least 1, got 0"),
+        (lambda d: xor.XorData(True, 0), "size must be a whole number, got True"),
+        (lambda d: xor.XorData(3, seed=1.5), "seed must be a whole number, got 1.5"),
+        (lambda d: xor.XorData(3, seed=-1), "seed must be at least 0, got -1"),
+        (lambda d: xor.XorData(3, 1, std=-1), "std must be at least 0, got -1"),
+        (lambda d: xor.XorData(3, 1, std=float("nan")), "std must be finite, got nan"),
+        (lambda d: xor.XorData(3, 1, std="a"), "std must be a number, got 'a'"),
+        (lambda d: xor.train_loader(d, 0), "batch_size must be between 1 and 300, got 0"),
+        (lambda d: xor.train_loader(d, 301), "batch_size must be between 1 and 300, got 301"),
+        (lambda d: xor.train_loader(d, 64.0), "batch_size must be a whole number, got 64.0"),
+        (lambda d: xor.eval_loader(d, 0), "batch_size must be at least 1, got 0"),
+        (lambda d: xor.faster_loader(d, 301), "batch_size must be between 1 and 300, got 301"),
+        (lambda d: xor.faster_loader(d, at_once=0), "at_once must be at least 1, got 0"),
+        (lambda d: xor.numpy_collate([]), "the length of samples must be at least 1, got 0"),
+    ],
+)
+def test_a_wrong_argument_is_named(use, complaint):
+    with pytest.raises((TypeError, ValueError)) as raised:
+        use(xor.XorData(300, seed=0))
+    assert str(raised.value) == complaint
+
+
+def test_every_public_name_is_there_and_documented():
+    for name in xor.__all__:
+        assert inspect.getdoc(getattr(xor, name))
+    assert dir(xor) == xor.__all__
+    with pytest.raises(AttributeError, match="no attribute 'fit'"):
+        _ = xor.fit

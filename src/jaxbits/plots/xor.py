@@ -1,4 +1,4 @@
-"""Figures of chapter 15: the data, the curves, what the network draws, and what a step costs."""
+"""Figures of chapter 15: the data, the training curves, the boundaries, the cost of a step."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
+import numpy.typing as npt
 
 from jaxbits import recorded
 from jaxbits.plots import style
@@ -19,15 +20,19 @@ _LABELS = ((0, style.BLUE, "o"), (1, style.ORANGE, "^"))
 
 
 def _points(axes: Axes, data: Any, limit: int, size: float) -> None:
-    for label, colour, marker in _LABELS:
+    for label, color, marker in _LABELS:
         rows = np.flatnonzero(data.labels[:limit] == label)
         x, y = data.inputs[rows].T
-        axes.scatter(x, y, s=size, c=colour, marker=marker, linewidths=0, label=f"label {label}")
+        axes.scatter(x, y, s=size, c=color, marker=marker, linewidths=0, label=f"label {label}")
 
 
 @style.drawing
 def data_set(data: Any) -> tuple[Figure, str]:
-    """Draw the first 200 points of a data set, by label."""
+    """Draw the first 200 points of a data set, with a color and a marker for each label.
+
+    Args:
+        data: A data set such as `XorData(200, seed=42)`.
+    """
     fig, axes = style.figure(5, 3.6)
     _points(axes, data, 200, 22)
     axes.set_aspect("equal")
@@ -36,59 +41,61 @@ def data_set(data: Any) -> tuple[Figure, str]:
     axes.set_title("XOR with noise")
     axes.legend(loc="center", fontsize=9)
     return fig, (
-        "Points in four clouds at the corners of the unit square. Those at (0, 0) and (1, 1) have "
-        "label 0, those at (0, 1) and (1, 0) have label 1: no straight line parts them."
+        "Four clouds of points at the corners of the unit square. The points at (0, 0) and (1, 1) "
+        "have label 0, and those at (0, 1) and (1, 0) have label 1. No straight line separates the "
+        "two labels."
     )
 
 
 @style.drawing
-def curves(histories: Mapping[str, Any]) -> tuple[Figure, str]:
-    """Draw loss and accuracy of trainings, by epoch.
+def curves(histories: Mapping[str, npt.NDArray[np.float32]]) -> tuple[Figure, str]:
+    """Draw the loss and the accuracy of training runs over their epochs.
 
     Args:
-        histories: by name, each with loss and accuracy of shape (epochs,).
+        histories: The history of each run by its name, as `train` returns it: the loss and the
+            accuracy of each epoch, float32[epochs, 2].
     """
     from matplotlib.figure import Figure
 
     fig = Figure(figsize=(6, 3), layout="constrained")
     tones = (style.BLUE, style.ORANGE, style.GREEN, style.PURPLE)
-    said = []
-    for place, (what, values) in enumerate((("loss", "loss"), ("accuracy", "accuracy"))):
-        axes = fig.add_subplot(1, 2, place + 1)
+    described = []
+    for column, what in enumerate(("loss", "accuracy")):
+        axes = fig.add_subplot(1, 2, column + 1)
         for (name, history), tone in zip(histories.items(), tones, strict=False):
-            line = getattr(history, values)
+            line = np.asarray(history)[:, column]
             axes.plot(np.arange(1, len(line) + 1), line, color=tone, label=name, linewidth=1.6,
                       linestyle="-" if tone == tones[0] else "--")  # fmt: skip
-            said.append(f"{name} {what} from {line[0]:.2f} to {line[-1]:.2f}")
+            described.append(f"{name}, {what} from {line[0]:.2f} to {line[-1]:.2f}")
         axes.set_xlabel("epoch")
         axes.set_title(f"training {what}")
         axes.set_ylim(0, None)
     axes.legend(fontsize=9, loc="lower right")
-    return fig, "Curves over the epochs: " + "; ".join(said) + "."
+    return fig, "Curves over the epochs: " + "; ".join(described) + "."
 
 
 @style.drawing
 def decision_boundaries(states: Mapping[str, Any], data: Any) -> tuple[Figure, str]:
-    """Draw what a network answers all over the plane, for several states of its training.
+    """Draw the label that a network predicts at each point of the plane, for several states.
 
     Args:
-        states: `TrainState` by title, in the order to draw.
-        data: the points to draw over it.
+        states: Flax train states by title, in the order in which to draw them.
+        data: The data set whose points to draw on top.
     """
     from matplotlib.figure import Figure
 
     fig = Figure(figsize=(6, 2.6), layout="constrained")
     ticks = np.linspace(-0.5, 1.5, 81, dtype=np.float32)
     grid = np.stack(np.meshgrid(ticks, ticks), axis=-1).reshape(-1, 2)
-    said = []
+    described = []
     for place, (title, state) in enumerate(states.items()):
         axes = fig.add_subplot(1, len(states), place + 1)
         logits = state.apply_fn({"params": state.params}, jnp.asarray(grid))
-        answer = np.asarray(logits).reshape(81, 81)
-        axes.contourf(ticks, ticks, answer, levels=[-1e9, 0, 1e9],
+        predicted = np.asarray(logits).reshape(81, 81)
+        axes.contourf(ticks, ticks, predicted, levels=[-1e9, 0, 1e9],
                       colors=[style.PALE_BLUE, style.PALE_ORANGE])  # fmt: skip
-        if (answer > 0).any() and (answer <= 0).any():
-            axes.contour(ticks, ticks, answer, levels=[0], colors=[style.INK], linewidths=1.2)
+        if (predicted > 0).any() and (predicted <= 0).any():
+            axes.contour(ticks, ticks, predicted, levels=[0], colors=[style.INK], linewidths=1.2)
         _points(axes, data, 80, 9)
         axes.set_aspect("equal")
         axes.set_title(title, fontsize=10)
@@ -96,49 +103,51 @@ def decision_boundaries(states: Mapping[str, Any], data: Any) -> tuple[Figure, s
         axes.set_yticks([0, 1])
         axes.grid(visible=False)
         right = np.asarray(state.apply_fn({"params": state.params}, data.inputs)) > 0
-        said.append(f"{title}: {np.mean(right == (data.labels > 0)):.0%} of the points are right")
+        share = np.mean(right == (data.labels > 0))
+        described.append(f"{title}: {share:.0%} of the points are classified correctly")
     return fig, (
-        "The plane, coloured by the answer of the network, with the points over it. "
-        + "; ".join(said) + "."
+        "The plane, colored by the label that the network predicts, with the points on top. "
+        + "; ".join(described) + "."
     )  # fmt: skip
 
 
 _PARTS: Sequence[tuple[str, str]] = (
     ("PyTorch, compiled", style.PURPLE),
     ("PyTorch, eager", style.PURPLE),
-    ("loop over PyTorch's loader, batch by batch", style.ORANGE),
-    ("the same, without its profiler's marks", style.ORANGE),
-    ("loop over our loader", style.ORANGE),
+    ("train with train_loader", style.ORANGE),
+    ("train with faster_loader, batch by batch", style.ORANGE),
+    ("train with faster_loader", style.ORANGE),
     ("one compiled step, data in NumPy", style.BLUE),
-    ("one compiled step, data there", style.BLUE),
-    ("PyTorch's loader alone", style.GREEN),
-    ("our loader alone", style.GREEN),
-    ("whole training on the device", style.BLUE),
+    ("one compiled step, data on the device", style.BLUE),
+    ("one donating step, data on the device", style.BLUE),
+    ("train_loader alone", style.GREEN),
+    ("faster_loader alone", style.GREEN),
+    ("train_on_device", style.BLUE),
 )
 
 
 @style.drawing
 def cost_of_a_step() -> tuple[Figure, str]:
-    """Draw what one training step takes, in the ways recorded, with medians and quartiles."""
+    """Draw the recorded time of one training step in each way, as medians with quartiles."""
     run = recorded.load("xor_training")
     parts = [part for part in _PARTS if part[0] in run["results"]]
     fig, axes = style.figure(6, 4.2)
-    said = []
+    described = []
     for row, (name, tone) in enumerate(reversed(parts)):
         result = run["results"][name]
         low, high = result["median"] - result["q1"], result["q3"] - result["median"]
         axes.barh(row, result["median"], color=tone, height=0.62,
                   xerr=[[low], [high]], error_kw={"ecolor": style.MUTED, "capsize": 3})  # fmt: skip
         axes.text(result["q3"] * 1.12, row, f"{result['median']:.0f}", va="center", fontsize=10)
-        said.append(f"{name} {result['median']:.0f} µs")
+        described.append(f"{name} {result['median']:.0f} µs")
     names = [name for name, _ in reversed(parts)]
     axes.set_yticks(range(len(names)), [_wrapped(name) for name in names], fontsize=9)
     axes.set_xscale("log")
-    axes.set_xlim(2, 1200)
+    axes.set_xlim(2, 4000)
     axes.grid(axis="y", visible=False)
-    axes.set_xlabel(f"µs a step of 128 samples\n{recorded.machine(run)}", fontsize=9)
-    axes.set_title("What a training step takes")
-    return fig, "Bars on a logarithmic axis: " + "; ".join(reversed(said)) + "."
+    axes.set_xlabel(f"µs per step of 128 samples\n{recorded.machine(run)}", fontsize=9)
+    axes.set_title("The time of one training step")
+    return fig, "Bars on a logarithmic axis: " + "; ".join(reversed(described)) + "."
 
 
 def _wrapped(name: str) -> str:
