@@ -1,9 +1,9 @@
 """Outputs of a notebook, made the same on every machine.
 
-The kernel leaves traces of where and when it ran: paths, addresses of objects, colour codes, the
-order in which two streams happened to be flushed, and tracebacks that are mostly frames of
-libraries. :func:`scrub_outputs` takes them out. It is a pure function, so the test that compares
-stored with fresh outputs puts both through it.
+The kernel leaves traces of where and when it ran: paths, addresses of objects, color codes, the
+order in which two streams happened to be flushed, the times in progress bars, and tracebacks that
+are mostly frames of libraries. :func:`scrub_outputs` takes them out. It is a pure function, so the
+test that compares stored with fresh outputs puts both through it.
 """
 
 from __future__ import annotations
@@ -29,12 +29,44 @@ _OBJECT_ID = re.compile(r"\bobject id \d{6,}\b")
 _OVERWRITTEN = re.compile(r"[^\n\r]*\r(?!\n)")
 _BAR_TIMES = re.compile(r"(\|\s*\d+/\d+) \[[^\]\n]*<[^\]\n]*\]")
 _FILE = re.compile(r"^File (?P<file>.+?):\d+(?:, in |$|\n)", re.M)
+# What a tqdm bar ends with: [elapsed<remaining, rate], or [elapsed, rate] without a total. What a
+# program adds itself, such as a loss, follows the rate.
+_BAR = re.compile(
+    r"(?P<count>\d+%\|[^|\n]*\| *\S+/\S+|\b\d+[^\s\d]*) "
+    r"\[[\d:]+(?:<[\d:?]+)?, *[\d.?]+[^\s,\]]*(?:, (?P<postfix>[^\]\n]*))?\]"
+)
 _HIDDEN = re.compile(r"^\[\.\.\. skipping hidden (\d+) frames?\]$")
 
 
 def strip_colours(text: str) -> str:
     """The text without terminal colour codes."""
     return _ANSI.sub("", text)
+
+
+def settle_lines(text: str) -> str:
+    r"""Return what a terminal shows in the end, without the times and rates of tqdm's bars.
+
+    A carriage return moves back to the beginning of the line, so that what follows overwrites what
+    was there. How often a bar is drawn, and what it says about time, differ from run to run.
+
+    Args:
+        text: What was written to a stream.
+
+    Example:
+        >>> settle_lines("\r 50%|█ | 1/2 [00:01<00:01, 1.9s/it]\r100%|██| 2/2 [00:02<?, 2s/it]")
+        '100%|██| 2/2'
+    """
+    lines = []
+    for line in text.split("\n"):
+        if "\r" in line:
+            # A cursor that moved back and wrote nothing leaves the line as it was.
+            line = line.rstrip("\r").rpartition("\r")[2].rstrip(" ")
+        lines.append(line)
+    return _BAR.sub(_without_times, "\n".join(lines))
+
+
+def _without_times(bar: re.Match[str]) -> str:
+    return bar["count"] + (f" [{bar['postfix']}]" if bar["postfix"] else "")
 
 
 def _places() -> list[tuple[str, str]]:
@@ -167,7 +199,7 @@ def scrub_outputs(outputs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     clean = merge_streams(outputs)
     for output in clean:
         if output["output_type"] == "stream":
-            output["text"] = scrub_text(output["text"])
+            output["text"] = settle_lines(scrub_text(output["text"]))
         elif output["output_type"] == "error":
             output["evalue"] = scrub_text(output["evalue"])
             entries = [scrub_text(entry) for entry in output["traceback"]]
