@@ -25,9 +25,6 @@ _TEMPORARY = re.compile(r"(?:/private)?(?:/tmp|/var/folders/\w+/\w+/T)/tmp\w{6,}
 # Only after " at ": StableHLO writes minus infinity as 0xFF800000.
 _ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]{6,16}\b")
 _OBJECT_ID = re.compile(r"\bobject id \d{6,}\b")
-# A progress bar writes its line again and again, and its last part says how long that took.
-_OVERWRITTEN = re.compile(r"[^\n\r]*\r(?!\n)")
-_BAR_TIMES = re.compile(r"(\|\s*\d+/\d+) \[[^\]\n]*<[^\]\n]*\]")
 _FILE = re.compile(r"^File (?P<file>.+?):\d+(?:, in |$|\n)", re.M)
 # What a tqdm bar ends with: [elapsed<remaining, rate], or [elapsed, rate] without a total. What a
 # program adds itself, such as a loss, follows the rate.
@@ -78,7 +75,7 @@ def _places() -> list[tuple[str, str]]:
 
 
 def scrub_text(text: str, *, html: bool = False) -> str:
-    """Text without paths, object addresses, color codes, or the times of a progress bar.
+    """Text without paths, object addresses or colour codes.
 
     Args:
         text: what the kernel sent.
@@ -96,7 +93,6 @@ def scrub_text(text: str, *, html: bool = False) -> str:
     for path, new in _places():
         text = text.replace(path, new)
     text = _TEMPORARY.sub("…/tmp", text)
-    text = _BAR_TIMES.sub(r"\1", _OVERWRITTEN.sub("", text))
     text = _ADDRESS.sub("at 0x…", text)
     return _OBJECT_ID.sub("object id …", text)
 
