@@ -1,5 +1,6 @@
-import gc
 import os
+import subprocess
+import sys
 
 import jax
 import numpy as np
@@ -10,20 +11,11 @@ pytest.importorskip("orbax.checkpoint")
 
 from jaxbits import xor
 
-# After a failed read, Orbax leaves a coroutine whose event loop is closed when it is collected.
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-
 ADAM = optax.adam(0.01)
 
 
 def state(seed, tx=ADAM, width=8):
     return xor.create_state(seed, xor.Classifier(width), tx)
-
-
-@pytest.fixture
-def collected():
-    yield
-    gc.collect()  # while the mark above still holds
 
 
 @pytest.fixture(scope="module")
@@ -67,18 +59,25 @@ def test_a_missing_checkpoint_is_named(tmp_path):
         xor.restore(tmp_path / "nowhere", state(1))
 
 
-@pytest.mark.usefixtures("collected")
 @pytest.mark.parametrize("other", [optax.sgd(0.1), optax.adamw(0.01)])
 def test_another_optimizer_is_refused(saved, other):
     with pytest.raises(ValueError, match="tree structures do not match"):
         xor.restore(saved[0], state(1, other))
 
 
-@pytest.mark.usefixtures("collected")
 @pytest.mark.parametrize("width", [4, 16])
 def test_another_width_is_refused(saved, width):
-    with pytest.raises(ValueError, match="not compatible with the stored shape"):
-        xor.restore(saved[0], state(1, width=width))
+    # In a process of its own: after this error, Orbax leaves coroutines whose event loop is
+    # closed, and the warnings about them come when they are collected, in any later test.
+    code = (
+        "import optax; from jaxbits import xor;"
+        f"state = xor.create_state(1, xor.Classifier({width}), optax.adam(0.01));"
+        f"xor.restore({str(saved[0])!r}, state)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.returncode == 1
+    assert "ValueError: Requested shape: " in run.stderr
+    assert "is not compatible with the stored shape: " in run.stderr
 
 
 def test_an_optimizer_whose_state_has_the_same_fields_is_restored_without_an_error(saved):

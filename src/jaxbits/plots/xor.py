@@ -131,7 +131,7 @@ def cost_of_a_step() -> tuple[Figure, str]:
     """Draw the recorded time of one training step in each way, as medians with quartiles."""
     run = recorded.load("xor_training")
     parts = [part for part in _PARTS if part[0] in run["results"]]
-    fig, axes = style.figure(6, 4.2)
+    fig, axes = style.figure(6, 4.9)
     described = []
     for row, (name, tone) in enumerate(reversed(parts)):
         result = run["results"][name]
