@@ -30,7 +30,7 @@ _FILE = re.compile(r"^File (?P<file>.+?):\d+(?:, in |$|\n)", re.M)
 # program adds itself, such as a loss, follows the rate.
 _BAR = re.compile(
     r"(?P<count>\d+%\|[^|\n]*\| *\S+/\S+|\b\d+[^\s\d]*) "
-    r"\[[\d:]+(?:<[\d:?]+)?, *[\d.?]+[^\s,\]]*(?:, (?P<postfix>[^\]\n]*))?\]"
+    r"\[\d+:[\d:]+(?:<[\d:?]+)?, *[\d.?]+[^\s,\]]*(?:, (?P<postfix>[^\]\n]*))?\]"
 )
 _HIDDEN = re.compile(r"^\[\.\.\. skipping hidden (\d+) frames?\]$")
 

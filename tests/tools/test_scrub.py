@@ -35,6 +35,7 @@ def stream(text: str, name: str = "stderr") -> dict[str, str]:
         (" 50%|█████     | 1/2 [00:03<?, ?it/s]\n", " 50%|█████     | 1/2\n"),
         ("19it [00:00, 123.40it/s]\n", "19it\n"),
         ("x = [1, 2] and f32[2,8] [00:11]\n", "x = [1, 2] and f32[2,8] [00:11]\n"),
+        ("captured 3 [0, 2]\n", "captured 3 [0, 2]\n"),
     ],
 )
 def test_a_stream_is_stored_as_a_terminal_shows_it(written, settled):

@@ -321,8 +321,12 @@ def _trained(state: Any, loader: Any, epochs: int) -> Any:
 
 
 def _resumed(answer: Callable[..., Any], path: str, tx: Any, loader: Any, epochs: int) -> Any:
+    import contextlib
+    import io
+
     try:
-        return call(answer, path, tx, loader, epochs)
+        with contextlib.redirect_stderr(io.StringIO()):  # shows no progress bar
+            return call(answer, path, tx, loader, epochs)
     except NotYet as wrong:
         cause = wrong.__cause__
         if not (isinstance(cause, ValueError) and _is_from_orbax(cause)):

@@ -33,7 +33,7 @@ def data_set(data: Any) -> tuple[Figure, str]:
     Args:
         data: A data set such as `XorData(200, seed=42)`.
     """
-    fig, axes = style.figure(5, 3.6)
+    fig, axes = style.figure(3.8, 2.6)
     _points(axes, data, 200, 22)
     axes.set_aspect("equal")
     axes.set_xlabel("first input")
