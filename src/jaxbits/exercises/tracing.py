@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbits.detect import side_effect
 from jaxbits.exercises.core import Exercise
 from jaxbits.exercises.properties import (
     NotYet,
@@ -44,7 +45,7 @@ def solve_count_traces(function: Callable[..., Any], calls: Sequence[tuple[Any, 
 
 
 def verify_count_traces(answer: Callable[..., Any]) -> None:
-    """Ask for counts over repeated shapes, new shapes, new dtypes, and one or two arguments."""
+    """Ask for counts over shapes, dtypes, weak types and arguments, and of one function again."""
 
     def not_a_call(x: Any) -> None:
         if isinstance(x, tuple):
@@ -74,6 +75,14 @@ def verify_count_traces(answer: Callable[..., Any]) -> None:
         (of_one, [(three,), (whole,)], 2, "one shape and two dtypes", "each dtype is traced"),
         (of_one, [(1.0,), (2.0,), (3.0,)], 1, "three Python floats", "values do not matter"),
         (
+            of_one,
+            [(1.0,), (jnp.float32(1),)],
+            2,
+            "a Python float and then a float32 scalar",
+            "JAX traces them separately because the Python float is weakly typed, so a count of "
+            "the different shapes and dtypes is too small",
+        ),
+        (
             of_two,
             [(three, four), (three, three), (three, four)],
             2,
@@ -92,6 +101,15 @@ def verify_count_traces(answer: Callable[..., Any]) -> None:
     first, second = (call(answer, double, [(three,)]) for _ in range(2))
     what = "the second time it is asked about the same function, it must return"
     must_equal(int(second), int(first), what, "start with a new wrapper each time")
+    what = (
+        "asked about the same function a third time, now for one call with a new shape, it must "
+        "return"
+    )
+    why = (
+        "an earlier count is still included, because jax.jit keeps the traces of a function even "
+        "if you jit it again. Jit a wrapper that you define inside your answer"
+    )
+    must_equal(int(call(answer, double, [(four,)])), 1, what, why)
 
 
 def scaled_with_log(x: jax.Array, factor: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -106,7 +124,7 @@ def solve_scaled_with_log(x: jax.Array, factor: jax.Array) -> tuple[jax.Array, j
 
 
 def verify_scaled_with_log(answer: Callable[..., Any]) -> None:
-    """Ask for both results on every call, jitted, also where the program is already compiled."""
+    """Ask for both results on every call, jitted or not, and for no change to state outside."""
     x = jnp.array([1.0, -3.0, 2.0])
     first = (np.array([2, -6, 4], np.float32), np.float32(6))
     seen = call(answer, x, 2.0)
@@ -127,6 +145,16 @@ def verify_scaled_with_log(answer: Callable[..., Any]) -> None:
     again = call(pair, x, 5.0, how="under jit, ", through=jitted)
     what = "on the second jitted call, with a factor of 5, the largest value must be"
     must_equal(again[1], np.float32(15), what)
+    for found in side_effect(answer, x, 2.0):
+        # A print that is left in does no harm to the log.
+        if found.message.endswith("while tracing"):
+            changed = found.message.partition(" is ")[0].rstrip(",")
+            article = "" if changed.startswith(("an ", "the ")) else "the "
+            raise NotYet(
+                f"the pair is right, but your function also changes {article}{changed}. Under jit "
+                "that happens only while JAX traces the function, and not on every call. Return "
+                "the largest value without storing it anywhere else"
+            )
 
 
 def squared_norm(params: Any) -> jax.Array:

@@ -18,8 +18,49 @@ def log_outside(x, factor):
     return scaled, LOGGED[0]
 
 
+def log_outside_and_return(x, factor):
+    scaled = x * factor
+    largest = jnp.abs(scaled).max()
+    LOGGED.append(largest)
+    return scaled, largest
+
+
+def log_in_a_default(x, factor, log=[]):  # noqa: B006
+    scaled = x * factor
+    log.append(jnp.abs(scaled).max())
+    return scaled, log[-1]
+
+
+def log_in_a_local_list(x, factor):
+    scaled, log = x * factor, []
+    log.append(jnp.abs(scaled).max())
+    return scaled, log[-1]
+
+
+def log_and_print(x, factor):
+    scaled = x * factor
+    print("scaled is", scaled)
+    return scaled, jnp.abs(scaled).max()
+
+
 def traces_by_shape(function, calls):
     return len({args[0].shape for args in calls if hasattr(args[0], "shape")})
+
+
+def distinct_shapes_and_dtypes(function, calls):
+    kinds = [[(jnp.shape(x), jnp.result_type(x)) for x in args] for args in calls]
+    return len({tuple((shape, str(dtype)) for shape, dtype in kind) for kind in kinds})
+
+
+def size_of_the_cache(function, calls):
+    jitted = jax.jit(function)
+    for args in calls:
+        jitted(*args)
+    return jitted._cache_size()
+
+
+def size_of_a_new_cache(function, calls):
+    return size_of_the_cache(lambda *args: function(*args), calls)
 
 
 def traces_of_one_jit(function, calls, seen=None, kept=[]):  # noqa: B006
@@ -110,11 +151,23 @@ WRONG = {
         (jits_for_each_call, "must be 1, got 5"),
         (traces_by_shape, "for one shape and two dtypes, the number of traces must be 2, got 1"),
         (lambda function, calls: "two", "the number of traces must be an integer, got 'two'"),
+        (
+            distinct_shapes_and_dtypes,
+            "for a Python float and then a float32 scalar, the number of traces must be 2, got 1: "
+            "JAX traces them separately because the Python float is weakly typed",
+        ),
         (traces_of_one_jit, "must return 1, got 0: start with a new wrapper each time"),
+        (
+            size_of_the_cache,
+            "now for one call with a new shape, it must return 1, got 2: an earlier count is still "
+            "included",
+        ),
     ],
     "tracing/2": [
         (float_of_max, "raises ConcretizationTypeError"),
         (log_outside, "on the second jitted call, with a factor of 5"),
+        (log_outside_and_return, "but your function also changes the global `LOGGED`. Under jit"),
+        (log_in_a_default, "but your function also changes the default `log`. Under jit"),
         (largest_input, "a factor may be negative"),
         (printed, "the result must be a pair (scaled, largest)"),
         (lambda x, factor: x * factor, "the result must be a pair (scaled, largest)"),
@@ -145,6 +198,9 @@ WRONG = {
 }
 RIGHT = [
     ("tracing/1", with_a_list),
+    ("tracing/1", size_of_a_new_cache),
+    ("tracing/2", log_in_a_local_list),
+    ("tracing/2", log_and_print),
     ("tracing/2", lambda x, factor: (x * factor, jnp.linalg.norm(x * factor, jnp.inf))),
     ("tracing/3", lambda params: sum(jnp.sum(v**2) for v in jax.tree.leaves(params))),
     ("tracing/3", lambda params: optax.tree.norm(params, squared=True)),
