@@ -118,7 +118,7 @@ def scaled_with_log(x: jax.Array, factor: jax.Array) -> tuple[jax.Array, jax.Arr
 
 
 def solve_scaled_with_log(x: jax.Array, factor: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return the log as a second result, because a traced function has no other way out for it."""
+    """Return the log as a second result, because a value stored elsewhere would be a tracer."""
     scaled = x * factor
     return scaled, jnp.abs(scaled).max()
 
