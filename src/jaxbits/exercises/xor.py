@@ -407,7 +407,7 @@ EXERCISES = (
     ),
     Exercise(
         id="xor/4",
-        title="the step that never learns its momentum",
+        title="a loop that drops the optimizer's state",
         stub=momentum_steps,
         hints=(
             "tx.update returns two things. What becomes of the second?",
