@@ -74,7 +74,7 @@ DIFFERENCES = (
     Difference(
         "04-out-of-bounds",
         "Which element a NaN index or `promise_in_bounds` reads is known for CPUs only.",
-        "It is the last element on a CPU, and it may differ on another device",
+        "On a CPU, you get the last element, but JAX does not guarantee this",
     ),
     Difference(
         "09-nans",
