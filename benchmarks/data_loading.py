@@ -16,7 +16,7 @@ import torch
 from measure import interleaved, ratio, significant, spread
 from torch.utils.data import DataLoader, default_collate
 
-from jaxbits.loading import Pictures, ahead
+from jaxbits.book.data_loading import Pictures, ahead
 from jaxbits.xor.data import numpy_collate
 
 TITLE = f"a step with its batch: in the loop, ahead, in workers (torch {torch.__version__})"

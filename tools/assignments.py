@@ -19,7 +19,7 @@ import provision
 from pairs import replace_file
 from project import ROOT, address, colab
 
-from jaxbits import recorded
+from jaxbits.book import measurements
 from jaxbits.classroom import command, prove, source
 from jaxbits.classroom.source import Assignment
 from reference import chapter_titles, inline
@@ -131,7 +131,7 @@ def _tried(found: list[dict[str, Any]], assignments: list[Assignment]) -> str:
 
 
 def _cost() -> str:
-    measured = recorded.load("grading")
+    measured = measurements.load("grading")
     seconds = {
         name.removeprefix("a submission, "): f"{one['median']:.1f} s"
         for name, one in measured["results"].items()
@@ -146,7 +146,7 @@ def _cost() -> str:
     )
     return (
         "A solved notebook of *Pure functions*, measured in one run "
-        f"({recorded.machine(measured)}): {ways}. We run each twice, "
+        f"({measurements.machine(measured)}): {ways}. We run each twice, "
         "once for the marks and once for what its author may see."
         f" Small ones, two at a time: {growth} of memory at the most."
     )

@@ -4,7 +4,7 @@
     python tools/bench.py jit_speed       this one
     python tools/bench.py --dry-run       record nothing
 
-The figures of the book are drawn from ``src/jaxbits/recorded/<name>.json``.
+The figures of the book are drawn from ``src/jaxbits/book/measurements/<name>.json``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from jaxbits import runtime
 
 ROOT = Path(__file__).resolve().parents[1]
 BENCHMARKS = ROOT / "benchmarks"
-RECORDED = ROOT / "src" / "jaxbits" / "recorded"
+RECORDED = ROOT / "src" / "jaxbits" / "book" / "measurements"
 SPREAD = {"unit", "median", "q1", "q3", "repeats"}
 
 

@@ -13,8 +13,9 @@ import detector_scores
 from detector_scores import Scored
 from version_html import escaped, table
 
-from jaxbits import detect, recorded
-from jaxbits.plots.style import Picture
+from jaxbits import detect
+from jaxbits.book import measurements
+from jaxbits.book.figures.style import Picture
 from reference import inline
 
 CASES = detector_scores.CASES
@@ -191,7 +192,7 @@ def _cost(figure: Picture | None) -> str:
     """Return the recorded cost of an audit: beside a first call, by check, and as programs grow."""
     if figure is None:
         return "Nothing has been recorded yet: `make bench ARGS=audit_cost` does so."
-    run = recorded.load("audit_cost")
+    run = measurements.load("audit_cost")
     rows = []
     for name, times in run["ratios"].items():
         first, audit = (run["results"][f"{what}, {name}"] for what in ("first call", "audit"))
@@ -204,7 +205,7 @@ def _cost(figure: Picture | None) -> str:
     ]
     heads = ("Function", "First call, ms", "Full audit, ms", "Times (quartiles)")
     return COST.format(
-        machine=escaped(recorded.machine(run)),
+        machine=escaped(measurements.machine(run)),
         ratios=table(heads, rows),
         parts=table(("Part, ms", *map(escaped, next(iter(parts.values())))), singles),
         alt=figure.alt,
@@ -214,10 +215,10 @@ def _cost(figure: Picture | None) -> str:
 
 def _figure() -> Picture | None:
     try:
-        recorded.load("audit_cost")
+        measurements.load("audit_cost")
     except FileNotFoundError:
         return None
-    from jaxbits.plots.audit import cost_of_equations  # which needs matplotlib
+    from jaxbits.book.figures.audit import cost_of_equations  # which needs matplotlib
 
     return cost_of_equations()
 

@@ -24,8 +24,8 @@ import glossary
 import symptoms
 from pairs import replace_file
 
-from jaxbits import catalogue
-from jaxbits.catalogue import SharpBit
+from jaxbits import _catalogue
+from jaxbits._catalogue import SharpBit
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -172,7 +172,7 @@ def chapter_titles(root: Path) -> dict[str, str]:
 
 def write(root: Path = ROOT) -> list[Path]:
     """Write the pages under `root` and return those that changed."""
-    known, folder = catalogue.load(), root / "reference"
+    known, folder = _catalogue.load(), root / "reference"
     bits = known.values()
     pages = {
         folder / "errors.md": errors_page(bits),
@@ -193,7 +193,7 @@ def write(root: Path = ROOT) -> list[Path]:
 
 def write_readme_figure(root: Path = ROOT) -> Path:
     """Draw the figure of the README again, which is one of chapter 04."""
-    from jaxbits.plots.out_of_bounds import where_indices_land
+    from jaxbits.book.figures.out_of_bounds import where_indices_land
 
     path = root / "_static" / "where-indices-land.svg"
     replace_file(path, where_indices_land().svg)

@@ -13,7 +13,7 @@ from typing import Any
 
 import outcome
 
-from jaxbits import catalogue
+from jaxbits import _catalogue
 from reference import inline, link
 
 Table = Mapping[str, Any]
@@ -77,7 +77,7 @@ def see(row: Mapping[str, Any]) -> str:
     Raises:
         KeyError: when the catalogue has no such entry, naming those that come closest.
     """
-    bit = catalogue.bit(row["bit"])
+    bit = _catalogue.bit(row["bit"])
     return f'<a href="{link(bit)}">{inline(bit.title)}</a>'
 
 

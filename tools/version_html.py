@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from jaxbits.catalogue import ALSO_SHARP, heading_id
+from jaxbits._catalogue import ALSO_SHARP, heading_id
 from reference import inline
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from version_cells import Cell, alike, clean, printed
 
-from jaxbits.catalogue import load
+from jaxbits._catalogue import load
 
 
 @dataclass

@@ -121,7 +121,7 @@ def write_pages(root: Path) -> None:
     records = recorded(root / "reference" / "versions")
     replace_file(root / "reference" / "behaviour-by-version.md", page(root))
     listed = {"environments": version_verdict.fully_checked(records)}
-    replace_file(root / "src" / "jaxbits" / "recorded" / "tested.json", as_json(listed))
+    replace_file(root / "src" / "jaxbits" / "tested.json", as_json(listed))
 
 
 def summary(record: version_verdict.Record, seconds: float) -> str:

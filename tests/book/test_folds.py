@@ -14,7 +14,7 @@ from pairs import Pair, read_source
 from playwright.sync_api import Browser
 from test_generated import extension
 
-from jaxbits.outcomes import Outcome, Outcomes
+from jaxbits._claims_display import Outcome, Outcomes
 
 SHOWN = Outcomes([Outcome("take-fills", "it < fills", "held")])._repr_html_()
 FOLD = re.compile(

@@ -11,7 +11,7 @@ from notebooks.stored import STEMS, sections
 from pairs import CHAPTERS, Pair
 from solutions import with_solutions
 
-from jaxbits.exercises import exercises
+from jaxbits.book.exercises import exercises
 
 
 def markdown(stem, heading):
