@@ -1,6 +1,4 @@
-"""The public names, in the order in which a reader meets them; `_lazy` reads this file, too."""
-
-from typing import Any
+"""The public names, in the order in which a reader meets them. `_lazy` reads this file, too."""
 
 from jaxbits import detect as detect
 from jaxbits import optim as optim
@@ -19,6 +17,7 @@ from jaxbits._audit import assert_clean as assert_clean
 from jaxbits._jax_compat import x64_on as x64_on
 from jaxbits._catalogue import load as load
 from jaxbits._catalogue import SharpBit as SharpBit
+from jaxbits._ipython import load_ipython_extension as load_ipython_extension
+from jaxbits._ipython import unload_ipython_extension as unload_ipython_extension
 
-def load_ipython_extension(shell: Any) -> None: ...
-def unload_ipython_extension(shell: Any) -> None: ...
+__version__: str
