@@ -16,12 +16,14 @@ from typing import Any
 import environments
 import interpreters
 import provision
+from jaxbits_grader import cli as command
+from jaxbits_grader.authoring import assignment_source as source
+from jaxbits_grader.authoring import validation as prove
+from jaxbits_grader.authoring.assignment_source import Assignment
 from pairs import replace_file
 from project import ROOT, address, colab
 
 from jaxbits import recorded
-from jaxbits.classroom import command, prove, source
-from jaxbits.classroom.source import Assignment
 from reference import chapter_titles, inline
 
 FOLDER = "assignments"
