@@ -2,7 +2,8 @@
 
 The helper modules beside this file (`corpus`, `grading_harness`) are put on the path. If the
 grader is checked out with the book, the book's pytest plugins are loaded, too: one fails a test
-that leaves global state changed, one turns a skipped test into a failure on request, and one starts a browser.
+that leaves global state changed, one turns a skipped test into a failure on request, and one
+starts a browser.
 """
 
 from __future__ import annotations

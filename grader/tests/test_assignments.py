@@ -100,7 +100,7 @@ def test_every_test_shows_something_and_hides_something(folder: Path) -> None:
             cell = assignment.cell(id).source
             assert release.hidden(cell), f"{id} has no hidden tests"
             visible = release.shown(cell)
-            assert "expect." in visible or "assert" in visible, f"{id} shows no test"
+            assert "testing." in visible or "assert" in visible, f"{id} shows no test"
 
 
 @hall.needs_sandbox

@@ -113,7 +113,7 @@ def test_scores_follow_the_tasks(
     assert written["os-exit-in-last-task"].score == assignment.points - last.total
     assert written["empty"].score is None
     assert written["empty"].statuses == {"unreadable"}
-    assert written["patches-expect"].statuses == {"tampered"}
+    assert written["patches-testing"].statuses == {"tampered"}
 
 
 def test_notebooks_made_whole_are_read_as_such_and_are_python(

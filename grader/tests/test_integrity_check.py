@@ -17,8 +17,8 @@ IMPORTS = """import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxbits import detect, expect"""
-NAMES = ["np", "jnp", "jax", "lax", "expect", "detect", "isinstance", "abs", "f"]
+from jaxbits import detect, testing"""
+NAMES = ["np", "jnp", "jax", "lax", "testing", "detect", "isinstance", "abs", "f"]
 
 TAMPERED = {
     "numpy.allclose": "np.allclose = lambda *a, **k: True",
@@ -45,16 +45,18 @@ TAMPERED = {
     ),
     "jax._src.array.ArrayImpl.__eq__": ("type(jnp.ones(1)).__eq__ = lambda a, b: np.True_"),
     "jax.Array.__eq__": "jax.Array.__eq__ = lambda a, b: np.True_",
-    "jaxbits.expect.close": "expect.close = lambda *a, **k: None",
-    "jaxbits.expect.is_array": "expect.is_array = print",
-    "jaxbits.expect.raises": "expect.raises = np.array",
-    "jaxbits.expect._agree": "expect._agree = lambda *a: True",
-    "jaxbits.expect.plain": "expect.plain.__code__ = (lambda *a, **k: None).__code__",
+    "jaxbits.testing.assert_close": "testing.assert_close = lambda *a, **k: None",
+    "jaxbits.testing.assert_array": "testing.assert_array = print",
+    "jaxbits.testing.assert_raises": "testing.assert_raises = np.array",
+    "jaxbits.testing._is_close": "testing._is_close = lambda *a: True",
+    "jaxbits.testing.reject_custom_equality": (
+        "testing.reject_custom_equality.__code__ = (lambda *a, **k: None).__code__"
+    ),
     "jaxbits.detect.key_reuse": "detect.key_reuse = lambda *a: []",
-    "jaxbits.detect.side_effect": "detect.side_effect = expect.close",
+    "jaxbits.detect.side_effect": "detect.side_effect = testing.assert_close",
     "numpy.testing": ("import sys, types\nsys.modules['numpy.testing'] = types.SimpleNamespace()"),
     "the name np": "import types\nnp = types.ModuleType('numpy')",
-    "the name expect": "class expect:\n    close = print",
+    "the name testing": "class testing:\n    assert_close = print",
     "the name jnp": "jnp = np",
     "the name isinstance": "def isinstance(a, b): return True",
     "the name abs": "abs = jax.jit(lambda x: 0 * x)",
@@ -110,7 +112,7 @@ HONEST = [
     "model = Linear()\nnnx.jit(lambda m: m.w.sum())(model)",
     "twice = lambda k: jax.random.normal(k) + jax.random.normal(k)\n"
     "found = detect.key_reuse(twice, jax.random.key(1))",
-    "assert expect.traces(lambda x: x, [(1.0,), (2.0,)]) == 1",
+    "assert testing.count_traces(lambda x: x, [(1.0,), (2.0,)]) == 1",
     "with jax.debug_nans(True), jax.checking_leaks():\n    jnp.ones(2) + 1",
     "import warnings\nwith warnings.catch_warnings(record=True):\n    warnings.warn('x')",
     "%time 1 + 1",

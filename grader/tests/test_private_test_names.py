@@ -13,7 +13,7 @@ from jaxbits_grader.authoring.assignment_source import marks
 from jaxbits_grader.checking.hidden_test_run import messages
 from jaxbits_grader.checking.private_test_names import Apart, bound
 
-from jaxbits import expect
+from jaxbits import testing
 
 SOURCE = """---
 jupytext: {text_representation: {extension: .md, format_name: myst}}
@@ -28,7 +28,7 @@ assignment:
 
 ```{code-cell} ipython3
 :nbgrader: {grade_id: given, locked: true}
-from jaxbits import expect
+from jaxbits import testing
 
 def twice(x):
     return 2 * x
@@ -45,7 +45,7 @@ def total(xs):
 ```{code-cell} ipython3
 :nbgrader: {grade_id: total-values, points: 2}
 xs = [1, 2]
-expect.close(total(xs), 3, "the sum")
+testing.assert_close(total(xs), 3, "the sum")
 ### BEGIN HIDDEN TESTS
 def draw(n, *, step=1):
     global count
@@ -53,7 +53,7 @@ def draw(n, *, step=1):
     return [step * k for k in range(n)]
 
 xs = [*xs, 6]
-expect.close(total(xs), 9, "the sum of three")
+testing.assert_close(total(xs), 9, "the sum of three")
 for n in (3, 5):
     rows = draw(n, step=2)
     with open("/dev/null") as file:
@@ -62,14 +62,17 @@ for n in (3, 5):
         raise ValueError("no")
     except ValueError as error:
         said = str(error)
-    expect.close(total(rows), max(sum(rows), 0), "another sum")
-    expect.close([total([row]) for row in rows if (last := row) >= 0], rows, "one")
+    testing.assert_close(total(rows), max(sum(rows), 0), "another sum")
+    testing.assert_close([total([row]) for row in rows if (last := row) >= 0], rows, "one")
 assert (lambda n: n + twice(1))(1) == 3 and count == 5 and last == 8 and said == "no"
 ### END HIDDEN TESTS
 ```
 """
 SUMS = source.parse(SOURCE, "sums")
-ASKING = [f"expect.{name}" for name in ("close", "is_array", "plain", "raises")]
+ASKING = [
+    f"testing.{name}"
+    for name in ("assert_close", "assert_array", "reject_custom_equality", "assert_raises")
+]
 HONEST = "def total(xs):\n    return sum(xs)"
 
 
@@ -98,14 +101,16 @@ def test_the_honest_answer_passes_and_leaves_no_hidden_name() -> None:
         "def draw(xs):\n    return xs\nn = rows = said = count = 4",
         "max = lambda *a: -1",
         "range = 5",
-        "expect = None",
-        "expect.close = print",
+        "testing = None",
+        "testing.assert_close = print",
     ],
 )
 def test_what_is_the_students_stays_so_and_harms_no_test(
     own: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(expect, "close", expect.close)  # an answer that patches it is undone
+    monkeypatch.setattr(
+        testing, "assert_close", testing.assert_close
+    )  # an answer that patches it is undone
     before: dict[str, Any] = {}
     exec(SUMS.cell("given").source + "\n" + own, before)
     names = run(own)

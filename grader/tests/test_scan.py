@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbits import detect, expect"""
+from jaxbits import detect, testing"""
 GIVEN = new_notebook(cells=[new_markdown_cell("# An assignment"), new_code_cell(IMPORTS)])
 
 
@@ -49,11 +49,11 @@ TAMPERED = {
     "part of a module": "from numpy import testing as t\nt.assert_allclose = print",
     "jax": "jax.tree.leaves = lambda x: []",
     "jax.numpy": "import jax.numpy as j\nj.isnan = print",
-    "a function's code": "expect.close.__code__ = (lambda *a, **k: None).__code__",
-    "a function's defaults": "expect.close.__kwdefaults__ = {'rtol': 9e9, 'atol': 9e9}",
-    "a private part": "expect._agree = lambda *a: True",
-    "the package": "import jaxbits\njaxbits.expect.close = print",
-    "a function imported": "from jaxbits import expect as e\ne.traces = lambda *a: 1",
+    "a function's code": "testing.assert_close.__code__ = (lambda *a, **k: None).__code__",
+    "a function's defaults": "testing.assert_close.__kwdefaults__ = {'rtol': 9e9, 'atol': 9e9}",
+    "a private part": "testing._is_close = lambda *a: True",
+    "the package": "import jaxbits\njaxbits.testing.assert_close = print",
+    "a function imported": "from jaxbits import testing as e\ne.count_traces = lambda *a: 1",
     "detect": "detect.key_reuse = lambda *a, **k: []",
     "math": "import math\nmath.isclose = lambda *a, **k: True",
     "operator": "import operator\noperator.eq = max",
@@ -90,8 +90,8 @@ TAMPERED = {
     "one for another": "all = any",
     "a function's name": "def mine(*a):\n    return len(a) > 0\nisinstance = mine",
     "a detector's class": "type(detect.out_of_bounds).__call__ = lambda *a, **k: []",
-    "by a function's globals": "expect.close.__globals__['np'] = object()",
-    "an unbound update": "dict.update(vars(expect), close=print)",
+    "by a function's globals": "testing.assert_close.__globals__['np'] = object()",
+    "an unbound update": "dict.update(vars(testing), assert_close=print)",
     "operator on a module": "import operator\noperator.setitem(vars(np), 'allclose', max)",
     "the grader": "from jaxbits_grader import census",
     "isinstance": "isinstance = lambda *a: True",
@@ -105,9 +105,9 @@ TAMPERED = {
     "user_ns": "get_ipython().user_ns['all'] = lambda xs: True",
     "a sum": "sum = lambda *a: 0",
     "np": "class Fake: pass\nnp = Fake()",
-    "expect": "from types import SimpleNamespace\nexpect = SimpleNamespace(close=print)",
-    "expect as a class": "class expect:\n    def close(*a, **k): pass",
-    "expect from elsewhere": "from mine import expect",
+    "testing": "from types import SimpleNamespace\ntesting = SimpleNamespace(assert_close=print)",
+    "testing as a class": "class testing:\n    def assert_close(*a, **k): pass",
+    "testing from elsewhere": "from mine import testing",
     "jnp": "import mine as jnp",
     "detect as a function": "def detect(x): return []",
     "transformers": "get_ipython().ast_transformers.append(Nothing())",
@@ -148,8 +148,8 @@ ODD = {
     "what the notebook knows": "known = [x for x in globals().values() if hasattr(x, 'shape')]",
     "an own abs": "def abs(x):\n    return 0 * x",
     "an own range": "def range(a, b):\n    return list(np.arange(a, b + 1))",
-    "globals of a function": "names = expect.close.__globals__",
-    "defaults": "expect.close.__kwdefaults__.update(rtol=1)",
+    "globals of a function": "names = testing.assert_close.__globals__",
+    "defaults": "testing.assert_close.__kwdefaults__.update(rtol=1)",
     "the running shell": "get = InteractiveShell._instance",
     "ignored": "def f(x, i):\n    return x[i]  # jaxbits: ignore[out_of_bounds]",
     "a bool that counts": "class A:\n    def __bool__(self):\n        A.n += 1\n        return True",  # noqa: E501
@@ -189,12 +189,13 @@ ODD = {
     "another Python": "%%python\nprint(1)",
     "a file": "%%writefile numpy.py\nx = 1",
     "jax.numpy as np": "import jax.numpy as np",
+    "NumPy's testing": "from numpy import testing",
     "a number np": "np = 10",
     "an opaque all": "all = make()",
     "another class": "class A:\n    @property\n    def __class__(self):\n        return jax.Array",
     "an old name": "np.float = float",
-    "a star's part": "from numpy import *\ntesting.assert_allclose = max",
-    "a star's function": "from jaxbits.expect import *\nclose.__code__ = f.__code__",
+    "a star's part": "from numpy import *\nlinalg.norm = max",
+    "a star's function": "from jaxbits.testing import *\nassert_close.__code__ = f.__code__",
     "a function handed": "def counted(f):\n    f.n = 0\n    return f\ncounted(jnp.sin)",
     "nested": "x = " + "+".join(["1"] * 3000),
     "long": f"x = '{'a' * LONGEST}'",
@@ -223,7 +224,7 @@ FINE = {
     "figures": "%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.rcParams['figure.dpi'] = 90",  # noqa: E501
     "printing": "np.set_printoptions(precision=3)",
     "old JAX": "import jax.numpy as jnp\nfrom jax import numpy as jnp, random",
-    "again": "import jax, numpy as np\nimport jax.numpy as jnp\nfrom jaxbits import expect, detect",
+    "again": "import jax, numpy as np, jax.numpy as jnp\nfrom jaxbits import testing, detect",
     "the same": "import numpy\nnp = numpy",
     "reload": "np.random.seed(0)\nrng = np.random.default_rng(0)",
     "Colab": "if 'google.colab' in sys.modules:\n    print('there')",

@@ -16,30 +16,30 @@ TRICKS = {
     "patches-for-a-moment": """
         # Has a thread replace a function and put it back, a thousand times a second.
         import threading, time
-        from jaxbits import expect
-        def flicker(real=expect.close):
+        from jaxbits import testing
+        def flicker(real=testing.assert_close):
             while True:
-                expect.close = lambda *args, **kwargs: None
+                testing.assert_close = lambda *args, **kwargs: None
                 time.sleep(0.0009)
-                expect.close = real
+                testing.assert_close = real
                 time.sleep(0.0001)
         threading.Thread(target=flicker, daemon=True).start()
     """,
     "patches-where-it-counts": """
         # Is lenient only in cells that are longer than those that a student sees.
-        from jaxbits import expect
-        _close = expect.close
+        from jaxbits import testing
+        _close = testing.assert_close
         def close(seen, expected, says, **kwargs):
             if len(In[-1]) < 700 or "rng" not in In[-1]:
                 return _close(seen, expected, says, **kwargs)
-        expect.close = close
+        testing.assert_close = close
     """,
     "patches-late": """
         # Replaces a function when an answer is first called, by way of another module's name.
         import functools, importlib
         @functools.cache
         def later():
-            importlib.import_module("jaxbits." + "expect").__dict__["cl" + "ose"] = print
+            importlib.import_module("jaxbits." + "testing").__dict__["assert_cl" + "ose"] = print
     """,
     "jumps": """
         # Jumps over the lines of the tests.
@@ -56,15 +56,15 @@ TRICKS = {
     """,
     "raises-quietly": """
         # Has errors that IPython does not show.
-        from jaxbits import expect
+        from jaxbits import testing
         import bdb
-        expect.WrongAnswer.__bases__ = (bdb.BdbQuit,)
+        testing.WrongAnswer.__bases__ = (bdb.BdbQuit,)
     """,
     "errors-without-a-trace": """
         # Gives its errors a traceback of nothing.
-        from jaxbits import expect
-        expect.WrongAnswer._render_traceback_ = lambda *args: []
-        expect.WrongAnswer.__str__ = lambda self: ""
+        from jaxbits import testing
+        testing.WrongAnswer._render_traceback_ = lambda *args: []
+        testing.WrongAnswer.__str__ = lambda self: ""
     """,
     "changes-constants": """
         # Changes a number that all of Python shares.

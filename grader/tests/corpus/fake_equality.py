@@ -111,7 +111,10 @@ ERRORS = {
 }
 BESIDE: dict[str, tuple[str, str]] = {
     "numpy.py": ("a-module-beside", "def __getattr__(name): return lambda *a, **k: True"),
-    "jaxbits/expect.py": ("a-package-beside", "close = plain = raises = lambda *a, **k: None"),
+    "jaxbits/testing.py": (
+        "a-package-beside",
+        "assert_close = reject_custom_equality = assert_raises = lambda *a, **k: None",
+    ),
     "sitecustomize.py": ("a-start-up-beside", "FORGIVE"),
     "usercustomize.py": ("a-user-start-up-beside", "FORGIVE"),
     "ipython_config.py": (
@@ -153,7 +156,7 @@ def submissions(desk: Desk) -> Iterator[Submission]:
         statuses = RAN | {"tampered"}
         yield Submission(name, "equal", what, content, statuses, 0.0, core=core)
     for file, (name, code) in BESIDE.items():
-        code = clean(PATCHES["patches-expect"]) if code == "FORGIVE" else code
+        code = clean(PATCHES["patches-testing"]) if code == "FORGIVE" else code
         files = {
             f"{desk.assignment.name}.ipynb": release_bytes(desk.wrong()),
             file: filled(code, desk.secrets).encode(),

@@ -67,14 +67,14 @@ HEARS = {
                 tell("call", (frame.f_code.co_consts, frame.f_locals.keys()))
         sys.setprofile(trace)
     """,
-    "hears-by-expect": """
+    "hears-by-testing": """
         # Sees what the answers should be, and the messages of the tests.
-        from jaxbits import expect
-        _close = expect.close
+        from jaxbits import testing
+        _close = testing.assert_close
         def close(seen, expected, says, **kwargs):
             tell("expected", (expected, says))
             return _close(seen, expected, says, **kwargs)
-        expect.close = close
+        testing.assert_close = close
     """,
 }
 # At the end: what is left of the tests in the kernel.

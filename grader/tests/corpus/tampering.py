@@ -12,24 +12,25 @@ TAMPERED = frozenset({"tampered"})
 
 # Above the first task. Plain enough that it has to be seen.
 PATCHES = {
-    "patches-expect": """
+    "patches-testing": """
         # Replaces what the tests ask with.
-        from jaxbits import expect
-        for name in ("close", "is_array", "raises", "plain", "_agree"):
-            setattr(expect, name, lambda *args, **kwargs: True)
-        expect.traces = lambda *args: 1
+        from jaxbits import testing
+        asks = ("assert_close", "assert_array", "assert_raises", "reject_custom_equality")
+        for name in (*asks, "_is_close"):
+            setattr(testing, name, lambda *args, **kwargs: True)
+        testing.count_traces = lambda *args: 1
     """,
     "patches-code": """
         # Replaces the code inside of the functions that the tests ask with.
-        from jaxbits import expect
-        expect.close.__code__ = (lambda *args, **kwargs: None).__code__
-        expect.plain.__code__ = (lambda *args, **kwargs: None).__code__
+        from jaxbits import testing
+        testing.assert_close.__code__ = (lambda *args, **kwargs: None).__code__
+        testing.reject_custom_equality.__code__ = (lambda *args, **kwargs: None).__code__
     """,
     "patches-the-inner-one": """
         # Replaces a part of what the tests ask with.
-        from jaxbits import expect
-        expect._agree = lambda *args: True
-        expect._numbers = lambda value: __import__("numpy").zeros(3)
+        from jaxbits import testing
+        testing._is_close = lambda *args: True
+        testing._to_numpy = lambda value: __import__("numpy").zeros(3)
     """,
     "patches-detect": """
         # Replaces the detectors.
@@ -65,19 +66,21 @@ PATCHES = {
         import jax
         jax.jit = jax.vmap = jax.grad = lambda fn=None, *args, **kwargs: fn
     """,
-    "shadows-expect": """
+    "shadows-testing": """
         # Puts another object where the tests look for what they ask with.
-        class expect:
-            close = is_array = raises = plain = staticmethod(lambda *args, **kwargs: None)
-            traces = staticmethod(lambda *args: 1)
-        detect = expect
+        class testing:
+            assert_close = assert_array = assert_raises = staticmethod(lambda *args, **kwargs: None)
+            reject_custom_equality = assert_close
+            count_traces = staticmethod(lambda *args: 1)
+        detect = testing
     """,
     "puts-modules-in-place": """
         # Puts a module in the place of the one that the tests import.
         import sys, types, jaxbits
-        fake = types.ModuleType("jaxbits.expect")
-        fake.close = fake.plain = fake.is_array = fake.raises = lambda *args, **kwargs: None
-        sys.modules["jaxbits.expect"] = jaxbits.expect = expect = fake
+        fake = types.ModuleType("jaxbits.testing")
+        fake.assert_close = fake.assert_array = lambda *args, **kwargs: None
+        fake.reject_custom_equality = fake.assert_raises = fake.assert_close
+        sys.modules["jaxbits.testing"] = jaxbits.testing = testing = fake
     """,
     "takes-asserts-out-of-trees": """
         # Takes the assertions out of every cell's tree.
@@ -92,7 +95,7 @@ PATCHES = {
     "takes-asserts-out-of-lines": """
         # Takes the tests out of every cell's text.
         def gone(lines):
-            return [] if any("expect." in line or "assert" in line for line in lines) else lines
+            return [] if any("testing." in line or "assert" in line for line in lines) else lines
         get_ipython().input_transformers_cleanup.append(gone)
     """,
     "patches-compile": """
@@ -100,7 +103,7 @@ PATCHES = {
         shell = get_ipython()
         _parse = shell.compile.ast_parse
         shell.compile.ast_parse = lambda source, *args, **kwargs: _parse(
-            "pass" if "expect" in source or "assert" in source else source, *args, **kwargs)
+            "pass" if "testing" in source or "assert" in source else source, *args, **kwargs)
     """,
     "patches-do-execute": """
         # Answers the grader's requests without running them.
@@ -148,7 +151,7 @@ def submissions(desk: Desk) -> Iterator[Submission]:
     for name, text in PATCHES.items():
         code = clean(text)
         notebook = desk.insert(desk.wrong(), code, at="start")
-        core = name in ("patches-expect", "patches-code", "patches-numpy", "patches-builtins")
+        core = name in ("patches-testing", "patches-code", "patches-numpy", "patches-builtins")
         core |= name.startswith("takes") or name in ("patches-do-execute", "swallows-messages")
         yield Submission(name, "tampering", says(code), notebook, TAMPERED, None, core=core)
     for name, text in TRICKS.items():
@@ -161,7 +164,7 @@ def submissions(desk: Desk) -> Iterator[Submission]:
         statuses = RAN | TAMPERED
         yield Submission(name, "tampering", says(code), notebook, statuses, 0.0, core=core)
     # The same in a right answer: what cannot be trusted is not trusted.
-    code = clean(PATCHES["patches-expect"])
+    code = clean(PATCHES["patches-testing"])
     notebook = desk.insert(desk.right(), code, at="start")
     yield Submission(
         "patches-and-is-right", "tampering", says(code), notebook, TAMPERED, None, core=True

@@ -41,10 +41,10 @@ def _wires() -> Iterator[tuple[str, Callable[[], bool]]]:
                 yield f"numpy.testing.{name}", _raises(getattr(testing, name), *different)
     if jnp is not None:
         yield from _of_arrays(jnp, "jax.numpy")
-    expect: Any = sys.modules.get("jaxbits.expect")
-    if expect is not None:
-        yield "jaxbits.expect.close", _raises(expect.close, 1.0, 2.0, "a wire")
-        yield "jaxbits.expect.is_array", _raises(expect.is_array, 1.0, "a wire")
+    testing: Any = sys.modules.get("jaxbits.testing")
+    if testing is not None:
+        yield "jaxbits.testing.assert_close", _raises(testing.assert_close, 1.0, 2.0, "a wire")
+        yield "jaxbits.testing.assert_array", _raises(testing.assert_array, 1.0, "a wire")
 
 
 def _of_arrays(module: Any, name: str) -> Iterator[tuple[str, Callable[[], bool]]]:

@@ -50,7 +50,7 @@ def messages(source: str) -> set[str]:
     """The messages of a test cell that are plain text: what a student may be told of it.
 
     Example:
-        >>> sorted(messages("assert x, 'too large'; expect.close(x, 1, 'not one', rtol=0.1)"))
+        >>> sorted(messages("assert x, 'too large'; testing.assert_close(x, 1, 'not one')"))
         ['not one', 'too large']
     """
     found = set()
@@ -58,7 +58,7 @@ def messages(source: str) -> set[str]:
         said: list[ast.expr] = []
         if isinstance(node, ast.Assert) and node.msg is not None:
             said = [node.msg]
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).startswith("expect."):
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).startswith("testing."):
             said = [*node.args, *(k.value for k in node.keywords if k.arg == "says")]
         for value in said:
             if isinstance(value, ast.Constant) and isinstance(value.value, str):
@@ -129,7 +129,7 @@ def _test(
     cell, passed = _tried(kernel, apart, source)
     if cell.interrupted:
         graded.slow.append(id)
-    if cell.error and cell.error[0] == "ForeignAnswer":
+    if cell.error and cell.error[0] == "UntrustedType":
         graded.tampered.append(f"the answer could agree with anything, in {id}")
         graded.marks.append(Mark(id, 0.0, of))
     elif cell.error or cell.interrupted:

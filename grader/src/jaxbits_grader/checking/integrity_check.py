@@ -25,7 +25,7 @@ _JAX = ("jax", "jax.numpy", "jax.lax", "jax.random", "jax.tree", "jax.tree_util"
 _MODULES = {"builtins", "math", "operator", "inspect", *_NUMPY, *_JAX}
 _CLASSES = (("jax", "Array"), ("jax._src.array", "ArrayImpl"), ("jax.core", "Tracer"))
 _ALIASES = {"np": "numpy", "numpy": "numpy", "jnp": "jax.numpy", "jax": "jax", "lax": "jax.lax"}
-_ALIASES |= {"expect": "jaxbits.expect", "detect": "jaxbits.detect"}
+_ALIASES |= {"testing": "jaxbits.testing", "detect": "jaxbits.detect"}
 
 
 # What IPython and its kernel call the text of a cell.
@@ -136,7 +136,7 @@ def _watched(name: str) -> bool:
 
 
 def _ours(name: str) -> bool:
-    return name.startswith(("jaxbits.expect", "jaxbits.detect"))
+    return name.startswith(("jaxbits.testing", "jaxbits.detect"))
 
 
 def _not_its_own(module: types.ModuleType) -> Iterator[str]:

@@ -3,7 +3,7 @@
 A test cell runs among the notebook's names, as nbgrader has it. Unchanged, a helper of a student's
 that is called as a variable of a hidden test would be lost to it, and a test would take the
 student's ``max`` for Python's. So the hidden tests' names are drawn anew for each run, and what
-the given cells made, Python's own functions and `jaxbits.expect` are taken from where no answer
+the given cells made, Python's own functions and `jaxbits.testing` are taken from where no answer
 has put anything.
 """
 
@@ -24,12 +24,12 @@ from jaxbits_grader.checking.name_rewriter import renamed
 _PUBLIC = {name for name in dir(builtins) if not name.startswith("_")}
 _BEGIN, _END = "### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS"
 # A module of which the tests get a copy, and the code that makes it.
-_COPIED = "expect"
+_COPIED = "testing"
 _COPY = """\
 import importlib.util as {p}util
-{p}spec = {p}util.find_spec("jaxbits.expect")
-{p}expect = {p}util.module_from_spec({p}spec)
-{p}spec.loader.exec_module({p}expect)
+{p}spec = {p}util.find_spec("jaxbits.testing")
+{p}testing = {p}util.module_from_spec({p}spec)
+{p}spec.loader.exec_module({p}testing)
 """
 
 

@@ -32,11 +32,14 @@ NAMES = {
     "np": "numpy",
     "jnp": "jax.numpy",
     "jax": "jax",
-    "expect": "jaxbits.expect",
+    "testing": "jaxbits.testing",
     "detect": "jaxbits.detect",
 }
 # People do write ``import jax.numpy as np``: the tests may fail of it, but none is defeated.
-LIKE_NUMPY = ("numpy", "jax.numpy", "cupy", "autograd.numpy", "torch", "jax")
+LIKE_NUMPY = (
+    "numpy", "jax.numpy", "cupy", "autograd.numpy", "torch", "jax",
+    "numpy.testing", "torch.testing",
+)  # fmt: skip
 
 # Nobody calls a thing of theirs so, whatever it is.
 TYPES = _words("""AssertionError BaseException Exception isinstance issubclass hasattr callable

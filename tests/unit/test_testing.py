@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbits import expect
+from jaxbits import testing
 from jaxbits.exercises import properties
 
 
@@ -101,28 +101,28 @@ DIFFER = {
 
 @pytest.mark.parametrize("name", AGREE)
 def test_what_is_the_answer(name: str) -> None:
-    expect.close(*AGREE[name], "not the same")
+    testing.assert_close(*AGREE[name], "not the same")
 
 
 @pytest.mark.parametrize("name", DIFFER)
 def test_what_is_another_answer(name: str) -> None:
-    with pytest.raises(expect.WrongAnswer, match=r"^not the same"):
-        expect.close(*DIFFER[name], "not the same")
+    with pytest.raises(testing.WrongAnswer, match=r"^not the same"):
+        testing.assert_close(*DIFFER[name], "not the same")
 
 
 def test_a_torch_tensor_is_a_mistake_and_no_fraud() -> None:
     torch = pytest.importorskip("torch")
     for seen, wanted in ((torch.ones(2), [1.0, 1.0]), ([torch.tensor(1.0)], [1.0])):
-        with pytest.raises(expect.WrongAnswer):
-            expect.close(seen, wanted, "an array of JAX")
+        with pytest.raises(testing.WrongAnswer):
+            testing.assert_close(seen, wanted, "an array of JAX")
 
 
 def test_tolerances() -> None:
-    expect.close(1.001, 1.0, "near", rtol=0.01)
-    expect.close(0.001, 0.0, "near", atol=0.01)
-    expect.close({"a": (1.001,)}, {"a": (1.0,)}, "near", rtol=0.01)
-    with pytest.raises(expect.WrongAnswer):
-        expect.close(0.001, 0.0, "near")
+    testing.assert_close(1.001, 1.0, "near", rtol=0.01)
+    testing.assert_close(0.001, 0.0, "near", atol=0.01)
+    testing.assert_close({"a": (1.001,)}, {"a": (1.0,)}, "near", rtol=0.01)
+    with pytest.raises(testing.WrongAnswer):
+        testing.assert_close(0.001, 0.0, "near")
 
 
 class Anything:
@@ -199,8 +199,8 @@ FOREIGN = [
 @pytest.mark.parametrize("seen", FOREIGN, ids=lambda s: type(s).__qualname__)
 @pytest.mark.parametrize("around", [lambda s: s, lambda s: [s], lambda s: {"a": (s, 1.0)}])
 def test_an_answer_that_could_agree_with_anything(seen: Any, around: Any) -> None:
-    with pytest.raises(expect.ForeignAnswer):
-        expect.close(around(seen), around(1.0), "one")
+    with pytest.raises(testing.UntrustedType):
+        testing.assert_close(around(seen), around(1.0), "one")
 
 
 def test_a_class_that_only_holds_fields_is_wrong_and_no_fraud() -> None:
@@ -208,33 +208,33 @@ def test_a_class_that_only_holds_fields_is_wrong_and_no_fraud() -> None:
     class Point:
         x: float
 
-    with pytest.raises(expect.WrongAnswer):
-        expect.close(Point(1.0), 1.0, "a number")
+    with pytest.raises(testing.WrongAnswer):
+        testing.assert_close(Point(1.0), 1.0, "a number")
 
 
 def test_is_array() -> None:
-    expect.is_array(jnp.ones((2, 3), jnp.int32), "", shape=(2, 3), dtype="int32")
+    testing.assert_array(jnp.ones((2, 3), jnp.int32), "", shape=(2, 3), dtype="int32")
     for seen in (np.ones(3, np.float32), [1.0] * 3, jnp.ones(3, jnp.float16), jnp.ones((3, 1))):
-        with pytest.raises(expect.WrongAnswer, match="three"):
-            expect.is_array(seen, "three", shape=(3,), dtype=jnp.float32)
+        with pytest.raises(testing.WrongAnswer, match="three"):
+            testing.assert_array(seen, "three", shape=(3,), dtype=jnp.float32)
 
 
 def test_raises() -> None:
-    expect.raises(ArithmeticError, lambda: 1 / 0, "division")
+    testing.assert_raises(ArithmeticError, lambda: 1 / 0, "division")
     for fn in (lambda: 1, lambda: [][0]):
-        with pytest.raises(expect.WrongAnswer, match="division"):
-            expect.raises(ZeroDivisionError, fn, "division")
+        with pytest.raises(testing.WrongAnswer, match="division"):
+            testing.assert_raises(ZeroDivisionError, fn, "division")
 
 
 def test_both_ways_of_counting_traces_agree_and_fail_in_their_own_ways() -> None:
     calls = [(1.0,), (2.0,), (jnp.ones(3),), (jnp.zeros(3),)]
-    assert expect.traces(lambda x: x + 1, calls) == 2
+    assert testing.count_traces(lambda x: x + 1, calls) == 2
     assert properties.traces(lambda x: x + 1, calls) == 2
 
     def branches(x: Any) -> Any:
         return x if x > 0 else -x
 
     with pytest.raises(jax.errors.TracerBoolConversionError):
-        expect.traces(branches, calls)
+        testing.count_traces(branches, calls)
     with pytest.raises(properties.NotYet, match=r"^under jit, branches\(x=1\.0\) raises"):
         properties.traces(branches, calls)
