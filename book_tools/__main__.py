@@ -35,7 +35,7 @@ COMMANDS = (
 def usage():
     """Return the list of commands, one per line."""
     lines = ["usage: python -m book_tools COMMAND [arguments]", "", "commands:"]
-    lines += ["  {0:<13} {1}".format(name, about) for name, _, about in COMMANDS]
+    lines += [f"  {name:<13} {about}" for name, _, about in COMMANDS]
     lines += ["", "Run a command with --help for its arguments."]
     return "\n".join(lines)
 

@@ -49,16 +49,14 @@ def check_disk(free, needed=GIGABYTES):
     """Refuse to begin on a disk that cannot hold .venv; both in gigabytes."""
     if free < needed:
         raise Refusal(
-            "Not enough disk: .venv needs about {:.0f} GB, and {:.1f} GB are free.".format(
-                needed, free
-            )
+            f"Not enough disk: .venv needs about {needed:.0f} GB, and {free:.1f} GB are free."
         )
 
 
 def reason(log):
     """What went wrong, in one line, from what pip wrote."""
     if NO_DISK.search(log):
-        return "the disk is full; .venv needs about {:.0f} GB".format(GIGABYTES)
+        return f"the disk is full; .venv needs about {GIGABYTES:.0f} GB"
     if NO_NETWORK.search(log):
         return "the network, or the package index, cannot be reached"
     errors = [line for line in log.splitlines() if line.startswith("ERROR:")]
@@ -89,7 +87,7 @@ def installed():
     try:
         with open(os.path.join(VENV, ".installed")) as file:
             return file.read().split("\n")
-    except (IOError, OSError):
+    except OSError:
         return []
 
 
@@ -122,8 +120,8 @@ def run(what, command):
             log.seek(start)
             said = log.read().decode("utf-8", "replace")
         shown = os.path.relpath(LOG, ROOT)
-        raise Refusal("It failed: {} (all of it: {}).".format(reason(said), shown))
-    print("  done in {:.0f} s".format(time.time() - begin))
+        raise Refusal(f"It failed: {reason(said)} (all of it: {shown}).")
+    print(f"  done in {time.time() - begin:.0f} s")
 
 
 def make_venv():
@@ -184,8 +182,8 @@ def main():
     except Refusal as refusal:
         sys.stderr.write(str(refusal) + "\n")
         return 1
-    except (IOError, OSError) as error:
-        sys.stderr.write("It failed: {}.\n".format(reason(str(error))))
+    except OSError as error:
+        sys.stderr.write(f"It failed: {reason(str(error))}.\n")
         return 1
     return 0
 

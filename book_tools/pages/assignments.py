@@ -12,13 +12,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+from jaxbits_grader import cli as command
+from jaxbits_grader.authoring import assignment_source as source
+from jaxbits_grader.authoring import validation as prove
+from jaxbits_grader.authoring.assignment_source import Assignment
+
 from book_tools.chapters.chapter_files import replace_file
 from book_tools.environment import environments, interpreters, provision
 from book_tools.pages.html_utils import chapter_titles, inline
 from book_tools.project_metadata import ROOT, address, colab
 from jaxbits.book import measurements
-from jaxbits.classroom import command, prove, source
-from jaxbits.classroom.source import Assignment
 
 FOLDER = "assignments"
 RECORDS = "reference/assignments"
