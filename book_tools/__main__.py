@@ -23,6 +23,7 @@ COMMANDS = (
     ("versions", "versions.run_versions", "run the book and its tests on other versions of JAX"),
     ("bench", "benchmarking.run_benchmarks", "run the benchmarks and record their timings"),
     ("lock", "environment.lock", "write requirements.txt from the packages in .venv"),
+    ("map", "code_map", "draw the map of the code that CONTRIBUTING.md shows"),
     ("address", "website.set_repository_url", "set or remove the repository's address"),
     ("serve", "website.serve", "serve the built book on this machine"),
     ("pdf", "website.pdf", "print the built book to a PDF file"),
