@@ -6,8 +6,8 @@ from typing import Any
 
 import jax
 import numpy as np
-from measure import interleaved, ratio, significant, spread
 
+from book_tools.benchmarking.timing import interleaved, ratio, significant, spread
 from jaxbits import x64_on
 from jaxbits.book.gru_training import SETTINGS, STEPS, Run, apart, identical, score, train
 from jaxbits.book.settings_vector import pack, unpack

@@ -18,8 +18,8 @@ import pytest
 
 from jaxbits import assert_clean, audit, detect
 from jaxbits._analysis import resource_limits
-from jaxbits.detect import detectors
 from jaxbits._report import AuditError
+from jaxbits.detect import detectors
 
 kept: list = []
 counts = {"calls": 0, "inner": [1]}

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbits import expect
+from jaxbits import testing
 from jaxbits._catalogue import SharpBit, load
 from jaxbits._equality import same, show
 from jaxbits._explain import has_leaked, is_from_stack, reader_frame
@@ -364,4 +364,4 @@ def traces(answer: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> int:
     def run(jitted: Callable[..., Any], *args: Any) -> Any:
         return call(answer, *args, how="under jit, ", through=jitted)
 
-    return expect.traces(answer, calls, call=run)
+    return testing.count_traces(answer, calls, call=run)

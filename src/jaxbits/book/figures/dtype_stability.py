@@ -42,7 +42,7 @@ def _said(outcome: Outcome) -> str:
 def survey_table(
     found: Mapping[str, Mapping[Types, Outcome]], title: str, group: str = ""
 ) -> tuple[Figure, str]:
-    """Draw what `jaxbits.book.optimizer_survey.survey` found: a row an optimiser, a column a combination.
+    """Draw the results of `optimizer_survey.survey`: a row per optimizer, a column per combination.
 
     Args:
         found: what the survey returned.
