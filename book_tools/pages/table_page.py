@@ -76,7 +76,7 @@ def see(row: Mapping[str, Any]) -> str:
     Raises:
         KeyError: when the catalogue has no such entry, naming those that come closest.
     """
-    bit = _catalogue.bit(row["bit"])
+    bit = _catalogue.find_bit(row["bit"])
     return f'<a href="{link(bit)}">{inline(bit.title)}</a>'
 
 

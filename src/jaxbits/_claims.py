@@ -17,7 +17,7 @@ from typing import Any
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from jaxbits import runtime
-from jaxbits._catalogue import bit as find_bit
+from jaxbits._catalogue import find_bit
 from jaxbits._claims_display import AlsoSharp, Outcome, Outcomes
 from jaxbits._equality import same, show
 

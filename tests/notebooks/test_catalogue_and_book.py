@@ -37,7 +37,7 @@ def test_every_loud_entry_is_shown_failing(id):
     shown = [
         output
         for _, output in section.errors
-        if any(symptom.matches(output.ename, output.evalue) for symptom in bit.symptoms)
+        if any(symptom.message_score(output.ename, output.evalue) for symptom in bit.symptoms)
     ]
     assert shown, f"{bit.chapter}, {bit.section!r} stores no error that {id} describes"
 
@@ -67,7 +67,7 @@ def test_every_stored_error_is_described_by_its_own_section(stem):
             fits = {
                 bit.id
                 for bit in BITS.values()
-                if any(s.matches(output.ename, output.evalue) for s in bit.symptoms)
+                if any(s.message_score(output.ename, output.evalue) for s in bit.symptoms)
             }
             assert fits & own, (
                 f"{stem}, {section.heading!r}, cell {cell.execution_count}: "

@@ -94,7 +94,7 @@ def published(monkeypatch):
 @pytest.mark.usefixtures("published")
 def test_the_published_library_links_to_its_book():
     assert runtime.site() == "https://owner.github.io/name"
-    bit = _catalogue.bit("out-of-bounds-read")
+    bit = _catalogue.find_bit("out-of-bounds-read")
     address = f"https://owner.github.io/name/{bit.page}"
     assert bit.link == address
     shown = explain("IndexError: index 3 is out of bounds for axis 0 with size 3")
@@ -108,7 +108,7 @@ def test_the_published_library_links_to_its_book():
 
 
 def test_a_copy_without_an_address_names_the_section():
-    bit = _catalogue.bit("out-of-bounds-read")
+    bit = _catalogue.find_bit("out-of-bounds-read")
     where = 'chapter 04, "A read past the end returns the last element"'
     assert (bit.link, bit.reference) == ("", where)
     finding = Finding("out_of_bounds", "error", "m", "e", "f", bit=bit.id)
