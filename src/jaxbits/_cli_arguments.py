@@ -48,7 +48,9 @@ def import_object(text: str, what: str) -> Any:
     # A module that is imported may raise anything, or exit.
     except (Exception, SystemExit) as error:
         kind = type(error).__name__
-        raise UsageError(f"{what} {text!r}: cannot import {source}: {kind}: {first_line(error)}") from None
+        raise UsageError(
+            f"{what} {text!r}: cannot import {source}: {kind}: {first_line(error)}"
+        ) from None
     for part in name.split("."):
         if not hasattr(found, part):
             raise UsageError(f"{what} {text!r}: {source} has no attribute {name}")

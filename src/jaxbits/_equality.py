@@ -17,7 +17,7 @@ def is_equal(seen: Any, expected: Any) -> bool:
         seen: A number, an array, a pytree of them, or any other value.
         expected: The value to compare with.
 
-    >>> is_equal(np.float32(0.1) + np.float32(0.2), 0.3), is_equal(1, True), is_equal([1, 2], (1, 2))
+    >>> is_equal(np.float32(0.1) + np.float32(0.2), 0.3), is_equal(1, True), is_equal([1], (1,))
     (True, False, False)
     """
     return find_mismatch(seen, expected) is None
@@ -170,9 +170,7 @@ def _to_numpy(value: Any) -> np.ndarray[Any, Any]:
         value = [x if type(x) in (bool, int, float, complex) else _to_numpy(x) for x in value]
     elif not _is_number(value):
         raise TypeError(f"value must be a number or an array, got a {type(value).__name__}")
-    elif isinstance(value, jax.Array) and jax.dtypes.issubdtype(
-        value.dtype, jax.dtypes.prng_key
-    ):
+    elif isinstance(value, jax.Array) and jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
         value = jax.random.key_data(value)
     array = np.asarray(value)
     if array.dtype.kind == "V" and array.dtype.names is None:

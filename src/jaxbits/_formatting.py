@@ -14,13 +14,13 @@ _MAX_SHOWN_SIZE = 16  # `format_argument` shows larger arrays by dtype and shape
 
 
 def first_line(error: BaseException, limit: int | None = 100) -> str:
-    """Return the first line of an error's message.
+    r"""Return the first line of an error's message.
 
     Args:
         error: The exception.
         limit: The number of characters to keep, or None for all.
 
-    >>> first_line(ValueError("shapes differ\\nsee the documentation"))
+    >>> first_line(ValueError("shapes differ\nsee the documentation"))
     'shapes differ'
     """
     lines = str(error).strip().splitlines()

@@ -14,8 +14,8 @@ def load_ipython_extension(shell: Any) -> None:
 
     IPython calls this function with its shell, once for each ``%load_ext``.
     """
-    # Not every version of IPython ignores a callback that is registered already, and ``%reload_ext``
-    # registers it again: https://github.com/ipython/ipython/blob/9.18.1/IPython/core/events.py
+    # ``%reload_ext`` calls this function again, and not every version of IPython ignores a callback
+    # that is registered: https://github.com/ipython/ipython/blob/9.18.1/IPython/core/events.py
     unload_ipython_extension(shell)
     shell.events.register(_EVENT, _explain_error)
 

@@ -128,7 +128,9 @@ def _row(finding: Finding) -> str:
         text = html.escape(finding.place.text)
         line = f"<pre>{text}</pre>" if text else ""
         parts.append(f'<p class="jaxbits-place">{where}</p>{line}')
-    details = [(word, html_with_code(text)) for word, text in finding.details() if text and word != "read"]
+    details = [
+        (word, html_with_code(text)) for word, text in finding.details() if text and word != "read"
+    ]
     if read := html_with_code(finding.reference):
         address = html.escape(finding.link)
         details.append(("read", f'<a href="{address}">{read}</a>' if address else read))

@@ -64,7 +64,9 @@ def problems_of_entry(id, values):
     if not isinstance(values, dict):
         yield f"an entry must be a table, got {values!r}"
         return
-    yield from (f"unknown key {key!r}" for key in values if key not in STRINGS | {"silent", "symptoms"})
+    yield from (
+        f"unknown key {key!r}" for key in values if key not in STRINGS | {"silent", "symptoms"}
+    )
     yield from (f"missing key {key!r}" for key in sorted((REQUIRED | {"silent"}) - set(values)))
     for key in STRINGS & set(values):
         if not isinstance(values[key], str) or (key in REQUIRED and not values[key].strip()):
