@@ -88,7 +88,7 @@ def test_wrong_arguments_are_named():
         claims("out-of-bounds-reed", {})
     with pytest.raises(ValueError, match="needs a backend or a package"):
         made_for(True)
-    with pytest.raises(ValueError, match="jax must be a version specifier .* got 'new'"):
+    with pytest.raises(ValueError, match=r"jax must be a version specifier .* got 'new'"):
         made_for(True, jax="new")
 
 
