@@ -67,6 +67,7 @@ def find_mismatch(
         return _compare_parts(seen, expected, is_close, validate or (lambda part: None))
     import jax
 
+    structure: Any
     leaves, structure = jax.tree.flatten(seen, is_leaf=lambda x: x is None)
     wanted, expected_structure = jax.tree.flatten(expected, is_leaf=lambda x: x is None)
     if structure != expected_structure:
@@ -170,7 +171,7 @@ def _to_numpy(value: Any) -> np.ndarray[Any, Any]:
         value = [x if type(x) in (bool, int, float, complex) else _to_numpy(x) for x in value]
     elif not _is_number(value):
         raise TypeError(f"value must be a number or an array, got a {type(value).__name__}")
-    elif isinstance(value, jax.Array) and jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
+    elif isinstance(value, jax.Array) and jax.numpy.issubdtype(value.dtype, jax.dtypes.prng_key):
         value = jax.random.key_data(value)
     array = np.asarray(value)
     if array.dtype.kind == "V" and array.dtype.names is None:

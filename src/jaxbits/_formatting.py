@@ -174,7 +174,7 @@ def _is_number(value: Any) -> bool:
 def _is_key(value: Any) -> bool:
     import jax
 
-    return isinstance(value, jax.Array) and jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key)
+    return isinstance(value, jax.Array) and jax.numpy.issubdtype(value.dtype, jax.dtypes.prng_key)
 
 
 def _is_ref(value: Any) -> bool:
