@@ -1,10 +1,16 @@
-"""For every test: tools on the path, strict notebooks, one browser, nothing left replaced."""
+"""Load the plugins that every test needs: exact notebooks, one browser, guards, and the order."""
 
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
-# At the end: no tool may stand in for a package of the same name.
+# Appended, so that no program of the project hides an installed package of the same name.
 sys.path += [str(ROOT / "tools"), str(ROOT / "tests")]
 
-pytest_plugins = ["strict.plugin", "strict.no_skip", "browser", "order", "untouched"]
+pytest_plugins = [
+    "nbval_exact.plugin",
+    "pytest_plugins.browser",
+    "pytest_plugins.fail_on_skip",
+    "pytest_plugins.global_state_guard",
+    "pytest_plugins.slow_first",
+]

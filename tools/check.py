@@ -14,7 +14,7 @@ from execute import cores
 from project import ROOT
 
 PYTEST = ["--nbval", "--nbval-current-env", "--doctest-modules"]
-# A file's tests share what they set up; which file is begun first, tests/order.py says.
+# A file's tests share what they set up; which file is begun first, tests/pytest_plugins/slow_first.py says.
 PYTEST += ["--dist", "loadfile", "--no-loadscope-reorder"]
 
 

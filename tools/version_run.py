@@ -122,7 +122,7 @@ def run_detectors(environment: Environment, root: Path, switches: bool) -> dict[
     Raises:
         RuntimeError: with the last line of what the program said, when it failed.
     """
-    program = root / "tests" / "detect" / "record.py"
+    program = root / "tests" / "detect" / "score_records.py"
     done = subprocess.run(
         [str(environment.python), str(program), *(["--switches"] if switches else [])],
         env=environment.variables, capture_output=True, text=True, cwd=tempfile.gettempdir(),

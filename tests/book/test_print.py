@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pdf
 import pytest
-from browser import CHROMIUM
+from pytest_plugins.browser import CHROMIUM
 from bs4 import BeautifulSoup
 from contents import PAGES
 from playwright.sync_api import Browser, Page

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import clean_programs
 import pytest
-import record
+import score_records
 import scores
-import switches
+import jax_flags_baseline
 
 from jaxbits import audit, detect
 
@@ -66,20 +66,20 @@ def test_clean_programs_are_clean(case):
 @pytest.mark.parametrize("check", CHECKS)
 def test_the_page_shows_these_scores(check):
     recorded = RECORDED["detectors"].get(check, "nothing")
-    now = record.of_detector({folder: outcomes(check, folder) for folder in scores.FOLDERS})
+    now = score_records.of_detector({folder: outcomes(check, folder) for folder in scores.FOLDERS})
     assert recorded == now, "run: make versions ARGS=--detectors"
 
 
 @pytest.mark.parametrize("check", CHECKS)
 def test_the_page_shows_the_switches_on_these_cases(check):
     shown = RECORDED["switches"].get(check, [])
-    assert [row["name"] for row in shown] == [s.name for s in switches.SWITCHES.get(check, ())]
-    for row, switch in zip(shown, switches.SWITCHES.get(check, ()), strict=True):
+    assert [row["name"] for row in shown] == [s.name for s in jax_flags_baseline.SWITCHES.get(check, ())]
+    for row, switch in zip(shown, jax_flags_baseline.SWITCHES.get(check, ()), strict=True):
         for folder in scores.FOLDERS:
             _, positives, _, negatives = scores.score(outcomes(check, folder))
             assert (row[folder][1], row[folder][3]) == (positives, negatives)
             if check in TRIED:
-                assert row[folder] == list(switches.score(check, switch, folder))
+                assert row[folder] == list(jax_flags_baseline.score(check, switch, folder))
 
 
 def test_first_scores_are_kept():

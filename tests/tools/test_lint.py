@@ -1,4 +1,4 @@
-"""What the lint says; that it catches every planted mutation is shown in tests/strict."""
+"""What the lint says; that it catches every planted mutation is shown in tests/nbval_exact."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from lint import lint_chapters
 from pairs import Pair, read_source, write_stored
-from strict import specimen
-from strict.mutations import ALL
+from nbval_exact import specimen
+from nbval_exact.mutations import ALL
 
 
 def messages(folder: Path, name: str | None = None) -> list[str]:

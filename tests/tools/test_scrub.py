@@ -6,7 +6,7 @@ import io
 
 import pytest
 from scrub import scrub_outputs, settle_lines
-from strict.compare import compare
+from nbval_exact.compare import compare
 from tqdm import tqdm
 
 BLOCKS = "█" * 10

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import jax
 import scores
 from jax.experimental import checkify
-from labelled import Case, Sweep
+from labelled_cases import Case, Sweep
 from scores import Score
 
 from jaxbits.detect.subject import copied

@@ -33,14 +33,14 @@ def of_detector(outcomes: Outcomes) -> dict[str, Any]:
 
 def of_switches(check: str) -> list[dict[str, Any]]:
     """Return what is recorded of the switches of a check."""
-    import switches
+    import jax_flags_baseline
 
     return [
         {
             "name": switch.name,
-            **{f: list(switches.score(check, switch, f)) for f in scores.FOLDERS},
+            **{f: list(jax_flags_baseline.score(check, switch, f)) for f in scores.FOLDERS},
         }
-        for switch in switches.SWITCHES.get(check, ())
+        for switch in jax_flags_baseline.SWITCHES.get(check, ())
     ]
 
 

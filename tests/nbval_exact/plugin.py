@@ -1,7 +1,7 @@
 """nbval with a strict eye: its one execution of a notebook, compared by :func:`compare`.
 
 nbval itself ignores pictures, the kinds and order of outputs, tracebacks and cells that were never
-run, and merges streams across results. The cells here are compared by ``strict.compare`` instead.
+run, and merges streams across results. The cells here are compared by ``nbval_exact.compare`` instead.
 
 After the last cell of a notebook, in the same kernel, come its folded solutions, each as a reader
 would paste it over the stub: it must pass its check.
@@ -26,7 +26,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 from nbval.plugin import IPyNbCell, IPyNbFile
 from pins import PYTHON
-from strict.compare import compare, unrun
+from nbval_exact.compare import compare, unrun
 
 EXACT = sys.version_info[:2] == PYTHON
 

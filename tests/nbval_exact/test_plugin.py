@@ -10,14 +10,14 @@ from pathlib import Path
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from pairs import METADATA, notebook_text
 from project import ROOT
-from strict.plugin import EXACT
+from nbval_exact.plugin import EXACT
 
 
 def run(folder: Path, *arguments: str, **variables: str) -> str:
     """Run pytest on a folder with both plugins; returns what it said."""
     paths = os.pathsep.join(str(ROOT / name) for name in ("tools", "tests"))
     environment = {k: v for k, v in os.environ.items() if k != "JAXBITS_NO_SKIP"}
-    plugins = ["-p", "strict.plugin", "-p", "strict.no_skip", "-p", "no:cacheprovider"]
+    plugins = ["-p", "nbval_exact.plugin", "-p", "pytest_plugins.fail_on_skip", "-p", "no:cacheprovider"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "--color=no", "-rA", *plugins, *arguments, "."],
         cwd=folder,
@@ -143,7 +143,7 @@ def test_what_a_test_leaves_replaced_fails_it_and_not_the_next_one(tmp_path: Pat
         "def test_sets(tmp_path):\n    os.environ['LEFT'] = '1'\n    del os.environ['HOME']\n"
         "def test_goes(tmp_path):\n    os.chdir(tmp_path)\n"
     )
-    said = run(tmp_path, "-p", "untouched")
+    said = run(tmp_path, "-p", "pytest_plugins.global_state_guard")
     assert "ERROR test_leftovers.py::test_leaves" in said
     assert "not put back: [('numpy', 'allclose')]" in said
     assert "not back: {'jax_debug_nans': (False, True)}" in said

@@ -10,9 +10,9 @@ from nbformat import NotebookNode
 from pairs import Pair, find, read_source, read_stored
 from project import setup_cell
 from rules import RULES, Chapter
-from strict import specimen
-from strict.compare import compare, unrun
-from strict.mutations import ALL, code
+from nbval_exact import specimen
+from nbval_exact.compare import compare, unrun
+from nbval_exact.mutations import ALL, code
 
 CHAPTERS = find()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).resolve().parent
+TESTS = Path(__file__).resolve().parents[1]
 # By the minutes they take on a quiet machine (`--durations`).
 LONGEST = [
     "detect/test_sweep.py",
@@ -19,8 +19,8 @@ LONGEST = [
     "classroom/test_grading.py",
     "classroom/test_going_on.py",
     "detect/test_scores.py",
-    "strict/test_mutations.py",
-    "strict/test_plugins.py",
+    "nbval_exact/test_compare.py",
+    "nbval_exact/test_plugin.py",
     "classroom/test_sandbox.py",
 ]
 _FIRST = {TESTS / name: place for place, name in enumerate(LONGEST)}
@@ -28,7 +28,7 @@ _FIRST = {TESTS / name: place for place, name in enumerate(LONGEST)}
 
 def pytest_configure() -> None:
     if missing := [str(path) for path in _FIRST if not path.is_file()]:
-        raise pytest.UsageError(f"tests/order.py names files that are not there: {missing}")
+        raise pytest.UsageError(f"tests/pytest_plugins/slow_first.py names files that are not there: {missing}")
 
 
 @pytest.hookimpl(trylast=True)
