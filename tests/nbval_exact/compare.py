@@ -1,4 +1,4 @@
-"""Stored against fresh outputs of one cell: everything that a reader could see changed."""
+"""Compare the stored and the fresh outputs of one cell in everything that a reader can see."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from scrub import merge_streams, scrub_outputs
 
 Output = dict[str, Any]
 
-# A figure drawn twice may differ in the smoothing of an edge, not in more.
-_PIXEL_STEP = 32
-_PIXEL_SHARE = 0.002
-# A coordinate's last digit differs from machine to machine; a fiftieth of a point is not seen.
-_POINTS = 0.02
+# Drawing a figure twice may smooth an edge differently.
+_MAX_CHANNEL_DIFFERENCE = 32
+_MAX_CHANGED_SHARE = 0.002
+# The last digits of a coordinate differ between machines. Nobody sees a fiftieth of a point.
+_MAX_POINTS = 0.02
 _COORDINATE = re.compile(r"(-?\d+\.\d+)")
 _WORDS = re.compile(r'aria-label="[^"]*"|<!--.*?-->', re.DOTALL)
 
 
 def _kinds(outputs: Sequence[Output]) -> list[str]:
-    """Type of each output with the stream's or the error's name, in order."""
+    """Return the type of each output, with the name of the stream or of the error."""
     return [
         ":".join(filter(None, [o["output_type"], o.get("name"), o.get("ename")])) for o in outputs
     ]
 
 
-def _traceback(lines: Sequence[str]) -> str:
-    # nbval runs cells without history, so each is In[1] there; how deep the kernel's own frames
-    # stand decides after how many calls Python gives up on a recursion.
+def _comparable_traceback(lines: Sequence[str]) -> str:
+    # nbval runs cells without history, which leaves the number of each cell at 1. The depth of the
+    # kernel's own frames decides after how many calls Python stops a recursion.
     text = re.sub(r"\bIn\[\d+\]", "In[n]", "\n".join(lines))
     return re.sub(r"\(\d+ times\)", "(n times)", text)
 
 
-def _stream(text: str) -> str:
-    # A detector's place in a cell: without history there is no number, and the file's is shown.
+def _comparable_stream(text: str) -> str:
+    # Detectors print the cell of a finding. Without history, they print a number of its file.
     return re.sub(r"\b(?:In\[\d+\]|\d{4,}\.py):(\d+)\b", r"In[n]:\1", text)
 
 
-def _texts(what: str, stored: str, fresh: str) -> str | None:
+def _compare_texts(what: str, stored: str, fresh: str) -> str | None:
     if stored == fresh:
         return None
     old, new = stored.splitlines(keepends=True), fresh.splitlines(keepends=True)
@@ -55,7 +55,7 @@ def _texts(what: str, stored: str, fresh: str) -> str | None:
     return f"{what}, line {number + 1}: stored {was!r}, now {now!r}"
 
 
-def _pictures(kind: str, stored: str, fresh: str) -> str | None:
+def _compare_pictures(kind: str, stored: str, fresh: str) -> str | None:
     old, new = (
         np.asarray(Image.open(io.BytesIO(base64.b64decode(data))).convert("RGBA"), np.int16)
         for data in (stored, fresh)
@@ -63,33 +63,33 @@ def _pictures(kind: str, stored: str, fresh: str) -> str | None:
     if old.shape != new.shape:
         (height, width), (high, wide) = old.shape[:2], new.shape[:2]
         return f"{kind}: stored {width} × {height}, now {wide} × {high}"
-    share = float((np.abs(old - new).max(axis=-1) > _PIXEL_STEP).mean())
-    return f"{kind}: {share:.1%} of the pixels differ" if share > _PIXEL_SHARE else None
+    share = float((np.abs(old - new).max(axis=-1) > _MAX_CHANNEL_DIFFERENCE).mean())
+    return f"{kind}: {share:.1%} of the pixels differ" if share > _MAX_CHANGED_SHARE else None
 
 
-def _drawings(kind: str, stored: str, fresh: str) -> str | None:
-    """Compare two SVG texts: words, order and colours as they are, coordinates but for rounding."""
+def _compare_drawings(kind: str, stored: str, fresh: str) -> str | None:
+    """Compare two SVG documents exactly, except for the rounding of coordinates."""
     old, new = _COORDINATE.split(stored), _COORDINATE.split(fresh)
     close = old[::2] == new[::2] and all(
-        abs(float(a) - float(b)) <= _POINTS for a, b in zip(old[1::2], new[1::2], strict=True)
+        abs(float(a) - float(b)) <= _MAX_POINTS for a, b in zip(old[1::2], new[1::2], strict=True)
     )
     if close and _WORDS.findall(stored) == _WORDS.findall(fresh):
         return None
-    return _texts(kind, stored, fresh)
+    return _compare_texts(kind, stored, fresh)
 
 
-def _data(stored: Output, fresh: Output) -> str | None:
+def _compare_data(stored: Output, fresh: Output) -> str | None:
     if set(stored["data"]) != set(fresh["data"]):
         return f"kinds of data: stored {sorted(stored['data'])}, now {sorted(fresh['data'])}"
     for kind, value in stored["data"].items():
         old = "".join(value) if isinstance(value, list) else value
         new = fresh["data"][kind]
         if kind in ("image/png", "image/jpeg"):
-            found = _pictures(kind, old, new)
+            found = _compare_pictures(kind, old, new)
         elif kind == "image/svg+xml":
-            found = _drawings(kind, old, new)
+            found = _compare_drawings(kind, old, new)
         elif isinstance(old, str) and isinstance(new, str):
-            found = _texts(kind, old, new)
+            found = _compare_texts(kind, old, new)
         else:
             found = None if old == new else f"{kind}: stored {old!r:.100}, now {new!r:.100}"
         if found:
@@ -100,15 +100,15 @@ def _data(stored: Output, fresh: Output) -> str | None:
 
 
 def compare(stored: Sequence[Output], fresh: Sequence[Output], *, exact: bool = True) -> str | None:
-    """Say how the outputs of a cell differ from the stored ones, or None when they agree.
+    """Return how the fresh outputs of a cell differ from the stored ones, or None if they agree.
 
     Args:
-        stored: the outputs in the notebook, as tools/execute.py wrote them.
-        fresh: the outputs of running the cell again, as the kernel sent them.
-        exact: compare everything; otherwise only the kinds of the outputs, their order and the
-            classes of errors.
+        stored: The outputs in the notebook, already scrubbed when the chapter was executed.
+        fresh: The outputs of running the cell again, as the kernel sent them.
+        exact: Compare everything. Otherwise, compare only the kinds of the outputs, their order,
+            and the classes of errors.
     """
-    # The stored side is taken as it is: what scrubbing would change in it does not belong there.
+    # Scrubbing the stored outputs would hide what should not have been stored.
     old, new = merge_streams(stored), scrub_outputs(fresh)
     if _kinds(old) != _kinds(new):
         return f"outputs: stored {_kinds(old) or 'none'}, now {_kinds(new) or 'none'}"
@@ -116,24 +116,30 @@ def compare(stored: Sequence[Output], fresh: Sequence[Output], *, exact: bool = 
         return None
     for one, other in zip(old, new, strict=True):
         if one["output_type"] == "stream":
-            found = _texts(one["name"], _stream(one["text"]), _stream(other["text"]))
+            found = _compare_texts(
+                one["name"], _comparable_stream(one["text"]), _comparable_stream(other["text"])
+            )
         elif one["output_type"] == "error":
-            found = _texts("error's message", one["evalue"], other["evalue"]) or _texts(
-                "traceback", _traceback(one["traceback"]), _traceback(other["traceback"])
+            found = _compare_texts(
+                "error's message", one["evalue"], other["evalue"]
+            ) or _compare_texts(
+                "traceback",
+                _comparable_traceback(one["traceback"]),
+                _comparable_traceback(other["traceback"]),
             )
         else:
-            found = _data(one, other)
+            found = _compare_data(one, other)
         if found:
             return found
     return None
 
 
-def unrun(cells: Sequence[dict[str, Any]]) -> str | None:
-    """Say which code cell of a notebook was stored without being run, or None."""
+def find_unexecuted_cell(cells: Sequence[dict[str, Any]]) -> str | None:
+    """Return which code cell was stored without being executed, or None if there is none."""
     code = [cell for cell in cells if cell["cell_type"] == "code"]
     if not code:
-        return "holds no code cell"
+        return "the notebook has no code cell"
     for number, cell in enumerate(code, 1):
         if "".join(cell["source"]).strip() and cell.get("execution_count") is None:
-            return f"code cell {number} was stored without being run"
+            return f"code cell {number} was stored without being executed"
     return None

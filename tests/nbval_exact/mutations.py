@@ -1,33 +1,64 @@
-"""Ways in which a stored notebook can come to say what a run does not.
+"""Ways in which a stored notebook can come to show something that running it does not.
 
-Each is a function that changes a notebook in place and returns whether it found a place to. Those
-in BOTH also change the text the notebook was made from: no comparison of the two can see them.
+Each mutation changes a notebook in place and returns True if it found something to change.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import nbformat
 from folding import fold, without_title
 from nbformat import NotebookNode
 
-Mutation = Callable[[NotebookNode], bool]
-STORED: dict[str, Mutation] = {}
-BOTH: dict[str, Mutation] = {}
+GROUPS = {
+    "outputs": "A stored output must be what the cell prints and shows. `compare` alone sees it.",
+    "errors": "A stored error must be the one that the cell raises. `compare` alone sees it.",
+    "execution": "Every cell must have been executed once, in order.",
+    "edits": "The notebook must be the executed text, without edits of its own.",
+    "switches": "No tag, comment, or semicolon may keep an output from being compared.",
+    "errors announced": "A cell that raises must say so, and must name the right error.",
+    "readers": "A cell must be readable for everybody: in Colab, without paths, and described.",
+}
 
 
-def _in(table: dict[str, Mutation]) -> Callable[[Mutation], Mutation]:
-    def add(function: Mutation) -> Mutation:
-        table[function.__name__] = function
-        return function
+class Mutation(NamedTuple):
+    """A way to change a notebook.
+
+    Attributes:
+        apply: Changes a notebook in place. Returns True if it found something to change.
+        in_source: Whether the text of the chapter changes in the same way, so that comparing the
+            text with the notebook does not show the change.
+        group: What the mutation breaks, a key of `GROUPS`.
+        in_gate: Whether the fast tests try it. The slow tests try all of them.
+    """
+
+    apply: Callable[[NotebookNode], bool]
+    in_source: bool
+    group: str
+    in_gate: bool
+
+
+ALL: dict[str, Mutation] = {}
+
+
+def mutation(
+    group: str, *, in_source: bool = False, in_gate: bool = False
+) -> Callable[[Callable[[NotebookNode], bool]], Callable[[NotebookNode], bool]]:
+    """Return a decorator that adds a function to `ALL` under its name."""
+    assert group in GROUPS
+
+    def add(apply: Callable[[NotebookNode], bool]) -> Callable[[NotebookNode], bool]:
+        ALL[apply.__name__] = Mutation(apply, in_source, group, in_gate)
+        return apply
 
     return add
 
 
 def code(notebook: NotebookNode) -> list[NotebookNode]:
-    """The code cells."""
+    """Return the code cells of a notebook."""
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
@@ -52,13 +83,13 @@ def _with_outputs(notebook: NotebookNode, least: int = 1) -> NotebookNode | None
 
 
 def _refold(cell: NotebookNode, source: str | None = None, tags: list[str] | None = None) -> None:
-    """Give a cell another text and other tags, folded as these say."""
+    """Set the source and the tags of a cell, and fold it accordingly."""
     cell.source = without_title(cell.source) if source is None else source
     cell.metadata = nbformat.from_dict({"tags": tags} if tags else {})
     fold(cell)
 
 
-@_in(STORED)
+@mutation("outputs", in_gate=True)
 def another_number_printed(notebook: NotebookNode) -> bool:
     for output in _outputs(notebook, "stream"):
         if re.search(r"\d", output.text):
@@ -67,7 +98,7 @@ def another_number_printed(notebook: NotebookNode) -> bool:
     return False
 
 
-@_in(STORED)
+@mutation("outputs")
 def another_result(notebook: NotebookNode) -> bool:
     output = _data(notebook, "text/plain")
     if output:
@@ -75,7 +106,7 @@ def another_result(notebook: NotebookNode) -> bool:
     return output is not None
 
 
-@_in(STORED)
+@mutation("outputs")
 def another_table(notebook: NotebookNode) -> bool:
     output = _data(notebook, "text/html")
     if output:
@@ -83,7 +114,7 @@ def another_table(notebook: NotebookNode) -> bool:
     return output is not None
 
 
-@_in(STORED)
+@mutation("outputs", in_gate=True)
 def another_picture(notebook: NotebookNode) -> bool:
     output = _data(notebook, "image/svg+xml")
     if output:
@@ -91,7 +122,7 @@ def another_picture(notebook: NotebookNode) -> bool:
     return output is not None
 
 
-@_in(STORED)
+@mutation("readers")
 def picture_without_text(notebook: NotebookNode) -> bool:
     output = _data(notebook, "image/svg+xml")
     if output:
@@ -100,7 +131,7 @@ def picture_without_text(notebook: NotebookNode) -> bool:
     return output is not None
 
 
-@_in(STORED)
+@mutation("readers")
 def picture_without_role(notebook: NotebookNode) -> bool:
     output = _data(notebook, "image/svg+xml")
     if output:
@@ -108,7 +139,7 @@ def picture_without_role(notebook: NotebookNode) -> bool:
     return output is not None
 
 
-@_in(STORED)
+@mutation("execution", in_gate=True)
 def a_cell_not_run(notebook: NotebookNode) -> bool:
     cell = _with_outputs(notebook)
     if cell:
@@ -116,20 +147,20 @@ def a_cell_not_run(notebook: NotebookNode) -> bool:
     return cell is not None
 
 
-@_in(STORED)
+@mutation("execution")
 def nothing_run(notebook: NotebookNode) -> bool:
     for cell in code(notebook):
         cell.execution_count, cell.outputs = None, []
     return True
 
 
-@_in(STORED)
+@mutation("execution", in_gate=True)
 def run_twice(notebook: NotebookNode) -> bool:
     code(notebook)[-1].execution_count += 1
     return True
 
 
-@_in(STORED)
+@mutation("execution")
 def result_of_another_run(notebook: NotebookNode) -> bool:
     output = _first(notebook, "execute_result")
     if output:
@@ -137,7 +168,7 @@ def result_of_another_run(notebook: NotebookNode) -> bool:
     return output is not None
 
 
-@_in(STORED)
+@mutation("errors", in_gate=True)
 def nonsense_in_a_traceback(notebook: NotebookNode) -> bool:
     error = _first(notebook, "error")
     if error:
@@ -145,7 +176,7 @@ def nonsense_in_a_traceback(notebook: NotebookNode) -> bool:
     return error is not None
 
 
-@_in(STORED)
+@mutation("errors")
 def error_on_another_line(notebook: NotebookNode) -> bool:
     for error in _outputs(notebook, "error"):
         for number, entry in enumerate(error.traceback):
@@ -155,7 +186,7 @@ def error_on_another_line(notebook: NotebookNode) -> bool:
     return False
 
 
-@_in(STORED)
+@mutation("errors")
 def another_count_of_frames(notebook: NotebookNode) -> bool:
     for error in _outputs(notebook, "error"):
         for number, entry in enumerate(error.traceback):
@@ -165,7 +196,7 @@ def another_count_of_frames(notebook: NotebookNode) -> bool:
     return False
 
 
-@_in(STORED)
+@mutation("errors")
 def a_frame_less(notebook: NotebookNode) -> bool:
     error = _first(notebook, "error")
     if error:
@@ -173,7 +204,7 @@ def a_frame_less(notebook: NotebookNode) -> bool:
     return error is not None
 
 
-@_in(STORED)
+@mutation("errors")
 def another_class_of_error(notebook: NotebookNode) -> bool:
     error = _first(notebook, "error")
     if error:
@@ -181,7 +212,7 @@ def another_class_of_error(notebook: NotebookNode) -> bool:
     return error is not None
 
 
-@_in(STORED)
+@mutation("errors", in_gate=True)
 def another_message(notebook: NotebookNode) -> bool:
     error = _first(notebook, "error")
     if error:
@@ -189,7 +220,7 @@ def another_message(notebook: NotebookNode) -> bool:
     return error is not None
 
 
-@_in(STORED)
+@mutation("errors", in_gate=True)
 def an_error_less(notebook: NotebookNode) -> bool:
     for cell in code(notebook):
         kept = [output for output in cell.outputs if output.output_type != "error"]
@@ -199,7 +230,7 @@ def an_error_less(notebook: NotebookNode) -> bool:
     return False
 
 
-@_in(STORED)
+@mutation("outputs", in_gate=True)
 def another_order_of_outputs(notebook: NotebookNode) -> bool:
     cell = _with_outputs(notebook, 2)
     if cell:
@@ -207,7 +238,7 @@ def another_order_of_outputs(notebook: NotebookNode) -> bool:
     return cell is not None
 
 
-@_in(STORED)
+@mutation("outputs", in_gate=True)
 def result_as_display(notebook: NotebookNode) -> bool:
     output = _first(notebook, "execute_result")
     if output:
@@ -216,7 +247,7 @@ def result_as_display(notebook: NotebookNode) -> bool:
     return output is not None
 
 
-@_in(STORED)
+@mutation("outputs")
 def another_stream(notebook: NotebookNode) -> bool:
     output = _first(notebook, "stream")
     if output:
@@ -224,7 +255,7 @@ def another_stream(notebook: NotebookNode) -> bool:
     return output is not None
 
 
-@_in(STORED)
+@mutation("outputs", in_gate=True)
 def an_output_less(notebook: NotebookNode) -> bool:
     cell = _with_outputs(notebook)
     if cell:
@@ -232,14 +263,14 @@ def an_output_less(notebook: NotebookNode) -> bool:
     return cell is not None
 
 
-@_in(STORED)
+@mutation("outputs")
 def an_output_more(notebook: NotebookNode) -> bool:
     cell = code(notebook)[0]
     cell.outputs.append(nbformat.v4.new_output("stream", name="stdout", text="hello\n"))
     return True
 
 
-@_in(STORED)
+@mutation("outputs")
 def a_kind_of_data_less(notebook: NotebookNode) -> bool:
     for output in _outputs(notebook, "execute_result", "display_data"):
         if len(output.data) > 1:
@@ -248,7 +279,7 @@ def a_kind_of_data_less(notebook: NotebookNode) -> bool:
     return False
 
 
-@_in(STORED)
+@mutation("outputs")
 def a_failed_magic(notebook: NotebookNode) -> bool:
     output = _first(notebook, "stream")
     if output:
@@ -256,7 +287,7 @@ def a_failed_magic(notebook: NotebookNode) -> bool:
     return output is not None
 
 
-@_in(STORED)
+@mutation("readers", in_gate=True)
 def a_path_of_one_machine(notebook: NotebookNode) -> bool:
     output = _first(notebook, "stream")
     if output:
@@ -264,7 +295,7 @@ def a_path_of_one_machine(notebook: NotebookNode) -> bool:
     return output is not None
 
 
-@_in(STORED)
+@mutation("readers", in_gate=True)
 def a_failed_claim(notebook: NotebookNode) -> bool:
     for output in _outputs(notebook, "display_data"):
         if 'class="claims"' in output.data.get("text/html", ""):
@@ -274,7 +305,7 @@ def a_failed_claim(notebook: NotebookNode) -> bool:
     return False
 
 
-@_in(STORED)
+@mutation("outputs")
 def colours_kept(notebook: NotebookNode) -> bool:
     output = _data(notebook, "text/plain")
     if output:
@@ -282,19 +313,19 @@ def colours_kept(notebook: NotebookNode) -> bool:
     return output is not None
 
 
-@_in(STORED)
+@mutation("edits", in_gate=True)
 def edited_in_the_notebook(notebook: NotebookNode) -> bool:
     code(notebook)[-1].source += "\nx = 1"
     return True
 
 
-@_in(STORED)
+@mutation("edits")
 def text_edited_in_the_notebook(notebook: NotebookNode) -> bool:
     next(c for c in notebook.cells if c.cell_type == "markdown").source += " More."
     return True
 
 
-@_in(STORED)
+@mutation("edits")
 def a_tag_less(notebook: NotebookNode) -> bool:
     for cell in code(notebook):
         if "raises-exception" in cell.metadata.get("tags", []):
@@ -305,7 +336,7 @@ def a_tag_less(notebook: NotebookNode) -> bool:
     return False
 
 
-@_in(STORED)
+@mutation("edits")
 def a_fold_less(notebook: NotebookNode) -> bool:
     folded = [cell for cell in code(notebook) if "jupyter" in cell.metadata]
     for cell in folded[-1:]:
@@ -313,7 +344,7 @@ def a_fold_less(notebook: NotebookNode) -> bool:
     return bool(folded)
 
 
-@_in(STORED)
+@mutation("edits")
 def another_title(notebook: NotebookNode) -> bool:
     folded = [cell for cell in code(notebook) if "cellView" in cell.metadata]
     for cell in folded[-1:]:
@@ -321,37 +352,37 @@ def another_title(notebook: NotebookNode) -> bool:
     return bool(folded)
 
 
-@_in(STORED)
+@mutation("edits", in_gate=True)
 def a_cell_less(notebook: NotebookNode) -> bool:
     del notebook.cells[-1]
     return True
 
 
-@_in(STORED)
+@mutation("edits")
 def two_cells_exchanged(notebook: NotebookNode) -> bool:
     notebook.cells[-2:] = notebook.cells[:-3:-1]
     return True
 
 
-@_in(BOTH)
+@mutation("switches", in_source=True, in_gate=True)
 def check_switched_off_by_tag(notebook: NotebookNode) -> bool:
     cell = code(notebook)[-1]
     cell.metadata["tags"] = [*cell.metadata.get("tags", []), "nbval-ignore-output"]
     return True
 
 
-@_in(BOTH)
+@mutation("switches", in_source=True)
 def check_switched_off_by_comment(notebook: NotebookNode) -> bool:
     code(notebook)[-1].source += "\n# NBVAL_SKIP"
     return True
 
 
-@_in(BOTH)
+@mutation("errors announced", in_source=True, in_gate=True)
 def untagged_error(notebook: NotebookNode) -> bool:
     return a_tag_less(notebook)
 
 
-@_in(BOTH)
+@mutation("errors announced", in_source=True)
 def another_error_announced(notebook: NotebookNode) -> bool:
     for cell in code(notebook):
         if "# raises: " in cell.source:
@@ -360,7 +391,7 @@ def another_error_announced(notebook: NotebookNode) -> bool:
     return False
 
 
-@_in(BOTH)
+@mutation("errors announced", in_source=True)
 def no_error_announced(notebook: NotebookNode) -> bool:
     for cell in code(notebook):
         if "# raises: " in cell.source:
@@ -369,38 +400,38 @@ def no_error_announced(notebook: NotebookNode) -> bool:
     return False
 
 
-@_in(BOTH)
+@mutation("switches", in_source=True)
 def semicolon_at_the_end(notebook: NotebookNode) -> bool:
     code(notebook)[-1].source += ";"
     return True
 
 
-@_in(BOTH)
+@mutation("readers", in_source=True)
 def another_set_up(notebook: NotebookNode) -> bool:
     code(notebook)[0].source += "\nimport os"
     return True
 
 
-@_in(BOTH)
+@mutation("readers", in_source=True)
 def set_up_shown(notebook: NotebookNode) -> bool:
     _refold(code(notebook)[0])
     return True
 
 
-@_in(BOTH)
+@mutation("readers", in_source=True)
 def a_shell_command(notebook: NotebookNode) -> bool:
     code(notebook)[-1].source += "\n!ls"
     return True
 
 
-@_in(BOTH)
+@mutation("readers", in_source=True)
 def a_cell_too_long(notebook: NotebookNode) -> bool:
     cell = code(notebook)[-1]
     _refold(cell, "x = 1\n" * 15 + "x", cell.metadata.get("tags", []))
     return True
 
 
-@_in(BOTH)
+@mutation("readers", in_source=True)
 def a_title_in_the_text(notebook: NotebookNode) -> bool:
     cell = code(notebook)[-1]
     tags = cell.metadata.get("tags", [])
@@ -408,34 +439,28 @@ def a_title_in_the_text(notebook: NotebookNode) -> bool:
     return True
 
 
-@_in(BOTH)
+@mutation("readers", in_source=True)
 def a_directive(notebook: NotebookNode) -> bool:
     cell = next(c for c in notebook.cells if c.cell_type == "markdown")
     cell.source += "\n\n```{note}\nNot in Colab.\n```"
     return True
 
 
-@_in(BOTH)
+@mutation("readers", in_source=True)
 def an_empty_line_in_a_fold(notebook: NotebookNode) -> bool:
     cell = next(c for c in notebook.cells if c.cell_type == "markdown")
     cell.source += "\n\n<details><summary>Solution</summary>\n<pre>a\n\nb</pre></details>"
     return True
 
 
-@_in(BOTH)
+@mutation("readers", in_source=True)
 def a_role(notebook: NotebookNode) -> bool:
     next(c for c in notebook.cells if c.cell_type == "markdown").source += "\n\nSee {ref}`here`."
     return True
 
 
-@_in(BOTH)
+@mutation("readers", in_source=True)
 def a_link_to_the_text(notebook: NotebookNode) -> bool:
     cell = next(c for c in notebook.cells if c.cell_type == "markdown")
     cell.source += "\n\nSee [there](04-out-of-bounds.md#reads)."
     return True
-
-
-ALL: dict[str, tuple[Mutation, bool]] = {
-    **{name: (function, False) for name, function in STORED.items()},
-    **{name: (function, True) for name, function in BOTH.items()},
-}

@@ -1,4 +1,4 @@
-"""The pytest plugins, in a pytest of their own: what passes elsewhere fails here."""
+"""Run pytest with the plugin on notebooks that must pass or fail, and check what it reports."""
 
 from __future__ import annotations
 
@@ -7,57 +7,44 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from nbval_exact.plugin import IS_EXACT
 from pairs import METADATA, notebook_text
 from project import ROOT
-from nbval_exact.plugin import EXACT
+
+PLUGINS = ["nbval_exact.plugin", "pytest_plugins.slow_first"]
 
 
-def run(folder: Path, *arguments: str, **variables: str) -> str:
-    """Run pytest on a folder with both plugins; returns what it said."""
+def run_pytest(folder: Path, *arguments: str) -> str:
+    """Run pytest with the plugins in a folder, and return what it prints."""
     paths = os.pathsep.join(str(ROOT / name) for name in ("tools", "tests"))
-    environment = {k: v for k, v in os.environ.items() if k != "JAXBITS_NO_SKIP"}
-    plugins = ["-p", "nbval_exact.plugin", "-p", "pytest_plugins.fail_on_skip", "-p", "no:cacheprovider"]
+    plugins = [word for name in PLUGINS for word in ("-p", name)]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "--color=no", "-rA", *plugins, *arguments, "."],
+        [
+            *(sys.executable, "-m", "pytest", "--color=no", "-rA", "-p", "no:cacheprovider"),
+            *(*plugins, *arguments, "."),
+        ],
         cwd=folder,
-        env=environment | variables | {"PYTHONPATH": paths},
+        env={**os.environ, "PYTHONPATH": paths},
         capture_output=True,
         text=True,
     )
     return done.stdout + done.stderr
 
 
-def notebook(*cells: tuple[str, list[dict], int | None]) -> str:
-    """A notebook of code cells: source, outputs, execution count."""
-    made = [new_code_cell(s, outputs=o, execution_count=n) for s, o, n in cells]
-    return notebook_text(new_notebook(cells=made, metadata=METADATA))
+def write_notebook(path: Path, *cells: tuple[str, list[dict], int | None] | str) -> None:
+    """Write a notebook of code cells (source, outputs, execution count) and Markdown cells."""
+    made = [
+        new_markdown_cell(cell)
+        if isinstance(cell, str)
+        else new_code_cell(cell[0], outputs=cell[1], execution_count=cell[2])
+        for cell in cells
+    ]
+    path.write_text(notebook_text(new_notebook(cells=made, metadata=METADATA)))
 
 
-def test_nbval_compares_strictly(tmp_path: Path) -> None:
-    display = "from IPython.display import display\ndisplay({'image/png': 'AAAA'}, raw=True)"
-    (tmp_path / "01-a.ipynb").write_text(
-        notebook(
-            ("1 + 1", [new_output("execute_result", {"text/plain": "2"}, execution_count=1)], 1),
-            ("1 + 2", [new_output("display_data", {"text/plain": "3"})], 2),
-            (display, [new_output("display_data", {"image/svg+xml": "<svg/>"})], 3),
-        )
-    )
-    (tmp_path / "02-b.ipynb").write_text(notebook(("x = 1", [], None)))
-    said = run(tmp_path, "--nbval", "--nbval-current-env", "--continue-on-collection-errors")
-    assert "PASSED 01-a.ipynb::Cell 0" in said
-    assert "FAILED 01-a.ipynb::Cell 1" in said
-    assert "outputs: stored ['display_data'], now ['execute_result']" in said
-    assert "If the new outputs are right: make chapter NAME=01-a" in said
-    assert "code cell 1 was stored without being run; run: make chapter NAME=02-b" in said
-    if EXACT:
-        assert "notebooks: outputs are compared exactly" in said
-        assert "kinds of data: stored ['image/svg+xml'], now ['image/png']" in said
-        assert "2 failed, 1 passed, 1 error" in said
-    else:
-        assert "so only kinds of outputs and classes of errors are compared" in said
-        assert "1 failed, 2 passed, 1 error" in said
-
+DISPLAY_PNG = "from IPython.display import display\ndisplay({'image/png': 'AAAA'}, raw=True)"
 
 CHECK = """\
 def check(id, answer):
@@ -73,80 +60,72 @@ FOLDED = """\
 <details class="solution"><summary>Solution</summary>
 <pre><code>{}
 </code></pre></details>"""
+SOLUTIONS = {
+    "a-right": ("def pair(x):\n    &#10;    return (x, x) if 1 &lt; 2 else x", "PASSED"),
+    "b-wrong": ("def pair(x):\n    return x", "FAILED"),
+    "c-undefined-name": ("def pair(x: Any):\n    return x, x", "FAILED"),
+    "d-prints-more": ("print(1)\ndef pair(x):\n    return x, x", "FAILED"),
+    "e-needs-a-later-cell": ("def pair(x):\n    return x, LATER", "PASSED"),
+}
 
 
-def test_a_solution_that_is_pasted_into_its_notebook_must_pass(tmp_path: Path) -> None:
-    solutions = {
-        "a-right": ("def pair(x):\n    &#10;    return (x, x) if 1 &lt; 2 else x", "PASSED"),
-        "b-wrong": ("def pair(x):\n    return x", "FAILED"),
-        "c-name": ("def pair(x: Any):\n    return x, x", "FAILED"),
-        "d-talks": ("print(1)\ndef pair(x):\n    return x, x", "FAILED"),
-        "e-later": ("def pair(x):\n    return x, LATER", "PASSED"),
-    }
-    said_of_stub = new_output("stream", name="stdout", text="○ pairs/1: no pair\n")
-    for name, (solution, _) in solutions.items():
-        cells = [
-            new_code_cell(CHECK, execution_count=1),
-            new_code_cell(STUB, execution_count=2, outputs=[said_of_stub]),
-            new_markdown_cell(FOLDED.format(solution)),
-            new_code_cell("LATER = 1", execution_count=3),
-        ]
-        made = new_notebook(cells=cells, metadata=METADATA)
-        (tmp_path / f"{name}.ipynb").write_text(notebook_text(made))
-    said = run(tmp_path, "--nbval", "--nbval-current-env")
-    for name, (_, verdict) in solutions.items():
-        assert f"{verdict} {name}.ipynb::Solution 1" in said
-    assert "3 failed, 17 passed" in said
-    assert "It prints:\n○ pairs/1: no pair" in said
-    assert "name 'Any' is not defined" in said
-
-
-SKIPS = """
-import pytest
-
-@pytest.mark.skip(reason="not today")
-def test_marked(): ...
-
-def test_called(): pytest.skip("no browser")
-
-@pytest.mark.xfail(reason="known")
-def test_expected(): assert False
-
-def test_fine(): ...
-"""
-
-
-def test_skips_are_skips(tmp_path: Path) -> None:
-    (tmp_path / "test_a.py").write_text(SKIPS)
-    assert "1 passed, 2 skipped, 1 xfailed" in run(tmp_path)
-
-
-def test_with_the_variable_every_skip_has_failed(tmp_path: Path) -> None:
-    (tmp_path / "test_a.py").write_text(SKIPS)
-    module = "import pytest\npytest.skip('all', allow_module_level=True)\n"
-    (tmp_path / "test_b.py").write_text(module)
-    said = run(tmp_path, "--continue-on-collection-errors", JAXBITS_NO_SKIP="1")
-    assert "2 failed, 1 passed, 2 errors" in said
-    for reason in ("not today", "no browser", "known", "all"):
-        expected = f"JAXBITS_NO_SKIP is set, and this was skipped: {reason}"
-        assert expected in said.replace("Skipped: ", "")
-
-
-def test_what_a_test_leaves_replaced_fails_it_and_not_the_next_one(tmp_path: Path) -> None:
-    (tmp_path / "test_leftovers.py").write_text(
-        "import numpy as np\n"
-        "def test_leaves():\n    np.allclose = print\n"
-        "def test_puts_back(monkeypatch):\n    monkeypatch.setattr(np, 'allclose', print)\n"
-        "def test_next():\n    assert np.allclose(1, 1)\n"
-        "import jax, os\n"
-        "def test_switches():\n    jax.config.update('jax_debug_nans', True)\n"
-        "def test_sets(tmp_path):\n    os.environ['LEFT'] = '1'\n    del os.environ['HOME']\n"
-        "def test_goes(tmp_path):\n    os.chdir(tmp_path)\n"
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The report of one run over notebooks with wrong outputs and with folded solutions."""
+    folder = tmp_path_factory.mktemp("notebooks")
+    write_notebook(
+        folder / "01-a.ipynb",
+        ("1 + 1", [new_output("execute_result", {"text/plain": "2"}, execution_count=1)], 1),
+        ("1 + 2", [new_output("display_data", {"text/plain": "3"})], 2),
+        (DISPLAY_PNG, [new_output("display_data", {"image/svg+xml": "<svg/>"})], 3),
     )
-    said = run(tmp_path, "-p", "pytest_plugins.global_state_guard")
-    assert "ERROR test_leftovers.py::test_leaves" in said
-    assert "not put back: [('numpy', 'allclose')]" in said
-    assert "not back: {'jax_debug_nans': (False, True)}" in said
-    assert "not back: {'$HOME': " in said
-    assert "this test has left" in said
-    assert "6 passed, 4 errors" in said
+    write_notebook(folder / "02-b.ipynb", ("x = 1", [], None))
+    printed_by_stub = new_output("stream", name="stdout", text="○ pairs/1: no pair\n")
+    for name, (solution, _) in SOLUTIONS.items():
+        write_notebook(
+            folder / f"{name}.ipynb",
+            (CHECK, [], 1),
+            (STUB, [printed_by_stub], 2),
+            FOLDED.format(solution),
+            ("LATER = 1", [], 3),
+        )
+    return run_pytest(folder, "--nbval", "--continue-on-collection-errors")
+
+
+def test_exact_cell_fails_for_changed_outputs(report: str) -> None:
+    assert "PASSED 01-a.ipynb::Cell 0" in report
+    assert "FAILED 01-a.ipynb::Cell 1" in report
+    assert "outputs: stored ['display_data'], now ['execute_result']" in report
+    assert "If the new outputs are right: make chapter NAME=01-a" in report
+    if IS_EXACT:
+        assert "notebooks: outputs are compared exactly" in report
+        assert "kinds of data: stored ['image/svg+xml'], now ['image/png']" in report
+        assert "5 failed, 18 passed, 1 error" in report
+    else:
+        assert "so only kinds of outputs and classes of errors are compared" in report
+        assert "4 failed, 19 passed, 1 error" in report
+
+
+def test_exact_notebook_refuses_unexecuted_cells(report: str) -> None:
+    assert "code cell 1 was stored without being executed; run: make chapter NAME=02-b" in report
+
+
+def test_pasted_solution_must_pass_its_check(report: str) -> None:
+    for name, (_, verdict) in SOLUTIONS.items():
+        assert f"{verdict} {name}.ipynb::Solution 1" in report
+    assert "It prints:\n○ pairs/1: no pair" in report
+    assert "name 'Any' is not defined" in report
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arguments", [["--nbval-lax"], ["--nbval", "-n", "2"]], ids=" ".join)
+def test_notebooks_run_without_other_options(tmp_path: Path, arguments: list[str]) -> None:
+    stored = "4" if "--nbval-lax" in arguments else "3"
+    for name in ("01-a", "02-b"):
+        write_notebook(
+            tmp_path / f"{name}.ipynb",
+            ("x = 1", [], 1),
+            ("y = x + 1", [], 2),
+            ("x + y", [new_output("execute_result", {"text/plain": stored}, execution_count=3)], 3),
+        )
+    assert "6 passed" in run_pytest(tmp_path, *arguments)

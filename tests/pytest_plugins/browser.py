@@ -1,7 +1,7 @@
-"""One Chromium for every test of a page, whoever wrote the page.
+"""Start one Chromium per worker for all tests that open a page.
 
-Playwright holds one event loop open, and a process can hold only one: two fixtures that each start
-it fail as soon as one worker runs the tests of both.
+Playwright keeps an event loop running, and a process can have only one. Two fixtures that each
+start Playwright fail as soon as one worker runs the tests of both.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-# Nothing of the browser's own may go out: no updates, no reports, no first visit.
-QUIET = [
+# Chromium sends no requests of its own, such as updates and reports.
+ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
     "--disable-background-networking",
@@ -30,10 +30,10 @@ QUIET = [
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """One Chromium for all tests of a worker."""
+    """Return the Chromium that all tests of a worker share."""
     if CHROMIUM is None:
-        pytest.skip("no chromium on this machine: the tests in a browser are not run")
+        pytest.skip("Chromium is not installed")
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield chromium
         chromium.close()

@@ -1,7 +1,8 @@
-"""What a test changes for the whole process it undoes, or it has failed, and not the next one.
+"""Fail the test that leaves functions, settings, or the working folder of the process changed.
 
-Which tests share a process depends on how fast they are. Tests here run answers of students who
-replace functions of NumPy, JAX and ``jaxbits.expect``, and switch JAX's settings.
+Which tests share a process depends on how fast they run, so such a change would make another test
+fail at random. Some tests run answers that replace functions of NumPy and JAX, or switch JAX's
+settings.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import pytest
 
-MODULES = [
+GUARDED_MODULES = [
     "builtins",
     "jax",
     "jax.numpy",
@@ -24,15 +25,15 @@ MODULES = [
     "numpy",
     "numpy.testing",
 ]
-# What pytest itself says of where it is.
-PYTESTS_OWN = {"PYTEST_CURRENT_TEST"}
+# pytest itself changes this variable for every test.
+IGNORED_VARIABLES = {"PYTEST_CURRENT_TEST"}
 
 
 def _functions() -> dict[tuple[str, str], Any]:
-    """The functions and classes of the modules that are loaded, by module and name."""
+    """Return the functions and classes of the loaded modules, by module and name."""
     return {
         (module, name): value
-        for module in MODULES
+        for module in GUARDED_MODULES
         if module in sys.modules
         for name, value in vars(sys.modules[module]).items()
         if callable(value)
@@ -40,24 +41,24 @@ def _functions() -> dict[tuple[str, str], Any]:
 
 
 def _settings() -> dict[str, Any]:
-    """JAX's settings, where it is loaded, and the environment's variables."""
+    """Return the environment variables and, if JAX is loaded, its settings."""
     jax = sys.modules.get("jax")
-    own = {f"${k}": v for k, v in os.environ.items() if k not in PYTESTS_OWN}
-    return own | (dict(jax.config.values) if hasattr(jax, "config") else {})
+    variables = {f"${k}": v for k, v in os.environ.items() if k not in IGNORED_VARIABLES}
+    return variables | (dict(jax.config.values) if hasattr(jax, "config") else {})
 
 
 @pytest.fixture(autouse=True)
-def untouched() -> Iterator[None]:
-    """Fail the test that leaves a function, a setting or a folder changed; put functions back."""
+def global_state_guard() -> Iterator[None]:
+    """Fail the test if it leaves global state changed, and restore the replaced functions."""
     functions, settings, folder = _functions(), _settings(), os.getcwd()
     yield
     after = _functions()
-    changed = [key for key, value in functions.items() if after.get(key) is not value]
-    for module, name in changed:
+    replaced = [key for key, value in functions.items() if after.get(key) is not value]
+    for module, name in replaced:
         setattr(sys.modules[module], name, functions[module, name])
-    assert not changed, f"this test has replaced, and not put back: {changed}"
+    assert not replaced, f"the test replaced functions without restoring them: {replaced}"
     now = _settings()
-    # Settings that were not there came with JAX, or with a part of it.
-    switched = {k: (v, now.get(k)) for k, v in settings.items() if now.get(k) != v}
-    assert not switched, f"this test has switched, and not back: {switched}"
-    assert os.getcwd() == folder, f"this test has left {folder} for {os.getcwd()}"
+    # A test may load JAX or a part of it, which adds settings.
+    changed = {k: (v, now.get(k)) for k, v in settings.items() if now.get(k) != v}
+    assert not changed, f"the test changed settings without restoring them: {changed}"
+    assert os.getcwd() == folder, f"the test left the working folder {folder} for {os.getcwd()}"

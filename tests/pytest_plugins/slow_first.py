@@ -1,7 +1,7 @@
-"""What takes longest is begun first, so that no worker is left alone with it at the end.
+"""Keep the tests of a file on one worker, and start the files that take longest first.
 
-A file's tests stay together, on one worker. The files named here come first, then chapters, then
-the rest.
+The tests of a file share fixtures, and the cells of a notebook share a kernel. Starting a long file
+last would leave one worker busy while the others have nothing to do.
 """
 
 from __future__ import annotations
@@ -10,32 +10,36 @@ from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).resolve().parents[1]
-# By the minutes they take on a quiet machine (`--durations`).
-LONGEST = [
-    "detect/test_sweep.py",
-    "book/test_browser.py",
-    "classroom/test_assignments.py",
-    "classroom/test_grading.py",
-    "classroom/test_going_on.py",
-    "detect/test_scores.py",
-    "nbval_exact/test_compare.py",
-    "nbval_exact/test_plugin.py",
-    "classroom/test_sandbox.py",
+ROOT = Path(__file__).resolve().parents[2]
+# Files of more than half a minute, longest first, as `pytest --durations=0` shows them.
+SLOW_FILES = [
+    "tests/detect/test_sweep.py",
+    "tests/book/test_browser.py",
+    "tests/detect/test_scores.py",
+    "tests/nbval_exact/test_compare.py",
+    "tests/nbval_exact/test_plugin.py",
 ]
-_FIRST = {TESTS / name: place for place, name in enumerate(LONGEST)}
+_RANKS = {ROOT / name: rank for rank, name in enumerate(SLOW_FILES)}
 
 
-def pytest_configure() -> None:
-    if missing := [str(path) for path in _FIRST if not path.is_file()]:
-        raise pytest.UsageError(f"tests/pytest_plugins/slow_first.py names files that are not there: {missing}")
+def pytest_configure(config: pytest.Config) -> None:
+    """Set the distribution of tests among the workers of pytest-xdist.
+
+    Raises:
+        UsageError: if a file of the list does not exist, for example because it was renamed.
+    """
+    if missing := [name for name in SLOW_FILES if not (ROOT / name).is_file()]:
+        raise pytest.UsageError(f"SLOW_FILES must name existing files, got {', '.join(missing)}")
+    if getattr(config.option, "dist", "no") == "load":  # what `-n` alone chooses
+        config.option.dist = "loadfile"
+        config.option.loadscopereorder = False
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sort the tests by when their file is to be begun; within a file they stay as they are."""
-    items.sort(key=_place)
+    """Sort the tests: slow files, then chapters, then all others, each in the collected order."""
+    items.sort(key=_rank)
 
 
-def _place(item: pytest.Item) -> int:
-    return _FIRST.get(item.path, len(_FIRST) + (item.path.suffix != ".ipynb"))
+def _rank(item: pytest.Item) -> int:
+    return _RANKS.get(item.path, len(_RANKS) + (item.path.suffix != ".ipynb"))

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 from lint import lint_chapters
-from pairs import Pair, read_source, write_stored
 from nbval_exact import specimen
 from nbval_exact.mutations import ALL
+from pairs import Pair, read_source, write_stored
 
 
 def messages(folder: Path, name: str | None = None) -> list[str]:
     """Write the specimen, changed by one mutation, as files, and lint the folder."""
     stored, source = specimen.stored(), specimen.source()
     if name:
-        mutation, both = ALL[name]
+        mutation, both, *_ = ALL[name]
         if both:
             mutation(source)
         mutation(stored)
