@@ -4,8 +4,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
-# Appended, so that no program of the project hides an installed package of the same name.
-sys.path += [str(ROOT / "tools"), str(ROOT / "tests")]
+# Appended, so that no folder of the project hides an installed package of the same name.
+sys.path += [str(ROOT), str(ROOT / "tests")]
 
 pytest_plugins = [
     "nbval_exact.plugin",

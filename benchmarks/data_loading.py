@@ -13,10 +13,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import torch
-from measure import interleaved, ratio, significant, spread
 from torch.utils.data import DataLoader, default_collate
 
-from jaxbits.loading import Pictures, ahead
+from book_tools.benchmarking.timing import interleaved, ratio, significant, spread
+from jaxbits.book.data_loading import Pictures, ahead
 from jaxbits.xor.data import numpy_collate
 
 TITLE = f"a step with its batch: in the loop, ahead, in workers (torch {torch.__version__})"

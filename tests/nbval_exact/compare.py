@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
-from scrub import merge_streams, scrub_outputs
+
+from book_tools.chapters.normalize_outputs import merge_streams, scrub_outputs
 
 Output = dict[str, Any]
 

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import nbformat
-from folding import fold, without_title
 from nbformat import NotebookNode
+
+from book_tools.chapters.folding import fold, without_title
 
 GROUPS = {
     "outputs": "A stored output must be what the cell prints and shows. `compare` alone sees it.",

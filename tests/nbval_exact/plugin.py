@@ -20,12 +20,13 @@ from unittest import mock
 
 import nbval.plugin
 import pytest
-from kernel import environment
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 from nbval.plugin import IPyNbCell, IPyNbFile
 from nbval_exact.compare import compare, find_unexecuted_cell
-from pins import PYTHON
+
+from book_tools.chapters.kernel import environment
+from book_tools.environment.pins import PYTHON
 
 IS_EXACT = sys.version_info[:2] == PYTHON
 

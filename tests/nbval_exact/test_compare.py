@@ -10,9 +10,10 @@ from nbformat import NotebookNode
 from nbval_exact import specimen
 from nbval_exact.compare import compare, find_unexecuted_cell
 from nbval_exact.mutations import ALL, code
-from pairs import Pair, find, read_source, read_stored
-from project import setup_cell
-from rules import RULES, Chapter
+
+from book_tools.chapters.chapter_files import Pair, find, read_source, read_stored
+from book_tools.chapters.lint_rules import RULES, Chapter
+from book_tools.project_metadata import setup_cell
 
 MARKED = [
     pytest.param(name, marks=[] if mutation.in_gate else pytest.mark.slow)

@@ -10,15 +10,16 @@ from pathlib import Path
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from nbval_exact.plugin import IS_EXACT
-from pairs import METADATA, notebook_text
-from project import ROOT
+
+from book_tools.chapters.chapter_files import METADATA, notebook_text
+from book_tools.project_metadata import ROOT
 
 PLUGINS = ["nbval_exact.plugin", "pytest_plugins.slow_first"]
 
 
 def run_pytest(folder: Path, *arguments: str) -> str:
     """Run pytest with the plugins in a folder, and return what it prints."""
-    paths = os.pathsep.join(str(ROOT / name) for name in ("tools", "tests"))
+    paths = os.pathsep.join(str(folder) for folder in (ROOT, ROOT / "tests"))
     plugins = [word for name in PLUGINS for word in ("-p", name)]
     done = subprocess.run(
         [

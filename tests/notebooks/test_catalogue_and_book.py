@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from notebooks.stored import STEMS, Section, sections
 
-from jaxbits.catalogue import ALSO_SHARP, SharpBit, load
+from jaxbits._catalogue import ALSO_SHARP, SharpBit, load
 
 BITS = load()
 HEADINGS_WITHOUT_ENTRY = {"", ALSO_SHARP, "Exercises", "What you have seen"}

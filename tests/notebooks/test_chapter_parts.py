@@ -9,10 +9,10 @@ from collections.abc import Iterator
 
 import pytest
 from notebooks.stored import STEMS, sections
-from pairs import CHAPTERS, Pair
-from solutions import with_solutions
 
-from jaxbits.exercises import exercises
+from book_tools.chapters.chapter_files import CHAPTERS, Pair
+from book_tools.chapters.solutions import with_solutions
+from jaxbits.book.exercises import exercises
 
 
 def markdown(stem: str, heading: str) -> str:

@@ -21,7 +21,7 @@ GUARDED_MODULES = [
     "jax.random",
     "jaxbits",
     "jaxbits.detect",
-    "jaxbits.expect",
+    "jaxbits.testing",
     "numpy",
     "numpy.testing",
 ]

@@ -18,6 +18,10 @@ SLOW_FILES = [
     "tests/detect/test_scores.py",
     "tests/nbval_exact/test_compare.py",
     "tests/nbval_exact/test_plugin.py",
+    "grader/tests/test_assignments.py",
+    "grader/tests/test_grading.py",
+    "grader/tests/test_crash_recovery.py",
+    "grader/tests/test_sandbox.py",
 ]
 _RANKS = {ROOT / name: rank for rank, name in enumerate(SLOW_FILES)}
 

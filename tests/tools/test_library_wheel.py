@@ -7,10 +7,11 @@ import shutil
 import zipfile
 from pathlib import Path
 
-import library_wheel
-import project
 import pytest
-from library_wheel import WheelError
+
+from book_tools import project_metadata
+from book_tools.website import library_wheel
+from book_tools.website.library_wheel import WheelError
 
 SITE, REPOSITORY = "https://owner.github.io/name/", "https://github.com/owner/name"
 
@@ -19,11 +20,11 @@ SITE, REPOSITORY = "https://owner.github.io/name/", "https://github.com/owner/na
 def root(tmp_path: Path) -> Path:
     """A project with a library of two files."""
     root = tmp_path / "project"
-    (root / "src" / "jaxbits" / "recorded").mkdir(parents=True)
+    (root / "src" / "jaxbits").mkdir(parents=True)
     (root / "src" / "jaxbits" / "__init__.py").write_text("")
-    (root / "src" / "jaxbits" / "recorded" / "tested.json").write_text("{}")
+    (root / "src" / "jaxbits" / "tested.json").write_text("{}")
     for name in ("pyproject.toml", "LICENSE", "LICENSE-text", "README.md"):
-        shutil.copy(project.ROOT / name, root)
+        shutil.copy(project_metadata.ROOT / name, root)
     return root
 
 
@@ -37,7 +38,7 @@ def test_the_same_library_gives_the_same_bytes(root: Path, tmp_path: Path) -> No
     second = library_wheel.build(tmp_path / "two", None, None, root)
     assert first.read_bytes() == second.read_bytes()
     assert first.relative_to(tmp_path / "one") == second.relative_to(tmp_path / "two")
-    assert {"jaxbits/__init__.py", "jaxbits/recorded/tested.json"} <= names(first)
+    assert {"jaxbits/__init__.py", "jaxbits/tested.json"} <= names(first)
     assert not [name for name in root.rglob("*") if name.name in {"build", "jaxbits.egg-info"}]
 
 
@@ -88,4 +89,4 @@ def test_a_build_that_fails_is_told_in_one_line(root: Path, tmp_path: Path) -> N
 
 
 def test_no_checkout_contains_what_only_a_published_wheel_knows() -> None:
-    assert not (project.ROOT / "src" / library_wheel.PUBLISHED).exists()
+    assert not (project_metadata.ROOT / "src" / library_wheel.PUBLISHED).exists()

@@ -17,9 +17,8 @@ import numpy as np
 import pytest
 
 import jaxbits
-from jaxbits.exercises import check, exercise, exercises, hint, properties, solution
-from jaxbits.exercises.listing import listing, unannotated
-from jaxbits.exercises.properties import (
+from jaxbits.book.exercises import assertions, check, exercise, exercises, hint, solution
+from jaxbits.book.exercises.assertions import (
     NotYet,
     advice,
     call,
@@ -28,6 +27,7 @@ from jaxbits.exercises.properties import (
     returns_under_jit,
     under_jit,
 )
+from jaxbits.book.exercises.listing import listing, unannotated
 
 ALL = sorted(exercises())
 
@@ -183,7 +183,7 @@ def test_advice_names_the_sharp_bit_of_an_error(answer, jitted, bit):
 
 
 def test_advice_for_certain_lines_names_catalogue_ids():
-    assert set(properties._ONLY_FOR) <= set(jaxbits.load())
+    assert set(assertions._ONLY_FOR) <= set(jaxbits.load())
 
 
 def gain(signal, factor):
@@ -338,7 +338,7 @@ def needs_more(x: float) -> np.ndarray:
 
 
 def test_hint_prints_one_hint_per_call(capsys):
-    import jaxbits.exercises.core as core
+    import jaxbits.book.exercises.registry as core
 
     core._hints_given.clear()
     for _ in range(5):

@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbits import plots
-from jaxbits.optim_survey import Outcome
-from jaxbits.plots import immutable_arrays, nans, out_of_bounds, style, tracing
-from jaxbits.side_by_side import Intermediate
+from jaxbits.book import figures
+from jaxbits.book.figures import immutable_arrays, nans, out_of_bounds, style, tracing
+from jaxbits.book.jaxpr_diff import Intermediate
+from jaxbits.book.optimizer_survey import Outcome
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -97,8 +97,8 @@ WITH_ARGUMENTS = {
 
 def all_figures():
     """Yield every figure that needs no arguments, and those listed in WITH_ARGUMENTS."""
-    for module in pkgutil.iter_modules(plots.__path__):
-        loaded = importlib.import_module(f"jaxbits.plots.{module.name}")
+    for module in pkgutil.iter_modules(figures.__path__):
+        loaded = importlib.import_module(f"jaxbits.book.figures.{module.name}")
         for name, draw in vars(loaded).items():
             if getattr(draw, "__module__", "") != loaded.__name__:
                 continue
@@ -139,7 +139,7 @@ def test_figure_is_the_same_bytes_each_time(draw):
 def test_the_figure_of_the_readme_is_the_one_of_the_chapter():
     stored = (ROOT / "_static" / "where-indices-land.svg").read_text("utf8")
     same = stored == out_of_bounds.where_indices_land().svg
-    assert same, "run: .venv/bin/python tools/reference.py --readme"
+    assert same, "run: .venv/bin/python -m book_tools pages --readme"
 
 
 def test_landings_are_found_by_indexing():

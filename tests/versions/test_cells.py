@@ -3,11 +3,17 @@
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
-from pairs import Pair
-from version_cells import clean, printed, read
-from version_notes import ChapterSeen, as_recorded, bits_of, first_difference, note_cell
 
-from jaxbits.outcomes import AlsoSharp, Outcome, Outcomes
+from book_tools.chapters.chapter_files import Pair
+from book_tools.versions.chapter_cells import clean, printed, read
+from book_tools.versions.run_record import (
+    ChapterSeen,
+    as_recorded,
+    bits_of,
+    first_difference,
+    note_cell,
+)
+from jaxbits._claims_display import AlsoSharp, Outcome, Outcomes
 
 TEXT = """\
 ---
@@ -204,7 +210,7 @@ def test_printed_text_that_differs_is_noted_by_its_first_line(pair):
 
 
 def test_the_nearest_heading_with_a_bit_counts():
-    from jaxbits.catalogue import load
+    from jaxbits._catalogue import load
 
     bit = next(b for b in load().values() if b.section != "Also sharp")
     assert bits_of(bit.chapter, ("A heading without", bit.section)) == [bit.id]
