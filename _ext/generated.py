@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from sphinx.application import Sphinx
@@ -10,13 +9,9 @@ from sphinx.config import Config
 
 
 def _write(app: Sphinx, config: Config) -> None:
-    root = Path(app.confdir or app.srcdir)
-    for folder in (root / "src", root / "tools"):
-        if str(folder) not in sys.path:
-            sys.path.insert(0, str(folder))
-    import reference
+    from book_tools.pages import write_pages
 
-    reference.write(root)
+    write_pages.write(Path(app.confdir or app.srcdir))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -31,7 +31,7 @@ class Folds(SphinxTransform):
 
     def apply(self, **kwargs: Any) -> None:
         """Work through the page's cells."""
-        from folding import CLAIMS_TITLE, TABLE_TITLE, title_of, without_title
+        from book_tools.chapters.folding import CLAIMS_TITLE, TABLE_TITLE, title_of, without_title
 
         prompts = {CLAIMS_TITLE: "How it is checked", TABLE_TITLE: "How the rows are checked"}
         for cell in list(self.document.findall(nodes.container)):

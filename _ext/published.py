@@ -6,18 +6,13 @@ in _config.yml, because the address itself is in pyproject.toml (see ``make addr
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-_TOOLS = Path(__file__).resolve().parents[1] / "tools"
-if str(_TOOLS) not in sys.path:
-    sys.path.append(str(_TOOLS))
-
-import project  # noqa: E402 - found by the path above
+from book_tools import project_metadata
 
 
 def configure(config: Config, repository: str | None) -> None:
@@ -33,7 +28,7 @@ def configure(config: Config, repository: str | None) -> None:
         "use_issues_button": bool(repository),
     }
     config["html_theme_options"] = {**config["html_theme_options"], **options}
-    config["html_baseurl"] = project.site(repository) if repository else ""
+    config["html_baseurl"] = project_metadata.site(repository) if repository else ""
 
 
 def colab_button(repository: str, pagename: str) -> dict[str, str]:
@@ -47,18 +42,18 @@ def colab_button(repository: str, pagename: str) -> dict[str, str]:
         "tooltip": "Run this chapter in Google Colab",
         "icon": "_static/images/logo_colab.png",
         "label": "colab",
-        "url": project.colab(repository, f"_sources/{pagename}.ipynb"),
+        "url": project_metadata.colab(repository, f"_sources/{pagename}.ipynb"),
     }
 
 
 def _configure(app: Sphinx, config: Config) -> None:
-    configure(config, project.address(Path(app.confdir)))
+    configure(config, project_metadata.address(Path(app.confdir)))
 
 
 def _add_button(
     app: Sphinx, pagename: str, templatename: str, context: dict[str, Any], doctree: Any
 ) -> None:
-    repository = project.address(Path(app.confdir))
+    repository = project_metadata.address(Path(app.confdir))
     if repository and pagename.startswith("chapters/"):
         context["header_buttons"].insert(0, colab_button(repository, pagename))
 

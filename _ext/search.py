@@ -1,4 +1,4 @@
-"""Replace Sphinx's search with the book's own: see _static/search.js and tools/search_index.py."""
+"""Replace Sphinx's search with the book's own: see _static/search.js and search_index.py."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def link_terms(doctree: nodes.document, terms: list[Any]) -> list[str]:
 
 def _terms_of_chapters(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     if docname.startswith("chapters/"):
-        import glossary
+        from book_tools.pages import glossary
 
         terms = glossary.read(Path(app.confdir) / "reference" / "glossary.toml")
         number = docname.removeprefix("chapters/")[:2]

@@ -1,6 +1,6 @@
 /* The search of the book: a dialog on every page, the page of results, and marks on the page that a result opens.
  *
- * The index lies in pagefind/. tools/search_index.py writes it and says what a record holds. Nothing of it is
+ * The index lies in pagefind/. book_tools/website/search_index.py writes it and says what a record holds. Nothing of it is
  * fetched before a reader opens the search, and then only the pieces that the words need. */
 (function (root) {
   "use strict";
@@ -98,7 +98,7 @@
     const ranked = (await rank(query)).slice(0, limit);
     return Promise.all(ranked.map(async ({ result }) => {
       const { raw_url: path, meta, content } = await result.data();
-      const [, page, anchor] = path.match(/^\/(.*?\.html)\/(.*)\.html$/); // as tools/search_index.py writes them
+      const [, page, anchor] = path.match(/^\/(.*?\.html)\/(.*)\.html$/); // as book_tools/website/search_index.py writes them
       return { url: anchor ? `${page}#${anchor}` : page, title: meta.title, page: meta.page, text: content };
     }));
   }

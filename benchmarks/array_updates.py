@@ -10,7 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from measure import interleaved, ratio, significant, spread
+
+from book_tools.benchmarking.timing import interleaved, ratio, significant, spread
 
 TITLE = "changing one element by size of the array; 300 updates, swaps and reads"
 SIZES = [1_000, 10_000, 100_000, 1_000_000, 10_000_000]

@@ -12,7 +12,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from measure import interleaved, ratio, significant, spread
+
+from book_tools.benchmarking.timing import interleaved, ratio, significant, spread
 
 TITLE = "returned against done: one step, loops of steps, and small arrays"
 SIZE, PRODUCTS, STEPS, ROUNDS = 500, 12, 5, 9

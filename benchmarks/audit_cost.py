@@ -11,8 +11,8 @@ import jax
 import jax.numpy as jnp
 import optax
 from jax import lax
-from measure import ratio, significant, spread
 
+from book_tools.benchmarking.timing import ratio, significant, spread
 from jaxbits import audit, detect
 from jaxbits.detect.subject import Subject
 

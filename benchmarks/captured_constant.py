@@ -10,7 +10,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from measure import ratio, significant, spread
+
+from book_tools.benchmarking.timing import ratio, significant, spread
 
 TITLE = "compiling a function of a table of n floats: captured, or passed as an argument"
 SIDES = [10, 20, 40, 80, 160]

@@ -13,9 +13,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import torch
-from measure import interleaved, ratio, significant, spread
 from torch.utils.data import DataLoader, default_collate
 
+from book_tools.benchmarking.timing import interleaved, ratio, significant, spread
 from jaxbits.loading import Pictures, ahead
 from jaxbits.xor.data import numpy_collate
 

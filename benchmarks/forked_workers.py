@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from measure import spread
+
+from book_tools.benchmarking.timing import spread
 
 TITLE = f"two workers, forked or spawned, with NumPy or JAX in them (torch {torch.__version__})"
 LIMIT, LONGEST, ROUNDS = 10, 90, 3

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from measure import ratio, significant, spread
 
+from book_tools.benchmarking.timing import ratio, significant, spread
 from jaxbits.classroom import release, source
 from jaxbits.classroom.notebooks import text
 

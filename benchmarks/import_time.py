@@ -8,7 +8,7 @@ import subprocess
 import sys
 from typing import Any
 
-from measure import spread
+from book_tools.benchmarking.timing import spread
 
 TITLE = "import jaxbits after import jax"
 REPEATS = 15

@@ -7,7 +7,8 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from measure import interleaved, ratio, spread
+
+from book_tools.benchmarking.timing import interleaved, ratio, spread
 
 TITLE = "mean((x + 2)**2 + 3) of 1000 floats, eager and jit"
 ROUNDS = 201

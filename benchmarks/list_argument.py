@@ -10,7 +10,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from measure import ratio, significant, spread
+
+from book_tools.benchmarking.timing import ratio, significant, spread
 
 TITLE = "the first call of a jitted sum of n numbers, handed over as a list and as an array"
 LENGTHS = [10, 30, 100, 300, 1000, 3000]

@@ -6,8 +6,8 @@ from typing import Any
 
 import jax
 import numpy as np
-from measure import interleaved, ratio, significant, spread
 
+from book_tools.benchmarking.timing import interleaved, ratio, significant, spread
 from jaxbits import x64_on
 from jaxbits.packing import pack, unpack
 from jaxbits.recurrent import SETTINGS, STEPS, Run, apart, identical, score, train

@@ -7,7 +7,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from measure import interleaved, ratio, spread
+
+from book_tools.benchmarking.timing import interleaved, ratio, spread
 
 TITLE = "a list made an array of JAX's, directly and by way of NumPy"
 ROUNDS = 9

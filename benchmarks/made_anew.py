@@ -10,7 +10,8 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from measure import spread
+
+from book_tools.benchmarking.timing import spread
 
 TITLE = "a call of a jitted step: kept, or made on each call"
 CALLS, REPEATS = 20, 7

@@ -8,7 +8,8 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from measure import significant, spread
+
+from book_tools.benchmarking.timing import significant, spread
 
 TITLE = "30 calls of a jitted gradient while the length of its argument changes"
 LENGTHS = [1000] * 8 + [1001] * 7 + [1000] * 5 + [1002] * 10

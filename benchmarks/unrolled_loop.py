@@ -10,7 +10,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import lax
-from measure import significant, spread
+
+from book_tools.benchmarking.timing import significant, spread
 
 TITLE = "tracing and compiling a loop of n steps, unrolled and as fori_loop"
 LENGTHS = [10, 30, 100, 300, 1000]

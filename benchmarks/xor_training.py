@@ -14,8 +14,8 @@ import jax
 import jax.numpy as jnp
 import optax
 import torch
-from measure import interleaved, ratio, spread
 
+from book_tools.benchmarking.timing import interleaved, ratio, spread
 from jaxbits import xor
 
 TITLE = "100 epochs of the XOR classifier, 19 batches of 128 each"

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-import project
 import pytest
 from axe_playwright_python.base import AXE_FILE_PATH
 from contents import CHAPTERS, PAGES, stored_errors
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Route
+
+from book_tools import project_metadata
 
 STORED = stored_errors()
 DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
@@ -226,10 +227,10 @@ def test_predictions_open_by_mouse_and_by_keyboard(page: Page, site: str, chapte
 def test_the_colab_button_opens_what_was_published_with_the_page(
     page: Page, site: str, chapter: str
 ) -> None:
-    repository = project.address()
+    repository = project_metadata.address()
     page.goto(f"{site}/{chapter}.html")
     links = page.locator('a[href*="colab.research.google.com"]')
-    wanted = [project.colab(repository, f"_sources/{chapter}.ipynb")] if repository else []
+    wanted = [project_metadata.colab(repository, f"_sources/{chapter}.ipynb")] if repository else []
     assert links.evaluate_all("(all) => all.map((a) => a.href)") == wanted
     if wanted:
         assert links.first.is_visible()

@@ -9,11 +9,11 @@ import pytest
 from contents import CHAPTERS, ROOT
 from docutils import nodes
 from docutils.utils import new_document
-from folding import CLAIMS_TITLE, TABLE_TITLE, title_of
-from pairs import Pair, read_source
 from playwright.sync_api import Browser
 from test_generated import extension
 
+from book_tools.chapters.chapter_files import Pair, read_source
+from book_tools.chapters.folding import CLAIMS_TITLE, TABLE_TITLE, title_of
 from jaxbits.outcomes import Outcome, Outcomes
 
 SHOWN = Outcomes([Outcome("take-fills", "it < fills", "held")])._repr_html_()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import glossary
 import pytest
 from bs4 import BeautifulSoup, Tag
 from contents import ROOT
@@ -13,6 +12,7 @@ from docutils import nodes
 from docutils.utils import new_document
 from test_generated import extension
 
+from book_tools.pages import glossary
 from jaxbits import catalogue
 
 TERMS = glossary.read(ROOT / "reference" / "glossary.toml")

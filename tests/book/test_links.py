@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import project
 import pytest
 from bs4 import BeautifulSoup
 
+from book_tools import project_metadata
 from jaxbits import catalogue
 
 LOADED = (
@@ -21,8 +21,8 @@ LOADED = (
     ("object", "data"),
 )
 OPENED = ("http", "https", "mailto")
-ADDRESS = project.address()
-ROOT = urlsplit(project.site(ADDRESS)).path if ADDRESS else "/"
+ADDRESS = project_metadata.address()
+ROOT = urlsplit(project_metadata.site(ADDRESS)).path if ADDRESS else "/"
 
 
 @functools.cache

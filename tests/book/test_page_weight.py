@@ -18,11 +18,12 @@ from urllib.parse import urlsplit
 from xml.etree import ElementTree
 
 import pytest
-import stylesheets
 from axe_playwright_python.base import AXE_FILE_PATH
 from contents import CHAPTERS, PAGES, ROOT
 from PIL import Image
 from playwright.sync_api import Browser, BrowserContext, Page, Route
+
+from book_tools.website import stylesheets
 
 # The promise is 300 KiB. The heaviest page needs half of it, so growth shows long before that.
 PROMISED, LIMIT = 300 * 1024, 200 * 1024

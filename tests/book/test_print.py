@@ -9,13 +9,14 @@ import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
-import pdf
 import pytest
 from browser import CHROMIUM
 from bs4 import BeautifulSoup
 from contents import PAGES
 from playwright.sync_api import Browser, Page
 from pypdf import PdfReader
+
+from book_tools.website import pdf
 
 CHAPTER = "chapters/04-out-of-bounds"
 PAPER = 700  # CSS pixels between the margins of an A4 page

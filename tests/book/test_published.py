@@ -7,12 +7,13 @@ import shutil
 import sys
 from pathlib import Path
 
-import address
-import project
 import pytest
 from bs4 import BeautifulSoup
 from sphinx.application import Sphinx
 from sphinx.util.docutils import docutils_namespace, patch_docutils
+
+from book_tools import project_metadata
+from book_tools.website import set_repository_url
 
 REPOSITORY = "https://github.com/owner/name"
 ELSEWHERE = ("colab.research.google.com", "github.com/owner", "github.io", "executablebooks")
@@ -23,9 +24,9 @@ def page_of_a_small_book(folder: Path, repository: str | None, name: str) -> Bea
     (folder / "chapters").mkdir(parents=True)
     (folder / "index.md").write_text("# Book\n\n```{toctree}\nchapters/01-topic\n```\n")
     (folder / "chapters" / "01-topic.md").write_text("# Topic\n\nText.\n")
-    for file in address.FILES:
-        shutil.copy(project.ROOT / file, folder)
-    address.write(repository, folder)
+    for file in set_repository_url.FILES:
+        shutil.copy(project_metadata.ROOT / file, folder)
+    set_repository_url.write(repository, folder)
     settings = {
         "extensions": ["myst_parser", "published"],
         "html_theme": "sphinx_book_theme",
@@ -34,7 +35,7 @@ def page_of_a_small_book(folder: Path, repository: str | None, name: str) -> Bea
         # What Jupyter Book sets for a book that names no repository.
         "html_theme_options": {"repository_url": "https://github.com/executablebooks/jupyter-book"},
     }
-    sys.path.append(str(project.ROOT / "_ext"))
+    sys.path.append(str(project_metadata.ROOT / "_ext"))
     try:
         with patch_docutils(), docutils_namespace():
             app = Sphinx(folder, None, folder / "html", folder / "doctrees", "html",
@@ -42,7 +43,7 @@ def page_of_a_small_book(folder: Path, repository: str | None, name: str) -> Bea
             app.confdir = folder
             app.build()
     finally:
-        sys.path.remove(str(project.ROOT / "_ext"))
+        sys.path.remove(str(project_metadata.ROOT / "_ext"))
     return BeautifulSoup((folder / "html" / f"{name}.html").read_text("utf8"), "html.parser")
 
 
@@ -79,8 +80,8 @@ def test_without_an_address_a_page_contains_none(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["*.html", "*.ipynb", "*.js"])
 def test_the_built_book_contains_the_projects_address_or_none(built: Path, kind: str) -> None:
-    here = project.address()
-    site = project.site(here) if here else None
+    here = project_metadata.address()
+    site = project_metadata.site(here) if here else None
     found = 0
     for path in sorted(built.rglob(kind)):
         if "_static" in path.relative_to(built).parts:

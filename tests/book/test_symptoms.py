@@ -9,10 +9,10 @@ import json
 import re
 
 import pytest
-import symptoms
 from contents import ROOT
 
 import jaxbits
+from book_tools.pages import symptoms
 from jaxbits import catalogue
 
 FILE = ROOT / "reference" / "by-symptom.toml"

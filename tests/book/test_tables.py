@@ -7,13 +7,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-import outcome
-import pins
 import pytest
-import table_page
-import tables
 from contents import PAGES, ROOT
 
+from book_tools.environment import pins
+from book_tools.pages import run_table_rows, table_page, tables
 from jaxbits import catalogue
 
 NAMES = tables.names()
@@ -43,7 +41,7 @@ def test_every_row_gives_what_its_page_says(name: str, shown: dict[str, str]) ->
         # Other versions print otherwise: the rows must run, and the page hold the same code.
         boxes = re.compile(r'<pre class="outcome.*?</pre>|<p class="elsewhere.*?</p>', re.DOTALL)
         stored, again = (re.sub(r"\n+", "\n", boxes.sub("", text)) for text in (stored, again))
-    assert again == stored, f"run: python tools/tables.py {name}"
+    assert again == stored, f"run: python -m book_tools tables {name}"
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -70,7 +68,7 @@ def test_every_row_leads_to_a_section(name: str, built: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_two_rows_are_the_same(name: str) -> None:
-    codes = list(outcome.rows(tables.read(name)))
+    codes = list(run_table_rows.rows(tables.read(name)))
     sides = len(tables.read(name)["sides"])
     pairs = [tuple(codes[i : i + sides]) for i in range(0, len(codes), sides)]
     assert len(set(pairs)) == len(pairs)
@@ -79,7 +77,7 @@ def test_no_two_rows_are_the_same(name: str) -> None:
 def test_every_wrong_claim_was_run_on_all_versions() -> None:
     # What was recorded goes by the code itself: an edited row has to be recorded again.
     table = tables.read("wrong-in-circulation")
-    wanted = {outcome.key(given, code) for given, code in outcome.rows(table)}
+    wanted = {run_table_rows.key(given, code) for given, code in run_table_rows.rows(table)}
     recorded = tables.recorded()
     missing = {v: sorted(wanted - set(outcomes)) for v, outcomes in recorded.items()}
     assert missing == {version: [] for version in recorded}, "run: make tables"
@@ -112,7 +110,7 @@ TABLE = {
 
 
 def test_a_page_shows_code_and_outcome_of_both_sides() -> None:
-    found = outcome.run([TABLE])
+    found = run_table_rows.run([TABLE])
     assert found == {
         "x = [1]\nx[0]": "1",
         "x = [2]\nx[3]": "IndexError: list index out of range",
@@ -131,10 +129,10 @@ def test_an_unknown_section_is_refused() -> None:
 
 
 def test_rows_do_not_see_each_other() -> None:
-    assert outcome.outcome("seen = 1") == ""
-    assert outcome.outcome("seen").startswith("NameError")
+    assert run_table_rows.outcome("seen = 1") == ""
+    assert run_table_rows.outcome("seen").startswith("NameError")
 
 
 def test_a_warning_and_a_print_are_part_of_what_is_seen() -> None:
     code = "import warnings\nprint('a')\nwarnings.warn('b')"
-    assert outcome.outcome(code) == "UserWarning: b\na"
+    assert run_table_rows.outcome(code) == "UserWarning: b\na"

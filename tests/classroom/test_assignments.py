@@ -8,9 +8,9 @@ from pathlib import Path
 import nbformat
 import pytest
 from classroom import hall
-from project import setup_cell
 
-import assignments as tool
+from book_tools.pages import assignments as tool
+from book_tools.project_metadata import setup_cell
 from jaxbits.classroom import answers, release, source, variant
 from jaxbits.classroom.notebooks import text
 from jaxbits.classroom.prove import WRONG_ANSWERS, prove
@@ -123,7 +123,7 @@ def test_solutions_have_full_marks_in_every_environment() -> None:
     wanted = {one.name: one.points for one in tool.in_order()}
     for record in found:
         assert record["points"] == wanted, (
-            f"run: tools/assignments.py --elsewhere ({record['jax']})"
+            f"run: python -m book_tools assignments --elsewhere ({record['jax']})"
         )
 
 

@@ -6,8 +6,9 @@ import json
 
 import nbformat
 import pytest
-from kernel import ChapterKernel
 from nbclient import NotebookClient
+
+from book_tools.chapters.kernel import ChapterKernel
 
 CELLS = [
     "import json, jax, jax.numpy as jnp\nfrom jaxbits import audit",

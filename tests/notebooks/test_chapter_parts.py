@@ -8,9 +8,9 @@ import re
 
 import pytest
 from notebooks.stored import STEMS, sections
-from pairs import CHAPTERS, Pair
-from solutions import with_solutions
 
+from book_tools.chapters.chapter_files import CHAPTERS, Pair
+from book_tools.chapters.solutions import with_solutions
 from jaxbits.exercises import exercises
 
 

@@ -6,12 +6,13 @@ import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
-import predictions
 import pytest
-from lint import lint_chapters
 from notebooks.stored import ROOT, STEMS
-from pairs import Pair
-from predictions import (
+from scipy.stats import binomtest
+
+from book_tools.chapters import predict_boxes
+from book_tools.chapters.chapter_files import Pair
+from book_tools.chapters.predict_boxes import (
     GUESSES,
     Box,
     Option,
@@ -24,7 +25,7 @@ from predictions import (
     p_value,
     read_boxes,
 )
-from scipy.stats import binomtest
+from book_tools.lint import lint_chapters
 
 # Below this p-value, a guess does better or worse than chance. The right option used to be first
 # in none of 113 boxes, which has a p-value of 5e-21.
@@ -216,15 +217,15 @@ def test_the_lint_tells_what_to_run_and_the_tool_writes_the_order(
     assert not order_chapter(pair)
     assert complaint not in lint_chapters(tmp_path, "")
 
-    monkeypatch.setattr(predictions, "find", lambda names: [pair])
+    monkeypatch.setattr(predict_boxes, "find", lambda names: [pair])
     pair.source.write_text(written("What is it?", *worst))
-    assert predictions.main(["--guessing"]) == 0
+    assert predict_boxes.main(["--guessing"]) == 0
     out = capsys.readouterr().out
     assert "01-a.md: ordered" in out
     assert "the longest" in out
     assert pair.source.read_text() == ordered(BOX)
     pair.source.write_text("**Predict.** What is it?\n")
-    assert predictions.main([]) == 1
+    assert predict_boxes.main([]) == 1
     assert capsys.readouterr().err == ("01-a.md, line 1: the question has no options below it\n")
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
-from scrub import merge_streams, scrub_outputs
+
+from book_tools.chapters.normalize_outputs import merge_streams, scrub_outputs
 
 Output = dict[str, Any]
 
@@ -103,7 +104,7 @@ def compare(stored: Sequence[Output], fresh: Sequence[Output], *, exact: bool = 
     """Say how the outputs of a cell differ from the stored ones, or None when they agree.
 
     Args:
-        stored: the outputs in the notebook, as tools/execute.py wrote them.
+        stored: the outputs in the notebook, as book_tools.chapters.execute wrote them.
         fresh: the outputs of running the cell again, as the kernel sent them.
         exact: compare everything; otherwise only the kinds of the outputs, their order and the
             classes of errors.

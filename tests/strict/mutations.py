@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable, Iterator
 
 import nbformat
-from folding import fold, without_title
 from nbformat import NotebookNode
+
+from book_tools.chapters.folding import fold, without_title
 
 Mutation = Callable[[NotebookNode], bool]
 STORED: dict[str, Mutation] = {}

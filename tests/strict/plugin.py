@@ -21,12 +21,13 @@ from unittest import mock
 
 import nbval.plugin
 import pytest
-from kernel import environment
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 from nbval.plugin import IPyNbCell, IPyNbFile
-from pins import PYTHON
 from strict.compare import compare, unrun
+
+from book_tools.chapters.kernel import environment
+from book_tools.environment.pins import PYTHON
 
 EXACT = sys.version_info[:2] == PYTHON
 

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from folding import fold, without_title
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
-from pairs import METADATA, Pair, _with_ids
 from PIL import Image
-from rules import Chapter
-from scrub import scrub_outputs
+
+from book_tools.chapters.chapter_files import METADATA, Pair, _with_ids
+from book_tools.chapters.folding import fold, without_title
+from book_tools.chapters.lint_rules import Chapter
+from book_tools.chapters.normalize_outputs import scrub_outputs
 
 SETUP = 'import sys\nif "google.colab" in sys.modules:\n    %pip install -q jaxbits'
 LIBRARY = "/home/me/book/.venv/lib/python3.11/site-packages"

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 from nbformat import NotebookNode
-from pairs import Pair, find, read_source, read_stored
-from project import setup_cell
-from rules import RULES, Chapter
 from strict import specimen
 from strict.compare import compare, unrun
 from strict.mutations import ALL, code
+
+from book_tools.chapters.chapter_files import Pair, find, read_source, read_stored
+from book_tools.chapters.lint_rules import RULES, Chapter
+from book_tools.project_metadata import setup_cell
 
 CHAPTERS = find()
 

@@ -8,14 +8,15 @@ import sys
 from pathlib import Path
 
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-from pairs import METADATA, notebook_text
-from project import ROOT
 from strict.plugin import EXACT
+
+from book_tools.chapters.chapter_files import METADATA, notebook_text
+from book_tools.project_metadata import ROOT
 
 
 def run(folder: Path, *arguments: str, **variables: str) -> str:
     """Run pytest on a folder with both plugins; returns what it said."""
-    paths = os.pathsep.join(str(ROOT / name) for name in ("tools", "tests"))
+    paths = os.pathsep.join(str(folder) for folder in (ROOT, ROOT / "tests"))
     environment = {k: v for k, v in os.environ.items() if k != "JAXBITS_NO_SKIP"}
     plugins = ["-p", "strict.plugin", "-p", "strict.no_skip", "-p", "no:cacheprovider"]
     done = subprocess.run(

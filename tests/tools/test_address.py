@@ -8,10 +8,11 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-import address
-import project
 import pytest
 import yaml
+
+from book_tools import project_metadata
+from book_tools.website import set_repository_url
 
 NEW = "https://github.com/Some-One/sharp.bits"
 SITE = "https://some-one.github.io/sharp.bits/"
@@ -44,19 +45,19 @@ def addresses_in(text: str, name: str) -> set[str]:
 
 
 def test_no_file_contains_an_address_that_the_project_does_not_have() -> None:
-    here = project.address()
+    here = project_metadata.address()
     owner, name = here.split("/")[-2:] if here else ("", "jax-sharp-bits")
     wrong = []
-    for path in tracked(project.ROOT):
+    for path in tracked(project_metadata.ROOT):
         try:
             text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError:
             continue
         found = addresses_in(text, name)
-        if path.relative_to(project.ROOT).as_posix() in address.FILES:
+        if path.relative_to(project_metadata.ROOT).as_posix() in set_repository_url.FILES:
             found -= {owner, owner.lower()}
         if found:
-            wrong.append(f"{path.relative_to(project.ROOT)}: {sorted(found)}")
+            wrong.append(f"{path.relative_to(project_metadata.ROOT)}: {sorted(found)}")
     assert not wrong, "\n".join(wrong)
 
 
@@ -74,21 +75,21 @@ def test_each_form_of_an_address_would_be_found(text: str) -> None:
 
 
 def test_the_files_that_contain_it_agree() -> None:
-    here = project.address()
-    for name, rewritten in address.FILES.items():
-        text = (project.ROOT / name).read_text("utf8")
+    here = project_metadata.address()
+    for name, rewritten in set_repository_url.FILES.items():
+        text = (project_metadata.ROOT / name).read_text("utf8")
         assert rewritten(text, here) == text, f"{name}: run make address"
-    citation = yaml.safe_load((project.ROOT / "CITATION.cff").read_text("utf8"))
-    assert citation["version"] == project.version()
+    citation = yaml.safe_load((project_metadata.ROOT / "CITATION.cff").read_text("utf8"))
+    assert citation["version"] == project_metadata.version()
     assert citation.get("repository-code") == here
 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """The files that the address is written to, of a project without one."""
-    for name in address.FILES:
-        shutil.copy(project.ROOT / name, tmp_path)
-    address.write(None, tmp_path)
+    for name in set_repository_url.FILES:
+        shutil.copy(project_metadata.ROOT / name, tmp_path)
+    set_repository_url.write(None, tmp_path)
     return tmp_path
 
 
@@ -100,21 +101,21 @@ def test_an_address_is_written_and_removed_again(
     copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = contents(copy)
-    assert project.address(copy) is None
-    assert address.main([NEW + ".git/"], copy) == 0
+    assert project_metadata.address(copy) is None
+    assert set_repository_url.main([NEW + ".git/"], copy) == 0
     said = capsys.readouterr().out
     assert f"The project is at {NEW}, and its book will be at {SITE}: changed" in said
-    assert project.address(copy) == NEW
+    assert project_metadata.address(copy) == NEW
     with (copy / "pyproject.toml").open("rb") as file:
         assert tomllib.load(file)["project"]["urls"] == {"Repository": NEW}
     citation = yaml.safe_load((copy / "CITATION.cff").read_text("utf8"))
     assert (citation["repository-code"], citation["url"]) == (NEW, SITE)
     assert f"<{SITE}>" in (copy / "README.md").read_text("utf8")
-    assert address.main([NEW], copy) == 0
+    assert set_repository_url.main([NEW], copy) == 0
     assert "nothing to change" in capsys.readouterr().out
-    assert address.main(["https://github.com/other/name"], copy) == 0
+    assert set_repository_url.main(["https://github.com/other/name"], copy) == 0
     assert NEW not in "".join(contents(copy).values())
-    assert address.main(["none"], copy) == 0
+    assert set_repository_url.main(["none"], copy) == 0
     assert "The project has no address: changed" in capsys.readouterr().out
     assert contents(copy) == before
 
@@ -124,7 +125,7 @@ def test_without_url_it_says_what_to_write(
     copy: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = contents(copy)
-    assert address.main(arguments, copy) == 1
+    assert set_repository_url.main(arguments, copy) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert "make address URL=https://github.com/owner/name" in line
     assert "URL=none" in line
@@ -139,7 +140,7 @@ def test_without_url_it_says_what_to_write(
 def test_an_address_that_cannot_be(
     copy: Path, url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert address.main([url], copy) == 1
+    assert set_repository_url.main([url], copy) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line == f"URL must be a repository on GitHub, https://github.com/owner/name, got {url!r}"
-    assert project.address(copy) is None
+    assert project_metadata.address(copy) is None

@@ -7,8 +7,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import book
 import pytest
+
+from book_tools.website import build
 
 MAKE = shutil.which("make")
 
@@ -21,27 +22,27 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (root / "chapters" / "01-a.md").write_text("one")
     (root / "chapters" / ".ipynb_checkpoints").mkdir()
     (root / "chapters" / ".ipynb_checkpoints" / "01-a.md").write_text("old")
-    monkeypatch.setattr(book, "ROOT", root)
-    monkeypatch.setattr(book, "BUILD", root / "_build")
-    monkeypatch.setattr(book, "INDEX", root / "_build" / "html" / "index.html")
-    monkeypatch.setattr(book, "STAMP", root / "_build" / ".built")
+    monkeypatch.setattr(build, "ROOT", root)
+    monkeypatch.setattr(build, "BUILD", root / "_build")
+    monkeypatch.setattr(build, "INDEX", root / "_build" / "html" / "index.html")
+    monkeypatch.setattr(build, "STAMP", root / "_build" / ".built")
     return root
 
 
 def test_a_dot_folder_above_the_project_hides_nothing(project: Path) -> None:
-    names = {path.relative_to(project).as_posix() for path in book.inputs()}
+    names = {path.relative_to(project).as_posix() for path in build.inputs()}
     assert "chapters/01-a.md" in names
     assert "chapters/.ipynb_checkpoints/01-a.md" not in names
-    before = book.digest()
+    before = build.digest()
     (project / "chapters" / "01-a.md").write_text("two")
-    assert book.digest() != before
+    assert build.digest() != before
 
 
 def test_a_build_folder_that_cannot_be_written_to_gives_one_line(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (project / "_build").write_text("a file is in its place")
-    assert book.main() == 1
+    assert build.main() == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert "_build must be a folder that can be written to, got: File exists" in line
 

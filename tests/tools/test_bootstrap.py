@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import bootstrap
 import pytest
-from pins import PYTHON
+
+from book_tools.environment import bootstrap
+from book_tools.environment.pins import PYTHON
 
 
 @pytest.mark.parametrize("version", [(2, 7, 18), (3, 10, 13), (3, 15, 0)])

@@ -5,11 +5,20 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import execute
-import pins
 import pytest
-from lint import lint_chapters
-from pairs import Pair, PairError, difference, find, read_source, read_stored, replace_file
+
+from book_tools.chapters import execute
+from book_tools.chapters.chapter_files import (
+    Pair,
+    PairError,
+    difference,
+    find,
+    read_source,
+    read_stored,
+    replace_file,
+)
+from book_tools.environment import pins
+from book_tools.lint import lint_chapters
 
 HEAD = "---\nkernelspec:\n  display_name: Python 3\n  name: python3\n---\n\n# A chapter\n\n"
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 
 import pytest
-from folding import SETUP_TITLE, fold, title, without_title
 from nbformat.v4 import new_code_cell, new_markdown_cell
-from pairs import Pair, find, first_line, read_source
+
+from book_tools.chapters.chapter_files import Pair, find, first_line, read_source
+from book_tools.chapters.folding import SETUP_TITLE, fold, title, without_title
 
 CHAPTERS = find()
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import format
 import pytest
-from format import formatted_cells, replace_cells
-from lint import unformatted
-from pairs import Pair, PairError
-from predictions import ordered
-from project import setup_cell
+
+from book_tools import format
+from book_tools.chapters.chapter_files import Pair, PairError
+from book_tools.chapters.predict_boxes import ordered
+from book_tools.format import formatted_cells, replace_cells
+from book_tools.lint import unformatted
+from book_tools.project_metadata import setup_cell
 
 HEAD = "---\nkernelspec:\n  display_name: Python 3\n  name: python3\n---\n\n"
 

@@ -7,10 +7,11 @@ import shutil
 import zipfile
 from pathlib import Path
 
-import library_wheel
-import project
 import pytest
-from library_wheel import WheelError
+
+from book_tools import project_metadata
+from book_tools.website import library_wheel
+from book_tools.website.library_wheel import WheelError
 
 SITE, REPOSITORY = "https://owner.github.io/name/", "https://github.com/owner/name"
 
@@ -23,7 +24,7 @@ def root(tmp_path: Path) -> Path:
     (root / "src" / "jaxbits" / "__init__.py").write_text("")
     (root / "src" / "jaxbits" / "recorded" / "tested.json").write_text("{}")
     for name in ("pyproject.toml", "LICENSE", "LICENSE-text", "README.md"):
-        shutil.copy(project.ROOT / name, root)
+        shutil.copy(project_metadata.ROOT / name, root)
     return root
 
 
@@ -88,4 +89,4 @@ def test_a_build_that_fails_is_told_in_one_line(root: Path, tmp_path: Path) -> N
 
 
 def test_no_checkout_contains_what_only_a_published_wheel_knows() -> None:
-    assert not (project.ROOT / "src" / library_wheel.PUBLISHED).exists()
+    assert not (project_metadata.ROOT / "src" / library_wheel.PUBLISHED).exists()

@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lint import lint_chapters
-from pairs import Pair, read_source, write_stored
 from strict import specimen
 from strict.mutations import ALL
+
+from book_tools.chapters.chapter_files import Pair, read_source, write_stored
+from book_tools.lint import lint_chapters
 
 
 def messages(folder: Path, name: str | None = None) -> list[str]:

@@ -6,11 +6,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import address
-import library_wheel
-import project
-import publish
 import pytest
+
+from book_tools import project_metadata
+from book_tools.website import library_wheel, publish, set_repository_url
 
 REPOSITORY = "https://github.com/owner/name"
 
@@ -27,11 +26,11 @@ def root(tmp_path: Path) -> Path:
     (root / "src" / "jaxbits").mkdir(parents=True)
     (root / "src" / "jaxbits" / "__init__.py").write_text("")
     (root / ".gitignore").write_text("_build/\n")
-    for name in ("LICENSE", *address.FILES):
-        shutil.copy(project.ROOT / name, root)
+    for name in ("LICENSE", *set_repository_url.FILES):
+        shutil.copy(project_metadata.ROOT / name, root)
     git(tmp_path, "init", "--quiet", "--bare", "remote.git")
     git(root, "init", "--quiet", "--initial-branch=main")
-    address.write(REPOSITORY, root)
+    set_repository_url.write(REPOSITORY, root)
     commit(root)
     return root
 
@@ -46,13 +45,15 @@ def book(root: Path, text: str) -> Path:
     html = root / "_build" / "html"
     (html / "_static").mkdir(parents=True, exist_ok=True)
     (html / "index.html").write_text(text)
-    repository = project.address(root)
-    library_wheel.build(html, project.site(repository) if repository else None, repository, root)
+    repository = project_metadata.address(root)
+    library_wheel.build(
+        html, project_metadata.site(repository) if repository else None, repository, root
+    )
     return html
 
 
 def files(remote: Path) -> dict[str, str]:
-    listed = git(remote, "ls-tree", "-r", project.BRANCH).splitlines()
+    listed = git(remote, "ls-tree", "-r", project_metadata.BRANCH).splitlines()
     return {line.split("\t")[1]: line.split()[2] for line in listed}
 
 
@@ -73,9 +74,12 @@ def test_one_commit_holds_the_page_and_its_wheel_and_earlier_wheels_stay(root: P
     assert len([name for name in second if name.startswith("wheels/")]) == 2
     assert second[one] == first[one]
     assert second["index.html"] != first["index.html"]
-    assert git(remote, "rev-list", "--count", project.BRANCH).strip() == "2"
+    assert git(remote, "rev-list", "--count", project_metadata.BRANCH).strip() == "2"
     source = git(root, "log", "-1", "--format=%h").strip()
-    assert git(remote, "log", "-1", "--format=%s", project.BRANCH).strip() == f"Publish {source}"
+    assert (
+        git(remote, "log", "-1", "--format=%s", project_metadata.BRANCH).strip()
+        == f"Publish {source}"
+    )
     assert git(root, "status", "--porcelain") == ""
 
     (html / "new.html").unlink()
@@ -87,7 +91,7 @@ def test_one_commit_holds_the_page_and_its_wheel_and_earlier_wheels_stay(root: P
 def test_without_an_address_nothing_is_published(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    address.write(None, root)
+    set_repository_url.write(None, root)
     html = book(root, "page")
     remote = root.parent / "remote.git"
     assert publish.main(["--html", str(html), "--remote", str(remote)], root) == 0
@@ -100,11 +104,11 @@ def test_a_book_built_for_another_address_is_not_published(
 ) -> None:
     html = book(root, "page")
     other = "https://github.com/other/name"
-    address.write(other, root)
+    set_repository_url.write(other, root)
     remote = root.parent / "remote.git"
     assert publish.main(["--html", str(html), "--remote", str(remote)], root) == 1
     (line,) = capsys.readouterr().err.splitlines()
-    assert f"is not this book built for {project.site(other)}; run: make book" in line
+    assert f"is not this book built for {project_metadata.site(other)}; run: make book" in line
 
 
 def test_a_remote_that_is_not_there_is_told_in_one_line(

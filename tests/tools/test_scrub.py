@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 
 import pytest
-from scrub import scrub_outputs, settle_lines
 from strict.compare import compare
 from tqdm import tqdm
+
+from book_tools.chapters.normalize_outputs import scrub_outputs, settle_lines
 
 BLOCKS = "█" * 10
 

@@ -6,9 +6,16 @@ import json
 from pathlib import Path
 
 import pytest
-import search_index
-from search_index import Record, Words, read_words, records, records_of_page, write
 
+from book_tools.website import search_index
+from book_tools.website.search_index import (
+    Record,
+    Words,
+    read_words,
+    records,
+    records_of_page,
+    write,
+)
 from jaxbits import catalogue
 
 PAGE = """<html><body><nav>navigation</nav><article class="bd-article">

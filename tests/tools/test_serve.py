@@ -5,7 +5,8 @@ from __future__ import annotations
 import socket
 
 import pytest
-import serve
+
+from book_tools.website import serve
 
 
 def test_a_taken_port_is_passed_over() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import stylesheets
+
+from book_tools.website import stylesheets
 
 PAGE = """<!DOCTYPE html>
 <html><head>

@@ -130,7 +130,7 @@ def test_a_figure_is_the_same_bytes_each_time_and_says_what_it_shows(draw):
 def test_the_figure_of_the_readme_is_the_one_of_the_chapter():
     stored = (ROOT / "_static" / "where-indices-land.svg").read_text("utf8")
     same = stored == out_of_bounds.where_indices_land().svg
-    assert same, "run: .venv/bin/python tools/reference.py --readme"
+    assert same, "run: .venv/bin/python -m book_tools pages --readme"
 
 
 def test_landings_are_found_by_indexing():

@@ -3,14 +3,14 @@
 import json
 from pathlib import Path
 
-import bench
-import measure
 import pytest
+
+from book_tools.benchmarking import run_benchmarks, timing
 
 ROOT = Path(__file__).resolve().parents[2]
 SPREAD = {"unit": "ms", "median": 2.0, "q1": 1.0, "q3": 3.0, "repeats": 3}
 GOOD = """
-from measure import spread
+from book_tools.benchmarking.timing import spread
 TITLE = "a toy"
 def run():
     return {"results": {"one": spread([1.0, 2.0, 3.0], "ms")}, "checks": {"fast": %s}}
@@ -23,7 +23,7 @@ def folders(tmp_path):
 
     def run(text, *arguments):
         (tmp_path / "benchmarks" / "toy.py").write_text(text)
-        return bench.main(arguments, tmp_path / "benchmarks", tmp_path / "recorded")
+        return run_benchmarks.main(arguments, tmp_path / "benchmarks", tmp_path / "recorded")
 
     return run, tmp_path / "recorded" / "toy.json"
 
@@ -87,42 +87,44 @@ def test_an_unknown_benchmark_is_refused(folders, capsys):
     ],
 )
 def test_only_one_form_is_recorded(measured, said):
-    with pytest.raises(bench.BenchmarkError, match=said):
-        bench.check("toy", measured)
+    with pytest.raises(run_benchmarks.BenchmarkError, match=said):
+        run_benchmarks.check("toy", measured)
 
 
 def test_every_benchmark_of_the_project_is_recorded_in_that_form():
     names = [path.stem for path in sorted((ROOT / "benchmarks").glob("*.py"))]
     assert names
     for name in names:
-        recorded = json.loads((bench.RECORDED / f"{name}.json").read_text("utf8"))
+        recorded = json.loads((run_benchmarks.RECORDED / f"{name}.json").read_text("utf8"))
         about = {"name", "title", "date", "machine", "versions"}
         assert about <= set(recorded)
         assert recorded["name"] == name
         assert set(recorded["machine"]) == {"cpu", "cores"}, "no name of a host"
-        bench.check(name, {key: value for key, value in recorded.items() if key not in about})
+        run_benchmarks.check(
+            name, {key: value for key, value in recorded.items() if key not in about}
+        )
         assert all(recorded.get("checks", {}).values())
 
 
 def test_the_processor_is_named_as_the_system_does(tmp_path):
     info = tmp_path / "cpuinfo"
     info.write_text("processor : 0\nmodel name\t: A Fine CPU @ 3 GHz\n")
-    assert bench.processor(info) == "A Fine CPU @ 3 GHz"
-    assert bench.processor(tmp_path / "none")
+    assert run_benchmarks.processor(info) == "A Fine CPU @ 3 GHz"
+    assert run_benchmarks.processor(tmp_path / "none")
 
 
 def test_samples_are_taken_in_turns():
     order = []
     functions = {name: lambda name=name: order.append(name) for name in "abc"}
-    samples = measure.interleaved(functions, 3, {"a": 1, "b": 2, "c": 1})
+    samples = timing.interleaved(functions, 3, {"a": 1, "b": 2, "c": 1})
     assert order == [*"abbc", *"bbca", *"cabb"]
     assert {name: len(taken) for name, taken in samples.items()} == {"a": 3, "b": 3, "c": 3}
 
 
 def test_a_ratio_is_taken_round_by_round():
-    assert measure.ratio([2.0, 40.0, 6.0], [1.0, 20.0, 3.0])["median"] == 2.0
+    assert timing.ratio([2.0, 40.0, 6.0], [1.0, 20.0, 3.0])["median"] == 2.0
 
 
 def test_too_few_samples_have_no_spread():
     with pytest.raises(ValueError, match="three or more, were 2"):
-        measure.spread([1.0, 2.0], "ms")
+        timing.spread([1.0, 2.0], "ms")

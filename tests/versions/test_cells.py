@@ -3,10 +3,16 @@
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
-from pairs import Pair
-from version_cells import clean, printed, read
-from version_notes import ChapterSeen, as_recorded, bits_of, first_difference, note_cell
 
+from book_tools.chapters.chapter_files import Pair
+from book_tools.versions.chapter_cells import clean, printed, read
+from book_tools.versions.run_record import (
+    ChapterSeen,
+    as_recorded,
+    bits_of,
+    first_difference,
+    note_cell,
+)
 from jaxbits.outcomes import AlsoSharp, Outcome, Outcomes
 
 TEXT = """\

@@ -4,10 +4,9 @@ import json
 import time
 from pathlib import Path
 
-import environments
-import interpreters
-import provision
 import pytest
+
+from book_tools.environment import environments, interpreters, provision
 
 MADE = '[toy]\nkind = "made"\ntitle = "t"\nabout = "a"\npython = ["3.13"]\npackages = ["jax"]\n'
 

@@ -4,8 +4,9 @@ import os
 import sys
 from pathlib import Path
 
-import interpreters
 import pytest
+
+from book_tools.environment import interpreters
 
 HERE = f"{sys.version_info[0]}.{sys.version_info[1]}"
 

@@ -3,10 +3,11 @@
 import re
 from pathlib import Path
 
-import versions as program
-from version_page import page
 from version_records import changed, chapter, record
-from version_verdict import fully_checked
+
+from book_tools.pages.behavior_by_version import page
+from book_tools.versions import run_versions as program
+from book_tools.versions.compare_runs import fully_checked
 
 ROOT = Path(__file__).resolve().parents[2]
 BOOK = {"lock": record()}
@@ -90,7 +91,7 @@ def test_the_committed_page_is_written_from_the_committed_records():
     records = program.recorded(ROOT / "reference" / "versions")
     assert records, "make versions writes them"
     committed = (ROOT / "reference" / "behaviour-by-version.md").read_text("utf8")
-    assert committed == program.page(ROOT), "run: python tools/versions.py --page"
+    assert committed == program.page(ROOT), "run: python -m book_tools versions --page"
 
 
 def test_the_library_reports_the_environments_that_were_tested():

@@ -5,14 +5,15 @@ import sys
 from pathlib import Path
 
 import pytest
-import versions as program
-from environments import Environment, Specification, variables
-from interpreters import NotHere
-from pairs import Pair
-from provision import CannotMake
-from version_cells import read
 from version_records import changed, record
-from version_run import count, run_chapter, run_tests
+
+from book_tools.chapters.chapter_files import Pair
+from book_tools.environment.environments import Environment, Specification, variables
+from book_tools.environment.interpreters import NotHere
+from book_tools.environment.provision import CannotMake
+from book_tools.versions import run_versions as program
+from book_tools.versions.chapter_cells import read
+from book_tools.versions.run_in_environment import count, run_chapter, run_tests
 
 CELLS = {
     "setup": "import os, sys",

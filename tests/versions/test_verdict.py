@@ -2,7 +2,8 @@
 
 import pytest
 from version_records import CLAIM, ERROR, changed, chapter, record
-from version_verdict import fully_checked, judge
+
+from book_tools.versions.compare_runs import fully_checked, judge
 
 WRONG = {"outcome": "failed", "seen": "1", "expected": "2"}
 UNDECLARED = {

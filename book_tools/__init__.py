@@ -1,0 +1,1 @@
+"""The programs that build, check, and publish the book: ``python -m book_tools --help``."""

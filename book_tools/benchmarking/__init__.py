@@ -1,0 +1,1 @@
+"""Measure and record the timings that the book shows."""

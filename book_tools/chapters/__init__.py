@@ -1,0 +1,1 @@
+"""Read, execute, check, and format the chapters."""

@@ -1,0 +1,1 @@
+"""Generate the reference pages of the book."""

@@ -1,0 +1,1 @@
+"""Run the book on other versions of JAX, and compare the results."""

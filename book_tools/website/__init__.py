@@ -1,0 +1,1 @@
+"""Build the web site, and everything else that readers download."""

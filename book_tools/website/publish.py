@@ -1,0 +1,125 @@
+"""Publish the built book: one commit to the branch that GitHub Pages serves.
+
+    python3 -m book_tools publish                    what the workflow runs on every push to main
+    python3 -m book_tools publish --remote origin
+
+The pages, the notebooks and the library's wheel are in that commit together, so they always come
+from the same state of the project. Wheels of earlier publications are kept, because notebooks that
+people have already downloaded install from them. Nothing is published without an address.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from book_tools import project_metadata
+from book_tools.website import library_wheel
+
+HTML = project_metadata.ROOT / "_build" / "html"
+KEPT = (library_wheel.FOLDER, "CNAME")
+"""What stays on the branch from one publication to the next."""
+
+
+class PublishError(RuntimeError):
+    """The book cannot be published; the message says why."""
+
+
+def _git(root: Path, *arguments: str, **environment: str) -> str:
+    """Run git in the project, and return what it printed.
+
+    Raises:
+        PublishError: with git's last line, if it fails.
+    """
+    done = subprocess.run(
+        ["git", *arguments],
+        cwd=root,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise PublishError(f"git {arguments[0]} failed: {last}")
+    return done.stdout.strip()
+
+
+def _published(root: Path, remote: str) -> str | None:
+    """Return the commit that is published now, None before the first publication."""
+    if not _git(root, "ls-remote", "--heads", remote, project_metadata.BRANCH):
+        return None
+    _git(root, "fetch", "--quiet", "--depth=1", remote, project_metadata.BRANCH)
+    return _git(root, "rev-parse", "FETCH_HEAD")
+
+
+def _keep(root: Path, commit: str, staging: Path) -> None:
+    """Copy what stays from the published commit; an earlier wheel is never replaced."""
+    for name in KEPT:
+        if _git(root, "ls-tree", commit, name):
+            archive = staging.with_suffix(".tar")
+            _git(root, "archive", f"--output={archive}", commit, name)
+            shutil.unpack_archive(archive, staging)
+
+
+def publish(html: Path, remote: str, root: Path = project_metadata.ROOT) -> str:
+    """Push the built book to its branch, in one commit.
+
+    Args:
+        html: the folder of the built book.
+        remote: the name or address of the remote to push to.
+        root: the project's folder, a git repository.
+
+    Returns:
+        What was done, in one line.
+
+    Raises:
+        PublishError: if the book was not built for the project's address, or git fails.
+    """
+    repository = project_metadata.address(root)
+    if repository is None:
+        return (
+            "Not published: the project has no address. "
+            "Give it one: make address URL=https://github.com/owner/name"
+        )
+    site = project_metadata.site(repository)
+    if not (html / library_wheel.path(site, repository, root)).exists():
+        raise PublishError(f"{html} is not this book built for {site}; run: make book")
+    before = _published(root, remote)
+    with tempfile.TemporaryDirectory() as folder:
+        staging = Path(folder) / "site"
+        shutil.copytree(html, staging)
+        (staging / ".nojekyll").touch()  # or GitHub Pages leaves out _static and _sources
+        if before:
+            _keep(root, before, staging)
+        index = {"GIT_INDEX_FILE": str(Path(folder) / "index"), "GIT_WORK_TREE": str(staging)}
+        index["GIT_DIR"] = _git(root, "rev-parse", "--absolute-git-dir")
+        _git(staging, "add", "--all", "--force", ".", **index)
+        tree = _git(root, "write-tree", **index)
+    if before and tree == _git(root, "rev-parse", f"{before}^{{tree}}"):
+        return f"Nothing has changed at {site}."
+    source, name, mail = _git(root, "log", "-1", "--format=%h%n%an%n%ae").split("\n")
+    who = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER")
+           for key, value in (("NAME", name), ("EMAIL", mail))}  # fmt: skip
+    parent = ["-p", before] if before else []
+    commit = _git(root, "commit-tree", tree, *parent, "-m", f"Publish {source}", **who)
+    _git(root, "push", "--quiet", remote, f"{commit}:refs/heads/{project_metadata.BRANCH}")
+    return f"Published {source} at {site}."
+
+
+def main(arguments: list[str] | None = None, root: Path = project_metadata.ROOT) -> int:
+    """Run the command line, and return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--html", type=Path, default=HTML, help="the folder of the built book")
+    parser.add_argument("--remote", default="origin", help="where to push to")
+    options = parser.parse_args(arguments)
+    try:
+        print(publish(options.html, options.remote, root))
+    except PublishError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0

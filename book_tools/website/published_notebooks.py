@@ -1,0 +1,115 @@
+"""Complete the notebooks of the built book, which readers download and Colab opens.
+
+The notebooks in the repository contain no address. Their copies in the built book contain the
+address of the library's wheel and link to the published pages, so each file works by itself.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from pathlib import Path, PurePosixPath
+from urllib.parse import urljoin, urlsplit
+
+import nbformat
+from nbformat import NotebookNode
+
+from book_tools import project_metadata
+from book_tools.chapters.chapter_files import notebook_text, replace_file
+from book_tools.website import library_wheel
+
+CHAPTERS = "_sources/chapters"
+ASSIGNMENTS = "assignments"
+
+_FENCED = re.compile(r"^( *)(`{3,}|~{3,}).*?^\1\2`*[^\n]*$|`[^`\n]+`", re.M | re.S)
+_MARKDOWN = re.compile(r"(?<=\]\()[^)\s]+")
+_HTML = re.compile(r"""(?<=\bhref=["'])[^"']+""")
+
+
+def absolute(link: str, folder: str, site: str) -> str:
+    """Return the address in the published book that a link in a notebook leads to.
+
+    Args:
+        link: an address, as it is in the notebook.
+        folder: the folder of the notebook in the repository, such as ``chapters``.
+        site: the address of the published book, with a slash at the end.
+
+    Example:
+        >>> absolute("../reference/errors.md", "chapters", "https://owner.github.io/name/")
+        'https://owner.github.io/name/reference/errors.html'
+        >>> absolute("#exercises", "chapters", "https://owner.github.io/name/")
+        '#exercises'
+    """
+    parts = urlsplit(link)
+    if parts.scheme or parts.netloc or not parts.path:
+        return link
+    page = PurePosixPath(parts.path)
+    if page.suffix in (".md", ".ipynb"):
+        page = page.with_suffix(".html")
+    fragment = f"#{parts.fragment}" if parts.fragment else ""
+    return urljoin(f"{site}{folder}/", f"{page}{fragment}")
+
+
+def with_absolute_links(text: str, folder: str, site: str) -> str:
+    """Return a Markdown cell with every relative link made absolute; code stays as it is.
+
+    Example:
+        >>> text = "See [Errors](../reference/errors.md), not `[x](y.md)`."
+        >>> with_absolute_links(text, "chapters", "https://owner.github.io/name/")
+        'See [Errors](https://owner.github.io/name/reference/errors.html), not `[x](y.md)`.'
+    """
+
+    def moved(words: str) -> str:
+        for pattern in (_MARKDOWN, _HTML):
+            words = pattern.sub(lambda m: absolute(m[0], folder, site), words)
+        return words
+
+    done, begin = "", 0
+    for code in _FENCED.finditer(text):
+        done += moved(text[begin : code.start()]) + code[0]
+        begin = code.end()
+    return done + moved(text[begin:])
+
+
+def completed(notebook: NotebookNode, folder: str, site: str, library: str) -> NotebookNode:
+    """Return a copy of a notebook that works by itself, wherever it is opened.
+
+    Args:
+        notebook: a notebook of the repository.
+        folder: its folder in the repository, such as ``chapters``.
+        site: the address of the published book, with a slash at the end.
+        library: the path of the library's wheel in the published book.
+    """
+    done = copy.deepcopy(notebook)
+    first = next(cell for cell in done.cells if cell.cell_type == "code")
+    first.source = project_metadata.with_wheel(first.source, f"{site}{library}")
+    for cell in done.cells:
+        if cell.cell_type == "markdown":
+            cell.source = with_absolute_links(cell.source, folder, site)
+    return done
+
+
+def write(
+    html: Path, site: str | None, repository: str | None, root: Path = project_metadata.ROOT
+) -> None:
+    """Build the library's wheel into the book, and complete the book's notebooks with its address.
+
+    Args:
+        html: the folder of the built book.
+        site: the address of the published book, with a slash at the end. If it is None, the
+            notebooks stay the same as in the repository.
+        repository: the address of the repository; None if it has none.
+        root: the project's folder.
+
+    Raises:
+        library_wheel.WheelError: if the wheel cannot be built.
+    """
+    library = library_wheel.build(html, site, repository, root).relative_to(html).as_posix()
+    sources = {path: html / CHAPTERS / path.name for path in root.glob("chapters/*.ipynb")}
+    sources |= {path: html / ASSIGNMENTS / path.name for path in root.glob("assignments/*/*.ipynb")}
+    for source, target in sources.items():
+        notebook = nbformat.read(source, as_version=4)
+        if site:
+            folder = source.parent.relative_to(root).as_posix()
+            notebook = completed(notebook, folder, site, library)
+        replace_file(target, notebook_text(notebook))

@@ -1,0 +1,70 @@
+"""Draw the picture that other sites show next to a link to the book.
+
+.venv/bin/python -m book_tools social-image
+
+It puts the book's title above a figure of the book, in Chromium, which draws SVG as readers see it.
+The result, _static/social.png, is committed, so that building the book needs no browser.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import shutil
+
+from PIL import Image
+from playwright.sync_api import ViewportSize, sync_playwright
+
+from book_tools.project_metadata import ROOT
+
+FIGURE = ROOT / "_static" / "where-indices-land.svg"
+# Its first row, which is all that one can read in a small preview.
+VIEW_BOX = 'viewBox="0 4 432 94"'
+LOGO = ROOT / "_static" / "logo.svg"
+TARGET = ROOT / "_static" / "social.png"
+# What Facebook, LinkedIn, Slack, and X show without cutting anything off.
+SIZE: ViewportSize = {"width": 1200, "height": 630}
+
+PAGE = """\
+<!DOCTYPE html>
+<style>
+  body { margin: 0; width: 1200px; height: 630px; display: flex; flex-direction: column;
+         font-family: system-ui, "DejaVu Sans", sans-serif; background: #fdfdfc; color: #1c2733; }
+  header { display: flex; align-items: center; gap: 28px; padding: 44px 56px 0; }
+  header svg { width: 150px; height: auto; }
+  h1 { margin: 0; font-size: 66px; letter-spacing: -0.02em; }
+  p { margin: 14px 56px 0; font-size: 30px; color: #51606f; }
+  figure { margin: auto 56px; }
+  figure svg { aspect-ratio: 432 / 94; width: 1088px; height: auto; }
+  footer { height: 12px; background: #d9930d; }
+</style>
+<header>LOGO<h1>JAX sharp bits</h1></header>
+<p>The traps of JAX, each one run, explained, and fixed.</p>
+<figure>FIGURE</figure>
+<footer></footer>
+"""
+
+
+def draw() -> bytes:
+    """Return the picture as a PNG file."""
+    figure = re.sub(r'viewBox="[^"]*"', VIEW_BOX, FIGURE.read_text(encoding="utf-8"), count=1)
+    page = PAGE.replace("LOGO", LOGO.read_text(encoding="utf-8")).replace("FIGURE", figure)
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        view = browser.new_page(viewport=SIZE)
+        view.set_content(page)
+        shot = view.screenshot()
+        browser.close()
+    # A drawing has few colors: a palette makes the file a third as large.
+    picture = Image.open(io.BytesIO(shot)).convert("RGB").quantize(128, dither=Image.Dither.NONE)
+    file = io.BytesIO()
+    picture.save(file, "PNG", optimize=True)
+    return file.getvalue()
+
+
+def main() -> int:
+    """Draw; returns the exit status."""
+    TARGET.write_bytes(draw())
+    print(f"{TARGET.relative_to(ROOT)}: {TARGET.stat().st_size:,} bytes")
+    return 0
