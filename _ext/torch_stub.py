@@ -25,7 +25,7 @@ class StubModule(types.ModuleType):
     __path__: Sequence[str] = ()
 
     def __getattr__(self, name: str) -> type | types.ModuleType:
-        if name.startswith("_"):
+        if name.startswith("_"):  # such as __file__, which Python asks every module for
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         if name.islower():
             return importlib.import_module(f"{self.__name__}.{name}")

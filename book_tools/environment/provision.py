@@ -131,7 +131,7 @@ def prepare(
         CannotMake: when its packages cannot be installed.
     """
     if spec.kind == "lock":
-        if departures := pins.departures():
+        if departures := pins.find_departures():
             raise interpreters.NotHere(f"not the locked environment: {', '.join(departures)}")
         return Environment(spec, Path(sys.executable), variables(False))
     folder = root / ".envs" / spec.name

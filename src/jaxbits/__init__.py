@@ -15,6 +15,8 @@ import sys
 import types
 from typing import TYPE_CHECKING, Any
 
+__version__ = "0.1.0"
+
 if TYPE_CHECKING:
     from jaxbits.audit import assert_clean as assert_clean
     from jaxbits.audit import audit as audit

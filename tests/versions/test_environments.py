@@ -111,7 +111,7 @@ def test_the_package_is_installed_again_when_its_source_changed(toy, tmp_path):
 
 
 def test_another_environment_than_the_locks_does_not_count_as_it(monkeypatch, tmp_path):
-    monkeypatch.setattr(provision.pins, "departures", lambda: ["Python 3.12 instead of 3.11"])
+    monkeypatch.setattr(provision.pins, "find_departures", lambda: ["Python 3.12 instead of 3.11"])
     spec = environments.Specification("lock", "lock", "t", "a")
     with pytest.raises(interpreters.NotHere, match=r"Python 3\.12 instead of 3\.11"):
         provision.prepare(spec, tmp_path, torch=False)
