@@ -36,7 +36,7 @@ LAYERS = {
 TORCH_NOTICE = """\
 Note: on Linux, the default package index may deliver the CUDA build of PyTorch, which takes several
 gigabytes. The CPU build (about 0.2 GB to download) is enough for the book and its tests. To get it,
-stop now and run: make TORCH_INDEX=https://download.pytorch.org/whl/cpu TARGET"""
+stop now and repeat the command with TORCH_INDEX=https://download.pytorch.org/whl/cpu"""
 
 NO_DISK = re.compile(r"No space left on device|Errno 28|WinError 112|Disk quota exceeded")
 NO_NETWORK = re.compile(
