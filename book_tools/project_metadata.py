@@ -82,7 +82,7 @@ def version(root: Path = ROOT) -> str:
     text = (root / "src" / "jaxbits" / "__init__.py").read_text("utf8")
     found = re.search(r'^__version__ = "(.+)"$', text, re.M)
     if found is None:
-        raise ValueError("src/jaxbits/__init__.py must contain a line __version__ = \"...\"")
+        raise ValueError('src/jaxbits/__init__.py must contain a line __version__ = "..."')
     return found[1]
 
 

@@ -1,9 +1,9 @@
 """Compile requirements.in and requirements-book.in into the locks, with pip-tools.
 
-    make lock                                       after an edit of a .in file
-    make lock ARGS="--upgrade-package jax"          take the newest version of one package
-    make lock ARGS=--upgrade                        take the newest versions of all packages
-    make lock ARGS=--check                          change nothing; exit with 1 if a lock is outdated
+    make lock                                 after an edit of a .in file
+    make lock ARGS="--upgrade-package jax"    take the newest version of one package
+    make lock ARGS=--upgrade                  take the newest versions of all packages
+    make lock ARGS=--check                    write nothing, and exit with 1 if a lock is outdated
 
 The locks contain no hashes. The same version of PyTorch has other files on every index (CPU and
 CUDA builds), and pip does not install any package without a hash once one package has hashes.
@@ -27,7 +27,7 @@ FULL, BOOK = "requirements", "requirements-book"
 """The names of the locks without a suffix, the larger one first."""
 
 OPTIONS = ["--quiet", "--strip-extras", "--unsafe-package", "pip", "--no-emit-options"]
-# The addresses of a machine's package indexes do not belong into the repository.
+# The addresses of a machine's package indexes do not belong in the repository.
 OPTIONS += ["--no-emit-index-url", "--no-emit-find-links", "--no-emit-trusted-host"]
 
 _CUDA = re.compile(r"^(nvidia-|cuda-|triton)[\w.-]*(?===)", re.M)

@@ -37,9 +37,7 @@ def find_missing(lock: Path = LOCK) -> list[str]:
     return [name for name in DECISIVE if name in read_pins(lock) and not installed_version(name)]
 
 
-def find_departures(
-    lock: Path = LOCK, python: tuple[int, ...] = sys.version_info[:2]
-) -> list[str]:
+def find_departures(lock: Path = LOCK, python: tuple[int, ...] = sys.version_info[:2]) -> list[str]:
     """Return how this environment differs from the locked one, one phrase per difference.
 
     Args:

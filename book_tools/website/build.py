@@ -89,7 +89,7 @@ def add_packages_to_execute(names: list[str]) -> bool:
     if not is_locked_python or not (missing := pins.find_missing()):
         return True
     print(f"Executing {', '.join(names)} needs more packages, such as {missing[0]}.")
-    return bootstrap.main(["all"]) == 0
+    return bool(bootstrap.main(["all"]) == 0)
 
 
 def build() -> bool:
