@@ -30,7 +30,8 @@ STAMP = BUILD / ".built"
 # What the pages are made from. The sources of chapters are in it: an edited one has to be executed.
 FOLDERS = ["_ext", "_static", "_templates", "_vendor", "assignments", "chapters", "reference"]
 FOLDERS += ["src/jaxbits", "book_tools/pages", "book_tools/website"]
-FILES = ["_config.yml", "_toc.yml", "pyproject.toml", "requirements-book.txt"]
+FILES = ["intro.md", "genindex.md", "_config.yml", "_toc.yml", "pyproject.toml"]
+FILES += ["requirements-book.txt"]
 FILES += ["book_tools/chapters/folding.py", "book_tools/project_metadata.py"]
 FILES += ["tests/detect/first_contact.toml"]
 
@@ -44,8 +45,6 @@ def inputs() -> Iterator[Path]:
             hidden = any(part.startswith((".", "__pycache__")) for part in parts)
             if path.is_file() and not hidden:
                 yield path
-    for path in sorted(ROOT.glob("*.md")):
-        yield path
     for name in FILES:
         yield ROOT / name
 
