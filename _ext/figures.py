@@ -1,9 +1,10 @@
 """Give every SVG figure its description as alt text and a twin in the dark theme's colours.
 
 A figure is an SVG whose root carries ``role="img"`` and ``aria-label``, as those of
-``jaxbits.plots`` do. It becomes two images, of which the theme shows one. Both are loaded lazily,
-and a browser fetches a lazy image only when it has a place on the page, so the image of the other
-theme is never fetched. Without JavaScript, browsers load lazy images at once, and figures show too.
+``jaxbits.book.figures`` do. It becomes two images, of which the theme shows one. Both are loaded
+lazily, and a browser fetches a lazy image only when it has a place on the page, so the image of the
+other theme is never fetched. Without JavaScript, browsers load lazy images at once, and figures
+show too.
 """
 
 from __future__ import annotations
@@ -80,7 +81,9 @@ def size(svg: str) -> tuple[int, int] | None:
 
 def palette() -> Mapping[str, str]:
     """Return the dark colour of each light one, as the figures' style defines them."""
-    from jaxbits.plots.style import DARK  # here, so that a book without figures needs no jaxbits
+    from jaxbits.book.figures.style import (
+        DARK,  # here, so that a book without figures needs no jaxbits
+    )
 
     return DARK
 

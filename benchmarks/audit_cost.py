@@ -14,7 +14,7 @@ from jax import lax
 
 from book_tools.benchmarking.timing import ratio, significant, spread
 from jaxbits import audit, detect
-from jaxbits.detect.subject import Subject
+from jaxbits._analysis.function_under_test import Subject
 
 TITLE = "an audit beside the first call of the same function, and as the program grows"
 REPEATS = 5

@@ -16,7 +16,7 @@ import torch
 from torch.utils.data import DataLoader, default_collate
 
 from book_tools.benchmarking.timing import interleaved, ratio, significant, spread
-from jaxbits.loading import Pictures, ahead
+from jaxbits.book.data_loading import Pictures, ahead
 from jaxbits.xor.data import numpy_collate
 
 TITLE = f"a step with its batch: in the loop, ahead, in workers (torch {torch.__version__})"

@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from jaxbits_grader.authoring import assignment_source as source
+from jaxbits_grader.authoring import release_notebook as release
+from jaxbits_grader.notebook_io import text
 
 from book_tools.benchmarking.timing import ratio, significant, spread
-from jaxbits.classroom import release, source
-from jaxbits.classroom.notebooks import text
 
 TITLE = "a folder of submissions graded, beside nbgrader alone"
 ROOT = Path(__file__).resolve().parents[1]
-REAL, SMALL = ROOT / "assignments" / "pure-functions", ROOT / "tests" / "classroom" / "sample"
+REAL, SMALL = ROOT / "assignments" / "pure-functions", ROOT / "grader" / "tests" / "sample"
 ROUNDS, EACH = 3, 4
 SIZES = (10, 30, 100)
 MANY = ("--cell-seconds", "300", "--notebook-seconds", "900")
@@ -52,8 +53,8 @@ def timed(command: Sequence[object], cwd: Path) -> tuple[float, float]:
 
 
 def classroom(*arguments: object) -> list[object]:
-    """The command line of a verb of jaxbits.classroom."""
-    return [sys.executable, "-m", "jaxbits.classroom", *arguments]
+    """The command line of a verb of jaxbits_grader."""
+    return [sys.executable, "-m", "jaxbits_grader", *arguments]
 
 
 def prepare(place: Path, folder: Path, count: int) -> tuple[Path, Path]:

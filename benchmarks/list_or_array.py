@@ -9,8 +9,8 @@ import numpy as np
 
 from book_tools.benchmarking.timing import interleaved, ratio, significant, spread
 from jaxbits import x64_on
-from jaxbits.packing import pack, unpack
-from jaxbits.recurrent import SETTINGS, STEPS, Run, apart, identical, score, train
+from jaxbits.book.gru_training import SETTINGS, STEPS, Run, apart, identical, score, train
+from jaxbits.book.settings_vector import pack, unpack
 
 TITLE = "a GRU trained from lists and from arrays of settings, x64 on"
 ROUNDS, SEEDS = 9, 5

@@ -1,7 +1,7 @@
 """What a test changes for the whole process it undoes, or it has failed, and not the next one.
 
 Which tests share a process depends on how fast they are. Tests here run answers of students who
-replace functions of NumPy, JAX and ``jaxbits.expect``, and switch JAX's settings.
+replace functions of NumPy, JAX and ``jaxbits.testing``, and switch JAX's settings.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MODULES = [
     "jax.random",
     "jaxbits",
     "jaxbits.detect",
-    "jaxbits.expect",
+    "jaxbits.testing",
     "numpy",
     "numpy.testing",
 ]

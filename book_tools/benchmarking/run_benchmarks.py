@@ -4,7 +4,7 @@
     python -m book_tools bench jit_speed       this one
     python -m book_tools bench --dry-run       record nothing
 
-The figures of the book are drawn from ``src/jaxbits/recorded/<name>.json``.
+The figures of the book are drawn from ``src/jaxbits/book/measurements/<name>.json``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from jaxbits import runtime
 
 ROOT = Path(__file__).resolve().parents[2]
 BENCHMARKS = ROOT / "benchmarks"
-RECORDED = ROOT / "src" / "jaxbits" / "recorded"
+RECORDED = ROOT / "src" / "jaxbits" / "book" / "measurements"
 SPREAD = {"unit", "median", "q1", "q3", "repeats"}
 
 

@@ -193,7 +193,10 @@ def figures(chapter: Chapter) -> Iterator[Finding]:
             data = output.get("data", {})
             for kind in data:
                 if kind.startswith("image/") and kind != "image/svg+xml":
-                    yield cell, f"shows an {kind}; draw it with jaxbits.plots, which makes SVG"
+                    yield (
+                        cell,
+                        f"shows an {kind}; draw it with jaxbits.book.figures, which makes SVG",
+                    )
             svg = _SVG.search("".join(data.get("image/svg+xml", "")))
             if not svg:
                 if "image/svg+xml" in data:
@@ -201,7 +204,10 @@ def figures(chapter: Chapter) -> Iterator[Finding]:
                 continue
             label = _LABEL.search(svg[0])
             if not re.search(r"""\brole\s*=\s*["']img["']""", svg[0]):
-                yield cell, 'shows a figure without role="img"; return a jaxbits.plots.Picture'
+                yield (
+                    cell,
+                    'shows a figure without role="img"; return a jaxbits.book.figures.Picture',
+                )
             if not label or not label["text"].strip():
                 yield cell, "shows a figure without a text in its aria-label"
 

@@ -15,7 +15,7 @@ import sys
 from nbformat import NotebookNode
 
 from book_tools.chapters.chapter_files import Pair, PairError, find, read_source, replace_file
-from jaxbits.exercises import exercise
+from jaxbits.book.exercises import exercise
 
 _FOLDED = re.compile(
     r'(?<=^check\(")(?P<id>[^"]+)(?P<end>", \w+\)\n```\n+)<details class="solution">.*?</details>$',

@@ -12,13 +12,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+from jaxbits_grader import cli as command
+from jaxbits_grader.authoring import assignment_source as source
+from jaxbits_grader.authoring import validation as prove
+from jaxbits_grader.authoring.assignment_source import Assignment
+
 from book_tools.chapters.chapter_files import replace_file
 from book_tools.environment import environments, interpreters, provision
 from book_tools.pages.html_utils import chapter_titles, inline
 from book_tools.project_metadata import ROOT, address, colab
-from jaxbits import recorded
-from jaxbits.classroom import command, prove, source
-from jaxbits.classroom.source import Assignment
+from jaxbits.book import measurements
 
 FOLDER = "assignments"
 RECORDS = "reference/assignments"
@@ -127,7 +130,7 @@ def _tried(found: list[dict[str, Any]], assignments: list[Assignment]) -> str:
 
 
 def _cost() -> str:
-    measured = recorded.load("grading")
+    measured = measurements.load("grading")
     seconds = {
         name.removeprefix("a submission, "): f"{one['median']:.1f} s"
         for name, one in measured["results"].items()
@@ -142,7 +145,7 @@ def _cost() -> str:
     )
     return (
         "A solved notebook of *Pure functions*, measured in one run "
-        f"({recorded.machine(measured)}): {ways}. We run each twice, "
+        f"({measurements.machine(measured)}): {ways}. We run each twice, "
         "once for the marks and once for what its author may see."
         f" Small ones, two at a time: {growth} of memory at the most."
     )

@@ -6,7 +6,7 @@ import html
 from collections.abc import Iterable, Mapping
 
 from book_tools.pages.html_utils import embedded, inline, link
-from jaxbits.catalogue import SharpBit
+from jaxbits._catalogue import SharpBit
 
 ERRORS = """\
 # Errors

@@ -12,8 +12,9 @@ from typing import Any
 from book_tools.pages.html_utils import escaped, inline, table
 from book_tools.versions import detector_metrics
 from book_tools.versions.detector_metrics import Scored
-from jaxbits import detect, recorded
-from jaxbits.plots.style import Picture
+from jaxbits import detect
+from jaxbits.book import measurements
+from jaxbits.book.figures.style import Picture
 
 CASES = detector_metrics.CASES
 
@@ -189,7 +190,7 @@ def _cost(figure: Picture | None) -> str:
     """Return the recorded cost of an audit: beside a first call, by check, and as programs grow."""
     if figure is None:
         return "Nothing has been recorded yet: `make bench ARGS=audit_cost` does so."
-    run = recorded.load("audit_cost")
+    run = measurements.load("audit_cost")
     rows = []
     for name, times in run["ratios"].items():
         first, audit = (run["results"][f"{what}, {name}"] for what in ("first call", "audit"))
@@ -202,7 +203,7 @@ def _cost(figure: Picture | None) -> str:
     ]
     heads = ("Function", "First call, ms", "Full audit, ms", "Times (quartiles)")
     return COST.format(
-        machine=escaped(recorded.machine(run)),
+        machine=escaped(measurements.machine(run)),
         ratios=table(heads, rows),
         parts=table(("Part, ms", *map(escaped, next(iter(parts.values())))), singles),
         alt=figure.alt,
@@ -212,10 +213,10 @@ def _cost(figure: Picture | None) -> str:
 
 def _figure() -> Picture | None:
     try:
-        recorded.load("audit_cost")
+        measurements.load("audit_cost")
     except FileNotFoundError:
         return None
-    from jaxbits.plots.audit import cost_of_equations  # which needs matplotlib
+    from jaxbits.book.figures.audit import cost_of_equations  # which needs matplotlib
 
     return cost_of_equations()
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from jaxbits.catalogue import SharpBit, heading_id
+from jaxbits._catalogue import SharpBit, heading_id
 
 PAGE = """\
 # Glossary

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from jaxbits.catalogue import ALSO_SHARP, SharpBit, heading_id
+from jaxbits._catalogue import ALSO_SHARP, SharpBit, heading_id
 
 
 def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from jaxbits.catalogue import SharpBit
+from jaxbits._catalogue import SharpBit
 
 PAGE = """\
 # By symptom

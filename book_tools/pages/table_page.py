@@ -13,7 +13,7 @@ from typing import Any
 
 from book_tools.pages import run_table_rows
 from book_tools.pages.html_utils import inline, link
-from jaxbits import catalogue
+from jaxbits import _catalogue
 
 Table = Mapping[str, Any]
 Given = Mapping[str, str]
@@ -76,7 +76,7 @@ def see(row: Mapping[str, Any]) -> str:
     Raises:
         KeyError: when the catalogue has no such entry, naming those that come closest.
     """
-    bit = catalogue.bit(row["bit"])
+    bit = _catalogue.bit(row["bit"])
     return f'<a href="{link(bit)}">{inline(bit.title)}</a>'
 
 

@@ -19,12 +19,12 @@ from book_tools.pages import assignments, detectors, glossary, symptoms
 from book_tools.pages.catalogue_pages import errors_page, silent_page
 from book_tools.pages.html_utils import chapter_titles
 from book_tools.project_metadata import ROOT
-from jaxbits import catalogue
+from jaxbits import _catalogue
 
 
 def write(root: Path = ROOT) -> list[Path]:
     """Write the pages under `root` and return those that changed."""
-    known, folder = catalogue.load(), root / "reference"
+    known, folder = _catalogue.load(), root / "reference"
     bits = known.values()
     pages = {
         folder / "errors.md": errors_page(bits),
@@ -41,7 +41,7 @@ def write(root: Path = ROOT) -> list[Path]:
 
 def write_readme_figure(root: Path = ROOT) -> Path:
     """Draw the figure of the README again, which is one of chapter 04."""
-    from jaxbits.plots.out_of_bounds import where_indices_land
+    from jaxbits.book.figures.out_of_bounds import where_indices_land
 
     path = root / "_static" / "where-indices-land.svg"
     replace_file(path, where_indices_land().svg)

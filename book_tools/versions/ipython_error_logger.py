@@ -17,7 +17,7 @@ def _start() -> None:
 
     def ranked(error: BaseException) -> list[str] | str:
         try:
-            from jaxbits.explain import explain
+            from jaxbits._explain import explain
 
             return [bit.id for bit in explain(error).bits]
         except Exception as trouble:

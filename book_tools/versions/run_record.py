@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from book_tools.versions.chapter_cells import Cell, alike, clean, printed
-from jaxbits.catalogue import load
+from jaxbits._catalogue import load
 
 
 @dataclass

@@ -118,7 +118,7 @@ def write_pages(root: Path) -> None:
     records = recorded(root / "reference" / "versions")
     replace_file(root / "reference" / "behaviour-by-version.md", page(root))
     listed = {"environments": compare_runs.fully_checked(records)}
-    replace_file(root / "src" / "jaxbits" / "recorded" / "tested.json", as_json(listed))
+    replace_file(root / "src" / "jaxbits" / "tested.json", as_json(listed))
 
 
 def summary(record: compare_runs.Record, seconds: float) -> str:

@@ -27,8 +27,8 @@ import pagefind_bin  # type: ignore[import-untyped]
 from bs4 import BeautifulSoup, Tag
 from bs4.filter import SoupStrainer
 
-from jaxbits import catalogue
-from jaxbits.catalogue import SharpBit
+from jaxbits import _catalogue
+from jaxbits._catalogue import SharpBit
 
 ROOT = Path(__file__).resolve().parents[2]
 WORDS = ROOT / "reference" / "search-words.toml"
@@ -317,7 +317,7 @@ def records(html: Path, words: Words) -> list[Record]:
         if url not in LEFT_OUT:
             found += records_of_page(path.read_text(encoding="utf-8"), url)
     by_url = {record.url: record for record in found}
-    bits = catalogue.load()
+    bits = _catalogue.load()
     for bit in bits.values():
         if record := by_url.get(bit.page):
             if record.kind == "row":  # its first cell is code

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from jaxbits import compat
+from jaxbits import _jax_compat
 
 
 def dtype_stable(
@@ -145,7 +145,7 @@ def _cast(new: Any, old: Any, what: str) -> Any:
         was = before[0] if before else f"a {type(old).__name__}"
         now = after[0] if after else f"a {type(new).__name__}"
         raise TypeError(f"{what} should stay {was}; it became {now}, which a cast would cut")
-    return compat.cast(new, before[0], weak_type=before[1])
+    return _jax_compat.cast(new, before[0], weak_type=before[1])
 
 
 def _type(leaf: Any) -> tuple[Any, bool] | None:

@@ -96,7 +96,7 @@ def tested() -> list[Mapping[str, Any]]:
     Each has the keys ``python``, ``jax``, ``flax``, ``backend`` and more; `make versions` records
     them.
     """
-    recorded = files("jaxbits").joinpath("recorded", "tested.json")
+    recorded = files("jaxbits").joinpath("tested.json")
     environments: list[Mapping[str, Any]] = json.loads(recorded.read_text("utf8"))["environments"]
     return environments
 
@@ -153,7 +153,7 @@ def report() -> None:
     """
     import jax
 
-    from jaxbits.accelerators import differences
+    from jaxbits._accelerators import differences
 
     on = backend()
     print(

@@ -70,14 +70,14 @@ def test_a_long_paste_is_ranked_at_once(page: Page) -> None:
 
 
 def test_every_error_of_the_book_is_found_as_readers_paste_it(page: Page) -> None:
-    from jaxbits import catalogue
+    from jaxbits import _catalogue
 
     errors = stored_errors()
     assert errors, "no chapter stores an error"
     for _, name, text in errors:
         fits = {
             bit.id: max(symptom.matches(name, text) for symptom in bit.symptoms)
-            for bit in catalogue.load().values()
+            for bit in _catalogue.load().values()
             if bit.symptoms
         }
         best = {bit for bit, fit in fits.items() if fit == max(fits.values())}

@@ -14,7 +14,7 @@ from test_generated import extension
 
 from book_tools.chapters.chapter_files import Pair, read_source
 from book_tools.chapters.folding import CLAIMS_TITLE, TABLE_TITLE, title_of
-from jaxbits.outcomes import Outcome, Outcomes
+from jaxbits._claims_display import Outcome, Outcomes
 
 SHOWN = Outcomes([Outcome("take-fills", "it < fills", "held")])._repr_html_()
 FOLD = re.compile(

@@ -11,8 +11,8 @@ import pytest
 from contents import ROOT
 
 from book_tools.pages import catalogue_pages
-from jaxbits import catalogue
-from jaxbits.plots.style import DARK
+from jaxbits import _catalogue
+from jaxbits.book.figures.style import DARK
 
 SECOND = """
 [a-slip]
@@ -49,7 +49,7 @@ def extension(name: str) -> ModuleType:
 
 
 def test_the_page_of_errors_lists_each_class_once_and_each_message() -> None:
-    page = catalogue_pages.errors_page(catalogue.parse(TWO).values())
+    page = catalogue_pages.errors_page(_catalogue.parse(TWO).values())
     assert re.findall(r"^## (.+)$", page, re.M) == ["TypeError", "ValueError"]
     assert page.count('href="../chapters/01-first.html#a-crash"') == 2
     assert "nor there" in page
@@ -57,7 +57,7 @@ def test_the_page_of_errors_lists_each_class_once_and_each_message() -> None:
 
 
 def test_the_entries_survive_inside_the_page() -> None:
-    page = catalogue_pages.errors_page(catalogue.parse(TWO).values())
+    page = catalogue_pages.errors_page(_catalogue.parse(TWO).values())
     embedded = re.search(r'id="finder-entries">(.*?)</script>', page)
     assert embedded
     entries = json.loads(embedded[1])
@@ -65,7 +65,7 @@ def test_the_entries_survive_inside_the_page() -> None:
 
 
 def test_the_page_of_silent_failures_is_by_chapter_and_escapes() -> None:
-    page = catalogue_pages.silent_page(catalogue.parse(TWO).values(), {"02-second": "The second"})
+    page = catalogue_pages.silent_page(_catalogue.parse(TWO).values(), {"02-second": "The second"})
     assert re.findall(r"^## (.+)$", page, re.M) == ["The second"]
     assert "A <code>&lt;slip&gt;</code> &amp; a fall" in page
     assert "<dt>Versions</dt><dd>before jax 0.9</dd>" in page

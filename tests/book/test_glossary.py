@@ -13,7 +13,7 @@ from docutils.utils import new_document
 from test_generated import extension
 
 from book_tools.pages import glossary
-from jaxbits import catalogue
+from jaxbits import _catalogue
 
 TERMS = glossary.read(ROOT / "reference" / "glossary.toml")
 CHAPTERS = sorted(path.stem for path in (ROOT / "chapters").glob("*.md"))
@@ -57,7 +57,7 @@ def test_a_term_without_a_section_is_refused(tmp_path: Path) -> None:
         glossary.read(file)
     file.write_text('[[term]]\nname = "a"\ntext = "b"\nbits = ["no-such-bit"]\n', "utf8")
     with pytest.raises(glossary.GlossaryError, match="'a': no sharp bit is called 'no-such-bit'"):
-        glossary.page(glossary.read(file), catalogue.load())
+        glossary.page(glossary.read(file), _catalogue.load())
 
 
 @pytest.mark.parametrize("stem", CHAPTERS)

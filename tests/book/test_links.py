@@ -11,7 +11,7 @@ import pytest
 from bs4 import BeautifulSoup
 
 from book_tools import project_metadata
-from jaxbits import catalogue
+from jaxbits import _catalogue
 
 LOADED = (
     ("img", "src"),
@@ -131,7 +131,7 @@ def test_every_picture_says_what_it_shows(built: Path, pages: list[Path]) -> Non
 def test_every_sharp_bit_of_the_catalogue_has_its_place(built: Path) -> None:
     wrong = [
         f"[{bit.id}] {bit.page}"
-        for bit in catalogue.load().values()
+        for bit in _catalogue.load().values()
         if problem(built, built / "intro.html", bit.page)
     ]
     assert not wrong, "the catalogue names places that the book lacks:\n" + "\n".join(wrong)

@@ -12,7 +12,7 @@ from axe_playwright_python.base import AXE_FILE_PATH
 from contents import stored_errors
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from jaxbits import catalogue
+from jaxbits import _catalogue
 
 HERE = Path(__file__).resolve().parent
 QUERIES = tomllib.loads((HERE / "search_queries.toml").read_text("utf8"))["query"]
@@ -40,7 +40,7 @@ FIND = "([query, limit]) => jaxbitsSearch.find(query, limit)"
 
 def right(query: dict[str, Any]) -> set[str]:
     """Return the addresses of the places that answer a query."""
-    bits = catalogue.load()
+    bits = _catalogue.load()
     return {bits[place].page if place in bits else place for place in query["right"]}
 
 

@@ -13,7 +13,7 @@ from contents import ROOT
 
 import jaxbits
 from book_tools.pages import symptoms
-from jaxbits import catalogue
+from jaxbits import _catalogue
 
 FILE = ROOT / "reference" / "by-symptom.toml"
 STEP = {"do": "Look.", "answers": [{"when": "it is there", "bit": "take-fills"}]}
@@ -27,9 +27,9 @@ CALLS = [
 
 
 def test_a_path_is_a_list_of_steps_with_its_answers_below() -> None:
-    page = symptoms.page([SYMPTOM], catalogue.load())
+    page = symptoms.page([SYMPTOM], _catalogue.load())
     title = "<code>jnp.take</code> fills a missing element with NaN, -2147483648, 255, or True"
-    address = f"../{catalogue.load()['take-fills'].page}"
+    address = f"../{_catalogue.load()['take-fills'].page}"
     assert f'1. Look.\n\n   - It is there: <a href="{address}">{title}</a>' in page
 
 
@@ -85,11 +85,11 @@ def inline(value: object) -> str:
 def test_an_answer_that_names_no_sharp_bit_is_refused() -> None:
     step = STEP | {"answers": [{"when": "it is there", "bit": "no-such-bit"}]}
     with pytest.raises(symptoms.SymptomsError, match="no sharp bit is called 'no-such-bit'"):
-        symptoms.page([SYMPTOM | {"step": [step]}], catalogue.load())
+        symptoms.page([SYMPTOM | {"step": [step]}], _catalogue.load())
 
 
 def test_every_chapter_is_reached_by_some_symptom() -> None:
-    known = catalogue.load()
+    known = _catalogue.load()
     reached = {
         known[answer["bit"]].chapter
         for symptom in symptoms.read(FILE)

@@ -12,7 +12,7 @@ from contents import PAGES, ROOT
 
 from book_tools.environment import pins
 from book_tools.pages import run_table_rows, table_page, tables
-from jaxbits import catalogue
+from jaxbits import _catalogue
 
 NAMES = tables.names()
 LEAST = {"coming-from-numpy": 45, "coming-from-pytorch": 45, "wrong-in-circulation": 45}
@@ -58,7 +58,7 @@ def test_there_are_as_many_rows_as_promised() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_row_leads_to_a_section(name: str, built: Path) -> None:
-    known = catalogue.load()
+    known = _catalogue.load()
     wanted = [row["bit"] for row in rows(name)]
     assert [bit for bit in wanted if bit not in known] == []
     places = {tuple(known[bit].page.split("#")) for bit in wanted}
@@ -120,7 +120,7 @@ def test_a_page_shows_code_and_outcome_of_both_sides() -> None:
     assert '<pre class="outcome error">IndexError: list index out of range</pre>' in page
     assert "On jax 0.1:" in page
     assert "7 &lt; 8" in page
-    assert f'href="../{catalogue.bit("out-of-bounds-read").page}"' in page
+    assert f'href="../{_catalogue.bit("out-of-bounds-read").page}"' in page
 
 
 def test_an_unknown_section_is_refused() -> None:

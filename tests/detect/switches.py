@@ -19,8 +19,8 @@ from jax.experimental import checkify
 from labelled import Case, Sweep
 from scores import Score
 
-from jaxbits.detect.subject import copied
-from jaxbits.detect.watch import watch
+from jaxbits._analysis.function_under_test import copied
+from jaxbits._analysis.python_state.call_monitor import watch
 
 _OF_DETECTORS = {"carry", "calls"}
 """Named arguments of a case that the detector takes for itself."""

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbits import compat, detect
+from jaxbits import _jax_compat, detect
 
 
 def test_a_plain_run_donates_nothing():
@@ -25,7 +25,7 @@ def test_a_plain_run_donates_nothing():
 
 def test_a_plain_run_puts_back_what_it_replaced():
     kind = type(jnp.zeros(()))
-    before = {name: vars(kind)[name] for name in compat.READS if name in vars(kind)}
+    before = {name: vars(kind)[name] for name in _jax_compat.READS if name in vars(kind)}
     numpys = np.asarray, np.array, np.copy
 
     def f(x):

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbits import compat, detect
-from jaxbits.detect.subject import Subject
+from jaxbits import _jax_compat, detect
+from jaxbits._analysis.function_under_test import Subject
 
 
 def test_promotion_says_where():
@@ -17,7 +17,7 @@ def test_promotion_says_where():
 
 
 def test_x64_is_quiet_with_x64():
-    with compat.x64_on():
+    with _jax_compat.x64_on():
         assert not detect.x64(lambda x: jnp.asarray(x) + 1, np.array([2**40]))
 
 

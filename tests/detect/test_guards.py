@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from jax import lax
 
-from jaxbits import catalogue, detect
-from jaxbits.detect.finding import Finding
+from jaxbits import _catalogue, detect
+from jaxbits._finding import Finding
 
 GUARDS = Path(__file__).parent / "guards"
 EXAMPLES = [
@@ -30,13 +30,13 @@ x, far = jnp.arange(10.0), jnp.int32(12)
 def test_the_detector_that_a_guard_names_finds_it(bit, check, fn, args, kwargs):
     found = getattr(detect, check)(fn, *args, **kwargs)
     assert [f for f in found if f.severity != "note"], bit
-    assert f"`jaxbits.detect.{check}`" in catalogue.bit(bit).guard
+    assert f"`jaxbits.detect.{check}`" in _catalogue.bit(bit).guard
 
 
 def test_every_detector_that_a_guard_names_has_a_program_here():
     named = {
         (bit.id, check)
-        for bit in catalogue.load().values()
+        for bit in _catalogue.load().values()
         for check in re.findall(r"`jaxbits\.detect\.(\w+)`", bit.guard)
     }
     shown = {(bit, check) for bit, check, *_ in EXAMPLES}
@@ -54,7 +54,7 @@ def test_every_detector_that_a_guard_names_has_a_program_here():
 )
 def test_a_finding_refers_to_the_closest_section(bit, fn):
     (found,) = detect.out_of_bounds(fn, x, far)
-    assert found.reference == catalogue.bit(bit).reference
+    assert found.reference == _catalogue.bit(bit).reference
 
 
 def summed(key):

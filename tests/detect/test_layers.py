@@ -9,10 +9,10 @@ import pytest
 from jax import lax
 
 from jaxbits import detect
-from jaxbits.detect.memory import Memory
-from jaxbits.detect.observe import observe
-from jaxbits.detect.state import Reference
-from jaxbits.detect.watch import watch
+from jaxbits._analysis.instrumented_run import observe
+from jaxbits._analysis.python_state.call_monitor import watch
+from jaxbits._analysis.python_state.references import Reference
+from jaxbits._analysis.python_state.snapshot import Memory
 
 normal, split, fold_in = jax.random.normal, jax.random.split, jax.random.fold_in
 KEY = jax.random.key(0)

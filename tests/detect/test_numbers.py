@@ -9,9 +9,9 @@ import pytest
 from jax import lax
 
 from jaxbits import detect
-from jaxbits.detect.observe import observe
-from jaxbits.detect.sites import Plan, Probe, Reading
-from jaxbits.detect.subject import Subject
+from jaxbits._analysis.function_under_test import Subject
+from jaxbits._analysis.instrumented_run import observe
+from jaxbits._analysis.probes import Plan, Probe, Reading
 
 EVERY = Probe(
     "every",

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from jaxbits import audit, detect
-from jaxbits.detect.rebinding import evidence
+from jaxbits._analysis.source.rebinding import evidence
 
 
 @functools.lru_cache(maxsize=4)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from notebooks.stored import STEMS, sections
 
-from jaxbits.catalogue import ALSO_SHARP, load
+from jaxbits._catalogue import ALSO_SHARP, load
 
 BITS = load()
 FURNITURE = {"", ALSO_SHARP, "Exercises", "What you have seen"}

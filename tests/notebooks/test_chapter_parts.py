@@ -11,7 +11,7 @@ from notebooks.stored import STEMS, sections
 
 from book_tools.chapters.chapter_files import CHAPTERS, Pair
 from book_tools.chapters.solutions import with_solutions
-from jaxbits.exercises import exercises
+from jaxbits.book.exercises import exercises
 
 
 def markdown(stem, heading):

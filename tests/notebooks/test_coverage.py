@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from jaxbits import catalogue
+from jaxbits import _catalogue
 
 FILES = sorted((Path(__file__).parent / "coverage").glob("*.toml"))
 ROWS = {
@@ -80,7 +80,7 @@ def test_a_row_without_an_entry_is_told_in_a_section_there_is(file):
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_every_entry_named_is_in_the_catalogue(file):
-    known = catalogue.load()
+    known = _catalogue.load()
     unknown = [(row, bit) for row, bits in read(file).items() for bit in bits if bit not in known]
     assert not unknown
 

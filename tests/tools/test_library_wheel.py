@@ -20,9 +20,9 @@ SITE, REPOSITORY = "https://owner.github.io/name/", "https://github.com/owner/na
 def root(tmp_path: Path) -> Path:
     """A project with a library of two files."""
     root = tmp_path / "project"
-    (root / "src" / "jaxbits" / "recorded").mkdir(parents=True)
+    (root / "src" / "jaxbits").mkdir(parents=True)
     (root / "src" / "jaxbits" / "__init__.py").write_text('__version__ = "0.1.0"\n')
-    (root / "src" / "jaxbits" / "recorded" / "tested.json").write_text("{}")
+    (root / "src" / "jaxbits" / "tested.json").write_text("{}")
     for name in ("pyproject.toml", "LICENSE", "LICENSE-text", "README.md"):
         shutil.copy(project_metadata.ROOT / name, root)
     return root
@@ -38,7 +38,7 @@ def test_the_same_library_gives_the_same_bytes(root: Path, tmp_path: Path) -> No
     second = library_wheel.build(tmp_path / "two", None, None, root)
     assert first.read_bytes() == second.read_bytes()
     assert first.relative_to(tmp_path / "one") == second.relative_to(tmp_path / "two")
-    assert {"jaxbits/__init__.py", "jaxbits/recorded/tested.json"} <= names(first)
+    assert {"jaxbits/__init__.py", "jaxbits/tested.json"} <= names(first)
     assert not [name for name in root.rglob("*") if name.name in {"build", "jaxbits.egg-info"}]
 
 

@@ -16,7 +16,7 @@ from book_tools.website.search_index import (
     records_of_page,
     write,
 )
-from jaxbits import catalogue
+from jaxbits import _catalogue
 
 PAGE = """<html><body><nav>navigation</nav><article class="bd-article">
 <section id="topic"><h1>Topic<a class="headerlink" href="#topic">#</a></h1><p>Opening.</p>
@@ -113,7 +113,7 @@ def test_malformed_words_are_refused(tmp_path: Path, text: str, message: str) ->
 
 
 def test_the_words_of_the_book_name_sharp_bits_by_their_ids() -> None:
-    pages = {bit.page: bit.id for bit in catalogue.load().values()}
+    pages = {bit.page: bit.id for bit in _catalogue.load().values()}
     named_by_address = {place: pages[place] for place in read_words().places if place in pages}
     assert not named_by_address, "ids stay when a heading changes"
 

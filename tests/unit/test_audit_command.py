@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import jaxbits
-from jaxbits.described import UsageError, argument
+from jaxbits._cli_arguments import UsageError, argument
 
 MODULE = """
 import jax, jax.numpy as jnp

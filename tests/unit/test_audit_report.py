@@ -11,9 +11,10 @@ import jax.numpy as jnp
 import pytest
 
 from jaxbits import assert_clean, audit
-from jaxbits.detect.detector import DETECTORS
-from jaxbits.detect.finding import Finding, Place, folded
-from jaxbits.report import AuditError, Report
+from jaxbits._analysis.code_location import Place
+from jaxbits._finding import Finding, folded
+from jaxbits._report import AuditError, Report
+from jaxbits.detect import detectors
 
 
 def busy(x):
@@ -104,7 +105,7 @@ def test_carry_is_checked_and_handed_on(monkeypatch):
         seen.append(subject.carry)
         return iter(())
 
-    monkeypatch.setattr(DETECTORS["leak"], "find", look)
+    monkeypatch.setattr(detectors()["leak"], "find", look)
 
     def step(state, batch):
         return state
@@ -163,7 +164,7 @@ def test_what_ran_before_the_end_is_kept(monkeypatch):
         time.sleep(0.4)
         return iter(())
 
-    monkeypatch.setattr(DETECTORS["leak"], "find", slow)
+    monkeypatch.setattr(detectors()["leak"], "find", slow)
     report = audit(busy, 1.0, checks=["side_effect", "leak", "iterator"], limit=0.3)
     assert report.checks == ("side_effect", "leak")
     assert report.not_run == ("iterator",)
@@ -186,7 +187,7 @@ def test_what_a_subject_left_out_is_a_note(monkeypatch):
         subject.left_out.append("leak: too much of it")
         return iter(())
 
-    monkeypatch.setattr(DETECTORS["leak"], "find", leave_out)
+    monkeypatch.setattr(detectors()["leak"], "find", leave_out)
     assert audit(jnp.sin, 1.0).notes == ("leak: too much of it",)
 
 

@@ -1,7 +1,7 @@
 import pytest
 
-from jaxbits import catalogue
-from jaxbits.catalogue import CatalogueError, Symptom, bit, heading_id, load, parse
+from jaxbits import _catalogue
+from jaxbits._catalogue import CatalogueError, Symptom, bit, heading_id, load, parse
 
 GOOD = """
 [some-bit]
@@ -106,5 +106,5 @@ def test_an_unknown_bit_is_answered_with_the_nearest():
 def test_headings_get_the_ids_that_docutils_gives():
     nodes = pytest.importorskip("docutils.nodes")
     for one in load().values():
-        if one.section != catalogue.ALSO_SHARP:
+        if one.section != _catalogue.ALSO_SHARP:
             assert heading_id(one.section) == nodes.make_id(one.section)

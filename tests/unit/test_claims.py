@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from jaxbits import claims, made_for, raises
-from jaxbits.claims import settle
+from jaxbits._claims import settle
 
 BIT = "out-of-bounds-read"
 

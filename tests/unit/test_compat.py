@@ -4,7 +4,7 @@ import sys
 import jax
 import pytest
 
-from jaxbits import compat
+from jaxbits import _jax_compat
 
 
 def two_lines(x):
@@ -13,34 +13,34 @@ def two_lines(x):
 
 
 def test_an_equation_knows_its_line():
-    lines = [compat.source_line(eqn) for eqn in jax.make_jaxpr(two_lines)(1.0).eqns]
+    lines = [_jax_compat.source_line(eqn) for eqn in jax.make_jaxpr(two_lines)(1.0).eqns]
     first = two_lines.__code__.co_firstlineno
     assert lines == [first + 1, first + 2]
 
 
 def test_what_cannot_be_told_is_none():
-    assert compat.source_line(object()) is None
+    assert _jax_compat.source_line(object()) is None
 
 
 def test_a_switch_is_restored_after_an_error():
     before = jax.config.jax_debug_nans
-    with pytest.raises(KeyError), compat.switched("jax_debug_nans", not before):
+    with pytest.raises(KeyError), _jax_compat.switched("jax_debug_nans", not before):
         raise KeyError
     assert jax.config.jax_debug_nans == before
 
 
 def test_a_switch_that_this_jax_does_not_have_changes_nothing():
-    before = compat.config_values()
-    with compat.switched("jax_of_tomorrow", True) as has_switch:
+    before = _jax_compat.config_values()
+    with _jax_compat.switched("jax_of_tomorrow", True) as has_switch:
         assert not has_switch
-        assert compat.config_values() == before
+        assert _jax_compat.config_values() == before
 
 
 def test_a_recorded_error_is_returned_once():
-    with compat.switched("jax_error_checking_behavior_oob", "raise"):
+    with _jax_compat.switched("jax_error_checking_behavior_oob", "raise"):
         _ = jax.numpy.arange(10.0)[jax.numpy.array([2, 11])]
-        assert "Out of bounds" in compat.recorded_error()
-    assert compat.recorded_error() is None
+        assert "Out of bounds" in _jax_compat.recorded_error()
+    assert _jax_compat.recorded_error() is None
 
 
 @pytest.mark.skipif(

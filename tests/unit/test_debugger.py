@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from jaxbits.debugger import own_frames, session, typed
+from jaxbits.book.scripted_pdb import own_frames, session, typed
 
 
 @jax.jit

@@ -16,9 +16,8 @@ import numpy as np
 import pytest
 
 import jaxbits
-from jaxbits.exercises import check, exercise, exercises, hint, properties, solution
-from jaxbits.exercises.listing import listing, unannotated
-from jaxbits.exercises.properties import (
+from jaxbits.book.exercises import assertions, check, exercise, exercises, hint, solution
+from jaxbits.book.exercises.assertions import (
     NotYet,
     advice,
     call,
@@ -27,6 +26,7 @@ from jaxbits.exercises.properties import (
     returns_under_jit,
     under_jit,
 )
+from jaxbits.book.exercises.listing import listing, unannotated
 
 ALL = sorted(exercises())
 
@@ -178,7 +178,7 @@ def test_advice_fits_the_error_or_is_not_given(answer, jitted, bit):
 
 
 def test_the_bits_that_need_a_certain_line_are_in_the_catalogue():
-    assert set(properties._ONLY_FOR) <= set(jaxbits.load())
+    assert set(assertions._ONLY_FOR) <= set(jaxbits.load())
 
 
 def gain(signal, factor):
@@ -338,7 +338,7 @@ def test_a_right_answer_of_another_kind_passes(id, answer):
 
 
 def test_hints_come_one_by_one_and_end(capsys):
-    import jaxbits.exercises.core as core
+    import jaxbits.book.exercises.registry as core
 
     core._hints_given.clear()
     for _ in range(5):

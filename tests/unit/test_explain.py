@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from jaxbits import explain
-from jaxbits.explain import reader_frame
+from jaxbits._explain import reader_frame
 
 
 def error_of(function, *args):

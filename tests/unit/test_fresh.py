@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from jaxbits.fresh import MOMENTS, SETTINGS, _program, fresh
+from jaxbits.book.subprocesses import MOMENTS, SETTINGS, _program, fresh
 
 
 def test_it_returns_what_is_printed():

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from jaxbits.loading import Pictures, ahead, aligned
+from jaxbits.book.data_loading import Pictures, ahead, aligned
 
 
 def others() -> set[threading.Thread]:
@@ -60,7 +60,7 @@ def test_aligned_zeros(shape: tuple[int, ...]) -> None:
 
 
 def test_the_module_needs_no_jax() -> None:
-    program = "import sys; sys.modules['jax'] = None; import jaxbits.loading"
+    program = "import sys; sys.modules['jax'] = None; import jaxbits.book.data_loading"
     subprocess.run([sys.executable, "-c", program], check=True)
 
 

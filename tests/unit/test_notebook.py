@@ -44,7 +44,7 @@ def test_trouble_in_the_explanation_never_hides_the_error(shell, capsys, monkeyp
     def broken(error):
         raise RuntimeError("no catalogue")
 
-    monkeypatch.setattr("jaxbits.notebook.explain", broken)
+    monkeypatch.setattr("jaxbits._ipython.explain", broken)
     jaxbits.load_ipython_extension(shell)
     result, printed = run(shell, capsys, JAX_ERROR)
     assert isinstance(result.error_in_exec, TypeError)

@@ -11,8 +11,8 @@ import pytest
 from jax import lax
 from optax import contrib
 
+from jaxbits.book.optimizer_survey import optimisers, survey, wrapped
 from jaxbits.optim import dtype_stable
-from jaxbits.optim_survey import optimisers, survey, wrapped
 
 TYPES = [
     ("float32", "float32", "float32"),

@@ -5,7 +5,7 @@ import optax
 import pytest
 from optax import contrib
 
-from jaxbits.optim_survey import TYPES, Outcome, optimisers, survey, wrapped
+from jaxbits.book.optimizer_survey import TYPES, Outcome, optimisers, survey, wrapped
 
 SAME, HALF, WIDE = TYPES[0], TYPES[1], TYPES[2]
 BY_HAND = """

@@ -8,7 +8,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
 from jaxbits import also_sharp, claims, made_for, raises, runtime
-from jaxbits.outcomes import Outcome, Outcomes, headline
+from jaxbits._claims_display import Outcome, Outcomes, headline
 
 BIT = "out-of-bounds-read"
 LATER = made_for(True, jax=">=99")

@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxbits import plots
-from jaxbits.optim_survey import Outcome
-from jaxbits.plots import immutable_arrays, nans, out_of_bounds, style, tracing
-from jaxbits.side_by_side import Intermediate
+from jaxbits.book import figures
+from jaxbits.book.figures import immutable_arrays, nans, out_of_bounds, style, tracing
+from jaxbits.book.jaxpr_diff import Intermediate
+from jaxbits.book.optimizer_survey import Outcome
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -97,8 +97,8 @@ WITH_ARGUMENTS = {
 
 def pictures():
     """Yield every figure that needs no arguments, and those that are listed with theirs."""
-    for module in pkgutil.iter_modules(plots.__path__):
-        room = importlib.import_module(f"jaxbits.plots.{module.name}")
+    for module in pkgutil.iter_modules(figures.__path__):
+        room = importlib.import_module(f"jaxbits.book.figures.{module.name}")
         for name, draw in vars(room).items():
             if getattr(draw, "__module__", "") != room.__name__ or not hasattr(draw, "__wrapped__"):
                 continue

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from jaxbits import x64_on
-from jaxbits.packing import pack, unpack
-from jaxbits.recurrent import SETTINGS, STEPS, apart, identical, score, start, step, train
+from jaxbits.book.gru_training import SETTINGS, STEPS, apart, identical, score, start, step, train
+from jaxbits.book.settings_vector import pack, unpack
 
 
 def packed(*, as_arrays):

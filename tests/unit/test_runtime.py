@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from jaxbits import accelerators, catalogue, explain, recorded, runtime
-from jaxbits.detect.finding import Finding
-from jaxbits.outcomes import advice
-from jaxbits.report import Report
+from jaxbits import _accelerators, _catalogue, explain, runtime
+from jaxbits._claims_display import advice
+from jaxbits._finding import Finding
+from jaxbits._report import Report
+from jaxbits.book import measurements
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -40,7 +41,7 @@ def test_on_an_accelerator_the_report_says_what_differs(capsys, monkeypatch, on)
     runtime.report()
     lines = capsys.readouterr().out.splitlines()
     said = [line.removeprefix("  - ") for line in lines if line.startswith("  - ")]
-    assert said == accelerators.differences(on)
+    assert said == _accelerators.differences(on)
     assert lines[lines.index(f"  - {said[0]}") - 1] == f"What the book says about a {on.upper()}:"
     assert any("Chapter 10 (precision)" in line and "round" in line for line in said)
     other = {"gpu": "A TPU", "tpu": "GPU"}[on]
@@ -60,7 +61,7 @@ def source(stem):
 
 
 @pytest.mark.parametrize(
-    "one", accelerators.DIFFERENCES, ids=lambda one: f"{one.chapter}-{one.text[:30]}"
+    "one", _accelerators.DIFFERENCES, ids=lambda one: f"{one.chapter}-{one.text[:30]}"
 )
 def test_each_difference_rests_on_the_words_of_its_chapter(one):
     assert one.rests_on in source(one.chapter), f"{one.chapter} no longer says {one.rests_on!r}"
@@ -70,7 +71,7 @@ def test_each_difference_rests_on_the_words_of_its_chapter(one):
 def test_the_chapters_with_claims_for_cpus_are_named():
     stems = sorted(path.stem for path in (ROOT / "chapters").glob("*.md"))
     claims = re.compile(r"""backend="cpu"|\{"backend": "cpu"\}""")
-    assert tuple(s[:2] for s in stems if claims.search(source(s))) == accelerators.CPU_CLAIMS
+    assert tuple(s[:2] for s in stems if claims.search(source(s))) == _accelerators.CPU_CLAIMS
 
 
 def test_what_was_tested_is_recorded_with_all_that_is_said_of_it():
@@ -93,7 +94,7 @@ def published(monkeypatch):
 @pytest.mark.usefixtures("published")
 def test_the_published_library_links_to_its_book():
     assert runtime.site() == "https://owner.github.io/name"
-    bit = catalogue.bit("out-of-bounds-read")
+    bit = _catalogue.bit("out-of-bounds-read")
     address = f"https://owner.github.io/name/{bit.page}"
     assert bit.link == address
     shown = explain("IndexError: index 3 is out of bounds for axis 0 with size 3")
@@ -107,7 +108,7 @@ def test_the_published_library_links_to_its_book():
 
 
 def test_a_copy_without_an_address_names_the_section():
-    bit = catalogue.bit("out-of-bounds-read")
+    bit = _catalogue.bit("out-of-bounds-read")
     where = 'chapter 04, "A read past the end returns the last element"'
     assert (bit.link, bit.reference) == ("", where)
     finding = Finding("out_of_bounds", "error", "m", "e", "f", bit=bit.id)
@@ -121,8 +122,8 @@ def test_a_copy_without_an_address_names_the_section():
 
 @pytest.mark.parametrize("name", ["import_time", "jit_speed", "retraces", "unrolled_loop"])
 def test_a_recorded_run_names_its_machine_and_versions(name):
-    run = recorded.load(name)
-    line = recorded.machine(run)
+    run = measurements.load(name)
+    line = measurements.machine(run)
     assert run["machine"]["cpu"] in line
     assert run["versions"]["jax"] in line
     assert run["date"] in line
@@ -133,4 +134,4 @@ def test_an_unknown_run_is_answered_with_those_there_are():
     with pytest.raises(
         FileNotFoundError, match="there are array_updates, async_dispatch, audit_cost"
     ):
-        recorded.load("nothing")
+        measurements.load("nothing")

@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import pytest
 
 from jaxbits import x64_on
-from jaxbits.side_by_side import first_difference, intermediates
+from jaxbits.book.jaxpr_diff import first_difference, intermediates
 
 
 def total(x, scale):

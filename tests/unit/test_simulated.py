@@ -13,8 +13,9 @@ import jax.numpy as jnp
 import pytest
 from jax.sharding import PartitionSpec as P
 
-from jaxbits import explain, simulated
-from jaxbits.simulated import simulate
+from jaxbits import explain
+from jaxbits.book import simulated_devices
+from jaxbits.book.simulated_devices import simulate
 
 FACTOR = 3
 unfit = object()
@@ -150,7 +151,7 @@ def test_after_the_limit_or_an_interrupt_nothing_is_left(
             print(os.getpid(), other.pid, file=file)
         time.sleep(60)
 
-    monkeypatch.setattr(simulated, "time", clock(Path(note), then))
+    monkeypatch.setattr(simulated_devices, "time", clock(Path(note), then))
     with pytest.raises(error, match=said):
         simulate(program, seconds=9)
     pids = [int(pid) for pid in Path(note).read_text().split()]
@@ -173,7 +174,7 @@ def test_a_child_ends_when_its_parent_is_killed(tmp_path):
     code = tmp_path / "parent.py"
     code.write_text(
         "import os, time\n"
-        "from jaxbits.simulated import simulate\n"
+        "from jaxbits.book.simulated_devices import simulate\n"
         f"note = {str(note)!r}\n"
         "def program():\n"
         "    with open(note, 'w') as file:\n"

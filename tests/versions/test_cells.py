@@ -13,7 +13,7 @@ from book_tools.versions.run_record import (
     first_difference,
     note_cell,
 )
-from jaxbits.outcomes import AlsoSharp, Outcome, Outcomes
+from jaxbits._claims_display import AlsoSharp, Outcome, Outcomes
 
 TEXT = """\
 ---
@@ -210,7 +210,7 @@ def test_printed_text_that_differs_is_noted_by_its_first_line(pair):
 
 
 def test_the_nearest_heading_with_a_bit_counts():
-    from jaxbits.catalogue import load
+    from jaxbits._catalogue import load
 
     bit = next(b for b in load().values() if b.section != "Also sharp")
     assert bits_of(bit.chapter, ("A heading without", bit.section)) == [bit.id]

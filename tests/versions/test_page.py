@@ -95,7 +95,7 @@ def test_the_committed_page_is_written_from_the_committed_records():
 
 
 def test_the_library_reports_the_environments_that_were_tested():
-    listed = (ROOT / "src" / "jaxbits" / "recorded" / "tested.json").read_text("utf8")
+    listed = (ROOT / "src" / "jaxbits" / "tested.json").read_text("utf8")
     records = program.recorded(ROOT / "reference" / "versions")
     assert fully_checked(records), "an environment differs from the book: run make versions"
     assert listed == program.as_json({"environments": fully_checked(records)})

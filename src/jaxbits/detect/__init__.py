@@ -12,80 +12,31 @@ read out of bounds: the start is moved
 from __future__ import annotations
 
 import importlib
+import pkgutil
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
 
-import jaxbits.compat  # noqa: F401  before anything is compiled: see its user context
+import jaxbits._jax_compat  # noqa: F401  before anything is compiled: see its user context
+from jaxbits._analysis.detector import Detector
 
-if TYPE_CHECKING:
-    from jaxbits.detect.clocks import timing as timing
-    from jaxbits.detect.concrete import control_flow as control_flow
-    from jaxbits.detect.concrete import dynamic_shape as dynamic_shape
-    from jaxbits.detect.constants import big_const as big_const
-    from jaxbits.detect.conversion import cast as cast
-    from jaxbits.detect.detector import Detector
-    from jaxbits.detect.donating import donation as donation
-    from jaxbits.detect.indexing import out_of_bounds as out_of_bounds
-    from jaxbits.detect.mutation import inplace as inplace
-    from jaxbits.detect.nonfinite import nan as nan
-    from jaxbits.detect.python_state import iterator as iterator
-    from jaxbits.detect.python_state import leak as leak
-    from jaxbits.detect.python_state import side_effect as side_effect
-    from jaxbits.detect.randomness import const_key as const_key
-    from jaxbits.detect.randomness import key_reuse as key_reuse
-    from jaxbits.detect.retracing import list_args as list_args
-    from jaxbits.detect.retracing import recompile as recompile
-    from jaxbits.detect.stale import stale_global as stale_global
-    from jaxbits.detect.stepping import carry as carry
-    from jaxbits.detect.transfers import transfer as transfer
-    from jaxbits.detect.truncation import x64 as x64
-    from jaxbits.detect.unrolling import unrolled as unrolled
-    from jaxbits.detect.widening import promotion as promotion
-    from jaxbits.detect.wraparound import overflow as overflow
-
-_HOME = {
-    "out_of_bounds": "indexing",
-    "list_args": "retracing",
-    "leak": "python_state",
-    "side_effect": "python_state",
-    "stale_global": "stale",
-    "recompile": "retracing",
-    "key_reuse": "randomness",
-    "const_key": "randomness",
-    "inplace": "mutation",
-    "iterator": "python_state",
-    "control_flow": "concrete",
-    "dynamic_shape": "concrete",
-    "promotion": "widening",
-    "x64": "truncation",
-    "carry": "stepping",
-    "big_const": "constants",
-    "unrolled": "unrolling",
-    "donation": "donating",
-    "transfer": "transfers",
-    "timing": "clocks",
-    "cast": "conversion",
-    "overflow": "wraparound",
-    "nan": "nonfinite",
-}
-
-__all__ = list(_HOME)
+# A detector is the function `x` of the module `_x`, so the folder is the only list of them.
+__all__ = sorted(module.name[1:] for module in pkgutil.iter_modules(__path__))
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+def __getattr__(name: str) -> Detector:
+    if name not in __all__:
         raise AttributeError(f"module 'jaxbits.detect' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"jaxbits.detect.{_HOME[name]}"), name)
+    found: Detector = getattr(importlib.import_module(f"jaxbits.detect._{name}"), name)
+    return found
 
 
 def __dir__() -> list[str]:
-    return sorted(_HOME)
+    return list(__all__)
 
 
 def detectors() -> Mapping[str, Detector]:
     """Return all detectors by name.
 
     >>> list(detectors())[:2]
-    ['out_of_bounds', 'list_args']
+    ['big_const', 'carry']
     """
-    return {name: __getattr__(name) for name in _HOME}
+    return {name: __getattr__(name) for name in __all__}

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-from jaxbits.loading import aligned
+from jaxbits.book.data_loading import aligned
 
 
 def read_all(numbers):

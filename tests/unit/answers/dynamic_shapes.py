@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbits.exercises import exercises
+from jaxbits.book.exercises import exercises
 
 BUCKETED = exercises()["dynamic-shapes/1"].solution
 

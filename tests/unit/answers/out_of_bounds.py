@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from jaxbits.exercises import exercises
+from jaxbits.book.exercises import exercises
 
 
 def python_guard(table, i, default):

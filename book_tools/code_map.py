@@ -1,0 +1,309 @@
+"""The map of the code in CONTRIBUTING.md: its parts, and the imports between them.
+
+    python -m book_tools map            draw the map again
+    python -m book_tools map --check    exit with 1 if the picture is out of date
+
+`PARTS` is written by hand and says where everything belongs. The arrows are read from the import
+statements. An arrow may only point to a part that is further down.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from graphlib import TopologicalSorter
+from html import escape
+from pathlib import Path
+
+from book_tools.chapters.chapter_files import replace_file
+from book_tools.project_metadata import ROOT
+
+PICTURE = Path("_static") / "code-map.svg"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A box on the map.
+
+    Attributes:
+        title: The folder or the modules, as they are listed.
+        about: What belongs there, in one line.
+        modules: Prefixes of the names of its modules. The longest prefix that fits decides.
+        row: The row on the map, from 0 at the top.
+        column: The column on the map, 0 or 1. None if the box takes the whole row.
+        house: "book", "grader", or "library", which decides the color.
+    """
+
+    title: str
+    about: str
+    modules: tuple[str, ...]
+    row: int
+    column: int | None
+    house: str
+
+
+PARTS = (
+    Part("chapters/", "the executed notebooks", ("chapters",), 0, 0, "book"),
+    Part("_ext/  benchmarks/", "Sphinx extensions, timings", ("_ext", "benchmarks"), 0, 1, "book"),
+    Part(
+        "book_tools/",
+        "the maintainer's programs: build, test, execute, lint, lock, …",
+        ("book_tools",),
+        1,
+        None,
+        "book",
+    ),
+    Part(
+        "grader/src/jaxbits_grader/",
+        "authoring, intake, running, checking, and reporting of assignments",
+        ("jaxbits_grader",),
+        2,
+        None,
+        "grader",
+    ),
+    Part(
+        "jaxbits/book/",
+        "what only the chapters need: exercises, figures, measurements",
+        ("jaxbits.book",),
+        3,
+        0,
+        "library",
+    ),
+    Part(
+        "jaxbits/_cli.py",
+        "the command jaxbits",
+        ("jaxbits._cli", "jaxbits._cli_arguments", "jaxbits.__main__"),
+        3,
+        1,
+        "library",
+    ),
+    Part(
+        "jaxbits/_audit.py  _report.py",
+        "audit, assert_clean",
+        ("jaxbits._audit", "jaxbits._report"),
+        4,
+        0,
+        "library",
+    ),
+    Part(
+        "jaxbits/_claims.py  _explain.py  testing.py  xor/  optim.py",
+        "the other public functions and modules",
+        (
+            "jaxbits._claims",
+            "jaxbits._claims_display",
+            "jaxbits._explain",
+            "jaxbits._ipython",
+            "jaxbits.testing",
+            "jaxbits.xor",
+            "jaxbits.optim",
+        ),
+        4,
+        1,
+        "library",
+    ),
+    Part(
+        "jaxbits/detect/",
+        "one module per detector, named after it",
+        ("jaxbits.detect",),
+        5,
+        None,
+        "library",
+    ),
+    Part(
+        "jaxbits/_analysis/",
+        "what the detectors share: traces, jaxprs, instrumented runs, Python state, source code",
+        ("jaxbits._analysis",),
+        6,
+        None,
+        "library",
+    ),
+    Part(
+        "jaxbits/_catalogue.py  catalogue/*.toml  runtime.py",
+        "the sharp bits, and what runs where",
+        ("jaxbits._catalogue", "jaxbits.runtime", "jaxbits._accelerators"),
+        7,
+        None,
+        "library",
+    ),
+    Part(
+        "jaxbits/__init__.pyi  _lazy.py",
+        "the public names",
+        ("jaxbits", "jaxbits._lazy"),
+        8,
+        0,
+        "library",
+    ),
+    Part(
+        "jaxbits/_jax_compat.py  _equality.py  _formatting.py",
+        "what is not public in JAX; one definition each of equality and formatting",
+        ("jaxbits._jax_compat", "jaxbits._equality", "jaxbits._formatting"),
+        8,
+        1,
+        "library",
+    ),
+)
+
+_SOURCES = {"src": "", "grader/src": "", "book_tools": "book_tools", "_ext": "_ext"}
+_SOURCES |= {"benchmarks": "benchmarks"}
+_COLORS = {
+    "book": ("#e8f0fe", "#1a56b0"),
+    "grader": ("#fdecd9", "#9a4a00"),
+    "library": ("#e6f4ea", "#1c6b37"),
+}
+_HOUSES = {"book": "the book", "grader": "the grader", "library": "the library"}
+_WIDTH, _MARGIN, _BOX, _ROW = 880, 24, 52, 86
+
+
+def module_files(root: Path = ROOT) -> dict[str, Path]:
+    """Return the file of every module of the project by its dotted name."""
+    found = {}
+    for folder, package in _SOURCES.items():
+        for path in (root / folder).rglob("*.py"):
+            parts = path.relative_to(root / folder).with_suffix("").parts
+            name = ".".join((package, *parts) if package else parts)
+            found[name.removesuffix(".__init__")] = path
+    for path in sorted((root / "chapters").glob("*.md")):
+        found[f"chapters.{path.stem}"] = path
+    return found
+
+
+def imports(root: Path = ROOT) -> dict[str, set[str]]:
+    """Return the modules of the project that each of its modules imports, at any depth."""
+    files = module_files(root)
+    return {name: set(_imported(name, path, files)) for name, path in files.items()}
+
+
+def _imported(name: str, path: Path, files: dict[str, Path]) -> Iterator[str]:
+    source = path.read_text("utf8")
+    if path.suffix == ".md":
+        cells = re.findall(r"^```\{code-cell\}.*?\n(.*?)^```", source, flags=re.M | re.S)
+        source = "\n".join(re.findall(r"^(?:from|import) jaxbits.*$", "\n".join(cells), re.M))
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            named = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            whole = [f"{node.module}.{alias.name}" for alias in node.names]
+            named = [one if one in files else node.module for one in whole]
+        else:
+            continue
+        yield from (one for one in named if one in files and one != name)
+
+
+def part_of(module: str) -> Part:
+    """Return the part of the map that a module belongs to.
+
+    Raises:
+        KeyError: If no part lists it.
+    """
+    fitting = [
+        (len(prefix), part)
+        for part in PARTS
+        for prefix in part.modules
+        if module == prefix or (module.startswith(prefix + ".") and prefix != "jaxbits")
+    ]
+    if not fitting:
+        raise KeyError(f"no part of the map contains the module {module}; add it to PARTS")
+    return max(fitting, key=lambda one: one[0])[1]
+
+
+def arrows(root: Path = ROOT) -> dict[Part, set[Part]]:
+    """Return the parts that each part imports from."""
+    found: dict[Part, set[Part]] = {part: set() for part in PARTS}
+    for module, imported in imports(root).items():
+        found[part_of(module)] |= {part_of(one) for one in imported}
+    for part, targets in found.items():
+        targets.discard(part)
+    return found
+
+
+def _without_shortcuts(graph: dict[Part, set[Part]]) -> list[tuple[Part, Part]]:
+    """Return the arrows that no path of other arrows implies."""
+    reach: dict[Part, set[Part]] = {}
+    for part in TopologicalSorter(graph).static_order():
+        reach[part] = graph[part].union(*(reach[one] for one in graph[part]))
+    return [
+        (part, target)
+        for part in PARTS
+        for target in PARTS
+        if target in graph[part] and not any(target in reach[o] for o in graph[part] - {target})
+    ]
+
+
+def _box(part: Part) -> tuple[float, float, float]:
+    """Return the left edge, the top edge, and the width of a part's box."""
+    top = _MARGIN + 40 + part.row * _ROW
+    full = _WIDTH - 2 * _MARGIN
+    if part.column is None:
+        return _MARGIN, top, full
+    half = (full - 32) / 2
+    return _MARGIN + part.column * (half + 32), top, half
+
+
+def draw(root: Path = ROOT) -> str:
+    """Return the map as an SVG image."""
+    height = _MARGIN + 40 + (max(part.row for part in PARTS) + 1) * _ROW
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img" '
+        'font-family="system-ui, sans-serif">',
+        "<title>The parts of the code, and the imports between them</title>",
+        "<desc>Each box is a folder or a group of modules. An arrow means that the upper box "
+        "imports the lower one. Arrows that follow from others are left out.</desc>",
+        '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
+        'markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" fill="#5f6368"/></marker></defs>',
+        f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>',
+    ]
+    for number, (house, (fill, edge)) in enumerate(_COLORS.items()):
+        x = _MARGIN + number * 150
+        lines.append(f'<rect x="{x}" y="16" width="16" height="16" fill="{fill}" stroke="{edge}"/>')
+        text = f'<text x="{x + 24}" y="29" font-size="14" fill="#202124">{_HOUSES[house]}</text>'
+        lines.append(text)
+    for part, target in _without_shortcuts(arrows(root)):
+        lines.append(_arrow(part, target))
+    for part in PARTS:
+        left, top, width = _box(part)
+        fill, edge = _COLORS[part.house]
+        lines += [
+            f'<rect x="{left:g}" y="{top}" width="{width:g}" height="{_BOX}" rx="6" '
+            f'fill="{fill}" stroke="{edge}"/>',
+            f'<text x="{left + 12:g}" y="{top + 21}" font-size="14" font-weight="600" '
+            f'fill="#202124">{escape(part.title)}</text>',
+            f'<text x="{left + 12:g}" y="{top + 41}" font-size="13" '
+            f'fill="#3c4043">{escape(part.about)}</text>',
+        ]
+    return "\n".join([*lines, "</svg>"]) + "\n"
+
+
+def _arrow(part: Part, target: Part) -> str:
+    left, top, width = _box(part)
+    left_to, top_to, width_to = _box(target)
+    middle, middle_to = left + width / 2, left_to + width_to / 2
+    if part.column is None and target.column is not None:
+        middle = middle_to
+    elif target.column is None and part.column is not None:
+        middle_to = middle
+    if target.row - part.row > 1:  # around the boxes between them, outside of all boxes
+        is_right = middle > _WIDTH / 2
+        start, end = (left + width, left_to + width_to) if is_right else (left, left_to)
+        edge = _WIDTH - 8 if is_right else 8
+        path = f"M{start:g} {top + _BOX / 2:g}H{edge}V{top_to + _BOX / 2:g}H{end:g}"
+    else:
+        path = f"M{middle:g} {top + _BOX}L{middle_to:g} {top_to - 1:g}"
+    style = 'fill="none" stroke="#5f6368" stroke-width="1.5" marker-end="url(#tip)"'
+    return f'<path d="{path}" {style}/>'
+
+
+def main() -> int:
+    """Draw the map, or check that it is up to date; returns the exit status."""
+    text = draw()
+    path = ROOT / PICTURE
+    if "--check" in sys.argv[1:]:
+        if not path.is_file() or path.read_text("utf8") != text:
+            print(f"{PICTURE} is out of date; run `python -m book_tools map`", file=sys.stderr)
+            return 1
+        return 0
+    replace_file(path, text)
+    return 0

@@ -1,0 +1,7 @@
+"""``python -m jaxbits_grader``."""
+
+import sys
+
+from jaxbits_grader.cli import main
+
+sys.exit(main())

@@ -1,0 +1,1 @@
+"""What students hand in: files found, read, matched to the assignment, and repaired."""

@@ -1,0 +1,1 @@
+"""What students and teachers get: grade records, the results table, and feedback pages."""

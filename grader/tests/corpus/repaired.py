@@ -1,0 +1,179 @@
+"""Notebooks whose tests or marks are lost, replaced or doubled: repaired from the release."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import nbformat
+from jaxbits_grader.authoring import release_notebook as release
+from jaxbits_grader.authoring.assignment_source import marks
+from nbformat import NotebookNode
+
+from corpus.expected import FINE, Submission
+from corpus.submission_builder import Desk, by_id, graded_cells, twice
+
+FLAGGED = frozenset({"flagged"})
+WHY = (r"\S",)
+
+
+def _without(notebook: NotebookNode, *ids: str) -> NotebookNode:
+    notebook.cells = [c for c in notebook.cells if marks(c).get("grade_id") not in ids]
+    return notebook
+
+
+def _strip(notebook: NotebookNode, *, metadata: bool, ids: bool) -> bytes:
+    for number, cell in enumerate(notebook.cells):
+        if metadata:
+            cell.metadata = nbformat.from_dict({})
+        if ids:
+            cell["id"] = f"{number:08x}"
+    return json.dumps(notebook).encode()
+
+
+def _retyped(desk: Desk) -> NotebookNode:
+    cells = [
+        nbformat.v4.new_code_cell(cell.source, id=f"mine-{number:02}")
+        for number, cell in enumerate(desk.right().cells)
+        if cell.cell_type == "code"
+    ]
+    return nbformat.v4.new_notebook(cells=cells)
+
+
+def _lost(desk: Desk) -> Iterator[tuple[str, str, object, object]]:
+    all_tests = [cell.id for cell in graded_cells(desk.right())]
+    given = [c.id for c in desk.right().cells if marks(c).get("locked") and c.id not in all_tests]
+    full, any_score = desk.full, (0.0, desk.full)
+    yield "tests-deleted", "All tests deleted.", _without(desk.right(), *all_tests), full
+    yield "one-test-deleted", "A test deleted.", _without(desk.right(), all_tests[0]), full
+    yield (
+        "given-deleted",
+        "The imports and all that is given deleted.",
+        _without(desk.right(), *given),
+        full,
+    )
+    stripped = _strip(desk.right(), metadata=True, ids=False)
+    yield "metadata-emptied", "All metadata lost, ids kept.", stripped, full
+    # With neither marks nor ids no cell can be told; what it earns depends on what is found.
+    stripped = _strip(desk.right(), metadata=True, ids=True)
+    yield "all-marks-emptied", "Metadata and ids lost.", stripped, any_score
+    yield "retyped", "Typed into a new notebook.", _retyped(desk), any_score
+    notebook = desk.right()
+    index = [cell.id for cell in notebook.cells].index(desk.tasks[0].id)
+    notebook.cells[index] = nbformat.v4.new_code_cell(notebook.cells[index].source, id="my-own")
+    yield (
+        "answer-in-own-cell",
+        "An answer cell deleted, its text in a new one.",
+        notebook,
+        any_score,
+    )
+    notebook = desk.right()
+    for cell in notebook.cells:
+        if marks(cell).get("locked"):
+            cell.source = "# changed\n" + cell.source.replace("import jax\n", "")
+    yield "given-changed", "All given cells changed.", notebook, full
+    odd = desk.right()
+    for number, cell in enumerate(odd.cells):
+        if marks(cell):
+            cell.metadata["nbgrader"] = [None, [], "marks", 7, {"grade_id": 5}][number % 5]
+    yield "marks-odd", "Marks that are none.", odd, full
+    notebook = desk.right()
+    for cell in graded_cells(notebook):
+        cell.cell_type = "markdown"
+        cell.pop("outputs"), cell.pop("execution_count")
+    yield "tests-as-text", "The test cells turned into text.", notebook, full
+
+
+def _kept(desk: Desk) -> Iterator[tuple[str, str, object, object]]:
+    full = desk.full
+    stripped = _strip(desk.right(), metadata=False, ids=True)
+    yield "ids-new", "Ids lost, marks kept.", stripped, full
+    notebook = desk.right()
+    for cell in notebook.cells:
+        if marks(cell):
+            cell.metadata.nbgrader.schema_version = 1
+    yield "marks-of-an-old-kind", "Marks that an old nbgrader has written.", notebook, full
+    notebook = desk.right()
+    notebook.cells = [c for c in notebook.cells if c.cell_type == "code"]
+    yield "text-deleted", "All text deleted.", notebook, full
+    for what, student in (("right", "points-raised"), ("wrong", "points-raised-for-nothing")):
+        notebook = getattr(desk, what)()
+        for cell in graded_cells(notebook):
+            cell.metadata.nbgrader.points = 1000
+        for task in desk.tasks:
+            by_id(notebook, task.id).metadata.nbgrader.update(grade=True, points=500, locked=False)
+        yield student, "A thousand points a test.", notebook, full if what == "right" else 0.0
+        notebook = getattr(desk, what)()
+        for cell in graded_cells(notebook):
+            cell.source = "assert True"
+        student = "tests-replaced" if what == "right" else "tests-replaced-for-nothing"
+        yield student, "Tests replaced by assert True.", notebook, full if what == "right" else 0.0
+        notebook = getattr(desk, what)()
+        for number in range(5):
+            copied = twice(graded_cells(notebook)[0], f"{desk.tasks[0].id}-mine-{number}")
+            copied["id"], copied.source = f"mine-{number}", "assert True"
+            copied.metadata.nbgrader.points = 100
+            notebook.cells.append(copied)
+        student = "tests-added" if what == "right" else "tests-added-for-nothing"
+        yield student, "Tests of its own, with points.", notebook, full if what == "right" else 0.0
+    notebook = desk.right()
+    for task in desk.tasks:
+        by_id(notebook, task.id).metadata.nbgrader.update(solution=False, locked=True)
+    yield "answers-locked", "Answers marked as no answers.", notebook, full
+    # A copy, as pasting makes it: the same marks, another id.
+    for student, what, ids in (
+        ("answers-twice", "Each answer twice.", [task.id for task in desk.tasks]),
+        ("tests-twice", "Each test twice.", [cell.id for cell in graded_cells(desk.right())]),
+        ("given-twice", "The imports twice.", ["imports"]),
+    ):
+        notebook = desk.right()
+        notebook.cells = [
+            copy for c in notebook.cells for copy in ([c, twice(c)] if c.id in ids else [c])
+        ]
+        yield student, what, notebook, full
+    notebook = desk.right()
+    notebook.cells += [twice(cell) for cell in notebook.cells]
+    yield "all-twice", "The whole notebook twice.", notebook, full
+    notebook = desk.right()
+    notebook.cells += [json.loads(json.dumps(cell)) for cell in notebook.cells]
+    yield "all-twice-same-ids", "The whole notebook twice, with the same ids.", notebook, full
+    task = desk.tasks[0]
+    for student, order in (("stub-then-answer", 1), ("answer-then-stub", -1)):
+        notebook = desk.right()
+        index = [cell.id for cell in notebook.cells].index(task.id)
+        stub = twice(notebook.cells[index])
+        stub.source = release.stub(desk.assignment.cell(task.id).source)
+        notebook.cells[index : index + 1] = [stub, notebook.cells[index]][::order]
+        yield student, "An answer and its stub.", notebook, (full - task.total, full)
+    notebook = desk.right()
+    notebook.cells.reverse()
+    yield "upside-down", "Its cells in reverse order.", notebook, (0.0, full)
+    if len(desk.tasks) > 1:
+        notebook = desk.right()
+        one, other = (by_id(notebook, task.id) for task in desk.tasks[:2])
+        one.metadata, other.metadata = other.metadata, one.metadata
+        yield "marks-swapped", "The marks of two answers swapped.", notebook, (0.0, full)
+
+
+DOUBLED = ("-twice", "-twice-same-ids", "answer-then-stub", "stub-then-answer")
+
+
+def submissions(desk: Desk) -> Iterator[Submission]:
+    """Make them."""
+    for name, what, content, score in _lost(desk):
+        statuses = (
+            FLAGGED if name not in ("all-marks-emptied", "retyped") else FLAGGED | {"unreadable"}
+        )
+        core = name in ("tests-deleted", "metadata-emptied", "all-marks-emptied", "tests-as-text")
+        yield Submission(name, "tests-lost", what, content, statuses, score, WHY, core=core)
+    for name, what, content, score in _kept(desk):
+        family = "duplicates" if name.endswith(DOUBLED) else "tests-replaced"
+        core = name in (
+            "all-twice",
+            "answers-twice",
+            "tests-replaced",
+            "points-raised",
+            "tests-added",
+        )
+        core |= name in ("tests-replaced-for-nothing", "ids-new")
+        yield Submission(name, family, what, content, FINE, score, core=core)

@@ -1,0 +1,171 @@
+"""Submissions with wrong answers that change what judges them: no points, and a person looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from corpus.covert_tampering import TRICKS
+from corpus.expected import RAN, Submission
+from corpus.submission_builder import Desk, clean, says
+
+TAMPERED = frozenset({"tampered"})
+
+# Above the first task. Plain enough that it has to be seen.
+PATCHES = {
+    "patches-testing": """
+        # Replaces what the tests ask with.
+        from jaxbits import testing
+        asks = ("assert_close", "assert_array", "assert_raises", "reject_custom_equality")
+        for name in (*asks, "_is_close"):
+            setattr(testing, name, lambda *args, **kwargs: True)
+        testing.count_traces = lambda *args: 1
+    """,
+    "patches-code": """
+        # Replaces the code inside of the functions that the tests ask with.
+        from jaxbits import testing
+        testing.assert_close.__code__ = (lambda *args, **kwargs: None).__code__
+        testing.reject_custom_equality.__code__ = (lambda *args, **kwargs: None).__code__
+    """,
+    "patches-the-inner-one": """
+        # Replaces a part of what the tests ask with.
+        from jaxbits import testing
+        testing._is_close = lambda *args: True
+        testing._to_numpy = lambda value: __import__("numpy").zeros(3)
+    """,
+    "patches-detect": """
+        # Replaces the detectors.
+        from jaxbits import detect
+        for name in dir(detect):
+            if name[0] != "_" and callable(getattr(detect, name)):
+                setattr(detect, name, lambda *args, **kwargs: [])
+    """,
+    "patches-numpy": """
+        # Replaces the comparisons of NumPy and JAX.
+        import jax.numpy as jnp
+        import numpy as np
+        for module in (np, jnp):
+            module.allclose = module.array_equal = module.isclose = lambda *args, **kwargs: True
+        np.testing.assert_allclose = np.testing.assert_array_equal = lambda *args, **kwargs: None
+    """,
+    "patches-conversion": """
+        # Has all conversions give one array.
+        import numpy as np
+        _zeros = np.zeros(3)
+        np.asarray = np.array = lambda *args, **kwargs: _zeros
+    """,
+    "patches-builtins": """
+        # Replaces what the language comes with.
+        import builtins
+        builtins.AssertionError = type("AssertionError", (BaseException,), {})
+        builtins.isinstance = lambda *args: True
+        builtins.all = builtins.bool = lambda *args: True
+        builtins.abs = lambda *args: 0
+    """,
+    "patches-jit": """
+        # Replaces JAX's transformations.
+        import jax
+        jax.jit = jax.vmap = jax.grad = lambda fn=None, *args, **kwargs: fn
+    """,
+    "shadows-testing": """
+        # Puts another object where the tests look for what they ask with.
+        class testing:
+            assert_close = assert_array = assert_raises = staticmethod(lambda *args, **kwargs: None)
+            reject_custom_equality = assert_close
+            count_traces = staticmethod(lambda *args: 1)
+        detect = testing
+    """,
+    "puts-modules-in-place": """
+        # Puts a module in the place of the one that the tests import.
+        import sys, types, jaxbits
+        fake = types.ModuleType("jaxbits.testing")
+        fake.assert_close = fake.assert_array = lambda *args, **kwargs: None
+        fake.reject_custom_equality = fake.assert_raises = fake.assert_close
+        sys.modules["jaxbits.testing"] = jaxbits.testing = testing = fake
+    """,
+    "takes-asserts-out-of-trees": """
+        # Takes the assertions out of every cell's tree.
+        import ast
+        class Gone(ast.NodeTransformer):
+            def visit_Assert(self, node):
+                return ast.Pass()
+            def visit_Expr(self, node):
+                return ast.Pass()
+        get_ipython().ast_transformers.append(Gone())
+    """,
+    "takes-asserts-out-of-lines": """
+        # Takes the tests out of every cell's text.
+        def gone(lines):
+            return [] if any("testing." in line or "assert" in line for line in lines) else lines
+        get_ipython().input_transformers_cleanup.append(gone)
+    """,
+    "patches-compile": """
+        # Compiles nothing where there is an assertion.
+        shell = get_ipython()
+        _parse = shell.compile.ast_parse
+        shell.compile.ast_parse = lambda source, *args, **kwargs: _parse(
+            "pass" if "testing" in source or "assert" in source else source, *args, **kwargs)
+    """,
+    "patches-do-execute": """
+        # Answers the grader's requests without running them.
+        kernel = get_ipython().kernel
+        async def do_execute(code, *args, **kwargs):
+            return {"status": "ok", "execution_count": 1, "payload": [], "user_expressions": {}}
+        kernel.do_execute = do_execute
+    """,
+    "patches-run-cell": """
+        # Runs no cell any more, and says that all went well.
+        from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult
+        async def run_cell_async(raw_cell, *args, **kwargs):
+            return ExecutionResult(ExecutionInfo(raw_cell, False, False, True, None))
+        get_ipython().run_cell_async = run_cell_async
+    """,
+    "patches-showtraceback": """
+        # Shows no error, and keeps them to itself.
+        shell = get_ipython()
+        shell.showtraceback = shell._showtraceback = lambda *args, **kwargs: None
+        shell.set_custom_exc((Exception,), lambda *args, **kwargs: None)
+    """,
+    "forgives-by-event": """
+        # Takes the error out of every cell's result.
+        def forgive(result):
+            result.error_in_exec = result.error_before_exec = None
+        get_ipython().events.register("post_run_cell", forgive)
+    """,
+    "swallows-messages": """
+        # Sends no error to the grader, and all replies as good ones.
+        session = get_ipython().kernel.session
+        _send = session.send
+        def send(socket, kind, content=None, *args, **kwargs):
+            if kind == "error":
+                return None
+            if isinstance(content, dict) and content.get("status") == "error":
+                content = {"status": "ok", "execution_count": 1}
+            return _send(socket, kind, content, *args, **kwargs)
+        session.send = send
+    """,
+}
+
+
+def submissions(desk: Desk) -> Iterator[Submission]:
+    """Make them."""
+    for name, text in PATCHES.items():
+        code = clean(text)
+        notebook = desk.insert(desk.wrong(), code, at="start")
+        core = name in ("patches-testing", "patches-code", "patches-numpy", "patches-builtins")
+        core |= name.startswith("takes") or name in ("patches-do-execute", "swallows-messages")
+        yield Submission(name, "tampering", says(code), notebook, TAMPERED, None, core=core)
+    for name, text in TRICKS.items():
+        code = clean(text)
+        notebook = desk.insert(desk.wrong(), code, at="start")
+        if name == "patches-late":
+            task, function = desk.function()
+            desk.extend(notebook, task, f"def {function}(*args, **kwargs):\n    later()")
+        core = name in ("forges-replies", "raises-quietly", "patches-where-it-counts")
+        statuses = RAN | TAMPERED
+        yield Submission(name, "tampering", says(code), notebook, statuses, 0.0, core=core)
+    # The same in a right answer: what cannot be trusted is not trusted.
+    code = clean(PATCHES["patches-testing"])
+    notebook = desk.insert(desk.right(), code, at="start")
+    yield Submission(
+        "patches-and-is-right", "tampering", says(code), notebook, TAMPERED, None, core=True
+    )

@@ -1,0 +1,85 @@
+"""Marks that a person gave: they count, regrading keeps them, and none is made up."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from jaxbits_grader.gradebook import manual_points as gradebook
+from jaxbits_grader.gradebook.course import Course
+from jaxbits_grader.gradebook.manual_points import with_marks_by_hand
+from jaxbits_grader.reporting.grade_records import Mark, Record
+
+POINTS = {"a": 2.0, "b": 3.0}
+MARKS = (Mark("a", 2.0, 2.0), Mark("b", None, 3.0, "not run"))
+
+
+def record(status: str, marks: tuple[Mark, ...] = MARKS) -> Record:
+    return Record("ada", status, ("why",), marks, 5.0)
+
+
+def test_nothing_by_hand_changes_nothing() -> None:
+    for given in ({}, {"gone": 1.0}):
+        assert with_marks_by_hand(record("partial"), given, POINTS) == record("partial")
+
+
+def test_a_mark_by_hand_takes_the_place_of_the_one_found() -> None:
+    found = with_marks_by_hand(record("partial"), {"a": 0.5, "gone": 9.0}, POINTS)
+    assert [(m.id, m.points) for m in found.marks] == [("a", 0.5), ("b", None)]
+    assert found.notes == ("marked by hand: a", "why")
+    assert (found.status, found.score) == ("partial", 0.5)
+
+
+@pytest.mark.parametrize("status", ["tampered", "unreadable", "failed"])
+@pytest.mark.parametrize("given", [{"a": 1.0}, {"b": 0.0}, {"a": 1.0, "gone": 2.0}, {"gone": 1.0}])
+def test_some_marks_by_hand_are_no_score(status: str, given: dict[str, float]) -> None:
+    assert with_marks_by_hand(record(status, ()), given, POINTS).score is None
+
+
+@pytest.mark.parametrize("status", ["tampered", "unreadable", "failed"])
+def test_all_marks_by_hand_are_a_score(status: str) -> None:
+    found = with_marks_by_hand(record(status, ()), {"b": 0.0, "a": 1.0, "gone": 3.0}, POINTS)
+    assert (found.status, found.score) == ("flagged", 1.0)
+    assert found.notes == ("marked by hand: a, b", f"was {status}", "why")
+    assert [mark.id for mark in found.marks] == ["a", "b"]
+
+
+@pytest.fixture
+def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Course:
+    from nbgrader.api import Gradebook
+
+    beside = Path(sys.executable).parent  # where alembic is, which nbgrader calls by its name
+    monkeypatch.setenv("PATH", str(beside), prepend=os.pathsep)
+
+    course = Course(tmp_path, "course")
+    with Gradebook(course.db_url, course.name) as book:
+        book.add_assignment("ships")
+        book.add_notebook("ships", "ships")
+        for name, points in POINTS.items():
+            book.add_grade_cell(name, "ships", "ships", max_score=points, cell_type="code")
+    return course
+
+
+@pytest.fixture
+def ships() -> Any:
+    return SimpleNamespace(name="ships", tasks=[SimpleNamespace(points={"a": 2, "b": 3})])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_marking(course: Course, ships: Any) -> None:
+    assert gradebook.by_hand(course, ships) == {}
+    gradebook.mark(course, ships, "ada", "a", 0.0)
+    gradebook.mark(course, ships, "ada", "b", 2.5)
+    gradebook.mark(course, ships, "bob", "b", 3.0)
+    assert gradebook.by_hand(course, ships) == {"ada": {"a": 0.0, "b": 2.5}, "bob": {"b": 3.0}}
+    gradebook.mark(course, ships, "bob", "b", None)
+    assert gradebook.by_hand(course, ships) == {"ada": {"a": 0.0, "b": 2.5}}
+    for points in (-1.0, 2.5, float("nan")):
+        with pytest.raises(ValueError, match=r"points: .* between 0 and 2"):
+            gradebook.mark(course, ships, "ada", "a", points)
+    with pytest.raises(ValueError, match="it has: a, b"):
+        gradebook.mark(course, ships, "ada", "c", 1.0)

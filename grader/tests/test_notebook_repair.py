@@ -1,0 +1,555 @@
+"""Whatever becomes of a notebook in a student's hands, it is mended, and no answer is lost."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from jaxbits_grader.authoring import assignment_source as source
+from jaxbits_grader.authoring import release_notebook as release
+from jaxbits_grader.authoring.assignment_source import marks
+from jaxbits_grader.intake import notebook_reader as loading
+from jaxbits_grader.intake import notebook_repair as repair
+from nbformat import NotebookNode
+
+SOURCE = """---
+jupytext:
+  text_representation:
+    extension: .md
+    format_name: myst
+assignment:
+  title: Ships
+  chapter: 01-tracing
+  minutes: 10
+  goals:
+  - count
+  tasks:
+    load: The load is right.
+    trim: The trim is right.
+    trim-aft: The guess is right.
+---
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: imports, locked: true}
+
+import numpy as np
+```
+
+A ship has holds.
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: load, solution: true}
+
+def load(holds):
+    \"\"\"The sum.\"\"\"
+    ### BEGIN SOLUTION
+    return np.sum(holds)
+    ### END SOLUTION
+```
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: load-values, points: 2}
+
+assert load([1, 2]) == 3, "the sum"
+### BEGIN HIDDEN TESTS
+assert load([5]) == 5, "the sum of one"
+### END HIDDEN TESTS
+```
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: load-empty, points: 1}
+
+assert load([]) == 0, "an empty ship"
+```
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: given-holds, locked: true}
+
+HOLDS = [3, 4]
+```
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: trim, solution: true}
+
+### BEGIN SOLUTION
+def helper(holds):
+    return holds[0]
+### END SOLUTION
+
+
+def trim(holds):
+    ### BEGIN SOLUTION
+    return helper(holds) - holds[-1]
+    ### END SOLUTION
+```
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: trim-values, points: 2}
+
+assert trim(HOLDS) == -1, "first less last"
+```
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: trim-aft, solution: true}
+
+### BEGIN SOLUTION
+guess = {"a": 1}
+### END SOLUTION
+```
+
+```{code-cell} ipython3
+:nbgrader: {grade_id: trim-aft-values, points: 2}
+
+assert guess["a"] == 1, "the guess"
+```
+"""
+ASSIGNMENT = source.parse(SOURCE, "ships")
+RELEASED = release.student(ASSIGNMENT)
+OURS = {marks(c)["grade_id"]: c for c in RELEASED.cells if marks(c)}
+ANSWERS = {
+    "load": "def load(holds):\n    return sum(holds)  # mine",
+    "trim": "def trim(holds):\n    return holds[0] - holds[-1]  # mine",
+    "trim-aft": 'guess = {"a": 1}  # mine',
+}
+TESTS = {
+    "load-values": "load",
+    "load-empty": "load",
+    "trim-values": "trim",
+    "trim-aft-values": "trim-aft",
+}
+
+
+def handed_in() -> list[dict[str, Any]]:
+    """The cells of a notebook as a student saved it, with every answer written."""
+    notebook = copy.deepcopy(RELEASED)
+    for cell in notebook.cells:
+        if cell.id in ANSWERS:
+            cell.source = ANSWERS[cell.id]
+    return [dict(cell) for cell in json.loads(nbformat.writes(notebook))["cells"]]
+
+
+def find(cells: list[dict[str, Any]], id: str) -> dict[str, Any]:
+    return next(c for c in cells if c.get("id") == id)
+
+
+def bare(cells: list[dict[str, Any]], *, marks: bool = True, ids: bool = True) -> None:
+    for number, cell in enumerate(cells):
+        if marks:
+            cell["metadata"] = {}
+        if ids:
+            cell["id"] = f"c{number}"
+
+
+def write(path: Path, cells: Any, **more: Any) -> Path:
+    notebook = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": cells, **more}
+    path.write_text(json.dumps(notebook))
+    return path
+
+
+def mended(cells: list[dict[str, Any]], folder: Path) -> tuple[NotebookNode, list[str]]:
+    loaded, _ = loading.load(write(folder / "a.ipynb", cells))
+    notebook, notes = repair.repaired(loaded, RELEASED)
+    check(notebook)
+    return notebook, notes
+
+
+def check(notebook: NotebookNode) -> None:
+    nbformat.validate(json.loads(nbformat.writes(notebook)))
+    there = [marks(c)["grade_id"] for c in notebook.cells if marks(c)]
+    assert sorted(there) == sorted(OURS)
+    for test, answer in TESTS.items():
+        assert there.index(test) > there.index(answer)
+    for cell in notebook.cells:
+        if marks(cell):
+            own = OURS[marks(cell)["grade_id"]]
+            assert cell.cell_type == own.cell_type
+            assert cell.id == own.id
+            assert marks(cell) == marks(own)
+            assert marks(cell)["solution"] or cell.source == own.source
+    assert len({cell.id for cell in notebook.cells}) == len(notebook.cells)
+
+
+def texts(notebook: NotebookNode) -> list[str]:
+    return [cell.source for cell in notebook.cells]
+
+
+def answer(notebook: NotebookNode, id: str) -> str:
+    return next(c.source for c in notebook.cells if marks(c).get("grade_id") == id)
+
+
+def passes(notebook: NotebookNode) -> bool:
+    """Whether the notebook's code runs from top to bottom, tests and all."""
+    namespace: dict[str, Any] = {}
+    try:
+        for cell in notebook.cells:
+            if cell.cell_type == "code":
+                exec(cell.source, namespace)
+    except Exception:
+        return False
+    return True
+
+
+def test_a_notebook_as_it_should_be_is_left_alone(tmp_path: Path) -> None:
+    notebook, notes = mended(handed_in(), tmp_path)
+    assert notes == []
+    assert texts(notebook) == ["".join(c["source"]) for c in handed_in()]
+    assert passes(notebook)
+
+
+def test_two_answers_in_one_cell(tmp_path: Path) -> None:
+    cells = handed_in()
+    find(cells, "load")["source"] = ANSWERS["load"] + "\n\n\n" + ANSWERS["trim"]
+    cells = [cell for cell in cells if cell["id"] != "trim"]
+    notebook, notes = mended(cells, tmp_path)
+    assert passes(notebook)
+    why = "cells of answers, which stand in others, that were missing, put back: trim"
+    assert notes == [why]
+
+
+def test_an_answer_in_the_cell_of_its_test(tmp_path: Path) -> None:
+    cells = handed_in()
+    test = find(cells, "load-values")
+    test["source"] = ANSWERS["load"] + "\n" + "".join(test["source"])
+    cells = [cell for cell in cells if cell["id"] != "load"]
+    notebook, notes = mended(cells, tmp_path)
+    assert passes(notebook)
+    assert any("tests were changed" in note for note in notes)
+
+
+def test_another_assignments_notebook(tmp_path: Path) -> None:
+    other = [{**CELL, "source": "def cargo():\n    return 1"}]
+    with pytest.raises(loading.Unreadable, match="another notebook"):
+        mended(other, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "lost", [{"ids": False}, {"marks": False}, {}], ids=["marks", "ids", "both"]
+)
+def test_lost_marks_and_ids(tmp_path: Path, lost: dict[str, bool]) -> None:
+    cells = handed_in()
+    bare(cells, **lost)
+    notebook, notes = mended(cells, tmp_path)
+    assert {id: answer(notebook, id) for id in ("load", "trim")} == {
+        id: ANSWERS[id] for id in ("load", "trim")
+    }
+    assert ANSWERS["trim-aft"] in texts(notebook)
+    assert passes(notebook) or not lost  # the stub of a prediction raises, and the kernel goes on
+    assert bool(notes) == (lost != {"marks": False})
+
+
+def test_retyped_with_other_whitespace(tmp_path: Path) -> None:
+    cells = handed_in()
+    bare(cells)
+    for cell in cells:
+        cell["source"] = [line.replace("    ", "\t") + "  " for line in cell["source"]]
+    notebook, notes = mended(cells, tmp_path)
+    assert "mine" in answer(notebook, "load")
+    assert len(notes) == 2
+
+
+@pytest.mark.parametrize("blank", ["", "# YOUR CODE HERE\nraise NotImplementedError()\n\n"])
+def test_an_untouched_copy_is_not_the_answer(tmp_path: Path, blank: str) -> None:
+    cells = handed_in()
+    again = copy.deepcopy(find(cells, "load"))
+    again["source"] = blank or [""]
+    if blank:
+        again = copy.deepcopy(find(cells, "trim-aft"))
+        again["source"] = blank
+    cells.append({**again, "id": "z"})
+    notebook, _ = mended(cells, tmp_path)
+    assert answer(notebook, "load") == ANSWERS["load"]
+    assert answer(notebook, "trim-aft") == ANSWERS["trim-aft"]
+    assert passes(notebook)
+
+
+@pytest.mark.parametrize("bared", [False, True])
+@pytest.mark.parametrize("first", ["worked", "pristine"])
+def test_the_whole_notebook_twice(tmp_path: Path, bared: bool, first: str) -> None:
+    pristine = [dict(c) for c in json.loads(nbformat.writes(RELEASED))["cells"]]
+    halves = [handed_in(), pristine] if first == "worked" else [pristine, handed_in()]
+    cells = halves[0] + halves[1]
+    if bared:
+        bare(cells)
+    notebook, _ = mended(cells, tmp_path)
+    assert answer(notebook, "load") == ANSWERS["load"]
+    assert answer(notebook, "trim") == ANSWERS["trim"]
+    assert ANSWERS["trim-aft"] in texts(notebook)
+    assert sum("NotImplementedError" in text for text in texts(notebook)) <= bared
+
+
+def test_a_copy_edited_below(tmp_path: Path) -> None:
+    cells = handed_in()
+    place = cells.index(find(cells, "load"))
+    other = copy.deepcopy(cells[place])
+    cells[place]["source"] = "def load(holds):\n    return 7  # first try"
+    other["id"] = "copied"
+    cells.insert(place + 1, other)
+    notebook, _ = mended(cells, tmp_path)
+    assert answer(notebook, "load") == ANSWERS["load"]
+    assert passes(notebook)
+    assert any("first try" in text for text in texts(notebook))
+
+
+def test_an_answer_split_over_two_cells_whose_tests_are_gone(tmp_path: Path) -> None:
+    cells = [c for c in handed_in() if not str(c["id"]).startswith("load-")]
+    place = cells.index(find(cells, "load"))
+    cells[place]["source"] = "def one(x):\n    return x"
+    rest = {"cell_type": "code", "metadata": {}, "id": "r", "source": ANSWERS["load"]}
+    cells.insert(place + 1, rest)
+    notebook, notes = mended(cells, tmp_path)
+    assert passes(notebook)
+    assert notes == ["tests that were missing, put back: load-values, load-empty"]
+
+
+def test_both_halves_of_a_split_answer_have_its_marks(tmp_path: Path) -> None:
+    cells = handed_in()
+    place = cells.index(find(cells, "trim"))
+    half = copy.deepcopy(cells[place])
+    cells[place]["source"] = "def first(holds):\n    return holds[0]"
+    half.update(id="half", source="def trim(holds):\n    return first(holds) - holds[-1]")
+    cells.insert(place + 1, half)
+    assert passes(mended(cells, tmp_path)[0])
+
+
+def test_an_answer_turned_to_text_is_tried_as_code(tmp_path: Path) -> None:
+    cells = handed_in()
+    find(cells, "load")["cell_type"] = "markdown"
+    notebook, notes = mended(cells, tmp_path)
+    assert passes(notebook)
+    assert notes == ["cells of another type than they were: load"]
+
+
+def test_an_answer_turned_to_text_beside_the_stub_is_not_lost(tmp_path: Path) -> None:
+    cells = handed_in()
+    kept = copy.deepcopy(find(cells, "load"))
+    kept.update(cell_type="markdown", id="kept")
+    find(cells, "load")["source"] = OURS["load"].source
+    cells.append(kept)
+    assert ANSWERS["load"] in texts(mended(cells, tmp_path)[0])
+
+
+def test_two_different_copies_of_an_answer_are_told(tmp_path: Path) -> None:
+    cells = handed_in()
+    second = copy.deepcopy(find(cells, "load"))
+    cells.insert(cells.index(find(cells, "load")) + 1, second)
+    assert mended(cells, tmp_path)[1] == []
+    second["source"] = "def load(holds):\n    return max(holds)"
+    notebook, notes = mended(cells, tmp_path)
+    assert notes == ["answers written more than once, of which the last counts: load"]
+    assert answer(notebook, "load") == second["source"]
+    second["source"] = "import math"  # a cell that was split has both marks
+    assert mended(cells, tmp_path)[1] == []
+
+
+def test_an_answer_above_its_untouched_stub_is_told(tmp_path: Path) -> None:
+    told = "answers that their own stub, further down, undoes: load"
+    cells = handed_in()
+    own = {"cell_type": "code", "metadata": {}, "id": "own", "source": ANSWERS["load"]}
+    find(cells, "load")["source"] = OURS["load"].source
+    cells.insert(0, own)
+    notebook, notes = mended(cells, tmp_path)
+    assert notes == [told]
+    assert not passes(notebook)
+    cells.remove(own)
+    find(cells, "imports")["source"] += f"\n\n{ANSWERS['load']}"
+    assert told not in mended(cells, tmp_path)[1]  # a given cell is put back, and that is told
+    cells.insert(cells.index(find(cells, "load")) + 1, own)
+    find(cells, "imports")["source"] = OURS["imports"].source
+    assert mended(cells, tmp_path)[1] == []
+    assert passes(mended(cells, tmp_path)[0])
+
+
+def test_a_stub_that_ends_before_it_defines_undoes_nothing(tmp_path: Path) -> None:
+    cells = handed_in()
+    find(cells, "trim")["source"] = OURS["trim"].source
+    find(cells, "load")["source"] += f"\n\n{ANSWERS['trim']}"
+    assert OURS["trim"].source.startswith("# YOUR CODE HERE\nraise")
+    assert mended(cells, tmp_path)[1] == []
+
+
+def test_a_scratch_cell_that_defines_the_same_names(tmp_path: Path) -> None:
+    cells = handed_in()
+    bare(cells)
+    scratch = "def load(holds):\n    return None  # slow"
+    cells.append({"cell_type": "code", "metadata": {}, "id": "s", "source": scratch})
+    notebook, _ = mended(cells, tmp_path)
+    assert answer(notebook, "load") == ANSWERS["load"]
+    assert texts(notebook)[-1] == scratch
+
+
+def test_an_answer_with_a_magic_is_known_by_its_names(tmp_path: Path) -> None:
+    cells = handed_in()
+    find(cells, "load")["source"] = "%matplotlib inline\n!ls\n" + ANSWERS["load"]
+    bare(cells)
+    assert "mine" in answer(mended(cells, tmp_path)[0], "load")
+
+
+def test_a_given_cell_that_was_copied_stays_where_it_was(tmp_path: Path) -> None:
+    cells = handed_in()
+    cells.append({**copy.deepcopy(find(cells, "imports")), "id": "again"})
+    notebook, _ = mended(cells, tmp_path)
+    assert passes(notebook)
+    assert marks(notebook.cells[1])["grade_id"] == "imports"
+
+
+def test_tests_and_given_cells_are_those_of_the_release(tmp_path: Path) -> None:
+    cells = handed_in()
+    find(cells, "load-values")["source"] = "assert True"
+    find(cells, "trim-values")["cell_type"] = "raw"
+    find(cells, "given-holds")["source"] = "HOLDS = []"
+    cells.remove(find(cells, "load-empty"))
+    notebook, notes = mended(cells, tmp_path)
+    assert passes(notebook)
+    assert notes == [
+        "tests were changed and are put back: load-values",
+        "given cells were changed and are put back: given-holds",
+        "cells of another type than they were: trim-values",
+        "tests that were missing, put back: load-empty",
+    ]
+
+
+def test_all_from_back_to_front(tmp_path: Path) -> None:
+    notebook, notes = mended(handed_in()[::-1], tmp_path)
+    assert passes(notebook)
+    assert "cells that stood in another order" in notes[0]
+
+
+def test_a_task_called_as_another_and_more_does_not_take_its_tests(tmp_path: Path) -> None:
+    longer = SOURCE.replace("trim-aft", "load-values-more")
+    released = release.student(source.parse(longer, "ships"))
+    cells, _ = loading.load(
+        write(tmp_path / "a.ipynb", json.loads(nbformat.writes(released))["cells"])
+    )
+    notebook, notes = repair.repaired(cells, released)
+    assert notes == []
+    assert texts(notebook) == texts(released)
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_whatever_is_done_to_the_cells(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    cells = handed_in()
+    for _ in range(rng.randint(1, 8)):
+        if not cells:
+            break
+        index = rng.randrange(len(cells))
+        match rng.choice(["delete", "copy", "move", "marks", "id", "kind", "own", "cut", "swap"]):
+            case "delete":
+                # Of answers a copy only: what nobody handed in cannot be found again.
+                if not any(text in "".join(cells[index]["source"]) for text in ANSWERS.values()):
+                    del cells[index]
+            case "copy":
+                cells.insert(rng.randrange(len(cells) + 1), copy.deepcopy(cells[index]))
+            case "move":
+                cells.insert(rng.randrange(len(cells)), cells.pop(index))
+            case "marks":
+                cells[index]["metadata"] = rng.choice(
+                    [{}, None, {"nbgrader": []}, {"nbgrader": {}}]
+                )
+            case "id":
+                cells[index]["id"] = rng.choice([None, 5, "", [], "x" * 70, "load", "own-1"])
+            case "kind":
+                cells[index]["cell_type"] = rng.choice(["code", "markdown", "raw"])
+            case "own":
+                own = {"cell_type": "code", "metadata": {}, "id": "o", "source": "load = 1"}
+                cells.insert(index, own)
+            case "cut" if str(cells[index].get("id")) not in ANSWERS:
+                mine = "mine" in "".join(cells[index]["source"])
+                cells[index]["source"] = cells[index]["source"] if mine else "x = 1"
+            case "swap":
+                rng.shuffle(cells)
+    if not cells:
+        return
+    notebook, _ = mended(cells, tmp_path)
+    for text in ANSWERS.values():
+        assert any(text in there for there in texts(notebook))
+
+
+# -- reading
+
+
+def loaded(path: Path, text: str | bytes) -> tuple[list[dict[str, Any]], list[str]]:
+    path.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass"))
+    return loading.load(path)
+
+
+CELL = {"cell_type": "code", "source": "x = 1", "metadata": {}}
+NO_NOTEBOOK = {
+    "nothing": b"",
+    "no JSON": b"{",
+    "HTML": b"<html></html>",
+    "another encoding": '{"a": "ä"}'.encode("utf-16"),
+    "zeros": bytes(100),
+    "a list": b"[]",
+    "a number": b"4",
+    "NaN": b"NaN",
+    "another object": b'{"cells": []}',
+    "no cells": b'{"nbformat": 4, "cells": []}',
+    "cells that are none": b'{"nbformat": 4, "cells": {"a": 1}}',
+    "cells that are numbers": b'{"nbformat": 4, "cells": [1, null, "x"]}',
+    "cells without source": b'{"nbformat": 4, "cells": [{"cell_type": "code"}]}',
+    "very deep": b"[" * 100_000,
+    "deep and closed": b'{"nbformat": ' + b"[" * 900 + b"]" * 900 + b"}",
+    "a huge number": b'{"nbformat": ' + b"9" * 5000 + b', "cells": []}',
+    "too many cells": json.dumps({"nbformat": 4, "cells": [CELL] * 2001}).encode(),
+    "an old one of a number": b'{"nbformat": 3, "worksheets": [{"cells": 5}]}',
+    "an old one of nothing": b'{"nbformat": 3, "worksheets": 1}',
+    "true": b'{"nbformat": true}',
+}
+
+
+@pytest.mark.parametrize("what", NO_NOTEBOOK)
+def test_what_is_no_notebook_is_unreadable(tmp_path: Path, what: str) -> None:
+    with pytest.raises(loading.Unreadable, match=r"a\.ipynb"):
+        loaded(tmp_path / "a.ipynb", NO_NOTEBOOK[what])
+
+
+def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Path) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    path = write(tmp_path / "a.ipynb", [CELL])
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(loading.Unreadable, match="Permission denied"):
+        loading.load(path)
+
+
+def test_odd_notebooks_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.ipynb"
+    odd = [
+        {**CELL, "source": ["a\r\n", "b"], "id": 7, "metadata": {"nbgrader": {"grade_id": ["x"]}}},
+        {**CELL, "source": "s = '\ud800'", "id": "x" * 10_000, "metadata": None},
+        {**CELL, "source": "ü = '☃'", "id": "ü", "metadata": {"nbgrader": {"grade_id": 5}}},
+        {**CELL, "source": ["a", 5]},
+        {"cell_type": "heading", "level": 2, "source": "Title", "metadata": {}},
+    ]
+    text = json.dumps({"nbformat": 4.0, "cells": odd, "metadata": {"x": float("nan")}})
+    cells, notes = loaded(path, "\ufeff" + text)
+    assert [c["source"] for c in cells] == ["a\nb", "s = '?'", "ü = '☃'", "# Title"]
+    assert notes == ["1 of its cells are damaged, and left out"]
+    with pytest.raises(loading.Unreadable, match="another notebook"):
+        repair.repaired(cells, RELEASED)
+    one = next(c.id for c in RELEASED.cells if source.marks(c).get("solution"))
+    check(repair.repaired([*cells, {**cells[0], "id": one}], RELEASED)[0])
+
+
+def test_an_old_format(tmp_path: Path) -> None:
+    sheet = {"cells": [{"cell_type": "code", "input": ["def load(holds):\n", "    return 1"]}]}
+    text = json.dumps({"nbformat": 3, "worksheets": [sheet], "metadata": {}})
+    cells, notes = loaded(tmp_path / "a.ipynb", text)
+    notebook, _ = repair.repaired(cells, RELEASED)
+    check(notebook)
+    assert answer(notebook, "load") == "def load(holds):\n    return 1"
+    assert notes == ["it is in the old format 3"]
+
+
+def test_notes_hold_nothing_that_cannot_be_written(tmp_path: Path) -> None:
+    kernel = {"kernelspec": {"name": "\ud800" * 50}}
+    more = {"nbformat": "\ud800", "metadata": kernel}
+    _, notes = loading.load(write(tmp_path / "a.ipynb", [CELL], **more))
+    assert len("; ".join(notes).encode()) < 400

@@ -1,0 +1,239 @@
+"""The sandbox: it holds here, and where it does not nothing is graded."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import grading_harness as hall
+import pytest
+from jaxbits_grader import grade_submission as grading
+from jaxbits_grader.authoring import assignment_source as source
+from jaxbits_grader.authoring import release_notebook as release
+from jaxbits_grader.gradebook.course import opened
+from jaxbits_grader.intake import submissions
+from jaxbits_grader.notebook_io import text
+from jaxbits_grader.running import sandbox
+from jaxbits_grader.running.kernel_client import NotStarted, RunEnded
+from jaxbits_grader.running.kernel_launcher import started
+from jaxbits_grader.running.limits import Limits
+from jaxbits_grader.running.sandbox_check import probe
+
+import jaxbits
+
+pytestmark = hall.needs_sandbox
+
+NAME = hall.SAMPLE.name
+NO_SANDBOX = "sudo apt install bubblewrap"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("place")
+    hall.call("course", place / "course", "--from", hall.SAMPLE)
+    assignment = source.read(hall.SAMPLE)
+    (place / "submissions").mkdir()
+    (place / "submissions" / "ann.ipynb").write_text(text(release.solution(assignment)))
+    return place
+
+
+def _grade(place: Path, *more: object, path: str | None = None, status: int = 0) -> str:
+    env = {"PATH": path} if path is not None else {}
+    where = ("--submissions", place / "submissions", "--course", place / "course", "--quiet")
+    return hall.call("grade", NAME, *where, *hall.LIMITS, *more, env=env, status=status)
+
+
+def _tools(folder: Path, bwrap: str) -> str:
+    """A PATH with all programs of this machine but bubblewrap, which is another one."""
+    folder.mkdir(exist_ok=True)
+    for directory in os.environ["PATH"].split(os.pathsep):
+        for program in Path(directory).glob("*") if Path(directory).is_dir() else ():
+            link = folder / program.name
+            if program.name != "bwrap" and not link.exists():
+                link.symlink_to(program)
+    if bwrap:
+        (folder / "bwrap").write_text(bwrap)
+        (folder / "bwrap").chmod(0o755)
+    return str(folder)
+
+
+def test_it_holds_here() -> None:
+    probe()
+
+
+def test_without_bubblewrap_nothing_is_graded(place: Path, tmp_path: Path) -> None:
+    said = _grade(place, path=_tools(tmp_path / "bin", ""), status=2)
+    assert "there is no bubblewrap" in said
+    assert NO_SANDBOX in said
+    assert not (place / "course" / "results").exists()
+
+
+def test_a_sandbox_that_does_not_start_is_refused(place: Path, tmp_path: Path) -> None:
+    broken = "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n"
+    said = _grade(place, path=_tools(tmp_path / "bin", broken), status=2)
+    assert "does not start here: bwrap: No permissions" in said
+    assert "AppArmor" in said
+    assert not (place / "course" / "results").exists()
+
+
+def test_a_sandbox_that_lets_everything_out_is_refused(place: Path, tmp_path: Path) -> None:
+    # One that starts the program, which stands behind the last of its --, and does nothing else.
+    open_door = (
+        "#!/bin/sh\n"
+        'for word; do [ "$word" = -- ] && all=$((all + 1)); done\n'
+        'while [ "$all" -gt 0 ]; do [ "$1" = -- ] && all=$((all - 1)); shift; done\n'
+        'exec "$@"\n'
+    )
+    said = _grade(place, path=_tools(tmp_path / "bin", open_door), status=2)
+    assert "does not hold here" in said
+    assert "reads files of the machine" in said
+    assert "reaches the network" in said
+    assert not (place / "course" / "results").exists()
+
+
+def test_unsafe_is_said_in_every_line(place: Path, tmp_path: Path) -> None:
+    _grade(place, "--unsafe", path=_tools(tmp_path / "bin", ""))
+    rows = hall.rows((place / "course" / "results" / f"{NAME}.csv").read_text())
+    assert rows["ann"].notes.startswith("UNSAFE")
+    assert (rows["ann"].status, rows["ann"].score) == ("graded", rows["ann"].max_score)
+    _grade(place)
+    rows = hall.rows((place / "course" / "results" / f"{NAME}.csv").read_text())
+    assert rows["ann"].notes == ""
+
+
+def test_what_lies_where_submissions_can_read_is_refused(tmp_path: Path) -> None:
+    sandbox.hides(tmp_path)
+    for shown in (Path(sys.prefix) / "course", Path(jaxbits.__file__).parent, Path("/usr/share")):
+        with pytest.raises(sandbox.NoSandbox, match="which every submission can read"):
+            sandbox.hides(shown)
+    link = tmp_path / "link"
+    link.symlink_to("/usr/share")
+    with pytest.raises(sandbox.NoSandbox, match="which every submission can read"):
+        sandbox.hides(link)
+
+
+def test_a_python_below_a_folder_in_memory_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clone in /tmp has its Python there, where a submission has a folder of its own."""
+    place, shared = Path(tempfile.mkdtemp(dir="/tmp")), Path(tempfile.mkdtemp(dir="/tmp"))
+    place.chmod(0o755)
+    (place / "word").write_text("seen")
+    before = sandbox.shown()
+    monkeypatch.setattr(sandbox, "shown", lambda: [*before, place])
+    command = sandbox.command(["cat", str(place / "word")], shared, Limits())
+    done = subprocess.run(command, capture_output=True, text=True)
+    shutil.rmtree(place)
+    shutil.rmtree(shared)
+    assert (done.stdout, done.stderr) == ("seen", "")
+
+
+def test_limits_that_nothing_can_keep_are_refused(place: Path) -> None:
+    with pytest.raises(ValueError, match="--cell-seconds is 0; it should be more than 0"):
+        Limits(cell_seconds=0)
+    assert "it should be more than 0" in _grade(place, "--memory-gb", "0", status=2)
+    assert "-j is 0" in _grade(place, "-j", "0", status=2)
+
+
+def test_an_interrupted_grader_says_how_to_go_on(place: Path) -> None:
+    where = ("--submissions", place / "submissions", "--course", place / "course", "--quiet")
+    process = hall.command("grade", NAME, *where, *hall.LIMITS, "--again")
+    log = place / "course" / "results" / NAME / "ann.log"
+    log.unlink(missing_ok=True)
+    while not log.exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Run it again: it goes on where it was" in said
+
+
+def test_a_run_leaves_no_file_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A folder of this test's own, and a short one: the path of a socket is.
+    temporary = Path(tempfile.mkdtemp(dir="/tmp"))
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    with started(Limits()) as kernel:
+        kernel.run(
+            "import os, json\n"
+            "run = os.path.dirname([a for a in open('/proc/self/cmdline').read().split('\\0')"
+            " if a.endswith('kernel.json')][0])\n"
+            "os.makedirs(run + '/a/b')\n"
+            "open(run + '/a/b/c', 'w').write('x')\n"
+            "os.chmod(run + '/a/b', 0)\n"
+            "os.symlink('/etc', run + '/a/link')\n"
+            "os.chmod(run + '/a', 0)"
+        )
+    temporary.rmdir()  # which it can only be when nothing is in it
+    assert stat.S_ISDIR(os.stat("/etc").st_mode)
+
+
+def test_what_is_written_to_the_shared_folder_is_bounded() -> None:
+    fill = (
+        "import os, time\n"
+        "run = os.path.dirname([a for a in open('/proc/self/cmdline').read().split('\\0')"
+        " if a.endswith('kernel.json')][0])\n"
+        "for n in range(40):\n"
+        "    open(f'{run}/{n}', 'wb').write(bytes(1 << 20))\n"
+        "time.sleep(30)"
+    )
+    with pytest.raises(RunEnded, match="wrote over 16 MB"), started(Limits(disk_mb=16)) as kernel:
+        kernel.run(fill)
+
+
+def test_a_run_that_cannot_be_watched_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    temporary = Path(tempfile.mkdtemp(dir="/tmp"))
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    hide = (
+        "import os, time\n"
+        "os.chdir(os.path.dirname([a for a in open('/proc/self/cmdline').read().split('\\0')"
+        " if a.endswith('kernel.json')][0]))\n"
+        "for _ in range(20):\n"
+        "    os.mkdir('x' * 250)\n"
+        "    os.chdir('x' * 250)\n"
+        "time.sleep(30)"
+    )
+    with pytest.raises(RunEnded, match="could not be watched"), started(Limits()) as kernel:
+        kernel.run(hide)
+    temporary.rmdir()
+
+
+@pytest.mark.parametrize(
+    "content", ["{'text': 'x'}", "{'name': 'stdout', 'text': 3}", "{'name': 5, 'text': ['x']}"]
+)
+def test_what_is_written_to_a_socket_by_hand_is_no_message(content: str) -> None:
+    by_hand = (
+        "import json\n"
+        "kernel = get_ipython().kernel\n"
+        f"kernel.session.send(kernel.iopub_socket, 'stream', {content},"
+        " parent=kernel.get_parent())\n"
+        "print('after it')"
+    )
+    with started(Limits()) as kernel:
+        done = kernel.run(by_hand)
+        assert "after it" in "".join(output.get("text", "") for output in done.outputs)
+        assert kernel.run("1 + 1").outputs[0].data == {"text/plain": "2"}
+
+
+def test_a_kernel_that_does_not_start_is_nobodys_zero(
+    place: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sandbox, "command", lambda *_: ["false"])
+    with pytest.raises(NotStarted, match="did not start"), started(Limits()):
+        pass
+    course = opened(place / "course")
+    (submission,) = submissions.find(place / "submissions", NAME)
+    record = grading.graded(grading.Job(course, NAME, submission, Limits()), tmp_path)
+    assert (record.status, record.score) == ("failed", None)
+    assert "did not start" in record.notes[0]
+
+
+def test_programs_that_the_sandbox_needs_are_here() -> None:
+    """What CI has to install; with these missing, nothing above was shown."""
+    for program in ("bwrap", "prlimit", "setpriv", "nice", "env"):
+        assert shutil.which(program), program

@@ -1,0 +1,135 @@
+"""What the proof of an assignment finds wrong with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from jaxbits_grader.authoring.assignment_source import ANSWERS, SOURCE, SourceError
+from jaxbits_grader.authoring.validation import Try, prove
+from test_assignment_source import GOOD
+
+RIGHT = """# %% load · right: a loop
+def load(holds):
+    total = 0
+    for h in holds:
+        total += h
+    return total
+"""
+WRONG = "".join(
+    f"\n# %% load · wrong: {n}\ndef load(holds):\n    return sum(holds) - {n}\n" for n in (1, 2, 3)
+)
+
+
+def tried(folder: Path, answers: str = RIGHT + WRONG, text: str = GOOD, **how: float) -> list[Try]:
+    place = folder / "ships"
+    place.mkdir()
+    (place / SOURCE).write_text(text)
+    (place / ANSWERS).write_text(answers)
+    return prove(place, **how)  # type: ignore[arg-type]
+
+
+def problems(found: list[Try]) -> list[tuple[str, str]]:
+    return [(one.kind, str(one.problem)) for one in found if one.problem]
+
+
+@pytest.mark.parametrize("seed", [None, 3])
+def test_an_assignment_as_it_should_be(tmp_path: Path, seed: int | None) -> None:
+    found = tried(tmp_path, seed=seed)  # type: ignore[arg-type]
+    assert problems(found) == []
+    assert [(one.kind, one.points) for one in found] == [
+        ("solution", 2), ("stub", 0), ("right", 2), ("wrong", 0), ("wrong", 0), ("wrong", 0),
+    ]  # fmt: skip
+    assert "✓ load" in found[0].line()
+    assert "[AssertionError: the sum]" in found[3].line()
+
+
+def test_answers_that_are_not_what_they_are_said_to_be(tmp_path: Path) -> None:
+    more = """
+# %% load · wrong: as good as right
+load = sum
+
+# %% load · right: not quite
+def load(holds):
+    return holds[0]
+
+# %% load · wrong: a slip
+def load(holds):
+    return total
+
+# %% load · wrong: no Python
+def load(holds)
+    return 1
+"""
+    found = problems(tried(tmp_path, RIGHT + WRONG + more))
+    assert [kind for kind, _ in found] == ["wrong", "right", "wrong", "wrong"]
+    assert "it gets all" in found[0][1]
+    assert "should get all points" in found[1][1]
+    assert "NameError" in found[2][1]
+    assert "SyntaxError" in found[3][1]
+
+
+SLACK = GOOD.replace('assert load([1, rows]) == 1 + rows, "the sum"', "pass").replace(
+    'assert load([7] * rows) == 7 * rows, "the sum of many"', "pass"
+)
+
+
+def test_a_stub_and_wrong_answers_that_pass(tmp_path: Path) -> None:
+    kinds = [kind for kind, _ in problems(tried(tmp_path, text=SLACK))]
+    assert kinds == ["stub", "wrong", "wrong", "wrong"]
+
+
+@pytest.mark.parametrize(
+    "noise",
+    ["import sys\nprint('x', file=sys.stderr)\n", "import warnings\nwarnings.warn('x')\n"],
+)
+def test_a_test_that_writes_to_stderr(tmp_path: Path, noise: str) -> None:
+    found = problems(tried(tmp_path, text=GOOD.replace("rows = 3", f"{noise}rows = 3")))
+    assert [kind for kind, _ in found] == ["solution"]
+    assert "stderr" in found[0][1]
+
+
+def test_a_solution_and_a_given_cell_that_fail(tmp_path: Path) -> None:
+    text = GOOD.replace("return total", "return 0").replace("HOLDS = [3, 4]", "HOLDS = [3, 4][5]")
+    found = problems(tried(tmp_path, text=text))
+    assert [kind for kind, _ in found] == ["given", "solution"]
+
+
+@pytest.mark.parametrize(
+    ("answers", "says"),
+    [
+        (RIGHT, r"too few answers for load \(wrong\)"),
+        (WRONG, r"too few answers for load \(right\)"),
+        ("", "too few answers"),
+        (RIGHT + WRONG.replace("· wrong: 3", "wrong: 3"), "it should be like"),
+        (RIGHT + WRONG.replace("load · wrong: 3", "cargo · wrong: 3"), "unknown task"),
+    ],
+)
+def test_answers_that_cannot_be_tried(tmp_path: Path, answers: str, says: str) -> None:
+    with pytest.raises(SourceError, match=says):
+        tried(tmp_path, answers)
+
+
+def test_an_endless_answer_is_named(tmp_path: Path) -> None:
+    more = "\n# %% load · wrong: never ends\ndef load(holds):\n    while True: pass\n"
+    with pytest.raises(SourceError, match="over 8 s, the last was load, never ends"):
+        tried(tmp_path, RIGHT + WRONG + more, seconds=8)
+
+
+def test_an_answer_that_ends_the_trial_is_named(tmp_path: Path) -> None:
+    more = "\n# %% load · wrong: goes away\nimport os\ndef load(holds):\n    os._exit(3)\n"
+    with pytest.raises(SourceError, match="broke off at load, goes away"):
+        tried(tmp_path, RIGHT + WRONG + more)
+
+
+def test_a_range_without_its_number_is_found_without_a_seed(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="does not hold 3"):
+        tried(tmp_path, text=GOOD.replace("2..9", "4..9"))
+
+
+def test_no_source(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"holds no source\.md"):
+        prove(tmp_path)
+    (tmp_path / SOURCE).write_text(GOOD)
+    with pytest.raises(SourceError, match=r"no answers\.py"):
+        prove(tmp_path)

@@ -1,0 +1,150 @@
+"""Other numbers: within their ranges, other ones indeed, and no comment that does nothing."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from jaxbits_grader.authoring import assignment_source as source
+from jaxbits_grader.authoring import variants as variant
+from jaxbits_grader.authoring.assignment_source import SourceError
+from test_assignment_source import GOOD
+
+LINES = {
+    "rows = 12  # variant: 8..20": (8, 20),
+    "rows = 12  # variant: 12..13": (13, 13),
+    "    depth = -3  # variant: -9..-1": (-9, -1),
+    "rate: float = 0.25  # variant: 0.1..0.4": (0.1, 0.4),
+    "cold = -0.5  # variant: -1.5..1.5": (-1.5, 1.5),
+    "tiny = 1e-3  # variant: 1e-4..1e-2": (1e-4, 1e-2),
+    "far = 87000.0  # variant: 70000.0..120000.0": (70000, 120000),
+    "near = 228.7  # variant: 228.5..229.0": (228.5, 229),
+    "whole = 2.0  # variant: 1..4": (1, 4),
+    "table: dict[str, int] = 3  # variant: 1..9": (1, 9),
+    "big = 1_000  # variant: 1_000..9_000": (1000, 9000),
+}
+
+
+def drawn(line: str, seed: int) -> object:
+    varied = variant.vary(line, seed)
+    head, tail = line.split("=")[0], line.split("#")[1]
+    assert varied.startswith(head)
+    assert varied.endswith(tail)
+    return ast.literal_eval(varied.split("=")[1].split("#")[0].strip())
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_numbers_are_drawn_from_their_range(line: str) -> None:
+    low, high = LINES[line]
+    old = ast.literal_eval(line.split("=")[1].split("#")[0].strip())
+    values = [drawn(line, seed) for seed in range(60)]
+    assert all(low <= value <= high for value in values)  # type: ignore[operator]
+    assert {type(value) for value in values} == {type(old)}
+    assert old not in values
+    assert len(set(values)) > 5 or low == high
+    assert values == [drawn(line, seed) for seed in range(60)]
+    assert variant.ranges(line) == 1
+
+
+def test_every_number_of_a_range_is_drawn() -> None:
+    values = {drawn("n = 3  # variant: 1..5", seed) for seed in range(100)}
+    assert values == {1, 2, 4, 5}
+
+
+def test_choices() -> None:
+    line = """how = "mean"  # variant: "mean" | 'max' | "min" """.rstrip()
+    values = {drawn(line, seed) for seed in range(30)}
+    assert values == {"max", "min"}
+    assert (
+        variant.vary("x = True  # variant: True | False", 1) == "x = False  # variant: True | False"
+    )
+
+
+def test_a_range_of_one_number_stays() -> None:
+    for line in (
+        "n = 3  # variant: 3..3",
+        "x = 0.5  # variant: 0.5..0.5",
+        "s = 'a'  # variant: 'a' | 'a'",
+    ):
+        assert variant.vary(line, 1) == line
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "n = 3  # variant: 4..9",
+        "n = 3  # variant: 9..1",
+        "n = 3  # variant: 1-9",
+        "n = 3  # variant: a..b",
+        "n = 3  # variant: 1",
+        "n = 3  # variant: 1 | 2",
+        "n = x  # variant: 1..9",
+        "n = '3'  # variant: 1..9",
+        "n = 3,  # variant: 1..9",
+        "n = True  # variant: 0..9",
+        "x = 0.5  # variant: 0.0..1e999",
+    ],
+)
+def test_a_range_that_cannot_be_read_is_refused(line: str) -> None:
+    with pytest.raises(SourceError, match=re.escape(line.split("variant: ")[1].split("|")[0])):
+        variant.vary(line, 1)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# variant: 1..9",
+        "f(3)  # variant: 1..9",
+        "x == 3  # variant: 1..9",
+        "x = y = 3  # variant: 1..9",
+        "x = 1; y = 2  # variant: 1..9",
+        "x += 3  # variant: 1..9",
+        "a.b = 3  # variant: 1..9",
+        "a[0] = 3  # variant: 1..9",
+        "a, b = 3  # variant: 1..9",
+        "x = 3  # variant:1..9",
+        "x = '#'  # variant: 'a' | '#'",
+        "return 3  # variant: 1..9",
+    ],
+)
+def test_a_comment_on_what_is_no_assignment_is_refused(line: str) -> None:
+    with pytest.raises(SourceError, match="not at the end of an assignment"):
+        variant.ranges(f"n = 3  # variant: 1..9\n{line}\n")
+    assert variant.vary(line, 1) == line
+
+
+def test_text_without_ranges_is_left_alone() -> None:
+    text = "# variants\nx = 3\ny = '..'\n"
+    assert variant.vary(text, 1) == variant.without_ranges(text) == text
+    assert variant.ranges(text) == 0
+
+
+def test_variants_of_a_folder(tmp_path: Path) -> None:
+    book, to = tmp_path / "book", tmp_path / "mine"
+    for name in ("a", "b"):
+        (book / name).mkdir(parents=True)
+        (book / name / source.SOURCE).write_text(GOOD)
+        (book / name / source.ANSWERS).write_text("x")
+    assert variant.make(book, to, "s") == ["a", "b"]
+    texts = [(to / name / source.SOURCE).read_text() for name in ("a", "b")]
+    assert GOOD not in texts
+    assert (to / "a" / source.ANSWERS).read_text() == "x"
+    assert [source.read(to / name).points for name in ("a", "b")] == [2, 2]
+    with pytest.raises(SourceError, match="holds a, b already; what you changed is kept"):
+        variant.make(book, to, "s")
+    for inside in (book, book / "private"):
+        with pytest.raises(SourceError, match="lies in"):
+            variant.make(book, inside, "s")
+    with pytest.raises(SourceError, match="holds no folder"):
+        variant.make(tmp_path / "none", to, "s")
+
+
+def test_of_a_folder_with_a_mistake_nothing_is_written(tmp_path: Path) -> None:
+    for name, text in (("a", GOOD), ("b", GOOD.replace("2..9", "7..9"))):
+        (tmp_path / "book" / name).mkdir(parents=True)
+        (tmp_path / "book" / name / source.SOURCE).write_text(text)
+    with pytest.raises(SourceError, match="does not hold 3"):
+        variant.make(tmp_path / "book", tmp_path / "mine", "s")
+    assert not (tmp_path / "mine").exists()

@@ -1,0 +1,280 @@
+"""The exercises of chapter 14, debugging."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.experimental import checkify
+
+from jaxbits.book.exercises.assertions import NotYet, call, under_jit
+from jaxbits.book.exercises.registry import Exercise
+
+
+def first_bad_step(step: Callable[..., Any], state: Any, batches: Iterable[Any]) -> int | None:
+    """Return the number of the step that produced the first NaN or infinity, or None."""
+    raise NotImplementedError
+
+
+def solve_first_bad_step(
+    step: Callable[..., Any], state: Any, batches: Iterable[Any]
+) -> int | None:
+    """Check the new state as well as the loss, because the loss shows a bad state a step late."""
+    for number, batch in enumerate(batches):
+        state, loss = step(state, batch)
+        made = jax.tree.leaves((state, loss))
+        if not all(bool(jnp.isfinite(leaf).all()) for leaf in made):
+            return number
+    return None
+
+
+def _training(bad_number: float, bad_at: int, in_loss: bool = False) -> Callable[..., Any]:
+    """Return a step that ruins one weight, or only its loss, when its state has come that far."""
+
+    def step(state: dict[str, Any], batch: jax.Array) -> tuple[dict[str, Any], jax.Array]:
+        loss = jnp.mean((state["w"] - batch) ** 2)
+        hit = state["count"] == bad_at
+        last = jnp.where(hit & (not in_loss), bad_number, 0.9 * state["w"][-1])
+        loss = jnp.where(hit & in_loss, bad_number, loss)
+        new = {"count": state["count"] + 1, "rate": 0.5 * state["rate"]}
+        return {**new, "w": (0.9 * state["w"]).at[-1].set(last)}, loss
+
+    return step
+
+
+def verify_first_bad_step(answer: Callable[..., Any]) -> None:
+    """Ruin a state, a loss, or nothing, with a NaN and with an infinity."""
+    arrays = {"count": jnp.int32(0), "rate": jnp.float32(1.0), "w": jnp.ones(2)}
+    numbers = {"count": 0, "rate": 1.0, "w": jnp.ones(2)}
+    batches = [jnp.full(2, float(n)) for n in range(6)]
+    told: list[tuple[Any, int | None, str, bool]] = []
+    for ruin, at, in_loss, expected, what in (
+        (jnp.nan, 3, False, 3, "step 3 returns a state with a NaN"),
+        (jnp.inf, 2, False, 2, "step 2 returns a state with an infinity"),
+        (jnp.nan, 4, True, 4, "step 4 returns a NaN as its loss, and every state is finite"),
+        (jnp.nan, 0, False, 0, "step 0 returns a state with a NaN"),
+        (jnp.nan, 99, False, None, "no step returns a NaN or an infinity"),
+    ):
+        seen = call(answer, jax.jit(_training(ruin, at, in_loss)), arrays, list(batches))
+        if isinstance(seen, (jax.Array, np.integer)) and np.ndim(seen) == 0:
+            seen = int(seen)
+        told.append((seen, expected, what, in_loss))
+    if all(seen == (None if right is None else right + 1) for seen, right, *_ in told):
+        raise NotYet("it returns 4 if step 3 is the first bad one: count the steps from 0")
+    for seen, expected, what, in_loss in told:
+        if seen == expected and type(seen) is type(expected):
+            continue
+        late = expected is not None and seen == expected + 1
+        why = ": the loss shows a bad state one step late" if late and not in_loss else ""
+        raise NotYet(f"{what}, but it returns {seen!r} instead of {expected!r}{why}")
+    what = "for a step that is not compiled and a state with Python numbers it"
+    try:
+        seen = call(answer, _training(jnp.nan, 1), numbers, list(batches))
+    except NotYet as wrong:
+        cause = wrong.__cause__
+        raise NotYet(f"{what} raises {type(cause).__name__}: {cause}") from cause
+    if seen != 1:
+        raise NotYet(f"{what} returns {seen!r} instead of 1")
+
+
+def watched(name: str, x: jax.Array) -> jax.Array:
+    """Return x, and have the program print ``name: least to largest``, in the order written."""
+    raise NotImplementedError
+
+
+def solve_watched(name: str, x: jax.Array) -> jax.Array:
+    """Pass the name as a value, too, because braces in a format string are placeholders."""
+    jax.debug.print("{}: {} to {}", name, x.min(), x.max(), ordered=True)
+    return x
+
+
+def _printed(
+    answer: Callable[..., Any], program: Callable[..., Any], *args: Any
+) -> tuple[Any, list[str]]:
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        value = call(answer, *args, how="under jit, ", through=program)
+        jax.effects_barrier()
+    return value, text.getvalue().splitlines()
+
+
+def verify_watched(answer: Callable[..., Any]) -> None:
+    """Call a compiled program twice, use a name with braces, and watch twice in a loop."""
+    x = jnp.array([2.0, -1.0, 5.0])
+    table = jnp.array([[0.5, 1.25], [-0.25, 0.0]])
+    watching = under_jit(answer, static=(0,))
+    for data, expected in (
+        (x, "w: -1.0 to 5.0"),
+        (2 * x, "w: -2.0 to 10.0"),
+        (table, "w: -0.25 to 1.25"),
+        (jnp.float32(3.0), "w: 3.0 to 3.0"),
+    ):
+        value, lines = _printed(answer, watching, "w", data)
+        if value is None:
+            raise NotYet("it returns None instead of the array")
+        if not isinstance(value, jax.Array) or not np.array_equal(value, data):
+            raise NotYet("it should return the array unchanged")
+        if lines == [expected]:
+            continue
+        what = f"under jit, for the array {data.tolist()} it prints {_lines(lines)}"
+        if any("Tracer" in line or "Traced" in line for line in lines):
+            raise NotYet(
+                f"{what}, a tracer: print and f-strings run only while JAX traces. Pass the values "
+                "to jax.debug.print, which fills them in when the program runs"
+            )
+        raise NotYet(f"{what} instead of {expected!r}")
+    braces = "grad {w}"
+    try:
+        _, lines = _printed(answer, watching, braces, x)
+    except NotYet as wrong:
+        kind = type(wrong.__cause__ or wrong).__name__
+        raise NotYet(f"for the name {braces!r} it raises {kind}: {_FORMAT}") from wrong
+    if lines != ["grad {w}: -1.0 to 5.0"]:
+        raise NotYet(f"for the name {braces!r} it prints {_lines(lines)}: {_FORMAT}")
+
+    def body(x: jax.Array) -> jax.Array:
+        result: jax.Array = answer("after", 10 * answer("before", x))
+        return result
+
+    looped = jax.jit(lambda name, xs: lax.map(body, xs), static_argnums=0)
+    _, lines = _printed(answer, looped, "after", jnp.array([[1.0], [2.0]]))
+    names = [line.split(":")[0] for line in lines]
+    if sorted(names) != ["after", "after", "before", "before"]:
+        raise NotYet(
+            f"in a loop of two iterations, with a probe called before and one called after, it "
+            f"prints {_lines(lines)}"
+        )
+    effects = jax.make_jaxpr(lambda x: answer("w", x))(x).effects
+    ordered = any("Ordered" in type(effect).__name__ for effect in effects)
+    if not ordered or names != ["before", "after"] * 2:
+        raise NotYet("the lines of two probes may be printed in either order: pass ordered=True")
+
+
+_FORMAT = "braces in a format string are placeholders, so pass the name as a value for a {} as well"
+
+
+def _lines(lines: list[str]) -> str:
+    return " and ".join(map(repr, lines)) if lines else "nothing"
+
+
+def run_checked(function: Callable[..., Any], x: Any) -> tuple[str | None, Any]:
+    """Return the message of the first failed check, or None, and the value of a compiled call."""
+    raise NotImplementedError
+
+
+def solve_run_checked(function: Callable[..., Any], x: Any) -> tuple[str | None, Any]:
+    """Join the sets of checks with |; checkify rewrites the function, and jit compiles that."""
+    from jax.experimental import checkify
+
+    errors = checkify.user_checks | checkify.float_checks
+    error, value = jax.jit(checkify.checkify(function, errors=errors))(x)
+    return error.get(), value
+
+
+def verify_run_checked(answer: Callable[..., Any]) -> None:
+    """Call it with a function that checks, one that produces a NaN, and a jitted one."""
+    traced: list[bool] = []
+
+    def price(x: jax.Array) -> jax.Array:
+        traced.append(isinstance(x, jax.core.Tracer))
+        checkify.check(x < 100, "a price of {x}", x=x)
+        return jnp.log(x)
+
+    def inverse(x: jax.Array) -> jax.Array:
+        return 1 / x
+
+    cases: tuple[tuple[Any, float, str | None, Any], ...] = (
+        (price, 1.0, None, 0.0),
+        (price, 200.0, "a price of 200", np.log(200.0)),
+        (price, -1.0, "nan", np.nan),
+        (jax.jit(price), 200.0, "a price of 200", np.log(200.0)),
+        (inverse, 0.0, "division by zero", np.inf),
+    )
+    for function, at, text, value in cases:
+        what = f"for {function.__name__} at {at:g}"
+        told = _told(answer, function, at, what)
+        if not isinstance(told, tuple) or len(told) != 2:
+            raise NotYet(
+                f"it should return a tuple of the message and the value; it returns {told!r:.80}"
+            )
+        said, seen = told
+        if isinstance(said, checkify.Error):
+            raise NotYet("it returns the error itself; its message, or None, is error.get()")
+        if said is not None and not isinstance(said, str):
+            raise NotYet(
+                f"the first of the two should be the message, error.get(); it is {said!r:.60}"
+            )
+        if (text is None) != (said is None) or (text or "") not in (said or ""):
+            wanted = f"instead of a message with {text!r} in it" if text else "instead of None"
+            raise NotYet(f"{what} the message is {said!r:.80} {wanted}")
+        number = isinstance(seen, (jax.Array, np.ndarray, np.number, float))
+        if not number or not np.allclose(seen, value, rtol=1e-5, equal_nan=True):
+            raise NotYet(
+                f"{what} the value is {seen} instead of {value:.4g}: return it even if a check "
+                "fails"
+            )
+    if not all(traced):
+        raise NotYet("the function ran on numbers: compile it with jax.jit around checkify")
+
+
+def _told(answer: Callable[..., Any], function: Callable[..., Any], at: float, what: str) -> Any:
+    try:
+        return call(answer, function, jnp.float32(at))
+    except NotYet as wrong:
+        if not isinstance(wrong.__cause__, checkify.JaxRuntimeError):
+            raise
+        raise NotYet(
+            f"{what} it raises the error, but it should return the message: error.get()"
+        ) from wrong.__cause__
+
+
+EXERCISES = (
+    Exercise(
+        id="debugging/1",
+        title="the step that did it",
+        stub=first_bad_step,
+        hints=(
+            "A step computes its loss from the parameters that it receives. Which step produced "
+            "those?",
+            "Check everything that a step returns, the new state and the loss, and check for "
+            "infinities as well as for NaNs.",
+            "jax.tree.leaves((state, loss)) is a list of numbers and arrays. Call "
+            "jnp.isfinite(leaf).all() for each.",
+        ),
+        verify=verify_first_bad_step,
+        solution=solve_first_bad_step,
+    ),
+    Exercise(
+        id="debugging/2",
+        title="a probe that stays in the program",
+        stub=watched,
+        hints=(
+            "print runs while JAX traces, and so does an f-string. jax.debug.print is part of the "
+            "program.",
+            "Pass every value for a placeholder, {}, and do the same with the name, because a "
+            "name may have braces in it.",
+            'Call jax.debug.print("{}: {} to {}", ..., ordered=True), which keeps the order.',
+        ),
+        verify=verify_watched,
+        solution=solve_watched,
+    ),
+    Exercise(
+        id="debugging/3",
+        title="all checks in one run",
+        stub=run_checked,
+        hints=(
+            "checkify.checkify(function, errors=...) returns a function that returns the pair "
+            "(error, value).",
+            "Join two sets of checks with |: checkify.user_checks | checkify.float_checks.",
+            "Compile the function that checkify returns. error.get() is the message, or None.",
+        ),
+        verify=verify_run_checked,
+        solution=solve_run_checked,
+    ),
+)

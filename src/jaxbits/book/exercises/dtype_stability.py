@@ -1,0 +1,271 @@
+"""The exercises of chapter 11, optimizers that change their types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxbits.book.exercises.assertions import NotYet, call, under_jit
+from jaxbits.book.exercises.registry import Exercise
+
+
+def keep_types(old: Any, new: Any) -> Any:
+    """Return the tree `new` with every leaf in the dtype of its counterpart in `old`."""
+    raise NotImplementedError
+
+
+def solve_keep_types(old: Any, new: Any) -> Any:
+    """Map over both trees at once; `jnp.asarray` also accepts Python numbers."""
+    return jax.tree.map(lambda was, now: jnp.asarray(now, was.dtype), old, new)
+
+
+def verify_keep_types(answer: Callable[..., Any]) -> None:
+    """Check floats, a counter, None, Python numbers, and Adam's state in a scan."""
+    import optax
+
+    # An infinity in old shows whether the values of new are mixed with those of old.
+    old = {
+        "m": jnp.full(2, jnp.inf, jnp.bfloat16),
+        "count": jnp.int32(3),
+        "none": None,
+        "scale": jnp.ones(()),
+    }
+    new = {"m": jnp.full(2, 0.1, jnp.float32), "count": 4, "none": None, "scale": 0.5}
+    try:
+        seen = call(answer, old, new)
+    except NotYet as wrong:
+        if isinstance(wrong.__cause__, AttributeError) and "astype" in str(wrong.__cause__):
+            raise NotYet(
+                "it calls astype on a leaf of new that is a Python number, and Python numbers have "
+                "no astype: jnp.asarray accepts both"
+            ) from wrong.__cause__
+        raise
+    wanted: Any = jax.tree.structure(new)
+    if jax.tree.structure(seen) != wanted:
+        raise NotYet("it returns a tree of another structure: the keys, tuples, and None must stay")
+    for name in ("m", "count", "scale"):
+        dtype = getattr(seen[name], "dtype", type(seen[name]).__name__)
+        if dtype != old[name].dtype:
+            raise NotYet(
+                f"the leaf {name!r} is {dtype} instead of {old[name].dtype}, its dtype in old"
+            )
+    tenth = np.asarray(jnp.bfloat16(0.1), np.float32)
+    if not np.array_equal(np.asarray(seen["m"], np.float32), [tenth, tenth]):
+        raise NotYet("the values should come from new, but those of the leaf 'm' do not")
+    if int(seen["count"]) != 4 or float(seen["scale"]) != 0.5:
+        raise NotYet(
+            f"the values should come from new, where count is 4 and scale is 0.5; "
+            f"it returns {int(seen['count'])} and {float(seen['scale']):g}"
+        )
+    tx, params = optax.adam(0.1), jnp.ones(2, jnp.bfloat16)
+
+    def body(state: Any, gradient: Any) -> Any:
+        return answer(state, tx.update(gradient, state)[1]), None
+
+    try:
+        lax.scan(body, tx.init(params), jnp.ones((3, 2)))
+    except Exception as error:
+        first = str(error).strip().split("\n")[0]
+        raise NotYet(
+            f"a lax.scan with Adam's state as its carry raises {type(error).__name__}: {first}"
+        ) from error
+
+
+def half_gradient(
+    loss: Callable[..., jax.Array], params: Any, x: jax.Array
+) -> tuple[jax.Array, Any]:
+    """Return loss(params, x), computed in bfloat16, and its gradient in float32."""
+    raise NotImplementedError
+
+
+def solve_half_gradient(
+    loss: Callable[..., jax.Array], params: Any, x: jax.Array
+) -> tuple[jax.Array, Any]:
+    """Cast inside the function that is differentiated; its gradient then has the outer dtype."""
+
+    def in_half(params: Any) -> jax.Array:
+        half = jax.tree.map(lambda p: p.astype(jnp.bfloat16), params)
+        return loss(half, x.astype(jnp.bfloat16))
+
+    value, gradient = jax.value_and_grad(in_half)(params)
+    return value, gradient
+
+
+def verify_half_gradient(answer: Callable[..., Any]) -> None:
+    """Check what the loss receives, the value, and the gradient, eagerly and under jit."""
+    seen: list[Any] = []
+
+    def loss(params: Any, x: jax.Array) -> jax.Array:
+        seen.append((jax.tree.map(lambda p: str(p.dtype), params), str(x.dtype)))
+        return jnp.mean((x @ params["w"] + params["b"]) ** 2)
+
+    params = {"w": jnp.array([1.0, -0.5]), "b": jnp.array(0.25)}
+    x = jnp.array([[1.0, 2.0], [0.5, -1.0]])
+    in_half = 0.8125  # bfloat16 is exact for these numbers
+
+    for how, function in (("", answer), ("under jit, ", under_jit(answer, static=(0,)))):
+        given = {**params}
+        result = call(answer, loss, given, x, how=how, through=function)
+        if not (isinstance(result, tuple) and len(result) == 2):
+            raise NotYet("it should return two things in a tuple: the value and the gradient")
+        if not seen:
+            raise NotYet("it never calls the loss")
+        for dtypes, dtype_of_x in seen:
+            if set(dtypes.values()) != {"bfloat16"}:
+                said = " and ".join(sorted(set(dtypes.values())))
+                raise NotYet(f"the loss received {said} parameters, but they should be bfloat16")
+            if dtype_of_x != "bfloat16":
+                raise NotYet(
+                    f"the loss received bfloat16 parameters but a {dtype_of_x} batch, so it "
+                    f"computed in {dtype_of_x}: cast the batch, too"
+                )
+        if any(leaf.dtype != jnp.float32 for leaf in jax.tree.leaves(given)):
+            raise NotYet("it changes the parameters that you passed in")
+        value = jax.tree.leaves(result[0])
+        if len(value) != 1 or not np.array_equal(np.asarray(value[0], np.float32), in_half):
+            raise NotYet(f"{how}the first of the two should be the value of the loss, {in_half}")
+        form: Any = jax.tree.structure(params)
+        if jax.tree.structure(result[1]) != form:
+            raise NotYet(
+                f"{how}the second of the two should be the gradient with respect to the "
+                "parameters, a tree like theirs"
+            )
+        kinds = {str(getattr(g, "dtype", type(g).__name__)) for g in jax.tree.leaves(result[1])}
+        if kinds != {"float32"}:
+            raise NotYet(
+                f"{how}the gradient is {' and '.join(sorted(kinds))} instead of float32, the dtype "
+                "of the parameters: a gradient has the dtype of what you differentiate with "
+                "respect to"
+            )
+        expected = jax.grad(lambda p: jnp.mean((x @ p["w"] + p["b"]) ** 2))(params)
+        if not all(jnp.allclose(result[1][k], expected[k], rtol=0.05) for k in params):
+            raise NotYet(f"{how}the gradient has other values than the gradient of the loss")
+
+
+def freeze(tx: Any, frozen: Collection[str]) -> Any:
+    """Return `tx` for all parameters except those named in `frozen`, which must not move."""
+    raise NotImplementedError
+
+
+def solve_freeze(tx: Any, frozen: Collection[str]) -> Any:
+    """Label each parameter, and give the frozen ones an optimizer whose updates are zero."""
+    import optax
+
+    def labels(params: Any) -> dict[str, str]:
+        return {name: "freeze" if name in frozen else "train" for name in params}
+
+    return optax.multi_transform({"train": tx, "freeze": optax.set_to_zero()}, labels)
+
+
+def verify_freeze(answer: Callable[..., Any]) -> None:
+    """Freeze two names of three, one, and none, and take two steps with weight decay."""
+    import optax
+
+    params = {"a": jnp.ones(2), "b": jnp.ones(2), "c": jnp.ones(2)}
+    gradient = {"a": jnp.full(2, 3.0), "b": jnp.full(2, 3.0), "c": jnp.zeros(2)}
+    tx = optax.adamw(0.1, weight_decay=0.1)
+    for frozen in (("b", "c"), ("a",), ()):
+        made = call(answer, tx, frozen)
+        if not (hasattr(made, "init") and hasattr(made, "update")):
+            raise NotYet(
+                f"it should return a transformation, with init and update; it returns a "
+                f"{type(made).__name__}"
+            )
+        seen = _two_steps(made, params, gradient)
+        plain = _two_steps(tx, params, gradient)
+        for name, first, wanted in zip(params, seen[0].values(), plain[0].values(), strict=True):
+            moved = f"with frozen={frozen}, {name!r} went from 1 to {float(first[0]):.3g}"
+            if name in frozen and float(first[0]) == 4.0:
+                raise NotYet(
+                    f"{moved}: its raw gradient, 3, was added. optax.masked and optax.identity "
+                    "pass on the updates that they do not transform"
+                )
+            if name in frozen and float(first[0]) != 1.0:
+                raise NotYet(
+                    f"{moved}, but it is frozen. Weight decay moves a parameter even if its "
+                    "gradient is zero, so make the updates zero instead"
+                )
+            if name not in frozen and float(first[0]) == 1.0:
+                raise NotYet(f"with frozen={frozen}, {name!r} is not frozen, but it did not move")
+            if name not in frozen and not np.allclose(first, wanted):
+                raise NotYet(f"{moved}; tx alone takes it to {float(wanted[0]):.3g}")
+        for name in params:
+            wanted = params[name] if name in frozen else plain[1][name]
+            if not np.allclose(seen[1][name], wanted):
+                raise NotYet(
+                    f"with frozen={frozen}, {name!r} is {float(seen[1][name][0]):.3g} after two "
+                    f"steps instead of {float(wanted[0]):.3g}"
+                )
+
+
+def _two_steps(tx: Any, params: Any, gradient: Any) -> list[Any]:
+    """Return the parameters after the first and after the second step."""
+    import optax
+
+    after = []
+    try:
+        state = tx.init(params)
+        for _ in range(2):
+            updates, state = tx.update(gradient, state, params)
+            params = optax.apply_updates(params, updates)
+            after.append({name: jnp.asarray(params[name]) for name in gradient})
+    except Exception as error:
+        first = str(error).strip().split("\n")[0]
+        why = ""
+        if "no corresponding transformation" in first:
+            why = "\n  A label was given for which multi_transform has no transformation."
+        elif "pytree structure" in first:
+            why = "\n  The labels, or the mask, must be a tree like params: one for each parameter."
+        raise NotYet(
+            f"its transformation raises {type(error).__name__}: {first.rstrip('.')}.{why}"
+        ) from error
+    return after
+
+
+EXERCISES = (
+    Exercise(
+        id="dtype-stability/1",
+        title="a state that keeps its types",
+        stub=keep_types,
+        hints=(
+            "jax.tree.map takes several trees: jax.tree.map(f, old, new) calls f(was, now).",
+            "Python numbers have no astype. Which function turns anything into an array?",
+            "Call jnp.asarray(now, was.dtype) for each pair of leaves.",
+        ),
+        verify=verify_keep_types,
+        solution=solve_keep_types,
+    ),
+    Exercise(
+        id="dtype-stability/2",
+        title="a gradient for master weights",
+        stub=half_gradient,
+        hints=(
+            "A gradient has the dtype of what you differentiate with respect to. Which dtype "
+            "should that be?",
+            "Write a function of the float32 parameters that casts both them and x, and then "
+            "calls the loss.",
+            "Apply jax.value_and_grad to that inner function, and call it with the float32 "
+            "parameters.",
+        ),
+        verify=verify_half_gradient,
+        solution=solve_half_gradient,
+    ),
+    Exercise(
+        id="dtype-stability/3",
+        title="frozen means frozen",
+        stub=freeze,
+        hints=(
+            "Weight decay moves a parameter even if its gradient is zero. So what must the "
+            "updates of a frozen parameter be?",
+            "optax.multi_transform takes a function from params to a tree of labels.",
+            "You need two labels: one for tx, and one for optax.set_to_zero().",
+        ),
+        verify=verify_freeze,
+        solution=solve_freeze,
+    ),
+)

@@ -1,0 +1,257 @@
+"""The exercises of chapter 03, immutable arrays."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbits.book.exercises.assertions import NotYet, call, returns, returns_under_jit, show_kind
+from jaxbits.book.exercises.registry import Exercise
+
+
+def push(
+    memory: jax.Array, place: jax.Array | int, item: jax.Array
+) -> tuple[jax.Array, jax.Array | int]:
+    """Return the memory with the item at the place, and the next place, 0 after the last."""
+    raise NotImplementedError
+
+
+def solve_push(
+    memory: jax.Array, place: jax.Array | int, item: jax.Array
+) -> tuple[jax.Array, jax.Array | int]:
+    """Both results are new values; nothing that was given is changed."""
+    return memory.at[place].set(item), (place + 1) % len(memory)
+
+
+def verify_push(answer: Callable[..., Any]) -> None:
+    """Ask for both results inside and at the end, under jit, and for another length."""
+    memory = jnp.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
+    item = jnp.array([7.0, 8.0])
+    seen = call(answer, memory, 1, item)
+    if not (isinstance(seen, tuple) and len(seen) == 2):
+        raise NotYet(f"the result must be a pair (memory, next place), got {show_kind(seen)}")
+    if np.shape(seen[0]) == (3, 2) and np.array_equal(np.asarray(seen[0]), np.asarray(memory)):
+        raise NotYet("the memory that it returns is the old one: keep the result of .at[...].set")
+    first, last = np.array(memory), np.array(memory)
+    first[1] = last[2] = np.asarray(item)
+    returns(answer, memory, 1, item, expected=(first, 2))
+    returns(answer, memory, 2, item, expected=(last, 0), why="after the last place comes the first")
+    returns_under_jit(answer, memory, jnp.array(2), item, expected=(last, np.int32(0)))
+    long = jnp.zeros((5, 1))
+    expected = np.array([[0], [0], [0], [4], [0]], np.float32)
+    returns(answer, long, 3, jnp.array([4.0]), expected=(expected, 4), why="this memory has 5 rows")
+
+
+def mean_by_group(values: jax.Array, groups: jax.Array, count: int) -> jax.Array:
+    """Return the mean of the values of each of `count` groups, 0.0 for a group without any."""
+    raise NotImplementedError
+
+
+def solve_mean_by_group(values: jax.Array, groups: jax.Array, count: int) -> jax.Array:
+    """Add with `.at[groups].add`, which applies every repeated index, for sums and for sizes."""
+    sums = jnp.zeros(count).at[groups].add(values)
+    sizes = jnp.zeros(count).at[groups].add(1.0)
+    return sums / jnp.maximum(sizes, 1.0)
+
+
+def verify_mean_by_group(answer: Callable[..., Any]) -> None:
+    """Ask for groups with one value, with several, with none, with a NaN; under jit."""
+    values, groups = jnp.array([1.0, 2.0, 6.0, 5.0]), jnp.array([0, 2, 0, 2])
+    alone = np.array([1.0, 2.0], np.float32)
+    returns(answer, jnp.array([2.0, 1.0]), jnp.array([1, 0]), 2, expected=alone)
+    expected = np.array([3.5, 0.0, 3.5], np.float32)
+    seen = np.asarray(call(answer, values, groups, 3))
+    if seen.shape == (3,) and np.isnan(seen.astype(float)).any():
+        raise NotYet("the mean of group 1, which has no value, must be 0.0, got nan")
+    if seen.shape == (3,) and seen.tolist() == [7.0, 0.0, 7.0]:
+        raise NotYet("it returns the sums: divide each by the number of values in its group")
+    lost = "two values of a group are written to one index, and one of them gets lost"
+    why = lost if seen.shape == (3,) and seen[0] in (1.0, 6.0, 0.5, 3.0) else ""
+    returns(answer, values, groups, 3, expected=expected, why=why)
+    signed = jnp.array([-1.0, 1.0, 3.0, 0.0])
+    means = np.array([1.0, 0.0, 0.5, 0.0], np.float32)
+    returns(answer, signed, groups, 4, expected=means, why="group 3 has no value either")
+
+    unknown = jnp.array([jnp.nan, 2.0, 6.0, 5.0])
+    with_nan = np.array([np.nan, 0.0, 3.5], np.float32)
+    why = "a NaN among the values must show in the mean of its group, and in no other"
+    returns(answer, unknown, groups, 3, expected=with_nan, why=why)
+    returns_under_jit(answer, values, groups, 3, expected=expected, static=(2,))
+
+
+def apply_swaps(x: jax.Array, pairs: jax.Array) -> jax.Array:
+    """Return x after swapping, one pair after the other, the places that each pair names."""
+    raise NotImplementedError
+
+
+def solve_apply_swaps(x: jax.Array, pairs: jax.Array) -> Any:
+    """Read both elements at once and write both at once, so that no step needs a second array."""
+
+    def swap(k: jax.Array, x: jax.Array) -> jax.Array:
+        there = pairs[k]
+        return x.at[there].set(x[there[::-1]])
+
+    return jax.lax.fori_loop(0, len(pairs), swap, x)
+
+
+def verify_apply_swaps(answer: Callable[..., Any]) -> None:
+    """Ask for one swap, for several in order, and then for the memory of the compiled loop."""
+    x = jnp.arange(5.0)
+    one, chain = jnp.array([[0, 4]]), jnp.array([[0, 1], [1, 2], [2, 3]])
+
+    def of(*values: float) -> np.ndarray[Any, Any]:
+        return np.array(values, np.float32)
+
+    seen = call(answer, x, one)
+    if np.shape(seen) == (5,) and len(np.unique(np.asarray(seen))) < 5:
+        raise NotYet(
+            "after one swap, a number is in the array twice: the second write must not read what "
+            "the first has written"
+        )
+    returns(answer, x, one, expected=of(4, 1, 2, 3, 0))
+    returns(answer, x, chain, expected=of(1, 2, 3, 0, 4), why="apply one pair after the other")
+    same = jnp.array([[2, 2]])
+    returns(answer, x, same, expected=of(0, 1, 2, 3, 4), why="a pair may be the same index twice")
+    returns_under_jit(answer, x, chain, expected=of(1, 2, 3, 0, 4))
+    long, many = jnp.zeros(100_000), jnp.zeros((200, 2), int)
+    donated = jax.jit(lambda x, pairs: answer(x, pairs), donate_argnums=0)
+    lowered = call(answer, long, many, how="under jit, ", through=donated.lower)
+    if len(lowered.as_text()) > 50_000:
+        raise NotYet("JAX unrolls the loop, so the program holds all 200 swaps: use lax.fori_loop")
+    program = lowered.compile()
+    held = program.memory_analysis()
+    if jax.default_backend() == "cpu" and held is not None:
+        scratch = int(held.temp_size_in_bytes)
+        if scratch >= long.nbytes:
+            in_the_loop = program.as_text().split("ENTRY")[0]
+            copied = re.search(r"f32\[100000\]\S* copy\(", in_the_loop)
+            raise NotYet(
+                f"for an array of {long.nbytes} bytes, it needs {scratch} bytes of scratch memory: "
+                + ("a second array, copied in every step" if copied else "room for a second array")
+            )
+
+
+def collect(reader: Iterator[np.ndarray[Any, Any]]) -> list[jax.Array]:
+    """Return all batches of a reader that yields the same NumPy array again and again."""
+    raise NotImplementedError
+
+
+def solve_collect(reader: Iterator[np.ndarray[Any, Any]]) -> list[jax.Array]:
+    """Copy in NumPy, which is done before the reader goes on; JAX may then keep that copy."""
+    return [jax.device_put(batch.copy()) for batch in reader]
+
+
+def verify_collect(answer: Callable[..., Any]) -> None:
+    """Pass a reader whose buffer JAX could share, with the device idle and busy."""
+    for busy in (False, True):
+        batches = call(answer, _reader(3, busy))
+        if not isinstance(batches, list) or len(batches) != 3:
+            raise NotYet(f"for three batches it must return a list of three, got {_what(batches)}")
+        if not all(isinstance(batch, jax.Array) for batch in batches):
+            kinds = sorted({type(batch).__name__ for batch in batches})
+            raise NotYet(f"the batches must be JAX arrays, got {' and '.join(kinds)}")
+        try:
+            seen = [np.asarray(batch).tolist() for batch in batches]
+        except Exception as error:
+            raise NotYet(f"reading the batches raises {type(error).__name__}") from error
+        wanted = [[float(k)] * 16 for k in range(3)]
+        if seen != wanted:
+            found = [batch[0] if isinstance(batch, list) and batch else batch for batch in seen]
+            when = "with a busy device, " if busy else ""
+            why = (
+                "the copies were made only after the reader had gone on"
+                if busy
+                else "do they share memory with the reader's array?"
+            )
+            raise NotYet(f"{when}the batches must hold 0, 1 and 2, got {show_kind(found)}: {why}")
+
+
+def _what(batches: Any) -> str:
+    if isinstance(batches, list):
+        return f"{len(batches)}"
+    return f"{'an' if isinstance(batches, jax.Array) else 'a'} {_kind_of(batches)}"
+
+
+def _kind_of(value: Any) -> str:
+    return "array" if isinstance(value, jax.Array) else type(value).__name__
+
+
+def _reader(count: int, busy: bool) -> Iterator[np.ndarray[Any, Any]]:
+    """Fill one array, aligned as JAX likes it, with 0, then 1, then 2."""
+    raw = np.zeros(16 * 4 + 64, np.uint8)
+    start = -raw.ctypes.data % 64
+    batch = raw[start : start + 64].view(np.float32)
+    work = jax.jit(lambda a: jax.lax.fori_loop(0, 8, lambda _, a: jnp.tanh(a @ a), a))
+    matrix = jnp.ones((600, 600))
+    for k in range(count):
+        batch[:] = k
+        running = work(matrix) if busy else None
+        yield batch
+        batch[:] = -1
+        if running is not None:
+            running.block_until_ready()
+
+
+EXERCISES = (
+    Exercise(
+        id="immutable-arrays/1",
+        title="a ring buffer",
+        stub=push,
+        hints=(
+            "Return two values: the memory with one row changed, and the next place. Do not change "
+            "the arguments.",
+            "memory.at[place].set(item) returns the new memory. On a line of its own, its result "
+            "is lost.",
+            "The next place is (place + 1) % len(memory), for Python numbers and tracers alike.",
+        ),
+        verify=verify_push,
+        solution=solve_push,
+    ),
+    Exercise(
+        id="immutable-arrays/2",
+        title="the mean of each group",
+        stub=mean_by_group,
+        hints=(
+            "A group has several values, so its index appears several times. Which method of .at "
+            "applies all of them?",
+            "Start from two arrays of zeros. Add the values to one, and 1.0 for each value to the "
+            "other.",
+            "Divide by jnp.maximum(sizes, 1.0), so that an empty group does not divide 0 by 0. "
+            "jnp.nan_to_num would hide a NaN among the values.",
+        ),
+        verify=verify_mean_by_group,
+        solution=solve_mean_by_group,
+    ),
+    Exercise(
+        id="immutable-arrays/3",
+        title="swaps without a second array",
+        stub=apply_swaps,
+        hints=(
+            "jax.lax.fori_loop(0, len(pairs), body, x) runs body(k, x) for each pair.",
+            "Two writes need two arrays per step, even if you read both elements first. Can one "
+            ".at write both?",
+            "x.at[jnp.array([i, j])].set(x[jnp.array([j, i])]) writes both at once. pairs[k] and "
+            "pairs[k][::-1] are such arrays.",
+        ),
+        verify=verify_apply_swaps,
+        solution=solve_apply_swaps,
+    ),
+    Exercise(
+        id="immutable-arrays/4",
+        title="keep the batches",
+        stub=collect,
+        hints=(
+            "The reader yields one array again and again, with new contents. Keep copies.",
+            "jax.device_put and jnp.asarray may share memory with the reader's array, and "
+            "jnp.array may copy it after the reader has gone on.",
+            "NumPy's batch.copy() is done before the next line runs.",
+        ),
+        verify=verify_collect,
+        solution=solve_collect,
+    ),
+)

@@ -1,0 +1,236 @@
+"""The exercises of chapter 18, lists or arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbits._jax_compat import x64_on
+from jaxbits.book.exercises.assertions import NotYet, call, show_kind
+from jaxbits.book.exercises.registry import Exercise
+
+
+def settle(settings: Mapping[str, Any], dtype: Any) -> dict[str, Any]:
+    """Return a nested dict in which each number is a strongly typed array of the dtype."""
+    raise NotImplementedError
+
+
+def solve_settle(settings: Mapping[str, Any], dtype: Any) -> Any:
+    """Map over the dict of dicts, which is a pytree; naming a dtype makes an array strong."""
+    return jax.tree.map(lambda n: jnp.asarray(n, dtype), settings)
+
+
+def verify_settle(answer: Callable[..., Any]) -> None:
+    """Check every kind of number at two depths, with x64 off and on."""
+    for dtype in ("float32", "bfloat16"):
+        _must_settle(answer, dtype, "")
+    with x64_on():
+        for dtype in ("float32", "float64"):
+            _must_settle(answer, dtype, "with x64 on, ")
+
+
+def _must_settle(answer: Callable[..., Any], dtype: str, when: str) -> None:
+    numbers = [0.1, np.float64(-1.5), jnp.array([0.25, 2.0])[0], 2, jnp.array(0.75)]
+    settings = {
+        "wave": {"gamma": numbers[0], "omega": numbers[1], "tau": numbers[2]},
+        "noise": {"scale": numbers[3], "shape": {"tail": numbers[4]}},
+    }
+    before = jax.tree.map(id, settings)
+    seen = call(answer, settings, dtype, how=when)
+    structure: Any = jax.tree.structure(seen)
+    if structure != jax.tree.structure(settings):
+        raise NotYet(f"{when}it should return a nested dict with the same keys as settings")
+    if jax.tree.map(id, settings) != before:
+        raise NotYet(f"{when}it changes the dict that you passed in: return a new one")
+    leaves = zip(jax.tree_util.tree_leaves_with_path(seen), jax.tree.leaves(settings), strict=True)
+    for (path, got), was in leaves:
+        name, kind = f"{when}{jax.tree_util.keystr(path)}", _kind(was)
+        if not isinstance(got, jax.Array):
+            raise NotYet(f"{name} is {_kind(got)} instead of a JAX array")
+        if str(got.dtype) != dtype:
+            raise NotYet(f"{name}, which was {kind}, is {got.dtype} instead of {dtype}")
+        if got.weak_type:
+            raise NotYet(
+                f"{name}, which was {kind}, has a weak type, so it adapts to the arrays that it "
+                "meets"
+            )
+        if got.shape != ():
+            raise NotYet(f"{name} has the shape {got.shape} instead of ()")
+        wanted = float(jnp.asarray(was, dtype))
+        if float(got) != wanted:
+            shown = [f"{number:.6g}" for number in (float(got), wanted)]
+            if shown[0] == shown[1]:
+                raise NotYet(f"{name} was rounded to fewer digits than {dtype} has")
+            raise NotYet(f"{name} is {shown[0]} instead of {shown[1]}")
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, jax.Array):
+        return "a JAX array"
+    if isinstance(value, np.generic | np.ndarray):
+        return f"a NumPy {value.dtype}"
+    return f"a Python {type(value).__name__}"
+
+
+def culprits(f: Callable[..., Any], settings: Mapping[str, Any]) -> list[str]:
+    """Return the names of the numbers that each make the result of `f` float64 on their own."""
+    raise NotImplementedError
+
+
+def solve_culprits(f: Callable[..., Any], settings: Mapping[str, Any]) -> list[str]:
+    """Make all numbers harmless, put one back at a time, and compute only the dtype."""
+    plain = {name: float(number) for name, number in settings.items()}
+    return [
+        name
+        for name, number in settings.items()
+        if jax.eval_shape(f, plain | {name: number}).dtype == jnp.float64
+    ]
+
+
+def verify_culprits(answer: Callable[..., Any]) -> None:
+    """Hide two culprits among numbers that are cast, unused, weak, or Python floats."""
+    computed: list[bool] = []
+    with x64_on():
+        x = jnp.ones(3, jnp.float32)
+        wide = jnp.array([0.1, 0.2, 0.3, 0.4])
+        settings = {
+            "unused": wide[0],
+            "shift": wide[1],
+            "scale": 2.0,
+            "cast": wide[2],
+            "weak": jnp.array(0.5),
+            "power": np.float64(1.5),
+        }
+        before = dict(settings)
+
+        def f(given: Mapping[str, Any]) -> Any:
+            jax.debug.callback(lambda: computed.append(True))  # runs with f, but not in a trace
+            cast = jnp.asarray(given["cast"], jnp.float32)
+            bent = (x * given["scale"] + cast) ** given["power"]
+            return bent * given["weak"] + given["shift"]
+
+        seen = call(answer, f, settings, how="with x64 on, ")
+        jax.effects_barrier()
+    if list(settings) != list(before) or any(settings[name] is not before[name] for name in before):
+        raise NotYet("it changes the dict that you passed in")
+    try:
+        names = list(seen)
+    except TypeError:
+        raise NotYet(f"it returns {seen!r} instead of a list of names") from None
+    if isinstance(seen, str) or not all(isinstance(n, str) and n in settings for n in names):
+        raise NotYet(f"it returns {seen!r:.80} instead of a list of names of the settings")
+    for name, why in {
+        "unused": "f does not use it, so looking at the dtype of each number is not enough",
+        "cast": "f casts it to float32 before it uses it",
+        "weak": "a JAX array made from a bare number has a weak type, so it adapts to the others",
+        "scale": "it is a Python float; make sure that all other numbers are harmless when you try "
+        "one",
+    }.items():
+        if name in names:
+            raise NotYet(f"{name!r} is not a culprit: {why}")
+    missing = [name for name in ("shift", "power") if name not in names]
+    if missing:
+        raise NotYet(
+            f"{missing[0]!r} is missing: it makes the result float64 even if all others are plain "
+            "Python floats"
+        )
+    if names != ["shift", "power"]:
+        raise NotYet(f"it returns {names!r} instead of ['shift', 'power'], the order in settings")
+    if computed:
+        raise NotYet("it computes f, but jax.eval_shape returns the dtype without computing")
+
+
+def ulps_apart(a: Any, b: Any) -> float:
+    """Return by how many units in the last place two float32 arrays differ at most."""
+    raise NotImplementedError
+
+
+def solve_ulps_apart(a: Any, b: Any) -> float:
+    """Divide each difference by the spacing of float32 numbers of that size, in NumPy."""
+    a, b = np.asarray(a, np.float32), np.asarray(b, np.float32)
+    gap = np.spacing(np.maximum(np.abs(a), np.abs(b)))
+    return float(np.max(np.abs(a.astype(np.float64) - b) / gap))
+
+
+def verify_ulps_apart(answer: Callable[..., Any]) -> None:
+    """Check neighbors of several sizes and signs, a mixture, and pairs around 0 and around 1."""
+    ones = np.array([0.75, -1.5, 1e6, -3e-5], np.float32)
+    up = np.nextafter(ones, np.float32(np.inf) * np.sign(ones))
+    two_up = np.nextafter(up, np.float32(np.inf) * np.sign(ones))
+    _must_be(answer, ones, ones, 0.0, "equal arrays")
+    for at in range(len(ones)):
+        where = f"{ones[at]:g} and the next float32 outward"
+        _must_be(answer, ones[at : at + 1], up[at : at + 1], 1.0, where)
+        _must_be(answer, up[at : at + 1], ones[at : at + 1], 1.0, f"{where}, in the other order")
+    mixed = np.array([two_up[0], ones[1], up[2], ones[3]], np.float32)
+    _must_be(answer, ones, mixed, 2.0, "four numbers, of which one is two steps away")
+    _must_be(answer, jnp.asarray(ones), jnp.asarray(two_up), 2.0, "JAX arrays, two steps apart")
+    zeros = np.array([0.0, 1.5], np.float32)
+    _must_be(answer, zeros, zeros, 0.0, "equal arrays with a 0 in them")
+    one, inf = np.array([1.0], np.float32), np.float32(np.inf)
+    below, above = np.nextafter(one, -inf), np.nextafter(one, inf)
+    unit = "the unit is the spacing at the larger of the two"
+    _must_be(answer, below, one, 0.5, "1 and the next float32 below it", unit)
+    _must_be(answer, above, below, 1.5, "the neighbors of 1 on both sides", unit)
+    apart = "numbers of opposite sign"
+    _must_be(answer, one, -one, 2.0**24, "1 and -1", f"{unit}, also for {apart}")
+
+
+def _must_be(
+    answer: Callable[..., Any], a: Any, b: Any, expected: float, what: str, why: str = ""
+) -> None:
+    seen = call(answer, a, b)
+    try:
+        number = float(seen)
+    except (TypeError, ValueError):
+        raise NotYet(f"it returns {show_kind(seen)} instead of a number") from None
+    if not abs(number - expected) < 1e-3 * max(1.0, expected):
+        reason = f": {why}" if why else ""
+        raise NotYet(f"for {what}, it returns {number:.4g} instead of {expected:g}{reason}")
+
+
+EXERCISES = (
+    Exercise(
+        id="lists-or-arrays/1",
+        title="numbers that keep their dtype",
+        stub=settle,
+        hints=(
+            "jax.tree.map also maps over dicts inside dicts.",
+            "jnp.array(0.5) has a weak type. What makes an array strongly typed?",
+            "jax.tree.map(lambda n: jnp.asarray(n, dtype), settings) works, because an array with "
+            "a dtype that you name is strongly typed, whatever it was made from.",
+        ),
+        verify=verify_settle,
+        solution=solve_settle,
+    ),
+    Exercise(
+        id="lists-or-arrays/2",
+        title="the numbers that widen a result",
+        stub=culprits,
+        hints=(
+            "Make a dict in which every number is float(number). With it, the result is float32.",
+            "Put back one number at a time: plain | {name: number}.",
+            "jax.eval_shape(f, given).dtype traces f and computes nothing.",
+        ),
+        verify=verify_culprits,
+        solution=solve_culprits,
+    ),
+    Exercise(
+        id="lists-or-arrays/3",
+        title="a distance in units in the last place",
+        stub=ulps_apart,
+        hints=(
+            "The unit is not the same for 0.75 and for a million. Which NumPy function returns it?",
+            "np.spacing(x) is the distance from x to the next number. It has the sign of x, so "
+            "pass it np.abs(x).",
+            "Compute the differences in float64, divide their absolute values by "
+            "np.spacing(np.maximum(np.abs(a), np.abs(b))), and return the largest.",
+        ),
+        verify=verify_ulps_apart,
+        solution=solve_ulps_apart,
+    ),
+)

@@ -1,0 +1,223 @@
+"""The exercises of chapter 05, non-array inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbits.book.exercises.assertions import NotYet, call, must_equal, show_kind
+from jaxbits.book.exercises.registry import Exercise
+
+
+def takes_lists(function: Callable[[jax.Array], Any]) -> Callable[[Any], Any]:
+    """Return a jitted function that takes lists of numbers as well as arrays."""
+    raise NotImplementedError
+
+
+def solve_takes_lists(function: Callable[[jax.Array], Any]) -> Callable[[Any], Any]:
+    """Convert before the jitted function, and to one dtype, so that all inputs look alike to it."""
+    jitted = jax.jit(function)
+    return lambda numbers: jitted(np.asarray(numbers, np.float32))
+
+
+def verify_takes_lists(answer: Callable[..., Any]) -> None:
+    """Pass lists, tuples and arrays of three numbers, which must share one trace."""
+    kinds: list[Any] = []
+
+    def spread(x: Any) -> Any:
+        kinds.append(x)
+        if not hasattr(x, "shape"):
+            raise NotYet(
+                f"the function must get an array, got a {type(x).__name__}: jit passes a list as a "
+                "list, with a tracer for each element"
+            )
+        return x.max() - x.min()
+
+    wrapped = call(answer, spread)
+    if not callable(wrapped):
+        raise NotYet(f"it must return a function, got {show_kind(wrapped)}")
+    for numbers in ([3.0, 1.0, 2.5], [5, 2, 4], (1.0, 2.0, 4003), np.array([0.5, 2.0, 3.0])):
+        expected = float(max(numbers)) - float(min(numbers))
+        seen = call(wrapped, numbers)
+        what = f"for {show_kind(numbers)}, the function that you return must give"
+        if np.shape(seen) != () or not np.allclose(seen, expected):
+            raise NotYet(f"{what} {show_kind(expected)}, got {show_kind(seen)}")
+    if not kinds:
+        raise NotYet("the values are right, but the function that you were given is never called")
+    if not isinstance(kinds[0], jax.core.Tracer):
+        raise NotYet("the function is not jitted: it ran on an array, not on a tracer")
+    if len(kinds) > 1:
+        shown = ", ".join(f"{x.dtype}{list(x.shape)}" for x in kinds)
+        raise NotYet(
+            f"four calls with three numbers each must be traced once, got {len(kinds)} traces: "
+            f"{shown}"
+        )
+    call(wrapped, list(range(200)))
+    must_equal(len(kinds), 2, "after a call with another length, the number of traces must be")
+
+
+def compiled(step: Callable[..., Any]) -> Callable[..., Any]:
+    """Return step(x, rate, mode) jitted, where rate is a number and mode a string."""
+    raise NotImplementedError
+
+
+def solve_compiled(step: Callable[..., Any]) -> Callable[..., Any]:
+    """Make the string static, because it chooses the program. The rate is an input of it."""
+    return jax.jit(step, static_argnames="mode")
+
+
+def verify_compiled(answer: Callable[..., Any]) -> None:
+    """Call with both modes, by position and by name, and with several rates: two traces."""
+    modes: list[str] = []
+
+    def step(x: Any, rate: Any, mode: str) -> Any:
+        modes.append(mode)
+        if not isinstance(mode, str):
+            raise NotYet(f"mode must reach the step as a string, got a {type(mode).__name__}")
+        if not isinstance(x, jax.core.Tracer):
+            raise NotYet("the step is not jitted: x reaches it as an array, not as a tracer")
+        return x - rate * x if mode == "train" else x
+
+    jitted = call(answer, step)
+    if not callable(jitted):
+        raise NotYet(f"it must return a function, got {show_kind(jitted)}")
+    x = jnp.array([1.0, 2.0])
+    first = np.array([0.5, 1.0], np.float32)
+    seen = call(jitted, x, 0.5, "train")
+    must_equal(seen, first, "with a rate of 0.5 and the mode 'train', the result must be")
+    for rate in (0.25, 0.125):
+        call(jitted, x, rate, "train")
+    if len(modes) > 1:
+        raise NotYet(
+            f"three rates must be traced once, got {len(modes)} traces: a number that changes must "
+            "be an input of the program, and not static"
+        )
+    seen = call(jitted, x, 0.5, "test")
+    must_equal(seen, np.array([1.0, 2.0], np.float32), "in the mode 'test', the result must be")
+    seen = call(jitted, x, 0.25, through=lambda *args: jitted(*args, mode="test"))
+    what = "with mode='test' passed by name, the result must be"
+    must_equal(seen, np.array([1.0, 2.0], np.float32), what)
+
+
+def to_jax(batch: Any) -> Any:
+    """Return a tree of NumPy arrays as JAX arrays; OverflowError if an integer does not fit."""
+    raise NotImplementedError
+
+
+def solve_to_jax(batch: Any) -> Any:
+    """Convert each leaf, and compare the integers that come out with those that went in."""
+
+    def convert(leaf: np.ndarray) -> jax.Array:
+        converted = jnp.asarray(leaf)
+        if leaf.dtype.kind in "iu" and not np.array_equal(converted, leaf):
+            raise OverflowError(f"an integer of dtype {leaf.dtype} does not fit {converted.dtype}")
+        return converted
+
+    return jax.tree.map(convert, batch)
+
+
+def verify_to_jax(answer: Callable[..., Any]) -> None:
+    """Pass integers on both sides of every limit, floats, bytes, booleans, in nested trees."""
+    batch = {
+        "ids": np.array([7, 2**31 - 1, -(2**31)]),
+        "image": np.array([[0, 255]], np.uint8),
+        "rest": [np.array([0.1, 1e10]), (np.array([True, False]),)],
+        "sizes": (np.array([3_000_000_000], np.uint32), np.array([3_000_000_000], np.uint64)),
+        "one": np.array(5),
+    }
+    small = {"ids": np.array([[0, 255]], np.uint8)}
+    form: Any = jax.tree.structure(call(answer, small))
+    if form != jax.tree.structure(small):
+        raise NotYet(f"the result must be a tree with the structure of the batch, got {form}")
+    for wanted in jax.tree.leaves(batch):
+        leaf = call(answer, {"ids": wanted}, how=f"for an array of {wanted.dtype}, ")["ids"]
+        if not isinstance(leaf, jax.Array):
+            raise NotYet(f"each leaf must be a JAX array, got a {type(leaf).__name__}")
+        kind = jax.dtypes.canonicalize_dtype(wanted.dtype)
+        if leaf.dtype != kind:
+            raise NotYet(
+                f"an array of {wanted.dtype} must become one of {kind}, got {leaf.dtype}: only "
+                "dtypes of 64 bits change"
+            )
+        must_equal(leaf, wanted.astype(kind), "an array that fits must become")
+    form = jax.tree.structure(call(answer, batch))
+    if form != jax.tree.structure(batch):
+        raise NotYet(f"the result must be a tree with the structure of the batch, got {form}")
+    large = {
+        "5_000_000_000": np.array([3, 5_000_000_000]),
+        "-5_000_000_000": np.array([-5_000_000_000]),
+        "2**32 + 3": np.array([2**32 + 3]),
+        "2**31": np.array([[0], [2**31]]),
+        "-2**31 - 1": np.array([-(2**31) - 1]),
+        "-2**63": np.array([-(2**63)]),
+        "5_000_000_000 as uint64": np.array([5_000_000_000], np.uint64),
+        "2**32 as uint64": np.array([2**32], np.uint64),
+    }
+    for name, ids in large.items():
+        try:
+            kept = answer({"ids": ids})
+        except OverflowError:
+            continue
+        except Exception as error:
+            raise NotYet(
+                f"for ids with {name} it must raise OverflowError, got {type(error).__name__}"
+            ) from error
+        raise NotYet(
+            f"for ids with {name} it must raise OverflowError, but the ids become "
+            f"{show_kind(jax.tree.leaves(kept)[0])}"
+        )
+    try:
+        answer({"ids": np.array([7]), "rest": [np.array([0.5]), (large["2**32 + 3"],)]})
+    except OverflowError:
+        pass
+    else:
+        raise NotYet("2**32 + 3 passes where it is in a list of the batch: look at each leaf")
+    empty = {"ids": np.zeros((0, 2), np.int64)}
+    seen = call(answer, empty, how="for an empty array, ")
+    must_equal(seen, {"ids": np.zeros((0, 2), np.int32)}, "an empty array must become")
+
+
+EXERCISES = (
+    Exercise(
+        id="non-array-inputs/1",
+        title="a jitted function that takes lists",
+        stub=takes_lists,
+        hints=(
+            "jit flattens a list into its elements. Where can you still make an array of it?",
+            "Return a function of your own that converts the list and then calls the jitted one.",
+            "Convert with np.asarray(numbers, np.float32). Without the dtype, JAX traces again for "
+            "ints. Call jax.jit once, outside the function that you return.",
+        ),
+        verify=verify_takes_lists,
+        solution=solve_takes_lists,
+    ),
+    Exercise(
+        id="non-array-inputs/2",
+        title="a string and a number",
+        stub=compiled,
+        hints=(
+            "jit does not accept a string, unless you mark that argument as static.",
+            "static_argnames takes the names of parameters.",
+            "Mark only the mode. With a static rate, JAX would compile again for each value.",
+        ),
+        verify=verify_compiled,
+        solution=solve_compiled,
+    ),
+    Exercise(
+        id="non-array-inputs/3",
+        title="a conversion that notices truncated integers",
+        stub=to_jax,
+        hints=(
+            "jax.tree.map calls your function on each leaf.",
+            "Convert the leaf, and compare what comes out with what went in.",
+            "Only integers (leaf.dtype.kind in 'iu') must be equal. Compare with np.array_equal, "
+            "because jnp.array_equal would truncate what went in, too.",
+        ),
+        verify=verify_to_jax,
+        solution=solve_to_jax,
+    ),
+)

@@ -1,0 +1,268 @@
+"""The exercises of chapter 13, pytrees and transformations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxbits.book.exercises.assertions import (
+    NotYet,
+    call,
+    returns,
+    returns_under_grad,
+    returns_under_jit,
+    show_kind,
+)
+from jaxbits.book.exercises.registry import Exercise
+
+
+def penalty(params: Any) -> jax.Array:
+    """Return the sum of the squares of all arrays with two or more axes."""
+    raise NotImplementedError
+
+
+def solve_penalty(params: Any) -> jax.Array:
+    """Look at the number of axes of every leaf; None is not a leaf, so it needs no test."""
+    matrices = [leaf for leaf in jax.tree.leaves(params) if jnp.ndim(leaf) >= 2]
+    return sum((jnp.sum(w**2) for w in matrices), start=jnp.float32(0))
+
+
+def verify_penalty(answer: Callable[..., Any]) -> None:
+    """Check nested trees, None, biases, numbers, a kernel with four axes, jit, and grad."""
+    two, bias = jnp.full((2, 2), 2.0), jnp.ones(3)
+    returns(answer, {"w": two}, expected=np.float32(16))
+    returns(answer, {"w": two, "b": bias}, expected=np.float32(16), why="a bias has one axis")
+    nested = {"enc": [{"w": two, "b": None}, ({"w": two},)], "scale": 3.0}
+    try:
+        returns(answer, nested, expected=np.float32(32), why="the tree is nested")
+    except NotYet as wrong:
+        missing = re.match(r"'(float|NoneType)' object has no attribute", str(wrong.__cause__))
+        if missing is None:
+            raise
+        if missing[1] == "NoneType":
+            raise NotYet(
+                "it asks None for its number of axes: in a pytree None is not a leaf, and "
+                "jax.tree.leaves leaves it out"
+            ) from wrong.__cause__
+        raise NotYet(
+            f"it raises AttributeError: {wrong.__cause__}. A leaf may be a Python number, and "
+            "jnp.ndim also accepts those"
+        ) from wrong.__cause__
+    returns(answer, jnp.ones((2, 2, 1, 3)), expected=np.float32(12), why="the tree is one array")
+    nothing = call(answer, {"b": bias})
+    if np.shape(nothing) != () or nothing != 0:
+        raise NotYet(f"for a tree without a matrix it returns {show_kind(nothing)} instead of 0")
+    returns_under_jit(answer, nested, expected=np.float32(32))
+    for name, matrix in (("twos", two), ("zeros", jnp.zeros((2, 2)))):
+        returns_under_grad(
+            answer,
+            {"w": matrix, "b": bias},
+            expected={"w": np.asarray(2 * matrix), "b": np.zeros(3, np.float32)},
+            why="a norm has no gradient at zero, so do not take one and square it"
+            if name == "zeros"
+            else "",
+        )
+
+
+def distances(points: jax.Array, centers: jax.Array) -> jax.Array:
+    """Return the table of squared distances, with a row for each point."""
+    raise NotImplementedError
+
+
+def solve_distances(points: jax.Array, centers: jax.Array) -> Any:
+    """Map over the centers for one point, then over the points: the outer map makes the rows."""
+
+    def between(a: jax.Array, b: jax.Array) -> jax.Array:
+        return jnp.sum((a - b) ** 2)
+
+    row = jax.vmap(between, in_axes=(None, 0))
+    return jax.vmap(row, in_axes=(0, None))(points, centers)
+
+
+def verify_distances(answer: Callable[..., Any]) -> None:
+    """Check values, sizes, jit, grad, points far from the origin, and that nothing is unrolled."""
+    points = jnp.array([[0.0, 0.0], [3.0, 4.0], [1.0, 1.0]])
+    centers = jnp.array([[0.0, 0.0], [1.0, 0.0]])
+    expected = np.array([[0, 1], [25, 20], [2, 1]], np.float32)
+    seen = call(answer, points, centers)
+    shape = getattr(seen, "shape", None)
+    if shape == (2, 3):
+        raise NotYet(
+            "for 3 points and 2 centers it returns a 2 × 3 table instead of a 3 × 2 one: its outer "
+            "map is over the centers"
+        )
+    if shape != (3, 2):
+        what = f"an array of shape {shape}" if shape is not None else show_kind(seen)
+        raise NotYet(f"for 3 points and 2 centers it returns {what} instead of a 3 × 2 table")
+    if np.allclose(seen, np.sqrt(expected)):
+        raise NotYet("it returns the distances, and the task asks for their squares")
+    returns(answer, points, centers, expected=expected)
+    same = call(answer, points, points)
+    if getattr(same, "shape", None) != (3, 3):
+        raise NotYet(
+            f"for 3 points and 3 centers it returns an array of shape {np.shape(same)} instead of "
+            "a 3 × 3 table of all pairs"
+        )
+    returns_under_jit(answer, points, centers, expected=expected)
+    gradient = jax.grad(lambda *given: answer(*given).sum())
+    slope = call(answer, points, centers, how="under grad, ", through=gradient)
+    if np.isnan(slope).any():
+        raise NotYet(
+            "its gradient is NaN where a point lies on a center: a square root has no gradient at "
+            "0, so do not take a root and square it again"
+        )
+    if not np.allclose(slope, 2 * (2 * points - centers.sum(0))):
+        raise NotYet(
+            f"the gradient of the sum of its table is {np.asarray(slope).tolist()} instead of "
+            f"{np.asarray(2 * (2 * points - centers.sum(0))).tolist()}"
+        )
+    far = jnp.array([[1000.0, 1000.0], [1000.25, 1000.0]])
+    returns(
+        answer,
+        far,
+        far,
+        expected=np.array([[0, 0.0625], [0.0625, 0]], np.float32),
+        why="subtract before you square, because a² - 2ab + b² cancels in float32",
+    )
+    if _equations(answer, 12, 8) > _equations(answer, 3, 2):
+        raise NotYet("its program grows with the number of points or centers, so it has a Python "
+                     "loop in it: use jax.vmap")  # fmt: skip
+
+
+def _equations(answer: Callable[..., Any], points: int, centers: int) -> int:
+    """Return the length of the program for so many points and centers."""
+    program = jax.make_jaxpr(answer)(jnp.ones((points, 2)), jnp.ones((centers, 2)))
+    return str(program).count(" = ")
+
+
+def standardize(x: jax.Array) -> jax.Array:
+    """Return one example minus the batch's mean, divided by the batch's standard deviation."""
+    raise NotImplementedError
+
+
+def solve_standardize(x: jax.Array) -> Any:
+    """Take two means over the batch: of the values, then of their squared distances from it."""
+    centered = x - lax.pmean(x, "batch")
+    return centered / jnp.sqrt(lax.pmean(centered**2, "batch"))
+
+
+def verify_standardize(answer: Callable[..., Any]) -> None:
+    """Check a batch under vmap, jit, features far from zero, and features that vary little."""
+    rows = jnp.array([[1.0, 10.0], [2.0, 30.0], [6.0, 20.0]])
+    expected = (rows - rows.mean(0)) / rows.std(0)
+    mapped = jax.vmap(lambda x: answer(x), axis_name="batch")
+    seen = call(answer, rows, how="under vmap, ", through=mapped)
+    if getattr(seen, "shape", None) != rows.shape:
+        raise NotYet(
+            f"each example has the shape (2,) and should keep it: for a batch of 3, vmap of it "
+            f"returns {_form(seen)}"
+        )
+    own = (rows - rows.mean(1, keepdims=True)) / rows.std(1, keepdims=True)
+    if np.allclose(seen, own, atol=1e-3):
+        raise NotYet(
+            "it standardizes each example by itself: inside vmap, x is a single example, so "
+            "x.mean() averages its features"
+        )
+    if np.allclose(seen, rows - rows.mean(0), atol=1e-5):
+        raise NotYet("it subtracts the mean, but it does not divide by the standard deviation")
+    if np.allclose(seen, expected * np.sqrt(2 / 3), atol=1e-5):
+        raise NotYet("it divides by n - 1 in the variance; divide by n, as jnp.std does")
+    _must_agree(seen, expected, rows, 1e-5)
+    # Four examples, so that the mean is exact, and squares of which float32 keeps multiples of 8.
+    far = jnp.array([[1.0, 10.0], [2.0, 30.0], [6.0, 20.0], [7.0, 20.0]]) + 10_000
+    _must_agree(
+        call(answer, far, how="under vmap, ", through=mapped),
+        (far - far.mean(0)) / far.std(0),
+        far,
+        1e-3,
+        "the mean of the squares minus the square of the mean cancels in float32. Average the "
+        "squares of x minus the mean instead",
+    )
+    small = 1e-6 * rows
+    _must_agree(
+        call(answer, small, how="under vmap, ", through=mapped),
+        expected,
+        small,
+        1e-3,
+        "an epsilon in the denominator outweighs a small standard deviation, and the task asks for "
+        "none",
+    )
+    jitted = call(answer, rows, how="under jit of vmap, ", through=jax.jit(mapped))
+    if not np.allclose(jitted, expected, atol=1e-5):
+        raise NotYet(f"under jit it returns {_rounded(jitted)} instead of {_rounded(expected)}")
+
+
+def _must_agree(seen: Any, expected: Any, rows: Any, error: float, why: str = "") -> None:
+    if not np.allclose(seen, expected, rtol=0, atol=error):
+        raise NotYet(
+            f"for the batch {_rounded(rows)} it returns {_rounded(seen)} instead of "
+            f"{_rounded(expected)}{': ' + why if why else ''}"
+        )
+
+
+def _rounded(array: Any) -> str:
+    """Return an array as a list of numbers with four digits or all those before the point."""
+    rows = np.asarray(array, np.float64).tolist()
+    return (
+        "["
+        + ", ".join(
+            "[" + ", ".join(f"{n:.4g}" if n < 1000 else f"{n:.0f}" for n in row) + "]"
+            for row in rows
+        )
+        + "]"
+    )
+
+
+def _form(value: Any) -> str:
+    shape = getattr(value, "shape", None)
+    return show_kind(value) if shape is None else f"an array of shape {shape}"
+
+
+EXERCISES = (
+    Exercise(
+        id="pytrees/1",
+        title="a penalty on matrices only",
+        stub=penalty,
+        hints=(
+            "You need no recursion, because one JAX function returns all leaves of any tree.",
+            "jax.tree.leaves(params) leaves out None. A leaf may be a Python number, which has no "
+            "ndim, but jnp.ndim(leaf) is 0 for it.",
+            "Sum jnp.sum(leaf**2) over the leaves with jnp.ndim(leaf) >= 2. Start the sum at "
+            "jnp.float32(0), in case there are none.",
+        ),
+        verify=verify_penalty,
+        solution=solve_penalty,
+    ),
+    Exercise(
+        id="pytrees/2",
+        title="a table of distances",
+        stub=distances,
+        hints=(
+            "First write the squared distance of one point from one center. Then map it twice.",
+            "jax.vmap with in_axes=(None, 0) keeps the point and maps over the centers, which "
+            "gives one row of the table.",
+            "If row is that map, jax.vmap(row, in_axes=(0, None))(points, centers) is the table.",
+        ),
+        verify=verify_distances,
+        solution=solve_distances,
+    ),
+    Exercise(
+        id="pytrees/3",
+        title="standardize over a named axis",
+        stub=standardize,
+        hints=(
+            "x is one example. Which functions see all examples along a mapped axis?",
+            'lax.pmean(x, "batch") is the mean over the batch, feature by feature.',
+            "The variance is also a mean: of the squares of x minus the first mean. (The mean of "
+            "x**2 minus the square of the mean cancels in float32.)",
+        ),
+        verify=verify_standardize,
+        solution=solve_standardize,
+    ),
+)

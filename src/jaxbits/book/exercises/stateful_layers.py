@@ -1,0 +1,251 @@
+"""The exercises of chapter 16, stateful layers."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxbits.book.exercises.assertions import NotYet, call, under_jit
+from jaxbits.book.exercises.registry import Exercise
+
+
+def training_pass(model: Any, variables: Any, x: jax.Array, key: jax.Array) -> Any:
+    """Return the outputs of one pass in training mode, and the variables for the next pass."""
+    raise NotImplementedError
+
+
+def solve_training_pass(model: Any, variables: Any, x: jax.Array, key: jax.Array) -> Any:
+    """Let apply write the statistics, and merge what it wrote with the other variables."""
+    outputs, written = model.apply(
+        variables, x, train=True, mutable=["batch_stats"], rngs={"dropout": key}
+    )
+    return outputs, {**variables, **written}
+
+
+def _model() -> Any:
+    from flax import linen as nn
+
+    class Model(nn.Module):
+        @nn.compact
+        def __call__(self, x: jax.Array, train: bool) -> Any:
+            x = nn.BatchNorm(use_running_average=not train, momentum=0.9)(x)
+            return nn.Dropout(0.5, deterministic=not train)(x)
+
+    return Model()
+
+
+def verify_training_pass(answer: Callable[..., Any]) -> None:
+    """Check the outputs for the key, and what became of the parameters and the statistics."""
+    from flax.core import FrozenDict, unfreeze
+
+    model, key = _model(), jax.random.key(5)
+    x = 3 * jax.random.normal(jax.random.key(1), (32, 8)) + 5
+    variables = model.init(jax.random.key(0), x, train=False)
+    before = copy.deepcopy(jax.device_get(variables))
+    result = call(answer, model, variables, x, key)
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise NotYet("it should return a pair: the outputs, and the variables for the next pass")
+    outputs, new = result
+    if getattr(outputs, "shape", None) != x.shape:
+        raise NotYet(f"the first of the pair should be the outputs, an array of shape {x.shape}")
+    wanted, kept = solve_training_pass(model, before, x, key)
+    if not bool((np.asarray(outputs) == 0).any()):
+        raise NotYet("no unit was dropped, so the pass was not in training mode")
+    if not np.allclose(outputs, wanted, atol=1e-5):
+        raise NotYet("the outputs are not those that the key itself gives for the stream 'dropout'")
+    if isinstance(new, FrozenDict):
+        new = unfreeze(new)
+    if not isinstance(new, dict) or "params" not in new:
+        raise NotYet(
+            "the variables for the next pass lack 'params', because apply returns only the "
+            "collections that it may write"
+        )
+    if "batch_stats" not in new:
+        raise NotYet("the variables for the next pass lack 'batch_stats'")
+    if str(jax.tree.structure(new)) != str(jax.tree.structure(kept)):
+        raise NotYet("the new variables should have the same structure as the old ones")
+    if not all(jax.tree.leaves(jax.tree.map(np.array_equal, new["params"], before["params"]))):
+        raise NotYet("the parameters have changed, but a pass does not train")
+    stats = new["batch_stats"]["BatchNorm_0"]["mean"]
+    if np.array_equal(stats, before["batch_stats"]["BatchNorm_0"]["mean"]):
+        raise NotYet("the statistics are the old ones: those that apply returns are thrown away")
+    if not np.allclose(stats, kept["batch_stats"]["BatchNorm_0"]["mean"], atol=1e-5):
+        raise NotYet("the statistics are not those of one pass over x")
+    if not all(jax.tree.leaves(jax.tree.map(np.array_equal, variables, before))):
+        raise NotYet("it changes the variables that you passed in: return a new dict")
+    jitted = under_jit(answer, static=(0,))
+    call(answer, model, variables, x, key, how="under jit, ", through=jitted)
+
+
+def kernel_after_flatten(
+    weight: np.ndarray, channels: int, height: int, width: int
+) -> np.ndarray | jax.Array:
+    """Return the linen kernel for a PyTorch Linear that follows a Flatten of an image."""
+    raise NotImplementedError
+
+
+def solve_kernel_after_flatten(
+    weight: np.ndarray, channels: int, height: int, width: int
+) -> np.ndarray | jax.Array:
+    """Split the inputs into channel, row, and column, reorder them, and put the outputs last."""
+    unfolded = weight.reshape(-1, channels, height, width)
+    return unfolded.transpose(2, 3, 1, 0).reshape(height * width * channels, -1)
+
+
+def verify_kernel_after_flatten(answer: Callable[..., Any]) -> None:
+    """Compare the two layers on images of two sizes, and name the mistake if it is a known one."""
+    rng = np.random.default_rng(0)
+    # Not square, so that swapped rows and columns show; of two sizes, so that none is built in.
+    for channels, height, width, outputs in ((3, 2, 4, 5), (2, 3, 2, 4)):
+        images = rng.normal(size=(6, channels, height, width)).astype(np.float32)
+        weight = rng.normal(size=(outputs, channels * height * width)).astype(np.float32)
+        wanted = images.reshape(6, -1) @ weight.T
+        what = f"for images of shape ({channels}, {height}, {width}) and {outputs} outputs"
+        kernel = call(answer, weight, channels, height, width)
+        shape = (channels * height * width, outputs)
+        try:
+            kernel = np.asarray(kernel, np.float32)
+        except (TypeError, ValueError):
+            raise NotYet("it should return an array of numbers") from None
+        if kernel.shape != shape:
+            raise NotYet(
+                f"a linen kernel has the shape (inputs, outputs). {what[0].upper()}{what[1:]}, "
+                f"that is {shape}, but it returns {kernel.shape}"
+            )
+        if np.array_equal(kernel, weight.T):
+            raise NotYet(
+                "it only transposes the weight, so its rows are still in PyTorch's order of the "
+                "inputs: channel, row, column"
+            )
+        swapped = weight.reshape(-1, channels, height, width).transpose(3, 2, 1, 0).reshape(shape)
+        if np.array_equal(kernel, swapped):
+            raise NotYet("it swaps the rows and the columns of the image")
+        seen = images.transpose(0, 2, 3, 1).reshape(6, -1) @ kernel
+        if not np.allclose(seen, wanted, atol=1e-4):
+            off = float(np.abs(seen - wanted).max())
+            raise NotYet(
+                f"{what} the kernel has the right shape, but the outputs differ from PyTorch's by "
+                f"up to {off:.1f}"
+            )
+
+
+def jitted_call(model: Any, x: jax.Array) -> Any:
+    """Call an nnx model on x in compiled form, and leave in it what an eager call would leave."""
+    raise NotImplementedError
+
+
+def solve_jitted_call(model: Any, x: jax.Array) -> Any:
+    """Split the model, return its new state as well as the outputs, and write the state back."""
+    from flax import nnx
+
+    graph, state = nnx.split(model)
+
+    @jax.jit
+    def run(state: Any, x: jax.Array) -> Any:
+        inside = nnx.merge(graph, state)
+        outputs = inside(x)
+        return outputs, nnx.state(inside)
+
+    outputs, state = run(state, x)
+    nnx.update(model, state)
+    return outputs
+
+
+def verify_jitted_call(answer: Callable[..., Any]) -> None:
+    """Compare with a model that is called eagerly: outputs, statistics, and masks."""
+    from flax import nnx
+
+    traced = []
+
+    class Model(nnx.Module):
+        def __init__(self, rngs: Any) -> None:
+            self.norm = nnx.BatchNorm(3, momentum=0.9, rngs=rngs)
+            self.drop = nnx.Dropout(0.5, rngs=rngs)
+
+        def __call__(self, x: jax.Array) -> Any:
+            traced.append(isinstance(x, jax.core.Tracer))
+            return self.drop(self.norm(x))
+
+    x = jax.random.normal(jax.random.key(1), (16, 3)) + 2
+    twin, model = Model(nnx.Rngs(0)), Model(nnx.Rngs(0))
+    wanted = [twin(x), twin(x)]
+    traced.clear()
+    seen = [call(answer, model, x)]
+    if getattr(seen[0], "shape", None) != x.shape or not hasattr(seen[0], "dtype"):
+        raise NotYet(f"it should return the outputs of the model, an array of shape {x.shape}")
+    if not any(traced):
+        raise NotYet("it does not call the model under jit")
+    if not all(traced):
+        raise NotYet("it calls the model under jit, but also without jit")
+    if not np.allclose(seen[0], wanted[0], atol=1e-4):
+        raise NotYet("the outputs differ from those of an eager call of the same model")
+    if np.array_equal(np.asarray(model.norm.mean[...]), np.zeros(3)):
+        raise NotYet("the running mean is still 0: what the model wrote under jit is lost")
+    seen.append(call(answer, model, x))
+    if np.array_equal(np.asarray(seen[0]) == 0, np.asarray(seen[1]) == 0):
+        raise NotYet(
+            "a second call drops the same units: the model's random state is not written back"
+        )
+    mean = np.asarray(twin.norm.mean[...])
+    if not np.allclose(model.norm.mean[...], mean, atol=1e-4):
+        raise NotYet(
+            f"after two calls the running mean is {np.asarray(model.norm.mean[...]).round(3)} "
+            f"instead of {mean.round(3)}, the mean after two eager calls"
+        )
+    if not np.allclose(seen[1], wanted[1], atol=1e-4):
+        raise NotYet("the outputs of a second call differ from those of a second eager call")
+    if not isinstance(model.norm.mean, nnx.BatchStat) or isinstance(
+        model.norm.mean[...], jax.core.Tracer
+    ):
+        raise NotYet("the model no longer holds variables with arrays in them")
+
+
+EXERCISES = (
+    Exercise(
+        id="stateful-layers/1",
+        title="one training pass",
+        stub=training_pass,
+        hints=(
+            "apply needs three more arguments: the mode, the key, and permission to write.",
+            "With mutable=['batch_stats'], apply returns a pair. rngs is a dict with a key for "
+            "each stream.",
+            "The second part of that pair holds only what apply wrote, so the new variables are "
+            "{**variables, **written}.",
+        ),
+        verify=verify_training_pass,
+        solution=solve_training_pass,
+    ),
+    Exercise(
+        id="stateful-layers/2",
+        title="a kernel after a flatten",
+        stub=kernel_after_flatten,
+        hints=(
+            "Each column of the weight belongs to one (channel, row, column) of the image, so a "
+            "transpose alone is not enough.",
+            "Reshape the columns into these three axes, and bring the axes into Flax's order: row, "
+            "column, channel.",
+            "weight.reshape(-1, channels, height, width).transpose(2, 3, 1, 0), and then reshape.",
+        ),
+        verify=verify_kernel_after_flatten,
+        solution=solve_kernel_after_flatten,
+    ),
+    Exercise(
+        id="stateful-layers/3",
+        title="a compiled call that is remembered",
+        stub=jitted_call,
+        hints=(
+            "Whatever changes inside a function compiled with jax.jit is lost unless the function "
+            "returns it.",
+            "nnx.split returns a description of the model and its state, a tree of arrays. "
+            "nnx.merge makes a model from the two.",
+            "Return nnx.state of the model inside along with the outputs, and then call "
+            "nnx.update(model, state). nnx.jit does all of this for you.",
+        ),
+        verify=verify_jitted_call,
+        solution=solve_jitted_call,
+    ),
+)

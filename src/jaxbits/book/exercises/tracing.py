@@ -1,0 +1,229 @@
+"""The exercises of chapter 01, how JAX traces your program."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbits.book.exercises.assertions import (
+    NotYet,
+    call,
+    must_equal,
+    returns,
+    returns_under_grad,
+    returns_under_jit,
+    show_kind,
+    under_jit,
+)
+from jaxbits.book.exercises.registry import Exercise
+from jaxbits.detect import side_effect
+
+
+def count_traces(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> int:
+    """Return how often jax.jit traces the function over these calls, each a tuple of arguments."""
+    raise NotImplementedError
+
+
+def solve_count_traces(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> int:
+    """Python runs once per trace, so a counter inside the function counts traces."""
+    traces = 0
+
+    def counted(*args: Any) -> Any:
+        nonlocal traces
+        traces += 1
+        return function(*args)
+
+    jitted = jax.jit(counted)
+    for args in calls:
+        jitted(*args)
+    return traces
+
+
+def verify_count_traces(answer: Callable[..., Any]) -> None:
+    """Ask for counts over shapes, dtypes, weak types and arguments, and of one function again."""
+
+    def not_a_call(x: Any) -> None:
+        if isinstance(x, tuple):
+            raise NotYet(
+                "the function gets a whole call as its first argument. A call is a tuple of "
+                "arguments: unpack it with a star"
+            )
+
+    def of_one() -> Callable[..., Any]:
+        def double(x: Any) -> Any:
+            not_a_call(x)
+            return x * 2
+
+        return double
+
+    def of_two() -> Callable[..., Any]:
+        def add(x: Any, y: Any) -> Any:
+            return x.sum() + y.sum()
+
+        return add
+
+    three, four = jnp.zeros(3), jnp.zeros(4)
+    whole = jnp.zeros(3, jnp.int32)
+    cases: list[tuple[Callable[[], Any], list[tuple[Any, ...]], int, str, str]] = [
+        (of_one, [(three,)] * 5, 1, "five calls with one shape", "only the first is traced"),
+        (of_one, [(three,), (four,), (three,)], 2, "the shapes 3, 4 and 3", "3 is known by then"),
+        (of_one, [(three,), (whole,)], 2, "one shape and two dtypes", "each dtype is traced"),
+        (of_one, [(1.0,), (2.0,), (3.0,)], 1, "three Python floats", "values do not matter"),
+        (
+            of_one,
+            [(1.0,), (jnp.float32(1),)],
+            2,
+            "a Python float and then a float32 scalar",
+            "JAX traces them separately because the Python float is weakly typed, so a count of "
+            "the different shapes and dtypes is too small",
+        ),
+        (
+            of_two,
+            [(three, four), (three, three), (three, four)],
+            2,
+            "two arguments, of which the second changes its shape",
+            "every argument counts",
+        ),
+        (of_one, [], 0, "no calls", "nothing is traced"),
+    ]
+    for fresh, calls, expected, what, why in cases:
+        seen = call(answer, fresh(), calls)
+        whole_number = np.asarray(seen).dtype.kind in "iu" and np.shape(seen) == ()
+        if not whole_number:
+            raise NotYet(f"the number of traces must be an integer, got {show_kind(seen)}")
+        must_equal(int(seen), expected, f"for {what}, the number of traces must be", why)
+    double = of_one()
+    first, second = (call(answer, double, [(three,)]) for _ in range(2))
+    what = "the second time it is asked about the same function, it must return"
+    must_equal(int(second), int(first), what, "start with a new wrapper each time")
+    what = (
+        "asked about the same function a third time, now for one call with a new shape, it must "
+        "return"
+    )
+    why = (
+        "an earlier count is still included, because jax.jit keeps the traces of a function even "
+        "if you jit it again. Jit a wrapper that you define inside your answer"
+    )
+    must_equal(int(call(answer, double, [(four,)])), 1, what, why)
+
+
+def scaled_with_log(x: jax.Array, factor: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Return the pair of x * factor and the largest absolute value of that."""
+    raise NotImplementedError
+
+
+def solve_scaled_with_log(x: jax.Array, factor: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Return the log as a second result, because a value stored elsewhere would be a tracer."""
+    scaled = x * factor
+    return scaled, jnp.abs(scaled).max()
+
+
+def verify_scaled_with_log(answer: Callable[..., Any]) -> None:
+    """Ask for both results on every call, jitted or not, and for no change to state outside."""
+    x = jnp.array([1.0, -3.0, 2.0])
+    first = (np.array([2, -6, 4], np.float32), np.float32(6))
+    seen = call(answer, x, 2.0)
+    if not (isinstance(seen, tuple | list) and len(seen) == 2):
+        raise NotYet(f"the result must be a pair (scaled, largest), got {show_kind(seen)}")
+
+    @functools.wraps(answer)
+    def pair(x: Any, factor: Any) -> tuple[Any, Any]:
+        scaled, largest = answer(x, factor)
+        return scaled, largest
+
+    returns(pair, x, 2.0, expected=first)
+    turned = (np.array([-2, 6, -4], np.float32), np.float32(6))
+    returns(pair, x, -2.0, expected=turned, why="a factor may be negative")
+    returns_under_jit(pair, x, 2.0, expected=first)
+    jitted = under_jit(pair)
+    call(pair, x, 2.0, how="under jit, ", through=jitted)
+    again = call(pair, x, 5.0, how="under jit, ", through=jitted)
+    what = "on the second jitted call, with a factor of 5, the largest value must be"
+    must_equal(again[1], np.float32(15), what)
+    for found in side_effect(answer, x, 2.0):
+        # A print that is left in does no harm to the log.
+        if found.message.endswith("while tracing"):
+            changed = found.message.partition(" is ")[0].rstrip(",")
+            article = "" if changed.startswith(("an ", "the ")) else "the "
+            raise NotYet(
+                f"the pair is right, but your function also changes {article}{changed}. Under jit "
+                "that happens only while JAX traces the function, and not on every call. Return "
+                "the largest value without storing it anywhere else"
+            )
+
+
+def squared_norm(params: Any) -> jax.Array:
+    """Return the sum of the squares of all numbers in a pytree, 0.0 if there is none."""
+    raise NotImplementedError
+
+
+def solve_squared_norm(params: Any) -> Any:
+    """Square and sum each leaf, then add up the sums, starting from 0 for an empty tree."""
+    squares = jax.tree.map(lambda leaf: jnp.sum(jnp.square(leaf)), params)
+    return jax.tree.reduce(jnp.add, squares, jnp.float32(0.0))
+
+
+def verify_squared_norm(answer: Callable[..., Any]) -> None:
+    """Ask for flat, nested, listed and empty trees, under jit and under grad."""
+    flat = {"w": jnp.array([1.0, 2.0]), "b": jnp.array(3.0)}
+    nested = {"layer": [flat, ({"w": jnp.ones((2, 2))},)], "none": None}
+    returns(answer, flat, expected=14.0)
+    returns(answer, nested, expected=18.0, why="trees nest dicts, lists and tuples, and hold None")
+    returns(answer, {}, expected=0, why="a tree may be empty")
+    returns_under_jit(answer, nested, expected=18.0)
+    grown = flat | {"new": jnp.zeros(2)}
+    doubled = {"w": np.array([2, 4], np.float32), "b": np.float32(6), "new": np.zeros(2, "f")}
+    returns_under_grad(answer, grown, expected=doubled, why="the slope of 0² is 0, not NaN")
+    zeros = {"w": jnp.zeros(2)}
+    flat_at_zero = {"w": np.zeros(2, np.float32)}
+    returns_under_grad(answer, zeros, expected=flat_at_zero, why="the slope of 0² is 0, not NaN")
+
+
+EXERCISES = (
+    Exercise(
+        id="tracing/1",
+        title="count the traces",
+        stub=count_traces,
+        hints=(
+            "The body of a jitted function runs only while JAX traces it. What could it do each "
+            "time it runs?",
+            "Wrap the function in one of your own that counts its calls, and jit the wrapper.",
+            "Use a nonlocal counter that the first line of the wrapper increments. Define the "
+            "wrapper inside count_traces, so that no earlier trace is in its cache, and unpack "
+            "each call: jitted(*args).",
+        ),
+        verify=verify_count_traces,
+        solution=solve_count_traces,
+    ),
+    Exercise(
+        id="tracing/2",
+        title="return the log",
+        stub=scaled_with_log,
+        hints=(
+            "Appending to a list happens once per trace. What happens on every call?",
+            "A function may return more than one array.",
+            "Return jnp.abs(...).max() as the array that it is. float(...) would ask for its value "
+            "while JAX traces, when there is none yet.",
+        ),
+        verify=verify_scaled_with_log,
+        solution=solve_scaled_with_log,
+    ),
+    Exercise(
+        id="tracing/3",
+        title="the squared norm of a tree",
+        stub=squared_norm,
+        hints=(
+            "jax.tree.map applies a function to each leaf, however deeply it is nested.",
+            "Turn each leaf into its sum of squares first, then add up the sums.",
+            "jax.tree.reduce takes the value to start from as its third argument. Do not take a "
+            "square root on the way: its slope at 0 is infinite.",
+        ),
+        verify=verify_squared_norm,
+        solution=solve_squared_norm,
+    ),
+)

@@ -1,0 +1,181 @@
+"""Figures of chapter 12: when a call returns and when it is done, and when a setting counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jaxbits.book import measurements
+from jaxbits.book.figures import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+@style.drawing
+def queued_and_done() -> tuple[Figure, str]:
+    """Draw five steps in a row, as recorded: when each call returned, and when it was done."""
+    run = measurements.load("async_dispatch")
+    marks = run["series"]["queued"]
+    steps = len(marks["called"])
+    fig, axes = style.figure(6, 3.6)
+    begins = marks["called"][:1] + marks["done"][:-1]
+    end = marks["done"][-1]
+    for row, (begin, done) in enumerate(zip(begins, marks["done"], strict=True)):
+        called, returned = marks["called"][row], marks["returned"][row]
+        axes.barh(-row, begin - returned, left=returned, color=style.FILL, height=0.5)
+        axes.barh(-row, done - begin, left=begin, color=style.ORANGE, height=0.5)
+        axes.barh(-row, max(returned - called, end / 150), left=called, color=style.BLUE)
+    for tone, label in (
+        (style.BLUE, "the call"),
+        (style.FILL, "waits in the queue"),
+        (style.ORANGE, "is computed"),
+    ):
+        axes.barh(0, 0, color=tone, label=label)
+    last = marks["returned"][-1]
+    axes.axvline(last, color=style.RED, linewidth=1.2, linestyle="--")
+    axes.annotate(
+        f"all five calls have returned: {last:.2g} ms",
+        (last, -steps + 0.45),
+        (last + end / 40, -steps + 0.2),
+        color=style.RED,
+        fontsize=9.5,
+    )
+    axes.set_yticks([-row for row in range(steps)], [f"step {row + 1}" for row in range(steps)])
+    axes.set_ylim(-steps - 0.1, 0.6)
+    axes.set_xlim(0, end * 1.02)
+    axes.set_xlabel(f"time since the first call, ms\n{measurements.machine(run)}", fontsize=9)
+    axes.grid(axis="y", visible=False)
+    axes.set_title("Five steps, each fed with the last one's result")
+    fig.legend(loc="outside lower center", ncols=3, fontsize=10)
+    return fig, (
+        f"Bars over time: five calls return within {last:.2g} ms; the steps are computed one "
+        "after the other and are done after "
+        + ", ".join(f"{done:.0f}" for done in marks["done"])
+        + " ms."
+    )
+
+
+def _lanes(axes: Axes, marks: Mapping[str, Sequence[float]], top: float, read: bool) -> None:
+    free = 0.0
+    for k, done in enumerate(marks["done"]):
+        begin = max(marks["called"][k], free)
+        axes.barh(top, marks["called"][k] - marks["loaded"][k], left=marks["loaded"][k],
+                  color=style.PURPLE, height=0.62)  # fmt: skip
+        if read:
+            axes.barh(top, marks["read"][k] - marks["returned"][k], left=marks["returned"][k],
+                      color=style.PALE_RED, height=0.62)  # fmt: skip
+        axes.barh(top - 0.85, done - begin, left=begin, color=style.ORANGE, height=0.62)
+        axes.plot([begin, begin], [top - 1.16, top - 0.54], color=style.PAPER, linewidth=1.5)
+        free = done
+
+
+@style.drawing
+def read_or_not() -> tuple[Figure, str]:
+    """Draw a loop that loads, steps and reads nothing, above one that reads each loss."""
+    run = measurements.load("async_dispatch")
+    fig, axes = style.figure(6, 3.9)
+    said, ticks = [], []
+    for top, name, read in ((0.0, "nothing read", False), (-2.4, "every loss read", True)):
+        marks = run["series"][name]
+        _lanes(axes, marks, top, read)
+        end = max(*marks["done"], *marks["read"])
+        axes.text(0, top + 0.5, f"{name}: {end:.0f} ms", fontsize=10, fontweight="bold")
+        said.append(f"{name}: {end:.0f} ms")
+        ticks += [(top, "Python"), (top - 0.85, "device")]
+    for tone, label in (
+        (style.PURPLE, "loads a batch"),
+        (style.PALE_RED, "waits for the loss"),
+        (style.ORANGE, "computes"),
+    ):
+        axes.barh(0, 0, color=tone, label=label)
+    axes.set_yticks([y for y, _ in ticks], [label for _, label in ticks])
+    axes.set_ylim(-3.8, 1.1)
+    axes.set_xlabel(f"time, ms\n{measurements.machine(run)}", fontsize=9)
+    axes.grid(axis="y", visible=False)
+    axes.set_title("Five training steps, loading included")
+    fig.legend(loc="outside lower center", ncols=3, fontsize=10)
+    return fig, (
+        "Two timelines of Python and the device. Without reading, loading the next batch goes on "
+        "while the device computes; with a reading in each step the two take turns. "
+        + "; ".join(said)
+        + "."
+    )
+
+
+@style.drawing
+def small_arrays() -> tuple[Figure, str]:
+    """Draw the recorded time of x * 2 + 1 by the size of x, in NumPy and in JAX."""
+    run = measurements.load("async_dispatch")
+    series = run["series"]["small"]
+    fig, axes = style.figure(6, 3.8)
+    kinds = {
+        "NumPy": (style.PURPLE, "D"),
+        "JAX, eager": (style.ORANGE, "o"),
+        "JAX, jitted": (style.BLUE, "s"),
+    }
+    said = []
+    for kind, (tone, marker) in kinds.items():
+        axes.plot(series["floats"], series[kind], color=tone, marker=marker, label=kind)
+        said.append(f"{kind} " + ", ".join(f"{t:.3g}" for t in series[kind]) + " µs")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xticks(series["floats"], [f"{n:,.0f}" for n in series["floats"]])
+    axes.set_yticks([10.0**p for p in range(5)], ["1 µs", "10 µs", "0.1 ms", "1 ms", "10 ms"])
+    axes.minorticks_off()
+    axes.set_xlabel(f"floats in x\n{measurements.machine(run)}", fontsize=9)
+    axes.set_ylabel("time of a call, waited for")
+    axes.set_title("The time of x * 2 + 1")
+    axes.legend(loc="upper left", fontsize=10)
+    sizes = ", ".join(f"{n:,.0f}" for n in series["floats"])
+    return fig, f"Lines on logarithmic axes, for {sizes} floats: " + "; ".join(said) + "."
+
+
+@style.drawing
+def settings_in_time(outcomes: Mapping[str, Sequence[str]]) -> tuple[Figure, str]:
+    """Draw for each setting at which moment it is obeyed, ignored or refused.
+
+    Args:
+        outcomes: what `jaxbits.book.subprocesses.when_settings_count` found.
+    """
+    from matplotlib.patches import FancyBboxPatch
+
+    tones: dict[str, tuple[Any, Any]] = {
+        "obeyed": (style.GREEN, style.PALE_GREEN),
+        "ignored": (style.RED, style.PALE_RED),
+        "refused": (style.ORANGE, style.PALE_ORANGE),
+    }
+    moments = ("before\nimport jax", "before the\nfirst array", "after the\nfirst array")
+    fig, axes = style.figure(6, 0.78 * len(outcomes) + 1.3)
+    style.blank(axes)
+    for column, moment in enumerate(moments):
+        axes.text(0.95 + 2.3 * column, 1.05, moment, ha="center", va="center", fontsize=10)
+    said = []
+    for row, (line, found) in enumerate(outcomes.items()):
+        y = -1.35 * row
+        axes.text(0, y + 0.12, line, fontsize=9.5, family="DejaVu Sans Mono", va="center")
+        for column, word in enumerate(found):
+            if not word:
+                continue
+            edge, pale = tones[word]
+            box = FancyBboxPatch(
+                (0.1 + 2.3 * column, y - 0.75),
+                1.7,
+                0.5,
+                boxstyle="round,pad=0,rounding_size=0.1",
+                facecolor=pale,
+                edgecolor=edge,
+                linewidth=1.4,
+            )
+            axes.add_patch(box)
+            axes.text(0.95 + 2.3 * column, y - 0.5, word, ha="center", va="center", fontsize=10)
+        words = [w or "cannot stand there" for w in found]
+        said.append(f"{line}: {', '.join(words)}")
+    axes.set_xlim(-0.1, 6.7)
+    axes.set_ylim(-1.35 * len(outcomes) + 0.4, 2.1)
+    axes.text(0, 1.8, "One line, at three moments", fontsize=12, fontweight="bold", va="center")
+    return fig, (
+        "For lines that set something, what comes of them before import jax, before the first "
+        "array and after it. " + "; ".join(said) + "."
+    )

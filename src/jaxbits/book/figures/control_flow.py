@@ -1,0 +1,187 @@
+"""Figures of chapter 07: what works where, a gradient that was cut, lanes that wait, loops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from jaxbits.book import measurements
+from jaxbits.book.figures import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Outcome = str | tuple[int, int]
+"""What a trial came to: the name of an error, or how many runs there were and were needed."""
+
+SHORT = {
+    "TracerBoolConversionError": "no bool",
+    "TracerIntegerConversionError": "no int",
+    "ValueError": "no reverse",
+}
+"""What each error of the table says in two words."""
+
+
+def _cell(outcome: Outcome) -> tuple[str, str, str, str]:
+    """Return the text of a cell, its colour and ground, and what it says in words."""
+    if isinstance(outcome, str):
+        return f"×\n{SHORT.get(outcome, outcome)}", style.RED, style.PALE_RED, "raises " + outcome
+    runs, needed = outcome
+    if runs > needed:
+        said = f"works, running {runs} where {needed} are needed"
+        return f"✓\n{runs} for {needed}", style.ORANGE, style.PALE_ORANGE, said
+    return "✓", style.GREEN, style.PALE_GREEN, "works"
+
+
+@style.drawing
+def where_it_works(table: Mapping[str, Mapping[str, Outcome]]) -> tuple[Figure, str]:
+    """Draw which construct works under which transformation.
+
+    Args:
+        table: for each construct, by the name of the transformation, the name of the error, or
+            how many runs of branches or turns there were and were needed.
+    """
+    from matplotlib.patches import Rectangle
+
+    columns = list(next(iter(table.values())))
+    fig, axes = style.figure(6, 0.52 * len(table) + 0.5)
+    style.blank(axes)
+    said = []
+    for column, way in enumerate(columns):
+        axes.text(column + 0.5, 0.4, way, ha="center", va="center", fontsize=10, fontweight="bold")
+    for row, (name, outcomes) in enumerate(table.items(), 1):
+        axes.text(-0.1, row + 0.5, name, ha="right", va="center", fontsize=10.5)
+        for column, outcome in enumerate(outcomes.values()):
+            text, colour, ground, words = _cell(outcome)
+            box = Rectangle((column, row), 1, 1, facecolor=ground, edgecolor=style.PAPER)
+            axes.add_patch(box)
+            axes.text(
+                column + 0.5, row + 0.5, text, ha="center", va="center", color=colour, fontsize=10.5
+            )
+            said.append(f"{name} under {columns[column]} {words}")
+    axes.set_xlim(-1.3, len(columns))
+    axes.set_ylim(len(table) + 1, 0)
+    axes.set_title("What works where: runs for runs needed")
+    return fig, "A table. " + "; ".join(said) + "."
+
+
+@style.drawing
+def two_climbs(heights: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
+    """Draw how the signal-to-noise ratio changes while two gradients are followed.
+
+    Args:
+        heights: the ratio after each step, by the name of the gradient that was followed.
+    """
+    fig, axes = style.figure(6, 3.2)
+    said = []
+    for (name, values), colour in zip(heights.items(), (style.BLUE, style.RED), strict=False):
+        axes.plot(range(len(values)), values, color=colour)
+        axes.annotate(
+            name,
+            (len(values) - 1, values[-1]),
+            xytext=(0, -9),
+            textcoords="offset points",
+            ha="right",
+            va="top",
+            fontsize=10,
+            color=colour,
+        )
+        said.append(f"{name} goes from {values[0]:.2f} to {values[-1]:.2f}")
+    top = max(max(values) for values in heights.values())
+    axes.set_ylim(0, 1.15 * top)
+    axes.set_xlabel("steps of gradient ascent")
+    axes.set_ylabel("signal-to-noise ratio")
+    axes.set_title("One conversion, and the climb goes down")
+    return fig, f"Two lines over {len(values) - 1} steps of ascent: " + "; ".join(said) + "."
+
+
+@style.drawing
+def lanes_that_wait(needed: Sequence[int], together: int) -> tuple[Figure, str]:
+    """Draw the turns that each lane of a batched loop needed, and those it sat through.
+
+    Args:
+        needed: the turns after which each lane was done.
+        together: the turns that every lane went through under `vmap`.
+    """
+    fig, axes = style.figure(6, 3.2)
+    lanes = range(1, len(needed) + 1)
+    waited = [together - turns for turns in needed]
+    axes.bar(lanes, needed, color=style.BLUE, width=0.8)
+    axes.bar(lanes, waited, bottom=needed, color=style.PALE_ORANGE, width=0.8)
+    axes.set_xticks([1, *range(4, len(needed) + 1, 4)])
+    axes.set_xlabel("lane of the batch")
+    axes.set_ylabel("turns of the loop")
+    axes.set_ylim(0, 1.22 * together)
+    axes.grid(axis="x", visible=False)
+    axes.set_title("Every lane runs as long as the slowest")
+    for x, text, colour in ((0.02, "needed", style.BLUE), (0.26, "computed, thrown away", None)):
+        axes.text(
+            x,
+            0.94,
+            text,
+            transform=axes.transAxes,
+            color=colour or style.ORANGE,
+            fontsize=10,
+            va="center",
+        )
+    total = together * len(needed)
+    return fig, (
+        f"Bars for {len(needed)} lanes. Each runs {together} turns; needed were "
+        f"{', '.join(map(str, needed))}. That is {sum(needed)} needed turns of {total}."
+    )
+
+
+def _lines(axes: Axes, x: Sequence[int], series: Mapping[str, Sequence[float]]) -> None:
+    for (name, values), colour in zip(series.items(), (style.ORANGE, style.BLUE), strict=True):
+        axes.plot(x, values, color=colour, marker="o", markersize=5)
+        axes.annotate(
+            name,
+            (x[-1], values[-1]),
+            xytext=(6, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=10,
+            color=colour,
+        )
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlim(x[0] / 1.2, x[-1] * 4)
+
+
+def _counted(series: Mapping[str, Any], what: str) -> dict[str, list[float]]:
+    return {kind: series[f"{kind}, {what}"] for kind in ("unrolled", "fori_loop")}
+
+
+@style.drawing
+def price_of_a_loop() -> tuple[Figure, str]:
+    """Draw the recorded equations and building time of a loop, written out and as one."""
+    from matplotlib.figure import Figure
+
+    run = measurements.load("unrolled_loop")
+    series = run["series"]
+    traced, compiled = _counted(series, "trace ms"), _counted(series, "compile ms")
+    building = {
+        kind: [a + b for a, b in zip(traced[kind], compiled[kind], strict=True)] for kind in traced
+    }
+    fig = Figure(figsize=(6, 4.6), layout="constrained")
+    above, below = fig.subplots(2, 1, sharex=True)
+    equations = _counted(series, "operations")
+    _lines(above, series["n"], equations)
+    above.set_ylabel("equations")
+    above.set_title("A loop of n steps under jit")
+    _lines(below, series["n"], building)
+    below.set_ylabel("trace, compile, ms")
+    below.set_xlabel(f"n, the steps\n{measurements.machine(run)}", fontsize=9)
+    below.set_xticks(series["n"], [str(n) for n in series["n"]])
+    below.minorticks_off()
+    said = [
+        f"{kind}: {equations[kind][0]} to {equations[kind][-1]} equations, "
+        f"{building[kind][0]:.0f} to {building[kind][-1]:.0f} ms"
+        for kind in building
+    ]
+    return fig, (
+        f"Two panels on logarithmic axes over {series['n'][0]} to {series['n'][-1]} steps. "
+        + "; ".join(said)
+        + "."
+    )

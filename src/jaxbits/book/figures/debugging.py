@@ -1,0 +1,278 @@
+"""Figures of chapter 14: a traceback with what to read first, prints as they arrive, which tool."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import textwrap
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxbits._analysis.code_location import is_users
+from jaxbits.book.figures import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_MONO = "DejaVu Sans Mono"
+
+
+def _box(axes: Axes, x: float, y: float, width: float, height: float, **look: Any) -> None:
+    from matplotlib.patches import FancyBboxPatch
+
+    axes.add_patch(
+        FancyBboxPatch((x, y), width, height, boxstyle="round,pad=0,rounding_size=0.1", **look)
+    )
+
+
+def runs_of_frames(error: BaseException) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return the frames of an error's traceback in runs, outermost first: yours, or a library's.
+
+    Returns:
+        Pairs of ``"yours"`` or ``"a library"`` and the frames, each with its function's name and
+        its line.
+
+    >>> try:
+    ...     jnp.ones(3) @ jnp.ones(4)
+    ... except TypeError as error:
+    ...     [(whose, len(frames) > 0) for whose, frames in runs_of_frames(error)]
+    [('yours', True), ('a library', True)]
+    """
+    runs: list[tuple[str, list[tuple[str, str]]]] = []
+    for frame in traceback.extract_tb(error.__traceback__):
+        if frame.filename == __file__:
+            continue
+        whose = "yours" if is_users(frame.filename) else "a library"
+        if not runs or runs[-1][0] != whose:
+            runs.append((whose, []))
+        runs[-1][1].append((frame.name, frame.line or ""))
+    return runs
+
+
+def _unfiltered(function: Callable[..., Any], *args: Any) -> Exception:
+    """Call a function that raises, and return its error with every frame of the traceback."""
+    before = getattr(jax.config, "jax_traceback_filtering", "auto")
+    jax.config.update("jax_traceback_filtering", "off")
+    try:
+        function(*args)
+    except Exception as error:
+        return error
+    finally:
+        jax.config.update("jax_traceback_filtering", before)
+    raise ValueError(f"{function!r} was to raise, and did not")
+
+
+@style.drawing
+def traceback_of(function: Callable[..., Any], *args: Any) -> tuple[Figure, str]:
+    """Draw the traceback of a call that fails: whose frames they are, and what to read first.
+
+    Args:
+        function: a function that raises.
+        *args: what it is called with.
+    """
+    error = _unfiltered(function, *args)
+    runs = runs_of_frames(error)
+    rows: list[tuple[str, str, str]] = []
+    for whose, frames in runs:
+        if whose == "yours":
+            rows += [(whose, name, line) for name, line in frames]
+        else:
+            noun = "frame" if len(frames) == 1 else "frames"
+            rows.append((whose, f"{len(frames)} {noun} of JAX", ""))
+    own = [n for n, (whose, _, _) in enumerate(rows) if whose == "yours"]
+    height = 0.86
+    fig, axes = style.figure(6, 0.46 * len(rows) + 1.75)
+    style.blank(axes)
+    said = []
+    for n, (whose, name, line) in enumerate(rows):
+        y = -n * height
+        mine = whose == "yours"
+        look = (style.PALE_BLUE, style.BLUE) if mine else (style.FILL, style.LINE)
+        _box(axes, 0, y - 0.66, 7.3, 0.66, facecolor=look[0], edgecolor=look[1])
+        if mine:
+            text = f"{name}: {line}" if not name.startswith("<") else line
+            axes.text(0.15, y - 0.34, text, fontsize=9.5, family=_MONO, va="center")
+            said.append(f"your {name}, {line}")
+        else:
+            colour = style.MUTED
+            axes.text(0.15, y - 0.34, name, fontsize=9.5, va="center", color=colour)
+            said.append(name)
+    message = textwrap.wrap(f"{type(error).__name__}: {error}", 44)
+    y = -len(rows) * height - 0.1
+    tall = 0.35 + 0.42 * len(message)
+    _box(axes, 0, y - tall, 7.3, tall, facecolor=style.PALE_RED, edgecolor=style.RED)
+    axes.text(0.15, y - tall / 2, "\n".join(message), fontsize=9.5, family=_MONO, va="center")
+    reads = [(y - tall / 2, "1  what", "and which shapes")]
+    if own:
+        reads.append((-own[-1] * height - 0.33, "2  where", "the line that asked"))
+    if len(own) > 1:
+        reads.append((-own[-2] * height - 0.33, "3  from where", "which of the calls"))
+    for at, head, tail in reads:
+        axes.annotate(
+            "", (7.35, at), (7.9, at), arrowprops={"arrowstyle": "-|>", "color": style.ORANGE}
+        )
+        axes.text(7.95, at + 0.17, head, fontsize=10, fontweight="bold", color=style.ORANGE,
+                  va="center")  # fmt: skip
+        axes.text(7.95, at - 0.2, tail, fontsize=8.5, color=style.MUTED, va="center")
+    axes.set_title("A traceback, outermost call first: read it in this order")
+    axes.set_xlim(-0.1, 11.2)
+    axes.set_ylim(y - tall - 0.1, 0.15)
+    return fig, (
+        f"The traceback as a ladder, outermost first: {'; '.join(said)}; at the bottom "
+        f"{type(error).__name__}. To be read: 1 the message at the bottom, 2 the innermost frame "
+        "of yours, 3 the frame of yours above it."
+    )
+
+
+def two_prints(value: Any, ordered: bool = False) -> Any:
+    """Print a value as x, ten times it as y, from inside of the program."""
+    jax.debug.print("x{}", value, ordered=ordered)
+    scaled = 10 * value
+    jax.debug.print("y{}", scaled // 10, ordered=ordered)
+    return scaled
+
+
+def lines_of(function: Callable[..., Any], *args: Any) -> list[str]:
+    """Return what a call prints, line by line, once everything has arrived.
+
+    >>> lines_of(jax.jit(two_prints), 3)
+    ['x3', 'y3']
+    """
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        jax.block_until_ready(function(*args))
+        jax.effects_barrier()
+    return text.getvalue().splitlines()
+
+
+_WAYS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
+    "for loop": lambda f: [f(v) for v in range(2)],
+    "fori_loop": lambda f: lax.fori_loop(0, 2, lambda i, _: f(i), 0),
+    "vmap": lambda f: jax.vmap(f)(jnp.arange(2)),
+    "map, scan": lambda f: lax.map(f, jnp.arange(2)),
+    "jit of two calls": lambda f: jax.jit(lambda v: (f(v), f(v + 1)))(0),
+}
+
+
+@style.drawing
+def order_of_prints() -> tuple[Figure, str]:
+    """Draw in which order four prints arrive under several transformations, and when ordered."""
+    from matplotlib.figure import Figure as Empty
+
+    fig = Empty(figsize=(6, 3.3), layout="constrained")
+    panels = fig.subplots(1, 2, sharey=True, width_ratios=[6, 4.15])
+    tones = {
+        "x0": (style.PALE_BLUE, style.BLUE),
+        "y0": (style.PALE_ORANGE, style.ORANGE),
+        "x1": (style.PALE_BLUE, style.BLUE),
+        "y1": (style.PALE_ORANGE, style.ORANGE),
+    }
+    said = []
+    for axes, ordered in zip(panels, (False, True), strict=True):
+        style.blank(axes)
+        for row, (name, way) in enumerate(_WAYS.items()):
+            lines = lines_of(way, lambda v, ordered=ordered: two_prints(v, ordered))
+            written = list(lines) == ["x0", "y0", "x1", "y1"]
+            for n, line in enumerate(lines):
+                pale, tone = tones.get(line, (style.FILL, style.LINE))
+                _box(axes, n + 0.06, -row - 0.62, 0.86, 0.56, facecolor=pale, edgecolor=tone)
+                look: dict[str, Any] = {"ha": "center", "va": "center", "family": _MONO}
+                axes.text(n + 0.49, -row - 0.34, line, fontsize=11, **look)
+            if not ordered:
+                axes.text(-0.12, -row - 0.34, name, ha="right", va="center", fontsize=10)
+            how = "as written" if written else ", ".join(lines)
+            said.append(f"{name}{', ordered' if ordered else ''}: {how}")
+        axes.set_title("ordered=True" if ordered else "as it comes", fontsize=11)
+        axes.set_xlim(-1.9 if not ordered else -0.1, 4.05)
+        axes.set_ylim(-len(_WAYS), 0.05)
+        axes.annotate(
+            "",
+            (4, -len(_WAYS) + 0.18),
+            (0, -len(_WAYS) + 0.18),
+            arrowprops={"arrowstyle": "-|>", "color": style.MUTED},
+        )
+    fig.suptitle("Four prints, in the order of their arrival", fontsize=12, fontweight="bold")
+    return fig, f"Boxes in order of arrival, from left to right. {'; '.join(said)}."
+
+
+_TOOLS = (
+    ("an error message", "last line, then your innermost\nline; jaxbits.explain(error)"),
+    ("an error you cannot place", "%debug after it"),
+    ("numbers that look wrong", "jax.debug.print, ordered=True"),
+    ("a wrong shape or dtype", "plain print while tracing,\njax.eval_shape"),
+    ("a step, and no idea", "jaxbits.audit(step, *args)"),
+    ("NaN, and the batch it is in", "detect.nan, checkify,\njax.debug_nans"),
+    ("right without jit, wrong with", "jax.disable_jit on both,\ndetect.side_effect, stale_global"),
+    ("it never learns", "do parameters move? then\none batch, learnt by heart"),
+)
+
+
+@style.drawing
+def which_tool() -> tuple[Figure, str]:
+    """Draw what one may have in hand, and the tool to begin with."""
+    fig, axes = style.figure(6, 4.9)
+    style.blank(axes)
+    axes.text(0.1, 0.28, "what you have", fontsize=11, fontweight="bold", va="center")
+    axes.text(5.2, 0.28, "begin with", fontsize=11, fontweight="bold", va="center")
+    for n, (have, tool) in enumerate(_TOOLS):
+        y = -n
+        _box(axes, 0, y - 0.84, 4.35, 0.76, facecolor=style.PALE_ORANGE, edgecolor=style.ORANGE)
+        axes.text(0.12, y - 0.46, have, fontsize=9.5, va="center")
+        axes.annotate(
+            "",
+            (5.0, y - 0.46),
+            (4.4, y - 0.46),
+            arrowprops={"arrowstyle": "-|>", "color": style.MUTED},
+        )
+        _box(axes, 5.05, y - 0.84, 4.9, 0.76, facecolor=style.PALE_BLUE, edgecolor=style.BLUE)
+        axes.text(5.17, y - 0.46, tool, fontsize=9.5, va="center", linespacing=1.15)
+    axes.set_xlim(-0.05, 10)
+    axes.set_ylim(-len(_TOOLS) + 0.1, 0.6)
+    return fig, "What you have, and what to begin with. " + " ".join(
+        f"{have}: {' '.join(tool.split())}." for have, tool in _TOOLS
+    )
+
+
+@style.drawing
+def what_repairs_bought(runs: Mapping[str, Sequence[float]], baseline: float) -> tuple[Figure, str]:
+    """Draw the losses of a training after each repair, the means of ten steps, and a level.
+
+    Args:
+        runs: the loss of every step, by what had been repaired.
+        baseline: the loss of a model that gives one number to all.
+    """
+    fig, axes = style.figure(6, 3.6)
+    tones = (style.RED, style.ORANGE, style.PURPLE, style.GREEN)
+    said = []
+    for (name, losses), tone in zip(runs.items(), tones, strict=False):
+        steps = np.arange(len(losses))
+        means = np.reshape(losses[: len(losses) // 10 * 10], (-1, 10)).mean(1)
+        axes.plot(10 * np.arange(len(means)) + 5, means, color=tone, label=name)
+        bad = steps[~np.isfinite(np.asarray(losses))]
+        if len(bad):
+            last = means[np.isfinite(means)]
+            axes.plot([10 * len(last) - 5, bad[0]], [last[-1]] * 2, color=tone)
+            axes.plot(
+                [bad[0]], [last[-1]], marker="x", color=tone, markersize=9, markeredgewidth=2.5
+            )
+            said.append(f"{name}: {last[-1]:.2g}, then NaN from step {bad[0]}")
+        else:
+            said.append(f"{name}: ends at {means[-1]:.2g}")
+    look: dict[str, Any] = {"color": style.MUTED, "linewidth": 1.2, "linestyle": "--"}
+    axes.axhline(baseline, label="one number for all", **look)
+    axes.set_yscale("log")
+    axes.set_xlabel("step; × is where it turns into NaN")
+    axes.set_ylabel("loss, mean of ten steps")
+    axes.set_title("What each repair bought")
+    axes.legend(fontsize=9, loc="lower left")
+    return (
+        fig,
+        f"Losses on a logarithmic axis. {'; '.join(said)}. One number for all: {baseline:.2g}.",
+    )

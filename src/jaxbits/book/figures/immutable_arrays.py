@@ -1,0 +1,182 @@
+"""Figures of chapter 03: who shares whose memory, and what an update costs in bytes and time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbits.book import measurements
+from jaxbits.book.figures import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LINE = 64
+"""JAX takes a buffer on a CPU as it is when its address is a multiple of this."""
+
+WAYS: dict[str, Callable[[Any], jax.Array]] = {
+    "jax.device_put(a)": jax.device_put,
+    "device_put(…, may_alias=False)": lambda a: jax.device_put(a, may_alias=False),
+    "jnp.from_dlpack(a)": jnp.from_dlpack,
+    "jnp.asarray(a)": jnp.asarray,
+    "jnp.array(a)": jnp.array,
+    "jax.device_put(a.copy())": lambda a: jax.device_put(a.copy()),
+}
+"""The ways of a NumPy array to JAX that the figure compares."""
+
+
+def buffer(count: int, dtype: Any = np.float32, offset: int = 0) -> np.ndarray[Any, Any]:
+    """Return a NumPy array of zeros that begins `offset` bytes after a multiple of 64.
+
+    >>> buffer(4, offset=16).ctypes.data % 64
+    16
+    """
+    size = count * np.dtype(dtype).itemsize
+    raw = np.zeros(size + 2 * LINE, np.uint8)
+    start = -raw.ctypes.data % LINE + offset
+    return raw[start : start + size].view(dtype)
+
+
+def shares(way: Callable[[Any], jax.Array], given: np.ndarray[Any, Any]) -> bool:
+    """Tell whether what JAX makes of a NumPy array changes when the array is written to.
+
+    >>> shares(lambda a: jax.device_put(a.copy()), buffer(4))
+    False
+    """
+    given[:] = 1
+    made = way(given).block_until_ready()
+    given[:] = 2
+    return bool(np.asarray(made)[0] == 2)
+
+
+def _shown(axes: Axes, place: tuple[float, float], shared: bool) -> None:
+    from matplotlib.patches import FancyBboxPatch
+
+    x, y = place
+    tone, pale = (style.RED, style.PALE_RED) if shared else (style.GREEN, style.PALE_GREEN)
+    axes.add_patch(
+        FancyBboxPatch(
+            (x, y),
+            1.6,
+            0.72,
+            boxstyle="round,pad=0,rounding_size=0.1",
+            facecolor=pale,
+            edgecolor=tone,
+            linewidth=1.4,
+        )
+    )
+    word = "shares" if shared else "own copy"
+    axes.text(x + 0.8, y + 0.36, word, ha="center", va="center", fontsize=10)
+
+
+@style.drawing
+def who_shares_memory() -> tuple[Figure, str]:
+    """Draw, for each way from NumPy to JAX, whether the two end up with one piece of memory.
+
+    Each cell is an experiment: the NumPy array is written to afterwards, and the JAX array read.
+    """
+    buffers = {
+        "begins at a\nmultiple of 64": buffer(16),
+        "begins 16\nbytes later": buffer(16, offset=16),
+        "needs another\ntype (float64)": buffer(16, np.float64),
+    }
+    fig, axes = style.figure(6, 4.3)
+    style.blank(axes)
+    said = []
+    for column, title in enumerate(buffers):
+        axes.text(4.9 + 1.9 * column, 0.95, title, ha="center", va="center", fontsize=9.5)
+    for row, (name, way) in enumerate(WAYS.items()):
+        y = -row * 0.92 - 0.5
+        axes.text(-0.1, y + 0.36, name, va="center", fontsize=9.5, family="DejaVu Sans Mono")
+        found = []
+        for column, given in enumerate(buffers.values()):
+            shared = shares(way, given)
+            found.append(shared)
+            _shown(axes, (4.1 + 1.9 * column, y), shared)
+        said.append(f"{name} " + ", ".join("shares" if f else "copies" for f in found))
+    axes.text(-0.1, 1.75, "A NumPy array a, handed to JAX on a CPU", fontsize=12, fontweight="bold")
+    axes.set_xlim(-0.2, 9.7)
+    axes.set_ylim(-5.2, 2.1)
+    return fig, (
+        "A table of ways from NumPy to JAX, for an array that begins at a multiple of 64 bytes, "
+        "one that begins 16 bytes later, and one of float64: " + "; ".join(said) + "."
+    )
+
+
+@style.drawing
+def memory_held(programs: Mapping[str, Any]) -> tuple[Figure, str]:
+    """Draw what compiled programs hold in memory while they run.
+
+    Args:
+        programs: compiled programs by name, as ``jax.jit(f).lower(x).compile()`` gives them.
+    """
+    fig, axes = style.figure(6, 0.62 * len(programs) + 1.9)
+    parts = ("input", "output", "scratch")
+    tones = {"input": style.BLUE, "output": style.ORANGE, "scratch": style.RED}
+    said = []
+    for row, (name, program) in enumerate(programs.items()):
+        held = program.memory_analysis()
+        sizes = {
+            "input": held.argument_size_in_bytes,
+            "output": held.output_size_in_bytes - held.alias_size_in_bytes,
+            "scratch": held.temp_size_in_bytes,
+        }
+        left = 0.0
+        for part in parts:
+            width = sizes[part] / 1e6
+            if width >= 0.01:
+                axes.barh(-row, width, left=left, color=tones[part], height=0.56)
+                left += width
+        axes.text(left + 0.12, -row, f"{left:.0f} MB", va="center", fontsize=10)
+        said.append(
+            f"{' '.join(name.split())}: "
+            + ", ".join(f"{p} {sizes[p] / 1e6:.0f} MB" for p in parts if sizes[p] > 1e4)
+        )
+    axes.set_yticks([-row for row in range(len(programs))], list(programs))
+    axes.set_xlim(0, 10.2)
+    axes.set_xlabel("memory while it runs, MB")
+    axes.grid(axis="y", visible=False)
+    for part in parts:
+        axes.barh(0, 0, color=tones[part], label=part)
+    axes.set_title("What each program holds")
+    fig.legend(loc="outside lower center", ncols=3, fontsize=10)
+    return fig, "Bars of the memory that each program holds. " + "; ".join(said) + "."
+
+
+@style.drawing
+def update_times() -> tuple[Figure, str]:
+    """Draw the recorded time of changing one element, by the size of the array and the way."""
+    run = measurements.load("array_updates")
+    series = run["series"]
+    kinds = {
+        "eager .at": (style.ORANGE, "o"),
+        "jit": (style.BLUE, "s"),
+        "jit, donated": (style.GREEN, "^"),
+        "NumPy, in place": (style.PURPLE, "D"),
+    }
+    fig, axes = style.figure(6, 4)
+    sizes = [4 * n / 1e6 for n in series["floats"]]
+    said = []
+    for kind, (tone, marker) in kinds.items():
+        times = series[f"{kind}, µs"]
+        axes.plot(sizes, times, color=tone, marker=marker, label=kind)
+        said.append(f"{kind} from {times[0]:.2g} to {times[-1]:.2g} µs")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xticks(sizes, [f"{s:.0f} MB" if s >= 1 else f"{1000 * s:.0f} KB" for s in sizes])
+    axes.set_yticks(
+        [10.0**power for power in range(-1, 6)],
+        ["0.1 µs", "1 µs", "10 µs", "0.1 ms", "1 ms", "10 ms", "0.1 s"],
+    )
+    axes.set_xlabel(f"size of the array\n{measurements.machine(run)}", fontsize=9)
+    axes.set_ylabel("time of one update")
+    axes.set_title("The time to change one element")
+    axes.legend(loc="upper left", fontsize=10)
+    return fig, (
+        "Lines on logarithmic axes, from an array of 4 KB to one of 40 MB: " + "; ".join(said) + "."
+    )

@@ -1,0 +1,188 @@
+"""Figures of chapter 18: the dtypes of two programs, and two trainings that drift apart."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jaxbits.book import measurements
+from jaxbits.book.figures import style
+from jaxbits.book.jaxpr_diff import Intermediate, first_difference
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_TONES = {"float32": style.BLUE, "float64": style.ORANGE}
+_LINES: dict[str, dict[str, Any]] = {
+    "another seed": {"linewidth": 1.2},
+    "arrays": {"linewidth": 1.6},
+    "one weight moved": {"linewidth": 1.6, "dashes": (3, 2)},
+}
+_ULP = 2.0**-23
+_ARTICLE = 0.9997 - 0.998
+
+
+@style.drawing
+def dtypes_side_by_side(programs: Mapping[str, Sequence[Intermediate]]) -> tuple[Figure, str]:
+    """Draw the dtype of every intermediate of two programs as stripes, one program below the other.
+
+    Args:
+        programs: the two, by name.
+    """
+    from matplotlib.patches import Patch, Rectangle
+
+    (first, one), (second, other) = programs.items()
+    fig, axes = style.figure(6, 2.9)
+    style.blank(axes)
+    axes.set_title("What each operation of one step gives")
+    said = []
+    for row, (name, program) in enumerate(programs.items()):
+        y = 1.0 - 1.15 * row
+        axes.text(0, y + 0.72, name, va="bottom", fontsize=10.5)
+        at = 0
+        for tone, parts in itertools.groupby(_TONES.get(p.dtype, style.LINE) for p in program):
+            width = len(list(parts))
+            axes.add_patch(Rectangle((at, y), width, 0.66, facecolor=tone, edgecolor="none"))
+            at += width
+        wide = sum(part.dtype == "float64" for part in program)
+        said.append(f"{name}: {wide} of {len(program)} are float64")
+    where = first_difference(one, other)
+    if where is not None:
+        axes.annotate(
+            f"operation {where + 1}: the first that differs",
+            (where + 0.5, -0.15),
+            (16, -20),
+            textcoords="offset points",
+            va="center",
+            fontsize=10,
+            arrowprops={"arrowstyle": "-|>", "color": style.INK, "shrinkB": 0},
+        )
+        said.append(f"the first that differs between {first} and {second} is number {where + 1}")
+    axes.set_xlim(-1, len(one) + 1)
+    axes.set_ylim(-0.8, 2.0)
+    handles = [Patch(facecolor=tone, label=dtype) for dtype, tone in _TONES.items()]
+    handles.append(Patch(facecolor=style.LINE, label="no float"))
+    fig.legend(handles=handles, loc="outside lower left", ncols=3, fontsize=10)
+    return fig, f"Operations of a training step by dtype. {'; '.join(said)}."
+
+
+def _steps(axes: Axes, run: Mapping[str, Any]) -> list[int]:
+    steps: list[int] = run["series"]["steps"]
+    axes.set_xlim(0, steps[-1] * 1.02)
+    axes.set_yscale("log")
+    axes.minorticks_off()
+    return steps
+
+
+def _ulp_line(axes: Axes) -> None:
+    axes.axhline(_ULP, color=style.INK, linewidth=1, linestyle=":")
+
+
+@style.drawing
+def two_trajectories() -> tuple[Figure, str]:
+    """Draw the recorded losses of one seed from lists and from arrays, and their difference."""
+    from matplotlib.figure import Figure
+
+    run = measurements.load("list_or_array")
+    series = run["series"]
+    fig = Figure(figsize=(6, 5.2), layout="constrained")
+    upper, lower = fig.subplots(2, 1)
+    steps = _steps(upper, run)
+    lists, arrays = (np.asarray(series["losses"][name]) for name in ("lists", "arrays"))
+    upper.plot(steps, arrays, color=style.PALE_ORANGE, linewidth=7, label="from arrays")
+    upper.plot(steps, lists, color=style.BLUE, linewidth=1.5, label="from lists")
+    upper.legend(loc="upper right")
+    upper.set_title("The losses of one seed, x64 on")
+    upper.set_ylabel("loss")
+    _steps(lower, run)
+    off = np.asarray(series["loss difference"])
+    lower.plot(steps, off, color=style.RED, linewidth=1.5)
+    _ulp_line(lower)
+    lower.set_ylim(1e-10, 1e-4)
+    lower.text(300, _ULP / 3, "one unit in the last place", ha="right", va="top", fontsize=10)
+    lower.set_title("How much they differ")
+    lower.set_xlabel("step")
+    lower.set_ylabel("difference, of the loss")
+    alt = (
+        f"Above, the losses of both over {steps[-1]} steps, one line upon the other, from "
+        f"{lists[0]:.2g} to {lists[-1]:.2g}. Below, their difference relative to the loss: between "
+        f"{off.min():.0e} and {off.max():.0e}; one unit in the last "
+        f"place of float32 is {_ULP:.0e}."
+    )
+    return fig, alt
+
+
+@style.drawing
+def drift() -> tuple[Figure, str]:
+    """Draw how far apart the recorded weights come, all seeds, with two learning rates."""
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+    run = measurements.load("list_or_array")
+    tones = {
+        "another seed": style.MUTED,
+        "arrays": style.ORANGE,
+        "one weight moved": style.BLUE,
+    }
+    fig = Figure(figsize=(6, 5.8), layout="constrained")
+    said = []
+    for axes, name in zip(fig.subplots(2, 1), ("calm", "restless"), strict=True):
+        steps = _steps(axes, run)
+        for kind, tone in tones.items():
+            for line in run["series"][name][kind]:
+                axes.plot(steps, line, color=tone, **_LINES[kind])
+            ends = [line[-1] for line in run["series"][name][kind]]
+            said.append(f"{name}, {kind}: {min(ends):.1e} to {max(ends):.1e} at the end")
+        _ulp_line(axes)
+        axes.set_ylim(2e-9, 10)
+        axes.set_title(f"Learning rate {run['series']['rates'][name]}")
+        axes.set_ylabel("distance of the weights")
+    axes.set_xlabel("step")
+    words = {
+        "another seed": "another seed",
+        "one weight moved": "one weight moved by a last digit",
+        "arrays": "arrays in place of lists",
+    }
+    handles: list[Any] = [
+        Line2D([], [], color=tone, label=words[k], **_LINES[k]) for k, tone in tones.items()
+    ]
+    handles.append(
+        Line2D([], [], color=style.INK, linewidth=1, ls=":", label="unit in the last place")
+    )
+    fig.legend(handles=handles, loc="outside lower left", ncols=2, fontsize=10)
+    return fig, (
+        "Distance of the weights of two trainings, relative to their size, over the steps, for "
+        f"five seeds. {'; '.join(said)}."
+    )
+
+
+@style.drawing
+def score_changes() -> tuple[Figure, str]:
+    """Draw how much each change moved the recorded scores, beside what the article reports."""
+    run = measurements.load("list_or_array")
+    rows: dict[str, list[float]] = {}
+    for name in ("restless", "calm"):
+        scores = {k: np.asarray(v) for k, v in run["series"]["scores"][name].items()}
+        rate = f"rate {run['series']['rates'][name]}"
+        rows[f"arrays, {rate}"] = list(np.abs(scores["arrays"] - scores["lists"]))
+        rows[f"last digit, {rate}"] = list(np.abs(scores["one weight moved"] - scores["lists"]))
+        rows[f"other seed, {rate}"] = list(np.abs(np.diff(scores["lists"])))
+    fig, axes = style.figure(6, 3.5)
+    axes.grid(False, axis="y")
+    for row, (name, values) in enumerate(rows.items()):
+        tone = {"a": style.ORANGE, "l": style.BLUE, "o": style.MUTED}[name[0]]
+        axes.plot(values, [row] * len(values), "o", color=tone, markersize=7, alpha=0.75)
+    axes.axvline(_ARTICLE, color=style.RED, linewidth=1.5)
+    axes.text(_ARTICLE * 1.3, 5.55, "the article", color=style.RED, fontsize=10, va="center")
+    axes.set_yticks(range(len(rows)), list(rows))
+    axes.set_ylim(-0.6, 5.9)
+    axes.set_xscale("log")
+    axes.minorticks_off()
+    axes.set_xlabel("change of R²")
+    axes.set_title("How much the score moves", loc="left")
+    told = "; ".join(f"{n}: {min(v):.0e} to {max(v):.0e}" for n, v in rows.items())
+    return fig, f"Changes of R² for five seeds. {told}. The article: {_ARTICLE:.1e}."

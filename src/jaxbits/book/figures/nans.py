@@ -1,0 +1,223 @@
+"""Figures of chapter 09: gradients of a guarded function, what finds a NaN, how one spreads."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.experimental import checkify
+
+from jaxbits import detect
+from jaxbits.book.figures import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Function = Callable[..., Any]
+Case = tuple[Any, ...]
+"""A function, and the arguments it is called with."""
+
+
+def _bad(axes: Axes, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> int:
+    """Mark where `y` is NaN by a band, and return how many of the points those are."""
+    nans = np.isnan(y)
+    if nans.any():
+        low, high = x[nans].min(), x[nans].max()
+        axes.axvspan(low, high, facecolor=style.PALE_RED, edgecolor=style.RED, linewidth=0)
+        middle = (low + high) / 2
+        look: dict[str, Any] = {"ha": "center", "va": "center", "color": style.RED}
+        axes.text(middle, 0.5, "NaN", fontsize=12, fontweight="bold", **look)
+    return int(nans.sum())
+
+
+@style.drawing
+def gradients_of(versions: Mapping[str, Function]) -> tuple[Figure, str]:
+    """Draw the value that versions of a function share, and the gradient of each, from −2 to 4.
+
+    Args:
+        versions: functions of a scalar by name; the first one's value is drawn.
+    """
+    from matplotlib.figure import Figure as Empty
+
+    x = jnp.arange(-80.0, 161.0) / 40
+    fig = Empty(figsize=(6, 1.6 + 1.35 * len(versions)), layout="constrained")
+    rows = fig.subplots(
+        len(versions) + 1, 1, sharex=True, height_ratios=[1.3, *[1] * len(versions)]
+    )
+    values = [np.asarray(jax.jit(jax.vmap(f))(x)) for f in versions.values()]
+    rows[0].plot(x, values[0], color=style.INK)
+    same = all(np.allclose(v, values[0], rtol=1e-6, atol=1e-6) for v in values)
+    title = "value of all of them" if same else "value of the first"
+    rows[0].set_title(title, fontsize=11)
+    said = []
+    colours = (style.ORANGE, style.BLUE, style.GREEN, style.PURPLE)
+    for axes, (name, f), colour in zip(rows[1:], versions.items(), colours, strict=False):
+        slope = np.asarray(jax.jit(jax.vmap(jax.grad(f)))(x))
+        axes.plot(x, slope, color=colour)
+        nans = _bad(axes, np.asarray(x), slope)
+        axes.set_title(f"gradient: {name}", fontsize=11, color=colour)
+        axes.set_ylim(0, 1.25)
+        axes.set_yticks([0, 0.5, 1])
+        upto = f"NaN for every x up to {np.asarray(x)[np.isnan(slope)].max():g}" if nans else ""
+        said.append(f"{name}: {upto or 'finite everywhere'}")
+    rows[-1].set_xlabel("x, a reward (points)")
+    alike = "The versions share one value, finite everywhere" if same else "The values differ"
+    return fig, f"{alike}, over x from -2 to 4. Their gradients: {'; '.join(said)}."
+
+
+def seen_by_debug_nans(function: Function, *args: Any) -> bool:
+    """Call a function under `jax.debug_nans`, and return whether that raised.
+
+    >>> seen_by_debug_nans(jnp.sqrt, jnp.float32(-1)), jax.config.jax_debug_nans
+    (True, False)
+    """
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), jax.debug_nans(True):
+            jax.block_until_ready(function(*args))
+    except FloatingPointError:
+        return True
+    return False
+
+
+def seen_by_checkify(function: Function, *args: Any) -> bool:
+    """Return whether `checkify.nan_checks` reports an error of a call.
+
+    >>> seen_by_checkify(jnp.sqrt, jnp.float32(-1))
+    True
+    """
+    error, _ = checkify.checkify(function, errors=checkify.nan_checks)(*args)
+    return error.get() is not None
+
+
+def seen_by_detector(function: Function, *args: Any) -> bool:
+    """Return whether `jaxbits.detect.nan` finds anything.
+
+    >>> seen_by_detector(jnp.sqrt, jnp.float32(-1))
+    True
+    """
+    return bool(detect.nan(function, *args))
+
+
+WATCHERS: dict[str, Callable[..., bool]] = {
+    "debug_nans": seen_by_debug_nans,
+    "checkify": seen_by_checkify,
+    "detect.nan": seen_by_detector,
+}
+
+
+def verdicts(
+    harmful: Mapping[str, Case], harmless: Mapping[str, Case]
+) -> dict[str, dict[str, str]]:
+    """Run each way to find a NaN on each case, and say what came of it.
+
+    Args:
+        harmful: by name, the cases in which a NaN does harm.
+        harmless: those in which there is none, or none that matters.
+
+    Returns:
+        For every case, by the name of the way: ``found`` or ``missed`` where a NaN does harm,
+        ``false alarm`` or ``quiet`` where it does none.
+
+    >>> verdicts({"root": (jnp.sqrt, jnp.float32(-1))}, {})["root"]["debug_nans"]
+    'found'
+    """
+    said: dict[str, dict[str, str]] = {}
+    for cases, alarm, silence in ((harmful, "found", "missed"), (harmless, "false alarm", "quiet")):
+        for name, (function, *args) in cases.items():
+            found = {way: see(function, *args) for way, see in WATCHERS.items()}
+            said[name] = {way: alarm if seen else silence for way, seen in found.items()}
+    return said
+
+
+_GROUNDS = {
+    "found": style.PALE_GREEN,
+    "missed": style.PALE_RED,
+    "false alarm": style.PALE_ORANGE,
+    "quiet": style.FILL,
+}
+
+
+@style.drawing
+def what_finds_a_nan(found: Mapping[str, Mapping[str, str]], harmful: int) -> tuple[Figure, str]:
+    """Draw the outcomes of `verdicts` as a table.
+
+    Args:
+        found: what `verdicts` returned.
+        harmful: how many of the cases, the first ones, have a NaN that does harm.
+    """
+    from matplotlib.patches import Rectangle
+
+    fig, axes = style.figure(6, 0.36 * len(found) + 1.5)
+    style.blank(axes)
+    axes.set_title("Three ways to find a NaN")
+    width, left = 2.0, 4.35
+    y = 0.0
+    for column, name in enumerate(WATCHERS):
+        place = left + width * (column + 0.5)
+        axes.text(place, 0.75, name, ha="center", va="center", fontsize=11, fontweight="bold")
+    for row, (name, outcomes) in enumerate(found.items()):
+        if row in (0, harmful):
+            y -= 0.55 if row else 0.0
+            text = "a NaN does harm" if row == 0 else "it does none"
+            axes.text(0, y + (0.75 if row == 0 else 0.0), text, fontsize=11, fontweight="bold",
+                      color=style.MUTED, va="center")  # fmt: skip
+            y -= 0.0 if row == 0 else 0.75
+        axes.text(0, y, name, va="center", fontsize=10)
+        for column, outcome in enumerate(outcomes.values()):
+            ground = _GROUNDS[outcome]
+            corner = (left + width * column + 0.05, y - 0.44)
+            axes.add_patch(Rectangle(corner, width - 0.1, 0.88, facecolor=ground, edgecolor="none"))
+            place = left + width * (column + 0.5)
+            axes.text(place, y, outcome, ha="center", va="center", fontsize=10)
+        y -= 1.0
+    axes.set_xlim(-0.05, left + width * len(WATCHERS) + 0.05)
+    axes.set_ylim(y + 0.4, 1.2)
+    rows = "; ".join(f"{n}: {', '.join(o.values())}" for n, o in found.items())
+    return fig, f"A table of what {', '.join(WATCHERS)} make of calls. {rows}."
+
+
+@style.drawing
+def which_are_nan(histories: Mapping[str, list[Mapping[str, Any]]]) -> tuple[Figure, str]:
+    """Draw which parameters are NaN after each step, for several optimisers.
+
+    Args:
+        histories: for each optimiser by name, the parameters after each step, arrays by name.
+    """
+    from matplotlib.patches import Rectangle
+
+    leaves = list(next(iter(histories.values()))[0])
+    steps = max(len(h) for h in histories.values())
+    block = len(leaves) + 1.5
+    fig, axes = style.figure(6, 0.3 * block * len(histories) + 0.7)
+    style.blank(axes)
+    axes.set_title("Finite or NaN: each parameter, after each step")
+    said = []
+    for number, (name, history) in enumerate(histories.items()):
+        top = -number * block
+        axes.text(-0.2, top + 0.95, name, fontsize=11, fontweight="bold", va="center", ha="left")
+        for row, leaf in enumerate(leaves):
+            axes.text(-0.2 + 1.5, top - row, leaf, ha="right", va="center", fontsize=10)
+            for step, params in enumerate(history):
+                lost = bool(np.isnan(np.asarray(params[leaf])).any())
+                face = style.PALE_RED if lost else style.PALE_BLUE
+                corner = (1.6 + step * 1.2, top - row - 0.42)
+                axes.add_patch(Rectangle(corner, 1.1, 0.84, facecolor=face, edgecolor="none"))
+                if lost:
+                    axes.text(corner[0] + 0.55, top - row, "NaN", ha="center", va="center",
+                              fontsize=9)  # fmt: skip
+        last = [leaf for leaf in leaves if np.isnan(np.asarray(history[-1][leaf])).any()]
+        said.append(f"{name}: {', '.join(last) or 'none'}")
+    bottom = -(len(histories) - 1) * block - len(leaves)
+    for step in range(steps):
+        axes.text(1.6 + step * 1.2 + 0.55, bottom + 0.15, str(step + 1), ha="center", va="center",
+                  fontsize=10, color=style.MUTED)  # fmt: skip
+    axes.text(1.35, bottom + 0.15, "step", ha="right", va="center", fontsize=10, color=style.MUTED)
+    axes.set_xlim(-0.3, 1.7 + steps * 1.2)
+    axes.set_ylim(bottom - 0.3, 1.5)
+    return fig, f"Parameters that are NaN after {steps} steps, by optimiser. {'; '.join(said)}."

@@ -1,0 +1,132 @@
+"""Figures of chapter 05: lists that become programs, and NumPy functions that take arrays away."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxbits.book import measurements
+from jaxbits.book.figures import style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def _seconds(ms: float) -> str:
+    """Return a time in the unit one would say it in, in two figures."""
+    return f"{ms / 1000:.2g} s" if ms >= 1000 else f"{ms:.2g} ms" if ms < 10 else f"{ms:.0f} ms"
+
+
+@style.drawing
+def first_call_by_length() -> tuple[Figure, str]:
+    """Draw the recorded time of a first jitted call against the length of a list, and an array."""
+    run = measurements.load("list_argument")
+    series = run["series"]
+    fig, axes = style.figure(6, 3.6)
+    said = []
+    for name, tone, marker in (("list", style.ORANGE, "o"), ("array", style.BLUE, "s")):
+        times = series[f"{name}, ms"]
+        axes.plot(series["n"], times, color=tone, marker=marker)
+        inputs = series[f"{name}, inputs"][-1]
+        label = f"{name}: {inputs} input{'s' * (inputs > 1)}, {_seconds(times[-1])}"
+        up = 0.45 if name == "list" else 1.5
+        axes.text(series["n"][-1], times[-1] * up, label, ha="right", va="center", color=tone)
+        said.append(f"{name}, from {_seconds(times[0])} to {_seconds(times[-1])}")
+    axes.texts[0].set_x(series["n"][-1] * 0.55)
+    axes.texts[0].set_y(series["list, ms"][-1])
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    axes.set_ylim(low / 1.3, high * 1.6)
+    powers = range(math.ceil(math.log10(low / 1.3)), math.floor(math.log10(high * 1.6)) + 1)
+    axes.set_yticks([10**k for k in powers], [_seconds(10**k) for k in powers])
+    axes.set_xticks([10, 100, 1000], ["10", "100", "1000"])
+    axes.set_xlabel(f"numbers handed over\n{measurements.machine(run)}", fontsize=9)
+    axes.set_ylabel("first call")
+    axes.set_title("Trace and compile a sum of n numbers")
+    return fig, (
+        f"Two lines on logarithmic axes, the time of a first call for {series['n'][0]} to "
+        f"{series['n'][-1]} numbers: " + "; ".join(said) + "."
+    )
+
+
+@style.drawing
+def list_to_array() -> tuple[Figure, str]:
+    """Draw the recorded time of making an array of a list, directly and by way of NumPy."""
+    run = measurements.load("list_to_array")
+    results = run["results"]
+    fig, axes = style.figure(6, 2.9)
+    said = []
+    longest = max(result["median"] for result in results.values())
+    for row, (name, result) in enumerate(reversed(results.items())):
+        tone = style.ORANGE if name.endswith("jnp.array") else style.BLUE
+        axes.barh(row, result["median"], color=tone, height=0.62)
+        text = _seconds(result["median"])
+        axes.text(result["median"] + longest / 60, row, text, va="center", fontsize=10)
+        said.append(f"{name} {text}")
+    axes.set_yticks(range(len(results)), list(reversed(results)))
+    axes.set_xlim(0, longest * 1.2)
+    axes.grid(axis="y", visible=False)
+    axes.set_xlabel(f"ms, with all compiled before\n{measurements.machine(run)}", fontsize=9)
+    axes.set_title("From a list to an array")
+    return fig, "Bars, in time: " + "; ".join(reversed(said)) + "."
+
+
+def answered_by(function: Callable[[Any], Any], x: Any) -> tuple[str, str]:
+    """Return who answers a call, on an array and on a tracer: JAX, NumPy, or an error's name."""
+    seen = []
+
+    def traced(x: Any) -> int:
+        seen.append(_kind(function(x)))
+        return 0
+
+    eager = _kind(function(x))
+    try:
+        jax.jit(traced)(x)
+    except Exception as error:
+        return eager, type(error).__name__
+    return eager, seen[0]
+
+
+def _kind(result: Any) -> str:
+    leaves = jax.tree.leaves(result)
+    return "JAX" if all(isinstance(leaf, jax.Array) for leaf in leaves) else "NumPy"
+
+
+@style.drawing
+def who_answers(functions: Mapping[str, Callable[[Any], Any]]) -> tuple[Figure, str]:
+    """Draw who answers each function, called on an array and under `jax.jit`.
+
+    Args:
+        functions: what to call, under the name to be shown; each takes an array of three floats.
+    """
+    x = jnp.array([3.0, 1.0, 2.0])
+    rows = {name: answered_by(function, x) for name, function in functions.items()}
+    looks = {
+        "JAX": (style.PALE_BLUE, style.BLUE, "a JAX array"),
+        "NumPy": (style.PALE_ORANGE, style.ORANGE, "NumPy's"),
+        "": (style.PALE_RED, style.RED, "raises"),
+    }
+    fig, axes = style.figure(6, 0.36 * len(rows) + 0.7)
+    style.blank(axes)
+    said = []
+    for n, (name, answers) in enumerate(rows.items()):
+        y = len(rows) - 1 - n
+        axes.text(0, y, name, family="DejaVu Sans Mono", fontsize=10, va="center")
+        for column, answer in enumerate(answers):
+            pale, strong, text = looks.get(answer, looks[""])
+            left = 5.0 + 2.6 * column
+            axes.barh(y, 2.5, left=left, height=0.86, color=pale)
+            axes.text(left + 1.25, y, text, color=strong, fontsize=10, ha="center", va="center")
+        eager, jitted = (looks.get(answer, looks[""])[2] for answer in answers)
+        said.append(f"{name} {eager}, under jit {jitted}")
+    for column, title in enumerate(("as it is", "under jit")):
+        left = 6.25 + 2.6 * column
+        axes.text(left, len(rows), title, fontweight="bold", ha="center", va="center")
+    axes.set_xlim(-0.1, 10.2)
+    axes.set_ylim(-0.6, len(rows) + 0.5)
+    return fig, "What each call gives: " + "; ".join(said) + "."

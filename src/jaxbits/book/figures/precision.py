@@ -1,0 +1,158 @@
+"""Figures of chapter 10: the bits of a number, and what does not fit into its type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbits.book.figures import style
+
+if TYPE_CHECKING:
+    import jax
+    from matplotlib.figure import Figure
+
+_FORMATS = {"float64": (11, 52), "float32": (8, 23), "bfloat16": (8, 7), "float16": (5, 10)}
+_UNSIGNED = {2: "uint16", 4: "uint32", 8: "uint64"}
+
+
+def bits(value: float, dtype: str) -> str:
+    """Return the bits of a number in a format: the sign, the exponent, the fraction.
+
+    >>> bits(1.5, "bfloat16")
+    '0 01111111 1000000'
+    """
+    with np.errstate(over="ignore"):
+        kept = np.asarray(value).astype(jnp.dtype(dtype))
+    text = f"{int(kept.view(_UNSIGNED[kept.itemsize])):0{8 * kept.itemsize}b}"
+    exponent, _ = _FORMATS[dtype]
+    return f"{text[0]} {text[1 : 1 + exponent]} {text[1 + exponent :]}"
+
+
+@style.drawing
+def bits_of(value: float) -> tuple[Figure, str]:
+    """Draw the bits of a number in four formats of floats, and the number that each holds."""
+    from matplotlib.patches import Rectangle
+
+    fig, axes = style.figure(6, 4.3)
+    style.blank(axes)
+    left, said = 12, []
+    for row, dtype in enumerate(_FORMATS):
+        y = -row * 3.0
+        sign, exponent, fraction = bits(value, dtype).split()
+        with np.errstate(over="ignore"):
+            kept = float(np.asarray(value).astype(jnp.dtype(dtype)))
+        said.append(f"{dtype} holds {kept:.17g} with {len(fraction)} bits of fraction")
+        axes.text(0, y + 1.55, dtype, fontweight="bold", va="center")
+        axes.text(64, y + 1.55, f"{kept:.17g}", ha="right", va="center", family="monospace")
+        parts = ((sign, style.RED), (exponent, style.ORANGE), (fraction, style.BLUE))
+        start = left - 1 - len(exponent)
+        for text, colour in parts:
+            for bit in text:
+                axes.add_patch(
+                    Rectangle(
+                        (start + 0.06, y),
+                        0.88,
+                        1,
+                        facecolor=colour if bit == "1" else style.FILL,
+                        edgecolor=colour,
+                        linewidth=0.8,
+                    )
+                )
+                start += 1
+        if start < 64:
+            axes.plot([start + 0.3, 64], [y + 0.5] * 2, color=style.LINE, linewidth=1, ls=":")
+            lost = f"{52 - len(fraction)} bits of the fraction gone"
+            axes.text(
+                64,
+                y - 0.5,
+                lost if np.isfinite(kept) else "too large for its exponent",
+                ha="right",
+                va="center",
+                fontsize=10,
+                color=style.MUTED,
+            )
+    for x, text, colour in (
+        (0, "sign", style.RED),
+        (8, "exponent", style.ORANGE),
+        (22, "fraction", style.BLUE),
+    ):
+        axes.add_patch(Rectangle((x, 3.0), 1, 0.9, facecolor=colour))
+        axes.text(x + 1.6, 3.45, text, va="center", fontsize=10)
+    axes.set_title("One number, as each format keeps it")
+    axes.set_xlim(-0.5, 64.5)
+    axes.set_ylim(-10, 4.2)
+    return fig, f"The bits of {float(value)!r}. " + "; ".join(said) + "."
+
+
+@style.drawing
+def token_counter(per_step: int = 2**22) -> tuple[Figure, str]:
+    """Draw a counter of tokens in int32, added up by JAX, against the true count."""
+    steps = 2048
+    counted = np.asarray(jnp.cumsum(jnp.full(steps, per_step, jnp.int32)))
+    true = per_step * np.arange(1, steps + 1, dtype=np.int64)
+    fig, axes = style.figure(6, 3.4)
+    axes.plot(true / 1e9, color=style.GREEN, label="tokens seen")
+    broken = counted.astype(float)
+    broken[1:][np.diff(broken) < 0] = np.nan
+    axes.plot(broken / 1e9, color=style.RED, label="the int32 counter")
+    axes.axhline(np.iinfo(np.int32).max / 1e9, color=style.MUTED, linewidth=1, linestyle=":")
+    axes.text(2040, 2.25, "2³¹ − 1", ha="right", va="bottom", fontsize=10, color=style.MUTED)
+    axes.set_title("A counter that comes back negative")
+    axes.set_xlabel("training steps")
+    axes.set_ylabel("tokens, thousand millions")
+    axes.legend(loc="upper left")
+    first = int(np.argmax(counted < 0)) + 1
+    alt = (
+        f"Tokens counted over {steps} training steps of {per_step} tokens. The truth is a straight "
+        f"line up to {true[-1] / 1e9:.1f} thousand million. The int32 counter follows it to step "
+        f"{first - 1}, falls to {counted[first - 1] / 1e9:.1f} at step {first}, and climbs again."
+    )
+    return fig, alt
+
+
+@style.drawing
+def brightened(image: jax.Array, ways: dict[str, jax.Array]) -> tuple[Figure, str]:
+    """Draw a uint8 image, and beside it what became of it."""
+    from matplotlib.figure import Figure
+
+    shown = {"the image": image} | ways
+    fig = Figure(figsize=(6, 2.4), layout="constrained")
+    said = []
+    for axes, (name, pixels) in zip(fig.subplots(1, len(shown)), shown.items(), strict=True):
+        style.blank(axes)
+        axes.imshow(np.asarray(pixels), cmap="gray", vmin=0, vmax=255, interpolation="nearest")
+        axes.set_title(name, fontsize=10.5, loc="center")
+        said.append(f"{name}, from {int(pixels.min())} to {int(pixels.max())}")
+    darker = {name: int((pixels < image).sum()) for name, pixels in ways.items()}
+    told = ", ".join(f"{n} pixels darker in {name}" for name, n in darker.items())
+    return fig, f"Grey pictures: {'; '.join(said)}. Of {image.size} pixels {told}."
+
+
+@style.drawing
+def out_of_range() -> tuple[Figure, str]:
+    """Draw which uint8 a number becomes, converted from a float and from an integer."""
+    numbers = np.arange(-300, 601)
+    ways = {
+        "from a float: stops at the end": jnp.asarray(numbers, jnp.float32).astype(jnp.uint8),
+        "from an integer: goes round": jnp.asarray(numbers).astype(jnp.uint8),
+    }
+    fig, axes = style.figure(6, 3.4)
+    axes.axvspan(0, 255, color=style.PALE_GREEN)
+    for (name, became), colour, width in zip(
+        ways.items(), (style.BLUE, style.ORANGE), (4, 1.8), strict=True
+    ):
+        values = np.asarray(became).astype(float)
+        values[1:][np.diff(values) < -100] = np.nan
+        axes.plot(numbers, values, color=colour, label=name, linewidth=width)
+    axes.set_ylim(-15, 345)
+    axes.set_yticks([0, 128, 255])
+    axes.set_xticks([-256, 0, 255, 512])
+    axes.set_title("The same number, cast to uint8")
+    axes.set_xlabel("the number")
+    axes.set_ylabel("what uint8 holds")
+    axes.legend(loc="upper left")
+    ends = {name: (int(v[0]), int(v[-1])) for name, v in ways.items()}
+    told = "; ".join(f"{name}: -300 is {low}, 600 is {high}" for name, (low, high) in ends.items())
+    return fig, f"Two curves that agree between 0 and 255 only. {told}."

@@ -1,0 +1,200 @@
+"""Figures of chapter 10: what two dtypes become together, and what two shapes do."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbits._jax_compat import x64_on
+from jaxbits.book.figures import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Node = str
+"""A dtype by its name, or one of Python's numbers: ``int``, ``float``, ``complex``."""
+
+_ORDER = (
+    "bool int uint8 uint16 uint32 uint64 int8 int16 int32 int64 float bfloat16 float16 float32 "
+    "float64 complex complex64 complex128"
+)
+_PYTHONS: dict[Node, Any] = {"int": 0, "float": 0.0, "complex": 0j}
+
+
+def joined(a: Node, b: Node) -> Node:
+    """Return what two kinds of number become together, in JAX, with x64 on.
+
+    >>> joined("int32", "float16"), joined("uint64", "int64"), joined("int8", "float")
+    ('float16', 'float', 'float')
+    """
+    with x64_on():
+        given = (_PYTHONS[n] if n in _PYTHONS else jnp.dtype(n) for n in (a, b))
+        dtype, weak = jax.dtypes.result_type(*given, return_weak_type_flag=True)
+    for name, number in _PYTHONS.items() if weak else ():
+        if type(number) is type(dtype.type(0).item()):
+            return name
+    return str(dtype)
+
+
+def lattice() -> list[tuple[Node, Node]]:
+    """Return the edges of JAX's order of dtypes: from each to the next that it may become.
+
+    They are computed: one kind is below another when both together become the other, and an edge
+    joins those with none in between.
+
+    >>> [edge for edge in lattice() if edge[0] == "int32"]
+    [('int32', 'int64')]
+    """
+    nodes = _ORDER.split()
+    below = {(a, b) for a, b in itertools.permutations(nodes, 2) if joined(a, b) == b}
+    return [
+        (a, b)
+        for a, b in sorted(below, key=lambda edge: (nodes.index(edge[0]), nodes.index(edge[1])))
+        if not any((a, c) in below and (c, b) in below for c in nodes)
+    ]
+
+
+_PLACES: dict[Node, tuple[float, float]] = {
+    "bool": (0, 0),
+    "int": (0, 1),
+    "uint8": (-1.25, 2),
+    "uint16": (-1.25, 3),
+    "uint32": (-1.25, 4),
+    "uint64": (-1.25, 5),
+    "int8": (1.25, 2),
+    "int16": (1.25, 3),
+    "int32": (1.25, 4),
+    "int64": (1.25, 5),
+    "float": (0, 6),
+    "bfloat16": (-1.25, 7),
+    "float16": (0, 7),
+    "complex": (1.7, 8),
+    "float32": (-0.6, 8),
+    "float64": (-0.6, 9),
+    "complex64": (1.25, 9),
+    "complex128": (0.4, 10),
+}
+
+
+@style.drawing
+def promotion_lattice() -> tuple[Figure, str]:
+    """Draw JAX's order of dtypes; every arrow is computed by `jax.dtypes.result_type`."""
+    fig, axes = style.figure(6, 6.6)
+    style.blank(axes)
+    edges = lattice()
+    for a, b in edges:
+        (x, y), (u, v) = _PLACES[a], _PLACES[b]
+        axes.annotate(
+            "",
+            (u, v - 0.27),
+            (x, y + 0.27),
+            arrowprops={"arrowstyle": "-|>", "color": style.MUTED, "shrinkA": 0, "shrinkB": 0},
+        )
+    for name, (x, y) in _PLACES.items():
+        _box(axes, x, y, name)
+    axes.text(-2.35, 10.2, "Python's numbers", color=style.PURPLE, fontsize=10, va="center")
+    axes.text(-2.35, 9.8, "64 bits: with x64 on", color=style.MUTED, fontsize=10, va="center")
+    axes.text(2.35, 0.1, "two kinds meet\nwhere their ways up\nmeet first", ha="right", fontsize=10)
+    axes.set_title("What two kinds of number become together")
+    axes.set_xlim(-2.4, 2.4)
+    axes.set_ylim(-0.4, 10.5)
+    ways = ", ".join(f"{a} to {b}" for a, b in edges)
+    return fig, f"Kinds of numbers, an arrow from each to the next wider ones: {ways}."
+
+
+def _box(axes: Axes, x: float, y: float, name: Node) -> None:
+    weak = name in _PYTHONS
+    wide = name in ("int64", "uint64", "float64", "complex128")
+    axes.text(
+        x,
+        y,
+        f"{name}*" if weak else name,
+        ha="center",
+        va="center",
+        fontsize=10.5,
+        fontweight="bold" if weak else "normal",
+        color=style.PURPLE if weak else style.MUTED if wide else style.INK,
+        bbox={
+            "boxstyle": "round,pad=0.32",
+            "facecolor": style.PALE_PURPLE if weak else style.FILL if wide else style.PALE_BLUE,
+            "edgecolor": style.LINE,
+        },
+    )
+
+
+def _cell(axes: Axes, x: float, y: float, text: str, face: str, edge: str = style.LINE) -> None:
+    from matplotlib.patches import Rectangle
+
+    width = 1 if edge == style.LINE else 2
+    axes.add_patch(Rectangle((x, y), 0.94, 0.9, facecolor=face, edgecolor=edge, linewidth=width))
+    axes.text(x + 0.47, y + 0.45, text, ha="center", va="center")
+
+
+@style.drawing
+def scalar_table(table: dict[bool, dict[str, list[str]]]) -> tuple[Figure, str]:
+    """Draw what becomes of bfloat16, float16 and float32 beside a number of each kind.
+
+    Args:
+        table: for x64 off and on, by the way the number is written, the names of the three
+            dtypes that come out.
+    """
+    short = {"bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64"}
+    columns = list(short)[:3]
+    fig, axes = style.figure(6, 0.5 * len(table[False]) + 1.5)
+    style.blank(axes)
+    said = []
+    for on, left in ((False, 0.0), (True, 3.4)):
+        switch = f"x64 {'on' if on else 'off'}"
+        axes.text(left + 1.5, 1.75, switch, ha="center", fontweight="bold")
+        for column, dtype in enumerate(columns):
+            axes.text(left + column + 0.5, 1.2, f"{short[dtype]} ×", ha="center", color=style.MUTED)
+        for row, (name, became) in enumerate(table[on].items()):
+            if not on:
+                axes.text(-0.25, 0.45 - row, name, ha="right", va="center", fontsize=10.5)
+            said.append(f"{switch}, {name}: {', '.join(became)}")
+            for column, (dtype, result) in enumerate(zip(columns, became, strict=True)):
+                wider = style.PALE_RED if result == "float64" else style.PALE_ORANGE
+                tone = style.PALE_GREEN if dtype == result else wider
+                _cell(axes, left + column, -row, short[result], tone)
+    axes.set_title("A two, times an array of each dtype")
+    axes.set_xlim(-3.6, 6.5)
+    axes.set_ylim(-len(table[False]) + 0.9, 2.2)
+    return fig, f"What becomes of {', '.join(columns)}. " + "; ".join(said) + "."
+
+
+@style.drawing
+def column_minus_row(predictions: Any, targets: Any) -> tuple[Figure, str]:
+    """Draw the squared differences of a column of predictions and a row of targets.
+
+    On the diagonal stand those that were meant.
+    """
+    column, row = np.asarray(predictions).reshape(-1, 1), np.asarray(targets).reshape(-1)
+    squares = (column - row) ** 2
+    n = len(row)
+    fig, axes = style.figure(4.6, 4.2)
+    style.blank(axes)
+    for i, j in itertools.product(range(n), range(n)):
+        tones = (style.PALE_GREEN, style.GREEN) if i == j else (style.PALE_RED, style.LINE)
+        _cell(axes, j, -i, f"{squares[i, j]:g}", *tones)
+    for k in range(n):
+        axes.text(k + 0.47, 1.3, f"{row[k]:g}", ha="center", va="center", fontweight="bold")
+        axes.text(-0.4, 0.47 - k, f"{column[k, 0]:g}", ha="center", va="center", fontweight="bold")
+    axes.text(n / 2, 1.8, f"targets, shape ({n},)", ha="center", va="center", fontsize=10)
+    side = f"predictions, shape ({n}, 1)"
+    axes.text(-1.0, 1 - n / 2, side, ha="center", va="center", rotation=90, fontsize=10)
+    meant_mean, all_mean = float(np.diagonal(squares).mean()), float(squares.mean())
+    below = f"mean of the diagonal {meant_mean:g}, of all {all_mean:g}"
+    axes.text(n / 2 - 0.6, 0.4 - n, below, ha="center", va="center", fontsize=10)
+    axes.set_title("Squared differences")
+    axes.set_xlim(-1.4, n + 0.2)
+    axes.set_ylim(-n, 2.1)
+    alt = (
+        f"A table of {n} by {n} squared differences of predictions and targets. The diagonal, "
+        f"which was meant, has the mean {meant_mean:g}; all of it has the mean {all_mean:g}."
+    )
+    return fig, alt

@@ -1,0 +1,176 @@
+"""Figures of chapter 06: a tree of keys, two distributions from one key, masks over steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import jax
+import numpy as np
+
+from jaxbits.book.figures import style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Family = Mapping[str, tuple[jax.Array, str]]
+"""Keys by name, each with the name of the key it was made from, empty for the first."""
+
+
+def same_keys(keys: Family) -> list[list[str]]:
+    """Return the names of the keys, those of equal keys together, in the order given.
+
+    >>> root = jax.random.key(0)
+    >>> left, right = jax.random.split(root)
+    >>> again = jax.random.fold_in(root, 0)
+    >>> same_keys({"root": (root, ""), "l": (left, "root"), "f": (again, "root")})
+    [['root'], ['l', 'f']]
+    """
+    groups: dict[bytes, list[str]] = {}
+    for name, (key, _) in keys.items():
+        data = np.asarray(jax.random.key_data(key))
+        groups.setdefault(data.tobytes(), []).append(name)
+    return list(groups.values())
+
+
+def _levels(groups: list[list[str]], keys: Family) -> list[list[list[str]]]:
+    depth: dict[str, int] = {}
+    for name, (_, parent) in keys.items():
+        depth[name] = depth[parent] + 1 if parent else 0
+    rows: list[list[list[str]]] = [[] for _ in range(max(depth.values()) + 1)]
+    for group in groups:
+        rows[max(depth[name] for name in group)].append(group)
+    return rows
+
+
+def _node(axes: Axes, x: float, y: float, names: list[str], width: float) -> None:
+    from matplotlib.patches import FancyBboxPatch
+
+    twice = len(names) > 1
+    height = 0.3 * len(names) + 0.22
+    axes.add_patch(
+        FancyBboxPatch(
+            (x - width / 2, y - height),
+            width,
+            height,
+            boxstyle="round,pad=0,rounding_size=0.1",
+            facecolor=style.PALE_RED if twice else style.FILL,
+            edgecolor=style.RED if twice else style.LINE,
+            linewidth=2.2 if twice else 1.2,
+        )
+    )
+    for i, name in enumerate(names):
+        axes.text(
+            x,
+            y - 0.26 - 0.3 * i,
+            name,
+            ha="center",
+            va="center",
+            fontsize=10,
+            color=style.RED if twice else style.INK,
+            fontweight="bold" if twice else "normal",
+        )
+
+
+@style.drawing
+def key_tree(keys: Family, title: str) -> tuple[Figure, str]:
+    """Draw which key was made from which; keys that are equal share a box, a red one.
+
+    Args:
+        keys: each key with the name of its parent, parents first; the first has none.
+        title: what the tree is of.
+    """
+    groups = same_keys(keys)
+    rows = _levels(groups, keys)
+    tallest = [max(len(group) for group in row) for row in rows]
+    fig, axes = style.figure(6, 0.75 + 0.55 * len(rows) + 0.27 * sum(tallest))
+    style.blank(axes)
+    place: dict[str, tuple[float, float]] = {}
+    y = 0.0
+    for row, tall in zip(rows, tallest, strict=True):
+        for i, group in enumerate(row):
+            x = 9.6 * (i + 0.5) / len(row)
+            place.update(dict.fromkeys(group, (x, y)))
+        y -= 0.3 * tall + 0.95
+    colours = dict.fromkeys(keys, style.MUTED)
+    for group in groups:
+        if len(group) > 1:
+            colours.update(dict.fromkeys(group, style.RED))
+    for group in groups:
+        for i, name in enumerate(group):
+            parent = keys[name][1]
+            if parent:
+                (x0, y0), (x1, y1) = place[parent], place[name]
+                beside = (i - (len(group) - 1) / 2) * 0.5
+                low = y0 - 0.22 - 0.3 * len(next(g for g in groups if parent in g))
+                look = {"arrowstyle": "-|>", "color": colours[name], "linewidth": 1.5}
+                axes.annotate("", (x1 + beside, y1), (x0 + beside / 2, low), arrowprops=look)
+    for row in rows:
+        width = min(3.1, 9.6 / len(row) - 0.25)
+        for group in row:
+            _node(axes, *place[group[0]], group, width)
+    axes.set_title(title)
+    axes.set_xlim(-0.05, 9.65)
+    axes.set_ylim(y + 0.65, 0.1)
+    shared = [" and ".join(group) for group in groups if len(group) > 1]
+    made = "; ".join(f"{n} from {p}" for n, (_, p) in keys.items() if p)
+    alt = f"{title}. A tree of keys: {made}. "
+    alt += f"The same key: {', '.join(shared)}." if shared else "No two keys are the same."
+    return fig, alt
+
+
+@style.drawing
+def two_draws_of_one_key(count: int = 400) -> tuple[Figure, str]:
+    """Draw a normal and a uniform draw against each other: from one key, and from two."""
+    fig, left = style.figure(6, 3.1)
+    fig.clear()
+    left, right = fig.subplots(1, 2, sharey=True)
+    key = jax.random.key(0)
+    pairs = ((left, "one key", (key, key)), (right, "two keys", tuple(jax.random.split(key))))
+    said = []
+    for (axes, title, (one, other)), colour in zip(pairs, (style.RED, style.BLUE), strict=True):
+        x = np.asarray(jax.random.normal(one, (count,)))
+        y = np.asarray(jax.random.uniform(other, (count,)))
+        axes.plot(x, y, ".", color=colour, markersize=4)
+        r = np.corrcoef(x, y)[0, 1]
+        axes.set_title(f"{title}: r = {r:.2f}".replace("-", "−"))
+        names = ("key", "key") if one is other else ("a", "b")
+        axes.set_xlabel(f"normal({names[0]})")
+        axes.set_ylabel(f"uniform({names[1]})")
+        axes.set_xlim(-3.6, 3.6)
+        said.append(f"from {title} with correlation {r:.2f}")
+    shape = "On the left all points lie on one S-shaped curve, on the right they fill the square."
+    return fig, f"{count} normal draws against uniform ones, {' and '.join(said)}. {shape}"
+
+
+@style.drawing
+def units_kept(masks: Mapping[str, np.ndarray]) -> tuple[Figure, str]:
+    """Draw which units dropout keeps at each step, for several ways to give it a key.
+
+    Args:
+        masks: by the way to give a key, booleans of the shape (steps, units).
+    """
+    fig, _ = style.figure(6, 0.8 + 1.75 * len(masks))
+    fig.clear()
+    parts = fig.subplots(len(masks), 1, squeeze=False)[:, 0]
+    said = []
+    for axes, (way, mask) in zip(parts, masks.items(), strict=True):
+        steps, units = mask.shape
+        never = ~mask.any(axis=0)
+        for step in range(steps):
+            kept = np.flatnonzero(mask[step])
+            axes.plot(kept, [step] * len(kept), "s", color=style.BLUE, markersize=5)
+        bare = np.flatnonzero(never)
+        axes.vlines(bare, -0.4, steps - 0.6, color=style.RED, linewidth=5, alpha=0.25)
+        axes.set_title(f"{way}: {never.sum()} of {units} units never kept")
+        axes.set_ylabel("step")
+        axes.set_yticks(range(0, steps, 2))
+        axes.set_ylim(steps - 0.4, -0.6)
+        axes.set_xlim(-0.7, units - 0.3)
+        axes.grid(False)
+        alike = "all steps alike" if (mask == mask[0]).all() else "the steps differ"
+        said.append(f"{way}, {never.sum()} of {units} units are never kept, {alike}")
+    parts[-1].set_xlabel("unit")
+    alt = f"Units that dropout keeps, step by step. {'; '.join(said)}."
+    return fig, alt

@@ -1,0 +1,218 @@
+"""What every optimiser of Optax's does to the types of its state, without computing a number."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import math
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import optax
+from optax import contrib
+
+from jaxbits import _jax_compat
+
+Make = Callable[[], Any]
+Types = tuple[str, str, str]
+
+TYPES: tuple[Types, ...] = (
+    ("float32", "float32", "float32"),
+    ("bfloat16", "bfloat16", "float32"),
+    ("bfloat16", "float32", "float32"),
+    ("float16", "float32", "float32"),
+    ("float32", "bfloat16", "float32"),
+    ("float32", "float32", "float64"),
+    ("float32", "float64", "float64"),
+)
+"""Dtypes of parameters, gradient and value (the loss) that people meet together."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one update did to types.
+
+    Attributes:
+        state: the leaves of the state that changed their type, each as ``path: old -> new``.
+        updates: the dtypes of the updates that are not the parameters' own.
+        growth: bytes of the state's floating-point leaves after the update, by those before.
+        error: the error's class and first line, where the update could not even be traced.
+    """
+
+    state: tuple[str, ...] = ()
+    updates: tuple[str, ...] = ()
+    growth: float = 1.0
+    error: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """``raises``, ``state``, ``weak`` (weak types only), ``updates``, or ``stable``."""
+        if self.error:
+            return "raises"
+        if any(_dtypes_differ(change) for change in self.state):
+            return "state"
+        if self.state:
+            return "weak"
+        return "updates" if self.updates else "stable"
+
+
+def optimisers() -> dict[str, Make]:
+    """Return a maker of each optimiser that the installed Optax exports, by name.
+
+    An optimiser is a function that returns a transformation and whose first parameter is a
+    learning rate. Those of `optax.contrib` are named ``contrib.…``.
+
+    >>> sorted(optimisers())[:3]
+    ['adabelief', 'adadelta', 'adafactor']
+    """
+    found: dict[str, Make] = {}
+    for module, prefix in ((optax, ""), (contrib, "contrib.")):
+        for name in sorted(vars(module)):
+            function = getattr(module, name)
+            if not name.startswith(("_", "scale_by")) and _is_optimiser(function):
+                found[prefix + name] = functools.partial(_made, name, function)
+    return found
+
+
+def wrapped() -> dict[str, Make]:
+    """Return makers of optimisers inside of what Optax puts around them, by name."""
+    adam = functools.partial(optax.adam, 0.1)
+    return {
+        "momentum": lambda: optax.sgd(0.1, momentum=0.9),
+        "a schedule": lambda: optax.adam(optax.cosine_decay_schedule(0.1, 10)),
+        "inject_hyperparams": lambda: optax.inject_hyperparams(optax.adam)(learning_rate=0.1),
+        "clip_by_global_norm": lambda: optax.chain(optax.clip_by_global_norm(1.0), adam()),
+        "add_noise": lambda: optax.chain(optax.add_noise(0.01, 0.55, jax.random.key(0)), adam()),
+        "masked": lambda: optax.masked(adam(), {"w": True, "b": False}),
+        "multi_transform": lambda: optax.multi_transform(
+            {"a": adam(), "s": optax.sgd(0.1)}, {"w": "a", "b": "s"}
+        ),
+        "MultiSteps": lambda: optax.MultiSteps(adam(), 2).gradient_transformation(),
+        "apply_if_finite": lambda: optax.apply_if_finite(adam(), 3),
+        "reduce_on_plateau": lambda: optax.chain(adam(), contrib.reduce_on_plateau()),
+        "backtracking": lambda: optax.chain(
+            optax.sgd(1.0), optax.scale_by_backtracking_linesearch(5)
+        ),
+        "mechanize": lambda: contrib.mechanize(adam()),
+        "schedule_free": lambda: contrib.schedule_free(adam(), 0.1),
+    }
+
+
+def survey(
+    makers: Mapping[str, Make] | None = None,
+    types: Iterable[Types] = TYPES,
+    wrap: Callable[[Any], Any] = lambda tx: tx,
+) -> dict[str, dict[Types, Outcome]]:
+    """Trace one update of each optimiser for each combination of dtypes; nothing is computed.
+
+    Args:
+        makers: functions that make an optimiser, by name; `optimisers` when not given.
+        types: the dtypes of parameters, gradient and value; with a float64 among them the
+            64-bit switch is on for that combination.
+        wrap: applied to each optimiser before it is tried, such as `jaxbits.optim.dtype_stable`.
+
+    Returns:
+        For each optimiser and each combination what happened.
+
+    >>> wide = ("bfloat16", "float32", "float32")
+    >>> seen = survey({"adam": lambda: optax.adam(0.1)}, [wide])["adam"][wide]
+    >>> seen.verdict, seen.growth
+    ('state', 1.5)
+    """
+    makers = optimisers() if makers is None else makers
+    columns = list(types)
+    return {
+        name: {column: _outcome(name, make, column, wrap) for column in columns}
+        for name, make in makers.items()
+    }
+
+
+def _is_optimiser(function: Any) -> bool:
+    if not (inspect.isfunction(function) or isinstance(function, functools.partial)):
+        return False
+    signature = inspect.signature(function)
+    first = next(iter(signature.parameters), "")
+    returns = str(signature.return_annotation)
+    return "GradientTransformation" in returns and first in {"learning_rate", "max_learning_rate"}
+
+
+def _made(name: str, function: Callable[..., Any]) -> Any:
+    more: dict[str, dict[str, Any]] = {
+        "noisy_sgd": {"key": 0},
+        "dpsgd": {"l2_norm_clip": 1.0, "noise_multiplier": 0.1, "seed": 0},
+    }
+    needed = [
+        p.name
+        for p in inspect.signature(function).parameters.values()
+        if p.default is p.empty and p.name == "learning_rate"
+    ]
+    return function(**dict.fromkeys(needed, 0.1), **more.get(name, {}))
+
+
+def _value(params: Any, dtype: str) -> jax.Array:
+    total = sum((leaf.astype(dtype) ** 2).sum() for leaf in jax.tree.leaves(params))
+    return jnp.asarray(total, dtype)
+
+
+def _outcome(name: str, make: Make, types: Types, wrap: Callable[[Any], Any]) -> Outcome:
+    of_params, of_gradient, of_value = types
+    context = _jax_compat.x64_on() if "float64" in types else contextlib.nullcontext()
+    with context, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # L-BFGS writes wide numbers into a narrow memory
+        tx = optax.with_extra_args_support(wrap(make()))
+        params = _arrays(of_params, (32, 32), (32,))
+        lead = (2,) if name == "contrib.dpsgd" else ()  # it wants a gradient for each example
+        asked = "obj_fn" if name == "contrib.sophia" else "value_fn"
+        gradient = _arrays(of_gradient, (*lead, 32, 32), (*lead, 32))
+        value_fn = functools.partial(_value, dtype=of_value)
+
+        def update(gradient: Any, state: Any, params: Any) -> Any:
+            more = {"value": value_fn(params), "grad": gradient, asked: value_fn}
+            return tx.update(gradient, state, params, **more)
+
+        try:
+            before = jax.eval_shape(tx.init, params)
+            updates, after = jax.eval_shape(update, gradient, before, params)
+        except (TypeError, ValueError) as error:
+            return Outcome(error=f"{type(error).__name__}: {str(error).splitlines()[0]}")
+    shape: Any = jax.tree.structure(before)
+    if shape != jax.tree.structure(after):
+        return Outcome(error="ValueError: the new state is another tree than the old one")
+    others = {str(u.dtype) for u in jax.tree.leaves(updates)} - {of_params}
+    return Outcome(_changes(before, after), tuple(sorted(others)), _bytes(after) / _bytes(before))
+
+
+def _arrays(dtype: str, w: tuple[int, ...], b: tuple[int, ...]) -> dict[str, Any]:
+    return {k: jax.ShapeDtypeStruct(shape, dtype) for k, shape in (("w", w), ("b", b))}
+
+
+def _changes(before: Any, after: Any) -> tuple[str, ...]:
+    olds, news = (jax.tree_util.tree_leaves_with_path(tree) for tree in (before, after))
+    return tuple(
+        f"{jax.tree_util.keystr(path)}: {_name(old)} -> {_name(new)}"
+        for (path, old), (_, new) in zip(olds, news, strict=True)
+        if _name(old) != _name(new)
+    )
+
+
+def _name(leaf: Any) -> str:
+    return ("~" if getattr(leaf, "weak_type", False) else "") + str(leaf.dtype)
+
+
+def _dtypes_differ(change: str) -> bool:
+    old, new = change.rpartition(": ")[2].replace("~", "").split(" -> ")
+    return old != new
+
+
+def _bytes(tree: Any) -> float:
+    sizes = [
+        math.prod(leaf.shape) * leaf.dtype.itemsize
+        for leaf in jax.tree.leaves(tree)
+        if jnp.issubdtype(leaf.dtype, jnp.floating)
+    ]
+    return sum(sizes) or 1.0

@@ -1,0 +1,299 @@
+"""Assertions for the tests of an assignment. Their messages are written for the student.
+
+>>> from jaxbits import testing
+>>> testing.assert_close(0.1 + 0.2, 0.3, "the sum of both")
+>>> try:
+...     testing.assert_close([1.0, 2.0], [1.0, 3.0], "each entry is doubled")
+... except testing.WrongAnswer as wrong:
+...     print(wrong, wrong.__notes__)
+each entry is doubled ['got [1.0, 2.0], expected [1.0, 3.0]']
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+# A student may return an object of these packages by mistake. It is wrong, but not suspicious.
+_LIBRARIES = {"builtins", "numpy", "jax", "jaxlib", "ml_dtypes", "torch", "decimal", "fractions"}
+# Comparing with `np.ma.masked` gives `masked`, so a masked value would not differ from anything.
+_MASKED = {"numpy.ma", "numpy.ma.core"}
+# Py_TPFLAGS_HEAPTYPE: classes defined in Python have it, static types of C extensions do not.
+# https://docs.python.org/3/c-api/typeobj.html#c.Py_TPFLAGS_HEAPTYPE
+_HEAP_TYPE = 1 << 9
+
+
+class WrongAnswer(AssertionError):
+    """The answer is not the expected one. The message is for the student."""
+
+
+class UntrustedType(AssertionError):
+    """The answer is of a class that could compare equal to anything, so a person has to look."""
+
+
+def reject_custom_equality(answer: Any) -> None:
+    """Check that no part of an answer decides by itself what it is equal to.
+
+    Whether the answer is correct is a question for `assert_close`.
+
+    Raises:
+        UntrustedType: if any part of the answer is of a class that overrides `__eq__` or
+            `__array__`, because such a value could compare equal to anything.
+    """
+    for part in _parts(answer):
+        kind = type(part)
+        if not _is_from_library(kind) and (_overrides_eq(kind) or hasattr(kind, "__array__")):
+            name = f"{kind.__module__}.{kind.__qualname__}"
+            raise UntrustedType(f"the answer must be an array or a number, got a {name}")
+
+
+def assert_close(
+    answer: Any, expected: Any, message: str, *, rtol: float = 1e-5, atol: float = 1e-6
+) -> None:
+    """Check that an answer equals the expected number, array, or tree, within a tolerance.
+
+    Args:
+        answer: The student's result. A list of numbers may replace an array, and a list may
+            replace a tuple.
+        expected: The expected result. The shapes must agree, and so must the kinds of numbers: an
+            integer may replace a float, but a float may not replace an integer or a boolean.
+        message: What is wrong if the two differ, in the student's terms.
+        rtol: Relative tolerance for floats. NaN equals NaN.
+        atol: Absolute tolerance for floats.
+
+    Raises:
+        WrongAnswer: If the two differ.
+        UntrustedType: If the answer is of a class that could compare equal to anything.
+
+    Example:
+        >>> assert_close(jnp.array([1.0, 2.0]) * 1.000001, [1.0, 2.0], "twice the input")
+    """
+    reject_custom_equality(answer)
+    answer = _builtin_container(answer)
+    if isinstance(expected, dict):
+        if not isinstance(answer, dict) or set(answer) != set(expected):
+            raise _wrong(message, answer, expected)
+        for key, part in expected.items():
+            assert_close(answer[key], part, message, rtol=rtol, atol=atol)
+        return
+    if isinstance(expected, tuple) or (isinstance(expected, list) and not _is_numeric(expected)):
+        if not isinstance(answer, tuple | list) or len(answer) != len(expected):
+            raise _wrong(message, answer, expected)
+        for mine, part in zip(answer, expected, strict=True):
+            assert_close(mine, part, message, rtol=rtol, atol=atol)
+        return
+    if expected is None or isinstance(expected, str | bytes):
+        if type(answer) is not type(expected) or answer != expected:
+            raise _wrong(message, answer, expected)
+        return
+    if not isinstance(expected, list) and not jax.tree_util.all_leaves([expected]):
+        # A registered pytree node.
+        trees: list[Any] = [jax.tree.structure(tree) for tree in (answer, expected)]
+        if trees[0] != trees[1]:
+            raise _wrong(message, answer, expected)
+        leaves = jax.tree.leaves(answer), tuple(jax.tree.leaves(expected))
+        assert_close(*leaves, message, rtol=rtol, atol=atol)
+        return
+    if not _is_close(answer, expected, rtol, atol):
+        raise _wrong(message, answer, expected)
+
+
+def assert_array(
+    answer: Any, message: str, *, shape: tuple[int, ...] | None = None, dtype: Any = None
+) -> None:
+    """Check that an answer is a JAX array, with the given shape and dtype.
+
+    Args:
+        answer: The student's result.
+        message: What is wrong if the check fails, in the student's terms.
+        shape: The expected shape, or None if any shape will do.
+        dtype: The expected dtype, or None if any dtype will do.
+
+    Raises:
+        WrongAnswer: If the answer is not such an array.
+
+    Example:
+        >>> assert_array(jnp.ones(3), "three numbers", shape=(3,), dtype=jnp.float32)
+    """
+    ok = isinstance(answer, jax.Array)
+    if ok and shape is not None:
+        ok = answer.shape == shape
+    if ok and dtype is not None:
+        ok = answer.dtype == jnp.dtype(dtype)
+    if not ok:
+        raise WrongAnswer(message)
+
+
+def assert_raises(error: type[BaseException], fn: Callable[[], Any], message: str) -> None:
+    """Check that a call raises an error of the given class.
+
+    Args:
+        error: The expected class.
+        fn: The function to call, without arguments.
+        message: What is wrong if it does not raise, in the student's terms.
+
+    Raises:
+        WrongAnswer: If the call returns, or raises an error of another class.
+
+    Example:
+        >>> assert_raises(ZeroDivisionError, lambda: 1 / 0, "an empty mean is an error")
+    """
+    try:
+        fn()
+    except error:
+        return
+    except Exception as other:
+        raise WrongAnswer(message) from other
+    raise WrongAnswer(message)
+
+
+def _call_and_wait(jitted: Callable[..., Any], *args: Any) -> None:
+    jax.block_until_ready(jitted(*args))
+
+
+def count_traces(
+    fn: Callable[..., Any],
+    calls: Iterable[tuple[Any, ...]],
+    *,
+    call: Callable[..., Any] = _call_and_wait,
+) -> int:
+    """Count how often `jax.jit` traces a function over a sequence of calls.
+
+    Args:
+        fn: The function.
+        calls: The arguments of each call, as tuples.
+        call: Calls the jitted function. It receives that function and the arguments.
+
+    Returns:
+        The number of times that `fn` was traced.
+
+    Example:
+        >>> count_traces(lambda x: x + 1, [(1.0,), (2.0,), (jnp.ones(3),)])
+        2
+    """
+    count = 0
+
+    def counted(*args: Any) -> Any:
+        nonlocal count
+        count += 1
+        return fn(*args)
+
+    jitted = jax.jit(counted)
+    for args in calls:
+        call(jitted, *args)
+    return count
+
+
+def _wrong(message: str, answer: Any, expected: Any) -> WrongAnswer:
+    # The values are in a note, because a grader shows a student only the message.
+    error = WrongAnswer(message)
+    error.add_note(f"got {_format_value(answer)}, expected {_format_value(expected)}")
+    return error
+
+
+def _format_value(value: Any) -> str:
+    """Format a value on one line, and an array with its dtype and shape."""
+    try:
+        if isinstance(value, np.ndarray | np.generic | jax.Array):
+            text = np.array2string(np.asarray(value), threshold=6, separator=", ", precision=6)
+            return f"{' '.join(text.split())[:120]} ({value.dtype}{list(value.shape)})"
+        return " ".join(repr(value).split())[:160]
+    except Exception:  # A custom __repr__ may raise. The answer is wrong all the same.
+        return f"a {type(value).__name__}"
+
+
+def _parts(answer: Any) -> Iterator[Any]:
+    """Yield an answer, its elements, and the leaves of classes registered as pytrees."""
+    yield answer
+    if isinstance(answer, dict):
+        inside: Iterable[Any] = dict.values(answer)
+    elif isinstance(answer, list | tuple):
+        inside = _builtin_container(answer)
+    else:
+        leaves = jax.tree.leaves(answer)
+        inside = () if any(leaf is answer for leaf in leaves) else leaves
+    for part in inside:
+        yield from _parts(part)
+
+
+def _is_from_library(kind: type) -> bool:
+    """Return True if a class really is the one that its name refers to, in a known library."""
+    if not kind.__flags__ & _HEAP_TYPE:
+        return True
+    if kind.__module__.partition(".")[0] not in _LIBRARIES or kind.__module__ in _MASKED:
+        return False
+    found: Any = sys.modules.get(kind.__module__)
+    for name in kind.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return found is kind
+
+
+def _overrides_eq(kind: type) -> bool:
+    """Return True if a class or one of its bases defines `__eq__` other than as a dataclass."""
+    for base in kind.__mro__:
+        equal = vars(base).get("__eq__")
+        if equal is None or _is_from_library(base):
+            continue
+        code = getattr(equal, "__code__", None)
+        # The __eq__ that @dataclass generates compares the fields, which are checked one by one.
+        # https://github.com/python/cpython/blob/v3.11.0/Lib/dataclasses.py
+        if not (dataclasses.is_dataclass(base) and code and code.co_filename == "<string>"):
+            return True
+    return False
+
+
+# One definition of equality for all assertions. It must not move to a module that a student's code
+# can patch: the grader gives hidden tests a private copy of this module, not of what it imports.
+
+_NUMERIC_KINDS = "biufc"
+
+
+def _builtin_container(value: Any) -> Any:
+    """Copy a container with the methods of the builtin, so that a subclass cannot interfere."""
+    if isinstance(value, dict):
+        return dict(dict.items(value))
+    if isinstance(value, tuple):
+        return tuple(tuple.__iter__(value))
+    return list(list.__iter__(value)) if isinstance(value, list) else value
+
+
+def _is_numeric(value: list[Any]) -> bool:
+    """Return True if a list is equivalent to an array: numbers, or lists of equal length."""
+    try:
+        return _to_numpy(value).dtype.kind in _NUMERIC_KINDS
+    except (TypeError, ValueError):
+        return False
+
+
+def _is_close(answer: Any, expected: Any, rtol: float, atol: float) -> bool:
+    try:
+        a, b = _to_numpy(answer), _to_numpy(expected)
+    except (TypeError, ValueError):
+        return False
+    mine, wanted = a.dtype.kind, b.dtype.kind
+    if a.shape != b.shape or mine not in _NUMERIC_KINDS or wanted not in _NUMERIC_KINDS:
+        return False
+    if wanted in "iub":
+        return (mine == "b") == (wanted == "b") and mine in "iub" and bool(np.array_equal(a, b))
+    if mine == "b" or (mine == "c" and wanted != "c"):
+        return False
+    return bool(np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=True))
+
+
+def _to_numpy(value: Any) -> np.ndarray[Any, Any]:
+    if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
+        return np.asarray(jax.random.key_data(value))
+    if isinstance(value, list | tuple):
+        value = [x if type(x) in (bool, int, float, complex) else _to_numpy(x) for x in value]
+    elif not isinstance(value, bool | int | float | complex | np.ndarray | np.generic | jax.Array):
+        raise TypeError(f"value must be a number or an array, got a {type(value).__name__}")
+    found = np.asarray(value)
+    if found.dtype.kind == "V":  # NumPy sees the dtypes of ml_dtypes, such as int4, as void.
+        found = found.astype(np.int32 if "int" in found.dtype.name else np.float32)
+    return found
