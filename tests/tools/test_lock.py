@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import sys
 import tomllib
+from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -73,3 +77,24 @@ def test_locked_python_is_required(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lock, "PYTHON", (3, 99))
     with pytest.raises(lock.LockError, match=r"must be compiled with Python 3\.99, got 3\."):
         lock.compile_locks([])
+
+
+def imported_packages(folder: str) -> Iterator[tuple[str, str]]:
+    """Yield the top-level name and the file of each import in a folder."""
+    for path in (ROOT / folder).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names = [node.module]
+            yield from ((name.partition(".")[0], str(path)) for name in names)
+
+
+def test_every_imported_package_is_a_direct_dependency() -> None:
+    names = [*direct_dependencies("requirements.in"), *direct_dependencies("requirements-book.in")]
+    direct = {canonicalize_name(name) for name, _ in names} | {"jaxbits", "jaxbits-grader"}
+    distributions = metadata.packages_distributions()
+    for folder in ("src", "grader", "book_tools", "_ext", "tests", "benchmarks"):
+        for name, path in imported_packages(folder):
+            candidates = {canonicalize_name(found) for found in distributions.get(name, [])}
+            if candidates and name not in sys.stdlib_module_names:
+                assert candidates & direct, f"{path}: {name} is missing in requirements.in"
