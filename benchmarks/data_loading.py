@@ -1,4 +1,4 @@
-"""What loading costs a loop: in the loop, ahead, in workers; stacking; workers for little work."""
+"""Measure the cost of data loading: in the loop, ahead of it, and in worker processes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,12 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader, default_collate
 
-from book_tools.benchmarking.timing import interleaved, ratio, significant, spread
+from book_tools.benchmarking.timing import (
+    quartiles,
+    ratio_quartiles,
+    round_significant,
+    time_interleaved,
+)
 from jaxbits.loading import Pictures, ahead
 from jaxbits.xor.data import numpy_collate
 
@@ -26,14 +31,14 @@ GOAL = 0.025  # seconds that a step, and that a batch should take
 
 @jax.jit
 def step(weights: jax.Array, images: jax.Array, length: int) -> tuple[jax.Array, jax.Array]:
-    """Take a while, as a training step does, and return new weights and a loss."""
+    """Return new weights and a loss, after as much work as a training step."""
     for_batch = images.astype(jnp.float32).mean()
     made = jax.lax.fori_loop(0, length, lambda _, w: w @ weights, weights)
     return weights, made[0, 0] * for_batch
 
 
 def on_device(batches: Iterable[Any], size: int) -> Iterator[Any]:
-    """Hand out batches, with the next ones on their way to the device already."""
+    """Yield batches while the next ones are already being copied to the device."""
     waiting: collections.deque[Any] = collections.deque()
     batches = iter(batches)
     for batch in itertools.islice(batches, size):
@@ -45,7 +50,7 @@ def on_device(batches: Iterable[Any], size: int) -> Iterator[Any]:
 
 
 def stepping(length: int) -> list[float]:
-    """Return the seconds that a step of some length takes, time after time."""
+    """Return the seconds of a step of a given length, repeatedly."""
     weights, images = jnp.eye(SIZE), np.zeros((BATCH, 28, 28), np.uint8)
     times = []
     for _ in range(10):
@@ -56,7 +61,7 @@ def stepping(length: int) -> list[float]:
 
 
 def epoch(batches: Iterable[Any], length: int, read: bool) -> None:
-    """Run a step for each batch; read each loss, or only wait for the last."""
+    """Run a step for each batch; read each loss, or wait only for the last one."""
     weights, loss = jnp.eye(SIZE), jnp.zeros(())
     for images, _ in batches:
         weights, loss = step(weights, images, length)
@@ -66,7 +71,7 @@ def epoch(batches: Iterable[Any], length: int, read: bool) -> None:
 
 
 def loader(data: Pictures, workers: int) -> Any:
-    """Return PyTorch's loader with a NumPy collate; its workers live from pass to pass."""
+    """Return PyTorch's loader with a NumPy collate function and persistent workers."""
     return DataLoader(
         data,  # type: ignore[arg-type]
         batch_size=BATCH,
@@ -78,7 +83,7 @@ def loader(data: Pictures, workers: int) -> Any:
 
 
 def loops(data: Pictures, length: int) -> dict[str, list[float]]:
-    """Return for each way of loading the milliseconds a step, round by round."""
+    """Return the milliseconds per step for each way of loading, round by round."""
     plain, one, two = (loader(data, workers) for workers in (0, 1, 2))
     ways: dict[str, Callable[[], object]] = {
         "the loader alone": lambda: collections.deque(plain, maxlen=0),
@@ -91,12 +96,12 @@ def loops(data: Pictures, length: int) -> dict[str, list[float]]:
     }
     for way in ways.values():
         way()  # compiles, and starts the workers
-    times = interleaved(ways, ROUNDS, dict.fromkeys(ways, 1))
+    times = time_interleaved(ways, ROUNDS, dict.fromkeys(ways, 1))
     return {name: [1e3 * seconds / STEPS for seconds in values] for name, values in times.items()}
 
 
 def work_for(seconds: float) -> int:
-    """Return how often a picture is to be sorted for a batch to take that long."""
+    """Return how often an image must be sorted for a batch to take the given time."""
     trial = Pictures(BATCH, work=100)
     times = []
     for _ in range(5):
@@ -108,7 +113,7 @@ def work_for(seconds: float) -> int:
 
 
 def stacking() -> dict[str, list[float]]:
-    """Return the milliseconds from 256 samples to one array on the device, by the way of it."""
+    """Return the milliseconds from 256 samples to one array on the device for each way."""
     samples = list(Pictures(256).images)
     on_jax = [jnp.asarray(sample) for sample in samples]
     indices = np.arange(256)
@@ -126,12 +131,12 @@ def stacking() -> dict[str, list[float]]:
     }
     for way in waited.values():
         way()
-    times = interleaved(waited, 9, dict.fromkeys(waited, 5))
+    times = time_interleaved(waited, 9, dict.fromkeys(waited, 5))
     return {name: [1e3 * seconds for seconds in values] for name, values in times.items()}
 
 
 def cheap() -> dict[str, list[float]]:
-    """Return the microseconds a batch takes whose samples cost nothing, by number of workers."""
+    """Return the microseconds per batch for samples that cost nothing, by number of workers."""
     loaders = {f"{n} workers": loader(Pictures(BATCH * 200), n) for n in (0, 1, 2)}
 
     def consume(batches: Any) -> None:
@@ -140,12 +145,12 @@ def cheap() -> dict[str, list[float]]:
     ways = {name: lambda one=one: consume(one) for name, one in loaders.items()}
     for way in ways.values():
         way()
-    times = interleaved(ways, ROUNDS, dict.fromkeys(ways, 1))
+    times = time_interleaved(ways, ROUNDS, dict.fromkeys(ways, 1))
     return {name: [1e6 * seconds / 200 for seconds in values] for name, values in times.items()}
 
 
 def run() -> dict[str, Any]:
-    """Time the loops for a reader that waits and one that works, stacking, and cheap batches."""
+    """Time the loops for a waiting and for a computing reader, stacking, and cheap batches."""
     torch.set_num_threads(1)  # as in a worker
     length = max(1, round(10 * GOAL / statistics.median(stepping(10))))
     alone = stepping(length)
@@ -157,35 +162,42 @@ def run() -> dict[str, Any]:
     stacked, little = stacking(), cheap()
 
     def medians(times: dict[str, list[float]]) -> dict[str, float]:
-        return {name: significant(statistics.median(values), 3) for name, values in times.items()}
+        return {
+            name: round_significant(statistics.median(values), 3) for name, values in times.items()
+        }
 
-    results = {f"{kind}: {w}": spread(v, "ms") for kind in kinds for w, v in kinds[kind].items()}
-    results |= {f"stack: {name}": spread(values, "ms") for name, values in stacked.items()}
-    results |= {f"cheap: {name}": spread(values, "µs") for name, values in little.items()}
+    results = {f"{kind}: {w}": quartiles(v, "ms") for kind in kinds for w, v in kinds[kind].items()}
+    results |= {f"stack: {name}": quartiles(values, "ms") for name, values in stacked.items()}
+    results |= {f"cheap: {name}": quartiles(values, "µs") for name, values in little.items()}
     waits = kinds["waits"]
     turns = waits["loss read every step"]
     return {
-        "results": results | {"the step alone": spread([1e3 * seconds for seconds in alone], "ms")},
+        "results": results
+        | {"the step alone": quartiles([1e3 * seconds for seconds in alone], "ms")},
         "ratios": {
-            "in turns against a thread, when reading waits": ratio(turns, waits["a thread ahead"]),
-            "in turns against two ahead on the device": ratio(
+            "in turns against a thread, when reading waits": ratio_quartiles(
+                turns, waits["a thread ahead"]
+            ),
+            "in turns against two ahead on the device": ratio_quartiles(
                 turns, waits["2 on the device ahead"]
             ),
-            "in turns against two workers, when reading waits": ratio(turns, waits["2 workers"]),
-            "jnp.array of a list against np.stack": ratio(
+            "in turns against two workers, when reading waits": ratio_quartiles(
+                turns, waits["2 workers"]
+            ),
+            "jnp.array of a list against np.stack": ratio_quartiles(
                 stacked["jnp.array of the list"], stacked["np.stack, then one transfer"]
             ),
-            "jnp.stack of JAX arrays against np.stack": ratio(
+            "jnp.stack of JAX arrays against np.stack": ratio_quartiles(
                 stacked["jnp.stack of 256 JAX arrays"], stacked["np.stack, then one transfer"]
             ),
-            "one worker against none, cheap batches": ratio(
+            "one worker against none, cheap batches": ratio_quartiles(
                 little["1 workers"], little["0 workers"]
             ),
         },
         "series": {
             "loops": {kind: medians(times) for kind, times in kinds.items()},
-            "step": significant(1e3 * goal, 3),
-            "batch": significant(1e3 * goal, 3),
+            "step": round_significant(1e3 * goal, 3),
+            "batch": round_significant(1e3 * goal, 3),
             "stacking": medians(stacked),
             "cheap": medians(little),
         },

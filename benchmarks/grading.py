@@ -1,4 +1,4 @@
-"""Grading a folder: seconds a submission beside nbgrader alone, and what ten times as many cost."""
+"""Measure grading: seconds per submission relative to nbgrader alone, and by folder size."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 
-from book_tools.benchmarking.timing import ratio, significant, spread
+from book_tools.benchmarking.timing import quartiles, ratio_quartiles, round_significant
 from jaxbits.classroom import release, source
 from jaxbits.classroom.notebooks import text
 
@@ -26,7 +26,7 @@ MANY = ("--cell-seconds", "300", "--notebook-seconds", "900")
 
 
 def timed(command: Sequence[object], cwd: Path) -> tuple[float, float]:
-    """Run a command; return its seconds, and the most memory that its processes had, in MB."""
+    """Run a command, and return its seconds and the maximum memory of its processes in MB."""
     beside = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     began, most = time.perf_counter(), 0
     process = subprocess.Popen(
@@ -52,17 +52,17 @@ def timed(command: Sequence[object], cwd: Path) -> tuple[float, float]:
 
 
 def classroom(*arguments: object) -> list[object]:
-    """The command line of a verb of jaxbits.classroom."""
+    """Return the command line of a subcommand of jaxbits.classroom."""
     return [sys.executable, "-m", "jaxbits.classroom", *arguments]
 
 
 def prepare(place: Path, folder: Path, count: int) -> tuple[Path, Path]:
-    """Make a course, and a folder with that many solved notebooks."""
+    """Create a course and a folder with that many solved notebooks."""
     course, handed_in = place / "course", place / "handed-in"
     timed(classroom("course", course, "--from", folder), place)
     solved = text(release.solution(source.read(folder)))
     for number in range(count):
-        # nbgrader's own layout, which both take.
+        # nbgrader's folder layout, which both programs accept.
         path = handed_in / f"student-{number}" / folder.name / f"{folder.name}.ipynb"
         path.parent.mkdir(parents=True)
         path.write_text(solved)
@@ -70,14 +70,14 @@ def prepare(place: Path, folder: Path, count: int) -> tuple[Path, Path]:
 
 
 def graded(place: Path, folder: Path, count: int, workers: int) -> tuple[float, float]:
-    """Grade so many good submissions of an assignment, in a course of its own."""
+    """Grade that many correct submissions of an assignment in a new course."""
     course, handed_in = prepare(place, folder, count)
     where = ("--submissions", handed_in, "--course", course, "--quiet", *MANY)
     return timed(classroom("grade", folder.name, *where, "-j", workers), place)
 
 
 def nbgrader(place: Path, folder: Path, count: int) -> float:
-    """Let nbgrader alone grade as many, with its own settings."""
+    """Grade as many submissions with nbgrader alone and its own settings."""
     course, handed_in = prepare(place, folder, count)
     submitted = f"--CourseDirectory.submitted_directory={handed_in}"
     command = ["nbgrader", "autograde", folder.name, "--create", submitted]
@@ -85,7 +85,7 @@ def nbgrader(place: Path, folder: Path, count: int) -> float:
 
 
 def run() -> dict[str, Any]:
-    """Grade four good submissions three times in each way, then ten, thirty and a hundred."""
+    """Grade four correct submissions three times in each way, then ten, thirty, and a hundred."""
     samples: dict[str, list[float]] = {"nbgrader alone": [], "-j 1": [], "-j 2": []}
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch)
@@ -104,14 +104,15 @@ def run() -> dict[str, Any]:
         growth = [graded(fresh(f"many-{size}"), SMALL, size, 2) for size in SIZES]
     alone_ = samples["nbgrader alone"]
     return {
-        "results": {f"a submission, {name}": spread(s, "s") for name, s in samples.items()},
+        "results": {f"a submission, {name}": quartiles(s, "s") for name, s in samples.items()},
         "ratios": {
-            f"{name} / nbgrader alone": ratio(samples[name], alone_) for name in ("-j 1", "-j 2")
+            f"{name} / nbgrader alone": ratio_quartiles(samples[name], alone_)
+            for name in ("-j 1", "-j 2")
         },
         "series": {
             "submissions": list(SIZES),
-            "seconds": [significant(seconds) for seconds, _ in growth],
-            "megabytes": [significant(most) for _, most in growth],
+            "seconds": [round_significant(seconds) for seconds, _ in growth],
+            "megabytes": [round_significant(most) for _, most in growth],
         },
         "modules": ["nbgrader"],
     }

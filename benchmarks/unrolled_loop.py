@@ -1,4 +1,4 @@
-"""A Python loop under jit is unrolled: what it costs to build and to run, beside `fori_loop`."""
+"""Compare an unrolled Python loop under jit with `fori_loop`: compile and run time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from book_tools.benchmarking.timing import significant, spread
+from book_tools.benchmarking.timing import quartiles, round_significant
 
 TITLE = "tracing and compiling a loop of n steps, unrolled and as fori_loop"
 LENGTHS = [10, 30, 100, 300, 1000]
@@ -20,12 +20,12 @@ CALLS = 100
 
 
 def step(i: int | jax.Array, x: jax.Array) -> jax.Array:
-    """One step of both loops."""
+    """Return the next value of both loops."""
     return jnp.sin(x) + i
 
 
 def unrolled(n: int) -> Callable[[jax.Array], jax.Array]:
-    """Return the Python loop: tracing runs it n times."""
+    """Return the Python loop, which tracing runs n times."""
 
     def function(x: jax.Array) -> jax.Array:
         for i in range(n):
@@ -36,12 +36,12 @@ def unrolled(n: int) -> Callable[[jax.Array], jax.Array]:
 
 
 def rolled(n: int) -> Callable[[jax.Array], jax.Array]:
-    """Return the loop that stays one: its body is traced once."""
+    """Return the `fori_loop`, whose body is traced once."""
     return lambda x: lax.fori_loop(0, n, step, x)
 
 
 def equations(jaxpr: Any) -> int:
-    """Count the operations of a jaxpr, those inside its loops included."""
+    """Return the number of equations in a jaxpr, including those in its loops."""
     inner = [
         value for eqn in jaxpr.eqns for value in eqn.params.values() if hasattr(value, "jaxpr")
     ]
@@ -51,7 +51,7 @@ def equations(jaxpr: Any) -> int:
 def once(
     function: Callable[[jax.Array], jax.Array], x: jax.Array
 ) -> tuple[float, float, int, float]:
-    """Return the ms of tracing and of compiling, the number of operations, and the µs of a call."""
+    """Return ms of tracing and compiling, the number of equations, and µs per call."""
     jax.clear_caches()  # type: ignore[no-untyped-call]
     started = time.perf_counter()
     traced = jax.jit(function).trace(x)
@@ -68,7 +68,7 @@ def once(
 
 
 def run() -> dict[str, Any]:
-    """Build both loops at every length, in turns, each time from nothing."""
+    """Build both loops at each length, in turns, with empty caches."""
     x = jnp.ones(8)
     kinds = {"unrolled": unrolled, "fori_loop": rolled}
     seen: dict[str, dict[int, list[tuple[float, float, int, float]]]] = {
@@ -85,10 +85,10 @@ def run() -> dict[str, Any]:
     for kind in kinds:
         for column, what in enumerate(("trace", "compile")):
             medians = [statistics.median(s[column] for s in seen[kind][n]) for n in LENGTHS]
-            series[f"{kind}, {what} ms"] = [significant(m) for m in medians]
+            series[f"{kind}, {what} ms"] = [round_significant(m) for m in medians]
         series[f"{kind}, operations"] = [seen[kind][n][0][2] for n in LENGTHS]
         calls = [statistics.median(s[3] for s in seen[kind][n]) for n in LENGTHS]
-        series[f"{kind}, run µs"] = [significant(c) for c in calls]
+        series[f"{kind}, run µs"] = [round_significant(c) for c in calls]
         for n in (LENGTHS[0], LENGTHS[-1]):
-            results[f"{kind}, n = {n}"] = spread([sum(s[:2]) for s in seen[kind][n]], "ms")
+            results[f"{kind}, n = {n}"] = quartiles([sum(s[:2]) for s in seen[kind][n]], "ms")
     return {"results": results, "series": series}

@@ -1,6 +1,6 @@
-"""The XOR classifier: the loop of chapter 15, faster ones, and PyTorch.
+"""Time the XOR classifier: the loop of chapter 15, faster loops, and PyTorch.
 
-The functions that it times are those of jaxbits.xor, which uses flax, optax, and torch.
+The functions come from jaxbits.xor, which uses `flax`, `optax`, and `torch`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import optax
 import torch
 
-from book_tools.benchmarking.timing import interleaved, ratio, spread
+from book_tools.benchmarking.timing import quartiles, ratio_quartiles, time_interleaved
 from jaxbits import xor
 
 TITLE = "100 epochs of the XOR classifier, 19 batches of 128 each"
@@ -46,7 +46,7 @@ def train_on_device() -> Any:
 
 
 def repeat_step(step: Callable[..., Any], data: Any) -> None:
-    """Dispatch as many steps as a training run has, all on the same batch."""
+    """Dispatch as many steps as a training run has, all with the same batch."""
     state = jax.tree.map(jnp.copy, START)
     for _ in range(STEPS):
         state, _ = step(state, *data)
@@ -63,7 +63,7 @@ def train_in_torch(model: Any, loader: Any) -> None:
 
 
 def fetch_all(loader: Any) -> None:
-    """Fetch the batches of all epochs and do nothing with them."""
+    """Fetch the batches of all epochs without using them."""
     for epoch in range(EPOCHS):
         loader.generator.manual_seed(epoch)
         for _ in loader:
@@ -71,7 +71,7 @@ def fetch_all(loader: Any) -> None:
 
 
 def run() -> dict[str, Any]:
-    """Time the training runs in turn, and the parts of which a step of the loop consists."""
+    """Time the training runs in turns, and the parts of a step of the loop."""
     plain = xor.train_loader(TRAIN, BATCH)
     faster = xor.faster_loader(TRAIN, BATCH)
     by_one = xor.faster_loader(TRAIN, BATCH, at_once=1)
@@ -102,12 +102,12 @@ def run() -> dict[str, Any]:
         functions["PyTorch, compiled"] = lambda: train_in_torch(compiled_model, plain)
     for function in functions.values():  # the first calls trace and compile
         function()
-    samples = interleaved(functions, ROUNDS, dict.fromkeys(functions, 1))
+    samples = time_interleaved(functions, ROUNDS, dict.fromkeys(functions, 1))
     per_step = {name: [1e6 * s / STEPS for s in taken] for name, taken in samples.items()}
     return {
-        "results": {name: spread(values, "µs per step") for name, values in per_step.items()},
+        "results": {name: quartiles(values, "µs per step") for name, values in per_step.items()},
         "ratios": {
-            f"{name} / {other}": ratio(samples[name], samples[other])
+            f"{name} / {other}": ratio_quartiles(samples[name], samples[other])
             for name, other in ((LOOP, STEP), (LOOP, FASTER), (LOOP, DEVICE), (EAGER, LOOP))
         },
         "checks": {
@@ -118,7 +118,7 @@ def run() -> dict[str, Any]:
 
 
 def _compiled_model(batch: Any) -> Any:
-    """Return the PyTorch model under torch.compile, or None where that does not work."""
+    """Return the PyTorch model under torch.compile, or None if that does not work."""
     try:
         model = torch.compile(xor.TorchClassifier())
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

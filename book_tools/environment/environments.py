@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from book_tools.chapters.kernel import environment
+from book_tools.chapters.kernel import kernel_environment
 
 SPECIFICATIONS = Path(__file__).with_name("environments.toml")
 KINDS = ("lock", "made", "accelerator")
@@ -67,7 +67,9 @@ def read(text: str) -> dict[str, Specification]:
 def variables(on_accelerator: bool) -> dict[str, str]:
     """Return the variables that chapters are executed with, for a CPU or for an accelerator."""
     kept = {
-        k: v for k, v in environment("").items() if not k.startswith(("JAXBITS_", "VIRTUAL_ENV"))
+        k: v
+        for k, v in kernel_environment("").items()
+        if not k.startswith(("JAXBITS_", "VIRTUAL_ENV"))
     }
     for own in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR"):  # every run has its own
         kept.pop(own, None)

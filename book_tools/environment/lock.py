@@ -14,8 +14,8 @@ import subprocess
 import sys
 from importlib import metadata
 
-from book_tools.chapters.chapter_files import replace_file
 from book_tools.environment.pins import LOCK
+from book_tools.files import write_if_changed
 
 HEADER = """\
 # Exact versions of everything that `make book` and `make test` install: the environment the stored
@@ -74,5 +74,5 @@ def main(arguments: list[str] | None = None) -> int:
         same = LOCK.exists() and LOCK.read_text(encoding="utf-8") == text
         print("requirements.txt " + ("agrees" if same else "does not agree") + " with .venv")
         return 0 if same else 1
-    print("requirements.txt " + ("written" if replace_file(LOCK, text) else "unchanged"))
+    print("requirements.txt " + ("written" if write_if_changed(LOCK, text) else "unchanged"))
     return 0

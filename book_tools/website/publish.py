@@ -19,6 +19,7 @@ import tempfile
 from pathlib import Path
 
 from book_tools import project_metadata
+from book_tools.processes import last_line
 from book_tools.website import library_wheel
 
 HTML = project_metadata.ROOT / "_build" / "html"
@@ -44,8 +45,7 @@ def _git(root: Path, *arguments: str, **environment: str) -> str:
         text=True,
     )
     if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise PublishError(f"git {arguments[0]} failed: {last}")
+        raise PublishError(f"git {arguments[0]} failed: {last_line(done.stderr)}")
     return done.stdout.strip()
 
 
@@ -66,7 +66,7 @@ def _keep(root: Path, commit: str, staging: Path) -> None:
             shutil.unpack_archive(archive, staging)
 
 
-def publish(html: Path, remote: str, root: Path = project_metadata.ROOT) -> str:
+def publish_book(html: Path, remote: str, root: Path = project_metadata.ROOT) -> str:
     """Push the built book to its branch, in one commit.
 
     Args:
@@ -80,14 +80,14 @@ def publish(html: Path, remote: str, root: Path = project_metadata.ROOT) -> str:
     Raises:
         PublishError: if the book was not built for the project's address, or git fails.
     """
-    repository = project_metadata.address(root)
+    repository = project_metadata.repository_url(root)
     if repository is None:
         return (
             "Not published: the project has no address. "
             "Give it one: make address URL=https://github.com/owner/name"
         )
-    site = project_metadata.site(repository)
-    if not (html / library_wheel.path(site, repository, root)).exists():
+    site = project_metadata.site_url(repository)
+    if not (html / library_wheel.wheel_path(site, repository, root)).exists():
         raise PublishError(f"{html} is not this book built for {site}; run: make book")
     before = _published(root, remote)
     with tempfile.TemporaryDirectory() as folder:
@@ -118,7 +118,7 @@ def main(arguments: list[str] | None = None, root: Path = project_metadata.ROOT)
     parser.add_argument("--remote", default="origin", help="where to push to")
     options = parser.parse_args(arguments)
     try:
-        print(publish(options.html, options.remote, root))
+        print(publish_book(options.html, options.remote, root))
     except PublishError as error:
         print(error, file=sys.stderr)
         return 1

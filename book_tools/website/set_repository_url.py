@@ -15,8 +15,8 @@ import re
 import sys
 from pathlib import Path
 
-from book_tools.chapters.chapter_files import replace_file
-from book_tools.project_metadata import ROOT, address, site
+from book_tools.files import write_if_changed
+from book_tools.project_metadata import ROOT, repository_url, site_url
 
 _URL = re.compile(r"https://github\.com/(?!-)[A-Za-z0-9-]{1,39}/(?!\.+$)[A-Za-z0-9._-]{1,100}")
 _ASK = "say where the project lives: make address URL=https://github.com/owner/name"
@@ -29,12 +29,12 @@ class AddressError(ValueError):
     """The address is not valid for this project; the message says what it should look like."""
 
 
-def checked(url: str) -> str:
-    """Return the address of a repository without a slash or ``.git`` at its end.
+def normalize_url(url: str) -> str:
+    """Return the address of a GitHub repository without a slash or ``.git`` at its end.
 
     Raises:
-        AddressError: if it is not the address of a repository on GitHub, which is where Colab
-            opens the notebooks from.
+        AddressError: it is not the address of a repository on GitHub, from which Colab opens the
+            notebooks.
     """
     plain = url.strip().rstrip("/").removesuffix(".git")
     if not _URL.fullmatch(plain):
@@ -52,12 +52,12 @@ def _in_project(text: str, new: str | None) -> str:
 
 def _in_citation(text: str, new: str | None) -> str:
     text = re.sub(r"^(?:repository-code|url): .*\n", "", text, flags=re.M)
-    lines = f"repository-code: {new}\nurl: {site(new)}\n" if new else ""
+    lines = f"repository-code: {new}\nurl: {site_url(new)}\n" if new else ""
     return re.sub(r"^license:", f"{lines}license:", text, count=1, flags=re.M)
 
 
 def _in_readme(text: str, new: str | None) -> str:
-    line = f"The book is at <{site(new)}>, and its source at <{new}>." if new else _UNPUBLISHED
+    line = f"The book is at <{site_url(new)}>, and its source at <{new}>." if new else _UNPUBLISHED
     return _README.sub(lambda match: f"{match[1]}{line}\n{match[2]}", text)
 
 
@@ -65,15 +65,19 @@ FILES = {"pyproject.toml": _in_project, "CITATION.cff": _in_citation, "README.md
 """The files that contain the address, each with the function that writes it there."""
 
 
-def write(new: str | None, root: Path = ROOT) -> list[str]:
+def write_url(new: str | None, root: Path = ROOT) -> list[str]:
     """Write the address to every file that contains it, or remove it from all of them.
+
+    Args:
+        new: the address, or None to remove it.
+        root: the project's folder.
 
     Returns:
         The names of the files that changed.
     """
     texts = {name: (root / name).read_text("utf8") for name in FILES}
     texts = {name: FILES[name](text, new) for name, text in texts.items()}
-    return [name for name, text in texts.items() if replace_file(root / name, text)]
+    return [name for name, text in texts.items() if write_if_changed(root / name, text)]
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
@@ -84,9 +88,9 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     try:
         if not url:
             raise AddressError(f"{_ASK} {_REMOVE}")
-        new = None if url == "none" else checked(url)
-        changed = write(new, root)
-        assert address(root) == new
+        new = None if url == "none" else normalize_url(url)
+        changed = write_url(new, root)
+        assert repository_url(root) == new
     except (AddressError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -94,5 +98,5 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     if new is None:
         print(f"The project has no address: {files}.")
     else:
-        print(f"The project is at {new}, and its book will be at {site(new)}: {files}.")
+        print(f"The project is at {new}, and its book will be at {site_url(new)}: {files}.")
     return 0

@@ -9,8 +9,8 @@ import nbformat
 import pytest
 from classroom import hall
 
+from book_tools.chapters.setup_cell import setup_cell
 from book_tools.pages import assignments as tool
-from book_tools.project_metadata import setup_cell
 from jaxbits.classroom import answers, release, source, variant
 from jaxbits.classroom.notebooks import text
 from jaxbits.classroom.prove import WRONG_ANSWERS, prove
@@ -106,9 +106,9 @@ def test_every_test_shows_something_and_hides_something(folder: Path) -> None:
 
 
 def test_the_page_lists_them_in_the_order_of_the_chapters() -> None:
-    found = tool.in_order()
+    found = tool.read_assignments()
     assert [one.chapter for one in found] == sorted(one.chapter for one in found)
-    page = tool.page()
+    page = tool.assignments_page()
     for one in found:
         assert f"## {one.title}" in page
         assert f'<a href="../assignments/{one.name}.ipynb" download>' in page
@@ -117,10 +117,10 @@ def test_the_page_lists_them_in_the_order_of_the_chapters() -> None:
 
 
 def test_solutions_have_full_marks_in_every_environment() -> None:
-    found = tool.records()
+    found = tool.read_records()
     assert len(found) >= 3
     assert found[0]["jax"].startswith("0.7."), "Colab's own packages are among them"
-    wanted = {one.name: one.points for one in tool.in_order()}
+    wanted = {one.name: one.points for one in tool.read_assignments()}
     for record in found:
         assert record["points"] == wanted, (
             f"run: python -m book_tools assignments --elsewhere ({record['jax']})"

@@ -9,8 +9,8 @@ import re
 import pytest
 from notebooks.stored import STEMS, sections
 
-from book_tools.chapters.chapter_files import CHAPTERS, Pair
-from book_tools.chapters.solutions import with_solutions
+from book_tools.chapters.chapter_files import CHAPTERS, ChapterFiles
+from book_tools.chapters.solutions import insert_solutions
 from jaxbits.exercises import exercises
 
 
@@ -62,7 +62,7 @@ def test_the_folded_solutions_are_those_of_the_library(stem):
     text = (CHAPTERS / f"{stem}.md").read_text(encoding="utf-8")
     section = next(s for s in sections(stem) if s.heading == "Exercises")
     assert text.count('<details class="solution">') == section.code.count('check("')
-    assert with_solutions(Pair(CHAPTERS / f"{stem}.md")) == text, "run: make solutions"
+    assert insert_solutions(ChapterFiles(CHAPTERS / f"{stem}.md")) == text, "run: make solutions"
 
 
 @pytest.mark.parametrize("stem", STEMS)

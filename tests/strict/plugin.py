@@ -26,7 +26,7 @@ from nbformat.v4 import new_code_cell
 from nbval.plugin import IPyNbCell, IPyNbFile
 from strict.compare import compare, unrun
 
-from book_tools.chapters.kernel import environment
+from book_tools.chapters.kernel import kernel_environment
 from book_tools.environment.pins import PYTHON
 
 EXACT = sys.version_info[:2] == PYTHON
@@ -95,7 +95,7 @@ def _strict_collect(self: IPyNbFile) -> Iterator[IPyNbCell]:
 
 def _clean_setup(self: IPyNbFile) -> None:
     self.scratch = tempfile.TemporaryDirectory()
-    with mock.patch.dict(os.environ, environment(self.scratch.name), clear=True):
+    with mock.patch.dict(os.environ, kernel_environment(self.scratch.name), clear=True):
         _setup(self)
 
 

@@ -11,11 +11,11 @@ from strict import specimen
 from strict.compare import compare, unrun
 from strict.mutations import ALL, code
 
-from book_tools.chapters.chapter_files import Pair, find, read_source, read_stored
+from book_tools.chapters.chapter_files import ChapterFiles, find_chapters, read_source, read_stored
 from book_tools.chapters.lint_rules import RULES, Chapter
-from book_tools.project_metadata import setup_cell
+from book_tools.chapters.setup_cell import setup_cell
 
-CHAPTERS = find()
+CHAPTERS = find_chapters()
 
 
 def problems(chapter: Chapter, fresh: list[list[dict]]) -> list[str]:
@@ -50,7 +50,7 @@ def test_a_mutation_of_the_specimen_is_caught(name: str) -> None:
 
 
 @pytest.mark.parametrize("pair", CHAPTERS, ids=lambda pair: pair.name)
-def test_mutations_of_a_chapter_are_caught(pair: Pair) -> None:
+def test_mutations_of_a_chapter_are_caught(pair: ChapterFiles) -> None:
     original = read_stored(pair)
     assert original is not None, "never executed"
     fresh = [copy.deepcopy(cell.outputs) for cell in code(original)]
