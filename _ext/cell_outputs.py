@@ -46,7 +46,8 @@ class Folds(SphinxTransform):
                 if title := read_title(block.astext()):
                     prompt = prompts.get(title, title)
                     cell["prompt_show"] = cell["prompt_hide"] = prompt
-                    # Sphinx highlights a block only if its rawsource is the same as its text.
+                    # Sphinx highlights a block only if its rawsource is the same as its text:
+                    # https://github.com/sphinx-doc/sphinx/blob/v7.4.7/sphinx/writers/html5.py
                     block.rawsource = without_title(block.astext())
                     block.clear()
                     block += nodes.Text(block.rawsource)

@@ -114,7 +114,9 @@ def _depart(self: Any, node: figure_image) -> None:
 class TwoThemes(SphinxTransform):
     """A transform that replaces each figure by a light and a dark image with the same alt text."""
 
-    default_priority = 870  # Sphinx collects the images of a page at 880
+    # Sphinx collects the images of a page at priority 880:
+    # https://github.com/sphinx-doc/sphinx/blob/v7.4.7/sphinx/transforms/__init__.py
+    default_priority = 870
 
     def apply(self, **kwargs: Any) -> None:
         """Replace the figures of the page."""
@@ -136,7 +138,8 @@ class TwoThemes(SphinxTransform):
                 twin["alt"] = alt
                 twin["classes"] = [*image["classes"], "figure-svg", f"only-{theme}"]
                 if extent := size(svg):
-                    # With width and height, Sphinx would turn the image into a link.
+                    # With width and height, Sphinx would turn the image into a link:
+                    # https://github.com/sphinx-doc/sphinx/blob/v7.4.7/sphinx/builders/html/__init__.py
                     twin["extent"] = extent
                 images.append(twin)
             images[1]["uri"] = "/" + Path(os.path.relpath(dark, source)).as_posix()

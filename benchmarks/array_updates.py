@@ -24,16 +24,16 @@ STEPS, ROUNDS = 300, 15
 KINDS = ("NumPy, in place", "eager .at", "jit", "jit, donated")
 
 
-def first_to_one(x: jax.Array) -> jax.Array:
+def _first_to_one(x: jax.Array) -> jax.Array:
     """Time four ways to change one element."""
     return x.at[0].set(1.0)
 
 
-def one_update(size: int) -> dict[str, list[float]]:
+def _one_update(size: int) -> dict[str, list[float]]:
     """Return the array with one element changed."""
     given, held = jnp.zeros(size), np.zeros(size, np.float32)
     state = [jnp.zeros(size)]
-    keeping, donating = jax.jit(first_to_one), jax.jit(first_to_one, donate_argnums=0)
+    keeping, donating = jax.jit(_first_to_one), jax.jit(_first_to_one, donate_argnums=0)
 
     def in_numpy() -> None:
         held[0] = 1.0
@@ -44,7 +44,7 @@ def one_update(size: int) -> dict[str, list[float]]:
 
     functions: dict[str, Callable[[], object]] = {
         "NumPy, in place": in_numpy,
-        "eager .at": lambda: first_to_one(given).block_until_ready(),
+        "eager .at": lambda: _first_to_one(given).block_until_ready(),
         "jit": lambda: keeping(given).block_until_ready(),
         "jit, donated": donated,
     }
@@ -56,7 +56,7 @@ def one_update(size: int) -> dict[str, list[float]]:
     return time_interleaved(functions, ROUNDS, calls)
 
 
-def swapped(one_write: bool) -> Callable[[jax.Array], jax.Array]:
+def _swapped(one_write: bool) -> Callable[[jax.Array], jax.Array]:
     """Return 300 swaps from both ends, each as one write to two positions or as two writes."""
 
     def body(i: jax.Array, x: jax.Array) -> jax.Array:
@@ -68,12 +68,12 @@ def swapped(one_write: bool) -> Callable[[jax.Array], jax.Array]:
     return jax.jit(lambda x: lax.fori_loop(0, STEPS, body, x), donate_argnums=0)
 
 
-def many(size: int = 100_000) -> dict[str, list[float]]:
+def _many(size: int = 100_000) -> dict[str, list[float]]:
     """Time 300 updates, 300 swaps, and 300 reads, each in a slow and in a fast way."""
     start, numbers = jnp.zeros(size), np.zeros(STEPS, np.float32)
     few = jnp.zeros(STEPS)
     states = {way: [jnp.zeros(size)] for way in (False, True)}
-    programs = {way: swapped(way) for way in (False, True)}
+    programs = {way: _swapped(way) for way in (False, True)}
     loop = jax.jit(
         lambda x: lax.fori_loop(0, STEPS, lambda i, x: x.at[i].set(i.astype(x.dtype)), x)
     )
@@ -107,8 +107,8 @@ def many(size: int = 100_000) -> dict[str, list[float]]:
 
 def run() -> dict[str, Any]:
     """Time each way to change an element at each size, and the loops at one size."""
-    updates = {size: one_update(size) for size in SIZES}
-    loops = many()
+    updates = {size: _one_update(size) for size in SIZES}
+    loops = _many()
     largest = updates[SIZES[-1]]
     series: dict[str, Any] = {"floats": SIZES}
     for kind in KINDS:

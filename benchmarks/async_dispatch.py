@@ -26,13 +26,13 @@ SIZES = [10, 1_000, 100_000, 1_000_000]
 
 
 @jax.jit
-def step(weights: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _step(weights: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Return new weights and a number to read, after some work."""
     made = jax.lax.fori_loop(0, PRODUCTS, lambda _, w: w @ weights, weights)
     return made, made[0, 0]
 
 
-def loop(loading: float, read: bool) -> dict[str, list[float]]:
+def _loop(loading: float, read: bool) -> dict[str, list[float]]:
     """Run a loop of steps; record when each call started and returned, and when the loop ended."""
     waiting: queue.Queue[jax.Array | None] = queue.Queue()
     marks: dict[str, list[float]] = {"loaded": [], "called": [], "returned": [], "read": []}
@@ -57,7 +57,7 @@ def loop(loading: float, read: bool) -> dict[str, list[float]]:
         if loading:
             time.sleep(loading)
         marks["called"].append(now())
-        weights, loss = step(weights)
+        weights, loss = _step(weights)
         marks["returned"].append(now())
         waiting.put(loss)
         if read:
@@ -68,15 +68,15 @@ def loop(loading: float, read: bool) -> dict[str, list[float]]:
     return marks | {"done": done}
 
 
-def median_run(loading: float, read: bool) -> tuple[dict[str, list[float]], list[float]]:
+def _median_run(loading: float, read: bool) -> tuple[dict[str, list[float]], list[float]]:
     """Return the run of median length, rounded, and the lengths of all runs."""
-    runs = sorted((loop(loading, read) for _ in range(ROUNDS)), key=lambda run: run["done"][-1])
+    runs = sorted((_loop(loading, read) for _ in range(ROUNDS)), key=lambda run: run["done"][-1])
     middle = runs[len(runs) // 2]
     lengths = [run["done"][-1] for run in runs]
     return {name: [round(t, 3) for t in times] for name, times in middle.items()}, lengths
 
 
-def small() -> dict[str, list[float]]:
+def _small() -> dict[str, list[float]]:
     """Time x * 2 + 1 by size in NumPy, in JAX without jit, and in JAX with jit."""
 
     def double(x: Any) -> Any:
@@ -102,7 +102,7 @@ def small() -> dict[str, list[float]]:
     return series
 
 
-def first_calls() -> tuple[list[float], list[float]]:
+def _first_calls() -> tuple[list[float], list[float]]:
     """Time the first and a later call of a new small jitted function in ms."""
     first, later = [], []
     x = jnp.ones(10)
@@ -118,20 +118,20 @@ def first_calls() -> tuple[list[float], list[float]]:
 def run() -> dict[str, Any]:
     """Time one step in both ways, the loops, small arrays, and first calls."""
     weights = jnp.eye(SIZE)
-    step(weights)[1].block_until_ready()
+    _step(weights)[1].block_until_ready()
     returned, waited = [], []
     for _ in range(ROUNDS):
         start = time.perf_counter()
-        _, loss = step(weights)
+        _, loss = _step(weights)
         returned.append(1e3 * (time.perf_counter() - start))
         loss.block_until_ready()
         waited.append(1e3 * (time.perf_counter() - start))
-    queued, _ = median_run(0.0, read=False)
+    queued, _ = _median_run(0.0, read=False)
     loading = statistics.median(waited) / 1e3  # as long as a step, on any machine
-    free, free_lengths = median_run(loading, read=False)
-    reading, reading_lengths = median_run(loading, read=True)
-    first, later = first_calls()
-    by_size = small()
+    free, free_lengths = _median_run(loading, read=False)
+    reading, reading_lengths = _median_run(loading, read=True)
+    first, later = _first_calls()
+    by_size = _small()
     return {
         "results": {
             "one step, call returned": quartiles(returned, "ms"),

@@ -22,7 +22,7 @@ EQUATIONS = [1000, 2000, 5000, 10000, 20000]
 TIMES, LINEAR = 10, 2.0
 
 
-def network() -> tuple[Callable[..., Any], tuple[Any, ...]]:
+def _network() -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """Return a training step of a network with three layers and `optax.adamw`."""
     optimiser = optax.adamw(1e-3)
     keys = jax.random.split(jax.random.key(0), 3)
@@ -44,7 +44,7 @@ def network() -> tuple[Callable[..., Any], tuple[Any, ...]]:
     return step, (params, optimiser.init(params), jnp.ones((32, 16)), jnp.ones((32, 1)))
 
 
-def recurrent() -> tuple[Callable[..., Any], tuple[Any, ...]]:
+def _recurrent() -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """Return a recurrent network over 2000 steps."""
 
     def run(params: Any, xs: jax.Array) -> Any:
@@ -57,20 +57,20 @@ def recurrent() -> tuple[Callable[..., Any], tuple[Any, ...]]:
     return run, ({"h": 0.5 * jnp.eye(16), "x": 0.1 * jnp.ones((16, 4))}, jnp.ones((2000, 4)))
 
 
-def lookup() -> tuple[Callable[..., Any], tuple[Any, ...]]:
+def _lookup() -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """Return a sum over 40,000 rows looked up in a table."""
     rows = jax.random.randint(jax.random.key(1), (40_000,), 0, 1000)
     return lambda table, rows: (table[rows] ** 2).sum(), (jnp.ones((1000, 16)), rows)
 
 
 WORKLOADS = {
-    "a training step": network,
-    "an RNN of 2000 steps": recurrent,
-    "40 000 look-ups": lookup,
+    "a training step": _network,
+    "an RNN of 2000 steps": _recurrent,
+    "40 000 look-ups": _lookup,
 }
 
 
-def straight(n: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
+def _straight(n: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
     """Return a program of about `n` sequential equations that ends in an indexed array."""
 
     def run(x: jax.Array, i: jax.Array) -> jax.Array:
@@ -81,7 +81,7 @@ def straight(n: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
     return run
 
 
-def seconds(call: Callable[[], object]) -> float:
+def _seconds(call: Callable[[], object]) -> float:
     """Return the seconds of a call with all of JAX's caches empty."""
     jax.clear_caches()  # type: ignore[no-untyped-call]
     gc.collect()
@@ -90,7 +90,7 @@ def seconds(call: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def parts(fn: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, float]:
+def _parts(fn: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, float]:
     """Return the seconds of the trace that all checks share, and of each check after it."""
     subject = Subject(fn, args)
     began = time.perf_counter()
@@ -103,10 +103,10 @@ def parts(fn: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, float]:
     return found
 
 
-def least(fn: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, float]:
+def _least(fn: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, float]:
     """Return the minimum milliseconds of each part with JAX's caches warm."""
-    parts(fn, args)
-    runs = [parts(fn, args) for _ in range(REPEATS)]
+    _parts(fn, args)
+    runs = [_parts(fn, args) for _ in range(REPEATS)]
     return {part: round_significant(1000 * min(run[part] for run in runs), 3) for part in runs[0]}
 
 
@@ -119,11 +119,11 @@ def run() -> dict[str, Any]:
         for name, (fn, args) in made.items():
             jitted = jax.jit(lambda *given, fn=fn: fn(*given))
             call = lambda jitted=jitted, args=args: jax.block_until_ready(jitted(*args))  # noqa: E731
-            first[name].append(seconds(call))
-            whole[name].append(seconds(lambda fn=fn, args=args: audit(fn, *args)))
+            first[name].append(_seconds(call))
+            whole[name].append(_seconds(lambda fn=fn, args=args: audit(fn, *args)))
     ratios = {name: ratio_quartiles(whole[name][1:], first[name][1:]) for name in made}
-    by_part = {name: least(fn, args) for name, (fn, args) in made.items()}
-    sizes = [parts(straight(n), (jnp.ones(8), jnp.int32(3))) for n in EQUATIONS]
+    by_part = {name: _least(fn, args) for name, (fn, args) in made.items()}
+    sizes = [_parts(_straight(n), (jnp.ones(8), jnp.int32(3))) for n in EQUATIONS]
     growth = {part: [round_significant(size[part], 3) for size in sizes] for part in sizes[0]} | {
         "whole": [round_significant(sum(size.values()), 3) for size in sizes]
     }

@@ -30,14 +30,14 @@ GOAL = 0.025  # seconds that a step, and that a batch should take
 
 
 @jax.jit
-def step(weights: jax.Array, images: jax.Array, length: int) -> tuple[jax.Array, jax.Array]:
+def _step(weights: jax.Array, images: jax.Array, length: int) -> tuple[jax.Array, jax.Array]:
     """Return new weights and a loss, after as much work as a training step."""
     for_batch = images.astype(jnp.float32).mean()
     made = jax.lax.fori_loop(0, length, lambda _, w: w @ weights, weights)
     return weights, made[0, 0] * for_batch
 
 
-def on_device(batches: Iterable[Any], size: int) -> Iterator[Any]:
+def _on_device(batches: Iterable[Any], size: int) -> Iterator[Any]:
     """Yield batches while the next ones are already being copied to the device."""
     waiting: collections.deque[Any] = collections.deque()
     batches = iter(batches)
@@ -49,28 +49,28 @@ def on_device(batches: Iterable[Any], size: int) -> Iterator[Any]:
             waiting.append(jax.device_put(batch))
 
 
-def stepping(length: int) -> list[float]:
+def _stepping(length: int) -> list[float]:
     """Return the seconds of a step of a given length, repeatedly."""
     weights, images = jnp.eye(SIZE), np.zeros((BATCH, 28, 28), np.uint8)
     times = []
     for _ in range(10):
         began = time.perf_counter()
-        step(weights, images, length)[1].block_until_ready()
+        _step(weights, images, length)[1].block_until_ready()
         times.append(time.perf_counter() - began)
     return times[1:]  # the first may compile
 
 
-def epoch(batches: Iterable[Any], length: int, read: bool) -> None:
+def _epoch(batches: Iterable[Any], length: int, read: bool) -> None:
     """Run a step for each batch; read each loss, or wait only for the last one."""
     weights, loss = jnp.eye(SIZE), jnp.zeros(())
     for images, _ in batches:
-        weights, loss = step(weights, images, length)
+        weights, loss = _step(weights, images, length)
         if read:
             float(loss)
     loss.block_until_ready()
 
 
-def loader(data: Pictures, workers: int) -> Any:
+def _loader(data: Pictures, workers: int) -> Any:
     """Return PyTorch's loader with a NumPy collate function and persistent workers."""
     return DataLoader(
         data,  # type: ignore[arg-type]
@@ -82,17 +82,17 @@ def loader(data: Pictures, workers: int) -> Any:
     )
 
 
-def loops(data: Pictures, length: int) -> dict[str, list[float]]:
+def _loops(data: Pictures, length: int) -> dict[str, list[float]]:
     """Return the milliseconds per step for each way of loading, round by round."""
-    plain, one, two = (loader(data, workers) for workers in (0, 1, 2))
+    plain, one, two = (_loader(data, workers) for workers in (0, 1, 2))
     ways: dict[str, Callable[[], object]] = {
         "the loader alone": lambda: collections.deque(plain, maxlen=0),
-        "loss read every step": lambda: epoch(plain, length, read=True),
-        "loss not read": lambda: epoch(plain, length, read=False),
-        "2 on the device ahead": lambda: epoch(on_device(plain, 2), length, read=True),
-        "a thread ahead": lambda: epoch(ahead(plain, 2), length, read=True),
-        "1 worker": lambda: epoch(one, length, read=True),
-        "2 workers": lambda: epoch(two, length, read=True),
+        "loss read every step": lambda: _epoch(plain, length, read=True),
+        "loss not read": lambda: _epoch(plain, length, read=False),
+        "2 on the device ahead": lambda: _epoch(_on_device(plain, 2), length, read=True),
+        "a thread ahead": lambda: _epoch(ahead(plain, 2), length, read=True),
+        "1 worker": lambda: _epoch(one, length, read=True),
+        "2 workers": lambda: _epoch(two, length, read=True),
     }
     for way in ways.values():
         way()  # compiles, and starts the workers
@@ -100,7 +100,7 @@ def loops(data: Pictures, length: int) -> dict[str, list[float]]:
     return {name: [1e3 * seconds / STEPS for seconds in values] for name, values in times.items()}
 
 
-def work_for(seconds: float) -> int:
+def _work_for(seconds: float) -> int:
     """Return how often an image must be sorted for a batch to take the given time."""
     trial = Pictures(BATCH, work=100)
     times = []
@@ -112,7 +112,7 @@ def work_for(seconds: float) -> int:
     return max(1, round(100 * seconds / statistics.median(times)))
 
 
-def stacking() -> dict[str, list[float]]:
+def _stacking() -> dict[str, list[float]]:
     """Return the milliseconds from 256 samples to one array on the device for each way."""
     samples = list(Pictures(256).images)
     on_jax = [jnp.asarray(sample) for sample in samples]
@@ -135,9 +135,9 @@ def stacking() -> dict[str, list[float]]:
     return {name: [1e3 * seconds for seconds in values] for name, values in times.items()}
 
 
-def cheap() -> dict[str, list[float]]:
+def _cheap() -> dict[str, list[float]]:
     """Return the microseconds per batch for samples that cost nothing, by number of workers."""
-    loaders = {f"{n} workers": loader(Pictures(BATCH * 200), n) for n in (0, 1, 2)}
+    loaders = {f"{n} workers": _loader(Pictures(BATCH * 200), n) for n in (0, 1, 2)}
 
     def consume(batches: Any) -> None:
         collections.deque(batches, maxlen=0)
@@ -152,14 +152,14 @@ def cheap() -> dict[str, list[float]]:
 def run() -> dict[str, Any]:
     """Time the loops for a waiting and for a computing reader, stacking, and cheap batches."""
     torch.set_num_threads(1)  # as in a worker
-    length = max(1, round(10 * GOAL / statistics.median(stepping(10))))
-    alone = stepping(length)
+    length = max(1, round(10 * GOAL / statistics.median(_stepping(10))))
+    alone = _stepping(length)
     goal = statistics.median(alone)  # reading a batch is to take as long as a step
     kinds = {
-        "waits": loops(Pictures(STEPS * BATCH, wait=goal / BATCH), length),
-        "computes": loops(Pictures(STEPS * BATCH, work=work_for(goal)), length),
+        "waits": _loops(Pictures(STEPS * BATCH, wait=goal / BATCH), length),
+        "computes": _loops(Pictures(STEPS * BATCH, work=_work_for(goal)), length),
     }
-    stacked, little = stacking(), cheap()
+    stacked, little = _stacking(), _cheap()
 
     def medians(times: dict[str, list[float]]) -> dict[str, float]:
         return {

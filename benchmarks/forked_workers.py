@@ -75,17 +75,17 @@ if __name__ == "__main__":
 """
 
 
-def once(way: tuple[Any, ...]) -> tuple[str, float, str, list[str]]:
+def _once(way: tuple[Any, ...]) -> tuple[str, float, str, list[str]]:
     """Return the outcome of one run, its duration, its last output, and where a worker waited."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         (folder / "samples.py").write_text(SAMPLES, encoding="utf8")
         (folder / "main.py").write_text(MAIN, encoding="utf8")
-        outcome, seconds, words = in_folder(folder, way)
-        return outcome, seconds, words, worker_stack(folder) if outcome == "no answer" else []
+        outcome, seconds, words = _in_folder(folder, way)
+        return outcome, seconds, words, _worker_stack(folder) if outcome == "no answer" else []
 
 
-def in_folder(folder: Path, way: tuple[Any, ...]) -> tuple[str, float, str]:
+def _in_folder(folder: Path, way: tuple[Any, ...]) -> tuple[str, float, str]:
     """Run the program in a folder under the time limit, and end all processes that it started."""
     command = [
         sys.executable,
@@ -117,7 +117,7 @@ def in_folder(folder: Path, way: tuple[Any, ...]) -> tuple[str, float, str]:
     return "no answer", float(LIMIT), last
 
 
-def worker_stack(folder: Path) -> list[str]:
+def _worker_stack(folder: Path) -> list[str]:
     """Return the stack of a worker above the data set's own function, the innermost frame first.
 
     Raises:
@@ -132,7 +132,7 @@ def worker_stack(folder: Path) -> list[str]:
         if file.endswith("samples.py"):
             return found
         found.append(f"{Path(file).parent.name}/{Path(file).name}: {rest.split(' in ')[-1]}")
-    raise RuntimeError("no worker has written down where it stands")
+    raise RuntimeError("no worker recorded its stack")
 
 
 def run() -> dict[str, Any]:
@@ -140,7 +140,7 @@ def run() -> dict[str, Any]:
     results, series = {}, {}
     for name, way in WAYS.items():
         with ThreadPoolExecutor(ROUNDS if name in SILENT else 1) as pool:  # waiting costs nothing
-            runs = list(pool.map(once, [way] * ROUNDS))
+            runs = list(pool.map(_once, [way] * ROUNDS))
         results[name] = quartiles([seconds for _, seconds, *_ in runs], "s")
         series[name] = {
             "outcomes": [outcome for outcome, *_ in runs],

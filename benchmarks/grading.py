@@ -25,14 +25,14 @@ SIZES = (10, 30, 100)
 MANY = ("--cell-seconds", "300", "--notebook-seconds", "900")
 
 
-def timed(command: Sequence[object], cwd: Path) -> tuple[float, float]:
+def _timed(command: Sequence[object], cwd: Path) -> tuple[float, float]:
     """Run a command, and return its seconds and the maximum memory of its processes in MB."""
-    beside = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    search_path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     began, most = time.perf_counter(), 0
     process = subprocess.Popen(
         [str(part) for part in command],
         cwd=cwd,
-        env={**os.environ, "PATH": beside},
+        env={**os.environ, "PATH": search_path},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -51,15 +51,15 @@ def timed(command: Sequence[object], cwd: Path) -> tuple[float, float]:
     return time.perf_counter() - began, most / 2**20
 
 
-def classroom(*arguments: object) -> list[object]:
+def _classroom(*arguments: object) -> list[object]:
     """Return the command line of a subcommand of jaxbits.classroom."""
     return [sys.executable, "-m", "jaxbits.classroom", *arguments]
 
 
-def prepare(place: Path, folder: Path, count: int) -> tuple[Path, Path]:
+def _prepare(place: Path, folder: Path, count: int) -> tuple[Path, Path]:
     """Create a course and a folder with that many solved notebooks."""
     course, handed_in = place / "course", place / "handed-in"
-    timed(classroom("course", course, "--from", folder), place)
+    _timed(_classroom("course", course, "--from", folder), place)
     solved = text(release.solution(source.read(folder)))
     for number in range(count):
         # nbgrader's folder layout, which both programs accept.
@@ -69,19 +69,19 @@ def prepare(place: Path, folder: Path, count: int) -> tuple[Path, Path]:
     return course, handed_in
 
 
-def graded(place: Path, folder: Path, count: int, workers: int) -> tuple[float, float]:
+def _graded(place: Path, folder: Path, count: int, workers: int) -> tuple[float, float]:
     """Grade that many correct submissions of an assignment in a new course."""
-    course, handed_in = prepare(place, folder, count)
+    course, handed_in = _prepare(place, folder, count)
     where = ("--submissions", handed_in, "--course", course, "--quiet", *MANY)
-    return timed(classroom("grade", folder.name, *where, "-j", workers), place)
+    return _timed(_classroom("grade", folder.name, *where, "-j", workers), place)
 
 
-def nbgrader(place: Path, folder: Path, count: int) -> float:
+def _nbgrader(place: Path, folder: Path, count: int) -> float:
     """Grade as many submissions with nbgrader alone and its own settings."""
-    course, handed_in = prepare(place, folder, count)
+    course, handed_in = _prepare(place, folder, count)
     submitted = f"--CourseDirectory.submitted_directory={handed_in}"
     command = ["nbgrader", "autograde", folder.name, "--create", submitted]
-    return timed(command, course)[0]
+    return _timed(command, course)[0]
 
 
 def run() -> dict[str, Any]:
@@ -96,12 +96,12 @@ def run() -> dict[str, Any]:
             return folder
 
         for number in range(ROUNDS):
-            alone = nbgrader(fresh(f"nbgrader-{number}"), REAL, EACH)
+            alone = _nbgrader(fresh(f"nbgrader-{number}"), REAL, EACH)
             samples["nbgrader alone"].append(alone / EACH)
             for workers in (1, 2):
-                seconds, _ = graded(fresh(f"j{workers}-{number}"), REAL, EACH, workers)
+                seconds, _ = _graded(fresh(f"j{workers}-{number}"), REAL, EACH, workers)
                 samples[f"-j {workers}"].append(seconds / EACH)
-        growth = [graded(fresh(f"many-{size}"), SMALL, size, 2) for size in SIZES]
+        growth = [_graded(fresh(f"many-{size}"), SMALL, size, 2) for size in SIZES]
     alone_ = samples["nbgrader alone"]
     return {
         "results": {f"a submission, {name}": quartiles(s, "s") for name, s in samples.items()},

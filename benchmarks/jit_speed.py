@@ -14,7 +14,7 @@ TITLE = "mean((x + 2)**2 + 3) of 1000 floats, eager and jit"
 ROUNDS = 201
 
 
-def mean_square(x: jax.Array) -> jax.Array:
+def _mean_square(x: jax.Array) -> jax.Array:
     """Return the mean that chapter 01 computes."""
     return jnp.mean((x + 2) ** 2 + 3)
 
@@ -22,10 +22,10 @@ def mean_square(x: jax.Array) -> jax.Array:
 def run() -> dict[str, Any]:
     """Time the mean and its gradient, eager and jitted, in turns."""
     x = jnp.linspace(-1.0, 1.0, 1000)
-    gradient = jax.grad(mean_square)
+    gradient = jax.grad(_mean_square)
     timed: dict[str, tuple[Callable[[jax.Array], jax.Array], int]] = {
-        "forward, eager": (mean_square, 40),
-        "forward, jit": (jax.jit(mean_square), 200),
+        "forward, eager": (_mean_square, 40),
+        "forward, jit": (jax.jit(_mean_square), 200),
         "gradient, eager": (gradient, 4),
         "gradient, jit": (jax.jit(gradient), 200),
     }

@@ -22,31 +22,31 @@ KINDS: dict[str, Callable[[int], Any]] = {
 }
 
 
-def total(numbers: Any) -> jax.Array:
+def _total(numbers: Any) -> jax.Array:
     """Return the sum of the numbers, given as a list or an array."""
     return jnp.sum(jnp.array(numbers))
 
 
-def first_call(numbers: Any) -> tuple[float, int]:
+def _first_call(numbers: Any) -> tuple[float, int]:
     """Return the milliseconds of a first call with empty caches, and its number of inputs."""
     jax.clear_caches()  # type: ignore[no-untyped-call]
     started = time.perf_counter()
-    jax.jit(total)(numbers).block_until_ready()
+    jax.jit(_total)(numbers).block_until_ready()
     took = 1000 * (time.perf_counter() - started)
-    return took, len(jax.make_jaxpr(total)(numbers).jaxpr.invars)
+    return took, len(jax.make_jaxpr(_total)(numbers).jaxpr.invars)
 
 
 def run() -> dict[str, Any]:
     """Call with both kinds at each length, in turns, with empty caches."""
     for kind in KINDS.values():
-        first_call(kind(10))
+        _first_call(kind(10))
     seen: dict[str, dict[int, list[tuple[float, int]]]] = {
         name: {n: [] for n in LENGTHS} for name in KINDS
     }
     for _ in range(REPEATS):
         for n in LENGTHS:
             for name, kind in KINDS.items():
-                seen[name][n].append(first_call(kind(n)))
+                seen[name][n].append(_first_call(kind(n)))
     series: dict[str, Any] = {"n": LENGTHS}
     results, ratios = {}, {}
     for name in KINDS:

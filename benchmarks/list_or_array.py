@@ -23,7 +23,7 @@ RATES = {"calm": SETTINGS["training"]["rate"], "restless": 0.4}
 SHOWN = [*range(1, 11), *range(15, 50, 5), *range(50, STEPS + 1, 10)]
 
 
-def runs(rate: float) -> dict[str, list[Run]]:
+def _runs(rate: float) -> dict[str, list[Run]]:
     """Train from lists, from arrays, and from lists with one weight changed, for each seed."""
     settings = SETTINGS | {"training": {"rate": rate}}
     lists, arrays = (
@@ -36,7 +36,7 @@ def runs(rate: float) -> dict[str, list[Run]]:
     }
 
 
-def short(values: Any) -> list[float]:
+def _short(values: Any) -> list[float]:
     """Train with a low and with a high learning rate, and time the run with the low one."""
     return [round_significant(float(values[step - 1])) for step in SHOWN]
 
@@ -44,7 +44,7 @@ def short(values: Any) -> list[float]:
 def run() -> dict[str, Any]:
     """Return the values of the steps that the figure shows, with the digits that it needs."""
     with x64_on():
-        done = {name: runs(rate) for name, rate in RATES.items()}
+        done = {name: _runs(rate) for name, rate in RATES.items()}
         lists, arrays = (
             unpack(pack(SETTINGS, as_arrays=kind).segments, SETTINGS) for kind in (False, True)
         )
@@ -59,19 +59,21 @@ def run() -> dict[str, Any]:
     series: dict[str, Any] = {
         "steps": SHOWN,
         "rates": RATES,
-        "losses": {"lists": short(one), "arrays": short(other)},
-        "loss difference": short(np.abs(one - other) / other),
+        "losses": {"lists": _short(one), "arrays": _short(other)},
+        "loss difference": _short(np.abs(one - other) / other),
         "scores": scores,
     }
     for name, found in done.items():
         pairs = zip(found["lists"], found["lists"][1:], strict=False)
         series[name] = {
-            "arrays": [short(apart(*p)) for p in zip(found["lists"], found["arrays"], strict=True)],
+            "arrays": [
+                _short(apart(*p)) for p in zip(found["lists"], found["arrays"], strict=True)
+            ],
             "one weight moved": [
-                short(apart(*p))
+                _short(apart(*p))
                 for p in zip(found["lists"], found["one weight moved"], strict=True)
             ],
-            "another seed": [short(apart(*p)) for p in pairs],
+            "another seed": [_short(apart(*p)) for p in pairs],
         }
     parted = [not identical(*p) for p in zip(calm["lists"], calm["arrays"], strict=True)]
     changed = np.abs(np.subtract(scores["calm"]["arrays"], scores["calm"]["lists"])).max()

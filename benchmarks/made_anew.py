@@ -20,7 +20,7 @@ COMPILED = "/jax/core/compile/backend_compile_duration"
 Call = Callable[[jax.Array], jax.Array]
 
 
-def step(x: jax.Array, rate: float) -> jax.Array:
+def _step(x: jax.Array, rate: float) -> jax.Array:
     """Return the result of a few operations, like the inner step of a longer program."""
     return x - rate * jnp.tanh(x) * jnp.exp(-jnp.square(x))
 
@@ -32,20 +32,20 @@ class Model:
 
     def step(self, x: jax.Array) -> jax.Array:
         """Return the same step with the object's rate."""
-        return step(x, self.rate)
+        return _step(x, self.rate)
 
 
-KEPT = jax.jit(functools.partial(step, rate=0.1))
+KEPT = jax.jit(functools.partial(_step, rate=0.1))
 MODEL = Model()
 WAYS: dict[str, Call] = {
     "kept": KEPT,
-    "a new partial": lambda x: jax.jit(functools.partial(step, rate=0.1))(x),
-    "a new lambda": lambda x: jax.jit(lambda y: step(y, 0.1))(x),
+    "a new partial": lambda x: jax.jit(functools.partial(_step, rate=0.1))(x),
+    "a new lambda": lambda x: jax.jit(lambda y: _step(y, 0.1))(x),
     "a method": lambda x: jax.jit(MODEL.step)(x),
 }
 
 
-def once(call: Call, x: jax.Array) -> float:
+def _once(call: Call, x: jax.Array) -> float:
     """Return the milliseconds per call, without the first call."""
     call(x).block_until_ready()
     times = []
@@ -71,7 +71,7 @@ def run() -> dict[str, Any]:
     for _ in range(REPEATS):
         for name, call in WAYS.items():
             before = len(compiled)
-            times[name].append(once(call, x))
+            times[name].append(_once(call, x))
             programs[name].append(len(compiled) - before)
     medians = {name: statistics.median(each) for name, each in times.items()}
     return {

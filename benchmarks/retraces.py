@@ -17,7 +17,7 @@ REPEATS = 15
 COMPILED = "/jax/core/compile/backend_compile_duration"
 
 
-def once(compiled: list[str]) -> tuple[list[float], list[int], list[int]]:
+def _once(compiled: list[str]) -> tuple[list[float], list[int], list[int]]:
     """Return the times of the calls and the ones that traced and compiled, with empty caches."""
     jax.clear_caches()  # type: ignore[no-untyped-call]
     traces = 0
@@ -50,8 +50,8 @@ def run() -> dict[str, Any]:
             compiled.append(event)
 
     jax.monitoring.register_event_duration_secs_listener(note)
-    once(compiled)  # JAX's own first use
-    runs = [once(compiled) for _ in range(REPEATS)]
+    _once(compiled)  # JAX's own first use
+    runs = [_once(compiled) for _ in range(REPEATS)]
     traced, built = runs[0][1:]
     first = {"first call at a length": traced, "every other call": set(range(1, 31)) - set(traced)}
     return {

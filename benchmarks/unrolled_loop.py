@@ -19,36 +19,36 @@ REPEATS = 7
 CALLS = 100
 
 
-def step(i: int | jax.Array, x: jax.Array) -> jax.Array:
+def _step(i: int | jax.Array, x: jax.Array) -> jax.Array:
     """Return the next value of both loops."""
     return jnp.sin(x) + i
 
 
-def unrolled(n: int) -> Callable[[jax.Array], jax.Array]:
+def _unrolled(n: int) -> Callable[[jax.Array], jax.Array]:
     """Return the Python loop, which tracing runs n times."""
 
     def function(x: jax.Array) -> jax.Array:
         for i in range(n):
-            x = step(i, x)
+            x = _step(i, x)
         return x
 
     return function
 
 
-def rolled(n: int) -> Callable[[jax.Array], jax.Array]:
+def _rolled(n: int) -> Callable[[jax.Array], jax.Array]:
     """Return the `fori_loop`, whose body is traced once."""
-    return lambda x: lax.fori_loop(0, n, step, x)
+    return lambda x: lax.fori_loop(0, n, _step, x)
 
 
-def equations(jaxpr: Any) -> int:
+def _equations(jaxpr: Any) -> int:
     """Return the number of equations in a jaxpr, including those in its loops."""
     inner = [
         value for eqn in jaxpr.eqns for value in eqn.params.values() if hasattr(value, "jaxpr")
     ]
-    return len(jaxpr.eqns) + sum(equations(value.jaxpr) for value in inner)
+    return len(jaxpr.eqns) + sum(_equations(value.jaxpr) for value in inner)
 
 
-def once(
+def _once(
     function: Callable[[jax.Array], jax.Array], x: jax.Array
 ) -> tuple[float, float, int, float]:
     """Return ms of tracing and compiling, the number of equations, and µs per call."""
@@ -63,23 +63,23 @@ def once(
     for _ in range(CALLS):
         compiled(x).block_until_ready()
     call = 1e6 * (time.perf_counter() - called) / CALLS
-    count = equations(traced.jaxpr.jaxpr)
+    count = _equations(traced.jaxpr.jaxpr)
     return 1000 * (between - started), 1000 * (ended - between), count, call
 
 
 def run() -> dict[str, Any]:
     """Build both loops at each length, in turns, with empty caches."""
     x = jnp.ones(8)
-    kinds = {"unrolled": unrolled, "fori_loop": rolled}
+    kinds = {"unrolled": _unrolled, "fori_loop": _rolled}
     seen: dict[str, dict[int, list[tuple[float, float, int, float]]]] = {
         kind: {n: [] for n in LENGTHS} for kind in kinds
     }
-    once(unrolled(10), x)
-    once(rolled(10), x)
+    _once(_unrolled(10), x)
+    _once(_rolled(10), x)
     for _ in range(REPEATS):
         for n in LENGTHS:
             for kind, make in kinds.items():
-                seen[kind][n].append(once(make(n), x))
+                seen[kind][n].append(_once(make(n), x))
     series: dict[str, Any] = {"n": LENGTHS}
     results = {}
     for kind in kinds:

@@ -19,6 +19,9 @@ def write_if_changed(path: Path, text: str) -> bool:
 
     Returns:
         True if the file changed.
+
+    Raises:
+        OSError: the file cannot be written. It then has its old content.
     """
     data = text.encode()
     if path.exists() and path.read_bytes() == data:

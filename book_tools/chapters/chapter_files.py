@@ -174,10 +174,17 @@ def notebook_text(notebook: NotebookNode) -> str:
     Raises:
         nbformat.ValidationError: the notebook is not valid.
     """
-    nbformat.validate(notebook)  # nbformat.writes only logs what is invalid
+    # nbformat.writes only logs what is invalid:
+    # https://github.com/jupyter/nbformat/blob/v5.11.1/nbformat/__init__.py
+    nbformat.validate(notebook)
     return str(nbformat.writes(notebook)) + "\n"
 
 
 def write_stored(chapter: ChapterFiles, notebook: NotebookNode) -> bool:
-    """Store an executed notebook, and return whether the file changed."""
+    """Store an executed notebook, and return True if the file changed.
+
+    Args:
+        chapter: the chapter.
+        notebook: the notebook, with normalized outputs.
+    """
     return write_if_changed(chapter.stored, notebook_text(notebook))

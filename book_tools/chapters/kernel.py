@@ -36,7 +36,7 @@ class _OneKernel(KernelSpecManager):
         self.spec = spec
 
     def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
-        """Return the one kernel, whatever name is asked for."""
+        """Return the same kernel for any name."""
         return self.spec
 
 

@@ -53,6 +53,10 @@ def html_table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 def count_noun(number: int, noun: str) -> str:
     """Return a number with its noun, which gets an s unless the number is 1.
 
+    Args:
+        number: the number.
+        noun: the noun in the singular.
+
     Example:
         >>> count_noun(1, "error"), count_noun(2, "error")
         ('1 error', '2 errors')

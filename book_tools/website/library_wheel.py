@@ -22,7 +22,7 @@ from book_tools.processes import last_line
 
 FOLDER = "wheels"
 PUBLISHED = "jaxbits/published.json"
-"""The file in a published wheel that contains the address; `jaxbits.runtime` reads it."""
+"""The file in a published wheel that contains the address, for `jaxbits.runtime`."""
 
 _BUILD = "import setuptools.build_meta as backend, sys; backend.build_wheel(sys.argv[1])"
 # 1980-01-01, the earliest time that a zip file can store.
@@ -30,7 +30,7 @@ _EPOCH = "315532800"
 
 
 class WheelError(RuntimeError):
-    """The wheel could not be built; the message ends with the last line of the build's output."""
+    """The wheel could not be built. The message ends with the last line of the build's output."""
 
 
 def _tables(root: Path) -> dict[str, object]:

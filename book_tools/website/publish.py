@@ -1,4 +1,4 @@
-"""Publish the built book: one commit to the branch that GitHub Pages serves.
+"""Push the built book, as one commit, to the branch that GitHub Pages serves.
 
     python3 -m book_tools publish                    what the workflow runs on every push to main
     python3 -m book_tools publish --remote origin
@@ -24,11 +24,11 @@ from book_tools.website import library_wheel
 
 HTML = project_metadata.ROOT / "_build" / "html"
 KEPT = (library_wheel.FOLDER, "CNAME")
-"""What stays on the branch from one publication to the next."""
+"""Files and folders on the branch that the next publication keeps."""
 
 
 class PublishError(RuntimeError):
-    """The book cannot be published; the message says why."""
+    """The book cannot be published. The message says why."""
 
 
 def _git(root: Path, *arguments: str, **environment: str) -> str:
@@ -50,7 +50,7 @@ def _git(root: Path, *arguments: str, **environment: str) -> str:
 
 
 def _published(root: Path, remote: str) -> str | None:
-    """Return the commit that is published now, None before the first publication."""
+    """Return the published commit, or None before the first publication."""
     if not _git(root, "ls-remote", "--heads", remote, project_metadata.BRANCH):
         return None
     _git(root, "fetch", "--quiet", "--depth=1", remote, project_metadata.BRANCH)
@@ -58,7 +58,7 @@ def _published(root: Path, remote: str) -> str | None:
 
 
 def _keep(root: Path, commit: str, staging: Path) -> None:
-    """Copy what stays from the published commit; an earlier wheel is never replaced."""
+    """Copy the files to keep from the published commit. A wheel that is already there wins."""
     for name in KEPT:
         if _git(root, "ls-tree", commit, name):
             archive = staging.with_suffix(".tar")

@@ -1,7 +1,7 @@
 """Complete the notebooks of the built book, which readers download and Colab opens.
 
 The notebooks in the repository contain no address. Their copies in the built book contain the
-address of the library's wheel and link to the published pages, so each file works by itself.
+address of the library's wheel and link to the published pages, so each file works on its own.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def make_links_absolute(text: str, folder: str, site: str) -> str:
 
 
 def complete_notebook(notebook: NotebookNode, folder: str, site: str, library: str) -> NotebookNode:
-    """Return a copy of a notebook that works by itself, wherever it is opened.
+    """Return a copy of a notebook that works wherever it is opened.
 
     Args:
         notebook: a notebook of the repository.

@@ -1,11 +1,11 @@
-"""Give the project an address, or remove it again.
+"""Set the address of the project's repository, or remove it.
 
-    .venv/bin/python -m book_tools address https://github.com/owner/name
-    .venv/bin/python -m book_tools address none
+    python -m book_tools address https://github.com/owner/name
+    python -m book_tools address none
 
 Until the project has an address, the book's pages and notebooks contain none, because anyone could
-register an address that nobody owns yet. The address is in pyproject.toml. The citation and one
-line of the README repeat it. Everything else derives it when the book is built.
+register an unused address. pyproject.toml contains the address, and CITATION.cff and one line of
+the README repeat it. All other addresses are derived from it when the book is built.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ from book_tools.files import write_if_changed
 from book_tools.project_metadata import ROOT, repository_url, site_url
 
 _URL = re.compile(r"https://github\.com/(?!-)[A-Za-z0-9-]{1,39}/(?!\.+$)[A-Za-z0-9._-]{1,100}")
-_ASK = "say where the project lives: make address URL=https://github.com/owner/name"
-_REMOVE = "(URL=none removes its address)"
+_USAGE = "URL must be set: make address URL=https://github.com/owner/name, or URL=none to remove it"
 _README = re.compile(r"(<!-- begin address[^\n]*-->\n).*?(<!-- end address -->)", re.S)
 _UNPUBLISHED = "This copy of the book has not been published."
 
 
 class AddressError(ValueError):
-    """The address is not valid for this project; the message says what it should look like."""
+    """The address is not valid. The message says what it must look like."""
 
 
 def normalize_url(url: str) -> str:
@@ -44,25 +43,29 @@ def normalize_url(url: str) -> str:
     return plain
 
 
-def _in_project(text: str, new: str | None) -> str:
+def _update_pyproject(text: str, new: str | None) -> str:
     text = re.sub(r"^Repository = .*\n", "", text, flags=re.M)
     line = f'Repository = "{new}"\n' if new else ""
     return text.replace("[project.urls]\n", f"[project.urls]\n{line}", 1)
 
 
-def _in_citation(text: str, new: str | None) -> str:
+def _update_citation(text: str, new: str | None) -> str:
     text = re.sub(r"^(?:repository-code|url): .*\n", "", text, flags=re.M)
     lines = f"repository-code: {new}\nurl: {site_url(new)}\n" if new else ""
     return re.sub(r"^license:", f"{lines}license:", text, count=1, flags=re.M)
 
 
-def _in_readme(text: str, new: str | None) -> str:
+def _update_readme(text: str, new: str | None) -> str:
     line = f"The book is at <{site_url(new)}>, and its source at <{new}>." if new else _UNPUBLISHED
     return _README.sub(lambda match: f"{match[1]}{line}\n{match[2]}", text)
 
 
-FILES = {"pyproject.toml": _in_project, "CITATION.cff": _in_citation, "README.md": _in_readme}
-"""The files that contain the address, each with the function that writes it there."""
+FILES = {
+    "pyproject.toml": _update_pyproject,
+    "CITATION.cff": _update_citation,
+    "README.md": _update_readme,
+}
+"""The files that contain the address, each with the function that replaces it."""
 
 
 def write_url(new: str | None, root: Path = ROOT) -> list[str]:
@@ -87,7 +90,7 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     url = parser.parse_args(arguments).url
     try:
         if not url:
-            raise AddressError(f"{_ASK} {_REMOVE}")
+            raise AddressError(_USAGE)
         new = None if url == "none" else normalize_url(url)
         changed = write_url(new, root)
         assert repository_url(root) == new
