@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 
 import assignments as tool
-from book_tools.project_metadata import setup_cell
+from book_tools.chapters.setup_cell import setup_cell
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = sorted(path.parent.name for path in (ROOT / "assignments").glob("*/source.md"))

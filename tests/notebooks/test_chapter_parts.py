@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import pytest
 from notebooks.stored import STEMS, sections
 
-from book_tools.chapters.chapter_files import CHAPTERS, Pair
-from book_tools.chapters.solutions import with_solutions
+from book_tools.chapters.chapter_files import CHAPTERS, ChapterFiles
+from book_tools.chapters.solutions import insert_solutions
 from jaxbits.book.exercises import exercises
 
 
@@ -75,7 +75,7 @@ def solution_problems(stem: str) -> Iterator[str]:
     folded, checks = text.count('<details class="solution">'), exercises_code(stem).count('check("')
     if folded != checks:
         yield f"there are {folded} folded solutions for {checks} exercises"
-    if with_solutions(Pair(CHAPTERS / f"{stem}.md")) != text:
+    if insert_solutions(ChapterFiles(CHAPTERS / f"{stem}.md")) != text:
         yield "the solutions differ from those of the library; run: make solutions"
 
 

@@ -1,4 +1,4 @@
-"""Write the pages that come from the catalogue before Sphinx looks for its sources."""
+"""Write the generated reference pages before Sphinx collects its sources."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from sphinx.config import Config
 def _write(app: Sphinx, config: Config) -> None:
     from book_tools.pages import write_pages
 
-    write_pages.write(Path(app.confdir or app.srcdir))
+    write_pages.write_pages(Path(app.confdir or app.srcdir))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register with Sphinx."""
-    # The table of contents is read at 900 and wants every page to be there.
+    """Register the extension with Sphinx."""
+    # The table of contents is read at priority 900, and all its pages must exist by then.
     app.connect("config-inited", _write, priority=100)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,6 +1,6 @@
-"""Link the first use of each term of the glossary in every chapter.
+"""Link the first use of each glossary term in every chapter.
 
-The chapters stay plain text, as Jupyter and Colab want it; the links are made in the pages.
+The links are only in the built pages. The chapters stay plain Markdown for Jupyter and Colab.
 """
 
 from __future__ import annotations
@@ -26,19 +26,23 @@ def _in_prose(node: nodes.Text) -> bool:
 
 
 def _link(words: str, term: Any) -> nodes.raw:
-    told = html.escape(re.sub(r"`", "", term.text))
+    definition = html.escape(re.sub(r"`", "", term.text))
     return nodes.raw(
         "",
-        f'<a class="term" href="../reference/glossary.html#{term.anchor}" title="{told}">'
+        f'<a class="term" href="../reference/glossary.html#{term.anchor}" title="{definition}">'
         f"{html.escape(words, quote=False)}</a>",
         format="html",
     )
 
 
 def link_terms(doctree: nodes.document, terms: list[Any]) -> list[str]:
-    """Link each term where the document first uses it in a sentence; return the terms linked.
+    """Link each term where the document first uses it in prose, and return the linked terms.
 
-    A text that two terms claim, such as “weak type” and “type”, goes to the longer one.
+    If two terms overlap, such as “weak type” and “type”, the longer one is linked.
+
+    Args:
+        doctree: the document, which is changed in place.
+        terms: the terms to link.
     """
     linked: list[str] = []
     for text in list(doctree.findall(nodes.Text)):
@@ -53,7 +57,7 @@ def link_terms(doctree: nodes.document, terms: list[Any]) -> list[str]:
         done = 0
         for start, end, term in sorted(found, key=lambda entry: (entry[0], -entry[1])):
             if start < done:
-                continue  # the next use of it will do
+                continue  # overlaps; link a later use of the term
             pieces += [nodes.Text(text[done:start]), _link(text[start:end], term)]
             linked.append(term.name)
             done = end
@@ -66,12 +70,12 @@ def _terms_of_chapters(app: Sphinx, doctree: nodes.document, docname: str) -> No
     if docname.startswith("chapters/"):
         from book_tools.pages import glossary
 
-        terms = glossary.read(Path(app.confdir) / "reference" / "glossary.toml")
+        terms = glossary.read_terms(Path(app.confdir) / "reference" / "glossary.toml")
         number = docname.removeprefix("chapters/")[:2]
         link_terms(doctree, [term for term in terms if number not in term.not_in])
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register with Sphinx."""
+    """Register the extension with Sphinx."""
     app.connect("doctree-resolved", _terms_of_chapters)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""Each page loads what it uses, from the book itself: nothing more, nothing from elsewhere."""
+"""Load only the scripts and style sheets that a page uses, and serve them from the book itself."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from sphinx.application import Sphinx
 from sphinx.builders.html._assets import _JavaScript
 from sphinx.config import Config
 
-# What single pages use. Jupyter Book puts every script and style sheet of _static on every page.
+# Files that only some pages use. Jupyter Book adds every script and style sheet in _static to every
+# page.
 ONLY_ON = {
     "finder.js": {"reference/errors"},
     "reference.css": {
@@ -26,40 +27,38 @@ ONLY_ON = {
         "reference/wrong-in-circulation",
     },
 }
-
-
-# Scripts of extensions, and a pattern for the HTML that uses them.
+# Scripts of extensions, each with a pattern for the HTML that uses it.
 ONLY_WITH = {
     "clipboard.min.js": r'class="highlight',
     "copybutton.js": r'class="highlight',
     "design-tabs.js": r'class="[^"]*\bsd-tab',
     "togglebutton.js": r'class="[^"]*(\btoggle\b|\badmonition\b[^"]*\bdropdown\b)',
 }
-# What an extension sets for a script of its own, in a script without a file.
+# Variables that an inline script sets for a script of an extension.
 SETTINGS_OF = {"toggle": "togglebutton.js"}
 
 
 def _name(asset: Any) -> str:
-    """Return the name of the asset's file, or an empty string for a script without one."""
+    """Return the name of the asset's file, or an empty string for an inline script."""
     return str(getattr(asset, "filename", None) or "").removeprefix("_static/").split("?")[0]
 
 
 def _body(asset: Any) -> str:
-    """Return the text of a script without a file."""
+    """Return the text of an inline script."""
     return str((getattr(asset, "attributes", None) or {}).get("body", ""))
 
 
 def _is_wanted(asset: Any, page: str, body: str) -> bool:
-    """Say whether a page needs a script or a style sheet.
+    """Return True if a page needs a script or a style sheet.
 
     Args:
-        asset: what Sphinx would load.
+        asset: the script or style sheet.
         page: the page's name.
-        body: the page's HTML, without head, header, and side bars.
+        body: the page's HTML without head, header, and sidebars.
     """
     name, text = _name(asset), _body(asset)
     if "thebe" in name.lower() or "thebe" in text.lower():
-        return False  # Jupyter Book adds them twice, and the second logs an error
+        return False  # Jupyter Book adds it twice, and the second copy logs an error
     for word, script in SETTINGS_OF.items():
         if re.match(rf"(let|var) {word}", text):
             name = script
@@ -69,10 +68,10 @@ def _is_wanted(asset: Any, page: str, body: str) -> bool:
 
 
 def _deferred(script: Any) -> Any:
-    """Return the script such that the page is shown before it runs; the order stays the same.
+    """Return a script that runs after the page is displayed. The order of scripts stays the same.
 
-    A script without a file can only wait as a module. One that declares names for other scripts
-    must not, since a module keeps its names to itself.
+    An inline script can only be deferred as a module. One that declares variables for other scripts
+    cannot be a module, because a module's variables are local to it.
     """
     attributes = dict(script.attributes)
     text = _body(script)
@@ -88,12 +87,12 @@ def _keep_wanted(
     body = str(context.get("body", ""))
     for kind in ("script_files", "css_files"):
         context[kind] = [asset for asset in context[kind] if _is_wanted(asset, pagename, body)]
-    if pagename != "search":  # its last script runs at once and needs the others
+    if pagename != "search":  # its last script runs immediately and needs the others
         context["script_files"] = [_deferred(script) for script in context["script_files"]]
 
 
 def _note_extensions(app: Sphinx, config: Config) -> None:
-    # Sphinx builds a page again when its text has changed, and does not look at what builds it.
+    # Sphinx rebuilds a page when its text changes, but not when an extension changes.
     here = Path(__file__).resolve().parent
     found = hashlib.sha256()
     for path in sorted([*here.glob("*.py"), *here.glob("*.toml")]):
@@ -102,12 +101,13 @@ def _note_extensions(app: Sphinx, config: Config) -> None:
 
 
 def _serve_vendored(app: Sphinx, config: Config) -> None:
-    # After Jupyter Book has listed the scripts of html_static_path: these are served, not loaded.
+    # Jupyter Book loads the scripts that are in html_static_path before this. The vendored ones are
+    # only served.
     config.html_static_path.append("_vendor")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register with Sphinx."""
+    """Register the extension with Sphinx."""
     app.add_config_value("extensions_digest", "", "env", str)
     app.connect("config-inited", _note_extensions)
     app.connect("config-inited", _serve_vendored)

@@ -1,4 +1,7 @@
-"""Replace Sphinx's search with the book's own: see _static/search.js and search_index.py."""
+"""Replace Sphinx's search by the book's own.
+
+The index is written in `book_tools.website.search_index` and read in _static/search.js.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +11,11 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 
-# Sphinx marks the words of its own search.
+# The script that highlights the results of Sphinx's own search.
 NOT_LOADED = "sphinx_highlight.js"
 
 
-def _make_no_index(app: Sphinx) -> None:
+def _disable_sphinx_index(app: Sphinx) -> None:
     if isinstance(app.builder, StandaloneHTMLBuilder):
         app.builder.search = False
 
@@ -32,8 +35,8 @@ def _drop_script(
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register with Sphinx."""
-    app.connect("builder-inited", _make_no_index)
+    """Register the extension with Sphinx."""
+    app.connect("builder-inited", _disable_sphinx_index)
     app.connect("html-collect-pages", _add_page)
     app.connect("html-page-context", _drop_script)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,6 +1,6 @@
-"""Give every page a clear title, a description, and what other sites show when someone links to it.
+"""Give each page a title, a description, and the metadata that other sites show next to a link.
 
-Tags that need the book's address (`html_baseurl`) are left out until the book has one.
+Tags that contain the book's address (`html_baseurl`) are left out until the book has one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ IMAGE_ALT = (
     "JAX sharp bits: the traps of JAX, each one run, explained, and fixed. "
     "Below the title, ten numbered cells: x[11] reads cell 9, and x[-11] reads cell 0."
 )
-# Pages that a search engine has no use for.
+# Pages that search engines should not list.
 HIDDEN = {"404", "search"}
 _VIEWPORT = re.compile(r'<meta name="viewport"[^>]*>\s*')
 _TAG = re.compile(r"<[^>]+>")
@@ -33,18 +33,22 @@ def descriptions(path: Path = HERE / "descriptions.toml") -> dict[str, str]:
     return found
 
 
-def plain(markup: str) -> str:
-    """Return the text of a piece of HTML in one line.
+def plain_text(markup: str) -> str:
+    """Return the text of an HTML fragment in one line.
 
     Example:
-        >>> plain("<code>jit</code> &amp; co<a href='#'>#</a>")
+        >>> plain_text("<code>jit</code> &amp; co<a href='#'>#</a>")
         'jit & co#'
     """
     return " ".join(html.unescape(_TAG.sub("", markup)).split())
 
 
 def page_title(heading: str, book: str) -> str:
-    """Return the title of a page: its heading and the book's name, which is never repeated.
+    """Return the title of a page, which is its heading and the book's name.
+
+    Args:
+        heading: the page's heading. If it is the book's name, the name is not repeated.
+        book: the book's name.
 
     Example:
         >>> page_title("Errors", "JAX sharp bits")
@@ -60,7 +64,7 @@ def _describe(
 ) -> None:
     book = app.config.project
     site = app.config.html_baseurl
-    heading = plain(context.get("title") or "")
+    heading = plain_text(context.get("title") or "")
     if not heading:  # the index, whose template has the title
         heading = app.env.titles[pagename].astext() if pagename in app.env.titles else book
     if pagename == "search":  # its template puts "Search - " before the title
@@ -81,11 +85,11 @@ def _describe(
         context["pageurl"] = None
     # Sphinx, docutils and the theme each add the viewport.
     context["metatags"] = _VIEWPORT.sub("", context.get("metatags") or "")
-    # A page whose script never runs gets the light theme, in which code is colored.
+    # Without JavaScript, a page gets the light theme, in which code is colored.
     context["default_mode"] = "light"
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register with Sphinx."""
+    """Register the extension with Sphinx."""
     app.connect("html-page-context", _describe, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

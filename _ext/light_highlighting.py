@@ -1,7 +1,7 @@
-"""Mark up only the pieces of code that look different from plain text.
+"""Mark up only the tokens of code that look different from plain text.
 
-Pygments puts every name, bracket, and comma in an element of its own. Most of them have the color
-of plain text in both themes, and without them a chapter has half as many elements.
+Pygments puts each name, bracket, and comma in its own HTML element. Most of them have the color of
+plain text in both themes. Without those, a chapter has half as many elements.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _PLAIN = (Name, Punctuation, Text)
 
 
 def looks_plain(token: _TokenType, styles: tuple[StyleMeta, ...]) -> bool:
-    """Say whether a piece of code has the look of plain text in all `styles`.
+    """Return True if a type of token looks like plain text in all styles.
 
     Args:
-        token: the kind of the piece.
-        styles: the styles of the themes.
+        token: the type of token.
+        styles: the Pygments styles of the themes.
 
     Example:
         >>> from pygments.token import Keyword, Punctuation
@@ -39,10 +39,10 @@ def looks_plain(token: _TokenType, styles: tuple[StyleMeta, ...]) -> bool:
 
 
 class Formatter(HtmlFormatter[str]):
-    """An HTML formatter that leaves plain pieces of code without an element."""
+    """An HTML formatter that writes plain tokens without an element."""
 
     def __init__(self, **options: Any) -> None:
-        # First, since the formatter asks for classes while it is created.
+        # Set first, because the base class calls _get_css_class in its constructor.
         self._styles = tuple(get_style_by_name(name) for name in STYLES)
         super().__init__(**options)
 
@@ -54,6 +54,6 @@ class Formatter(HtmlFormatter[str]):
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register with Sphinx."""
+    """Register the extension with Sphinx."""
     PygmentsBridge.html_formatter = Formatter
     return {"parallel_read_safe": True, "parallel_write_safe": True}

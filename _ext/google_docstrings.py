@@ -1,7 +1,8 @@
-"""Read docstrings in Google's style (Args, Returns, Raises, Example) for the API page.
+"""Parse Google-style docstrings (Args, Returns, Raises, Example) for the API page.
 
-Sphinx's own napoleon takes whatever stands before a colon in the docstring of a property or a
-variable for a type. Ours are sentences, so they are read as those of functions are.
+In the docstring of a property or a variable, Sphinx's napoleon treats the text before a colon as a
+type. Ours are sentences, so this extension parses them like the docstrings of functions. See
+https://github.com/sphinx-doc/sphinx/blob/v7.4.7/sphinx/ext/napoleon/docstring.py
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ def _google(app: Sphinx, what: str, name: str, obj: object, options: Any, lines:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register with Sphinx."""
+    """Register the extension with Sphinx."""
     app.setup_extension("sphinx.ext.autodoc")
     app.connect("autodoc-process-docstring", _google)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,10 +1,9 @@
-"""Give every SVG figure its description as alt text and a twin in the dark theme's colours.
+"""Give each SVG figure its description as alt text, and a second version for the dark theme.
 
-A figure is an SVG whose root carries ``role="img"`` and ``aria-label``, as those of
-``jaxbits.book.figures`` do. It becomes two images, of which the theme shows one. Both are loaded
-lazily, and a browser fetches a lazy image only when it has a place on the page, so the image of the
-other theme is never fetched. Without JavaScript, browsers load lazy images at once, and figures
-show too.
+A figure is an SVG whose root has ``role="img"`` and ``aria-label``, such as those of
+``jaxbits.book.figures``. It becomes two images, and the theme shows one of them. Both are loaded
+lazily. Because a browser fetches a lazy image only if it is displayed, it never fetches the other
+one. Without JavaScript, browsers load lazy images immediately, so figures appear as well.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _PIXELS = {"": 1.0, "px": 1.0, "pt": 96 / 72, "in": 96.0, "cm": 96 / 2.54, "mm":
 
 
 def description(svg: str) -> str | None:
-    """Return the description a figure carries, or None for an SVG that is not a figure.
+    """Return the description of a figure, or None if the SVG is not a figure.
 
     Example:
         >>> description('<svg role="img" aria-label="A &lt; B"></svg>')
@@ -44,20 +43,24 @@ def description(svg: str) -> str | None:
     return html.unescape(label[1] or label[2] or "") if label else None
 
 
-def darkened(svg: str, palette: Mapping[str, str]) -> str:
-    """Return the figure with each colour of `palette` (light: dark, as #rrggbb) replaced.
+def recolor(svg: str, palette: Mapping[str, str]) -> str:
+    """Return the figure with its light colors replaced by dark ones.
+
+    Args:
+        svg: the figure.
+        palette: the dark color for each light color, as #rrggbb.
 
     Example:
-        >>> darkened("fill: #FFF000; stroke: #000000", {"#fff000": "#000000", "#000000": "#eeeeee"})
+        >>> recolor("fill: #FFF000; stroke: #000000", {"#fff000": "#000000", "#000000": "#eeeeee"})
         'fill: #000000; stroke: #eeeeee'
     """
     table = {light.lower(): dark for light, dark in palette.items()}
-    # One pass, so that a colour that is light for one and dark for another is not replaced twice.
+    # In one pass, so that a color that is both a key and a value is not replaced twice.
     return re.sub(r"#[0-9a-fA-F]{6}\b", lambda found: table.get(found[0].lower(), found[0]), svg)
 
 
 def size(svg: str) -> tuple[int, int] | None:
-    """Return the width and height of a figure in CSS pixels, or None if it does not say.
+    """Return the width and height of a figure in CSS pixels, or None if it has no size.
 
     Example:
         >>> size('<svg width="432pt" height="288pt" viewBox="0 0 432 288">')
@@ -80,20 +83,21 @@ def size(svg: str) -> tuple[int, int] | None:
 
 
 def palette() -> Mapping[str, str]:
-    """Return the dark colour of each light one, as the figures' style defines them."""
-    from jaxbits.book.figures.style import (
-        DARK,  # here, so that a book without figures needs no jaxbits
-    )
+    """Return the dark color for each light color of the figures' style."""
+    from jaxbits.book.figures.style import DARK  # only a book with figures needs jaxbits
 
     return DARK
 
 
 class figure_image(nodes.image):
-    """One of the two images of a figure; docutils finds the visitor of a node by its name."""
+    """One of the two images of a figure.
+
+    The name is lowercase because docutils finds the visitor of a node by the name of its class.
+    """
 
 
 def _visit(self: Any, node: figure_image) -> None:
-    """Write an image that waits until it is about to be seen, in a place that it does not move."""
+    """Write an image that is loaded lazily and has a size, so that loading it moves no text."""
     uri = node["uri"]
     if uri in self.builder.images:
         uri = posixpath.join(self.builder.imgpath, quote(self.builder.images[uri]))
@@ -108,12 +112,14 @@ def _depart(self: Any, node: figure_image) -> None:
 
 
 class TwoThemes(SphinxTransform):
-    """Replace each figure by a light and a dark image with the same alt text."""
+    """A transform that replaces each figure by a light and a dark image with the same alt text."""
 
-    default_priority = 870  # Sphinx collects the images of a page at 880
+    # Sphinx collects the images of a page at priority 880:
+    # https://github.com/sphinx-doc/sphinx/blob/v7.4.7/sphinx/transforms/__init__.py
+    default_priority = 870
 
     def apply(self, **kwargs: Any) -> None:
-        """Work through the page's images."""
+        """Replace the figures of the page."""
         source = Path(self.app.srcdir)
         for image in list(self.document.findall(nodes.image)):
             uri = image["uri"]
@@ -125,14 +131,15 @@ class TwoThemes(SphinxTransform):
                 continue
             dark = Path(self.app.outdir).parent / "figures" / f"{Path(path).stem}-dark.svg"
             dark.parent.mkdir(parents=True, exist_ok=True)
-            dark.write_text(darkened(svg, palette()), encoding="utf-8")
+            dark.write_text(recolor(svg, palette()), encoding="utf-8")
             place, images = image.parent.index(image), []
             for theme in ("light", "dark"):
                 twin = figure_image("", **image.attributes)
                 twin["alt"] = alt
                 twin["classes"] = [*image["classes"], "figure-svg", f"only-{theme}"]
                 if extent := size(svg):
-                    # Not as width and height, of which Sphinx makes a link to the image.
+                    # With width and height, Sphinx would turn the image into a link:
+                    # https://github.com/sphinx-doc/sphinx/blob/v7.4.7/sphinx/builders/html/__init__.py
                     twin["extent"] = extent
                 images.append(twin)
             images[1]["uri"] = "/" + Path(os.path.relpath(dark, source)).as_posix()
@@ -140,16 +147,16 @@ class TwoThemes(SphinxTransform):
 
 
 def _note_palette(app: Sphinx, config: Config) -> None:
-    # A changed palette makes Sphinx read the pages again, and so draw the twins again.
+    # If the palette changes, Sphinx has to read the pages again to recolor the figures.
     try:
-        colours = sorted(palette().items())
+        colors = sorted(palette().items())
     except ImportError:
         return
-    config["figures_palette"] = hashlib.sha256(repr(colours).encode()).hexdigest()
+    config["figures_palette"] = hashlib.sha256(repr(colors).encode()).hexdigest()
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register with Sphinx."""
+    """Register the extension with Sphinx."""
     app.add_config_value("figures_palette", "", "env", str)
     app.connect("config-inited", _note_palette)
     app.add_node(figure_image, html=(_visit, _depart))

@@ -8,7 +8,7 @@ import pytest
 from nbval_exact.compare import compare
 from tqdm import tqdm
 
-from book_tools.chapters.normalize_outputs import scrub_outputs, settle_lines
+from book_tools.chapters.normalize_outputs import apply_carriage_returns, normalize_outputs
 
 BLOCKS = "█" * 10
 
@@ -40,8 +40,8 @@ def stream(text: str, name: str = "stderr") -> dict[str, str]:
     ],
 )
 def test_a_stream_is_stored_as_a_terminal_shows_it(written, settled):
-    assert settle_lines(written) == settled
-    assert settle_lines(settled) == settled
+    assert apply_carriage_returns(written) == settled
+    assert apply_carriage_returns(settled) == settled
 
 
 @pytest.mark.parametrize("options", [{}, {"desc": "training"}, {"total": None}, {"leave": False}])
@@ -55,13 +55,13 @@ def test_two_runs_of_a_bar_leave_the_same_text(options):
         texts.append(file.getvalue())
     first, second = ([stream(text)] for text in texts)
     assert texts[0] != texts[1]
-    assert scrub_outputs(first) == scrub_outputs(second)
-    assert compare(scrub_outputs(first), second) is None
+    assert normalize_outputs(first) == normalize_outputs(second)
+    assert compare(normalize_outputs(first), second) is None
 
 
 def test_a_bar_in_pieces_is_one_line_and_another_count_is_a_difference():
     pieces = [stream("\r 50%|█    | 1/2 [00:00<00:00, 9.1it/s]"), stream("\r100%|██| 2/2 [00:")]
     pieces.append(stream("00<00:00, 9.3it/s]\n"))
-    assert scrub_outputs(pieces) == [stream("100%|██| 2/2\n")]
+    assert normalize_outputs(pieces) == [stream("100%|██| 2/2\n")]
     found = compare([stream("100%|██| 3/3\n")], pieces)
     assert found == "stderr, line 1: stored '100%|██| 3/3\\n', now '100%|██| 2/2\\n'"

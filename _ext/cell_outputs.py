@@ -1,4 +1,4 @@
-"""Fold what the reader may skip, and format the results of exercises and the tracebacks."""
+"""Fold claims and helper code, and format tracebacks and the results of exercises."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ KINDS = {"✓": "solved", "○": "open"}
 _LINE = re.compile(rf"([{''.join(KINDS)}]) +(\S.*)")
 _CLAIMS = '<details class="claims"'
 _END = "</details>"
-# The summary's start; how many checks passed; how many do not apply; the list; the end.
+# Groups: the start of the summary, the number of checks that passed, the number that do not apply,
+# the list, and the end.
 _FOLD = re.compile(
     r"(<details class=\"claims\"><summary[^>]*>)✓ (\d+) checks? passed here"
     r"(?: \((\d+) do(?:es)? not apply here\))?</summary>(\s*<ul.*?</ul>)(\s*</details>)",
@@ -25,13 +26,13 @@ _FOLD = re.compile(
 
 
 class Folds(SphinxTransform):
-    """Remove the title line for Colab from folded cells, and show a claims cell as one fold."""
+    """A transform that removes Colab's title lines from folded cells and merges folds of claims."""
 
     default_priority = 855
 
     def apply(self, **kwargs: Any) -> None:
-        """Work through the page's cells."""
-        from book_tools.chapters.folding import CLAIMS_TITLE, TABLE_TITLE, title_of, without_title
+        """Transform the cells of the page."""
+        from book_tools.chapters.folding import CLAIMS_TITLE, TABLE_TITLE, read_title, without_title
 
         prompts = {CLAIMS_TITLE: "How it is checked", TABLE_TITLE: "How the rows are checked"}
         for cell in list(self.document.findall(nodes.container)):
@@ -42,27 +43,28 @@ class Folds(SphinxTransform):
                 continue
             prompt = "How it is checked"
             for block in code.findall(nodes.literal_block):
-                if title := title_of(block.astext()):
+                if title := read_title(block.astext()):
                     prompt = prompts.get(title, title)
                     cell["prompt_show"] = cell["prompt_hide"] = prompt
-                    # Sphinx highlights a block only if its rawsource is the same as its text.
+                    # Sphinx highlights a block only if its rawsource is the same as its text:
+                    # https://github.com/sphinx-doc/sphinx/blob/v7.4.7/sphinx/writers/html5.py
                     block.rawsource = without_title(block.astext())
                     block.clear()
                     block += nodes.Text(block.rawsource)
             if shown := [raw for raw in cell.findall(nodes.raw) if _is_claims(raw.astext())]:
-                _put_inside(_joined(shown), code, prompt)
+                _nest_code(_merge_folds(shown), code, prompt)
                 cell.attributes.pop("hide_mode", None)
 
 
 def _is_claims(text: str) -> bool:
-    """Whether a piece of HTML is the fold that `claims` shows, and nothing else."""
+    """Return True if an HTML fragment is exactly one fold of `claims`."""
     return text.startswith(_CLAIMS) and text.endswith(_END) and text.count(_END) == 1
 
 
-def _joined(shown: list[nodes.raw]) -> nodes.raw:
-    """Return the fold of a cell, with the lists of all its `claims` calls under one summary."""
+def _merge_folds(shown: list[nodes.raw]) -> nodes.raw:
+    """Return one fold with the lists of all `claims` calls in a cell."""
     folds = [_FOLD.fullmatch(one.astext()) for one in shown]
-    if len(shown) == 1 or not all(folds):  # a failed check keeps its own fold, which is open
+    if len(shown) == 1 or not all(folds):  # the fold of a failed check stays open and separate
         return shown[0]
     passed, skipped = (sum(int(fold[n] or 0) for fold in folds if fold) for n in (2, 3))
     text = f"✓ {passed} checks passed here"
@@ -79,14 +81,14 @@ def _joined(shown: list[nodes.raw]) -> nodes.raw:
 
 
 def _bundle(shown: nodes.Element) -> nodes.Element:
-    """Return the output that a piece of HTML is part of."""
+    """Return the output that contains an HTML fragment."""
     while shown.get("nb_element") != "mime_bundle":
         shown = shown.parent
     return shown
 
 
-def _put_inside(shown: nodes.raw, code: nodes.Element, prompt: str) -> None:
-    """Move a cell's code into a fold of its own, at the end of the fold in the cell's output."""
+def _nest_code(shown: nodes.raw, code: nodes.Element, prompt: str) -> None:
+    """Move a cell's code into a nested fold at the end of the fold in the cell's output."""
     bundle = _bundle(shown)
     head = f'<div class="output text_html">\n{shown.astext().removesuffix(_END)}'
     head += f'<details class="how"><summary>{html.escape(prompt)}</summary>\n'
@@ -97,20 +99,20 @@ def _put_inside(shown: nodes.raw, code: nodes.Element, prompt: str) -> None:
     )
 
 
-def results(text: str) -> list[tuple[str, str]] | None:
-    r"""Return the mark and the text of each exercise's result, or None for other output.
+def parse_results(text: str) -> list[tuple[str, str]] | None:
+    r"""Return the mark and the text of each result of an exercise, or None for other output.
 
     Example:
-        >>> results("✓ one and one is two\n○ not yet\n")
+        >>> parse_results("✓ one and one is two\n○ not yet\n")
         [('✓', 'one and one is two'), ('○', 'not yet')]
-        >>> results("✓ one\nand more") is None
+        >>> parse_results("✓ one\nand more") is None
         True
     """
     found: list[tuple[str, str]] = []
     for line in text.rstrip("\n").split("\n"):
         if start := _LINE.fullmatch(line):
             found.append((start[1], start[2]))
-        elif found and line.startswith("  ") and line.strip():  # the rest of a long result
+        elif found and line.startswith("  ") and line.strip():  # the continuation of a long result
             mark, before = found.pop()
             found.append((mark, f"{before}\n{line.strip()}"))
         else:
@@ -118,7 +120,7 @@ def results(text: str) -> list[tuple[str, str]] | None:
     return found
 
 
-def as_list(found: list[tuple[str, str]]) -> str:
+def results_html(found: list[tuple[str, str]]) -> str:
     """Return the results of exercises as an HTML list."""
     items = "".join(
         f'<li class="{KINDS[mark]}"><b>{mark}</b> '
@@ -130,21 +132,24 @@ def as_list(found: list[tuple[str, str]]) -> str:
 
 
 class Results(SphinxTransform):
-    """Replace the lines that `check` prints with a list, for wrapping and for screen readers."""
+    """A transform that turns the lines that `check` prints into a list.
+
+    Lists wrap on narrow screens, and screen readers announce their items.
+    """
 
     default_priority = 860
 
     def apply(self, **kwargs: Any) -> None:
-        """Work through the page's outputs."""
+        """Transform the outputs of the page."""
         for block in list(self.document.findall(nodes.literal_block)):
             if "stream" not in block["classes"] or "stderr" in block["classes"]:
                 continue
-            if found := results(block.astext()):
-                block.replace_self(nodes.raw("", as_list(found), format="html"))
+            if found := parse_results(block.astext()):
+                block.replace_self(nodes.raw("", results_html(found), format="html"))
 
 
-class Traceback(RegexLexer):
-    """A traceback without colors, as the chapters store it."""
+class TracebackLexer(RegexLexer):
+    """A lexer for the tracebacks in the stored notebooks, which have no color codes."""
 
     name = "A traceback of a notebook cell"
     aliases: ClassVar[list[str]] = ["cell-traceback"]  # type: ignore[misc]
@@ -163,8 +168,8 @@ class Traceback(RegexLexer):
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register with Sphinx."""
+    """Register the extension with Sphinx."""
     app.add_transform(Folds)
     app.add_transform(Results)
-    app.add_lexer("cell-traceback", Traceback)
+    app.add_lexer("cell-traceback", TracebackLexer)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
