@@ -95,6 +95,7 @@ PARTS = (
             "jaxbits._claims",
             "jaxbits._claims_display",
             "jaxbits._explain",
+            "jaxbits._error_origin",
             "jaxbits._ipython",
             "jaxbits.testing",
             "jaxbits.xor",

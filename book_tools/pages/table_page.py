@@ -92,7 +92,7 @@ def _row(
         for side in table["sides"]
     ]
     optional = {"where": [], "where_text": "", "since": ""}
-    return {**optional, **row, "pieces": pieces, "sharp_bit": _catalogue.bit(row["bit"])}
+    return {**optional, **row, "pieces": pieces, "sharp_bit": _catalogue.find_bit(row["bit"])}
 
 
 def table_page(table: Table, here: Outcomes, elsewhere: OutcomesByVersion | None = None) -> str:

@@ -48,7 +48,8 @@ TAMPERED = {
     "jaxbits.testing.assert_close": "testing.assert_close = lambda *a, **k: None",
     "jaxbits.testing.assert_array": "testing.assert_array = print",
     "jaxbits.testing.assert_raises": "testing.assert_raises = np.array",
-    "jaxbits.testing._is_close": "testing._is_close = lambda *a: True",
+    "jaxbits._equality._is_close": "testing._equality._is_close = lambda *a: True",
+    "jaxbits._formatting.format_with_dtype": "testing._formatting.format_with_dtype = print",
     "jaxbits.testing.reject_custom_equality": (
         "testing.reject_custom_equality.__code__ = (lambda *a, **k: None).__code__"
     ),

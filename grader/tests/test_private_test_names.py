@@ -13,7 +13,7 @@ from jaxbits_grader.authoring.assignment_source import marks
 from jaxbits_grader.checking.hidden_test_run import messages
 from jaxbits_grader.checking.private_test_names import Apart, bound
 
-from jaxbits import testing
+from jaxbits import _equality, testing
 
 SOURCE = """---
 jupytext: {text_representation: {extension: .md, format_name: myst}}
@@ -103,14 +103,22 @@ def test_the_honest_answer_passes_and_leaves_no_hidden_name() -> None:
         "range = 5",
         "testing = None",
         "testing.assert_close = print",
+        "testing._equality.find_mismatch = lambda *a, **k: a",
+        "testing._equality._is_close = lambda *a: False",
+        "testing._equality = None",
     ],
 )
 def test_what_is_the_students_stays_so_and_harms_no_test(
     own: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        testing, "assert_close", testing.assert_close
-    )  # an answer that patches it is undone
+    # An answer that patches one of these is undone.
+    for module, name in (
+        (testing, "assert_close"),
+        (testing, "_equality"),
+        (_equality, "find_mismatch"),
+        (_equality, "_is_close"),
+    ):
+        monkeypatch.setattr(module, name, getattr(module, name))
     before: dict[str, Any] = {}
     exec(SUMS.cell("given").source + "\n" + own, before)
     names = run(own)

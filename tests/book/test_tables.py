@@ -122,7 +122,7 @@ def test_a_page_shows_code_and_outcome_of_both_sides() -> None:
     assert '<pre class="outcome error">IndexError: list index out of range</pre>' in page
     assert "On jax 0.1:" in page
     assert "7 &lt; 8" in page
-    assert f'href="../{_catalogue.bit("out-of-bounds-read").page}"' in page
+    assert f'href="../{_catalogue.find_bit("out-of-bounds-read").page}"' in page
 
 
 def test_an_unknown_section_is_refused() -> None:

@@ -171,14 +171,14 @@ def test_without_params_the_updates_stay_as_the_gradients():
 
 
 def test_bad_input_is_named():
-    with pytest.raises(TypeError, match=r"tx should be an Optax transformation.*it was a float"):
+    with pytest.raises(TypeError, match=r"tx must be an Optax optimizer .*, got 0\.1"):
         dtype_stable(0.1)
     counts = {"w": jnp.ones(2), "n": jnp.ones(2, jnp.int32)}
     tx = dtype_stable(optax.adam(0.1))
     with pytest.raises(TypeError, match=r"\['n'\] should stay int32; it became float32"):
         tx.update(jax.tree.map(lambda p: 0.5 * p, counts), tx.init(counts), counts)
     grown = optax.GradientTransformation(lambda p: {"a": p}, lambda u, s, p: (u, {"a": u, "b": u}))
-    with pytest.raises(ValueError, match=r"new state should be a tree like .* \['b'\]"):
+    with pytest.raises(ValueError, match=r"new state must have the structure of .* \['b'\]"):
         dtype_stable(grown).update(jnp.ones(2), {"a": jnp.ones(2)}, jnp.ones(2))
 
 

@@ -136,7 +136,9 @@ def _watched(name: str) -> bool:
 
 
 def _ours(name: str) -> bool:
-    return name.startswith(("jaxbits.testing", "jaxbits.detect"))
+    return name.startswith(
+        ("jaxbits.testing", "jaxbits._equality", "jaxbits._formatting", "jaxbits.detect")
+    )
 
 
 def _not_its_own(module: types.ModuleType) -> Iterator[str]:

@@ -27,9 +27,14 @@ _BEGIN, _END = "### BEGIN HIDDEN TESTS", "### END HIDDEN TESTS"
 _COPIED = "testing"
 _COPY = """\
 import importlib.util as {p}util
-{p}spec = {p}util.find_spec("jaxbits.testing")
-{p}testing = {p}util.module_from_spec({p}spec)
-{p}spec.loader.exec_module({p}testing)
+def {p}copy(name):
+    spec = {p}util.find_spec("jaxbits." + name)
+    module = {p}util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+{p}testing = {p}copy("testing")
+{p}testing._equality = {p}copy("_equality")
+{p}testing._formatting = {p}copy("_formatting")
 """
 
 

@@ -6,21 +6,21 @@ import contextvars
 import functools
 import inspect
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from jaxbits import testing
 from jaxbits._catalogue import SharpBit, load
-from jaxbits._equality import same, show
-from jaxbits._explain import has_leaked, is_from_stack, reader_frame
+from jaxbits._equality import is_equal
+from jaxbits._error_origin import has_leaked_tracer, is_from_jax_ecosystem, user_frame
+from jaxbits._formatting import format_argument, format_value
 
 _LONG = 110  # letters of arguments, beyond which they are shown by kind and shape
 _TELLING = 40  # letters of a message that no library but JAX writes
-_MANY = 16  # numbers of an array, beyond which it is shown by dtype and shape
+show_kind = format_value
 
 topic: contextvars.ContextVar[str] = contextvars.ContextVar("topic", default="")
 """The topic of the exercise that is being checked, such as ``out-of-bounds``."""
@@ -89,19 +89,19 @@ def advice(error: BaseException) -> SharpBit | None:
     line looks as that one's symptom says, or names what the bit's title names; and for a value that
     is not known while tracing, the bit about all of them.
     """
-    least = 1 if is_from_stack(error) else _TELLING
-    frame = reader_frame(error)
+    least = 1 if is_from_jax_ecosystem(error) else _TELLING
+    frame = user_frame(error)
     code = _COMPREHENSION.sub(" ", frame.code if frame else "")
     # An if with an `and` in it is an if.
     chooses = bool(re.search(r"\b(?:if|while)\b", code))
-    leaked = has_leaked(error)
+    leaked = has_leaked_tracer(error)
     classes = [kind.__name__ for kind in type(error).__mro__]
     found: list[tuple[int, int, SharpBit]] = []
     for bit in load().values():
         if bit.id in _ONLY_FOR and not re.search(_ONLY_FOR[bit.id], code):
             continue
         fits = [
-            (s.matches(name, str(error)), 0 if chooses else s.suits(code))
+            (s.message_score(name, str(error)), 0 if chooses else s.line_score(code))
             for s in bit.symptoms
             for name in classes
             if (leaked or not s.leaked) and not (chooses and s.line)
@@ -166,35 +166,7 @@ def _arguments(answer: Callable[..., Any], args: list[Any], brief: bool) -> str:
         parameters = {}.values()
     names = [f"{p.name}=" for p in parameters if p.kind in by_place]
     names = names[: len(args)] + [""] * (len(args) - len(names))
-    return ", ".join(f"{n}{_short(a, brief)}" for n, a in zip(names, args, strict=True))
-
-
-def _is_ref(value: Any) -> bool:
-    kind = type(value)
-    return kind.__name__ in ("Ref", "ArrayRef") and kind.__module__.startswith("jax")
-
-
-def _short(value: Any, brief: bool) -> str:
-    if _is_ref(value):
-        return show_kind(value)
-    if isinstance(value, jax.Array | np.ndarray | np.generic):
-        if jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
-            return "a key" if value.shape == () else f"{value.size} keys"
-        if value.size > _MANY or (brief and value.shape):
-            return f"{value.dtype}[{', '.join(map(str, value.shape))}]"
-        return show_kind(value)
-    if value is None or isinstance(value, bool | int | float | complex | str):
-        return show_kind(value)
-    if name := getattr(value, "__name__", ""):
-        return str(name)
-    if brief and isinstance(value, Mapping | list | tuple):
-        return f"a {type(value).__name__} of {len(value)}"
-    if type(value) in (dict, list, tuple):
-        return _container(value, lambda part: _short(part, brief))
-    kind = type(value).__name__
-    article = "an" if kind[:1].lower() in "aeiou" else "a"
-    text = show(value)
-    return f"{article} {kind}" if brief or text.startswith("<") or len(text) > 60 else text
+    return ", ".join(f"{n}{format_argument(a, brief)}" for n, a in zip(names, args, strict=True))
 
 
 def returns(answer: Callable[..., Any], *args: Any, expected: Any, why: str = "") -> None:
@@ -279,7 +251,7 @@ def must_equal(seen: Any, expected: Any, what: str, why: str = "") -> None:
     jaxbits.book.exercises.assertions.NotYet: after one step, w must be 0.81, got 0.9
     """
     try:
-        agree = same(seen, expected)
+        agree = is_equal(seen, expected)
     except Exception:  # what an answer returns may be anything at all
         agree = False
     if not agree:
@@ -299,42 +271,6 @@ def _kind(value: Any) -> str:
     if hasattr(value, "dtype"):
         return f"{value.dtype}[{', '.join(map(str, np.shape(value)))}]"
     return type(value).__name__
-
-
-def show_kind(value: Any, digits: int = 6) -> str:
-    """Return a value as one reads it: lists for arrays, numbers to so many digits, no types.
-
-    >>> show_kind({"w": np.array([0.81, 2.1], np.float32), "steps": 5})
-    "{'w': [0.81, 2.1], 'steps': 5}"
-    """
-    if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
-        return _short(value, brief=True)
-    if isinstance(value, np.ndarray | jax.Array | np.generic):
-        return show(_rounded(np.asarray(value).tolist(), digits))
-    if type(value) in (float, complex):
-        return show(_rounded(value, digits))
-    if type(value) in (tuple, list, dict):
-        return _container(value, lambda part: show_kind(part, digits))
-    if _is_ref(value):
-        return f"a Ref of {show_kind(value[...], digits)}"
-    return show(value)
-
-
-def _container(value: Any, shown: Callable[[Any], str]) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key!r}: {shown(part)}" for key, part in value.items()) + "}"
-    inside = ", ".join(map(shown, value))
-    if isinstance(value, tuple):
-        return f"({inside},)" if len(value) == 1 else f"({inside})"
-    return f"[{inside}]"
-
-
-def _rounded(value: Any, digits: int) -> Any:
-    if isinstance(value, list):
-        return [_rounded(part, digits) for part in value]
-    if isinstance(value, complex):
-        return complex(_rounded(value.real, digits), _rounded(value.imag, digits))
-    return float(f"{value:.{digits}g}") if isinstance(value, float) else value
 
 
 def returns_step_by_step(

@@ -1,4 +1,4 @@
-"""Faster ways to feed and to train the classifier, which chapter 15 compares with its program.
+"""Faster versions of the loader, the step, and the training loop.
 
 `faster_loader` fetches many batches at once, `donating_train_step` reuses the memory of the old
 state, and `train_on_device` runs a whole training run as one compiled program.
@@ -20,10 +20,10 @@ from flax.training.train_state import TrainState
 from jax import lax
 from torch.utils.data import DataLoader, Dataset, Sampler
 
-from jaxbits.xor.checks import whole_number
+from jaxbits.xor._arguments import check_int
 from jaxbits.xor.data import XorData
-from jaxbits.xor.shuffle import shuffled
 from jaxbits.xor.training import train_step
+from jaxbits.xor.variants.shuffle import shuffled
 
 donating_train_step = jax.jit(inspect.unwrap(train_step), donate_argnums=0)
 """`train_step` compiled so that the new state is written into the memory of the old one.
@@ -34,10 +34,11 @@ The old state is deleted. Copy the first one if you need it again:
 
 
 class WholeBatches(Dataset):  # type: ignore[type-arg]
-    """A data set that PyTorch's loader asks for a whole batch at once.
+    """A data set from which PyTorch's loader fetches whole batches.
 
-    The loader calls `__getitems__` where a data set has it. Otherwise it fetches the samples one
-    by one, and the collate function stacks them, which takes longer than a training step here.
+    The loader calls `__getitems__` if the data set has this method. Otherwise it fetches the
+    samples one by one, and the collate function stacks them, which takes longer than a training
+    step here.
 
     Args:
         data: The data set, which must accept an array of indices.
@@ -63,7 +64,7 @@ class WholeBatches(Dataset):  # type: ignore[type-arg]
 
 
 class _ShuffledBatches(Sampler):  # type: ignore[type-arg]
-    """Index arrays, int64[at_once, batch_size], in the order of PyTorch's own RandomSampler."""
+    """A sampler of index arrays, int64[at_once, batch_size], in the order of RandomSampler."""
 
     def __init__(
         self, size: int, batch_size: int, at_once: int, generator: torch.Generator
@@ -79,16 +80,17 @@ class _ShuffledBatches(Sampler):  # type: ignore[type-arg]
             yield batches[start : start + self.at_once]
 
 
-def _as_it_is(batch: Any) -> Any:
+def _identity(batch: Any) -> Any:
     return batch
 
 
 class FasterLoader:
     """The batches of `train_loader` in the same order, fetched many at a time.
 
-    Each `next` of a DataLoader marks itself for PyTorch's profiler, which takes longer than
-    fetching a batch of small samples. Here one `next` fetches several batches, and the loader
-    returns them one by one.
+    Every `next` of a DataLoader records an event for PyTorch's profiler, which takes longer than
+    fetching a batch of small samples. Here, one `next` fetches several batches, which the loader
+    returns one by one:
+    https://github.com/pytorch/pytorch/blob/v2.6.0/torch/utils/data/dataloader.py
 
     Attributes:
         generator: The generator that decides the order, which `train` seeds.
@@ -100,9 +102,9 @@ class FasterLoader:
         self._fetching = DataLoader(
             WholeBatches(data),
             batch_sampler=self._batches,
-            collate_fn=_as_it_is,
-            # The DataLoader draws a number from the generator before each epoch, as that of
-            # train_loader does. Therefore both see the same order.
+            collate_fn=_identity,
+            # The DataLoader draws a seed from the generator before each epoch. The one in
+            # train_loader does, too, and both must leave the generator in the same state.
             generator=self.generator,
         )
 
@@ -135,8 +137,8 @@ def faster_loader(data: XorData, batch_size: int = 128, at_once: int = 32) -> Fa
     >>> [inputs.shape for inputs, labels in loader]
     [(128, 2), (128, 2)]
     """
-    whole_number("batch_size", batch_size, at_least=1, at_most=len(data))
-    whole_number("at_once", at_once, at_least=1)
+    check_int("batch_size", batch_size, at_least=1, at_most=len(data))
+    check_int("at_once", at_once, at_least=1)
     return FasterLoader(data, batch_size, at_once)
 
 
@@ -171,9 +173,9 @@ def train_on_device(
     >>> bool(history[-1, 1] > 0.99)
     True
     """
-    whole_number("epochs", epochs, at_least=1)
-    whole_number("batch_size", batch_size, at_least=1, at_most=len(data))
-    whole_number("seed", seed)
+    check_int("epochs", epochs, at_least=1)
+    check_int("batch_size", batch_size, at_least=1, at_most=len(data))
+    check_int("seed", seed)
     state, history = _train_epochs(
         state, data.inputs, data.labels, jax.random.key(seed), epochs, batch_size
     )

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from jaxbits.xor.checks import whole_number
+from jaxbits.xor._arguments import check_int
 
 
 class TorchClassifier(nn.Module):
@@ -23,7 +23,7 @@ class TorchClassifier(nn.Module):
     """
 
     def __init__(self, width: int = 8) -> None:
-        whole_number("width", width, at_least=1)
+        check_int("width", width, at_least=1)
         super().__init__()
         self.hidden = nn.Linear(2, width)
         self.output = nn.Linear(width, 1)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbits.xor.checks import whole_number
+from jaxbits.xor._arguments import check_int
 
 ROUNDS = 6
 
@@ -37,7 +37,7 @@ def shuffled(key: jax.Array, size: int) -> jax.Array:
     >>> sorted(shuffled(jax.random.key(0), 10).tolist()) == list(range(10))
     True
     """
-    whole_number("size", size, at_least=1, at_most=2**30)
+    check_int("size", size, at_least=1, at_most=2**30)
     rows = int(np.ceil(np.sqrt(size)))
     columns = -(-size // rows)
     keys = jax.random.bits(key, (ROUNDS,), dtype=jnp.uint32)

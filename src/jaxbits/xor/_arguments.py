@@ -1,4 +1,4 @@
-"""Checks of arguments, which raise an error that names the argument, the rule, and the value."""
+"""Check arguments. The errors give the name of the argument, the rule, and the value."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ import operator
 from typing import Any
 
 
-def whole_number(
+def check_int(
     name: str, value: Any, *, at_least: int | None = None, at_most: int | None = None
 ) -> None:
-    """Check that an argument is a whole number within limits.
+    """Check that an argument is an integer within limits.
 
     Args:
         name: The argument's name, with which the message begins.
-        value: What the caller passed. A bool is not a number here, and neither is a float.
-        at_least: The smallest number allowed.
-        at_most: The largest number allowed.
+        value: The argument. Neither a bool nor a float counts as an integer.
+        at_least: The smallest number allowed, or None.
+        at_most: The largest number allowed, or None.
 
     Raises:
         TypeError: If the value is not a whole number.
         ValueError: If the number is out of range.
 
-    >>> whole_number("epochs", 3, at_least=0)
-    >>> whole_number("size", 0, at_least=1)
+    >>> check_int("epochs", 3, at_least=0)
+    >>> check_int("size", 0, at_least=1)
     Traceback (most recent call last):
     ValueError: size must be at least 1, got 0
     """
@@ -44,14 +44,18 @@ def whole_number(
         raise ValueError(f"{name} must be {limits}, got {number}")
 
 
-def nonnegative(name: str, value: Any) -> None:
-    """Check that an argument is a finite number of at least 0.
+def check_nonnegative(name: str, value: Any) -> None:
+    """Check that an argument is a finite number that is not negative.
+
+    Args:
+        name: The argument's name, with which the message begins.
+        value: The argument.
 
     Raises:
         TypeError: If the value is not a real number.
         ValueError: If it is negative, infinite, or NaN.
 
-    >>> nonnegative("std", -1.0)
+    >>> check_nonnegative("std", -1.0)
     Traceback (most recent call last):
     ValueError: std must be at least 0, got -1.0
     """
@@ -65,13 +69,17 @@ def nonnegative(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be at least 0, got {value}")
 
 
-def not_empty(name: str, values: Any) -> None:
-    """Check that an argument with a length is not empty. A generator has none, and passes.
+def check_not_empty(name: str, values: Any) -> None:
+    """Check that an argument is not empty. A generator has no length and passes the check.
+
+    Args:
+        name: The argument's name, with which the message begins.
+        values: The argument.
 
     Raises:
         ValueError: If the length is 0.
 
-    >>> not_empty("loader", [])
+    >>> check_not_empty("loader", [])
     Traceback (most recent call last):
     ValueError: the length of loader must be at least 1, got 0
     """
@@ -79,16 +87,22 @@ def not_empty(name: str, values: Any) -> None:
         raise ValueError(f"the length of {name} must be at least 1, got 0")
 
 
-def same_shape(name: str, value: Any, other_name: str, other: Any) -> None:
-    """Check that two arrays have the same shape, so that nothing is broadcast.
+def check_same_shape(name: str, value: Any, other_name: str, other: Any) -> None:
+    """Check that two arrays have the same shape, so that JAX does not broadcast them.
 
-    Shapes are known while JAX traces a function, so under `jit` this costs nothing per call.
+    Shapes are known while JAX traces a function, so under `jit` the check runs once per trace.
+
+    Args:
+        name: The argument's name, with which the message begins.
+        value: The argument, an array or a tracer.
+        other_name: The name of the other argument.
+        other: The other argument.
 
     Raises:
         ValueError: If the shapes differ.
 
     >>> import numpy as np
-    >>> same_shape("logits", np.ones((3, 1)), "labels", np.ones(3))
+    >>> check_same_shape("logits", np.ones((3, 1)), "labels", np.ones(3))
     Traceback (most recent call last):
     ValueError: logits must have the shape of labels, (3,), got (3, 1)
     """
@@ -98,13 +112,17 @@ def same_shape(name: str, value: Any, other_name: str, other: Any) -> None:
         )
 
 
-def optimizer(name: str, value: Any) -> None:
-    """Check that an argument is an Optax optimizer, that is, that it has `init` and `update`.
+def check_optimizer(name: str, value: Any) -> None:
+    """Check that an argument is an Optax optimizer: that it has `init` and `update`.
+
+    Args:
+        name: The argument's name, with which the message begins.
+        value: The argument.
 
     Raises:
         TypeError: If it lacks one of them.
 
-    >>> optimizer("tx", "adam")
+    >>> check_optimizer("tx", "adam")
     Traceback (most recent call last):
     TypeError: tx must be an Optax optimizer such as optax.sgd(0.1), got 'adam'
     """
@@ -112,13 +130,17 @@ def optimizer(name: str, value: Any) -> None:
         raise TypeError(f"{name} must be an Optax optimizer such as optax.sgd(0.1), got {value!r}")
 
 
-def linen_model(name: str, value: Any) -> None:
-    """Check that an argument is an instance of a Flax linen module, and not the class itself.
+def check_linen_module(name: str, value: Any) -> None:
+    """Check that an argument is an instance of a Flax linen module and not the class itself.
+
+    Args:
+        name: The argument's name, with which the message begins.
+        value: The argument.
 
     Raises:
         TypeError: If it is not.
 
-    >>> linen_model("model", int)
+    >>> check_linen_module("model", int)
     Traceback (most recent call last):
     TypeError: model must be a linen module such as Classifier(), got <class 'int'>
     """
@@ -126,19 +148,23 @@ def linen_model(name: str, value: Any) -> None:
         raise TypeError(f"{name} must be a linen module such as Classifier(), got {value!r}")
 
 
-def seeded_loader(name: str, value: Any) -> None:
-    """Check that an argument is a loader with a generator to seed, and with at least one batch.
+def check_seeded_loader(name: str, value: Any) -> None:
+    """Check that an argument is a loader that can be seeded and has at least one batch.
+
+    Args:
+        name: The argument's name, with which the message begins.
+        value: The argument.
 
     Raises:
-        TypeError: If it has no generator, as a DataLoader that was created without one.
+        TypeError: If it has no generator. A DataLoader has one only if it is created with one.
         ValueError: If it has no batch.
 
-    >>> seeded_loader("loader", [1])
+    >>> check_seeded_loader("loader", [1])
     Traceback (most recent call last):
-    TypeError: loader must have a generator, as that of train_loader(data) has, got [1]
+    TypeError: loader must have a generator to seed, as train_loader(data) does; got [1]
     """
     if not hasattr(getattr(value, "generator", None), "manual_seed"):
         raise TypeError(
-            f"{name} must have a generator, as that of train_loader(data) has, got {value!r}"
+            f"{name} must have a generator to seed, as train_loader(data) does; got {value!r}"
         )
-    not_empty(name, value)
+    check_not_empty(name, value)
