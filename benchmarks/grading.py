@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from jaxbits_grader.authoring import assignment_source as source
-from jaxbits_grader.authoring import release_notebook as release
-from jaxbits_grader.notebook_io import text
+from jaxbits_grader.authoring.assignment_source import read_assignment
+from jaxbits_grader.authoring.notebook_versions import solution_notebook
+from jaxbits_grader.files import notebook_text
 from measure import ratio, significant, spread
 
 TITLE = "a folder of submissions graded, beside nbgrader alone"
@@ -51,16 +51,16 @@ def timed(command: Sequence[object], cwd: Path) -> tuple[float, float]:
     return time.perf_counter() - began, most / 2**20
 
 
-def classroom(*arguments: object) -> list[object]:
-    """The command line of a verb of jaxbits_grader."""
+def grader(*arguments: object) -> list[object]:
+    """Return the command line of a grader command."""
     return [sys.executable, "-m", "jaxbits_grader", *arguments]
 
 
 def prepare(place: Path, folder: Path, count: int) -> tuple[Path, Path]:
     """Make a course, and a folder with that many solved notebooks."""
     course, handed_in = place / "course", place / "handed-in"
-    timed(classroom("course", course, "--from", folder), place)
-    solved = text(release.solution(source.read(folder)))
+    timed(grader("course", course, "--from", folder), place)
+    solved = notebook_text(solution_notebook(read_assignment(folder)))
     for number in range(count):
         # nbgrader's own layout, which both take.
         path = handed_in / f"student-{number}" / folder.name / f"{folder.name}.ipynb"
@@ -73,7 +73,7 @@ def graded(place: Path, folder: Path, count: int, workers: int) -> tuple[float, 
     """Grade so many good submissions of an assignment, in a course of its own."""
     course, handed_in = prepare(place, folder, count)
     where = ("--submissions", handed_in, "--course", course, "--quiet", *MANY)
-    return timed(classroom("grade", folder.name, *where, "-j", workers), place)
+    return timed(grader("grade", folder.name, *where, "-j", workers), place)
 
 
 def nbgrader(place: Path, folder: Path, count: int) -> float:

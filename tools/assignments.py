@@ -16,10 +16,13 @@ from typing import Any
 import environments
 import interpreters
 import provision
-from jaxbits_grader import cli as command
-from jaxbits_grader.authoring import assignment_source as source
-from jaxbits_grader.authoring import validation as prove
-from jaxbits_grader.authoring.assignment_source import Assignment
+from jaxbits_grader import cli
+from jaxbits_grader.authoring.assignment_source import (
+    Assignment,
+    find_assignments,
+    read_assignment,
+)
+from jaxbits_grader.authoring.validation import validate_solution
 from pairs import replace_file
 from project import ROOT, address, colab
 
@@ -71,7 +74,7 @@ When they are through, students can
 
 def in_order(root: Path = ROOT) -> list[Assignment]:
     """The assignments by their chapters."""
-    found = [source.read(folder) for folder in source.find(root / FOLDER)]
+    found = [read_assignment(folder) for folder in find_assignments(root / FOLDER)]
     return sorted(found, key=lambda assignment: assignment.chapter)
 
 
@@ -168,8 +171,8 @@ def elsewhere() -> int:
             continue
         version = interpreters.answer(there.python, "import jax; print(jax.__version__)")
         points = {}
-        for folder in source.find(ROOT / FOLDER):
-            solved = prove.solved(folder, python=str(there.python))
+        for folder in find_assignments(ROOT / FOLDER):
+            solved = validate_solution(folder, python=str(there.python))
             points[folder.name] = sum(one.points for one in solved)
             for one in solved:
                 if one.problem:
@@ -192,7 +195,7 @@ def main(arguments: list[str] | None = None) -> int:
     if options.elsewhere:
         return elsewhere()
     check = ["--check"] if options.check else []
-    return command.main(["release", str(ROOT / FOLDER), *check])
+    return cli.main(["release", str(ROOT / FOLDER), *check])
 
 
 if __name__ == "__main__":
