@@ -25,7 +25,6 @@ from jaxbits_grader.authoring.validation import MIN_WRONG_ANSWERS, validate
 from jaxbits_grader.authoring.variants import (
     count_variable_values,
     draw_variant,
-    without_variant_comments,
 )
 from jaxbits_grader.files import notebook_text
 from jaxbits_grader.notebook import nbgrader_metadata
@@ -87,7 +86,7 @@ def test_nothing_of_solutions_or_hidden_tests_is_in_the_release(folder: Path) ->
     assert find_leaks(assignment, notebook) == []
     whole = json.dumps(notebook)
     for cell in assignment.notebook.cells:
-        for part in block_texts(without_variant_comments(cell.source), HIDDEN_TESTS):
+        for part in block_texts(cell.source, HIDDEN_TESTS):
             assert json.dumps(part.strip())[1:-1] not in whole
     for answer in read_answers(folder, assignment):
         assert json.dumps(answer.source)[1:-1] not in whole

@@ -13,10 +13,10 @@ from jaxbits_grader.authoring.assignment_source import (
     SourceError,
     read_assignment,
 )
+from jaxbits_grader.authoring.cell_markers import without_variant_comments
 from jaxbits_grader.authoring.variants import (
     count_variable_values,
     draw_variant,
-    without_variant_comments,
     write_variants,
 )
 from test_assignment_source import GOOD

@@ -18,7 +18,6 @@ from jaxbits_grader.authoring.cell_markers import (
     solution_source,
     visible_tests,
 )
-from jaxbits_grader.authoring.variants import without_variant_comments
 from nbformat import NotebookNode
 
 from corpus import damaged, good, output, reading, renamed, shell, tampering, unreadable, web
@@ -131,7 +130,7 @@ def hidden(assignment: Assignment) -> list[str]:
 
     A line that is only a message does not count: a student is told the one that failed.
     """
-    cells = [without_variant_comments(cell.source) for cell in assignment.notebook.cells]
+    cells = [cell.source for cell in assignment.notebook.cells]
     public = {
         line.strip()
         for source in cells

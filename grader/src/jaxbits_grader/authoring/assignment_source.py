@@ -22,6 +22,7 @@ from jaxbits_grader.authoring.cell_markers import (
     SOLUTION,
     MarkerError,
     parse_blocks,
+    without_variant_comments,
 )
 from jaxbits_grader.notebook import (
     KERNEL,
@@ -66,7 +67,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Assignment:
-    """An assignment with its solutions and hidden tests."""
+    """An assignment with its solutions and hidden tests, without `# variant:` comments."""
 
     name: str
     title: str
@@ -154,6 +155,7 @@ def parse_assignment(text: str, name: str) -> Assignment:
     notebook.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": LANGUAGE})
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     for number, cell in enumerate(notebook.cells, 1):
+        cell.source = without_variant_comments(cell.source)
         _complete_metadata(cell, number, name)
         _check_cell(cell, number, name)
     tasks = tuple(_parse_tasks(notebook, dict(about["tasks"]), name))

@@ -1,6 +1,6 @@
-"""The lines in a cell that mark a solution or hidden tests.
+"""The lines in a cell that mark a solution or hidden tests, and comments that mark variants.
 
-They are nbgrader's:
+The lines are nbgrader's:
 https://nbgrader.readthedocs.io/en/stable/user_guide/creating_and_grading_assignments.html
 """
 
@@ -13,9 +13,21 @@ from dataclasses import dataclass
 SOLUTION, HIDDEN_TESTS = "SOLUTION", "HIDDEN TESTS"
 STUB = ("# YOUR CODE HERE", "raise NotImplementedError()")
 
+VARIANT_COMMENT = re.compile(r"[ \t]*# variant:[^\n]*")
+
 # Anything that looks like a marker has to be one, or the release would show what it encloses.
 _SIMILAR = re.compile(r"###\s*(BEGIN|END)\b")
 _MARKER = re.compile(rf"([ \t]*)### (BEGIN|END) ({SOLUTION}|{HIDDEN_TESTS})")
+
+
+def without_variant_comments(source: str) -> str:
+    """Return a cell without its `# variant:` comments.
+
+    Example:
+        >>> without_variant_comments("rows = 12  # variant: 8..20")
+        'rows = 12'
+    """
+    return VARIANT_COMMENT.sub("", source)
 
 
 class MarkerError(ValueError):

@@ -18,7 +18,6 @@ from jaxbits_grader.authoring.cell_markers import (
     stub_source,
     visible_tests,
 )
-from jaxbits_grader.authoring.variants import without_variant_comments
 from jaxbits_grader.notebook import nbgrader_metadata
 
 _ESCAPED_BAR = r"\|"
@@ -53,8 +52,6 @@ restart the kernel and run all cells from the top."""
 def teacher_notebook(assignment: Assignment) -> NotebookNode:
     """Return the notebook with solutions and hidden tests, as nbgrader expects its source."""
     notebook = copy.deepcopy(assignment.notebook)
-    for cell in notebook.cells:
-        cell.source = without_variant_comments(cell.source)
     notebook.cells.insert(0, introduction_cell(assignment))
     return notebook
 
@@ -85,8 +82,8 @@ def solution_notebook(
     notebook = student_notebook(assignment)
     for cell in notebook.cells:
         if nbgrader_metadata(cell).get("solution"):
-            source = without_variant_comments(assignment.cell(cell.id).source)
-            cell.source = (answers or {}).get(cell.id, solution_source(source))
+            solution = solution_source(assignment.cell(cell.id).source)
+            cell.source = (answers or {}).get(cell.id, solution)
     return notebook
 
 
@@ -102,7 +99,7 @@ def find_leaks(assignment: Assignment, released: NotebookNode) -> list[str]:
     """
     public, secret = set(), set()
     for cell in assignment.notebook.cells:
-        source = without_variant_comments(cell.source)
+        source = cell.source
         public |= _stripped_lines(stub_source(visible_tests(source)))
         for kind in (HIDDEN_TESTS, SOLUTION):
             secret |= _stripped_lines("\n".join(block_texts(source, kind)))

@@ -21,7 +21,6 @@ from jaxbits_grader.authoring.cell_markers import (
     visible_tests,
 )
 from jaxbits_grader.authoring.name_rewriter import rename_names
-from jaxbits_grader.authoring.variants import without_variant_comments
 from jaxbits_grader.cell_names import bound_names
 from jaxbits_grader.notebook import nbgrader_metadata
 
@@ -51,7 +50,7 @@ class PrivateNames:
         for cell in assignment.notebook.cells:
             if cell.cell_type != "code":
                 continue
-            metadata, source = nbgrader_metadata(cell), without_variant_comments(cell.source)
+            metadata, source = nbgrader_metadata(cell), cell.source
             if metadata.get("grade"):
                 tests |= bound_names(source)
                 visible |= bound_names(visible_tests(source))
@@ -77,7 +76,7 @@ class PrivateNames:
         It runs right after the given cell. Student code cannot shadow the saved names.
         """
         lines = [f"import builtins as {self.prefix}builtins"]
-        for name in sorted(bound_names(without_variant_comments(source)) & self.given):
+        for name in sorted(bound_names(source) & self.given):
             if name == _COPIED and "jaxbits" in source:
                 lines.append(_COPY_MODULE.format(p=self.prefix))
             else:
@@ -94,7 +93,6 @@ class PrivateNames:
             source: The test cell, with hidden tests.
             nonce: The value that `finished_name` gets when the cell has run to its end.
         """
-        source = without_variant_comments(source)
         lines = hidden_test_lines(source)
         reused = self._reused.in_test(source) if lines else {}
         tree = ast.parse(source)
@@ -132,7 +130,7 @@ class _ReusedNames:
 
     def __init__(self, assignment: Assignment, given: set[str]) -> None:
         code = [cell for cell in assignment.notebook.cells if cell.cell_type == "code"]
-        sources = [(nbgrader_metadata(c), without_variant_comments(c.source)) for c in code]
+        sources = [(nbgrader_metadata(c), c.source) for c in code]
         tests = [source for metadata, source in sources if metadata.get("grade")]
         others = [solution_source(s) for metadata, s in sources if not metadata.get("grade")]
         visible = _all_bound_names(map(visible_tests, tests))

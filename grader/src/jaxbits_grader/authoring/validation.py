@@ -27,7 +27,6 @@ from jaxbits_grader.authoring.reference_answers import Answer, read_answers
 from jaxbits_grader.authoring.variants import (
     count_variable_values,
     draw_variant,
-    without_variant_comments,
 )
 from jaxbits_grader.notebook import nbgrader_metadata
 
@@ -159,7 +158,7 @@ def _cells(assignment: Assignment) -> list[dict[str, Any]]:
             continue
         metadata = nbgrader_metadata(cell)
         task = assignment.task_of(metadata["grade_id"]) if metadata else None
-        source = without_variant_comments(cell.source)
+        source = cell.source
         is_solution = bool(metadata.get("solution"))
         if is_solution:
             source = solution_source(source)

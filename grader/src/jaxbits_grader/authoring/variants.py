@@ -19,23 +19,13 @@ from jaxbits_grader.authoring.assignment_source import (
     find_assignments,
     parse_assignment,
 )
+from jaxbits_grader.authoring.cell_markers import VARIANT_COMMENT
 from jaxbits_grader.files import write_atomically
 
 _VARIABLE_LINE = re.compile(
     r"^([ \t]*[A-Za-z_]\w*(?:[ \t]*:[^=\n]+)?[ \t]*=[ \t]*)([^\n#=]+?)[ \t]+# variant: ([^\n]+)$",
     re.M,
 )
-_COMMENT = re.compile(r"[ \t]*# variant:[^\n]*")
-
-
-def without_variant_comments(source: str) -> str:
-    """Return a cell without its `# variant:` comments.
-
-    Example:
-        >>> without_variant_comments("rows = 12  # variant: 8..20")
-        'rows = 12'
-    """
-    return _COMMENT.sub("", source)
 
 
 def draw_variant(text: str, seed: int | str) -> str:
@@ -67,7 +57,7 @@ def count_variable_values(text: str) -> int:
     Raises:
         SourceError: If a `# variant:` comment is not at the end of a plain assignment.
     """
-    comments, values = len(_COMMENT.findall(text)), len(_VARIABLE_LINE.findall(text))
+    comments, values = len(VARIANT_COMMENT.findall(text)), len(_VARIABLE_LINE.findall(text))
     if comments != values:
         raise SourceError(
             f"a '# variant:' comment must be at the end of an assignment on a line of its own, "

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from jaxbits_grader.authoring.assignment_source import Assignment, Task
 from jaxbits_grader.authoring.cell_markers import solution_source, stub_source
 from jaxbits_grader.authoring.private_names import PrivateNames
-from jaxbits_grader.authoring.variants import without_variant_comments
 from jaxbits_grader.cell_names import bound_names
 from jaxbits_grader.grade_records import CellPoints
 from jaxbits_grader.notebook import Cell, ParsedNotebook, Role
@@ -166,7 +165,7 @@ class _Run:
 
     def _passes_with_stub(self, kernel: Kernel, source: str, task: Task) -> bool:
         """Return True if a test passes with the stub instead of the answer. Restores the answer."""
-        cell = without_variant_comments(self.assignment.cell(task.id).source)
+        cell = self.assignment.cell(task.id).source
         bound = sorted(bound_names(solution_source(cell)))
         names = [name for name in bound if not hasattr(builtins, name)]
         saved = f"_{secrets.token_hex(6)}"
