@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from jaxbits_grader.authoring import assignment_source as source
-from jaxbits_grader.authoring import release_notebook as release
-from jaxbits_grader.notebook_io import text
+from jaxbits_grader.authoring.assignment_source import read_assignment
+from jaxbits_grader.authoring.notebook_versions import solution_notebook
+from jaxbits_grader.files import notebook_text
 
 from book_tools.benchmarking.timing import quartiles, ratio_quartiles, round_significant
 
@@ -53,7 +53,7 @@ def _timed(command: Sequence[object], cwd: Path) -> tuple[float, float]:
 
 
 def _grader(*arguments: object) -> list[object]:
-    """Return the command line of a subcommand of jaxbits_grader."""
+    """Return the command line of a grader command."""
     return [sys.executable, "-m", "jaxbits_grader", *arguments]
 
 
@@ -61,7 +61,7 @@ def _prepare(place: Path, folder: Path, count: int) -> tuple[Path, Path]:
     """Create a course and a folder with that many solved notebooks."""
     course, handed_in = place / "course", place / "handed-in"
     _timed(_grader("course", course, "--from", folder), place)
-    solved = text(release.solution(source.read(folder)))
+    solved = notebook_text(solution_notebook(read_assignment(folder)))
     for number in range(count):
         # nbgrader's folder layout, which both programs accept.
         path = handed_in / f"student-{number}" / folder.name / f"{folder.name}.ipynb"

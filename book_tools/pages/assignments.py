@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from jaxbits_grader import cli
-from jaxbits_grader.authoring import assignment_source as source
-from jaxbits_grader.authoring import validation
-from jaxbits_grader.authoring.assignment_source import Assignment
+from jaxbits_grader.authoring.assignment_source import (
+    Assignment,
+    find_assignments,
+    read_assignment,
+)
+from jaxbits_grader.authoring.validation import validate_solution
 from packaging.version import Version
 
 from book_tools.environment import environments, interpreters, provision
@@ -31,7 +34,7 @@ RECORDS = "reference/assignments"
 
 def read_assignments(root: Path = ROOT) -> list[Assignment]:
     """Return all assignments sorted by chapter number."""
-    found = [source.read(folder) for folder in source.find(root / FOLDER)]
+    found = [read_assignment(folder) for folder in find_assignments(root / FOLDER)]
     return sorted(found, key=lambda assignment: assignment.chapter)
 
 
@@ -98,8 +101,8 @@ def record_elsewhere() -> int:
             continue
         version = interpreters.run_program(prepared.python, "import jax; print(jax.__version__)")
         points = {}
-        for folder in source.find(ROOT / FOLDER):
-            tasks = validation.solved(folder, python=str(prepared.python))
+        for folder in find_assignments(ROOT / FOLDER):
+            tasks = validate_solution(folder, python=str(prepared.python))
             points[folder.name] = sum(task.points for task in tasks)
             for task in tasks:
                 if task.problem:

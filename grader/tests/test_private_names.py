@@ -7,11 +7,16 @@ from typing import Any
 
 import grading_harness as hall
 import pytest
-from jaxbits_grader.authoring import assignment_source as source
-from jaxbits_grader.authoring import release_notebook as release
-from jaxbits_grader.authoring.assignment_source import marks
-from jaxbits_grader.checking.hidden_test_run import messages
-from jaxbits_grader.checking.private_test_names import Apart, bound
+from jaxbits_grader.authoring.assignment_source import (
+    find_assignments,
+    parse_assignment,
+    read_assignment,
+)
+from jaxbits_grader.authoring.cell_markers import visible_tests
+from jaxbits_grader.authoring.private_names import PrivateNames
+from jaxbits_grader.cell_names import bound_names
+from jaxbits_grader.checking.hidden_test_run import literal_messages
+from jaxbits_grader.notebook import nbgrader_metadata
 
 from jaxbits import _equality, testing
 
@@ -68,7 +73,7 @@ assert (lambda n: n + twice(1))(1) == 3 and count == 5 and last == 8 and said ==
 ### END HIDDEN TESTS
 ```
 """
-SUMS = source.parse(SOURCE, "sums")
+SUMS = parse_assignment(SOURCE, "sums")
 ASKING = [
     f"testing.{name}"
     for name in ("assert_close", "assert_array", "reject_custom_equality", "assert_raises")
@@ -78,13 +83,13 @@ HONEST = "def total(xs):\n    return sum(xs)"
 
 def run(*own: str, answer: str = HONEST) -> dict[str, Any]:
     """The notebook's names after the student's cells and the test."""
-    apart, names = Apart(SUMS), {"__name__": "__main__"}
+    private, names = PrivateNames(SUMS), {"__name__": "__main__"}
     given = SUMS.cell("given").source
-    for cell in (given, apart.keeping(given), *own, answer):
+    for cell in (given, private.save_given_names(given), *own, answer):
         exec(cell, names)
-    exec(apart.test(SUMS.cell("total-values").source, "through"), names)
-    assert names[apart.passed] == "through"
-    names["redefined"] = eval(apart.redefined(), names)
+    exec(private.rename_test(SUMS.cell("total-values").source, "through"), names)
+    assert names[private.finished_name] == "through"
+    names["redefined"] = eval(private.redefinition_query(), names)
     return names
 
 
@@ -122,7 +127,7 @@ def test_what_is_the_students_stays_so_and_harms_no_test(
     before: dict[str, Any] = {}
     exec(SUMS.cell("given").source + "\n" + own, before)
     names = run(own)
-    mine = [name for name in bound(own) if not callable(before[name])]
+    mine = [name for name in bound_names(own) if not callable(before[name])]
     assert all(names[name] == before[name] for name in mine)
 
 
@@ -143,9 +148,9 @@ def test_a_hidden_value_of_a_visible_name_cannot_be_asked_for() -> None:
 
 def test_a_hidden_part_may_begin_with_a_blank_line() -> None:
     text = "xs = 1\n### BEGIN HIDDEN TESTS\n\nxs = 2\n### END HIDDEN TESTS\nys = xs"
-    sums = source.parse(SOURCE.replace("xs = [1, 2]\n", f"{text}\n"), "sums")
+    sums = parse_assignment(SOURCE.replace("xs = [1, 2]\n", f"{text}\n"), "sums")
     names: dict[str, Any] = {}
-    exec(Apart(sums).test(text, "through"), names)
+    exec(PrivateNames(sums).rename_test(text, "through"), names)
     assert (names["xs"], names["ys"]) == (1, 1)
 
 
@@ -154,27 +159,31 @@ def test_what_was_given_and_is_defined_anew_is_told() -> None:
     assert run("def twice(x):\n    return 0")["redefined"] == "twice"
 
 
-@pytest.mark.parametrize("folder", source.find(hall.ASSIGNMENTS), ids=lambda folder: folder.name)
+@pytest.mark.parametrize(
+    "folder", find_assignments(hall.ASSIGNMENTS), ids=lambda folder: folder.name
+)
 def test_every_test_of_the_assignments_can_be_written_so(folder: Any) -> None:
-    assignment = source.read(folder)
-    apart = Apart(assignment)
+    assignment = read_assignment(folder)
+    private = PrivateNames(assignment)
     for cell in assignment.notebook.cells:
-        if marks(cell).get("grade"):
-            written = apart.test(cell.source, "through")
+        if nbgrader_metadata(cell).get("grade"):
+            written = private.rename_test(cell.source, "through")
             ast.parse(written)
-            assert bound(written) & apart._hidden == set()
-            assert bound(release.shown(cell.source)) <= bound(written)
+            assert bound_names(written) & private.hidden == set()
+            assert bound_names(visible_tests(cell.source)) <= bound_names(written)
 
 
-@pytest.mark.parametrize("folder", source.find(hall.ASSIGNMENTS), ids=lambda folder: folder.name)
+@pytest.mark.parametrize(
+    "folder", find_assignments(hall.ASSIGNMENTS), ids=lambda folder: folder.name
+)
 def test_whatever_a_test_of_the_assignments_asks_it_can_say_why_not(folder: Any) -> None:
     silent = [
         ast.unparse(node)
-        for cell in source.read(folder).notebook.cells
-        if marks(cell).get("grade")
+        for cell in read_assignment(folder).notebook.cells
+        if nbgrader_metadata(cell).get("grade")
         for node in ast.walk(ast.parse(cell.source))
         if isinstance(node, ast.Assert | ast.Call)
         if isinstance(node, ast.Assert) or ast.unparse(node.func) in ASKING
-        if not messages(ast.unparse(node))
+        if not literal_messages(ast.unparse(node))
     ]
     assert silent == []
