@@ -1,33 +1,53 @@
-"""Everything that ``make test`` runs: the book is built, the sources are checked, then one pytest.
+"""Run the tests: by default those that every change must pass, after building the book.
 
-.venv/bin/python -m book_tools test [arguments for pytest]
+    python -m book_tools test            the gate: build the book, check the sources, run fast tests
+    python -m book_tools test --all      the slow tests, which the gate leaves out
+    python -m book_tools test --grader   the tests of the grader, in grader/tests
+
+Other arguments are passed to pytest.
 """
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 
 from book_tools import lint
-from book_tools.chapters.execute import cores
+from book_tools.processes import available_cores
 from book_tools.project_metadata import ROOT
 from book_tools.website import build
 
-PYTEST = ["--nbval", "--nbval-current-env", "--doctest-modules"]
-# A file's tests share what they set up; which file is begun first, tests/order.py says.
-PYTEST += ["--dist", "loadfile", "--no-loadscope-reorder"]
+GATE = ["-m", "not slow", "--nbval", "--doctest-modules"]
+SLOW = ["-m", "slow", "tests"]
+GRADER = ["--rootdir", "grader", "--config-file", "grader/pyproject.toml", "grader"]
+
+
+def run_pytest(arguments: list[str]) -> int:
+    """Run pytest with one worker per core, but at least two, and return its exit status."""
+    # While a chapter runs in its kernel, the worker waits, so a second worker always helps.
+    workers = ["-n", str(max(2, available_cores()))]
+    command = [sys.executable, "-m", "pytest", *workers, *arguments]
+    return subprocess.run(command, cwd=ROOT).returncode
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the stages in order, stopping at the first that fails; returns the exit status."""
+    """Run the tests that the command line asks for, and return the exit status."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument("--all", action="store_true", help="run the slow tests")
+    group.add_argument("--grader", action="store_true", help="run the tests of the grader")
+    options, passed_on = parser.parse_known_args(arguments)
+    if options.grader:
+        return run_pytest([*GRADER, *passed_on])
     if build.main():
         return 1
+    if options.all:
+        return run_pytest([*SLOW, *passed_on])
     print("Checking chapters and code …", flush=True)
     if lint.main([]):
         return 1
     print("Running the tests …", flush=True)
-    # One core for each notebook's kernel: a chapter waits for its own, hardly for another's.
-    workers = ["-n", str(max(2, cores()))]
-    arguments = sys.argv[1:] if arguments is None else arguments
-    command = [sys.executable, "-m", "pytest", *PYTEST, *workers, *arguments]
-    return subprocess.run(command, cwd=ROOT).returncode
+    return run_pytest([*GATE, *passed_on])

@@ -1,11 +1,11 @@
-"""Publish the built book: one commit to the branch that GitHub Pages serves.
+"""Push the built book, as one commit, to the branch that GitHub Pages serves.
 
-    python3 -m book_tools publish                    what the workflow runs on every push to main
-    python3 -m book_tools publish --remote origin
+    python -m book_tools publish                     as the workflow does on every push to main
+    python -m book_tools publish --remote upstream
 
-The pages, the notebooks and the library's wheel are in that commit together, so they always come
-from the same state of the project. Wheels of earlier publications are kept, because notebooks that
-people have already downloaded install from them. Nothing is published without an address.
+One commit contains the pages, the notebooks, and the library's wheel, so they always come from the
+same state of the project. The wheels of earlier publications stay on the branch, because notebooks
+that people downloaded earlier install from them. Without an address, nothing is published.
 """
 
 from __future__ import annotations
@@ -19,23 +19,20 @@ import tempfile
 from pathlib import Path
 
 from book_tools import project_metadata
+from book_tools.processes import last_line
 from book_tools.website import library_wheel
 
 HTML = project_metadata.ROOT / "_build" / "html"
 KEPT = (library_wheel.FOLDER, "CNAME")
-"""What stays on the branch from one publication to the next."""
+"""Files and folders on the branch that the next publication keeps."""
 
 
 class PublishError(RuntimeError):
-    """The book cannot be published; the message says why."""
+    """The book cannot be published. The message says why."""
 
 
 def _git(root: Path, *arguments: str, **environment: str) -> str:
-    """Run git in the project, and return what it printed.
-
-    Raises:
-        PublishError: with git's last line, if it fails.
-    """
+    """Run git and return what it printed; raise PublishError with its last line if it fails."""
     done = subprocess.run(
         ["git", *arguments],
         cwd=root,
@@ -44,13 +41,12 @@ def _git(root: Path, *arguments: str, **environment: str) -> str:
         text=True,
     )
     if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise PublishError(f"git {arguments[0]} failed: {last}")
+        raise PublishError(f"git {arguments[0]} failed: {last_line(done.stderr)}")
     return done.stdout.strip()
 
 
 def _published(root: Path, remote: str) -> str | None:
-    """Return the commit that is published now, None before the first publication."""
+    """Return the published commit, or None before the first publication."""
     if not _git(root, "ls-remote", "--heads", remote, project_metadata.BRANCH):
         return None
     _git(root, "fetch", "--quiet", "--depth=1", remote, project_metadata.BRANCH)
@@ -58,7 +54,7 @@ def _published(root: Path, remote: str) -> str | None:
 
 
 def _keep(root: Path, commit: str, staging: Path) -> None:
-    """Copy what stays from the published commit; an earlier wheel is never replaced."""
+    """Copy the files to keep from the published commit. A wheel that is already there wins."""
     for name in KEPT:
         if _git(root, "ls-tree", commit, name):
             archive = staging.with_suffix(".tar")
@@ -66,34 +62,36 @@ def _keep(root: Path, commit: str, staging: Path) -> None:
             shutil.unpack_archive(archive, staging)
 
 
-def publish(html: Path, remote: str, root: Path = project_metadata.ROOT) -> str:
+def publish_book(html: Path, remote: str, root: Path = project_metadata.ROOT) -> str:
     """Push the built book to its branch, in one commit.
 
     Args:
-        html: the folder of the built book.
-        remote: the name or address of the remote to push to.
-        root: the project's folder, a git repository.
+        html: The folder of the built book.
+        remote: The name or address of the remote to push to.
+        root: The project's folder, a git repository.
 
     Returns:
-        What was done, in one line.
+        One line that says what was published, or why nothing was.
 
     Raises:
-        PublishError: if the book was not built for the project's address, or git fails.
+        PublishError: If the book was not built for the project's address, or if git fails.
     """
-    repository = project_metadata.address(root)
+    repository = project_metadata.repository_url(root)
     if repository is None:
         return (
             "Not published: the project has no address. "
             "Give it one: make address URL=https://github.com/owner/name"
         )
-    site = project_metadata.site(repository)
-    if not (html / library_wheel.path(site, repository, root)).exists():
+    site = project_metadata.site_url(repository)
+    if not (html / library_wheel.wheel_path(site, repository, root)).exists():
         raise PublishError(f"{html} is not this book built for {site}; run: make book")
     before = _published(root, remote)
     with tempfile.TemporaryDirectory() as folder:
         staging = Path(folder) / "site"
         shutil.copytree(html, staging)
-        (staging / ".nojekyll").touch()  # or GitHub Pages leaves out _static and _sources
+        # Otherwise GitHub Pages runs Jekyll, which leaves out _static and _sources:
+        # https://github.blog/2009-12-29-bypassing-jekyll-on-github-pages/
+        (staging / ".nojekyll").touch()
         if before:
             _keep(root, before, staging)
         index = {"GIT_INDEX_FILE": str(Path(folder) / "index"), "GIT_WORK_TREE": str(staging)}
@@ -118,7 +116,7 @@ def main(arguments: list[str] | None = None, root: Path = project_metadata.ROOT)
     parser.add_argument("--remote", default="origin", help="where to push to")
     options = parser.parse_args(arguments)
     try:
-        print(publish(options.html, options.remote, root))
+        print(publish_book(options.html, options.remote, root))
     except PublishError as error:
         print(error, file=sys.stderr)
         return 1

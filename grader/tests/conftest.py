@@ -15,7 +15,10 @@ import pytest
 
 HERE = Path(__file__).resolve().parent
 BOOK_TESTS = HERE.parents[1] / "tests"
-SHARED_PLUGINS = ("strict.no_skip", "browser", "untouched")
+SHARED_PLUGINS = tuple(
+    f"pytest_plugins.{name}"
+    for name in ("browser", "fail_on_skip", "global_state_guard", "slow_first")
+)
 
 # Appended, so that no helper can shadow an installed package.
 sys.path += [str(HERE), str(BOOK_TESTS)]

@@ -182,8 +182,9 @@ def _evaluate(bit: str, text: str, value: Any, condition: str = "") -> Outcome:
             return Outcome(bit, text, "failed", _format_error(error), made_for=condition)
         return _evaluate(bit, text, value, condition)
     if isinstance(value, tuple) and len(value) == 2:
+        outcome = _outcome(is_equal(*value))
         seen, expected = map(format_line, value)
-        return Outcome(bit, text, _outcome(is_equal(*value)), seen, expected, condition)
+        return Outcome(bit, text, outcome, seen, expected, condition)
     if not _is_boolean(value):
         raise TypeError(
             f"the check of {text!r} must be a boolean, a pair (seen, expected), raises(...), or a "

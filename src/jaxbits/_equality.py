@@ -68,6 +68,7 @@ def find_mismatch(
     import jax
 
     structure: Any
+    expected_structure: Any
     leaves, structure = jax.tree.flatten(seen, is_leaf=lambda x: x is None)
     wanted, expected_structure = jax.tree.flatten(expected, is_leaf=lambda x: x is None)
     if structure != expected_structure:

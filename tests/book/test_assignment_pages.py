@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import nbformat
-from project import setup_cell
 
 import assignments as tool
+from book_tools.chapters.setup_cell import setup_cell
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = sorted(path.parent.name for path in (ROOT / "assignments").glob("*/source.md"))

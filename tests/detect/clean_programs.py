@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from labelled import Case
+from labelled_cases import Case
 
 CLEAN: list[Case] = []
 

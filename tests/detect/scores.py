@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from labelled import Case, Sweep
+from labelled_cases import Case, Sweep
 
 from jaxbits import detect
 from jaxbits._finding import Finding

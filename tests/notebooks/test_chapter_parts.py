@@ -1,20 +1,22 @@
-"""What every chapter has: its opening, exercises that are those of the library, its summary."""
+"""Check that every chapter has its parts: opening, exercises with solutions, and summary."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 import re
+from collections.abc import Iterator
 
 import pytest
 from notebooks.stored import STEMS, sections
 
-from book_tools.chapters.chapter_files import CHAPTERS, Pair
-from book_tools.chapters.solutions import with_solutions
+from book_tools.chapters.chapter_files import CHAPTERS, ChapterFiles
+from book_tools.chapters.solutions import insert_solutions
 from jaxbits.book.exercises import exercises
 
 
-def markdown(stem, heading):
+def markdown(stem: str, heading: str) -> str:
+    """Return the text of the sections with a heading."""
     return "\n".join(
         cell.source
         for section in sections(stem)
@@ -23,57 +25,80 @@ def markdown(stem, heading):
     )
 
 
-@pytest.mark.parametrize("stem", STEMS)
-def test_a_chapter_opens_with_what_it_shows_needs_and_takes(stem):
+def exercises_code(stem: str) -> str:
+    """Return the code of the section with the exercises."""
+    return next(s for s in sections(stem) if s.heading == "Exercises").code
+
+
+def opening_problems(stem: str) -> Iterator[str]:
+    """Yield what the opening of a chapter lacks."""
     opening = markdown(stem, "")
     if "**In one minute**" in opening:
-        assert re.search(r"\*\*You need\*\* .+ \*\*Time\*\*: ", opening)
+        if not re.search(r"\*\*You need\*\* .+ \*\*Time\*\*: ", opening):
+            yield "the opening must say what the reader needs and how long the chapter takes"
         return
     for promise in ("**What you will see**", "**What you need**", "**How long it takes**"):
-        assert promise in opening
+        if promise not in opening:
+            yield f"the opening has no {promise}"
 
 
-@pytest.mark.parametrize("stem", STEMS)
-def test_a_chapter_ends_with_its_summary_and_where_to_go(stem):
-    assert sections(stem)[-1].heading == "What you have seen"
+def summary_problems(stem: str) -> Iterator[str]:
+    """Yield what the summary at the end of a chapter lacks."""
+    if sections(stem)[-1].heading != "What you have seen":
+        yield "the last section must be 'What you have seen'"
     summary = markdown(stem, "What you have seen")
-    assert "| Sharp bit | What you notice | Fix | Guard |" in summary
-    assert "**Where to go next.**" in summary
+    for part in ("| Sharp bit | What you notice | Fix | Guard |", "**Where to go next.**"):
+        if part not in summary:
+            yield f"the summary has no {part}"
 
 
-@pytest.mark.parametrize("stem", STEMS)
-def test_a_chapter_has_two_to_five_exercises_and_they_are_handed_out_unsolved(stem):
-    code = next(s for s in sections(stem) if s.heading == "Exercises").code
+def exercise_problems(stem: str) -> Iterator[str]:
+    """Yield what the cells of the exercises lack, compared with the library."""
+    code = exercises_code(stem)
     checked = re.findall(r'check\("([^"]+)", (\w+)\)', code)
-    assert 2 <= len(checked) <= 5
+    if not 2 <= len(checked) <= 5:
+        yield f"the chapter must have 2 to 5 exercises, got {len(checked)}"
     stubs = {
         node.name: [argument.arg for argument in node.args.args]
         for node in ast.parse(code).body
         if isinstance(node, ast.FunctionDef)
     }
     for id, name in checked:
-        task = exercises()[id]
-        assert task.stub.__name__ == name
-        assert stubs[name] == list(inspect.signature(task.stub).parameters)
+        stub = exercises()[id].stub
+        if stub.__name__ != name or stubs.get(name) != list(inspect.signature(stub).parameters):
+            yield f"{id}: the cell must define and check the stub {stub.__name__} of the library"
 
 
-@pytest.mark.parametrize("stem", STEMS)
-def test_the_folded_solutions_are_those_of_the_library(stem):
+def solution_problems(stem: str) -> Iterator[str]:
+    """Yield how the folded solutions differ from those of the library."""
     text = (CHAPTERS / f"{stem}.md").read_text(encoding="utf-8")
-    section = next(s for s in sections(stem) if s.heading == "Exercises")
-    assert text.count('<details class="solution">') == section.code.count('check("')
-    assert with_solutions(Pair(CHAPTERS / f"{stem}.md")) == text, "run: make solutions"
+    folded, checks = text.count('<details class="solution">'), exercises_code(stem).count('check("')
+    if folded != checks:
+        yield f"there are {folded} folded solutions for {checks} exercises"
+    if insert_solutions(ChapterFiles(CHAPTERS / f"{stem}.md")) != text:
+        yield "the solutions differ from those of the library; run: make solutions"
+
+
+def hint_problems(stem: str) -> Iterator[str]:
+    """Yield what is missing for a reader who wants a hint."""
+    code = "\n".join(section.code for section in sections(stem))
+    imported = ", ".join(re.findall(r"^from jaxbits import (.*)$", code, re.M)).split(", ")
+    for name in ("check", "hint", "solution"):
+        if name not in imported:
+            yield f"no cell imports {name}"
+    first = re.findall(r'check\("([^"]+)"', code)[0]
+    for call in (f'`hint("{first}")`', f'`solution("{first}")`'):
+        if call not in markdown(stem, "Exercises"):
+            yield f"the text does not mention {call}"
+
+
+PARTS = [opening_problems, summary_problems, exercise_problems, solution_problems, hint_problems]
 
 
 @pytest.mark.parametrize("stem", STEMS)
-def test_hint_and_solution_are_imported_and_mentioned(stem):
-    code = "\n".join(section.code for section in sections(stem))
-    imported = re.findall(r"^from jaxbits import (.*)$", code, re.M)
-    assert {"check", "hint", "solution"} <= set(", ".join(imported).split(", "))
-    opening = markdown(stem, "Exercises")
-    (first, *_) = re.findall(r'check\("([^"]+)"', code)
-    assert f'`hint("{first}")`' in opening
-    assert f'`solution("{first}")`' in opening
+def test_chapter_has_all_its_parts(stem):
+    problems = [problem for part in PARTS for problem in part(stem)]
+    assert not problems, "\n".join(problems)
 
 
 def test_every_exercise_is_in_a_chapter():

@@ -1,7 +1,8 @@
-"""Every exercise, both ways: stubs fail, solutions pass, foreseen mistakes are told apart.
+"""Test every exercise in both directions: stubs and wrong answers fail, and solutions pass.
 
-The answers of a chapter are in `answers/`, in a module of its name: WRONG maps an exercise to
-pairs of an answer and a part of the message meant for it; RIGHT lists other answers that pass.
+The answers for a chapter are in a module of `answers/` with its name. WRONG maps an exercise to
+pairs of an answer and a part of the message that it must get. RIGHT lists pairs of an exercise and
+an answer other than the solution that must pass.
 """
 
 import dataclasses
@@ -46,19 +47,13 @@ RIGHT = [case for module in ANSWERS.values() for case in getattr(module, "RIGHT"
 
 
 @pytest.mark.parametrize("id", ALL)
-def test_a_stub_is_not_written_yet(id):
+def test_check_rejects_the_stub(id):
     task = exercise(id)
     assert "not written yet" in task.problem(task.stub)
 
 
 @pytest.mark.parametrize("id", ALL)
-def test_the_solution_passes(id, capsys):
-    check(id, exercise(id).solution)
-    assert capsys.readouterr().out == f"✓ {id}: {exercise(id).title}\n"
-
-
-@pytest.mark.parametrize("id", ALL)
-def test_the_printed_solution_passes_under_the_name_of_the_stub(id, capsys, monkeypatch):
+def test_check_accepts_the_printed_solution(id, capsys, monkeypatch):
     monkeypatch.setattr("__main__.np", np, raising=False)
     solution(id)
     source = capsys.readouterr().out
@@ -66,18 +61,24 @@ def test_the_printed_solution_passes_under_the_name_of_the_stub(id, capsys, monk
     task = exercise(id)
     names = {"np": np}
     exec(source, names)
-    assert task.problem(names[task.stub.__name__]) is None
+    check(id, names[task.stub.__name__])
+    assert capsys.readouterr().out == f"✓ {id}: {task.title}\n"
 
 
 @pytest.mark.parametrize(
     ("id", "answer", "message"), [(id, *case) for id in WRONG for case in WRONG[id]]
 )
-def test_a_foreseen_mistake_gets_the_message_meant_for_it(id, answer, message):
+def test_check_explains_a_wrong_answer(id, answer, message):
     ANSWERS["tracing"].LOGGED.clear()
     assert message in exercise(id).problem(answer)
 
 
-def test_every_exercise_has_at_least_two_foreseen_mistakes():
+@pytest.mark.parametrize(("id", "answer"), RIGHT)
+def test_check_accepts_another_right_answer(id, answer):
+    assert exercise(id).problem(answer) is None
+
+
+def test_every_exercise_has_at_least_two_wrong_answers():
     assert sorted(WRONG) == ALL
     assert all(len(cases) >= 2 for cases in WRONG.values())
 
@@ -86,28 +87,32 @@ def crash(*args):
     raise MemoryError("boom")
 
 
-@pytest.mark.parametrize("id", ALL)
-@pytest.mark.parametrize(
-    "answer",
-    [
-        3,
-        None,
-        "text",
-        crash,
-        lambda *args: sys.exit(),
-        sys.exit,
-        lambda: 1,
-        lambda *args: None,
-        lambda *args: object(),
-        lambda *args: np.array(["text"], object),
-        lambda *args: {"a": 1},
-    ],
-)
-def test_no_wrong_answer_makes_check_raise(id, answer, capsys):
-    check(id, answer)
-    printed = capsys.readouterr().out
-    assert printed.startswith(f"○ {id}: ")
-    assert "the check cannot use" not in printed
+UNUSABLE_ANSWERS = {
+    "number": 3,
+    "None": None,
+    "string": "text",
+    "raises": crash,
+    "lambda that exits": lambda *args: sys.exit(),
+    "exits": sys.exit,
+    "takes no arguments": lambda: 1,
+    "returns None": lambda *args: None,
+    "returns an object": lambda *args: object(),
+    "returns strings": lambda *args: np.array(["text"], object),
+    "returns a dict": lambda *args: {"a": 1},
+}
+
+
+@pytest.mark.parametrize("answer", UNUSABLE_ANSWERS.values(), ids=UNUSABLE_ANSWERS)
+def test_check_never_raises(answer, capsys):
+    printed = {}
+    for id in ALL:
+        check(id, answer)
+        printed[id] = capsys.readouterr().out
+    assert not {
+        id: text
+        for id, text in printed.items()
+        if not text.startswith(f"○ {id}: ") or "the check cannot use" in text
+    }
 
 
 def plain_if(x):
@@ -170,14 +175,14 @@ def not_jax(x):
         (not_jax, False, None),
     ],
 )
-def test_advice_fits_the_error_or_is_not_given(answer, jitted, bit):
+def test_advice_names_the_sharp_bit_of_an_error(answer, jitted, bit):
     with pytest.raises(Exception) as caught:  # noqa: PT011 - of every class
         (under_jit(answer) if jitted else answer)(jnp.float32(1))
     found = advice(caught.value)
     assert (found and found.id) == bit
 
 
-def test_the_bits_that_need_a_certain_line_are_in_the_catalogue():
+def test_advice_for_certain_lines_names_catalogue_ids():
     assert set(assertions._ONLY_FOR) <= set(jaxbits.load())
 
 
@@ -246,13 +251,13 @@ LAYERS = {f"layer {n}": {"w": jnp.ones(3), "b": 0.5} for n in range(5)}
         (lambda: call(lambda: 1 / 0), "it raises ZeroDivisionError: division by zero"),
     ],
 )
-def test_a_message_shows_the_call_as_the_reader_writes_it(ask, expected):
+def test_message_shows_the_call_as_the_reader_writes_it(ask, expected):
     with pytest.raises(NotYet) as caught:
         ask()
     assert str(caught.value) == expected
 
 
-def test_a_check_that_stumbles_over_a_result_says_so(monkeypatch):
+def test_problem_explains_that_the_check_cannot_use_a_result(monkeypatch):
     def verify(answer):
         answer()["missing"]
 
@@ -283,7 +288,7 @@ def f(
 '''
 
 
-def test_a_listing_has_no_annotations_and_keeps_all_else():
+def test_unannotated_keeps_everything_but_annotations():
     assert (
         unannotated(SOURCE)
         == '''
@@ -306,7 +311,7 @@ def f(x, *more, last=2):
     )
 
 
-def test_a_listing_brings_the_imports_and_helpers_that_the_notebook_lacks():
+def test_listing_adds_imports_and_helpers_that_the_notebook_lacks():
     text = listing(needs_more, "answer", known={"jnp"})
     assert (
         text
@@ -332,12 +337,7 @@ def needs_more(x: float) -> np.ndarray:
     return helper(jnp.sin(x))
 
 
-@pytest.mark.parametrize(("id", "answer"), RIGHT)
-def test_a_right_answer_of_another_kind_passes(id, answer):
-    assert exercise(id).problem(answer) is None
-
-
-def test_hints_come_one_by_one_and_end(capsys):
+def test_hint_prints_one_hint_per_call(capsys):
     import jaxbits.book.exercises.registry as core
 
     core._hints_given.clear()
@@ -352,7 +352,7 @@ def test_hints_come_one_by_one_and_end(capsys):
     )
 
 
-def test_an_unknown_exercise_is_answered_with_the_near_ones():
+def test_exercise_suggests_similar_ids_for_an_unknown_one():
     for verb in (hint, solution, lambda id: check(id, max)):
         with pytest.raises(KeyError, match="there are out-of-bounds/1, out-of-bounds/2"):
             verb("out-of-bounds/9")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 import numpy as np
-from labelled import registry
+from labelled_cases import registry
 
 CASES, case, add = registry()
 

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from labelled import registry
+from labelled_cases import registry
 
 CASES, case, add = registry()
 

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from labelled import Sweep, registry
+from labelled_cases import Sweep, registry
 
 CASES, case, add = registry()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from labelled import registry
+from labelled_cases import registry
 
 CASES, case, add = registry()
 

@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax.experimental import io_callback
-from labelled import registry
+from labelled_cases import registry
 
 CASES, case, add = registry()
 

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax import lax
-from labelled import registry
+from labelled_cases import registry
 
 CASES, case, add = registry()
 

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from labelled import registry
+from labelled_cases import registry
 
 CASES, case, add = registry()
 KEY = jax.random.key(3)

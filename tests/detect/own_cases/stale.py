@@ -10,7 +10,7 @@ import types
 import jax
 import jax.numpy as jnp
 import numpy as np
-from labelled import registry
+from labelled_cases import registry
 
 CASES, case, add = registry()
 

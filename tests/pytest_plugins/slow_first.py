@@ -1,0 +1,49 @@
+"""Keep the tests of a file on one worker, and start the files that take longest first.
+
+The tests of a file share fixtures, and the cells of a notebook share a kernel. Starting a long file
+last would leave one worker busy while the others have nothing to do.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+# Files of more than half a minute, longest first, as `pytest --durations=0` shows them.
+SLOW_FILES = [
+    "tests/detect/test_sweep.py",
+    "tests/book/test_browser.py",
+    "tests/detect/test_scores.py",
+    "tests/nbval_exact/test_compare.py",
+    "tests/nbval_exact/test_plugin.py",
+    "grader/tests/test_assignments.py",
+    "grader/tests/test_grading.py",
+    "grader/tests/test_crash_recovery.py",
+    "grader/tests/test_sandbox.py",
+]
+_RANKS = {ROOT / name: rank for rank, name in enumerate(SLOW_FILES)}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Set the distribution of tests among the workers of pytest-xdist.
+
+    Raises:
+        UsageError: if a file of the list does not exist, for example because it was renamed.
+    """
+    if missing := [name for name in SLOW_FILES if not (ROOT / name).is_file()]:
+        raise pytest.UsageError(f"SLOW_FILES must name existing files, got {', '.join(missing)}")
+    if getattr(config.option, "dist", "no") == "load":  # what `-n` alone chooses
+        config.option.dist = "loadfile"
+        config.option.loadscopereorder = False
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Sort the tests: slow files, then chapters, then all others, each in the collected order."""
+    items.sort(key=_rank)
+
+
+def _rank(item: pytest.Item) -> int:
+    return _RANKS.get(item.path, len(_RANKS) + (item.path.suffix != ".ipynb"))

@@ -1,0 +1,88 @@
+"""Run pytest with the plugins on tests that skip, or that leave global state changed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parents[1]
+pytestmark = pytest.mark.slow
+
+
+def run_pytest(folder: Path, plugin: str, *arguments: str, **variables: str) -> str:
+    """Run pytest with one plugin in a folder, and return what it prints."""
+    environment = {k: v for k, v in os.environ.items() if k != "JAXBITS_NO_SKIP"}
+    plugins = ["-p", f"pytest_plugins.{plugin}", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "--color=no", "-rA", *plugins, *arguments, "."],
+        cwd=folder,
+        env=environment | variables | {"PYTHONPATH": str(TESTS)},
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout + done.stderr
+
+
+SKIPPING = """
+import pytest
+
+@pytest.mark.skip(reason="not today")
+def test_marked(): ...
+
+def test_called(): pytest.skip("no browser")
+
+@pytest.mark.xfail(reason="known")
+def test_expected(): assert False
+
+def test_fine(): ...
+"""
+LEAVING_CHANGES = """
+import jax, os
+import numpy as np
+
+def test_replaces_function(): np.allclose = print
+
+def test_restores_function(monkeypatch): monkeypatch.setattr(np, "allclose", print)
+
+def test_next_one_is_not_affected(): assert np.allclose(1, 1)
+
+def test_switches_setting(): jax.config.update("jax_debug_nans", True)
+
+def test_changes_variables():
+    os.environ["ADDED"] = "1"
+    del os.environ["HOME"]
+
+def test_changes_folder(tmp_path): os.chdir(tmp_path)
+"""
+
+
+def test_fail_on_skip_without_the_variable(tmp_path: Path) -> None:
+    (tmp_path / "test_a.py").write_text(SKIPPING)
+    assert "1 passed, 2 skipped, 1 xfailed" in run_pytest(tmp_path, "fail_on_skip")
+
+
+def test_fail_on_skip_with_the_variable(tmp_path: Path) -> None:
+    (tmp_path / "test_a.py").write_text(SKIPPING)
+    module = "import pytest\npytest.skip('all', allow_module_level=True)\n"
+    (tmp_path / "test_b.py").write_text(module)
+    arguments = ["fail_on_skip", "--continue-on-collection-errors"]
+    report = run_pytest(tmp_path, *arguments, JAXBITS_NO_SKIP="1")
+    assert "2 failed, 1 passed, 2 errors" in report
+    for reason in ("not today", "no browser", "known", "all"):
+        expected = f"JAXBITS_NO_SKIP is set, but a test was skipped: {reason}"
+        assert expected in report.replace("Skipped: ", "")
+
+
+def test_global_state_guard_fails_the_test_that_made_the_change(tmp_path: Path) -> None:
+    (tmp_path / "test_leftovers.py").write_text(LEAVING_CHANGES)
+    report = run_pytest(tmp_path, "global_state_guard")
+    assert "ERROR test_leftovers.py::test_replaces_function" in report
+    assert "without restoring them: [('numpy', 'allclose')]" in report
+    assert "without restoring them: {'jax_debug_nans': (False, True)}" in report
+    assert "without restoring them: {'$HOME': " in report
+    assert "the test left the working folder" in report
+    assert "6 passed, 4 errors" in report
