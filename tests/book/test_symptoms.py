@@ -6,12 +6,12 @@ import ast
 import functools
 import inspect
 import json
+import pkgutil
 import re
 
 import pytest
 from contents import ROOT
 
-import jaxbits
 from book_tools.pages import symptoms
 from jaxbits import _catalogue
 
@@ -37,12 +37,7 @@ def test_a_path_is_a_list_of_steps_with_its_answers_below() -> None:
 def test_the_calls_that_a_step_proposes_can_be_made(call: str) -> None:
     tree = ast.parse(call, mode="eval").body
     function = tree.func if isinstance(tree, ast.Call) else tree
-    known: object = jaxbits
-    for name in ast.unparse(function).split(".")[1:]:
-        try:
-            known = getattr(known, name)
-        except AttributeError:
-            known = __import__(f"jaxbits.{name}", fromlist=[name])
+    known: object = pkgutil.resolve_name(ast.unparse(function))
     if isinstance(tree, ast.Call):
         assert callable(known)
         if not inspect.isfunction(known):  # a detector: what it is called with, not what it wraps
