@@ -16,16 +16,24 @@ import numpy as np
 import pytest
 
 import jaxbits
-from jaxbits.book.exercises import all_exercises, assertions, check, get_exercise, hint, solution
+from jaxbits.book.exercises import (
+    all_exercises,
+    check,
+    error_advice,
+    get_exercise,
+    hint,
+    registry,
+    solution,
+)
 from jaxbits.book.exercises.assertions import (
     AnswerRejected,
-    advice,
     assert_returns,
     assert_returns_under_grad,
     assert_returns_under_jit,
     call,
     under_jit,
 )
+from jaxbits.book.exercises.error_advice import find_sharp_bit
 from jaxbits.book.exercises.solution_source import pasteable_source, strip_annotations
 
 ALL = sorted(all_exercises())
@@ -48,7 +56,7 @@ RIGHT = [case for module in ANSWERS.values() for case in getattr(module, "RIGHT"
 @pytest.mark.parametrize("id", ALL)
 def test_a_stub_is_not_written_yet(id):
     task = get_exercise(id)
-    assert "not written yet" in task.problem(task.stub)
+    assert "not written yet" in task.find_problem(task.stub)
 
 
 @pytest.mark.parametrize("id", ALL)
@@ -66,7 +74,7 @@ def test_the_printed_solution_passes_under_the_name_of_the_stub(id, capsys, monk
     task = get_exercise(id)
     names = {"np": np}
     exec(source, names)
-    assert task.problem(names[task.stub.__name__]) is None
+    assert task.find_problem(names[task.stub.__name__]) is None
 
 
 @pytest.mark.parametrize(
@@ -74,7 +82,7 @@ def test_the_printed_solution_passes_under_the_name_of_the_stub(id, capsys, monk
 )
 def test_a_foreseen_mistake_gets_the_message_meant_for_it(id, answer, message):
     ANSWERS["tracing"].LOGGED.clear()
-    assert message in get_exercise(id).problem(answer)
+    assert message in get_exercise(id).find_problem(answer)
 
 
 def test_every_exercise_has_at_least_two_foreseen_mistakes():
@@ -173,12 +181,12 @@ def not_jax(x):
 def test_advice_fits_the_error_or_is_not_given(answer, jitted, bit):
     with pytest.raises(Exception) as caught:  # noqa: PT011 - of every class
         (under_jit(answer) if jitted else answer)(jnp.float32(1))
-    found = advice(caught.value)
+    found = find_sharp_bit(caught.value)
     assert (found and found.id) == bit
 
 
 def test_the_bits_that_need_a_certain_line_are_in_the_catalogue():
-    assert set(assertions._ONLY_FOR) <= set(jaxbits.load())
+    assert set(error_advice._REQUIRED_CODE) <= set(jaxbits.load())
 
 
 def gain(signal, factor):
@@ -262,7 +270,7 @@ def test_a_check_that_stumbles_over_a_result_says_so(monkeypatch):
         answer()["missing"]
 
     task = dataclasses.replace(get_exercise("tracing/1"), verify=verify)
-    assert task.problem(dict) == (
+    assert task.find_problem(dict) == (
         "the check cannot use what your function returns: it raises KeyError: 'missing'"
     )
 
@@ -341,13 +349,11 @@ def needs_more(x: float) -> np.ndarray:
 
 @pytest.mark.parametrize(("id", "answer"), RIGHT)
 def test_a_right_answer_of_another_kind_passes(id, answer):
-    assert get_exercise(id).problem(answer) is None
+    assert get_exercise(id).find_problem(answer) is None
 
 
 def test_hints_come_one_by_one_and_end(capsys):
-    import jaxbits.book.exercises.registry as core
-
-    core._hints_given.clear()
+    registry._hints_given.clear()
     for _ in range(5):
         hint("out-of-bounds/1")
     said = capsys.readouterr().out.splitlines()

@@ -19,7 +19,7 @@ from jaxbits.book.exercises.assertions import (
     assert_returns_under_jit,
     call,
 )
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits.book.exercises.base import Exercise
 
 
 def seconds(function: Callable[..., Any], x: Any) -> float:

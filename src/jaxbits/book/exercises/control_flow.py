@@ -22,7 +22,7 @@ from jaxbits.book.exercises.assertions import (
     format_value,
     under_jit,
 )
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits.book.exercises.base import Exercise
 
 
 def huber(error: jax.Array, width: jax.Array) -> jax.Array:

@@ -10,8 +10,8 @@ import jax
 import numpy as np
 
 from jaxbits.book.data_loading import aligned_zeros
-from jaxbits.book.exercises.assertions import AnswerRejected, call, raised
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits.book.exercises.assertions import AnswerRejected, call
+from jaxbits.book.exercises.base import Exercise
 
 
 def filled(batch: tuple[Any, ...], size: int) -> tuple[Any, ...]:
@@ -189,7 +189,7 @@ def _each(made: Any, what: str) -> Iterator[Any]:
             call(lambda: next(made, end))
             raise
         except Exception as error:
-            raise AnswerRejected(raised(error, f"{what}, it")) from error
+            raise AnswerRejected(describe_error(error, f"{what}, it")) from error
         if batch is end:
             return
         yield batch

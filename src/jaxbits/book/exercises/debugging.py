@@ -14,7 +14,7 @@ from jax import lax
 from jax.experimental import checkify
 
 from jaxbits.book.exercises.assertions import AnswerRejected, call, under_jit
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits.book.exercises.base import Exercise
 
 
 def first_bad_step(step: Callable[..., Any], state: Any, batches: Iterable[Any]) -> int | None:

@@ -17,11 +17,11 @@ from jaxbits.book.exercises.assertions import (
     assert_returns,
     call,
     call_text,
+    count_traces,
     format_value,
-    traces,
     under_jit,
 )
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits.book.exercises.base import Exercise
 
 SIZES = (4, 8)
 
@@ -147,7 +147,7 @@ def verify_peaks(answer: Callable[..., Any]) -> None:
     def of_two(signal: Any, threshold: Any) -> Any:
         return answer(signal, threshold, 2)
 
-    count = traces(of_two, [(signal, 4.0), (signal, 8.0), (signal, 99.0)])
+    count = count_traces(of_two, [(signal, 4.0), (signal, 8.0), (signal, 99.0)])
     assert_equal(count, 1, "the number of traces for three thresholds must be")
 
 

@@ -17,7 +17,7 @@ from jaxbits.book.exercises.assertions import (
     call,
     format_value,
 )
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits.book.exercises.base import Exercise
 
 
 def push(

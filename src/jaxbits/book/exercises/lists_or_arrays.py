@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxbits._jax_compat import x64_on
 from jaxbits.book.exercises.assertions import AnswerRejected, call, format_value
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits.book.exercises.base import Exercise
 
 
 def settle(settings: Mapping[str, Any], dtype: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbits.book.exercises.assertions import AnswerRejected, assert_equal, call, format_value
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits.book.exercises.base import Exercise
 
 
 def takes_lists(function: Callable[[jax.Array], Any]) -> Callable[[Any], Any]:

@@ -20,7 +20,7 @@ from jaxbits.book.exercises.assertions import (
     call_text,
     under_jit,
 )
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits.book.exercises.base import Exercise
 from jaxbits.detect import out_of_bounds
 
 TABLE = jnp.array([10.0, 20.0, 30.0])

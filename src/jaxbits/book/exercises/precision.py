@@ -19,7 +19,7 @@ from jaxbits.book.exercises.assertions import (
     format_value,
     under_jit,
 )
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits.book.exercises.base import Exercise
 
 IMAGE = jnp.array([[0, 100, 200, 255]], jnp.uint8)
 

@@ -17,11 +17,11 @@ from jaxbits.book.exercises.assertions import (
     assert_equal,
     call,
     call_text,
+    count_traces,
     format_value,
-    traces,
     under_jit,
 )
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits.book.exercises.base import Exercise
 
 
 def momentum_step(state: dict[str, Any], gradient: jax.Array, rate: float) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def verify_momentum_step(answer: Callable[..., Any]) -> None:
     moved = call(answer, start, gradient, 0.1, how="under jit, ", through=jitted)
     what = "jitted, with a rate of 0.1 after calls with a rate of 0, w must be"
     assert_equal(moved["w"], np.array([0.81, 2.1], np.float32), what)
-    count = traces(answer, [(start, gradient, rate) for rate in (0.1, 0.2, 0.3)])
+    count = count_traces(answer, [(start, gradient, rate) for rate in (0.1, 0.2, 0.3)])
     assert_equal(count, 1, "the number of traces for three rates must be")
 
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbits.book.exercises.assertions import AnswerRejected, call, format_value, under_jit
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits.book.exercises.base import Exercise
 from jaxbits.detect import const_key, key_reuse
 
 COUNT = 400

@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from jaxbits.book.exercises.assertions import AnswerRejected, call, under_jit
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits.book.exercises.base import Exercise
 
 
 def training_pass(model: Any, variables: Any, x: jax.Array, key: jax.Array) -> Any:

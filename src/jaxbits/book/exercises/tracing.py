@@ -20,7 +20,7 @@ from jaxbits.book.exercises.assertions import (
     format_value,
     under_jit,
 )
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits.book.exercises.base import Exercise
 from jaxbits.detect import side_effect
 
 
