@@ -12,6 +12,7 @@ import numpy as np
 from jaxbits.book.data_loading import aligned_zeros
 from jaxbits.book.exercises.assertions import AnswerRejected, call
 from jaxbits.book.exercises.base import Exercise
+from jaxbits.book.exercises.error_advice import describe_error
 
 
 def filled(batch: tuple[Any, ...], size: int) -> tuple[Any, ...]:
