@@ -13,8 +13,8 @@ from jax import lax
 from jax.experimental import checkify
 
 from jaxbits import detect
-from jaxbits._jax_compat import recorded_error, switched
 from jaxbits.book.figures import style
+from jaxbits.book.jax_switches import recorded_error, switched
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
