@@ -37,7 +37,7 @@ def solve_seconds(function: Callable[..., Any], x: Any) -> float:
 
 
 _COMPILING, _COMPUTING = 0.5, 0.04
-# Calls that take longer than the others; the five have a different average, median, and maximum.
+# Calls that take longer. The average, median, and maximum of the five timed calls differ.
 _DISTURBED = {1: 0.06, 3: 0.2, 5: 0.12}
 
 
@@ -171,7 +171,7 @@ def verify_begin(answer: Callable[..., Any]) -> None:
             )
         if not all(map(np.array_equal, leaves, jax.tree.leaves(kept))):
             raise AnswerRejected(f'state["{name}"] must start with the values of params')
-    # One part at a time: to donate a buffer twice in one call makes XLA print an error of its own.
+    # Donate one part at a time. If one call donates a buffer twice, XLA prints its own error.
     for name, other in (("params", "average"), ("average", "params")):
         jax.block_until_ready(_step(state[name]))
         if name == "params" and _deleted(state[other]):

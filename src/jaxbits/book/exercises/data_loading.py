@@ -100,7 +100,7 @@ def solve_numbers_of(process: int, processes: int, samples: int, seed: int, epoc
     return order[: samples - samples % processes][process::processes]
 
 
-# Factors that people multiply a seed or an epoch by, and what may then coincide.
+# Factors by which people multiply a seed or an epoch, which can make two orders coincide.
 _APART = (
     *range(1, 129), 255, 256, 500, 512, 997, 999, 1000, 1001, 1009, 1024, 1234, 4096, 9973, 10_000,
     10_007, 65_536, 65_537, 99_991, 100_000, 1_000_000, 1_000_003,

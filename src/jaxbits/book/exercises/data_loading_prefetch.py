@@ -34,7 +34,7 @@ def solve_prefetched(batches: Iterable[Any], size: int) -> Iterator[Any]:
             waiting.append(jax.device_put(batch.copy()))
 
 
-SHAPE = (4, 48)  # of the batches: few other arrays have it
+SHAPE = (4, 48)  # the shape of a batch, which few other arrays have
 
 
 def verify_prefetched(answer: Callable[..., Any]) -> None:
@@ -66,7 +66,7 @@ def _hands_out(
     what = f"with {count} {'batch' if count == 1 else 'batches'} and size={size}"
     if again:
         what += ", from a loader that starts again at every iter(batches)"
-    # Only a loader that is not an iterator itself shows whether an answer calls iter once.
+    # Calling iter more than once is a mistake only if the loader is not an iterator itself.
     made = call(answer, loader if again else iter(loader), size)
     if not hasattr(made, "__next__"):
         raise AnswerRejected(f"your function must yield each batch, got a {type(made).__name__}")

@@ -242,12 +242,16 @@ EXERCISES = (
         title="the cause of a retrace",
         stub=why_traced_again,
         hints=(
-            "jit looks up a program by the tree, and by the shape, the dtype and the weak type of "
-            "each leaf. Values do not count.",
+            (
+                "jit looks up a program by the tree, and by the shape, the dtype, and the weak "
+                "type of each leaf. Values do not count."
+            ),
             "Compare trees with jax.tree.structure. A Python float has no .dtype, but "
             "jax.eval_shape(lambda *a: a, *args) returns what jit makes of each leaf.",
-            "The leaves that eval_shape returns have .shape, .dtype and .weak_type. Compare all "
-            "leaves by the first, then by the second, then by the third.",
+            (
+                "The leaves that eval_shape returns have .shape, .dtype, and .weak_type. "
+                "Compare all leaves by the first, then by the second, then by the third."
+            ),
         ),
         verify=verify_why_traced_again,
         solution=solve_why_traced_again,

@@ -270,8 +270,10 @@ EXERCISES = (
         stub=collect,
         hints=(
             "The reader yields one array again and again, with new contents. Keep copies.",
-            "jax.device_put and jnp.asarray may share memory with the reader's array, and "
-            "jnp.array may copy it after the reader has gone on.",
+            (
+                "jax.device_put and jnp.asarray may share memory with the reader's array, and "
+                "jnp.array may copy it after the reader has continued."
+            ),
             "NumPy's batch.copy() is done before the next line runs.",
         ),
         verify=verify_collect,

@@ -112,7 +112,7 @@ def verify_culprits(answer: Callable[..., Any]) -> None:
         before = dict(settings)
 
         def f(given: Mapping[str, Any]) -> Any:
-            jax.debug.callback(lambda: computed.append(True))  # runs with f, but not in a trace
+            jax.debug.callback(lambda: computed.append(True))  # runs with f, but not while tracing
             cast = jnp.asarray(given["cast"], jnp.float32)
             bent = (x * given["scale"] + cast) ** given["power"]
             return bent * given["weak"] + given["shift"]

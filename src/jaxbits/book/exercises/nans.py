@@ -136,7 +136,7 @@ EXERCISES = (
             "jnp.where gives the value. Now take the gradient at 0 and at -1. Which branch of the "
             "where does the NaN come from?",
             "The root must never get a height of 0 or less, not even where its result is not used.",
-            "Take the root of safe = jnp.where(height > 0, height, 1.0), and choose once more.",
+            ("Take the root of safe = jnp.where(height > 0, height, 1.0), and select once more."),
         ),
         verify=verify_speed,
         solution=solve_speed,
@@ -146,10 +146,12 @@ EXERCISES = (
         title="a mean without the masked elements",
         stub=masked_mean,
         hints=(
-            "Do not mask with x * keep, because 0 times NaN is NaN, and so is 0 times infinity. "
-            "With booleans, XLA may compile the product into a choice that hides this, but nothing "
-            "promises that it does.",
-            "Choose first, with jnp.where(keep, x, 0.0), and add up afterwards.",
+            (
+                "Do not mask with x * keep, because 0 times NaN is NaN, and so is 0 times "
+                "infinity. With booleans, XLA may compile the product into a select that hides "
+                "this, but nothing guarantees it."
+            ),
+            "Select first, with jnp.where(keep, x, 0.0), and then take the sum.",
             "If nothing is kept, you divide 0 by 0. jnp.maximum(count, 1) avoids that.",
         ),
         verify=verify_masked_mean,

@@ -110,7 +110,7 @@ def verify_compiled(answer: Callable[..., Any]) -> None:
 
 
 def to_jax(batch: Any) -> Any:
-    """Return a tree of NumPy arrays as JAX arrays. Raise OverflowError for integers that do not fit."""
+    """Return a tree of JAX arrays. Raise OverflowError for integers that do not fit."""
     raise NotImplementedError
 
 

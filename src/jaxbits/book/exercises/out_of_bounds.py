@@ -202,9 +202,11 @@ EXERCISES = (
         hints=(
             "First make an array of booleans: which labels are classes at all? With four classes, "
             "-1, -100 and 4 are not.",
-            "Replace the unknown labels with a class that exists before you look anything up, and "
-            "leave out their losses afterwards with jnp.where. Multiplying by 0 is not enough, "
-            "because 0 times NaN is NaN.",
+            (
+                "Replace the unknown labels with a class that exists before you look anything "
+                "up, and leave out their losses afterward with jnp.where. Multiplying by 0 is "
+                "not enough, because 0 times NaN is NaN."
+            ),
             "The mean is the sum over the known labels, divided by their number. "
             "jnp.maximum(count, 1) avoids 0 / 0.",
         ),

@@ -63,7 +63,7 @@ def verify_brighten(answer: Callable[..., Any]) -> None:
     assert_returns_under_jit(answer, IMAGE, -300, expected=pixels(0, 0, 0, 0))
     for amount in (300, -300):
         for found in detect.cast(answer, IMAGE, amount):
-            # Between integers a cast wraps around on every device, and the values above show it.
+            # A cast between integers wraps around on every device, so the values above show it.
             if found.severity == "error" and found.message.startswith(("float", "bfloat")):
                 raise AnswerRejected(
                     f"for an amount of {amount}, your function casts numbers from "
@@ -186,18 +186,14 @@ def verify_mean_squared_error(answer: Callable[..., Any]) -> None:
 
 def _must_refuse(answer: Callable[..., Any], predictions: jax.Array, targets: jax.Array) -> None:
     sizes = f"for arrays of {predictions.size} and {targets.size} values"
+    expected = f"{sizes}, your function must raise a ValueError"
     try:
         value = answer(predictions, targets)
     except ValueError:
         return
     except Exception as error:
-        kind = type(error).__name__
-        raise AnswerRejected(
-            f"{sizes}, your function must raise a ValueError, got {kind}"
-        ) from error
-    raise AnswerRejected(
-        f"{sizes}, your function must raise a ValueError, but it returns {format_value(value)}"
-    )
+        raise AnswerRejected(f"{expected}, got {type(error).__name__}") from error
+    raise AnswerRejected(f"{expected}, but it returns {format_value(value)}")
 
 
 def seconds_since_first(stamps: np.ndarray[Any, Any]) -> jax.Array:
@@ -206,7 +202,7 @@ def seconds_since_first(stamps: np.ndarray[Any, Any]) -> jax.Array:
 
 
 def solve_seconds_since_first(stamps: np.ndarray[Any, Any]) -> jax.Array:
-    """Subtract in NumPy, which has 64 bits; the small differences fit into float32."""
+    """Subtract in NumPy, which has 64 bits. The small differences then fit into float32."""
     return jnp.asarray(stamps - stamps[0], jnp.float32)
 
 
@@ -232,9 +228,7 @@ def verify_seconds_since_first(answer: Callable[..., Any]) -> None:
         if not isinstance(seen, jax.Array):
             raise AnswerRejected(f"the result must be a JAX array, got a {_kind(seen)}")
         if seen.shape != (4,):
-            raise AnswerRejected(
-                f"for 4 times, the result must have the shape (4,), got {seen.shape}"
-            )
+            raise AnswerRejected(f"for 4 times, the shape must be (4,), got {seen.shape}")
         apart = np.asarray(seen, np.float64)
         if not np.allclose(apart, after, rtol=0, atol=1e-5 if max(after) < 10 else 5e-4):
             why = ""
@@ -260,9 +254,11 @@ EXERCISES = (
         hints=(
             "Print image + 100 for a pixel of 200. Clipping after that is too late.",
             "First convert to a type that has room for the sum: image.astype(jnp.int32).",
-            "Add, clip to 0 and 255 with jnp.clip, and then convert back to jnp.uint8. "
-            "Clip before you convert: a cast from float promises nothing for numbers outside "
-            "0 to 255, and a cast from int32 wraps around.",
+            (
+                "Add, clip to 0 and 255 with jnp.clip, and then convert back to jnp.uint8. "
+                "Clip before you convert, because a cast from float is undefined outside 0 to "
+                "255, and a cast from int32 wraps around."
+            ),
         ),
         verify=verify_brighten,
         solution=solve_brighten,

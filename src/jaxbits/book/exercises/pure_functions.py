@@ -206,7 +206,7 @@ EXERCISES = (
         hints=(
             "Read a Ref with ref[...] or ref[i], and write to it with ref[...] = value or ref[i] = "
             "value.",
-            "The index is count[...] % n. Write the loss before you raise the count.",
+            "The index is count[...] % n. Write the loss before you increment the count.",
             "Use a mask for the mean: the indices below count[...] are in use. jnp.where and two "
             "sums need no shape that depends on a value. A slice [:count] would.",
         ),

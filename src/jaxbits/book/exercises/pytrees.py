@@ -191,7 +191,7 @@ def verify_standardize(answer: Callable[..., Any]) -> None:
             "your function divides by n - 1 in the variance; divide by n, as jnp.std does"
         )
     _must_agree(seen, expected, rows, 1e-5)
-    # Four examples, so that the mean is exact, and squares of which float32 keeps multiples of 8.
+    # The mean of four examples is exact, and float32 stores squares of this size in steps of 8.
     far = jnp.array([[1.0, 10.0], [2.0, 30.0], [6.0, 20.0], [7.0, 20.0]]) + 10_000
     _must_agree(
         call(answer, far, how="under vmap, ", through=mapped),

@@ -20,7 +20,8 @@ def all_exercises() -> dict[str, Exercise]:
     """Return all exercises of the book by id."""
     names = sorted(module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]))
     modules = (importlib.import_module(f"{__package__}.{name}") for name in names)
-    return {e.id: e for module in modules for e in getattr(module, "EXERCISES", ())}
+    found = {e.id: e for module in modules for e in getattr(module, "EXERCISES", ())}
+    return dict(sorted(found.items()))
 
 
 def get_exercise(id: str) -> Exercise:

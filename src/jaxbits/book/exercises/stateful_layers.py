@@ -105,7 +105,7 @@ def solve_kernel_after_flatten(
 def verify_kernel_after_flatten(answer: Callable[..., Any]) -> None:
     """Compare the two layers on images of two sizes, and name the mistake if it is a known one."""
     rng = np.random.default_rng(0)
-    # Not square, so that swapped rows and columns show; of two sizes, so that none is built in.
+    # Images that are not square reveal swapped axes, and two sizes reveal a hard-coded one.
     for channels, height, width, outputs in ((3, 2, 4, 5), (2, 3, 2, 4)):
         images = rng.normal(size=(6, channels, height, width)).astype(np.float32)
         weight = rng.normal(size=(outputs, channels * height * width)).astype(np.float32)

@@ -156,7 +156,7 @@ def verify_scaled_with_log(answer: Callable[..., Any]) -> None:
     what = "on the second jitted call, with a factor of 5, the largest value must be"
     assert_equal(again[1], np.float32(15), what)
     for found in side_effect(answer, x, 2.0):
-        # A print that is left in does no harm to the log.
+        # A leftover print does not affect the log.
         if found.message.endswith("while tracing"):
             changed = found.message.partition(" is ")[0].rstrip(",")
             article = "" if changed.startswith(("an ", "the ")) else "the "

@@ -111,7 +111,7 @@ def verify_resume(answer: Callable[..., Any]) -> None:
 
     tx, data = optax.adam(0.05), xor.XorData(64, seed=1)
     loader, model = xor.train_loader(data, batch_size=16), xor.Classifier()
-    # The weights that are saved are not those of seed 0, which an answer may start from.
+    # The saved weights differ from those of seed 0, from which an answer may start.
     start, fresh = (xor.create_state(seed, model, tx) for seed in (3, 0))
     for done, epochs in ((1, 4), (3, 5)):
         whole, scratch = (_trained(state, loader, epochs) for state in (start, fresh))
@@ -137,7 +137,7 @@ def _resumed(answer: Callable[..., Any], path: str, tx: Any, loader: Any, epochs
     import io
 
     try:
-        with contextlib.redirect_stderr(io.StringIO()):  # shows no progress bar
+        with contextlib.redirect_stderr(io.StringIO()):  # hides the progress bar
             return call(answer, path, tx, loader, epochs)
     except AnswerRejected as wrong:
         cause = wrong.__cause__

@@ -84,7 +84,7 @@ def traced_lines(function: Callable[..., Any], *args: Any) -> tuple[Figure, str]
     The calls are traced line by line, and the last column is the jaxpr.
 
     Args:
-        function: A function that is defined in a file or a cell, with lines of at most 38 characters.
+        function: A function in a file or a cell, with lines of at most 38 characters.
         args: The arguments of all calls.
     """
     from matplotlib.patches import Rectangle
