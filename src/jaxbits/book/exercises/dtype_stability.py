@@ -41,8 +41,8 @@ def verify_keep_types(answer: Callable[..., Any]) -> None:
     except AnswerRejected as wrong:
         if isinstance(wrong.__cause__, AttributeError) and "astype" in str(wrong.__cause__):
             raise AnswerRejected(
-                "your function calls astype on a Python number, which has no astype; "
-                "jnp.asarray accepts both"
+                "your function calls astype on a Python number, which has no astype; use "
+                "jnp.asarray, which accepts Python numbers"
             ) from wrong.__cause__
         raise
     wanted: Any = jax.tree.structure(new)

@@ -108,7 +108,7 @@ def jaxpr_and_source(function: Callable[..., Any], *args: Any) -> tuple[Figure, 
     axes.text(0, height + 0.25, "your Python", fontsize=11, fontweight="bold", va="center")
     axes.text(6.1, height + 0.25, "its jaxpr", fontsize=11, fontweight="bold", va="center")
     for n, text in enumerate(lines):
-        look = (
+        look: dict[str, Any] = (
             {"facecolor": style.PALE_COLORS[tone[n]]} if n in tone else {"facecolor": style.PAPER}
         )
         style.rounded_box(axes, -0.1, tops[n] - 0.36, 5.1, 0.72, edgecolor=style.PAPER, **look)
@@ -140,7 +140,7 @@ def compiler_diagram() -> tuple[Figure, str]:
     ) -> list[float]:
         heights = [top - 0.5 - 0.72 * n for n in range(len(names))]
         for name, y in zip(names, heights, strict=True):
-            look = {
+            look: dict[str, Any] = {
                 "facecolor": style.PALE_COLORS[tone],
                 "edgecolor": style.COLORS[tone],
                 "linewidth": 1.2,
