@@ -187,7 +187,7 @@ WRONG = {
         (list, "the batches must be JAX arrays, got ndarray"),
         (
             lambda reader: jnp.array([batch.copy() for batch in reader]),
-            "for three batches, your function must return a list of three, got an array",
+            "for three batches, your function must return a list of three, got a JAX array",
         ),
     ],
 }

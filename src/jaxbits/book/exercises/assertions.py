@@ -325,3 +325,27 @@ def count_traces(answer: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -
         return call(answer, *args, how="under jit, ", through=jitted)
 
     return expect.traces(answer, calls, call=run)
+
+
+def are_close(one: Any, other: Any) -> bool:
+    """Return whether two trees of numbers agree. They differ if either contains anything else.
+
+    Args:
+        one: A tree.
+        other: Another tree.
+    """
+    try:
+        near = jax.tree.map(lambda a, b: np.allclose(a, b, atol=1e-5), one, other)
+    except (TypeError, ValueError):
+        return False
+    return all(jax.tree.leaves(near))
+
+
+def type_name(value: Any) -> str:
+    """Return the type of a value with an article, such as "a JAX array"."""
+    if isinstance(value, jax.Array):
+        return "a JAX array"
+    if isinstance(value, np.ndarray):
+        return "a NumPy array"
+    module = type(value).__module__.split(".")[0]
+    return f"a {'' if module == 'builtins' else module + '.'}{type(value).__name__}"

@@ -16,6 +16,7 @@ from jaxbits.book.exercises.assertions import (
     assert_returns_under_jit,
     call,
     format_value,
+    type_name,
 )
 from jaxbits.book.exercises.base import Exercise
 
@@ -169,9 +170,9 @@ def verify_collect(answer: Callable[..., Any]) -> None:
     for busy in (False, True):
         batches = call(answer, _reader(3, busy))
         if not isinstance(batches, list) or len(batches) != 3:
+            got = len(batches) if isinstance(batches, list) else type_name(batches)
             raise AnswerRejected(
-                "for three batches, your function must return a list of three, got "
-                f"{_what(batches)}"
+                f"for three batches, your function must return a list of three, got {got}"
             )
         if not all(isinstance(batch, jax.Array) for batch in batches):
             kinds = sorted({type(batch).__name__ for batch in batches})
@@ -192,16 +193,6 @@ def verify_collect(answer: Callable[..., Any]) -> None:
             raise AnswerRejected(
                 f"{when}the batches must contain 0, 1, and 2, got {format_value(found)}: {why}"
             )
-
-
-def _what(batches: Any) -> str:
-    if isinstance(batches, list):
-        return f"{len(batches)}"
-    return f"{'an' if isinstance(batches, jax.Array) else 'a'} {_kind_of(batches)}"
-
-
-def _kind_of(value: Any) -> str:
-    return "array" if isinstance(value, jax.Array) else type(value).__name__
 
 
 def _reader(count: int, busy: bool) -> Iterator[np.ndarray[Any, Any]]:

@@ -17,6 +17,7 @@ from jaxbits.book.exercises.assertions import (
     assert_returns_under_jit,
     call,
     format_value,
+    type_name,
     under_jit,
 )
 from jaxbits.book.exercises.base import Exercise
@@ -177,9 +178,8 @@ def verify_mean_squared_error(answer: Callable[..., Any]) -> None:
     fine, half = jnp.array([2048.0], jnp.float16), jnp.array([0.5], jnp.float16)
     if float(call(answer, fine, half)) == 2048.0**2:
         raise AnswerRejected(
-            "for float16 values of 2048 and 0.5, the error must be 2047.5, got 2048, "
-            "because the difference was rounded to float16. Convert to float32 before you "
-            "subtract"
+            "for float16 values of 2048 and 0.5, the error must be 2047.5, got 2048, because "
+            "the difference was rounded to float16. Convert to float32 before you subtract"
         )
     assert_returns(answer, fine, half, expected=np.float32(2047.5**2))
 
@@ -226,7 +226,7 @@ def verify_seconds_since_first(answer: Callable[..., Any]) -> None:
         if not np.array_equal(before, stamps):
             raise AnswerRejected("your function modifies its argument in place")
         if not isinstance(seen, jax.Array):
-            raise AnswerRejected(f"the result must be a JAX array, got a {_kind(seen)}")
+            raise AnswerRejected(f"the result must be a JAX array, got {type_name(seen)}")
         if seen.shape != (4,):
             raise AnswerRejected(f"for 4 times, the shape must be (4,), got {seen.shape}")
         apart = np.asarray(seen, np.float64)
@@ -240,10 +240,6 @@ def verify_seconds_since_first(answer: Callable[..., Any]) -> None:
             raise AnswerRejected(f"for times {after} s after the first, the result is {said}{why}")
         if seen.dtype != jnp.float32:
             raise AnswerRejected(f"the result must be float32, got {seen.dtype}")
-
-
-def _kind(value: Any) -> str:
-    return "NumPy array" if isinstance(value, np.ndarray) else type(value).__name__
 
 
 EXERCISES = (

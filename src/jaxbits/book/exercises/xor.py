@@ -9,7 +9,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbits.book.exercises.assertions import AnswerRejected, call, format_value, under_jit
+from jaxbits.book.exercises.assertions import (
+    AnswerRejected,
+    are_close,
+    call,
+    format_value,
+    type_name,
+    under_jit,
+)
 from jaxbits.book.exercises.base import Exercise
 
 
@@ -61,16 +68,6 @@ def verify_collate(answer: Callable[..., Any]) -> None:
             "for two samples, the batch must be ([[0.0, 1.0], [1.0, 1.0]], [1, 0]), got "
             f"{format_value(batch)}"
         )
-
-
-def type_name(value: Any) -> str:
-    """Return the type of a value with an article, such as "a JAX array"."""
-    if isinstance(value, jax.Array):
-        return "a JAX array"
-    if isinstance(value, np.ndarray):
-        return "a NumPy array"
-    module = type(value).__module__.split(".")[0]
-    return f"a {'' if module == 'builtins' else module + '.'}{type(value).__name__}"
 
 
 def sgd_step(
@@ -141,20 +138,6 @@ def _stepped(answer: Any, step: Any, args: tuple[Any, ...], how: str) -> Any:
             f"{how}the trees that it maps over differ. Parameters and gradient have the same "
             "structure if you differentiate with respect to the first argument of the loss"
         ) from cause
-
-
-def are_close(one: Any, other: Any) -> bool:
-    """Return whether two trees of numbers agree. They differ if either contains anything else.
-
-    Args:
-        one: A tree.
-        other: Another tree.
-    """
-    try:
-        near = jax.tree.map(lambda a, b: np.allclose(a, b, atol=1e-5), one, other)
-    except (TypeError, ValueError):
-        return False
-    return all(jax.tree.leaves(near))
 
 
 def scan_epoch(

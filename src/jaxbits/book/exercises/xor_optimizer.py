@@ -9,9 +9,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbits.book.exercises.assertions import AnswerRejected, call, format_value
+from jaxbits.book.exercises.assertions import (
+    AnswerRejected,
+    are_close,
+    call,
+    format_value,
+    type_name,
+)
 from jaxbits.book.exercises.base import Exercise
-from jaxbits.book.exercises.xor import are_close, type_name
 
 
 def momentum_steps(params: jax.Array, grads: jax.Array, tx: Any) -> jax.Array:
