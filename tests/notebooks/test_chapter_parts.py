@@ -12,7 +12,7 @@ from notebooks.stored import STEMS, sections
 
 from book_tools.chapters.chapter_files import CHAPTERS, ChapterFiles
 from book_tools.chapters.solutions import insert_solutions
-from jaxbits.book.exercises import exercises
+from jaxbits.book.exercises import all_exercises
 
 
 def markdown(stem: str, heading: str) -> str:
@@ -64,7 +64,7 @@ def exercise_problems(stem: str) -> Iterator[str]:
         if isinstance(node, ast.FunctionDef)
     }
     for id, name in checked:
-        stub = exercises()[id].stub
+        stub = all_exercises()[id].stub
         if stub.__name__ != name or stubs.get(name) != list(inspect.signature(stub).parameters):
             yield f"{id}: the cell must define and check the stub {stub.__name__} of the library"
 
@@ -103,4 +103,4 @@ def test_chapter_has_all_its_parts(stem):
 
 def test_every_exercise_is_in_a_chapter():
     text = "\n".join(section.code for stem in STEMS for section in sections(stem))
-    assert set(re.findall(r'check\("([^"]+)"', text)) == set(exercises())
+    assert set(re.findall(r'check\("([^"]+)"', text)) == set(all_exercises())
