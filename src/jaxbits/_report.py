@@ -1,4 +1,4 @@
-"""What `jaxbits.audit` gives back: findings, in a terminal and in a notebook."""
+"""The report that `jaxbits.audit` returns, for a terminal and for a notebook."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ _STYLE = """<style>
 
 
 class AuditError(AssertionError):
-    """An audited function has findings that were not allowed; the message is the report."""
+    """An audited function has findings that are not allowed. The message is the report."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """The findings of an audit, the gravest first.
+    """The findings of an audit, the most severe first.
 
     Attributes:
-        function: the name of the function.
-        findings: what the checks found; those of one check on one line are one, with a count.
-        checks: the checks that ran.
-        notes: what was not looked into, and why: time, memory, checks that failed themselves.
-        seconds: how long each check took; the first to need a trace or a run pays for it.
-        not_run: the checks for which no time was left.
+        function: The name of the function.
+        findings: What the checks found. Findings of one check on one line are merged, with a count.
+        checks: The names of the checks that ran.
+        notes: What was not examined and why: time, memory, or a failure of a check itself.
+        seconds: How long each check took. The first check that needs a trace or a run pays for it.
+        not_run: The names of the checks that did not run in time.
     """
 
     function: str
@@ -56,13 +56,14 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing above a note was found; `notes` say what was not looked into."""
+        """Whether nothing above a note was found. `notes` say what was not examined."""
         return not any(finding.severity != "note" for finding in self.findings)
 
     def __getitem__(self, check: str) -> tuple[Finding, ...]:
         if check not in self.checks:
-            why = "had no time left" if check in self.not_run else "should be one that ran"
-            raise KeyError(f"check was {check!r}, and {why}: {', '.join(self.checks)}")
+            ran = ", ".join(map(repr, self.checks)) or "none"
+            why = f"; {check} did not run in time" if check in self.not_run else ""
+            raise KeyError(f"check must be one that ran, {ran}; got {check!r}{why}")
         return tuple(finding for finding in self.findings if finding.check == check)
 
     def __iter__(self) -> Iterator[Finding]:
@@ -75,20 +76,24 @@ class Report:
         return True
 
     def raise_if(self, severity: Severity = "error") -> None:
-        """Raise where something is as grave as `severity`, or graver.
+        """Raise an error if any finding is at least this severe.
+
+        Args:
+            severity: ``"error"``, ``"warning"``, or ``"note"``.
 
         Raises:
-            AuditError: with the report as its message.
-            ValueError: when `severity` is none of ``error``, ``warning`` and ``note``.
+            AuditError: If there is such a finding. Its message is the report.
+            ValueError: If `severity` is not one of the three.
         """
         if severity not in SEVERITIES:
-            raise ValueError(f"severity was {severity!r}, and should be one of {SEVERITIES}")
-        grave = SEVERITIES[: SEVERITIES.index(severity) + 1]
-        if any(finding.severity in grave for finding in self.findings):
+            choices = ", ".join(map(repr, SEVERITIES))
+            raise ValueError(f"severity must be one of {choices}; got {severity!r}")
+        included = SEVERITIES[: SEVERITIES.index(severity) + 1]
+        if any(finding.severity in included for finding in self.findings):
             raise AuditError(str(self))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as what JSON can hold."""
+        """Return the report as a dictionary for JSON."""
         return {
             "function": self.function,
             "ok": self.ok,
@@ -100,7 +105,7 @@ class Report:
         }
 
     @property
-    def _head(self) -> str:
+    def _headline(self) -> str:
         count = {s: sum(f.severity == s for f in self.findings) for s in SEVERITIES}
         parts = [f"{n} {s}{'s' * (n > 1)}" for s, n in count.items() if n]
         checked = f"{len(self.checks)} check{'s' * (len(self.checks) != 1)}"
@@ -108,35 +113,37 @@ class Report:
 
     def __str__(self) -> str:
         notes = [f"· {note}" for note in self.notes]
-        return "\n".join([self._head, *map(str, self.findings), *notes])
+        return "\n".join([self._headline, *map(str, self.findings), *notes])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        rows = [_row(finding) for finding in self.findings]
-        rows += [f"<li>{_code(note)}</li>" for note in self.notes]
+        rows = [_finding_html(finding) for finding in self.findings]
+        rows += [f"<li>{_text_html(note)}</li>" for note in self.notes]
         rows = [f"<ol>{''.join(rows)}</ol>"] if rows else []
-        head = f"<p>{html.escape(self._head)}</p>"
+        head = f"<p>{html.escape(self._headline)}</p>"
         return f'{_STYLE}<div class="jaxbits-audit">{head}{"".join(rows)}</div>'
 
 
-def _row(finding: Finding) -> str:
-    parts = [f"<p><b>{finding.severity} · {finding.check}</b>: {_code(finding.title)}</p>"]
+def _finding_html(finding: Finding) -> str:
+    parts = [f"<p><b>{finding.severity} · {finding.check}</b>: {_text_html(finding.title)}</p>"]
     if finding.place:
         where = html.escape(str(finding.place))
         text = html.escape(finding.place.text)
         line = f"<pre>{text}</pre>" if text else ""
         parts.append(f'<p class="jaxbits-place">{where}</p>{line}')
-    details = [(word, _code(text)) for word, text in finding.details() if text and word != "read"]
-    if read := _code(finding.reference):
+    details = [
+        (word, _text_html(text)) for word, text in finding.details() if text and word != "read"
+    ]
+    if read := _text_html(finding.reference):
         address = html.escape(finding.link)
         details.append(("read", f'<a href="{address}">{read}</a>' if address else read))
     rows = "".join(f"<dt>{word}</dt><dd>{text}</dd>" for word, text in details)
     return f'<li class="{finding.severity}">{"".join(parts)}<dl>{rows}</dl></li>'
 
 
-def _code(text: str) -> str:
-    """Escape a text, with what stands between backticks marked up as code."""
+def _text_html(text: str) -> str:
+    """Return a text as HTML, with the parts between backticks as code."""
     pieces = html.escape(text).split("`")
     marked = [f"<code>{p}</code>" if n % 2 else p for n, p in enumerate(pieces)]
     return "".join(marked) if len(pieces) % 2 else html.escape(text)

@@ -38,7 +38,7 @@ def intermediates(function: Callable[..., Any], *args: Any) -> list[Intermediate
 def _walk(program: Any, home: str, outer: str) -> Iterator[Intermediate]:
     for equation in program.jaxpr.eqns:
         code = _line(equation, home) or outer
-        parts = list(jaxpr_utils.inner(equation))
+        parts = list(jaxpr_utils.sub_jaxprs(equation))
         for part in parts:
             yield from _walk(part, home, code)
         if not parts and equation.primitive.name != "convert_element_type":
