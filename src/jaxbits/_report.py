@@ -60,6 +60,11 @@ class Report:
         return not any(finding.severity != "note" for finding in self.findings)
 
     def __getitem__(self, check: str) -> tuple[Finding, ...]:
+        """Return the findings of a check.
+
+        Raises:
+            KeyError: If the check did not run.
+        """
         if check not in self.checks:
             ran = ", ".join(map(repr, self.checks)) or "none"
             why = f"; {check} did not run in time" if check in self.not_run else ""

@@ -19,7 +19,7 @@ from jax.experimental import checkify
 from labelled import Case, Sweep
 from scores import Score
 
-from jaxbits._analysis.function_under_test import copy_tree
+from jaxbits._analysis.copying import copy_tree
 from jaxbits._analysis.python_state.call_monitor import monitor_calls
 
 _OF_DETECTORS = {"carry", "calls"}

@@ -12,7 +12,10 @@ from jaxbits._analysis import jaxpr_utils
 from jaxbits._analysis.probes import Site
 
 _BITWISE = {"xor", "or", "not", "shift_right_logical", "population_count", "clz"}
+# The multipliers of string hashes, such as 33 (djb2) and 65599 (sdbm):
+# http://www.cse.yorku.ca/~oz/hash.html
 _HASH_MULTIPLIERS = {31, 33, 37, 65599, 131, 137, 257, 263}
+# Primitives through which a value still counts as an input or output of a bitwise operation.
 _PASSING = {"broadcast_in_dim", "reshape", "squeeze", "convert_element_type", "add", "sub", "mul"}
 _PASSING |= {"shift_left", "slice", "transpose", "concatenate", "select_n"}
 

@@ -21,7 +21,9 @@ _NUMPY_FOLDER = os.path.join("_src", "numpy")
 _PRIVATE_FILES = ("random", "random.py", "prng.py", "indexing.py", "scatter.py", "slicing.py")
 """Files and folders of JAX whose arithmetic is not the user's: random numbers and indexing."""
 
+# A comparison of widened operands has the same result, so it does no harm.
 _COMPARISONS = {"lt", "le", "gt", "ge", "eq", "ne", "sign", "is_finite"}
+# Primitives that pass integers on unchanged.
 _PASSING = {
     *("broadcast_in_dim", "reshape", "squeeze", "slice", "transpose", "rev", "copy"),
     *("gather", "dynamic_slice", "stop_gradient", "expand_dims"),

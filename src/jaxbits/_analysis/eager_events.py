@@ -109,7 +109,14 @@ class EventRecorder:
     def record_dispatch(
         self, program: Any, inputs: Sequence[Any], outputs: Sequence[Any], donated: Sequence[bool]
     ) -> None:
-        """Record that a compiled program starts; see `_jax_compat.intercept_dispatch`."""
+        """Record that a compiled program runs; see `_jax_compat.intercept_dispatch`.
+
+        Args:
+            program: The program.
+            inputs: Its inputs.
+            outputs: Its outputs.
+            donated: For each input, whether the program donates it.
+        """
         self._kept_alive += [
             v for v, is_donated in zip(inputs, donated, strict=False) if is_donated
         ]
@@ -130,13 +137,24 @@ class EventRecorder:
         )
 
     def record_read(self, method: str, array: Any) -> None:
-        """Record that Python reads an array or waits for it."""
+        """Record that Python reads an array or waits for it.
+
+        Args:
+            method: The method or NumPy function that does so.
+            array: The array.
+        """
         location = self._location(sys._getframe(2))
         kind = "wait" if method in ("block_until_ready", "is_ready") else "read"
         self._add(Event(kind, method, location, (id(array),), _jax_compat.is_tracing()))
 
     def profile(self, frame: types.FrameType, event: str, argument: Any) -> None:
-        """Record clocks, waits, and calls of compiled functions; a hook for `sys.setprofile`."""
+        """Record clocks, waits, and calls of compiled functions; a hook for `sys.setprofile`.
+
+        Args:
+            frame: The frame of the event.
+            event: The kind of the event.
+            argument: The called C function or the returned value.
+        """
         if event == "c_call":
             if _is_clock(argument):
                 self._record_clock(frame, argument.__name__)

@@ -18,12 +18,12 @@ from jaxbits._analysis.probes import instrumented_jaxprs
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/lax.py
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/special.py
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/linalg.py
-_RISKY_TEXT = (
+_RISKY_WORDS = (
     "sqrt rsqrt cbrt log log1p div pow atan2 acos asin acosh atanh tan erf_inv exp exp2 expm1 "
     "lgamma digamma eigh svd eig qr cholesky triangular_solve lu sinh cosh custom_linear_solve "
     "reduce_prod cumprod householder_product schur"
 )
-_RISKY = frozenset(_RISKY_TEXT.split())
+_RISKY = frozenset(_RISKY_WORDS.split())
 _SELECTION_FUNCTIONS = {
     "", "where", "select", "select_n", "piecewise", "choose", "cond", "switch",
 }  # fmt: skip

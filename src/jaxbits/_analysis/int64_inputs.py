@@ -38,17 +38,17 @@ _MAX_LEAVES, _MAX_FUNCTIONS = 1000, 500
 # The functions of `jax.numpy` between an operator or `jnp.asarray` in user code and the equation:
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/array_methods.py
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/array_constructors.py
-_CONVERSION_PREFIXES_TEXT = (
+_CONVERSION_PREFIXES_WORDS = (
     "_operator_ deferring_binary_op __call__ promote_ asarray array cache_miss"
 )
-_CONVERSION_PREFIXES = tuple(_CONVERSION_PREFIXES_TEXT.split())
-_PLAIN_FUNCTIONS_TEXT = "op where _where add multiply subtract full arange _arange"
-_PLAIN_FUNCTIONS = frozenset(_PLAIN_FUNCTIONS_TEXT.split())
-_WIDE_FUNCTIONS_TEXT = (
+_CONVERSION_PREFIXES = tuple(_CONVERSION_PREFIXES_WORDS.split())
+_PLAIN_FUNCTIONS_WORDS = "op where _where add multiply subtract full arange _arange"
+_PLAIN_FUNCTIONS = frozenset(_PLAIN_FUNCTIONS_WORDS.split())
+_WIDE_FUNCTIONS_WORDS = (
     "array asarray int64 uint64 float64 complex128 arange linspace full logspace geomspace power "
     "cumprod cumsum prod frombuffer fromiter load datetime64 timedelta64 astype random"
 )
-_WIDE_FUNCTIONS = frozenset(_WIDE_FUNCTIONS_TEXT.split())
+_WIDE_FUNCTIONS = frozenset(_WIDE_FUNCTIONS_WORDS.split())
 """NumPy functions that create numbers which 32 bits may not hold."""
 
 

@@ -13,12 +13,12 @@ from jaxbits._analysis.probes import Measurement, Probe
 # Primitives that pass values on or select among them, and so never create a NaN. Their names:
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/lax.py
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/slicing.py
-_PASSING_TEXT = (
+_PASSING_WORDS = (
     "broadcast_in_dim reshape squeeze slice transpose rev concatenate select_n copy copy_p "
     "stop_gradient expand_dims dynamic_update_slice split optimization_barrier reduce_max "
     "reduce_min max min neg abs sign real imag iota pad random_bits sort argmax argmin"
 )
-_PASSING = frozenset(_PASSING_TEXT.split())
+_PASSING = frozenset(_PASSING_WORDS.split())
 
 
 def _is_inexact(variable: Any) -> bool:

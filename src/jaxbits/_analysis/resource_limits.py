@@ -122,6 +122,9 @@ def exits_as_errors() -> Iterator[None]:
     """Turn `SystemExit` and similar exceptions into `FunctionExited`.
 
     `KeyboardInterrupt` and `Stopped` pass through.
+
+    Raises:
+        FunctionExited: If the block raises any other exception that is not an `Exception`.
     """
     try:
         yield

@@ -115,7 +115,7 @@ class _Steps:
         new: The types after one step.
         again: The types after two steps, None if the second one raises.
         others: The types of the other arguments.
-        is_aside: Whether the new state is not where the output of a step has it.
+        is_aside: Whether the new state is in an unusual position of the output.
     """
 
     old: Any = None
@@ -126,6 +126,7 @@ class _Steps:
 
 
 def _run_steps(target: FunctionUnderTest, state_argument: int | str) -> _Steps:
+    """Return the types before, after, and after a second step, from one trace."""
     copies = copy_tree((list(target.args), target.kwargs))
     key = _find_state(target, state_argument)
     if key is None:
@@ -182,7 +183,7 @@ def _find_state(target: FunctionUnderTest, state_argument: int | str) -> int | s
 
 
 def _new_state(old: Any, output: Any, key: int | str) -> tuple[Any, bool]:
-    """Return the part of the output most similar to the old state, and whether it is aside."""
+    """Return the most similar part of the output, and whether its position is unusual."""
     candidates: list[Any] = []
     if isinstance(output, (list, tuple)):
         candidates = list(output)
@@ -235,7 +236,7 @@ def _is_not_a_step(steps: _Steps) -> bool:
 
 
 def _describe_trend(new: Any, again: Any) -> str:
-    """Return when the state changes: in the first step, in every step, or not a second time."""
+    """Return in which steps the type changes, as text."""
     if again is None:
         return "and a second step from there raises"
     if next(differences(new, again, ""), None) is None:

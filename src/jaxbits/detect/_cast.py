@@ -24,8 +24,9 @@ from jaxbits._finding import Finding
 
 _iinfo: Any = jnp.iinfo
 _finfo: Any = jnp.finfo
-_EXPLICIT_FUNCTIONS_TEXT = "astype asarray array call convert_element_type full full_like"
-_EXPLICIT_FUNCTIONS = frozenset(_EXPLICIT_FUNCTIONS_TEXT.split())
+_EXPLICIT_FUNCTIONS_WORDS = "astype asarray array call convert_element_type full full_like"
+_EXPLICIT_FUNCTIONS = frozenset(_EXPLICIT_FUNCTIONS_WORDS.split())
+# Library functions that convert the values of user code, so their conversions are reported, too.
 _VISIBLE_FUNCTIONS = {"cumsum", "cumprod", "where", "clip"}
 _PRIMITIVE_NAMES = "add sub mul div rem max min lt le gt ge eq ne select_n pow and or xor"
 _PRIMITIVES_WITH_LITERALS = frozenset(_PRIMITIVE_NAMES.split())
@@ -115,11 +116,11 @@ def cast(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find conversions whose values do not fit the new dtype.
 
     The detector reports all such conversions of a run with their lines, inside loops and branches,
-    too. It looks for floats outside an integer's range, NaNs that become integers, integers that a
-    narrower dtype cannot hold, and negative numbers that become unsigned. It also looks for floats
-    that a half-precision dtype cannot hold, and integers that are too large for a float to tell
-    apart. A conversion whose bad values are masked afterward is a note. Fractions that `astype`
-    drops are taken as meant. It cannot see values other than those of these arguments.
+    too. It looks for floats outside an integer's range, NaNs that become integers, integers outside
+    the range of a narrower dtype, and negative numbers that become unsigned. It also looks for
+    floats outside the range of a half-precision dtype, and integers that are too large for a float
+    to tell apart. A conversion whose bad values are masked afterward is a note. Fractions that
+    `astype` drops are taken as meant. It cannot see values other than those of these arguments.
     `jax_numpy_dtype_promotion="strict"` comes closest, but it looks at dtypes instead of values and
     accepts every `astype`.
 

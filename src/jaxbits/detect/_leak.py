@@ -23,8 +23,8 @@ def leak(target: FunctionUnderTest) -> Iterator[Finding]:
     The detector compares what the function reaches before and after one trace, up to the 5000
     nearest objects. It reaches globals, closures, defaults, and attributes of its object, classes,
     and functions. It cannot see what is stored on an argument, or only in a library's module.
-    `jax.checking_leaks()` comes closest. It finds a leak anywhere, but it also reports references
-    that are not leaks.
+    `jax.checking_leaks()` comes closest, because it finds leaks anywhere, but it also reports
+    references that are not leaks.
 
     >>> from jaxbits import detect
     >>> kept = []

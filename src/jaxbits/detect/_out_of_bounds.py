@@ -21,8 +21,8 @@ from jaxbits._finding import Finding
 
 _READ_PRIMITIVES = {"gather", "dynamic_slice"}
 _WRITE_PRIMITIVES = {"scatter", "dynamic_update_slice"}
-# The functions behind indexing in JAX 0.7.2 through 0.12, public and private, on whose behalf an
-# index out of bounds is the user's. They are in
+# Functions of JAX 0.7.2 through 0.12, public and private, that index on behalf of user code. An
+# index that is out of bounds in any other library function is that function's own. They are in
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/indexing.py
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/ops/scatter.py
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/slicing.py

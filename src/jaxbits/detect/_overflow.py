@@ -25,19 +25,23 @@ from jaxbits._finding import Finding
 
 _iinfo: Any = jnp.iinfo
 _finfo: Any = jnp.finfo
+# The primitives are in https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/lax.py
 _MEASURED_WORDS = (
     "add sub mul neg abs square pow integer_pow shift_left reduce_sum cumsum reduce_prod "
     "cumprod dot_general conv_general_dilated add_any scatter-add scatter-mul"
 )
 _MEASURED = frozenset(_MEASURED_WORDS.split())
 _OVERFLOWING = {*_MEASURED, "convert_element_type", "exp", "exp2", "expm1", "sinh", "cosh"}
+# Library functions whose arithmetic is that of user code. All others may wrap internally.
 _VISIBLE_WORDS = (
     "cumsum cumprod trace diff power integer_power matmul dot inner outer tensordot kron "
     "cross square sum prod abs absolute vander polyval ediff1d"
 )
 _VISIBLE_FUNCTIONS = frozenset(_VISIBLE_WORDS.split())
-_UNSEEN_WORDS = "histogram unique nonzero getitem repeat argwhere interp floor_divide"
-_INDEX_FUNCTIONS = frozenset(_UNSEEN_WORDS.split())
+# Arithmetic on indices and counts inside these functions is never reported.
+_INDEX_WORDS = "histogram unique nonzero getitem repeat argwhere interp floor_divide"
+_INDEX_FUNCTIONS = frozenset(_INDEX_WORDS.split())
+# Inside these functions, only scattered sums count.
 _INDEXING_FUNCTIONS = {
     "segment_sum",
     "segment_prod",

@@ -94,7 +94,7 @@ def _judge(equation: Any, context: ConversionContext) -> Iterator[Finding]:
     location = context.location if context.is_hidden else location
     old, new = (variable.aval for variable in (equation.invars[0], equation.outvars[0]))
     # Flax widens the inputs of a layer to the dtype of its parameters:
-    # https://github.com/google/flax/blob/v0.12.0/flax/linen/dtypes.py
+    # https://github.com/google/flax/blob/v0.12.8/flax/linen/dtypes.py
     is_flax = has_other_library and "promote_dtype" in names
     if equation.primitive.name == "dot_general":
         left, right = (variable.aval for variable in equation.invars[:2])

@@ -26,8 +26,8 @@ def recompile(target: FunctionUnderTest) -> Iterator[Finding]:
     If you pass several calls (``calls=[(x,), (y,)]``), the detector makes them in order, starting
     with empty caches, and counts those after the first that trace. Otherwise, it calls the function
     three times and counts what the third call still compiles. It cannot see calls that you do not
-    pass. `jax.log_compiles()` comes closest. It gives the reason for each compilation, but no
-    verdict.
+    pass. `jax.log_compiles()` comes closest, but it lists every compilation with its reason instead
+    of judging them.
 
     >>> import jax, jax.numpy as jnp
     >>> from jaxbits import detect

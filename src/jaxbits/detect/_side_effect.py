@@ -19,8 +19,8 @@ def side_effect(target: FunctionUnderTest) -> Iterator[Finding]:
     user's own lines call: those that print, log, warn, read clocks, draw random numbers outside
     JAX, open files, or start programs. It also records which globals, closures, defaults, and
     attributes changed, and which containers in them. It cannot see effects inside libraries and C
-    code, nor in a branch that this trace did not take. JAX has no switch for this.
-    `jax.checking_leaks()` finds only a tracer that was stored.
+    code, nor in a branch that this trace did not take. JAX has no switch for this, although
+    `jax.checking_leaks()` finds a tracer that was stored.
 
     >>> from jaxbits import detect
     >>> def step(x):

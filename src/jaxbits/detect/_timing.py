@@ -19,11 +19,11 @@ from jaxbits._finding import Finding
 _MANY_PROGRAMS = 1000
 _CLOCK_MODULES = {"time", "timeit", "datetime"}
 # NumPy functions that compute nothing from a result of JAX, so they do not wait for it.
-_CREATORS_TEXT = (
+_CREATORS_WORDS = (
     "ones zeros full arange linspace eye identity empty array asarray float32 float64 int32 "
     "int64 default_rng RandomState seed dtype prod shape ndim"
 )
-_CREATORS = frozenset(_CREATORS_TEXT.split())
+_CREATORS = frozenset(_CREATORS_WORDS.split())
 
 
 @detector

@@ -33,9 +33,9 @@ def x64(target: FunctionUnderTest) -> Iterator[Finding]:
     integers beyond 32 bits. It also reports dtypes that the code asks for but does not get. It
     compares values: numbers that fit 32 bits are no finding, and the usual rounding of many float64
     values is a note. It cannot see what is computed in 32 bits but needs 64, nor NumPy values that
-    other files create. JAX has no switch for this. It only warns if code asks for a 64-bit dtype by
-    name, and ``warnings.filterwarnings("error")`` turns that warning into an error.
-    ``jax_enable_x64`` avoids all of these losses.
+    other files create. JAX has no switch for this, except that ``jax_enable_x64`` avoids all of
+    these losses. JAX warns only if code asks for a 64-bit dtype by name, and
+    ``warnings.filterwarnings("error")`` turns this warning, which comes closest, into an error.
 
     >>> import jax.numpy as jnp, numpy as np
     >>> from jaxbits import detect

@@ -10,10 +10,10 @@ import types
 from typing import Any
 
 _FILES = "open read_text write_text read_bytes write_bytes mkdir unlink touch iterdir glob rglob"
-_SYSTEM_TEXT = (
+_SYSTEM_WORDS = (
     "system mkdir remove unlink rename replace rmdir listdir scandir urandom getpid write read"
 )
-_SYSTEM = frozenset(_SYSTEM_TEXT.split())
+_SYSTEM = frozenset(_SYSTEM_WORDS.split())
 _LOGGING = "debug info warning warn error exception critical log"
 _NUMPY_FILES = "save savez savez_compressed savetxt load loadtxt genfromtxt"
 
@@ -52,7 +52,11 @@ _GLOBAL_GENERATOR = getattr(random, "_inst", None)
 
 
 def no_input(prompt: object = "") -> str:
-    """Raise `EOFError`, as `input` does if nobody can answer."""
+    """Replace `input` while nobody can answer.
+
+    Raises:
+        EOFError: Always, as `input` does at the end of a stream.
+    """
     raise EOFError("`input` has nothing to read while the function is checked")
 
 

@@ -15,8 +15,8 @@ _METHODS = (
 _MUTATING_METHODS = frozenset(_METHODS.split())
 _FUNCTIONS = "copyto put place putmask fill_diagonal shuffle heappush heappop"
 _MUTATING_FUNCTIONS = frozenset(_FUNCTIONS.split())
-_CONSTRUCTION_TEXT = "__init__ __post_init__ __new__ __setstate__ setup __init_subclass__"
-_CONSTRUCTION = frozenset(_CONSTRUCTION_TEXT.split())
+_CONSTRUCTION_WORDS = "__init__ __post_init__ __new__ __setstate__ setup __init_subclass__"
+_CONSTRUCTION = frozenset(_CONSTRUCTION_WORDS.split())
 
 
 @dataclass(frozen=True)
