@@ -14,7 +14,7 @@ from jax import lax
 
 from book_tools.benchmarking.timing import quartiles, ratio_quartiles, round_significant
 from jaxbits import audit, detect
-from jaxbits._analysis.function_under_test import Subject
+from jaxbits._analysis.function_under_test import FunctionUnderTest
 
 TITLE = "an audit beside the first call of the same function, and as the program grows"
 REPEATS = 5
@@ -92,7 +92,7 @@ def _seconds(call: Callable[[], object]) -> float:
 
 def _parts(fn: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, float]:
     """Return the seconds of the trace that all checks share, and of each check after it."""
-    subject = Subject(fn, args)
+    subject = FunctionUnderTest(fn, args)
     began = time.perf_counter()
     assert subject.trace.program is not None
     found = {"the trace": time.perf_counter() - began}

@@ -102,7 +102,7 @@ def test_the_published_library_links_to_its_book():
     assert bit.link == address
     shown = explain("IndexError: index 3 is out of bounds for axis 0 with size 3")
     assert all(f"Read: {known.link}" in str(shown) for known in shown.bits)
-    finding = Finding("out_of_bounds", "error", "m", "e", "f", bit=bit.id)
+    finding = Finding("error", "m", "e", "f", catalogue_id=bit.id, check="out_of_bounds")
     assert f"read: {address}" in str(finding)
     report = Report("f", (finding,), ("out_of_bounds",))
     assert f'<a href="{address}">chapter 04, ' in report._repr_html_()
@@ -114,7 +114,7 @@ def test_a_copy_without_an_address_names_the_section():
     bit = _catalogue.find_bit("out-of-bounds-read")
     where = 'chapter 04, "A read past the end returns the last element"'
     assert (bit.link, bit.reference) == ("", where)
-    finding = Finding("out_of_bounds", "error", "m", "e", "f", bit=bit.id)
+    finding = Finding("error", "m", "e", "f", catalogue_id=bit.id, check="out_of_bounds")
     assert f"read: {where}" in str(finding)
     assert finding.to_dict()["link"] == ""
     shown = Report("f", (finding,), ("out_of_bounds",))._repr_html_()

@@ -15,7 +15,7 @@ from typing import Any
 
 import jax
 
-from jaxbits._analysis.code_location import is_users
+from jaxbits._analysis.code_location import is_user_code
 
 
 class _ScriptedPdb(pdb.Pdb):
@@ -48,7 +48,7 @@ class _ScriptedPdb(pdb.Pdb):
 
 
 def _is_own(file: str) -> bool:
-    return is_users(file) and file != __file__
+    return is_user_code(file) and file != __file__
 
 
 def post_mortem(

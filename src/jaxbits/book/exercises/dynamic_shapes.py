@@ -78,7 +78,7 @@ def verify_bucketed(answer: Callable[..., Any]) -> None:
     shape = np.shape(call(answer, [[1] * 3], (16, 8, 4))[0])
     what = "for 3 tokens and the sizes (16, 8, 4), the shape must be"
     assert_equal(shape, (1, 4), what, "take the smallest size that fits")
-    with _jax_compat.fresh_caches(), _jax_compat.counted("compile") as compiled:
+    with _jax_compat.fresh_caches(), _jax_compat.count_compilations("compile") as compiled:
         call(answer, [[1] * 3, [1] * 7, [1] * 11], (13,))
     if compiled[0]:
         raise AnswerRejected(

@@ -47,7 +47,7 @@ def intermediates(function: Callable[..., Any], *args: Any) -> list[Intermediate
 def _walk(program: Any, file: str, outer: str) -> Iterator[Intermediate]:
     for equation in program.jaxpr.eqns:
         code = _source_line(equation, file) or outer
-        parts = list(jaxpr_utils.inner(equation))
+        parts = list(jaxpr_utils.sub_jaxprs(equation))
         for part in parts:
             yield from _walk(part, file, code)
         if not parts and equation.primitive.name != "convert_element_type":

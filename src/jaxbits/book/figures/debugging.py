@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbits._analysis.code_location import is_users
+from jaxbits._analysis.code_location import is_user_code
 from jaxbits.book.figures import style
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def group_frames(error: BaseException) -> list[tuple[str, list[tuple[str, str]]]
     for frame in traceback.extract_tb(error.__traceback__):
         if frame.filename == __file__:
             continue
-        whose = "yours" if is_users(frame.filename) else "a library"
+        whose = "yours" if is_user_code(frame.filename) else "a library"
         if not runs or runs[-1][0] != whose:
             runs.append((whose, []))
         runs[-1][1].append((frame.name, frame.line or ""))
