@@ -45,6 +45,7 @@ Note: on Linux, the default package index may deliver the CUDA build of PyTorch,
 gigabytes. The CPU build (about 0.2 GB to download) is enough for the book and its tests. To get it,
 stop now and repeat the command with TORCH_INDEX=https://download.pytorch.org/whl/cpu"""
 
+
 def digest_files(*names):
     """Return a hash of the contents of some files of the project."""
     digest = hashlib.sha256()
