@@ -1,4 +1,4 @@
-"""Setting up: what a machine that cannot do it is told, in one line."""
+"""Test the creation of .venv, and the one-line message if it fails."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_reason_is_one_line(log: str, expected: str) -> None:
 
 @pytest.fixture
 def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty project, with pip replaced by what the tests put in its place."""
+    """An empty project in which no command is run."""
     for name in ("requirements.txt", "pyproject.toml"):
         (tmp_path / name).write_text("")
     monkeypatch.setattr(bootstrap, "ROOT", str(tmp_path))
@@ -63,7 +63,7 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def replace_run(monkeypatch: pytest.MonkeyPatch, fails_at: str = "nothing") -> list[str]:
-    """Let every step only make what it would leave behind, and fail at the named one."""
+    """Replace the steps by fakes that leave the same files behind; the named one fails."""
     steps: list[str] = []
 
     def run(what: str, command: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""What the lint says; that it catches every planted mutation is shown in tests/strict."""
+"""Test the messages of the lint. tests/strict shows that it catches every mutation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Environments are read with clear errors, made once, and used again while nothing changed."""
+"""Test that environments are validated, created once, and reused while nothing changes."""
 
 import json
 import time
@@ -47,7 +47,7 @@ def test_the_variables_keep_out_what_would_change_the_outcome(monkeypatch):
 
 @pytest.fixture
 def toy(monkeypatch, tmp_path):
-    """An environment whose commands are noted instead of being run."""
+    """An environment whose commands are recorded instead of run."""
     done = []
 
     def do(command, purpose):

@@ -1,4 +1,4 @@
-"""Interpreters are found where they are, and their absence is a reason, not an error."""
+"""Test the search for interpreters, and the reason given if there is none."""
 
 import os
 import sys
@@ -21,13 +21,13 @@ def script(path: Path, text: str) -> Path:
 
 
 def python(path: Path, version: str) -> Path:
-    """Something that answers as Python of this version does."""
+    """Create a script that answers like a Python of the given version."""
     return script(path, f"echo {version}; echo {path}")
 
 
 @pytest.fixture(autouse=True)
 def nothing_here(monkeypatch, tmp_path):
-    """No interpreter on PATH, no pyenv; each test adds what it needs."""
+    """A PATH without interpreters or pyenv, to which each test adds what it needs."""
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.delenv("PYENV_ROOT", raising=False)
 
