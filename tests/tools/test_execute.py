@@ -1,4 +1,4 @@
-"""Executing chapters: what is stored, what is not, and what is said."""
+"""Test the execution of chapters: stored outputs, failures, and messages."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ OTHER = HEAD + cell("# raises: ValueError\n[][0]", "raises-exception")
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, str, str]:
-    """Four chapters run at once: the folder, the exit status and what was said."""
+    """Four chapters executed together: the folder, the exit status, stdout, and stderr."""
     folder = tmp_path_factory.mktemp("book") / "chapters"
     folder.mkdir()
     chapters = {"01-good": GOOD, "02-fails": FAILS, "03-quiet": QUIET, "04-other": OTHER}

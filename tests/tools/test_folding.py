@@ -1,4 +1,4 @@
-"""What the page folds is folded in the notebook, with a title that says what it is."""
+"""Test that the notebook folds the same cells as the page, with a matching title."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_text_is_never_folded() -> None:
     assert cell.metadata == {}
 
 
-# That the stored notebooks say the same is for the lint: see a_fold_less in strict/mutations.py.
+# The lint checks the stored notebooks: see a_fold_less in strict/mutations.py.
 @pytest.mark.parametrize("pair", CHAPTERS, ids=lambda pair: pair.name)
 def test_every_cell_of_a_chapter_is_folded_as_on_its_page(pair: ChapterFiles) -> None:
     cells = [cell for cell in read_source(pair).cells if cell.cell_type == "code"]
@@ -86,13 +86,13 @@ def test_every_cell_of_a_chapter_is_folded_as_on_its_page(pair: ChapterFiles) ->
         assert cell.source.count("@title") == is_folded, head
         assert head.startswith("#@title ") == is_folded, head
         assert len(head) <= 80, head
-        # Checks are no lesson, so a cell of them is always folded.
+        # Cells of claims are always folded, because they are not part of the lesson.
         assert is_folded or not checks(without_title(cell.source)), head
     assert cells[0].source.startswith(f"#@title {SETUP_TITLE}\n")
 
 
 def checks(source: str) -> bool:
-    """Whether a cell calls `claims` or `also_sharp`, at whatever depth."""
+    """Return True if a cell calls `claims` or `also_sharp` anywhere."""
     try:
         tree = ast.parse(source)
     except SyntaxError:  # a magic

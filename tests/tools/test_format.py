@@ -1,4 +1,4 @@
-"""Formatting a chapter's cells in its text."""
+"""Test the formatting of the code cells in a chapter's text."""
 
 from __future__ import annotations
 

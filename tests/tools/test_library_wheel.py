@@ -1,4 +1,4 @@
-"""The wheel that is built into the book: the same bytes from the same library, and no address."""
+"""Test that the same library gives the same wheel, byte by byte, and that it has no address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kernel sent becomes the same on every machine and in every run."""
+"""Test that outputs become the same on every machine and in every run."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_stream_is_stored_as_a_terminal_shows_it(written, settled):
 @pytest.mark.parametrize("options", [{}, {"desc": "training"}, {"total": None}, {"leave": False}])
 def test_two_runs_of_a_bar_leave_the_same_text(options):
     texts = []
-    for often in (0.0, 10.0):  # drawn at every iteration, and at none but the last
+    for often in (0.0, 10.0):  # redraw at each iteration, and only at the last
         file = io.StringIO()
         with tqdm(file=file, mininterval=often, **{"total": 3, **options}) as bar:
             for _ in range(3):

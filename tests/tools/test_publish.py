@@ -1,4 +1,4 @@
-"""Publishing, to a repository on this machine."""
+"""Test publishing the book to a repository on this machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the search knows of a page: its records, and the words of readers."""
+"""Test the records of the search index, and the words that readers type."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_the_index_holds_what_the_script_asks_for(
     monkeypatch.setattr(search_index, "WORDS", empty)
     html = tmp_path / "html"
     html.mkdir()
-    assert write_search_index(book_of(html)) == 4  # "Also sharp" has no text but its row
+    assert write_search_index(book_of(html)) == 4  # "Also sharp" has no text except its row
     folder = html / "pagefind"
     book = json.loads((folder / "book.json").read_text(encoding="utf-8"))
     assert book == {"records": 4, "synonyms": [["a", "b"]]}

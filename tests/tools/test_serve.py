@@ -1,4 +1,4 @@
-"""The local server finds a port that is free."""
+"""Test that the local server finds a free port."""
 
 from __future__ import annotations
 

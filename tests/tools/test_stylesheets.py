@@ -1,4 +1,4 @@
-"""One style sheet for all pages, with every rule that some page needs."""
+"""Test that the joined style sheet has each rule that a page needs, and no other."""
 
 from __future__ import annotations
 

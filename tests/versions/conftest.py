@@ -1,4 +1,4 @@
-"""The records made by hand that these tests share can be imported."""
+"""Make the handwritten records that these tests share importable."""
 
 import sys
 from pathlib import Path

@@ -46,7 +46,7 @@ def test_child_variables_drop_settings_that_change_outputs(monkeypatch):
 
 @pytest.fixture
 def toy(monkeypatch, tmp_path):
-    """An environment whose commands are noted instead of being run."""
+    """An environment whose commands are recorded instead of run."""
     done = []
 
     def do(command, purpose):

@@ -1,4 +1,4 @@
-"""A recorded run as `make versions` writes it, small and made by hand, to change in tests."""
+"""A small handwritten record, as `make versions` writes it, for tests to modify."""
 
 import copy
 from typing import Any
@@ -42,19 +42,19 @@ RECORD = {
 
 
 def record(**changes: Any) -> dict[str, Any]:
-    """A run in which all is well, with top-level changes."""
+    """Return a run without differences, with some top-level values replaced."""
     return copy.deepcopy(RECORD) | changes
 
 
 def changed(kind: str, **changes: Any) -> dict[str, Any]:
-    """The run elsewhere, its one claim or error changed."""
+    """Return a run elsewhere with its one claim or error changed."""
     run = record(name="colab", title="Colab")
     run["chapters"]["04-out-of-bounds"][kind][0] |= changes
     return run
 
 
 def chapter(**changes: Any) -> dict[str, Any]:
-    """The run elsewhere, its one chapter changed."""
+    """Return a run elsewhere with its one chapter changed."""
     run = record(name="colab", title="Colab")
     run["chapters"]["04-out-of-bounds"] |= changes
     return run

@@ -1,4 +1,4 @@
-"""Building the book: what counts as changed, and what a reader of the terminal is told."""
+"""Test which files a build depends on, and the messages of a build that cannot start."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAKE = shutil.which("make")
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project with one chapter, in a folder below one whose name begins with a dot."""
+    """A project with one chapter, inside a hidden folder."""
     root = tmp_path / ".worktrees" / "book"
     (root / "chapters").mkdir(parents=True)
     (root / "chapters" / "01-a.md").write_text("one")

@@ -1,4 +1,4 @@
-"""Chapters run in a kernel of their own to their end; the command says what differs."""
+"""Test running chapters in another environment, and the command's report of differences."""
 
 import subprocess
 import sys
@@ -87,7 +87,7 @@ def test_the_librarys_tests_run_without_this_projects_plugins(here, tmp_path):
 
 @pytest.fixture
 def project(monkeypatch, tmp_path):
-    """A project of one chapter, whose runs return what a test says."""
+    """A project with one chapter, whose runs return the records that a test sets."""
     for folder in ("chapters", "reference/versions", "src/jaxbits/recorded"):
         (tmp_path / folder).mkdir(parents=True)
     chapter(tmp_path / "chapters", ("setup", "1"))

@@ -1,4 +1,4 @@
-"""The notebooks of the built book: complete with an address, as in the repository without."""
+"""Test the notebooks of the built book, with and without an address."""
 
 from __future__ import annotations
 

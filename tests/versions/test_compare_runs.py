@@ -1,4 +1,4 @@
-"""Each kind of difference is found, and declared or not as it should be."""
+"""Test that each kind of difference is found and classified as declared or undeclared."""
 
 import pytest
 from version_records import CLAIM, ERROR, changed, chapter, record

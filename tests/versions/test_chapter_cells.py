@@ -1,4 +1,4 @@
-"""A chapter's cells are read with their sections, and their outputs without what is of a day."""
+"""Test reading a chapter's cells with their sections, and normalizing their outputs."""
 
 import nbformat
 import pytest

@@ -1,4 +1,4 @@
-"""The address is in pyproject.toml, or nowhere, and whatever repeats it agrees."""
+"""Test that pyproject.toml contains the only address, and that the files repeating it agree."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ NEW = "https://github.com/Some-One/sharp.bits"
 SITE = "https://some-one.github.io/sharp.bits/"
 SOMEONE = "someone"
 MADE = {"_build", "build", "dist", "__pycache__", "node_modules"}
-# Names that are placeholders, and those that these tests use.
+# Placeholder names, and the names that these tests use.
 EXAMPLES = {"owner", "Owner", "some-one", "Some-One"}
 
 
 def tracked(folder: Path) -> Iterator[Path]:
-    """The project's own files, with or without git."""
+    """Return the project's own files, with or without git."""
     for path in sorted(folder.iterdir()):
         hidden = path.name.startswith(".") and path.name not in {".ci", ".github", ".gitignore"}
         if hidden or path.name in MADE or path.name.endswith(".egg-info"):
@@ -35,7 +35,7 @@ def tracked(folder: Path) -> Iterator[Path]:
 
 
 def addresses_in(text: str, name: str) -> set[str]:
-    """The addresses in a text at which this project could be: pages of GitHub, and repositories."""
+    """Return the addresses of GitHub pages and repositories in a text."""
     pages = re.findall(r"([\w-]+)\.github\.io", text)
     repositories = re.findall(
         rf"github\.com[/:]([\w.-]+)/(?:{re.escape(name)}|jax-sharp-bits)\b", text
@@ -86,7 +86,7 @@ def test_the_files_that_contain_it_agree() -> None:
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The files that the address is written to, of a project without one."""
+    """A folder with the files that contain the address, of a project without one."""
     for name in set_repository_url.FILES:
         shutil.copy(project_metadata.ROOT / name, tmp_path)
     set_repository_url.write_url(None, tmp_path)

@@ -1,4 +1,4 @@
-"""The page says what the records say, and the committed page comes from the committed records."""
+"""Test the page *Behaviour by version*, and that the committed one matches the records."""
 
 import re
 from pathlib import Path

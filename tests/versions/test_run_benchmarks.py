@@ -1,4 +1,4 @@
-"""Benchmarks are measured fairly and recorded in one form."""
+"""Test the timing helpers and the form of the recorded results."""
 
 import json
 from pathlib import Path
