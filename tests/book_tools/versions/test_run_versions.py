@@ -77,11 +77,13 @@ def test_tests_are_counted():
 
 
 def test_the_librarys_tests_run_without_this_projects_plugins(here, tmp_path):
-    unit = tmp_path / "tests" / "unit"
-    unit.mkdir(parents=True)
-    (unit / "test_a.py").write_text("def test_a():\n    import warnings\n    warnings.warn('w')\n")
+    library = tmp_path / "tests" / "library"
+    library.mkdir(parents=True)
+    (library / "test_a.py").write_text(
+        "def test_a():\n    import warnings\n    warnings.warn('w')\n"
+    )
     assert run_tests(here, tmp_path) == {"passed": 1, "skipped": 0, "failed": {}}
-    (unit / "test_b.py").write_text("import no_such_module_anywhere\n")
+    (library / "test_b.py").write_text("import no_such_module_anywhere\n")
     assert list(run_tests(here, tmp_path)["failed"].values()) == ["collection failure"]
 
 
