@@ -6,7 +6,7 @@ from pathlib import Path
 
 import nbformat
 
-import assignments as tool
+from book_tools.pages import assignments as tool
 from book_tools.project_metadata import setup_cell
 
 ROOT = Path(__file__).resolve().parents[2]
