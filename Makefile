@@ -1,72 +1,97 @@
-# Every verb is a command of the package book_tools; this file only names them. Without make: see README.md.
+# Each target runs a command of the package book_tools; `python -m book_tools` lists them. README.md
+# shows how to run them without make.
 
-# The Python to make .venv with: the one whose outputs are compared exactly, where there is one.
+# The Python that creates .venv: 3.11, whose outputs are compared exactly, if it is installed.
 PYTHON ?= $(shell python3.11 -c 'print("python3.11")' 2>/dev/null || echo python3)
-NAMED := $(if $(filter command environment,$(firstword $(origin PYTHON))),--remake)
-VENV := .venv/bin/python
+# Create .venv again if the user names a Python and .venv has another one.
+REMAKE := $(if $(filter command environment,$(firstword $(origin PYTHON))),--remake)
+BOOTSTRAP = "$(PYTHON)" -m book_tools bootstrap $(REMAKE)
+RUN := .venv/bin/python -m book_tools
+# The index that PyTorch is installed from; by default, pip's own.
+export TORCH_INDEX
 
 .DEFAULT_GOAL := help
-.PHONY: help named bootstrap book test serve pdf chapter chapters solutions lint format versions bench tables assignments lock address clean distclean
+.PHONY: help python chapter-name book-packages all-packages book test test-all test-grader serve pdf \
+  chapter chapters solutions lint format versions bench tables assignments lock address clean distclean
 
-help:  ## list the verbs
-	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-10s %s\n", $$1, $$2}'
+help:  ## list the targets
+	@echo "Targets that build the book (they install about 1 GB into .venv the first time):"
+	@sed -n 's/^\([a-z-]*\):.*book-packages.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@echo "Targets that also execute code (they install 2.4 GB; see TORCH_INDEX below):"
+	@sed -n 's/^\([a-z-]*\):.*all-packages.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@echo "Targets that only remove files:"
+	@sed -n 's/^\([a-z]*clean\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@echo "Variables:"
+	@echo "  PYTHON=python3.12                                   the Python that creates .venv"
+	@echo "  TORCH_INDEX=https://download.pytorch.org/whl/cpu    where PyTorch comes from (here: the CPU build)"
 
-bootstrap:
+python:
 	@command -v "$(PYTHON)" >/dev/null 2>&1 || { \
-	  echo "There is no $(PYTHON) here: install Python 3.11 or newer, or say where it is: make PYTHON=/path/to/python3 ..." >&2; exit 1; }
-	@"$(PYTHON)" -m book_tools bootstrap $(NAMED)
+	  echo "PYTHON must be Python 3.11 or newer, got $(PYTHON), which is not installed: make PYTHON=/path/to/python3 ..." >&2; exit 1; }
 
-book: bootstrap  ## set up .venv, execute changed chapters, build the book into _build/html
-	@$(VENV) -m book_tools build
+book-packages: python
+	@$(BOOTSTRAP) book
 
-test: bootstrap  ## build the book and check everything: lint, unit tests, notebooks, pages
-	@$(VENV) -m book_tools test $(ARGS)
+all-packages: python
+	@$(BOOTSTRAP) all
 
-serve: book  ## show the book at a local address (PORT=8000)
-	@$(VENV) -m book_tools serve --port $(or $(PORT),8000)
+book: book-packages  ## build the book into _build/html, and execute chapters whose text has changed
+	@$(RUN) build
 
-pdf: book  ## print the whole book into _build/pdf/jax-sharp-bits.pdf
-	@$(VENV) -m book_tools pdf
+serve: book-packages book  ## build the book and serve it on this machine (PORT=8000)
+	@$(RUN) serve --port $(or $(PORT),8000)
 
-named:  # before anything is installed
+address: book-packages  ## set the repository's address: URL=https://github.com/owner/name, or URL=none
+	@$(RUN) address "$(URL)"
+
+test: all-packages  ## run the gate: what every change must pass, in at most 10 minutes (ARGS for pytest)
+	@$(RUN) test $(ARGS)
+
+test-all: all-packages  ## run all other tests: sweeps, mutations, versions, and the grader's tests
+	@$(RUN) test --all $(ARGS)
+
+test-grader: all-packages  ## run only the grader's tests
+	@$(RUN) test --grader $(ARGS)
+
+chapter-name:  # Checked before anything is installed.
 	@test -n "$(NAME)" || { echo "NAME must be a chapter, got nothing: make chapter NAME=04-out-of-bounds" >&2; exit 1; }
 
-chapter: named bootstrap  ## execute one chapter: make chapter NAME=04-out-of-bounds
-	@$(VENV) -m book_tools execute "$(NAME)"
+chapter: chapter-name all-packages  ## execute one chapter and store its outputs: NAME=04-out-of-bounds
+	@$(RUN) execute "$(NAME)"
 
-chapters: bootstrap  ## execute every chapter
-	@$(VENV) -m book_tools execute --all
+chapters: all-packages  ## execute every chapter
+	@$(RUN) execute --all
 
-solutions: bootstrap  ## write the library's solutions into the chapters, under their exercises
-	@$(VENV) -m book_tools solutions
+solutions: all-packages  ## copy the library's solutions into the chapters
+	@$(RUN) solutions
 
-lint: bootstrap  ## check stored chapters, code style and types, without running a chapter
-	@$(VENV) -m book_tools lint
+lint: all-packages  ## check chapters, code style, and types without executing a chapter
+	@$(RUN) lint
 
-format: bootstrap  ## format the code and the chapters' cells, order the options of Predict boxes
-	@$(VENV) -m book_tools format
+format: all-packages  ## format the code, the chapters' cells, and the Predict boxes
+	@$(RUN) format
 
-versions: bootstrap  ## run chapters and tests on other versions of JAX, and say what differs
-	@$(VENV) -m book_tools versions $(ARGS)
+pdf: all-packages book  ## print the book to _build/pdf/jax-sharp-bits.pdf
+	@$(RUN) pdf
 
-bench: bootstrap  ## measure again what the recorded figures show
-	@$(VENV) -m book_tools bench $(ARGS)
+assignments: all-packages  ## write the students' notebooks from the sources in assignments/
+	@$(RUN) assignments
 
-tables: bootstrap  ## run the rows of the reference tables again, in .envs too, and write their pages
-	@$(VENV) -m book_tools tables --elsewhere
+versions: all-packages  ## run chapters and tests on other versions of JAX, and show what differs
+	@$(RUN) versions $(ARGS)
 
-assignments: bootstrap  ## write the notebooks that students get, from the assignments' sources
-	@$(VENV) -m book_tools assignments
+bench: all-packages  ## run the benchmarks behind the recorded timings again
+	@$(RUN) bench $(ARGS)
 
-lock: bootstrap  ## write requirements.txt from what .venv holds
-	@$(VENV) -m book_tools lock
+tables: all-packages  ## run the rows of the reference tables again, and write their pages
+	@$(RUN) tables --elsewhere
 
-address: bootstrap  ## say where the project lives: make address URL=https://github.com/owner/name, or URL=none
-	@$(VENV) -m book_tools address "$(URL)"
+lock: all-packages  ## compile requirements*.txt (ARGS="--upgrade-package jax")
+	@$(RUN) lock $(ARGS)
 
-clean:  ## remove what was built
+clean:  ## remove everything that was built
 	rm -rf _build build dist .pytest_cache .mypy_cache .ruff_cache
 	find . -name __pycache__ -not -path './.venv/*' -not -path './.envs/*' -prune -exec rm -rf {} +
 
-distclean: clean  ## remove the environments too
+distclean: clean  ## remove the environments as well
 	rm -rf .venv .envs

@@ -9,9 +9,9 @@ import importlib
 import sys
 
 COMMANDS = (
-    ("bootstrap", "environment.bootstrap", "create .venv and install the locked packages into it"),
+    ("bootstrap", "environment.bootstrap", "create .venv and install what a make target needs"),
     ("build", "website.build", "execute changed chapters and build the book into _build/html"),
-    ("test", "run_tests", "build the book, lint everything, and run all tests"),
+    ("test", "run_tests", "build the book, lint everything, and run tests"),
     ("lint", "lint", "check chapters, code style, and types without executing a chapter"),
     ("format", "format", "format the code, the chapters' cells, and the Predict boxes"),
     ("execute", "chapters.execute", "execute chapters and store their outputs"),
@@ -22,7 +22,7 @@ COMMANDS = (
     ("assignments", "pages.assignments", "write the notebooks that students receive"),
     ("versions", "versions.run_versions", "run the book and its tests on other versions of JAX"),
     ("bench", "benchmarking.run_benchmarks", "run the benchmarks and record their timings"),
-    ("lock", "environment.lock", "write requirements.txt from the packages in .venv"),
+    ("lock", "environment.lock", "compile requirements*.txt from requirements*.in"),
     ("map", "code_map", "draw the map of the code that CONTRIBUTING.md shows"),
     ("address", "website.set_repository_url", "set or remove the repository's address"),
     ("serve", "website.serve", "serve the built book on this machine"),
@@ -36,7 +36,7 @@ COMMANDS = (
 def usage():
     """Return the list of commands, one per line."""
     lines = ["usage: python -m book_tools COMMAND [arguments]", "", "commands:"]
-    lines += [f"  {name:<13} {about}" for name, _, about in COMMANDS]
+    lines += ["  {0:<13} {1}".format(name, about) for name, _, about in COMMANDS]
     lines += ["", "Run a command with --help for its arguments."]
     return "\n".join(lines)
 

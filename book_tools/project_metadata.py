@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 
@@ -77,8 +78,12 @@ def address(root: Path = ROOT) -> str | None:
 
 
 def version(root: Path = ROOT) -> str:
-    """Return the package's version."""
-    return str(_project(root)["version"])
+    """Return the version of jaxbits, which pyproject.toml takes from the package."""
+    text = (root / "src" / "jaxbits" / "__init__.py").read_text("utf8")
+    found = re.search(r'^__version__ = "(.+)"$', text, re.M)
+    if found is None:
+        raise ValueError('src/jaxbits/__init__.py must contain a line __version__ = "..."')
+    return found[1]
 
 
 def site(repository: str) -> str:

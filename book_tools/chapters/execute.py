@@ -183,7 +183,7 @@ def main(arguments: list[str] | None = None) -> int:
     if not todo:
         _say(f"All {len(pairs)} chapters are stored as they stand.")
         return 0
-    if departures := pins.departures():
+    if departures := pins.find_departures():
         _say(
             "Not executed: outputs are stored from the locked environment only, and here is "
             + ", ".join(departures)

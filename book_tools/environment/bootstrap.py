@@ -1,12 +1,17 @@
-"""Make .venv and install the lock into it; do nothing when that has been done.
+"""Create .venv and install the locked packages that a make target needs.
 
-    python3 -m book_tools bootstrap            with the Python that runs this
-    python3 -m book_tools bootstrap --remake   and make .venv anew if it has another Python
+    python3 -m book_tools bootstrap book       what building the book needs
+    python3 -m book_tools bootstrap            everything: also executing chapters, and all tests
+    python3 -m book_tools bootstrap --remake   create .venv again if it has another Python
 
-Only the standard library, and only syntax that old Pythons read: a Python that is too old has to
-get far enough to say so.
+If everything is already installed, nothing happens. The environment variable TORCH_INDEX names the
+package index that PyTorch is installed from.
+
+This file uses only the standard library and syntax that old Pythons read, because it has to get far
+enough to tell a Python that it is too old.
 """
 
+import glob
 import hashlib
 import os
 import re
@@ -20,7 +25,18 @@ VENV = os.path.join(ROOT, ".venv")
 LOG = os.path.join(ROOT, "_build", "bootstrap.log")
 
 OLDEST, NEWEST = (3, 11), (3, 14)  # what the pinned JAX supports
-GIGABYTES = 3.0  # .venv with the CPU build of torch, and room to unpack
+
+# For each layer: its lock, the projects that are installed in editable mode, and the gigabytes that
+# it takes together with the room to unpack it. The first lock is a subset of the second.
+LAYERS = {
+    "book": ("requirements-book.txt", (".",), 1.5),
+    "all": ("requirements.txt", (".", "grader"), 3.0),
+}
+
+TORCH_NOTICE = """\
+Note: on Linux, the default package index may deliver the CUDA build of PyTorch, which takes several
+gigabytes. The CPU build (about 0.2 GB to download) is enough for the book and its tests. To get it,
+stop now and repeat the command with TORCH_INDEX=https://download.pytorch.org/whl/cpu"""
 
 NO_DISK = re.compile(r"No space left on device|Errno 28|WinError 112|Disk quota exceeded")
 NO_NETWORK = re.compile(
@@ -30,87 +46,139 @@ NO_NETWORK = re.compile(
 )
 
 
-class Refusal(Exception):
-    """Why .venv cannot be made, in one line."""
+class BootstrapError(Exception):
+    """.venv cannot be set up; the message says why in one line."""
 
 
 def check_version(version, executable):
-    """Refuse a Python that the pinned JAX does not support."""
+    """Raise an error unless the pinned JAX supports a version of Python.
+
+    Args:
+        version: The version as a sequence that starts with the major and minor number.
+        executable: The path of the interpreter, for the message.
+
+    Raises:
+        BootstrapError: If the version is too old or too new.
+    """
     if not OLDEST <= tuple(version[:2]) <= NEWEST:
-        raise Refusal(
-            "Python {}.{} ({}) will not do: this book needs Python {}.{} to {}.{}. "
-            "Say which to use: make PYTHON=python3.11 book".format(
-                *(tuple(version[:2]) + (executable,) + OLDEST + NEWEST)
+        raise BootstrapError(
+            "Python must be {}.{} to {}.{}, got {}.{} ({}). "
+            "Name another one: make PYTHON=python3.11 book".format(
+                *(OLDEST + NEWEST + tuple(version[:2]) + (executable,))
             )
         )
 
 
-def check_disk(free, needed=GIGABYTES):
-    """Refuse to begin on a disk that cannot hold .venv; both in gigabytes."""
+def check_disk(free, needed):
+    """Raise an error if the disk has too little room for .venv.
+
+    Args:
+        free: The free space in gigabytes.
+        needed: The required space in gigabytes.
+
+    Raises:
+        BootstrapError: If `free` is less than `needed`.
+    """
     if free < needed:
-        raise Refusal(
-            f"Not enough disk: .venv needs about {needed:.0f} GB, and {free:.1f} GB are free."
+        raise BootstrapError(
+            ".venv needs about {:.1f} GB of disk space, got {:.1f} GB".format(needed, free)
         )
 
 
-def reason(log):
-    """What went wrong, in one line, from what pip wrote."""
+def find_reason(log):
+    """Return one line that says why pip failed, given everything that it printed."""
     if NO_DISK.search(log):
-        return f"the disk is full; .venv needs about {GIGABYTES:.0f} GB"
+        return "the disk is full"
     if NO_NETWORK.search(log):
-        return "the network, or the package index, cannot be reached"
+        return "the network or the package index cannot be reached"
     errors = [line for line in log.splitlines() if line.startswith("ERROR:")]
     lines = errors or [line for line in log.splitlines() if line.strip()]
-    return lines[-1].strip() if lines else "no reason given"
+    return lines[-1].strip() if lines else "it printed no message"
 
 
-def digest(*names):
-    """A hash over files of the project."""
-    found = hashlib.sha256()
+def digest_files(*names):
+    """Return a hash of the contents of some files of the project."""
+    digest = hashlib.sha256()
     for name in names:
         with open(os.path.join(ROOT, name), "rb") as file:
-            found.update(file.read())
-    return found.hexdigest()
+            digest.update(file.read())
+    return digest.hexdigest()
 
 
-def state():
-    """What a finished .venv was made from: Python, lock and package, one line each."""
-    return [
-        "python {}.{}".format(*sys.version_info[:2]),
-        "lock " + digest("requirements.txt"),
-        "package " + digest("pyproject.toml"),
-    ]
+def project_files(project):
+    """Return the files that decide whether an editable project has to be installed again."""
+    files = [os.path.join(project, "pyproject.toml")]
+    # pyproject.toml takes the version of jaxbits from there.
+    return files + [os.path.join("src", "jaxbits", "__init__.py")] if project == "." else files
 
 
-def installed():
-    """What .venv was made from; nothing if it was not finished."""
+def find_projects(layer):
+    """Return the folders of the projects that a layer installs in editable mode."""
+    _, projects, _ = LAYERS[layer]
+    return [name for name in projects if os.path.exists(os.path.join(ROOT, name, "pyproject.toml"))]
+
+
+def wanted_state(layer):
+    """Return what .installed has to contain for a layer, as a dict from lock or project to hash."""
+    lock = LAYERS[layer][0]
+    wanted = {lock: digest_files(lock)}
+    for project in find_projects(layer):
+        wanted[project] = digest_files(*project_files(project))
+    return wanted
+
+
+def read_stamp():
+    """Return what is completely installed in .venv, as a dict; an empty one if nothing is."""
     try:
         with open(os.path.join(VENV, ".installed")) as file:
-            return file.read().split("\n")
-    except OSError:
-        return []
+            return dict(line.split(" ", 1) for line in file.read().splitlines() if " " in line)
+    except (IOError, OSError):
+        return {}
+
+
+def write_stamp(state):
+    """Record in one atomic step what is completely installed in .venv."""
+    stamp = os.path.join(VENV, ".installed")
+    with open(stamp + ".new", "w") as file:
+        file.write("".join("{} {}\n".format(*item) for item in sorted(state.items())))
+    os.replace(stamp + ".new", stamp)
 
 
 def venv_python():
-    """The interpreter in .venv."""
+    """Return the path of the interpreter in .venv."""
     where = ("Scripts", "python.exe") if os.name == "nt" else ("bin", "python")
     return os.path.join(VENV, *where)
 
 
-def venv_version():
-    """The version of the Python in .venv as a pair, or None if there is none that works."""
-    ask = "import sys; print(*sys.version_info[:2])"
+def ask_venv(program):
+    """Return what a one-line program prints in .venv, or None if it does not run there."""
     try:
-        output = subprocess.check_output([venv_python(), "-c", ask], stderr=subprocess.DEVNULL)
-        return tuple(int(part) for part in output.split())
-    except (OSError, ValueError, subprocess.CalledProcessError):
+        output = subprocess.check_output([venv_python(), "-c", program], stderr=subprocess.DEVNULL)
+        return output.decode().strip()
+    except (OSError, subprocess.CalledProcessError):
         return None
 
 
-def run(what, command):
-    """Run a command, all it says going to the log; its last words become the refusal."""
+def venv_version():
+    """Return the version of the Python in .venv, such as (3, 11); None if .venv is unusable."""
+    # Importing pip as well shows whether creating .venv was interrupted.
+    program = "import pip._internal.cli.main, sys; print(*sys.version_info[:2])"
+    answer = ask_venv(program)
+    return tuple(int(part) for part in answer.split()) if answer else None
+
+
+def run(title, command):
+    """Run a command, and write what it prints to the log.
+
+    Args:
+        title: What the command does, for the terminal.
+        command: The command as a list of strings.
+
+    Raises:
+        BootstrapError: If the command fails, with the reason in one line.
+    """
     begin = time.time()
-    print(what + " ...")
+    print(title + " ...")
     sys.stdout.flush()
     with open(LOG, "ab") as log:
         start = log.tell()
@@ -118,75 +186,150 @@ def run(what, command):
     if status:
         with open(LOG, "rb") as log:
             log.seek(start)
-            said = log.read().decode("utf-8", "replace")
-        shown = os.path.relpath(LOG, ROOT)
-        raise Refusal(f"It failed: {reason(said)} (all of it: {shown}).")
-    print(f"  done in {time.time() - begin:.0f} s")
+            output = log.read().decode("utf-8", "replace")
+        raise BootstrapError(
+            "{} failed: {}. Full log: {}".format(
+                title, find_reason(output), os.path.relpath(LOG, ROOT)
+            )
+        )
+    print("  done in {:.0f} s".format(time.time() - begin))
 
 
-def make_venv():
-    """Make an empty .venv with the Python that runs this."""
+def run_pip(title, *arguments):
+    """Run ``pip install`` in .venv; see `run` for the title and the error."""
+    options = ["--disable-pip-version-check", "--no-input", "--retries", "2"]
+    options += ["--progress-bar", "off"]
+    run(title, [venv_python(), "-m", "pip", "install"] + options + list(arguments))
+
+
+def create_venv(needed):
+    """Create an empty .venv with the Python that runs this program.
+
+    Args:
+        needed: The disk space that .venv will need, in gigabytes.
+
+    Raises:
+        BootstrapError: If the disk is too full, or if this Python cannot create environments.
+    """
+    check_disk(shutil.disk_usage(ROOT).free / 1e9, needed)
+    if os.path.lexists(VENV):
+        shutil.rmtree(VENV)
     version = "{}.{}".format(*sys.version_info[:2])
     try:
-        run("Making .venv with Python " + version, [sys.executable, "-m", "venv", VENV])
+        run("Creating .venv with Python " + version, [sys.executable, "-m", "venv", VENV])
         return
-    except Refusal as refusal:
-        failure = refusal
+    except BootstrapError as error:
+        failure = error
     with open(LOG, "rb") as log:
-        if b"ensurepip" in log.read():  # Debian ships it apart
-            failure = Refusal(
-                "This Python cannot make environments: install the package python"
+        if b"ensurepip" in log.read():  # Debian puts it into the package python3.x-venv.
+            failure = BootstrapError(
+                "This Python cannot create environments. Install the package python"
                 + version
-                + "-venv, or say which Python to use: make PYTHON=python3.11 book"
+                + "-venv, or name another Python: make PYTHON=python3.11 book"
             )
     raise failure
 
 
-def make(remake):
-    """Make or complete .venv, saying what is done."""
+def remove_unfinished():
+    """Remove the metadata of packages whose installation was interrupted, so pip repeats it."""
+    for folder in ("lib/python*", "Lib"):
+        for info in glob.glob(os.path.join(VENV, folder, "site-packages", "*.dist-info")):
+            # pip writes INSTALLER after all other files of a package:
+            # https://github.com/pypa/pip/blob/23.2.1/src/pip/_internal/operations/install/wheel.py
+            if not os.path.exists(os.path.join(info, "INSTALLER")):
+                shutil.rmtree(info)
+
+
+def prepare_torch():
+    """Install PyTorch from TORCH_INDEX, or explain what happens without that variable."""
+    with open(os.path.join(ROOT, "requirements.txt")) as file:
+        pin = re.search(r"^torch==([\w.]+)", file.read(), re.M)
+    installed = ask_venv("from importlib.metadata import version; print(version('torch'))")
+    # The CPU build of 2.13.0 is called 2.13.0+cpu, and it satisfies the pin.
+    if not pin or (installed or "").split("+")[0] == pin.group(1):
+        return
+    index = os.environ.get("TORCH_INDEX")
+    if index:
+        title = "Installing PyTorch from " + re.sub("//[^/@]*@", "//", index)
+        # Without its dependencies, because the lock has their versions.
+        run_pip(title, "--no-deps", "--index-url", index, "torch==" + pin.group(1))
+    elif sys.platform.startswith("linux"):
+        print(TORCH_NOTICE)
+
+
+def install(layer, missing, state):
+    """Install what .venv lacks, and record it.
+
+    Args:
+        layer: The name of the layer.
+        missing: The locks and projects to install, as a dict like that of `wanted_state`.
+        state: What is installed completely, as a dict; updated in place.
+    """
+    # Nothing counts as installed while pip runs, because an interruption can break any package.
+    write_stamp({"python": state["python"]})
+    remove_unfinished()
+    lock, projects = LAYERS[layer][0], find_projects(layer)
+    if lock in missing:
+        if layer == "all":
+            prepare_torch()
+        run_pip("Installing {} into .venv (minutes)".format(lock), "-r", lock)
+        # The lock of the book is a subset of the full lock.
+        state["requirements-book.txt"] = digest_files("requirements-book.txt")
+    editable = [part for project in projects for part in ("-e", os.path.join(ROOT, project))]
+    names = "jaxbits and its grader" if len(projects) > 1 else "jaxbits"
+    run_pip("Installing " + names, "--no-deps", "--no-build-isolation", *editable)
+    state.update(missing)
+    write_stamp(state)
+
+
+def set_up(layer, remake=False):
+    """Create or complete .venv for a layer, and report each step.
+
+    Args:
+        layer: ``"book"`` or ``"all"``.
+        remake: Whether .venv must have the Python that runs this program. Otherwise, any supported
+            Python will do.
+
+    Raises:
+        BootstrapError: If a step fails.
+    """
     check_version(sys.version_info, sys.executable)
-    wanted, there = state(), installed()
-    if there and not remake and there[0] != wanted[0]:
-        wanted[0] = there[0]  # any supported Python will do, unless one was asked for by name
-    if there[:3] == wanted and os.path.exists(venv_python()):
+    state, wanted = read_stamp(), wanted_state(layer)
+    this_python = "{}.{}".format(*sys.version_info[:2])
+    is_other_python = remake and state.get("python") != this_python
+    missing = {key: value for key, value in wanted.items() if state.get(key) != value}
+    if not missing and not is_other_python and os.path.exists(venv_python()):
         return
     os.makedirs(os.path.dirname(LOG), exist_ok=True)
     open(LOG, "w").close()
     version = venv_version()
-    if version is not None:
-        usable = OLDEST <= version <= NEWEST and not (remake and version != sys.version_info[:2])
-    if version is None or not usable:
-        check_disk(shutil.disk_usage(ROOT).free / 1e9)
-        if os.path.lexists(VENV):
-            shutil.rmtree(VENV)
-        make_venv()
-        version = tuple(sys.version_info[:2])
-    wanted[0] = "python {}.{}".format(*version)
-    stamp = os.path.join(VENV, ".installed")
-    if os.path.exists(stamp):
-        os.remove(stamp)
-    pip = [venv_python(), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
-    pip += ["--retries", "2", "--progress-bar", "off"]
-    if there[1:2] != wanted[1:2]:
-        run("Installing requirements.txt into .venv (minutes)", pip + ["-r", "requirements.txt"])
-    run("Installing the package jaxbits", pip + ["--no-deps", "--no-build-isolation", "-e", "."])
-    with open(stamp + ".new", "w") as file:
-        file.write("\n".join(wanted) + "\n")
-    os.replace(stamp + ".new", stamp)
+    if version is None or not OLDEST <= version <= NEWEST:
+        is_other_python = True
+    elif remake:
+        is_other_python = version != sys.version_info[:2]
+    if is_other_python:
+        create_venv(LAYERS[layer][2])
+        state, missing, version = {}, wanted, sys.version_info[:2]
+    state["python"] = "{}.{}".format(*version)
+    install(layer, missing, state)
 
 
-def main():
-    """The command line; returns the exit status."""
+def main(arguments=None):
+    """Run the command line, and return the exit status."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    layers = [argument for argument in arguments if argument != "--remake"] or ["all"]
+    if len(layers) > 1 or layers[0] not in LAYERS:
+        sys.stderr.write("usage: python -m book_tools bootstrap [book] [--remake]\n")
+        return 2
     try:
-        make("--remake" in sys.argv[1:])
-    except Refusal as refusal:
-        sys.stderr.write(str(refusal) + "\n")
+        set_up(layers[0], "--remake" in arguments)
+    except BootstrapError as error:
+        sys.stderr.write(str(error) + "\n")
         return 1
-    except OSError as error:
-        sys.stderr.write(f"It failed: {reason(str(error))}.\n")
+    except (IOError, OSError) as error:
+        sys.stderr.write("Setting up .venv failed: {}\n".format(find_reason(str(error))))
         return 1
+    except KeyboardInterrupt:
+        sys.stderr.write("Interrupted. The next make target completes .venv.\n")
+        return 130
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""What ``environments.toml`` says, and the variables that an environment's programs run with."""
+"""Read environments.toml: the other environments in which the book and its tests run."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from book_tools.chapters.kernel import environment
 
 SPECIFICATIONS = Path(__file__).with_name("environments.toml")
-KINDS = ("lock", "made", "accelerator")
+KINDS = ("lock", "venv", "accelerator")
 
 
 @dataclass(frozen=True)
 class Specification:
-    """One table of ``environments.toml``."""
+    """One table of environments.toml, which explains the fields."""
 
     name: str
     kind: str
@@ -26,53 +26,72 @@ class Specification:
     torch: str = ""
     max_age_days: int = 0
 
-    def wanted(self, torch: bool) -> list[str]:
-        """Return what to install, with torch where it is asked for."""
+    def requirements(self, torch: bool) -> list[str]:
+        """Return the packages to install, with PyTorch if `torch` is true."""
         return [*self.packages, *([self.torch] if torch and self.torch else [])]
 
 
 @dataclass(frozen=True)
 class Environment:
-    """An environment that is ready: its interpreter, and the variables its programs get."""
+    """An environment that is ready to use.
+
+    Attributes:
+        specification: The environment's table in environments.toml.
+        python: The path of its interpreter.
+        variables: The environment variables that programs get in it.
+    """
 
     specification: Specification
     python: Path
     variables: dict[str, str]
 
 
-def read(text: str) -> dict[str, Specification]:
-    """Read the text of ``environments.toml``.
+def load_specifications() -> dict[str, Specification]:
+    """Return the specifications in environments.toml by name."""
+    return parse_specifications(SPECIFICATIONS.read_text("utf8"))
+
+
+def parse_specifications(text: str) -> dict[str, Specification]:
+    """Return the specifications in the text of a file such as environments.toml, by name.
 
     Raises:
-        ValueError: naming the environment and the key that are wrong.
+        ValueError: If a table is invalid; the message names the table and the key.
     """
-    found = {}
+    specifications = {}
+    known = [key for key in Specification.__dataclass_fields__ if key != "name"]
     for name, table in tomllib.loads(text).items():
-        keys = set(Specification.__dataclass_fields__) - {"name"}
-        if unknown := sorted(set(table) - keys):
-            raise ValueError(f"[{name}] has a key {unknown[0]!r} that is none of {sorted(keys)}")
+        if unknown := sorted(set(table) - set(known)):
+            choices = ", ".join(map(repr, known))
+            raise ValueError(f"[{name}]: key must be one of {choices}; got {unknown[0]!r}")
         if missing := sorted({"kind", "title", "about"} - set(table)):
-            raise ValueError(f"[{name}] lacks the key {missing[0]!r}")
+            raise ValueError(f"[{name}]: key {missing[0]!r} is missing")
         if table["kind"] not in KINDS:
-            raise ValueError(f"[{name}] kind should be one of {KINDS}, was {table['kind']!r}")
-        if table["kind"] == "made" and not (table.get("python") and table.get("packages")):
-            raise ValueError(f"[{name}] should list python and packages, as its kind is made")
+            choices = ", ".join(map(repr, KINDS))
+            raise ValueError(f"[{name}]: kind must be one of {choices}; got {table['kind']!r}")
+        if table["kind"] == "venv" and not (table.get("python") and table.get("packages")):
+            raise ValueError(f"[{name}]: python and packages must not be empty for kind 'venv'")
         values: dict[str, Any] = {
-            k: tuple(v) if isinstance(v, list) else v for k, v in table.items()
+            key: tuple(value) if isinstance(value, list) else value for key, value in table.items()
         }
-        found[name] = Specification(name=name, **values)
-    return found
+        specifications[name] = Specification(name=name, **values)
+    return specifications
 
 
-def variables(on_accelerator: bool) -> dict[str, str]:
-    """Return the variables that chapters are executed with, for a CPU or for an accelerator."""
-    kept = {
-        k: v for k, v in environment("").items() if not k.startswith(("JAXBITS_", "VIRTUAL_ENV"))
+def child_variables(on_accelerator: bool) -> dict[str, str]:
+    """Return the environment variables for programs that run in an environment.
+
+    Args:
+        on_accelerator: Whether the programs use a GPU or TPU instead of the CPU.
+    """
+    variables = {
+        key: value
+        for key, value in environment("").items()
+        if not key.startswith(("JAXBITS_", "VIRTUAL_ENV"))
     }
-    for own in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR"):  # every run has its own
-        kept.pop(own, None)
+    for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR"):  # each run sets its own folder
+        variables.pop(name, None)
     if on_accelerator:
-        del kept["JAX_PLATFORMS"]
-        # A chapter's kernel may still hold arrays when the next one starts.
-        kept["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
-    return kept
+        del variables["JAX_PLATFORMS"]
+        # The kernel of the previous chapter may still hold arrays when the next one starts.
+        variables["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+    return variables

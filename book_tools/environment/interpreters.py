@@ -1,4 +1,4 @@
-"""Find Python interpreters of given versions on this machine."""
+"""Find Python interpreters on this machine: of a given version, or with a GPU or TPU."""
 
 from __future__ import annotations
 
@@ -9,12 +9,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 
-class NotHere(LookupError):
-    """Nothing on this machine will do; the message says what was looked for, in one line."""
+class EnvironmentUnavailable(LookupError):
+    """Raised if a machine lacks what an environment needs; the message says what."""
 
 
-def answer(python: str | Path, program: str, env: dict[str, str] | None = None) -> str | None:
-    """Return what `program` prints under `python`, or None where it does not run."""
+def run_program(python: str | Path, program: str, env: dict[str, str] | None = None) -> str | None:
+    """Return what a program prints, or None if it fails.
+
+    Args:
+        python: The interpreter that runs the program.
+        program: The program's source.
+        env: The environment variables; by default, those of this process.
+    """
     try:
         done = subprocess.run(
             [str(python), "-c", program], capture_output=True, text=True, timeout=120, env=env
@@ -24,8 +30,8 @@ def answer(python: str | Path, program: str, env: dict[str, str] | None = None) 
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def pyenv_root() -> Path | None:
-    """Return pyenv's folder: what ``PYENV_ROOT`` or ``pyenv root`` says, or None without pyenv."""
+def find_pyenv_root() -> Path | None:
+    """Return pyenv's folder, or None if pyenv is not installed."""
     root = os.environ.get("PYENV_ROOT")
     if not root and (pyenv := shutil.which("pyenv")):
         done = subprocess.run([pyenv, "root"], capture_output=True, text=True)
@@ -33,48 +39,60 @@ def pyenv_root() -> Path | None:
     return Path(root) if root else None
 
 
-def candidates(version: str, root: Path | None) -> Iterator[Path]:
-    """Yield the places where Python `version` (such as ``"3.13"``) may be, the likeliest first.
+def find_candidates(version: str, pyenv_root: Path | None) -> Iterator[Path]:
+    """Yield the paths at which a version of Python may be, the most likely first.
 
-    A name on PATH is only a candidate: pyenv's shims have the name and fail when called.
+    A file on the PATH is only a candidate, because pyenv's shims exist for versions that they
+    cannot start.
+
+    Args:
+        version: The version, such as ``"3.13"``.
+        pyenv_root: pyenv's folder, or None.
     """
     for name in (f"python{version}", "python3", "python"):
         if found := shutil.which(name):
             yield Path(found)
-    if root is not None:
-        patches = [p for p in root.glob(f"versions/{version}.*") if p.name.split(".")[2:]]
-        patches = [p for p in patches if p.name.removeprefix(f"{version}.").isdigit()]
-        for patch in sorted(patches, key=lambda p: int(p.name.rpartition(".")[2]), reverse=True):
-            yield patch / ("python.exe" if os.name == "nt" else f"bin/python{version}")
+    if pyenv_root is not None:
+        releases = [  # not 3.13.0rc1
+            path
+            for path in pyenv_root.glob(f"versions/{version}.*")
+            if path.name.removeprefix(f"{version}.").isdigit()
+        ]
+        for path in sorted(releases, key=lambda p: int(p.name.rpartition(".")[2]), reverse=True):
+            yield path / ("python.exe" if os.name == "nt" else f"bin/python{version}")
 
 
-def find(versions: Sequence[str], root: Path | None = None) -> Path:
-    """Return an interpreter of the first of `versions` that there is on this machine.
+def find_python(versions: Sequence[str], pyenv_root: Path | None = None) -> Path:
+    """Return an interpreter of the first version that is installed.
+
+    Args:
+        versions: The versions in order of preference, such as ``["3.13", "3.12"]``.
+        pyenv_root: pyenv's folder; by default, that of this machine.
 
     Raises:
-        NotHere: when there is none.
+        EnvironmentUnavailable: If none of the versions is installed.
     """
+    program = "import sys; print('%d.%d' % sys.version_info[:2]); print(sys.executable)"
     for version in versions:
-        for candidate in candidates(version, root or pyenv_root()):
-            program = "import sys; print('%d.%d' % sys.version_info[:2]); print(sys.executable)"
-            said = answer(candidate, program)
-            if said and said.splitlines()[0] == version:
-                return Path(said.splitlines()[1])
-    raise NotHere(f"no Python {' or '.join(versions)} on PATH or in pyenv")
+        for candidate in find_candidates(version, pyenv_root or find_pyenv_root()):
+            output = run_program(candidate, program)
+            if output and output.splitlines()[0] == version:
+                return Path(output.splitlines()[1])
+    raise EnvironmentUnavailable(f"no Python {' or '.join(versions)} on PATH or in pyenv")
 
 
-def with_accelerator(pythons: Iterable[str | Path]) -> Path:
-    """Return the first of `pythons` whose JAX sees something other than a CPU.
+def find_python_with_accelerator(pythons: Iterable[str | Path]) -> Path:
+    """Return the first interpreter whose JAX sees a GPU or TPU.
 
     Raises:
-        NotHere: when none does, with what each of them sees.
+        EnvironmentUnavailable: If there is none; the message says what each one sees.
     """
-    env = {k: v for k, v in os.environ.items() if k != "JAX_PLATFORMS"}
-    seen: dict[str, None] = {}
+    env = {key: value for key, value in os.environ.items() if key != "JAX_PLATFORMS"}
+    reasons: dict[str, None] = {}
     for python in pythons:
-        backend = answer(python, "import jax; print(jax.default_backend())", env)
-        backend = backend.splitlines()[-1] if backend else None
+        output = run_program(python, "import jax; print(jax.default_backend())", env)
+        backend = output.splitlines()[-1] if output else None  # a warning may come first
         if backend and backend != "cpu":
             return Path(python)
-        seen["JAX sees only a CPU" if backend else "no JAX in another Python"] = None
-    raise NotHere(f"no accelerator: {', '.join(seen) or 'no Python with JAX'}")
+        reasons["JAX sees only a CPU" if backend else "no JAX in another Python"] = None
+    raise EnvironmentUnavailable(f"no accelerator: {', '.join(reasons) or 'no Python with JAX'}")

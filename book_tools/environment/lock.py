@@ -1,78 +1,113 @@
-"""Write requirements.txt from what is installed in .venv, the environment that was tested.
+"""Compile requirements.in and requirements-book.in into the locks, with pip-tools.
 
-    .venv/bin/python -m book_tools lock            write the lock
-    .venv/bin/python -m book_tools lock --check    exit 1 if .venv and the lock differ
+    make lock                                 after an edit of a .in file
+    make lock ARGS="--upgrade-package jax"    take the newest version of one package
+    make lock ARGS=--upgrade                  take the newest versions of all packages
+    make lock ARGS=--check                    write nothing, and exit with 1 if a lock is outdated
 
-To take new versions: install them into .venv, run ``make test``, then this.
+The locks contain no hashes. The same version of PyTorch has other files on every index (CPU and
+CUDA builds), and pip does not install any package without a hash once one package has hashes.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import shutil
 import subprocess
 import sys
-from importlib import metadata
+import tempfile
+from pathlib import Path
 
 from book_tools.chapters.chapter_files import replace_file
-from book_tools.environment.pins import LOCK
+from book_tools.environment.pins import PYTHON, ROOT
 
-HEADER = """\
-# Exact versions of everything that `make book` and `make test` install: the environment the stored
-# outputs come from (Python 3.11). Written by `make lock` from .venv; do not edit by hand.
-# On Linux torch is the CUDA build unless the CPU build is installed first: see README.md.
-"""
-OURS = {"jaxbits", "pip", "wheel"}
+FULL, BOOK = "requirements", "requirements-book"
+"""The names of the locks without a suffix, the larger one first."""
 
+OPTIONS = ["--quiet", "--strip-extras", "--unsafe-package", "pip", "--no-emit-options"]
+# The addresses of a machine's package indexes do not belong in the repository.
+OPTIONS += ["--no-emit-index-url", "--no-emit-find-links", "--no-emit-trusted-host"]
 
-def _name(name: str) -> str:
-    return re.sub(r"[-_.]+", "-", name).lower()
+_CUDA = re.compile(r"^(nvidia-|cuda-|triton)[\w.-]*(?===)", re.M)
 
 
-def platform_markers() -> dict[str, str]:
-    """Packages that are only ever asked for on some operating systems, with the condition."""
-    asked: dict[str, set[str]] = {}
-    for distribution in metadata.distributions():
-        for requirement in distribution.requires or ():
-            target, _, marker = requirement.partition(";")
-            if "extra ==" in marker:
-                continue
-            match = re.match(r"[\w.-]+", target)
-            if match:
-                asked.setdefault(_name(match[0]), set()).add(marker.strip())
-    system = re.compile(r"sys_platform|platform_system|os_name")
-    return {
-        name: next(iter(markers))
-        for name, markers in asked.items()
-        if len(markers) == 1 and system.search(next(iter(markers)))
-    }
+class LockError(RuntimeError):
+    """The locks cannot be compiled; the message says why."""
 
 
-def lock() -> str:
-    """The text of the lock for this environment."""
-    command = [sys.executable, "-m", "pip", "freeze", "--all", "--exclude-editable"]
-    frozen = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    markers = platform_markers()
-    lines = []
-    for line in frozen.splitlines():
-        name, _, version = line.partition("==")
-        if _name(name) in OURS or not version:
-            continue
-        version = version.split("+")[0]  # 2.13.0+cpu: the public index knows 2.13.0
-        marker = markers.get(_name(name))
-        lines.append(f"{name}=={version}" + (f"; {marker}" if marker else ""))
-    return HEADER + "\n".join(sorted(lines, key=str.lower)) + "\n"
+def compile_locks(options: list[str], root: Path = ROOT) -> dict[str, str]:
+    """Return the text of each lock, by file name.
+
+    Args:
+        options: Additional options of pip-compile, for the full lock.
+        root: The project's folder. Versions in its locks stay unless the options change them.
+
+    Raises:
+        LockError: If this is another Python than the locked one, if pip-compile fails, or if the
+            lock contains CUDA packages.
+    """
+    if sys.version_info[:2] != PYTHON:
+        raise LockError(
+            "the lock must be compiled with Python {}.{}, got {}.{}".format(
+                *PYTHON, *sys.version_info[:2]
+            )
+        )
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for lock in (FULL, BOOK):
+            shutil.copy(root / f"{lock}.in", folder)
+        shutil.copy(root / f"{FULL}.txt", folder)
+        full = _compile(folder, FULL, options)
+        if found := _CUDA.search(full):
+            raise LockError(
+                f"the lock must contain no CUDA package, got {found[0]}; "
+                "run: make TORCH_INDEX=https://download.pytorch.org/whl/cpu lock"
+            )
+        # pip-compile keeps the versions that it finds in the file it writes.
+        (folder / f"{BOOK}.txt").write_text(full, encoding="utf-8")
+        return {f"{FULL}.txt": full, f"{BOOK}.txt": _compile(folder, BOOK, [])}
+
+
+def _compile(folder: Path, lock: str, options: list[str]) -> str:
+    """Run pip-compile in a folder, and return the lock that it writes."""
+    command = [sys.executable, "-m", "piptools", "compile", *OPTIONS, *options]
+    if index := os.environ.get("TORCH_INDEX"):
+        command += ["--extra-index-url", index]
+    done = subprocess.run(
+        [*command, "--output-file", f"{lock}.txt", f"{lock}.in"],
+        cwd=folder,
+        env=os.environ | {"CUSTOM_COMPILE_COMMAND": "make lock"},
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise LockError(f"pip-compile {lock}.in failed: {last}")
+    text = (folder / f"{lock}.txt").read_text(encoding="utf-8")
+    # The CPU build is called 2.13.0+cpu, but the default index has only 2.13.0.
+    text = re.sub(r"^(torch==[\d.]+)\+\w+", r"\1", text, flags=re.M)
+    (folder / f"{lock}.txt").write_text(text, encoding="utf-8")
+    return text
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; returns the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--check", action="store_true", help="write nothing")
-    options = parser.parse_args(arguments)
-    text = lock()
-    if options.check:
-        same = LOCK.exists() and LOCK.read_text(encoding="utf-8") == text
-        print("requirements.txt " + ("agrees" if same else "does not agree") + " with .venv")
-        return 0 if same else 1
-    print("requirements.txt " + ("written" if replace_file(LOCK, text) else "unchanged"))
+    """Run the command line, and return the exit status."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--check", action="store_true", help="change nothing")
+    check, options = parser.parse_known_args(arguments)
+    try:
+        locks = compile_locks(options)
+    except LockError as error:
+        print(error, file=sys.stderr)
+        return 1
+    if check.check:
+        outdated = [name for name, text in locks.items() if (ROOT / name).read_text("utf8") != text]
+        print(f"outdated: {', '.join(outdated)}" if outdated else "the locks are up to date")
+        return 1 if outdated else 0
+    for name, text in locks.items():
+        print(f"{name}: {'written' if replace_file(ROOT / name, text) else 'unchanged'}")
     return 0

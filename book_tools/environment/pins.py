@@ -1,4 +1,4 @@
-"""The lock, and whether this environment is the one it describes."""
+"""The lock, and whether this environment is the one that it describes."""
 
 from __future__ import annotations
 
@@ -11,30 +11,45 @@ ROOT = Path(__file__).resolve().parents[2]
 LOCK = ROOT / "requirements.txt"
 PYTHON = (3, 11)
 
-# The packages that leave marks in a chapter's outputs.
 DECISIVE = ("jax", "jaxlib", "flax", "optax", "numpy", "matplotlib", "torch", "ipython")
+"""The packages whose versions show in the outputs of chapters."""
 
 
-def read(lock: Path = LOCK) -> dict[str, str]:
-    """The exact versions in the lock, by lower-case name."""
+def read_pins(lock: Path = LOCK) -> dict[str, str]:
+    """Return the version of each package in the lock, by normalized name."""
     pins = re.findall(r"^([\w.-]+)==([\w.+!]+)", lock.read_text(encoding="utf-8"), re.M)
-    return {name.lower().replace("_", "-"): version for name, version in pins}
+    return {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in pins}
 
 
-def departures(lock: Path = LOCK, python: tuple[int, ...] = sys.version_info[:2]) -> list[str]:
-    """How this environment differs from the locked one; an empty list when it does not."""
-    found = []
+def installed_version(name: str) -> str | None:
+    """Return a package's version in this environment, or None if it is not installed.
+
+    The label of a build is left out, as in 2.13.0 for the CPU build 2.13.0+cpu.
+    """
+    try:
+        return metadata.version(name).split("+")[0]
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def find_missing(lock: Path = LOCK) -> list[str]:
+    """Return the decisive packages that the lock contains and this environment lacks."""
+    return [name for name in DECISIVE if name in read_pins(lock) and not installed_version(name)]
+
+
+def find_departures(lock: Path = LOCK, python: tuple[int, ...] = sys.version_info[:2]) -> list[str]:
+    """Return how this environment differs from the locked one, one phrase per difference.
+
+    Args:
+        lock: The path of the lock.
+        python: The version of Python in this environment.
+    """
+    departures = []
     if python[:2] != PYTHON:
-        found.append("Python {}.{} instead of {}.{}".format(*python[:2], *PYTHON))
-    pins = read(lock)
+        departures.append("Python {}.{} instead of {}.{}".format(*python[:2], *PYTHON))
+    pins = read_pins(lock)
     for name in DECISIVE:
-        if name not in pins:
-            continue
-        try:
-            # "2.13.0+cpu" is the CPU build of 2.13.0
-            here = metadata.version(name).split("+")[0]
-        except metadata.PackageNotFoundError:
-            here = "none"
-        if here != pins[name]:
-            found.append(f"{name} {here} instead of {pins[name]}")
-    return found
+        installed = installed_version(name)
+        if name in pins and installed != pins[name]:
+            departures.append(f"{name} {installed or 'missing'} instead of {pins[name]}")
+    return departures

@@ -1,4 +1,4 @@
-"""Make the environments of ``environments.toml`` under ``.envs/``, and use them again."""
+"""Create the environments of environments.toml in .envs/, or bring them up to date."""
 
 from __future__ import annotations
 
@@ -15,133 +15,163 @@ from pathlib import Path
 from typing import Any
 
 from book_tools.environment import interpreters, pins
-from book_tools.environment.environments import Environment, Specification, variables
+from book_tools.environment.environments import Environment, Specification, child_variables
 
 DAY = 24 * 3600
+STAMP = "made.json"
+"""The file in an environment that says what it was created from, and when."""
 
 
-class CannotMake(RuntimeError):
-    """An environment could not be made though its interpreter is here; the message says why."""
-
-
-def _python_of(folder: Path) -> Path:
-    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-
-
-def _do(command: Sequence[str | Path], purpose: str) -> None:
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
-    if done.returncode:
-        lines = [x for x in (done.stderr + done.stdout).splitlines() if x.strip()]
-        errors = [line for line in lines if "error" in line.lower()]
-        raise CannotMake(f"{purpose}: {(errors or lines or ['no message'])[-1].strip()}")
-
-
-def _pip(python: Path, *arguments: str | Path) -> None:
-    _do(
-        [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments],
-        f"pip install {' '.join(map(str, arguments))[:120]}",
-    )
-
-
-def _digest(*parts: object) -> str:
-    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
-def _stamp(folder: Path) -> dict[str, Any]:
-    stamp = folder / "made.json"
-    return json.loads(stamp.read_text("utf8")) if stamp.is_file() else {}
-
-
-def _make(
-    spec: Specification, base: Path, folder: Path, torch: bool, say: Callable[[str], None]
-) -> Path:
-    """Make the environment in `folder`, or use the one there if its specification is the same."""
-    version = interpreters.answer(base, "import sys; print(sys.version)")
-    marks = {with_torch: _digest(version, spec.wanted(with_torch)) for with_torch in (False, True)}
-    old = _stamp(folder)
-    if old.get("mark") in marks.values() and _python_of(folder).is_file():
-        # One that holds torch serves as well where no chapter needs it.
-        torch = torch or old["mark"] == marks[True] != marks[False]
-        young = not spec.max_age_days or time.time() - old["at"] < spec.max_age_days * DAY
-        if young and old["mark"] == marks[torch]:
-            return _python_of(folder)
-        say("bringing its packages up to date")
-    else:
-        say(f"making .envs/{folder.name} ({'with torch, minutes' if torch else 'about a minute'})")
-        shutil.rmtree(folder, ignore_errors=True)
-        site = ["--system-site-packages"] if spec.kind == "accelerator" else []
-        _do([base, "-m", "venv", *site, folder], "python -m venv")
-    python, wanted = _python_of(folder), spec.wanted(torch)
-    if spec.kind == "accelerator":
-        # JAX and what it computes with stay as they are: they are what is being tested.
-        names = ("jax", "jaxlib", "numpy")
-        program = (
-            f"import importlib.metadata as m; [print(n + '==' + m.version(n)) for n in {names}]"
-        )
-        held = folder / "held.txt"
-        held.write_text(interpreters.answer(python, program) or "", "utf8")
-        _pip(python, "--constraint", held, *wanted)
-    else:
-        _pip(python, "--upgrade", *wanted)
-    (folder / "made.json").write_text(json.dumps({"mark": marks[torch], "at": time.time()}), "utf8")
-    return python
-
-
-def install_package(python: Path, root: Path, folder: Path) -> None:
-    """Install the project as the set-up cell does in Colab: the package alone, nothing beside it.
-
-    From a copy, as setuptools builds in the folder it is given and takes what an earlier build
-    left there.
-    """
-    sources = [
-        root / "pyproject.toml",
-        *sorted(root.glob("README*")),
-        *sorted(root.glob("LICENSE*")),
-    ]
-    made = {".pyc", ".egg-info"}
-    sources += [
-        path
-        for path in sorted((root / "src").rglob("*"))
-        if path.is_file() and not made & {Path(part).suffix for part in path.parts}
-    ]
-    digest = hashlib.sha256()
-    for path in sources:
-        digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
-    mark = folder / "package.txt"
-    if mark.is_file() and mark.read_text("utf8") == digest.hexdigest():
-        return
-    with tempfile.TemporaryDirectory() as copy:
-        for path in sources:
-            target = Path(copy) / path.relative_to(root)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, target)
-        # Reinstall: the version is the same while the book is being written.
-        _pip(python, "--no-deps", "--force-reinstall", copy)
-    mark.write_text(digest.hexdigest(), "utf8")
+class ProvisioningError(RuntimeError):
+    """Creating an environment failed although its interpreter is installed."""
 
 
 def prepare(
     spec: Specification, root: Path, *, torch: bool, say: Callable[[str], None] = print
 ) -> Environment:
-    """Return the environment, made or brought up to date as needed, the package installed.
+    """Return an environment that is up to date and has the library installed.
+
+    Args:
+        spec: The specification of the environment.
+        root: The project's folder.
+        torch: Whether the environment needs PyTorch.
+        say: Receives one line about each step that takes long.
 
     Raises:
-        interpreters.NotHere: when this machine has no interpreter, or no accelerator, for it, or
-            is not the environment of the lock.
-        CannotMake: when its packages cannot be installed.
+        EnvironmentUnavailable: If this machine has no interpreter or accelerator for it, or, for
+            the kind ``"lock"``, if this is not the locked environment.
+        ProvisioningError: If packages cannot be installed.
     """
     if spec.kind == "lock":
-        if departures := pins.departures():
-            raise interpreters.NotHere(f"not the locked environment: {', '.join(departures)}")
-        return Environment(spec, Path(sys.executable), variables(False))
-    folder = root / ".envs" / spec.name
+        if departures := pins.find_departures():
+            reason = f"not the locked environment: {', '.join(departures)}"
+            raise interpreters.EnvironmentUnavailable(reason)
+        return Environment(spec, Path(sys.executable), child_variables(False))
     if spec.kind == "accelerator":
-        others = [p for name in ("python3", "python") if (p := shutil.which(name))]
-        base = interpreters.with_accelerator(dict.fromkeys([sys.executable, *others]))
+        others = [path for name in ("python3", "python") if (path := shutil.which(name))]
+        base = interpreters.find_python_with_accelerator(dict.fromkeys([sys.executable, *others]))
         if base == Path(sys.executable):
-            return Environment(spec, base, variables(True))
+            return Environment(spec, base, child_variables(True))
     else:
-        base = interpreters.find(spec.python)
-    python = _make(spec, base, folder, torch, say)
-    install_package(python, root, folder)
-    return Environment(spec, python, variables(spec.kind == "accelerator"))
+        base = interpreters.find_python(spec.python)
+    folder = root / ".envs" / spec.name
+    python = _update(spec, base, folder, torch, say)
+    install_library(python, root, folder)
+    return Environment(spec, python, child_variables(spec.kind == "accelerator"))
+
+
+def install_library(python: Path, root: Path, folder: Path) -> None:
+    """Install jaxbits without its dependencies, as the first cell of a notebook does in Colab.
+
+    Args:
+        python: The environment's interpreter.
+        root: The project's folder.
+        folder: The environment's folder, in which a hash of the installed library is stored.
+
+    Raises:
+        ProvisioningError: If pip fails.
+    """
+    sources = _library_sources(root)
+    digest = hashlib.sha256()
+    for path in sources:
+        digest.update(str(path.relative_to(root)).encode() + path.read_bytes())
+    stamp = folder / "package.txt"
+    if stamp.is_file() and stamp.read_text("utf8") == digest.hexdigest():
+        return
+    # From a copy, because setuptools reuses what an earlier build left in the project's folder:
+    # https://github.com/pypa/setuptools/issues/1871
+    with tempfile.TemporaryDirectory() as copy:
+        for path in sources:
+            target = Path(copy) / path.relative_to(root)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+        # pip must be forced, because the library changes more often than its version.
+        _pip(python, "--no-deps", "--force-reinstall", copy)
+    stamp.write_text(digest.hexdigest(), "utf8")
+
+
+def _library_sources(root: Path) -> list[Path]:
+    """Return the files that the library's wheel is built from."""
+    sources = [
+        root / "pyproject.toml",
+        *sorted(root.glob("README*")),
+        *sorted(root.glob("LICENSE*")),
+    ]
+    generated = {".pyc", ".egg-info"}
+    return sources + [
+        path
+        for path in sorted((root / "src").rglob("*"))
+        if path.is_file() and not generated & {Path(part).suffix for part in path.parts}
+    ]
+
+
+def _update(
+    spec: Specification, base: Path, folder: Path, torch: bool, say: Callable[[str], None]
+) -> Path:
+    """Create an environment, or upgrade or reuse the existing one, and return its interpreter."""
+    version = interpreters.run_program(base, "import sys; print(sys.version)")
+    digests = {choice: _digest(version, spec.requirements(choice)) for choice in (False, True)}
+    stamp = _read_stamp(folder)
+    if stamp.get("mark") in digests.values() and _python_of(folder).is_file():
+        # An environment with PyTorch also serves chapters without it.
+        torch = torch or stamp["mark"] == digests[True] != digests[False]
+        is_young = not spec.max_age_days or time.time() - stamp["at"] < spec.max_age_days * DAY
+        if is_young and stamp["mark"] == digests[torch]:
+            return _python_of(folder)
+        say("upgrading its packages")
+    else:
+        duration = "with PyTorch, minutes" if torch else "about a minute"
+        say(f"creating .envs/{folder.name} ({duration})")
+        shutil.rmtree(folder, ignore_errors=True)
+        site = ["--system-site-packages"] if spec.kind == "accelerator" else []
+        _run([base, "-m", "venv", *site, folder], "python -m venv")
+    python = _python_of(folder)
+    if spec.kind == "accelerator":
+        _pip(python, "--constraint", _write_constraints(python, folder), *spec.requirements(torch))
+    else:
+        _pip(python, "--upgrade", *spec.requirements(torch))
+    new = {"mark": digests[torch], "at": time.time()}
+    (folder / STAMP).write_text(json.dumps(new), "utf8")
+    return python
+
+
+def _write_constraints(python: Path, folder: Path) -> Path:
+    """Pin the JAX that is being tested to the version that the system has."""
+    names = ("jax", "jaxlib", "numpy")
+    program = f"import importlib.metadata as m; [print(n + '==' + m.version(n)) for n in {names}]"
+    constraints = folder / "held.txt"
+    constraints.write_text(interpreters.run_program(python, program) or "", "utf8")
+    return constraints
+
+
+def _python_of(folder: Path) -> Path:
+    """Return the path of the interpreter in a virtual environment."""
+    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def _read_stamp(folder: Path) -> dict[str, Any]:
+    """Return what an environment's stamp contains; an empty dict if there is none."""
+    stamp = folder / STAMP
+    return json.loads(stamp.read_text("utf8")) if stamp.is_file() else {}
+
+
+def _digest(*parts: object) -> str:
+    """Return a hash of values that JSON can represent."""
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+def _pip(python: Path, *arguments: str | Path) -> None:
+    """Run ``pip install`` in an environment."""
+    _run(
+        [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments],
+        f"pip install {' '.join(map(str, arguments))[:120]}",
+    )
+
+
+def _run(command: Sequence[str | Path], title: str) -> None:
+    """Run a command; if it fails, raise ProvisioningError with the last error that it printed."""
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
+    if done.returncode:
+        lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]
+        errors = [line for line in lines if "error" in line.lower()]
+        raise ProvisioningError(f"{title}: {(errors or lines or ['no message'])[-1].strip()}")

@@ -153,17 +153,17 @@ def _cost() -> str:
 
 def elsewhere() -> int:
     """Try the solutions in each environment that is here, and record their points."""
-    specifications = environments.read(environments.SPECIFICATIONS.read_text("utf8"))
+    specifications = environments.load_specifications()
     wrong = 0
     for name, specification in specifications.items():
         if specification.kind == "accelerator":
             continue
         try:
             there = provision.prepare(specification, ROOT, torch=True)
-        except interpreters.NotHere as reason:
+        except interpreters.EnvironmentUnavailable as reason:
             print(f"{name}: {reason}")
             continue
-        version = interpreters.answer(there.python, "import jax; print(jax.__version__)")
+        version = interpreters.run_program(there.python, "import jax; print(jax.__version__)")
         points = {}
         for folder in source.find(ROOT / FOLDER):
             solved = prove.solved(folder, python=str(there.python))

@@ -91,7 +91,7 @@ def record(name: str, python: Path) -> Path:
 
 def elsewhere(folder: Path) -> Iterator[Path]:
     """Record every environment of ``environments.toml`` that is in a folder."""
-    for name in environments.read(environments.SPECIFICATIONS.read_text("utf8")):
+    for name in environments.load_specifications():
         for python in (folder / name / "bin" / "python", folder / name / "Scripts" / "python.exe"):
             if python.is_file():
                 yield record(name, python)

@@ -26,7 +26,7 @@ from typing import Any
 from book_tools.chapters.chapter_files import PairError, find, replace_file
 from book_tools.chapters.execute import cores
 from book_tools.environment import environments, provision
-from book_tools.environment.interpreters import NotHere
+from book_tools.environment.interpreters import EnvironmentUnavailable
 from book_tools.pages import behavior_by_version
 from book_tools.versions import compare_runs, detector_metrics
 from book_tools.versions.chapter_cells import Chapter, read
@@ -38,7 +38,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def recorded(folder: Path) -> dict[str, Any]:
     """Return the recorded runs by environment, in the order of ``environments.toml``."""
-    names = environments.read(environments.SPECIFICATIONS.read_text("utf8"))
+    names = environments.load_specifications()
     files = {name: folder / f"{name}.json" for name in names}
     return {n: json.loads(f.read_text("utf8")) for n, f in files.items() if f.is_file()}
 
@@ -160,7 +160,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     parser.add_argument("--detectors", action="store_true", help="only score the detectors")
     parser.add_argument("--page", action="store_true", help="only write the page from the records")
     options = parser.parse_args(arguments)
-    specifications = environments.read(environments.SPECIFICATIONS.read_text("utf8"))
+    specifications = environments.load_specifications()
     if unknown := sorted(set(options.only or ()) - set(specifications)):
         known = ", ".join(specifications)
         print(f"no environment is called {unknown[0]!r}; there are: {known}", file=sys.stderr)
@@ -197,13 +197,13 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
             if options.detectors:
                 continue
             ran[name] = run(environment, chapters, root, say)
-        except NotHere as reason:
+        except EnvironmentUnavailable as reason:
             kept = (
                 f"; what was recorded on {records[name]['date']} stays" if name in records else ""
             )
             say(f"skipped: {reason}{kept}")
             continue
-        except (provision.CannotMake, RuntimeError) as error:
+        except (provision.ProvisioningError, RuntimeError) as error:
             say(f"failed: {error}")
             failed.append(name)
             continue

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from book_tools import project_metadata
 from book_tools.chapters.normalize_outputs import strip_colours
-from book_tools.environment import pins
+from book_tools.environment import bootstrap, pins
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "_build"
@@ -30,7 +30,8 @@ STAMP = BUILD / ".built"
 # What the pages are made from. The sources of chapters are in it: an edited one has to be executed.
 FOLDERS = ["_ext", "_static", "_templates", "_vendor", "assignments", "chapters", "reference"]
 FOLDERS += ["src/jaxbits", "book_tools/pages", "book_tools/website"]
-FILES = ["_config.yml", "_toc.yml", "pyproject.toml", "requirements.txt"]
+FILES = ["intro.md", "genindex.md", "_config.yml", "_toc.yml", "pyproject.toml"]
+FILES += ["requirements-book.txt"]
 FILES += ["book_tools/chapters/folding.py", "book_tools/project_metadata.py"]
 FILES += ["tests/detect/first_contact.toml"]
 
@@ -44,8 +45,6 @@ def inputs() -> Iterator[Path]:
             hidden = any(part.startswith((".", "__pycache__")) for part in parts)
             if path.is_file() and not hidden:
                 yield path
-    for path in sorted(ROOT.glob("*.md")):
-        yield path
     for name in FILES:
         yield ROOT / name
 
@@ -69,13 +68,27 @@ def execute_changed() -> bool:
     changed = execute.changed_chapters(chapter_files.find())
     if not changed:
         return True
-    if departures := pins.departures():
+    if not add_packages_to_execute([pair.name for pair in changed]):
+        return False
+    if departures := pins.find_departures():
         print(f"Here is {', '.join(departures)}: chapters are shown with the outputs stored.")
         for pair, reason in changed.items():
             print(f"  {pair.name}: {reason}")
         missing = [pair.name for pair in changed if not pair.stored.exists()]
         return not missing
     return execute.main([pair.name for pair in changed]) == 0
+
+
+def add_packages_to_execute(names: list[str]) -> bool:
+    """Install what executing chapters needs, and return False if the installation fails.
+
+    Python versions whose outputs are not stored execute nothing, so they get nothing installed.
+    """
+    is_locked_python = sys.version_info[:2] == pins.PYTHON
+    if not is_locked_python or not (missing := pins.find_missing()):
+        return True
+    print(f"Executing {', '.join(names)} needs more packages, such as {missing[0]}.")
+    return bool(bootstrap.main(["all"]) == 0)
 
 
 def build() -> bool:

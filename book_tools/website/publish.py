@@ -1,11 +1,11 @@
-"""Publish the built book: one commit to the branch that GitHub Pages serves.
+"""Publish the built book in one commit to the branch that GitHub Pages serves.
 
-    python3 -m book_tools publish                    what the workflow runs on every push to main
-    python3 -m book_tools publish --remote origin
+    python -m book_tools publish                     as the workflow does on every push to main
+    python -m book_tools publish --remote upstream
 
-The pages, the notebooks and the library's wheel are in that commit together, so they always come
-from the same state of the project. Wheels of earlier publications are kept, because notebooks that
-people have already downloaded install from them. Nothing is published without an address.
+One commit contains the pages, the notebooks, and the library's wheel, so they always come from the
+same state of the project. The wheels of earlier publications stay on the branch, because notebooks
+that people downloaded earlier install from them. Without an address, nothing is published.
 """
 
 from __future__ import annotations
@@ -23,19 +23,15 @@ from book_tools.website import library_wheel
 
 HTML = project_metadata.ROOT / "_build" / "html"
 KEPT = (library_wheel.FOLDER, "CNAME")
-"""What stays on the branch from one publication to the next."""
+"""The files and folders that stay on the branch from one publication to the next."""
 
 
 class PublishError(RuntimeError):
-    """The book cannot be published; the message says why."""
+    """Raised if the book cannot be published; the message says why."""
 
 
 def _git(root: Path, *arguments: str, **environment: str) -> str:
-    """Run git in the project, and return what it printed.
-
-    Raises:
-        PublishError: with git's last line, if it fails.
-    """
+    """Run git and return what it printed; raise PublishError with its last line if it fails."""
     done = subprocess.run(
         ["git", *arguments],
         cwd=root,
@@ -50,7 +46,7 @@ def _git(root: Path, *arguments: str, **environment: str) -> str:
 
 
 def _published(root: Path, remote: str) -> str | None:
-    """Return the commit that is published now, None before the first publication."""
+    """Return the commit that is published now, or None before the first publication."""
     if not _git(root, "ls-remote", "--heads", remote, project_metadata.BRANCH):
         return None
     _git(root, "fetch", "--quiet", "--depth=1", remote, project_metadata.BRANCH)
@@ -58,7 +54,7 @@ def _published(root: Path, remote: str) -> str | None:
 
 
 def _keep(root: Path, commit: str, staging: Path) -> None:
-    """Copy what stays from the published commit; an earlier wheel is never replaced."""
+    """Copy the files that stay from the published commit; never replace an earlier wheel."""
     for name in KEPT:
         if _git(root, "ls-tree", commit, name):
             archive = staging.with_suffix(".tar")
@@ -67,18 +63,18 @@ def _keep(root: Path, commit: str, staging: Path) -> None:
 
 
 def publish(html: Path, remote: str, root: Path = project_metadata.ROOT) -> str:
-    """Push the built book to its branch, in one commit.
+    """Push the built book to its branch in one commit.
 
     Args:
-        html: the folder of the built book.
-        remote: the name or address of the remote to push to.
-        root: the project's folder, a git repository.
+        html: The folder of the built book.
+        remote: The name or address of the remote to push to.
+        root: The project's folder, a git repository.
 
     Returns:
-        What was done, in one line.
+        One line that says what was published, or why nothing was.
 
     Raises:
-        PublishError: if the book was not built for the project's address, or git fails.
+        PublishError: If the book was not built for the project's address, or if git fails.
     """
     repository = project_metadata.address(root)
     if repository is None:
@@ -88,12 +84,14 @@ def publish(html: Path, remote: str, root: Path = project_metadata.ROOT) -> str:
         )
     site = project_metadata.site(repository)
     if not (html / library_wheel.path(site, repository, root)).exists():
-        raise PublishError(f"{html} is not this book built for {site}; run: make book")
+        raise PublishError(f"{html} must be this book, built for {site}; run: make book")
     before = _published(root, remote)
     with tempfile.TemporaryDirectory() as folder:
         staging = Path(folder) / "site"
         shutil.copytree(html, staging)
-        (staging / ".nojekyll").touch()  # or GitHub Pages leaves out _static and _sources
+        # Otherwise GitHub Pages runs Jekyll, which leaves out _static and _sources:
+        # https://github.blog/2009-12-29-bypassing-jekyll-on-github-pages/
+        (staging / ".nojekyll").touch()
         if before:
             _keep(root, before, staging)
         index = {"GIT_INDEX_FILE": str(Path(folder) / "index"), "GIT_WORK_TREE": str(staging)}

@@ -45,9 +45,12 @@ def checked(url: str) -> str:
 
 
 def _in_project(text: str, new: str | None) -> str:
-    text = re.sub(r"^Repository = .*\n", "", text, flags=re.M)
-    line = f'Repository = "{new}"\n' if new else ""
-    return text.replace("[project.urls]\n", f"[project.urls]\n{line}", 1)
+    urls = {}
+    if new:
+        urls = {"Documentation": site(new), "Repository": new, "Issues": f"{new}/issues"}
+        urls["Changelog"] = f"{new}/blob/main/CHANGELOG.md"
+    lines = "".join(f'{name} = "{url}"\n' for name, url in urls.items())
+    return re.sub(r"(\[project\.urls\]\n)(?:\w+ = .*\n)*", rf"\1{lines}", text, count=1)
 
 
 def _in_citation(text: str, new: str | None) -> str:

@@ -15,6 +15,8 @@ from typing import Any
 
 from jaxbits import _lazy
 
+__version__ = "0.1.0"
+
 __getattr__, __dir__, __all__ = _lazy.attach_stub(
     __name__, __file__, submodules=frozenset({"detect", "optim", "runtime", "testing", "xor"})
 )

@@ -20,5 +20,7 @@ from jaxbits.book.exercises import check as check
 from jaxbits.book.exercises import hint as hint
 from jaxbits.book.exercises import solution as solution
 
+__version__: str
+
 def load_ipython_extension(shell: Any) -> None: ...
 def unload_ipython_extension(shell: Any) -> None: ...

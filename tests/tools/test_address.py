@@ -107,7 +107,12 @@ def test_an_address_is_written_and_removed_again(
     assert f"The project is at {NEW}, and its book will be at {SITE}: changed" in said
     assert project_metadata.address(copy) == NEW
     with (copy / "pyproject.toml").open("rb") as file:
-        assert tomllib.load(file)["project"]["urls"] == {"Repository": NEW}
+        assert tomllib.load(file)["project"]["urls"] == {
+            "Documentation": SITE,
+            "Repository": NEW,
+            "Issues": f"{NEW}/issues",
+            "Changelog": f"{NEW}/blob/main/CHANGELOG.md",
+        }
     citation = yaml.safe_load((copy / "CITATION.cff").read_text("utf8"))
     assert (citation["repository-code"], citation["url"]) == (NEW, SITE)
     assert f"<{SITE}>" in (copy / "README.md").read_text("utf8")

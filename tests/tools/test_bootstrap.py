@@ -1,7 +1,8 @@
-"""Setting up: what a machine that cannot do it is told, in one line."""
+"""Setting up .venv: what is installed for which target, when it is installed again, and errors."""
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -12,22 +13,22 @@ from book_tools.environment.pins import PYTHON
 
 
 @pytest.mark.parametrize("version", [(2, 7, 18), (3, 10, 13), (3, 15, 0)])
-def test_a_python_that_will_not_do(version: tuple[int, int, int]) -> None:
-    here = "Python {}.{} .+ this book needs Python 3.11 to 3.14".format(*version[:2])
-    with pytest.raises(bootstrap.Refusal, match=here):
+def test_unsupported_python_is_rejected(version: tuple[int, int, int]) -> None:
+    message = r"Python must be 3\.11 to 3\.14, got {}\.{} ".format(*version[:2])
+    with pytest.raises(bootstrap.BootstrapError, match=message):
         bootstrap.check_version(version, "/usr/bin/python3")
 
 
-def test_a_python_that_will_do() -> None:
+def test_supported_pythons_are_accepted() -> None:
     for minor in (11, 12, 13, 14):
         bootstrap.check_version((3, minor, 0), "python3")
     assert PYTHON == bootstrap.OLDEST
 
 
-def test_no_disk() -> None:
-    bootstrap.check_disk(50.0)
-    with pytest.raises(bootstrap.Refusal, match=r"needs about 3 GB, and 0\.5 GB are free"):
-        bootstrap.check_disk(0.5)
+def test_full_disk_is_rejected() -> None:
+    bootstrap.check_disk(50.0, 3.0)
+    with pytest.raises(bootstrap.BootstrapError, match=r"about 3\.0 GB of disk space, got 0\.5 GB"):
+        bootstrap.check_disk(0.5, 3.0)
 
 
 @pytest.mark.parametrize(
@@ -38,75 +39,202 @@ def test_no_disk() -> None:
             "WARNING: Retrying after connection broken by 'NewConnectionError(...)'\n"
             "ERROR: Could not find a version that satisfies the requirement jax==0.10.2\n"
             "ERROR: No matching distribution found for jax==0.10.2\n",
-            "the network, or the package index, cannot be reached",
+            "the network or the package index cannot be reached",
         ),
         ("Collecting x\nERROR: No matching distribution found for x==9\n", "found for x==9"),
-        ("", "no reason given"),
+        ("", "it printed no message"),
     ],
 )
-def test_the_reason_is_one_line(log: str, expected: str) -> None:
-    assert expected in bootstrap.reason(log)
-    assert "\n" not in bootstrap.reason(log)
+def test_find_reason_returns_one_line(log: str, expected: str) -> None:
+    assert expected in bootstrap.find_reason(log)
+    assert "\n" not in bootstrap.find_reason(log)
 
 
-@pytest.fixture
-def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty project, with pip replaced by what the tests put in its place."""
-    for name in ("requirements.txt", "pyproject.toml"):
-        (tmp_path / name).write_text("")
-    monkeypatch.setattr(bootstrap, "ROOT", str(tmp_path))
-    monkeypatch.setattr(bootstrap, "VENV", str(tmp_path / ".venv"))
-    monkeypatch.setattr(bootstrap, "LOG", str(tmp_path / "_build" / "bootstrap.log"))
-    monkeypatch.setattr(bootstrap, "check_disk", lambda free: None)
-    monkeypatch.setattr(sys, "argv", ["bootstrap.py"])
-    return tmp_path
+class Project:
+    """An empty project in which commands only leave the files that they would create."""
 
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.root = root
+        self.steps: list[str] = []
+        self.commands: list[list[str]] = []
+        self.fails_at = "nothing"
+        self.torch: str | None = None
+        self.version = "{} {}".format(*sys.version_info[:2])
+        self.write("requirements-book.txt", "jax==1.0\n")
+        self.write("requirements.txt", "jax==1.0\ntorch==2.13.0\n")
+        for name in ("pyproject.toml", "grader/pyproject.toml", "src/jaxbits/__init__.py"):
+            self.write(name, "")
+        monkeypatch.setattr(bootstrap, "ROOT", str(root))
+        monkeypatch.setattr(bootstrap, "VENV", str(root / ".venv"))
+        monkeypatch.setattr(bootstrap, "LOG", str(root / "_build" / "bootstrap.log"))
+        monkeypatch.setattr(bootstrap, "check_disk", lambda free, needed: None)
+        monkeypatch.setattr(bootstrap, "run", self.run)
+        monkeypatch.setattr(bootstrap, "ask_venv", self.ask_venv)
+        monkeypatch.delenv("TORCH_INDEX", raising=False)
 
-def replace_run(monkeypatch: pytest.MonkeyPatch, fails_at: str = "nothing") -> list[str]:
-    """Let every step only make what it would leave behind, and fail at the named one."""
-    steps: list[str] = []
+    def write(self, name: str, text: str) -> None:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
 
-    def run(what: str, command: list[str]) -> None:
-        steps.append(what)
-        if fails_at in what:
-            raise bootstrap.Refusal("It failed: the disk is full.")
-        python = Path(bootstrap.venv_python())
+    def run(self, title: str, command: list[str]) -> None:
+        self.steps.append(title)
+        self.commands.append(command)
+        if self.fails_at in title:
+            raise bootstrap.BootstrapError("the disk is full")
         if "venv" in command:
+            python = Path(bootstrap.venv_python())
             python.parent.mkdir(parents=True)
             python.symlink_to(sys.executable)
 
-    monkeypatch.setattr(bootstrap, "run", run)
-    return steps
+    def ask_venv(self, program: str) -> str | None:
+        if "torch" in program:
+            return self.torch
+        exists = Path(bootstrap.venv_python()).exists()
+        return self.version if exists else None
+
+    def bootstrap(self, *arguments: str) -> list[str]:
+        """Return the second word of the title of each step: what is created or installed."""
+        self.steps.clear()
+        self.commands.clear()
+        assert bootstrap.main(list(arguments)) == (1 if self.fails_at != "nothing" else 0)
+        return [step.split()[1] for step in self.steps]
 
 
-def test_a_second_time_does_nothing(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps = replace_run(monkeypatch)
-    assert bootstrap.main() == 0
-    assert len(steps) == 3
-    assert bootstrap.main() == 0
-    assert len(steps) == 3
-    (fresh / "pyproject.toml").write_text("[project]")
-    assert bootstrap.main() == 0
-    assert steps[3:] == ["Installing the package jaxbits"]
-    (fresh / "requirements.txt").write_text("jax")
-    assert bootstrap.main() == 0
-    assert len(steps) == 6
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    return Project(tmp_path, monkeypatch)
 
 
-def test_half_made_does_not_count(
-    fresh: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+BOOK = ["requirements-book.txt", "jaxbits"]
+ALL = ["requirements.txt", "jaxbits"]
+
+
+def test_second_run_does_nothing(project: Project) -> None:
+    assert project.bootstrap() == [".venv", *ALL]
+    assert project.bootstrap() == []
+    assert project.bootstrap("book") == []
+
+
+def test_book_comes_first_and_the_rest_later(project: Project) -> None:
+    assert project.bootstrap("book") == [".venv", *BOOK]
+    assert project.bootstrap("book") == []
+    assert not any("grader" in part for command in project.commands for part in command)
+    assert project.bootstrap("all") == ALL
+    assert project.commands[-1][-1].endswith("grader")
+
+
+def test_only_what_changed_is_installed_again(project: Project) -> None:
+    project.bootstrap()
+    project.write("pyproject.toml", "[project]")
+    assert project.bootstrap() == ["jaxbits"]
+    project.write("src/jaxbits/__init__.py", '__version__ = "2"')
+    assert project.bootstrap() == ["jaxbits"]
+    project.write("requirements.txt", "jax==1.0\nruff==2.0\n")
+    assert project.bootstrap("book") == []
+    assert project.bootstrap() == ALL
+
+
+@pytest.mark.parametrize("failing", ["requirements", "jaxbits"])
+def test_failed_installation_does_not_count(
+    project: Project, capsys: pytest.CaptureFixture[str], failing: str
 ) -> None:
-    replace_run(monkeypatch, fails_at="requirements")
-    assert bootstrap.main() == 1
-    assert capsys.readouterr().err == "It failed: the disk is full.\n"
-    assert not (fresh / ".venv" / ".installed").exists()
-    steps = replace_run(monkeypatch)
-    assert bootstrap.main() == 0
-    assert [step.split()[1] for step in steps] == ["requirements.txt", "the"]
+    project.fails_at = failing
+    project.bootstrap()
+    assert capsys.readouterr().err == "the disk is full\n"
+    project.fails_at = "nothing"
+    assert project.bootstrap("book") == BOOK
+    assert project.bootstrap() == ALL
 
 
-def test_a_failed_command_is_told_in_one_line(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (fresh / "_build").mkdir()
+def test_interrupted_upgrade_leaves_nothing_installed(project: Project) -> None:
+    project.bootstrap("book")
+    project.fails_at = "requirements.txt"
+    project.bootstrap()
+    project.fails_at = "nothing"
+    assert project.bootstrap("book") == BOOK, "pip may have broken a package of the book as well"
+
+
+def test_packages_that_pip_did_not_finish_are_removed(project: Project) -> None:
+    project.bootstrap("book")
+    packages = ".venv/lib/python3.11/site-packages"
+    project.write(f"{packages}/a-1.dist-info/METADATA", "")
+    project.write(f"{packages}/b-1.dist-info/METADATA", "")
+    project.write(f"{packages}/b-1.dist-info/INSTALLER", "pip")
+    project.bootstrap()
+    left = sorted(path.name for path in (project.root / packages).iterdir())
+    assert left == ["b-1.dist-info"]
+
+
+def test_named_python_replaces_another_one(project: Project) -> None:
+    project.bootstrap()
+    stamp = project.root / ".venv" / ".installed"
+    this = "python {}.{}\n".format(*sys.version_info[:2])
+    assert this in stamp.read_text()
+    project.version = "3 12" if sys.version_info[:2] == (3, 11) else "3 11"
+    stamp.write_text(stamp.read_text().replace(this, f"python {project.version}\n"))
+    assert project.bootstrap() == [], "any supported Python will do"
+    assert project.bootstrap("--remake") == [".venv", *ALL]
+
+
+def test_torch_is_explained_before_the_download(
+    project: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    project.bootstrap("book")
+    assert "CUDA" not in capsys.readouterr().out
+    project.bootstrap()
+    output = capsys.readouterr().out
+    assert "may deliver the CUDA build" in output
+    assert "with TORCH_INDEX=https://download.pytorch.org/whl/cpu" in output
+
+
+def test_torch_comes_from_the_named_index(
+    project: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TORCH_INDEX", "https://user:word@index.test/cpu")
+    project.bootstrap()
+    assert "CUDA" not in capsys.readouterr().out
+    (title,) = [step for step in project.steps if "PyTorch" in step]
+    assert title == "Installing PyTorch from https://index.test/cpu"
+    command = project.commands[project.steps.index(title)]
+    assert command[-4:] == [
+        "--no-deps",
+        "--index-url",
+        "https://user:word@index.test/cpu",
+        "torch==2.13.0",
+    ]
+
+
+def test_installed_torch_is_kept(
+    project: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TORCH_INDEX", "https://index.test/cpu")
+    project.torch = "2.13.0+cpu"
+    assert project.bootstrap() == [".venv", *ALL]
+    assert "CUDA" not in capsys.readouterr().out
+
+
+def test_unknown_layer_is_rejected(capsys: pytest.CaptureFixture[str]) -> None:
+    assert bootstrap.main(["chapters"]) == 2
+    assert "usage" in capsys.readouterr().err
+
+
+def test_failed_command_is_reported_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bootstrap, "ROOT", str(tmp_path))
+    monkeypatch.setattr(bootstrap, "LOG", str(tmp_path / "bootstrap.log"))
     command = [sys.executable, "-c", "raise SystemExit('ERROR: no such package')"]
-    with pytest.raises(bootstrap.Refusal, match="It failed: ERROR: no such package"):
+    with pytest.raises(bootstrap.BootstrapError) as caught:
         bootstrap.run("Trying", command)
+    message = "Trying failed: ERROR: no such package. Full log: bootstrap.log"
+    assert str(caught.value) == message
+
+
+def test_make_announces_a_missing_python(tmp_path: Path) -> None:
+    root = Path(__file__).resolve().parents[2]
+    command = ["make", "-f", str(root / "Makefile"), "PYTHON=no-such-python", "book"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "got no-such-python, which is not installed" in done.stderr

@@ -49,7 +49,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, str, str]:
     )
     said: list[tuple[bool, str]] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pins, "departures", list)
+        patch.setattr(pins, "find_departures", list)
         patch.setenv("JAX_PLATFORMS", "nonsense")
         patch.setattr(execute, "_say", lambda text, to_stderr=False: said.append((to_stderr, text)))
         status = execute.main(["--chapters", str(folder)])
@@ -79,7 +79,7 @@ def test_a_second_run_changes_no_byte(
 ) -> None:
     folder = ran[0]
     before = (folder / "01-good.ipynb").read_bytes()
-    monkeypatch.setattr(pins, "departures", list)
+    monkeypatch.setattr(pins, "find_departures", list)
     assert execute.main(["01", "--chapters", str(folder)]) == 0
     assert (folder / "01-good.ipynb").read_bytes() == before
     assert (
@@ -123,7 +123,7 @@ def test_nothing_is_stored_from_another_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "01-good.md").write_text(GOOD)
-    monkeypatch.setattr(pins, "departures", lambda: ["jax 0.7.2 instead of 0.10.2"])
+    monkeypatch.setattr(pins, "find_departures", lambda: ["jax 0.7.2 instead of 0.10.2"])
     assert execute.main(["--chapters", str(tmp_path)]) == 1
     assert "and here is jax 0.7.2 instead of 0.10.2." in capsys.readouterr().err
     assert not (tmp_path / "01-good.ipynb").exists()
@@ -132,7 +132,7 @@ def test_nothing_is_stored_from_another_environment(
 def test_departures_name_what_differs(tmp_path: Path) -> None:
     lock = tmp_path / "requirements.txt"
     lock.write_text("jax==9.9\nflax_nothing==1\n")
-    found = pins.departures(lock, (3, 12))
+    found = pins.find_departures(lock, (3, 12))
     assert found[0] == "Python 3.12 instead of 3.11"
     assert found[1].endswith(" instead of 9.9")
     assert len(found) == 2

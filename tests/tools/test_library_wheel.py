@@ -21,7 +21,7 @@ def root(tmp_path: Path) -> Path:
     """A project with a library of two files."""
     root = tmp_path / "project"
     (root / "src" / "jaxbits").mkdir(parents=True)
-    (root / "src" / "jaxbits" / "__init__.py").write_text("")
+    (root / "src" / "jaxbits" / "__init__.py").write_text('__version__ = "0.1.0"\n')
     (root / "src" / "jaxbits" / "tested.json").write_text("{}")
     for name in ("pyproject.toml", "LICENSE", "LICENSE-text", "README.md"):
         shutil.copy(project_metadata.ROOT / name, root)
@@ -56,7 +56,7 @@ def test_it_is_built_only_if_the_library_changed(
     (root / "pyproject.toml").write_text(settings + '\n[tool.other]\nkey = "value"\n')
     assert library_wheel.build(tmp_path, None, None, root) == built
     assert calls == []
-    (root / "src" / "jaxbits" / "__init__.py").write_text("x = 1")
+    (root / "src" / "jaxbits" / "__init__.py").write_text('__version__ = "0.1.0"\nx = 1\n')
     changed = library_wheel.build(tmp_path, None, None, root)
     assert len(calls) == 1
     assert changed.parent != built.parent

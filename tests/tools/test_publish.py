@@ -24,7 +24,7 @@ def root(tmp_path: Path) -> Path:
     """A project with a library of one file, a remote, and a book."""
     root = tmp_path / "project"
     (root / "src" / "jaxbits").mkdir(parents=True)
-    (root / "src" / "jaxbits" / "__init__.py").write_text("")
+    (root / "src" / "jaxbits" / "__init__.py").write_text('__version__ = "0.1.0"\n')
     (root / ".gitignore").write_text("_build/\n")
     for name in ("LICENSE", *set_repository_url.FILES):
         shutil.copy(project_metadata.ROOT / name, root)
@@ -65,7 +65,7 @@ def test_one_commit_holds_the_page_and_its_wheel_and_earlier_wheels_stay(root: P
     (one,) = [name for name in first if name.startswith("wheels/")]
     assert {"index.html", ".nojekyll"} <= set(first)
 
-    (root / "src" / "jaxbits" / "__init__.py").write_text("x = 1\n")
+    (root / "src" / "jaxbits" / "__init__.py").write_text('__version__ = "0.1.0"\nx = 1\n')
     commit(root)
     html = book(root, "second")
     (html / "new.html").touch()
@@ -108,7 +108,7 @@ def test_a_book_built_for_another_address_is_not_published(
     remote = root.parent / "remote.git"
     assert publish.main(["--html", str(html), "--remote", str(remote)], root) == 1
     (line,) = capsys.readouterr().err.splitlines()
-    assert f"is not this book built for {project_metadata.site(other)}; run: make book" in line
+    assert f"must be this book, built for {project_metadata.site(other)}; run: make book" in line
 
 
 def test_a_remote_that_is_not_there_is_told_in_one_line(

@@ -8,9 +8,9 @@ import pytest
 from version_records import changed, record
 
 from book_tools.chapters.chapter_files import Pair
-from book_tools.environment.environments import Environment, Specification, variables
-from book_tools.environment.interpreters import NotHere
-from book_tools.environment.provision import CannotMake
+from book_tools.environment.environments import Environment, Specification, child_variables
+from book_tools.environment.interpreters import EnvironmentUnavailable
+from book_tools.environment.provision import ProvisioningError
 from book_tools.versions import run_versions as program
 from book_tools.versions.chapter_cells import read
 from book_tools.versions.run_in_environment import count, run_chapter, run_tests
@@ -29,7 +29,7 @@ CELLS = {
 @pytest.fixture
 def here():
     return Environment(
-        Specification("lock", "lock", "T", "a"), Path(sys.executable), variables(False)
+        Specification("lock", "lock", "T", "a"), Path(sys.executable), child_variables(False)
     )
 
 
@@ -101,7 +101,10 @@ def project(monkeypatch, tmp_path):
     monkeypatch.setattr(program, "record_scores", lambda *_: None)
     monkeypatch.setattr(program, "run", lambda e, *_: outcomes[e.specification.name])
     outcomes |= {"lock": record(), "colab": record(name="colab", title="Colab")}
-    outcomes |= {"newest": NotHere("no Python 3.12"), "accelerator": NotHere("no accelerator")}
+    outcomes |= {
+        "newest": EnvironmentUnavailable("no Python 3.12"),
+        "accelerator": EnvironmentUnavailable("no accelerator"),
+    }
     return tmp_path, outcomes
 
 
@@ -136,7 +139,7 @@ def test_what_was_recorded_stays_when_an_environment_is_skipped(project, capsys)
 
 def test_an_environment_that_cannot_be_made_fails(project, capsys):
     root, outcomes = project
-    outcomes["newest"] = CannotMake("pip install jax: ERROR: no network")
+    outcomes["newest"] = ProvisioningError("pip install jax: ERROR: no network")
     assert program.main([], root) == 1
     assert "newest: failed: pip install jax: ERROR: no network" in capsys.readouterr().out
 
