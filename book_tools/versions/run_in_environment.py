@@ -99,11 +99,11 @@ def run_chapter(chapter: Chapter, environment: Environment) -> ChapterSeen:
 def run_tests(environment: Environment, root: Path) -> dict[str, Any]:
     """Run the library's tests in the environment, and return how they ended."""
     with tempfile.TemporaryDirectory() as folder:
-        report, unit = Path(folder) / "report.xml", root / "tests" / "unit"
+        report, library = Path(folder) / "report.xml", root / "tests" / "library"
         # The plug-ins and the warnings of the lock's own run have no place here.
         command = [
-            environment.python, "-m", "pytest", unit, "--quiet", "--rootdir", root,
-            "--confcutdir", unit, "-p", "no:cacheprovider", "--junitxml", report,
+            environment.python, "-m", "pytest", library, "--quiet", "--rootdir", root,
+            "--confcutdir", library, "-p", "no:cacheprovider", "--junitxml", report,
             "-o", "addopts=--import-mode=importlib", "-o", "filterwarnings=", "-o", "testpaths=",
             "-o", "pythonpath=",
         ]  # fmt: skip

@@ -11,6 +11,7 @@ from book_tools.chapters.chapter_files import Pair
 from book_tools.environment.environments import Environment, Specification, child_variables
 from book_tools.environment.interpreters import EnvironmentUnavailable
 from book_tools.environment.provision import ProvisioningError
+from book_tools.project_metadata import ROOT
 from book_tools.versions import run_versions as program
 from book_tools.versions.chapter_cells import read
 from book_tools.versions.run_in_environment import count, run_chapter, run_tests
@@ -76,7 +77,7 @@ def test_tests_are_counted():
 
 
 def test_the_librarys_tests_run_without_this_projects_plugins(here, tmp_path):
-    unit = tmp_path / "tests" / "unit"
+    unit = tmp_path / "tests" / "library"
     unit.mkdir(parents=True)
     (unit / "test_a.py").write_text("def test_a():\n    import warnings\n    warnings.warn('w')\n")
     assert run_tests(here, tmp_path) == {"passed": 1, "skipped": 0, "failed": {}}
@@ -181,7 +182,10 @@ def test_an_unknown_name_is_refused(project, capsys, arguments):
 
 def test_the_program_explains_itself():
     done = subprocess.run(
-        [sys.executable, program.__file__, "--help"], capture_output=True, text=True
+        [sys.executable, "-m", "book_tools", "versions", "--help"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0
     assert "--chapter" in done.stdout

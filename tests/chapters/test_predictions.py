@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from notebooks.stored import ROOT, STEMS
+from chapter_sections import ROOT, STEMS
 from scipy.stats import binomtest
 
 from book_tools.chapters import predict_boxes

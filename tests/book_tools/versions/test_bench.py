@@ -7,7 +7,7 @@ import pytest
 
 from book_tools.benchmarking import run_benchmarks, timing
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SPREAD = {"unit": "ms", "median": 2.0, "q1": 1.0, "q3": 3.0, "repeats": 3}
 GOOD = """
 from book_tools.benchmarking.timing import spread

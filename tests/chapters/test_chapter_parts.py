@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from notebooks.stored import STEMS, sections
+from chapter_sections import STEMS, sections
 
 from book_tools.chapters.chapter_files import CHAPTERS, Pair
 from book_tools.chapters.solutions import with_solutions

@@ -13,6 +13,8 @@ from book_tools import project_metadata
 from book_tools.website import library_wheel
 from book_tools.website.library_wheel import WheelError
 
+pytestmark = pytest.mark.slow
+
 SITE, REPOSITORY = "https://owner.github.io/name/", "https://github.com/owner/name"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import nbformat
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 STEMS = sorted(path.stem for path in (ROOT / "chapters").glob("*.md"))
 
 

@@ -14,6 +14,8 @@ import yaml
 from book_tools import project_metadata
 from book_tools.website import set_repository_url
 
+pytestmark = pytest.mark.slow
+
 NEW = "https://github.com/Some-One/sharp.bits"
 SITE = "https://some-one.github.io/sharp.bits/"
 SOMEONE = "someone"

@@ -408,6 +408,7 @@ def tiny_site(folder: Path, address: str) -> Path:
     return result
 
 
+@pytest.mark.slow
 def test_with_an_address_every_page_says_where_it_is(tmp_path: Path) -> None:
     address = "https://example.org/book/"
     result = tiny_site(tmp_path, address)
@@ -426,6 +427,7 @@ def test_with_an_address_every_page_says_where_it_is(tmp_path: Path) -> None:
     assert f'href="{address}intro.html"' in (result / "index.html").read_text()
 
 
+@pytest.mark.slow
 def test_without_an_address_nothing_pretends_to_have_one(tmp_path: Path) -> None:
     result = tiny_site(tmp_path, "")
     head = (result / "reference" / "errors.html").read_text().partition("</head>")[0]

@@ -20,6 +20,8 @@ from book_tools.chapters.chapter_files import (
 from book_tools.environment import pins
 from book_tools.lint import lint_chapters
 
+pytestmark = pytest.mark.slow
+
 HEAD = "---\nkernelspec:\n  display_name: Python 3\n  name: python3\n---\n\n# A chapter\n\n"
 
 

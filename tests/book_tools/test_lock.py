@@ -16,6 +16,8 @@ from packaging.utils import canonicalize_name
 
 from book_tools.environment import lock, pins
 
+pytestmark = pytest.mark.slow
+
 ROOT = pins.ROOT
 LOCKS = ("requirements.txt", "requirements-book.txt")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from notebooks.stored import STEMS, Section, sections
+from chapter_sections import STEMS, Section, sections
 
 from jaxbits._catalogue import ALSO_SHARP, SharpBit, load
 

@@ -9,7 +9,7 @@ from book_tools.pages.behavior_by_version import page
 from book_tools.versions import run_versions as program
 from book_tools.versions.compare_runs import fully_checked
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 BOOK = {"lock": record()}
 
 

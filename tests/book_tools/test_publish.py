@@ -11,6 +11,8 @@ import pytest
 from book_tools import project_metadata
 from book_tools.website import library_wheel, publish, set_repository_url
 
+pytestmark = pytest.mark.slow
+
 REPOSITORY = "https://github.com/owner/name"
 
 
