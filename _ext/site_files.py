@@ -13,8 +13,9 @@ from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
 from xml.sax.saxutils import escape
 
-from head import HIDDEN, descriptions
 from sphinx.application import Sphinx
+
+from _ext.page_metadata import HIDDEN, descriptions
 
 _LINK = re.compile(r'(\s(?:href|src|action|data-content_root)=")(?!/|#|[a-z][a-z0-9+.-]*:)([^"]*")')
 
@@ -50,17 +51,18 @@ _REDIRECT = """\
 """
 
 
-def rooted(page: str, base: str) -> str:
-    """Return a page of the site's root folder with relative links made absolute.
+def make_links_absolute(page: str, base: str) -> str:
+    """Return a page of the site's root folder with its relative links made absolute.
 
-    A server shows the 404 page at any address, so its links cannot be relative.
+    A server sends the 404 page for any address, so its links cannot be relative.
 
     Args:
         page: the page's HTML.
         base: the path of the site's root, such as "/" or "/name/".
 
     Example:
-        >>> rooted('<a href="intro.html"><a href="#top"><a href="https://a.org/">', "/book/")
+        >>> page = '<a href="intro.html"><a href="#top"><a href="https://a.org/">'
+        >>> make_links_absolute(page, "/book/")
         '<a href="/book/intro.html"><a href="#top"><a href="https://a.org/">'
     """
     return _LINK.sub(lambda found: found[1] + base + found[2].removeprefix("./"), page)
@@ -77,7 +79,7 @@ def base_path(site: str) -> str:
 
 
 def site_map(site: str, targets: list[str]) -> str:
-    """Return a site map, which lists the address of every page.
+    """Return a site map with the address of each page.
 
     Args:
         site: the address of the site's root.
@@ -126,10 +128,11 @@ def _finish(app: Sphinx, error: Exception | None) -> None:
     folder, site = Path(app.outdir), app.config.html_baseurl
     not_found = folder / "404.html"
     not_found.write_text(
-        rooted(not_found.read_text(encoding="utf-8"), base_path(site)), encoding="utf-8"
+        make_links_absolute(not_found.read_text(encoding="utf-8"), base_path(site)),
+        encoding="utf-8",
     )
     target = app.builder.get_target_uri(app.config.root_doc)
-    if target != "index.html":  # otherwise Jupyter Book writes one with neither title nor language
+    if target != "index.html":  # Jupyter Book would write one without a title and a language
         canonical = html.escape(urljoin(site, target))
         (folder / "index.html").write_text(
             _REDIRECT.format(
@@ -152,7 +155,7 @@ def _finish(app: Sphinx, error: Exception | None) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register with Sphinx."""
+    """Register the extension with Sphinx."""
     app.connect("html-collect-pages", _add_not_found)
     app.connect("build-finished", _finish)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

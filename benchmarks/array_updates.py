@@ -1,4 +1,4 @@
-"""One changed element of a large array, swaps in a loop, and numbers read one by one."""
+"""Measure one changed element of a large array, swaps in a loop, and reads one by one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from book_tools.benchmarking.timing import interleaved, ratio, significant, spread
+from book_tools.benchmarking.timing import (
+    quartiles,
+    ratio_quartiles,
+    round_significant,
+    time_interleaved,
+)
 
 TITLE = "changing one element by size of the array; 300 updates, swaps and reads"
 SIZES = [1_000, 10_000, 100_000, 1_000_000, 10_000_000]
@@ -19,16 +24,16 @@ STEPS, ROUNDS = 300, 15
 KINDS = ("NumPy, in place", "eager .at", "jit", "jit, donated")
 
 
-def first_to_one(x: jax.Array) -> jax.Array:
-    """Change one element."""
+def _first_to_one(x: jax.Array) -> jax.Array:
+    """Time four ways to change one element."""
     return x.at[0].set(1.0)
 
 
-def one_update(size: int) -> dict[str, list[float]]:
-    """Time one changed element, by the four ways to change it."""
+def _one_update(size: int) -> dict[str, list[float]]:
+    """Return the array with one element changed."""
     given, held = jnp.zeros(size), np.zeros(size, np.float32)
     state = [jnp.zeros(size)]
-    keeping, donating = jax.jit(first_to_one), jax.jit(first_to_one, donate_argnums=0)
+    keeping, donating = jax.jit(_first_to_one), jax.jit(_first_to_one, donate_argnums=0)
 
     def in_numpy() -> None:
         held[0] = 1.0
@@ -39,7 +44,7 @@ def one_update(size: int) -> dict[str, list[float]]:
 
     functions: dict[str, Callable[[], object]] = {
         "NumPy, in place": in_numpy,
-        "eager .at": lambda: first_to_one(given).block_until_ready(),
+        "eager .at": lambda: _first_to_one(given).block_until_ready(),
         "jit": lambda: keeping(given).block_until_ready(),
         "jit, donated": donated,
     }
@@ -48,11 +53,11 @@ def one_update(size: int) -> dict[str, list[float]]:
             function()
     few = 3 if size > 100_000 else 50
     calls = {"NumPy, in place": 2000, "eager .at": few, "jit": few, "jit, donated": 50}
-    return interleaved(functions, ROUNDS, calls)
+    return time_interleaved(functions, ROUNDS, calls)
 
 
-def swapped(one_write: bool) -> Callable[[jax.Array], jax.Array]:
-    """Return 300 swaps from both ends, each made by one write of two places, or by two writes."""
+def _swapped(one_write: bool) -> Callable[[jax.Array], jax.Array]:
+    """Return 300 swaps from both ends, each as one write to two positions or as two writes."""
 
     def body(i: jax.Array, x: jax.Array) -> jax.Array:
         j = x.size - 1 - i
@@ -63,12 +68,12 @@ def swapped(one_write: bool) -> Callable[[jax.Array], jax.Array]:
     return jax.jit(lambda x: lax.fori_loop(0, STEPS, body, x), donate_argnums=0)
 
 
-def many(size: int = 100_000) -> dict[str, list[float]]:
-    """Time 300 updates, 300 swaps and 300 reads, in the slow way and in the fast one."""
+def _many(size: int = 100_000) -> dict[str, list[float]]:
+    """Time 300 updates, 300 swaps, and 300 reads, each in a slow and in a fast way."""
     start, numbers = jnp.zeros(size), np.zeros(STEPS, np.float32)
     few = jnp.zeros(STEPS)
     states = {way: [jnp.zeros(size)] for way in (False, True)}
-    programs = {way: swapped(way) for way in (False, True)}
+    programs = {way: _swapped(way) for way in (False, True)}
     loop = jax.jit(
         lambda x: lax.fori_loop(0, STEPS, lambda i, x: x.at[i].set(i.astype(x.dtype)), x)
     )
@@ -97,31 +102,35 @@ def many(size: int = 100_000) -> dict[str, list[float]]:
     for function in functions.values():
         for _ in range(2):
             function()
-    return interleaved(functions, ROUNDS, dict.fromkeys(functions, 1) | {"reads, NumPy": 20})
+    return time_interleaved(functions, ROUNDS, dict.fromkeys(functions, 1) | {"reads, NumPy": 20})
 
 
 def run() -> dict[str, Any]:
-    """Time every way at every size, and the loops at one."""
-    updates = {size: one_update(size) for size in SIZES}
-    loops = many()
+    """Time each way to change an element at each size, and the loops at one size."""
+    updates = {size: _one_update(size) for size in SIZES}
+    loops = _many()
     largest = updates[SIZES[-1]]
     series: dict[str, Any] = {"floats": SIZES}
     for kind in KINDS:
         medians = [statistics.median(updates[size][kind]) for size in SIZES]
-        series[f"{kind}, µs"] = [significant(1e6 * m) for m in medians]
-    results = {f"40 MB, {k}": spread([1e6 * s for s in v], "µs") for k, v in largest.items()}
-    results |= {f"300 {k}": spread([1e6 * s for s in v], "µs") for k, v in loops.items()}
+        series[f"{kind}, µs"] = [round_significant(1e6 * m) for m in medians]
+    results = {f"40 MB, {k}": quartiles([1e6 * s for s in v], "µs") for k, v in largest.items()}
+    results |= {f"300 {k}": quartiles([1e6 * s for s in v], "µs") for k, v in loops.items()}
     return {
         "results": results,
         "series": series,
         "ratios": {
-            "40 MB, eager against donated": ratio(largest["eager .at"], largest["jit, donated"]),
-            "300 updates, eager against fori_loop": ratio(
+            "40 MB, eager against donated": ratio_quartiles(
+                largest["eager .at"], largest["jit, donated"]
+            ),
+            "300 updates, eager against fori_loop": ratio_quartiles(
                 loops["updates, eager"], loops["updates, fori_loop"]
             ),
-            "300 swaps, two writes against one": ratio(
+            "300 swaps, two writes against one": ratio_quartiles(
                 loops["swaps, two writes"], loops["swaps, one write"]
             ),
-            "300 reads, JAX against NumPy": ratio(loops["reads, JAX"], loops["reads, NumPy"]),
+            "300 reads, JAX against NumPy": ratio_quartiles(
+                loops["reads, JAX"], loops["reads, NumPy"]
+            ),
         },
     }

@@ -1,4 +1,4 @@
-"""When a call of JAX returns, and when its result is there: single calls, loops, small arrays."""
+"""Measure when a JAX call returns and when its result is ready."""
 
 from __future__ import annotations
 
@@ -13,7 +13,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from book_tools.benchmarking.timing import interleaved, ratio, significant, spread
+from book_tools.benchmarking.timing import (
+    quartiles,
+    ratio_quartiles,
+    round_significant,
+    time_interleaved,
+)
 
 TITLE = "returned against done: one step, loops of steps, and small arrays"
 SIZE, PRODUCTS, STEPS, ROUNDS = 500, 12, 5, 9
@@ -21,14 +26,14 @@ SIZES = [10, 1_000, 100_000, 1_000_000]
 
 
 @jax.jit
-def step(weights: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Take a while, and return new weights and a number to look at."""
+def _step(weights: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """Return new weights and a number to read, after some work."""
     made = jax.lax.fori_loop(0, PRODUCTS, lambda _, w: w @ weights, weights)
     return made, made[0, 0]
 
 
-def loop(loading: float, read: bool) -> dict[str, list[float]]:
-    """Run a loop of steps and note when each call began and returned, and when it was done."""
+def _loop(loading: float, read: bool) -> dict[str, list[float]]:
+    """Run a loop of steps; record when each call started and returned, and when the loop ended."""
     waiting: queue.Queue[jax.Array | None] = queue.Queue()
     marks: dict[str, list[float]] = {"loaded": [], "called": [], "returned": [], "read": []}
     done: list[float] = []
@@ -52,7 +57,7 @@ def loop(loading: float, read: bool) -> dict[str, list[float]]:
         if loading:
             time.sleep(loading)
         marks["called"].append(now())
-        weights, loss = step(weights)
+        weights, loss = _step(weights)
         marks["returned"].append(now())
         waiting.put(loss)
         if read:
@@ -63,16 +68,16 @@ def loop(loading: float, read: bool) -> dict[str, list[float]]:
     return marks | {"done": done}
 
 
-def median_run(loading: float, read: bool) -> tuple[dict[str, list[float]], list[float]]:
-    """Return the run of the median length, rounded, and the lengths of all."""
-    runs = sorted((loop(loading, read) for _ in range(ROUNDS)), key=lambda run: run["done"][-1])
+def _median_run(loading: float, read: bool) -> tuple[dict[str, list[float]], list[float]]:
+    """Return the run of median length, rounded, and the lengths of all runs."""
+    runs = sorted((_loop(loading, read) for _ in range(ROUNDS)), key=lambda run: run["done"][-1])
     middle = runs[len(runs) // 2]
     lengths = [run["done"][-1] for run in runs]
     return {name: [round(t, 3) for t in times] for name, times in middle.items()}, lengths
 
 
-def small() -> dict[str, list[float]]:
-    """Time x * 2 + 1 by size: NumPy, JAX without jit, JAX with it."""
+def _small() -> dict[str, list[float]]:
+    """Time x * 2 + 1 by size in NumPy, in JAX without jit, and in JAX with jit."""
 
     def double(x: Any) -> Any:
         return x * 2.0 + 1.0
@@ -91,14 +96,14 @@ def small() -> dict[str, list[float]]:
         for function in functions.values():
             function()
         calls = dict.fromkeys(functions, 200 if size <= 1000 else 20)
-        times = interleaved(functions, ROUNDS, calls)
+        times = time_interleaved(functions, ROUNDS, calls)
         for kind, seconds in times.items():
-            series[kind].append(significant(1e6 * statistics.median(seconds)))
+            series[kind].append(round_significant(1e6 * statistics.median(seconds)))
     return series
 
 
-def first_calls() -> tuple[list[float], list[float]]:
-    """Time the first call of a fresh small jitted function, and a later one, in ms."""
+def _first_calls() -> tuple[list[float], list[float]]:
+    """Time the first and a later call of a new small jitted function in ms."""
     first, later = [], []
     x = jnp.ones(10)
     for _ in range(ROUNDS):
@@ -111,35 +116,35 @@ def first_calls() -> tuple[list[float], list[float]]:
 
 
 def run() -> dict[str, Any]:
-    """Time one step both ways, the loops, small arrays and first calls."""
+    """Time one step in both ways, the loops, small arrays, and first calls."""
     weights = jnp.eye(SIZE)
-    step(weights)[1].block_until_ready()
+    _step(weights)[1].block_until_ready()
     returned, waited = [], []
     for _ in range(ROUNDS):
         start = time.perf_counter()
-        _, loss = step(weights)
+        _, loss = _step(weights)
         returned.append(1e3 * (time.perf_counter() - start))
         loss.block_until_ready()
         waited.append(1e3 * (time.perf_counter() - start))
-    queued, _ = median_run(0.0, read=False)
+    queued, _ = _median_run(0.0, read=False)
     loading = statistics.median(waited) / 1e3  # as long as a step, on any machine
-    free, free_lengths = median_run(loading, read=False)
-    reading, reading_lengths = median_run(loading, read=True)
-    first, later = first_calls()
-    by_size = small()
+    free, free_lengths = _median_run(loading, read=False)
+    reading, reading_lengths = _median_run(loading, read=True)
+    first, later = _first_calls()
+    by_size = _small()
     return {
         "results": {
-            "one step, call returned": spread(returned, "ms"),
-            "one step, result there": spread(waited, "ms"),
-            "first call": spread(first, "ms"),
-            "later call": spread(later, "ms"),
-            "loop, nothing read": spread(free_lengths, "ms"),
-            "loop, every loss read": spread(reading_lengths, "ms"),
+            "one step, call returned": quartiles(returned, "ms"),
+            "one step, result there": quartiles(waited, "ms"),
+            "first call": quartiles(first, "ms"),
+            "later call": quartiles(later, "ms"),
+            "loop, nothing read": quartiles(free_lengths, "ms"),
+            "loop, every loss read": quartiles(reading_lengths, "ms"),
         },
         "ratios": {
-            "result there against call returned": ratio(waited, returned),
-            "first call against a later one": ratio(first, later),
-            "every loss read against none": ratio(reading_lengths, free_lengths),
+            "result there against call returned": ratio_quartiles(waited, returned),
+            "first call against a later one": ratio_quartiles(first, later),
+            "every loss read against none": ratio_quartiles(reading_lengths, free_lengths),
         },
         "series": {
             "queued": queued,

@@ -1,4 +1,4 @@
-"""What an audit costs: beside the first call of the function, by check, and as programs grow."""
+"""Measure the cost of an audit: relative to a first call, by check, and by program size."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import optax
 from jax import lax
 
-from book_tools.benchmarking.timing import ratio, significant, spread
+from book_tools.benchmarking.timing import quartiles, ratio_quartiles, round_significant
 from jaxbits import audit, detect
 from jaxbits._analysis.function_under_test import Subject
 
@@ -22,8 +22,8 @@ EQUATIONS = [1000, 2000, 5000, 10000, 20000]
 TIMES, LINEAR = 10, 2.0
 
 
-def network() -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """Return a training step of a network of three layers with `optax.adamw`."""
+def _network() -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Return a training step of a network with three layers and `optax.adamw`."""
     optimiser = optax.adamw(1e-3)
     keys = jax.random.split(jax.random.key(0), 3)
     sizes = [(16, 64), (64, 64), (64, 1)]
@@ -44,7 +44,7 @@ def network() -> tuple[Callable[..., Any], tuple[Any, ...]]:
     return step, (params, optimiser.init(params), jnp.ones((32, 16)), jnp.ones((32, 1)))
 
 
-def recurrent() -> tuple[Callable[..., Any], tuple[Any, ...]]:
+def _recurrent() -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """Return a recurrent network over 2000 steps."""
 
     def run(params: Any, xs: jax.Array) -> Any:
@@ -57,21 +57,21 @@ def recurrent() -> tuple[Callable[..., Any], tuple[Any, ...]]:
     return run, ({"h": 0.5 * jnp.eye(16), "x": 0.1 * jnp.ones((16, 4))}, jnp.ones((2000, 4)))
 
 
-def lookup() -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """Return a sum over 40 000 rows looked up in a table."""
+def _lookup() -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Return a sum over 40,000 rows looked up in a table."""
     rows = jax.random.randint(jax.random.key(1), (40_000,), 0, 1000)
     return lambda table, rows: (table[rows] ** 2).sum(), (jnp.ones((1000, 16)), rows)
 
 
 WORKLOADS = {
-    "a training step": network,
-    "an RNN of 2000 steps": recurrent,
-    "40 000 look-ups": lookup,
+    "a training step": _network,
+    "an RNN of 2000 steps": _recurrent,
+    "40 000 look-ups": _lookup,
 }
 
 
-def straight(n: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
-    """Return a program of about `n` equations in a row, ending in an array that is indexed."""
+def _straight(n: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
+    """Return a program of about `n` sequential equations that ends in an indexed array."""
 
     def run(x: jax.Array, i: jax.Array) -> jax.Array:
         for step in range(n // 3):
@@ -81,8 +81,8 @@ def straight(n: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
     return run
 
 
-def seconds(call: Callable[[], object]) -> float:
-    """Return how long a call takes, all of JAX's caches being empty before."""
+def _seconds(call: Callable[[], object]) -> float:
+    """Return the seconds of a call with all of JAX's caches empty."""
     jax.clear_caches()  # type: ignore[no-untyped-call]
     gc.collect()
     started = time.perf_counter()
@@ -90,7 +90,7 @@ def seconds(call: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def parts(fn: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, float]:
+def _parts(fn: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, float]:
     """Return the seconds of the trace that all checks share, and of each check after it."""
     subject = Subject(fn, args)
     began = time.perf_counter()
@@ -103,15 +103,15 @@ def parts(fn: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, float]:
     return found
 
 
-def least(fn: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, float]:
-    """Return the least milliseconds of each part, JAX being warm."""
-    parts(fn, args)
-    runs = [parts(fn, args) for _ in range(REPEATS)]
-    return {part: significant(1000 * min(run[part] for run in runs), 3) for part in runs[0]}
+def _least(fn: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, float]:
+    """Return the minimum milliseconds of each part with JAX's caches warm."""
+    _parts(fn, args)
+    runs = [_parts(fn, args) for _ in range(REPEATS)]
+    return {part: round_significant(1000 * min(run[part] for run in runs), 3) for part in runs[0]}
 
 
 def run() -> dict[str, Any]:
-    """Measure the workloads in turns, then the parts of an audit, then programs that grow."""
+    """Measure the workloads in turns, then the parts of an audit, then programs by size."""
     made = {name: make() for name, make in WORKLOADS.items()}
     first: dict[str, list[float]] = {name: [] for name in made}
     whole: dict[str, list[float]] = {name: [] for name in made}
@@ -119,20 +119,20 @@ def run() -> dict[str, Any]:
         for name, (fn, args) in made.items():
             jitted = jax.jit(lambda *given, fn=fn: fn(*given))
             call = lambda jitted=jitted, args=args: jax.block_until_ready(jitted(*args))  # noqa: E731
-            first[name].append(seconds(call))
-            whole[name].append(seconds(lambda fn=fn, args=args: audit(fn, *args)))
-    ratios = {name: ratio(whole[name][1:], first[name][1:]) for name in made}
-    by_part = {name: least(fn, args) for name, (fn, args) in made.items()}
-    sizes = [parts(straight(n), (jnp.ones(8), jnp.int32(3))) for n in EQUATIONS]
-    growth = {part: [significant(size[part], 3) for size in sizes] for part in sizes[0]} | {
-        "whole": [significant(sum(size.values()), 3) for size in sizes]
+            first[name].append(_seconds(call))
+            whole[name].append(_seconds(lambda fn=fn, args=args: audit(fn, *args)))
+    ratios = {name: ratio_quartiles(whole[name][1:], first[name][1:]) for name in made}
+    by_part = {name: _least(fn, args) for name, (fn, args) in made.items()}
+    sizes = [_parts(_straight(n), (jnp.ones(8), jnp.int32(3))) for n in EQUATIONS]
+    growth = {part: [round_significant(size[part], 3) for size in sizes] for part in sizes[0]} | {
+        "whole": [round_significant(sum(size.values()), 3) for size in sizes]
     }
     each = [t / n for t, n in zip(growth["whole"], EQUATIONS, strict=True)]
     results = {
-        f"first call, {name}": spread([1000 * s for s in first[name][1:]], "ms") for name in made
+        f"first call, {name}": quartiles([1000 * s for s in first[name][1:]], "ms") for name in made
     }
     results |= {
-        f"audit, {name}": spread([1000 * s for s in whole[name][1:]], "ms") for name in made
+        f"audit, {name}": quartiles([1000 * s for s in whole[name][1:]], "ms") for name in made
     }
     return {
         "results": results,

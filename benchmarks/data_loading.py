@@ -1,4 +1,4 @@
-"""What loading costs a loop: in the loop, ahead, in workers; stacking; workers for little work."""
+"""Measure the cost of data loading: in the loop, ahead of it, and in worker processes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,13 @@ import numpy as np
 import torch
 from torch.utils.data import DataLoader, default_collate
 
-from book_tools.benchmarking.timing import interleaved, ratio, significant, spread
-from jaxbits.book.data_loading import Pictures, ahead
+from book_tools.benchmarking.timing import (
+    quartiles,
+    ratio_quartiles,
+    round_significant,
+    time_interleaved,
+)
+from jaxbits.book.data_loading import RandomImages, prefetch
 from jaxbits.xor.data import numpy_collate
 
 TITLE = f"a step with its batch: in the loop, ahead, in workers (torch {torch.__version__})"
@@ -25,15 +30,15 @@ GOAL = 0.025  # seconds that a step, and that a batch should take
 
 
 @jax.jit
-def step(weights: jax.Array, images: jax.Array, length: int) -> tuple[jax.Array, jax.Array]:
-    """Take a while, as a training step does, and return new weights and a loss."""
+def _step(weights: jax.Array, images: jax.Array, length: int) -> tuple[jax.Array, jax.Array]:
+    """Return new weights and a loss, after as much work as a training step."""
     for_batch = images.astype(jnp.float32).mean()
     made = jax.lax.fori_loop(0, length, lambda _, w: w @ weights, weights)
     return weights, made[0, 0] * for_batch
 
 
-def on_device(batches: Iterable[Any], size: int) -> Iterator[Any]:
-    """Hand out batches, with the next ones on their way to the device already."""
+def _on_device(batches: Iterable[Any], size: int) -> Iterator[Any]:
+    """Yield batches while the next ones are already being copied to the device."""
     waiting: collections.deque[Any] = collections.deque()
     batches = iter(batches)
     for batch in itertools.islice(batches, size):
@@ -44,29 +49,29 @@ def on_device(batches: Iterable[Any], size: int) -> Iterator[Any]:
             waiting.append(jax.device_put(batch))
 
 
-def stepping(length: int) -> list[float]:
-    """Return the seconds that a step of some length takes, time after time."""
+def _stepping(length: int) -> list[float]:
+    """Return the seconds of a step of a given length, repeatedly."""
     weights, images = jnp.eye(SIZE), np.zeros((BATCH, 28, 28), np.uint8)
     times = []
     for _ in range(10):
         began = time.perf_counter()
-        step(weights, images, length)[1].block_until_ready()
+        _step(weights, images, length)[1].block_until_ready()
         times.append(time.perf_counter() - began)
     return times[1:]  # the first may compile
 
 
-def epoch(batches: Iterable[Any], length: int, read: bool) -> None:
-    """Run a step for each batch; read each loss, or only wait for the last."""
+def _epoch(batches: Iterable[Any], length: int, read: bool) -> None:
+    """Run a step for each batch; read each loss, or wait only for the last one."""
     weights, loss = jnp.eye(SIZE), jnp.zeros(())
     for images, _ in batches:
-        weights, loss = step(weights, images, length)
+        weights, loss = _step(weights, images, length)
         if read:
             float(loss)
     loss.block_until_ready()
 
 
-def loader(data: Pictures, workers: int) -> Any:
-    """Return PyTorch's loader with a NumPy collate; its workers live from pass to pass."""
+def _loader(data: RandomImages, workers: int) -> Any:
+    """Return PyTorch's loader with a NumPy collate function and persistent workers."""
     return DataLoader(
         data,  # type: ignore[arg-type]
         batch_size=BATCH,
@@ -77,27 +82,27 @@ def loader(data: Pictures, workers: int) -> Any:
     )
 
 
-def loops(data: Pictures, length: int) -> dict[str, list[float]]:
-    """Return for each way of loading the milliseconds a step, round by round."""
-    plain, one, two = (loader(data, workers) for workers in (0, 1, 2))
+def _loops(data: RandomImages, length: int) -> dict[str, list[float]]:
+    """Return the milliseconds per step for each way of loading, round by round."""
+    plain, one, two = (_loader(data, workers) for workers in (0, 1, 2))
     ways: dict[str, Callable[[], object]] = {
         "the loader alone": lambda: collections.deque(plain, maxlen=0),
-        "loss read every step": lambda: epoch(plain, length, read=True),
-        "loss not read": lambda: epoch(plain, length, read=False),
-        "2 on the device ahead": lambda: epoch(on_device(plain, 2), length, read=True),
-        "a thread ahead": lambda: epoch(ahead(plain, 2), length, read=True),
-        "1 worker": lambda: epoch(one, length, read=True),
-        "2 workers": lambda: epoch(two, length, read=True),
+        "loss read every step": lambda: _epoch(plain, length, read=True),
+        "loss not read": lambda: _epoch(plain, length, read=False),
+        "2 on the device ahead": lambda: _epoch(_on_device(plain, 2), length, read=True),
+        "a thread ahead": lambda: _epoch(prefetch(plain, 2), length, read=True),
+        "1 worker": lambda: _epoch(one, length, read=True),
+        "2 workers": lambda: _epoch(two, length, read=True),
     }
     for way in ways.values():
         way()  # compiles, and starts the workers
-    times = interleaved(ways, ROUNDS, dict.fromkeys(ways, 1))
+    times = time_interleaved(ways, ROUNDS, dict.fromkeys(ways, 1))
     return {name: [1e3 * seconds / STEPS for seconds in values] for name, values in times.items()}
 
 
-def work_for(seconds: float) -> int:
-    """Return how often a picture is to be sorted for a batch to take that long."""
-    trial = Pictures(BATCH, work=100)
+def _work_for(seconds: float) -> int:
+    """Return how often an image must be sorted for a batch to take the given time."""
+    trial = RandomImages(BATCH, work=100)
     times = []
     for _ in range(5):
         began = time.perf_counter()
@@ -107,12 +112,12 @@ def work_for(seconds: float) -> int:
     return max(1, round(100 * seconds / statistics.median(times)))
 
 
-def stacking() -> dict[str, list[float]]:
-    """Return the milliseconds from 256 samples to one array on the device, by the way of it."""
-    samples = list(Pictures(256).images)
+def _stacking() -> dict[str, list[float]]:
+    """Return the milliseconds from 256 samples to one array on the device for each way."""
+    samples = list(RandomImages(256).images)
     on_jax = [jnp.asarray(sample) for sample in samples]
     indices = np.arange(256)
-    images = Pictures(256).images
+    images = RandomImages(256).images
     ways: dict[str, Callable[[], object]] = {
         "one indexing of the whole array": lambda: jnp.asarray(images[indices]),
         "np.stack, then one transfer": lambda: jnp.asarray(np.stack(samples)),
@@ -126,13 +131,13 @@ def stacking() -> dict[str, list[float]]:
     }
     for way in waited.values():
         way()
-    times = interleaved(waited, 9, dict.fromkeys(waited, 5))
+    times = time_interleaved(waited, 9, dict.fromkeys(waited, 5))
     return {name: [1e3 * seconds for seconds in values] for name, values in times.items()}
 
 
-def cheap() -> dict[str, list[float]]:
-    """Return the microseconds a batch takes whose samples cost nothing, by number of workers."""
-    loaders = {f"{n} workers": loader(Pictures(BATCH * 200), n) for n in (0, 1, 2)}
+def _cheap() -> dict[str, list[float]]:
+    """Return the microseconds per batch for samples that cost nothing, by number of workers."""
+    loaders = {f"{n} workers": _loader(RandomImages(BATCH * 200), n) for n in (0, 1, 2)}
 
     def consume(batches: Any) -> None:
         collections.deque(batches, maxlen=0)
@@ -140,52 +145,59 @@ def cheap() -> dict[str, list[float]]:
     ways = {name: lambda one=one: consume(one) for name, one in loaders.items()}
     for way in ways.values():
         way()
-    times = interleaved(ways, ROUNDS, dict.fromkeys(ways, 1))
+    times = time_interleaved(ways, ROUNDS, dict.fromkeys(ways, 1))
     return {name: [1e6 * seconds / 200 for seconds in values] for name, values in times.items()}
 
 
 def run() -> dict[str, Any]:
-    """Time the loops for a reader that waits and one that works, stacking, and cheap batches."""
+    """Time the loops for a waiting and for a computing reader, stacking, and cheap batches."""
     torch.set_num_threads(1)  # as in a worker
-    length = max(1, round(10 * GOAL / statistics.median(stepping(10))))
-    alone = stepping(length)
+    length = max(1, round(10 * GOAL / statistics.median(_stepping(10))))
+    alone = _stepping(length)
     goal = statistics.median(alone)  # reading a batch is to take as long as a step
     kinds = {
-        "waits": loops(Pictures(STEPS * BATCH, wait=goal / BATCH), length),
-        "computes": loops(Pictures(STEPS * BATCH, work=work_for(goal)), length),
+        "waits": _loops(RandomImages(STEPS * BATCH, wait=goal / BATCH), length),
+        "computes": _loops(RandomImages(STEPS * BATCH, work=_work_for(goal)), length),
     }
-    stacked, little = stacking(), cheap()
+    stacked, little = _stacking(), _cheap()
 
     def medians(times: dict[str, list[float]]) -> dict[str, float]:
-        return {name: significant(statistics.median(values), 3) for name, values in times.items()}
+        return {
+            name: round_significant(statistics.median(values), 3) for name, values in times.items()
+        }
 
-    results = {f"{kind}: {w}": spread(v, "ms") for kind in kinds for w, v in kinds[kind].items()}
-    results |= {f"stack: {name}": spread(values, "ms") for name, values in stacked.items()}
-    results |= {f"cheap: {name}": spread(values, "µs") for name, values in little.items()}
+    results = {f"{kind}: {w}": quartiles(v, "ms") for kind in kinds for w, v in kinds[kind].items()}
+    results |= {f"stack: {name}": quartiles(values, "ms") for name, values in stacked.items()}
+    results |= {f"cheap: {name}": quartiles(values, "µs") for name, values in little.items()}
     waits = kinds["waits"]
     turns = waits["loss read every step"]
     return {
-        "results": results | {"the step alone": spread([1e3 * seconds for seconds in alone], "ms")},
+        "results": results
+        | {"the step alone": quartiles([1e3 * seconds for seconds in alone], "ms")},
         "ratios": {
-            "in turns against a thread, when reading waits": ratio(turns, waits["a thread ahead"]),
-            "in turns against two ahead on the device": ratio(
+            "in turns against a thread, when reading waits": ratio_quartiles(
+                turns, waits["a thread ahead"]
+            ),
+            "in turns against two ahead on the device": ratio_quartiles(
                 turns, waits["2 on the device ahead"]
             ),
-            "in turns against two workers, when reading waits": ratio(turns, waits["2 workers"]),
-            "jnp.array of a list against np.stack": ratio(
+            "in turns against two workers, when reading waits": ratio_quartiles(
+                turns, waits["2 workers"]
+            ),
+            "jnp.array of a list against np.stack": ratio_quartiles(
                 stacked["jnp.array of the list"], stacked["np.stack, then one transfer"]
             ),
-            "jnp.stack of JAX arrays against np.stack": ratio(
+            "jnp.stack of JAX arrays against np.stack": ratio_quartiles(
                 stacked["jnp.stack of 256 JAX arrays"], stacked["np.stack, then one transfer"]
             ),
-            "one worker against none, cheap batches": ratio(
+            "one worker against none, cheap batches": ratio_quartiles(
                 little["1 workers"], little["0 workers"]
             ),
         },
         "series": {
             "loops": {kind: medians(times) for kind, times in kinds.items()},
-            "step": significant(1e3 * goal, 3),
-            "batch": significant(1e3 * goal, 3),
+            "step": round_significant(1e3 * goal, 3),
+            "batch": round_significant(1e3 * goal, 3),
             "stacking": medians(stacked),
             "cheap": medians(little),
         },

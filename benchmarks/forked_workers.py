@@ -1,7 +1,7 @@
-"""Two workers of PyTorch's loader beside JAX, forked or spawned: which answer, and which do not.
+"""Find out whether forked and spawned workers of PyTorch's loader deadlock next to JAX.
 
-Each runs in a process of its own under a time limit. What the worker of the one that does not
-answer is doing, Python's faulthandler has written down.
+Each run has its own process and a time limit. If a worker does not answer, Python's faulthandler
+has recorded its stack.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from book_tools.benchmarking.timing import spread
+from book_tools.benchmarking.timing import quartiles
 
 TITLE = f"two workers, forked or spawned, with NumPy or JAX in them (torch {torch.__version__})"
 LIMIT, LONGEST, ROUNDS = 10, 90, 3
@@ -31,7 +31,7 @@ WAYS = {
     "spawned, NumPy": ("spawn", "NumPy", 300, False),
     "spawned, JAX": ("spawn", "JAX", 300, False),
 }
-"""For each run the method, the library, the side of the table, and whether JAX compiled before."""
+"""The start method, the library, the side of the table, and whether JAX had compiled before."""
 
 SILENT = ("forked, JAX", "forked, JAX compiled before")
 
@@ -75,18 +75,18 @@ if __name__ == "__main__":
 """
 
 
-def once(way: tuple[Any, ...]) -> tuple[str, float, str, list[str]]:
-    """Return what came of one way, after how long, its last words, and where a worker stood."""
+def _once(way: tuple[Any, ...]) -> tuple[str, float, str, list[str]]:
+    """Return the outcome of one run, its duration, its last output, and where a worker waited."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         (folder / "samples.py").write_text(SAMPLES, encoding="utf8")
         (folder / "main.py").write_text(MAIN, encoding="utf8")
-        outcome, seconds, words = in_folder(folder, way)
-        return outcome, seconds, words, stands(folder) if outcome == "no answer" else []
+        outcome, seconds, words = _in_folder(folder, way)
+        return outcome, seconds, words, _worker_stack(folder) if outcome == "no answer" else []
 
 
-def in_folder(folder: Path, way: tuple[Any, ...]) -> tuple[str, float, str]:
-    """Run the program of a folder under the time limit, and end all that it started."""
+def _in_folder(folder: Path, way: tuple[Any, ...]) -> tuple[str, float, str]:
+    """Run the program in a folder under the time limit, and end all processes that it started."""
     command = [
         sys.executable,
         "main.py",
@@ -117,11 +117,11 @@ def in_folder(folder: Path, way: tuple[Any, ...]) -> tuple[str, float, str]:
     return "no answer", float(LIMIT), last
 
 
-def stands(folder: Path) -> list[str]:
-    """Return where a worker stood: functions, innermost first, above the data set's own.
+def _worker_stack(folder: Path) -> list[str]:
+    """Return the stack of a worker above the data set's own function, the innermost frame first.
 
     Raises:
-        RuntimeError: when no worker has written it down.
+        RuntimeError: no worker recorded its stack.
     """
     found: list[str] = []
     written = [path.read_text("utf8") for path in sorted(folder.glob("stands-*.txt"))]
@@ -132,7 +132,7 @@ def stands(folder: Path) -> list[str]:
         if file.endswith("samples.py"):
             return found
         found.append(f"{Path(file).parent.name}/{Path(file).name}: {rest.split(' in ')[-1]}")
-    raise RuntimeError("no worker has written down where it stands")
+    raise RuntimeError("no worker recorded its stack")
 
 
 def run() -> dict[str, Any]:
@@ -140,8 +140,8 @@ def run() -> dict[str, Any]:
     results, series = {}, {}
     for name, way in WAYS.items():
         with ThreadPoolExecutor(ROUNDS if name in SILENT else 1) as pool:  # waiting costs nothing
-            runs = list(pool.map(once, [way] * ROUNDS))
-        results[name] = spread([seconds for _, seconds, *_ in runs], "s")
+            runs = list(pool.map(_once, [way] * ROUNDS))
+        results[name] = quartiles([seconds for _, seconds, *_ in runs], "s")
         series[name] = {
             "outcomes": [outcome for outcome, *_ in runs],
             "words": sorted({words for _, _, words, _ in runs}),

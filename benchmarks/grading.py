@@ -1,4 +1,4 @@
-"""Grading a folder: seconds a submission beside nbgrader alone, and what ten times as many cost."""
+"""Measure grading: seconds per submission relative to nbgrader alone, and by folder size."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from jaxbits_grader.authoring import assignment_source as source
-from jaxbits_grader.authoring import release_notebook as release
-from jaxbits_grader.notebook_io import text
+from jaxbits_grader.authoring.assignment_source import read_assignment
+from jaxbits_grader.authoring.notebook_versions import solution_notebook
+from jaxbits_grader.files import notebook_text
 
-from book_tools.benchmarking.timing import ratio, significant, spread
+from book_tools.benchmarking.timing import quartiles, ratio_quartiles, round_significant
 
 TITLE = "a folder of submissions graded, beside nbgrader alone"
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,14 +26,14 @@ SIZES = (10, 30, 100)
 MANY = ("--cell-seconds", "300", "--notebook-seconds", "900")
 
 
-def timed(command: Sequence[object], cwd: Path) -> tuple[float, float]:
-    """Run a command; return its seconds, and the most memory that its processes had, in MB."""
-    beside = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+def _timed(command: Sequence[object], cwd: Path) -> tuple[float, float]:
+    """Run a command, and return its seconds and the maximum memory of its processes in MB."""
+    search_path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     began, most = time.perf_counter(), 0
     process = subprocess.Popen(
         [str(part) for part in command],
         cwd=cwd,
-        env={**os.environ, "PATH": beside},
+        env={**os.environ, "PATH": search_path},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -52,41 +52,41 @@ def timed(command: Sequence[object], cwd: Path) -> tuple[float, float]:
     return time.perf_counter() - began, most / 2**20
 
 
-def classroom(*arguments: object) -> list[object]:
-    """The command line of a verb of jaxbits_grader."""
+def _grader(*arguments: object) -> list[object]:
+    """Return the command line of a grader command."""
     return [sys.executable, "-m", "jaxbits_grader", *arguments]
 
 
-def prepare(place: Path, folder: Path, count: int) -> tuple[Path, Path]:
-    """Make a course, and a folder with that many solved notebooks."""
+def _prepare(place: Path, folder: Path, count: int) -> tuple[Path, Path]:
+    """Create a course and a folder with that many solved notebooks."""
     course, handed_in = place / "course", place / "handed-in"
-    timed(classroom("course", course, "--from", folder), place)
-    solved = text(release.solution(source.read(folder)))
+    _timed(_grader("course", course, "--from", folder), place)
+    solved = notebook_text(solution_notebook(read_assignment(folder)))
     for number in range(count):
-        # nbgrader's own layout, which both take.
+        # nbgrader's folder layout, which both programs accept.
         path = handed_in / f"student-{number}" / folder.name / f"{folder.name}.ipynb"
         path.parent.mkdir(parents=True)
         path.write_text(solved)
     return course, handed_in
 
 
-def graded(place: Path, folder: Path, count: int, workers: int) -> tuple[float, float]:
-    """Grade so many good submissions of an assignment, in a course of its own."""
-    course, handed_in = prepare(place, folder, count)
+def _graded(place: Path, folder: Path, count: int, workers: int) -> tuple[float, float]:
+    """Grade that many correct submissions of an assignment in a new course."""
+    course, handed_in = _prepare(place, folder, count)
     where = ("--submissions", handed_in, "--course", course, "--quiet", *MANY)
-    return timed(classroom("grade", folder.name, *where, "-j", workers), place)
+    return _timed(_grader("grade", folder.name, *where, "-j", workers), place)
 
 
-def nbgrader(place: Path, folder: Path, count: int) -> float:
-    """Let nbgrader alone grade as many, with its own settings."""
-    course, handed_in = prepare(place, folder, count)
+def _nbgrader(place: Path, folder: Path, count: int) -> float:
+    """Grade as many submissions with nbgrader alone and its own settings."""
+    course, handed_in = _prepare(place, folder, count)
     submitted = f"--CourseDirectory.submitted_directory={handed_in}"
     command = ["nbgrader", "autograde", folder.name, "--create", submitted]
-    return timed(command, course)[0]
+    return _timed(command, course)[0]
 
 
 def run() -> dict[str, Any]:
-    """Grade four good submissions three times in each way, then ten, thirty and a hundred."""
+    """Grade four correct submissions three times in each way, then ten, thirty, and a hundred."""
     samples: dict[str, list[float]] = {"nbgrader alone": [], "-j 1": [], "-j 2": []}
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch)
@@ -97,22 +97,23 @@ def run() -> dict[str, Any]:
             return folder
 
         for number in range(ROUNDS):
-            alone = nbgrader(fresh(f"nbgrader-{number}"), REAL, EACH)
+            alone = _nbgrader(fresh(f"nbgrader-{number}"), REAL, EACH)
             samples["nbgrader alone"].append(alone / EACH)
             for workers in (1, 2):
-                seconds, _ = graded(fresh(f"j{workers}-{number}"), REAL, EACH, workers)
+                seconds, _ = _graded(fresh(f"j{workers}-{number}"), REAL, EACH, workers)
                 samples[f"-j {workers}"].append(seconds / EACH)
-        growth = [graded(fresh(f"many-{size}"), SMALL, size, 2) for size in SIZES]
+        growth = [_graded(fresh(f"many-{size}"), SMALL, size, 2) for size in SIZES]
     alone_ = samples["nbgrader alone"]
     return {
-        "results": {f"a submission, {name}": spread(s, "s") for name, s in samples.items()},
+        "results": {f"a submission, {name}": quartiles(s, "s") for name, s in samples.items()},
         "ratios": {
-            f"{name} / nbgrader alone": ratio(samples[name], alone_) for name in ("-j 1", "-j 2")
+            f"{name} / nbgrader alone": ratio_quartiles(samples[name], alone_)
+            for name in ("-j 1", "-j 2")
         },
         "series": {
             "submissions": list(SIZES),
-            "seconds": [significant(seconds) for seconds, _ in growth],
-            "megabytes": [significant(most) for _, most in growth],
+            "seconds": [round_significant(seconds) for seconds, _ in growth],
+            "megabytes": [round_significant(most) for _, most in growth],
         },
         "modules": ["nbgrader"],
     }

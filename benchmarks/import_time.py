@@ -1,4 +1,4 @@
-"""What `import jaxbits` costs beyond `import jax`, and what it pulls in."""
+"""Measure what `import jaxbits` costs beyond `import jax`, and which modules it imports."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 import sys
 from typing import Any
 
-from book_tools.benchmarking.timing import spread
+from book_tools.benchmarking.timing import quartiles
 
 TITLE = "import jaxbits after import jax"
 REPEATS = 15
@@ -34,7 +34,7 @@ print(json.dumps({"jax": between - began, "jaxbits": ended - started, "claims": 
 
 
 def run() -> dict[str, Any]:
-    """Import in fresh interpreters: jax, then jaxbits, then the first of its functions."""
+    """Import jax, jaxbits, and then the first of its functions in new interpreters."""
     env = os.environ | {"JAX_PLATFORMS": "cpu"}
     samples = []
     for _ in range(REPEATS + 1):
@@ -47,9 +47,9 @@ def run() -> dict[str, Any]:
     added = sorted(set().union(*(s["added"] for s in samples)))
     heavy = sorted(set(HEAVY) & set().union(*(s["loaded"] for s in samples)))
     results = {
-        "import jax": spread(ms["jax"], "ms"),
-        "import jaxbits, jax being there": spread(ms["jaxbits"], "ms"),
-        "from jaxbits import claims, after that": spread(ms["claims"], "ms"),
+        "import jax": quartiles(ms["jax"], "ms"),
+        "import jaxbits, jax being there": quartiles(ms["jaxbits"], "ms"),
+        "from jaxbits import claims, after that": quartiles(ms["claims"], "ms"),
     }
     median = results["import jaxbits, jax being there"]["median"]
     return {

@@ -1,4 +1,4 @@
-"""Eager against jit: a mean over 1000 floats and its gradient."""
+"""Compare eager and jitted execution of a mean over 1000 floats and of its gradient."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from book_tools.benchmarking.timing import interleaved, ratio, spread
+from book_tools.benchmarking.timing import quartiles, ratio_quartiles, time_interleaved
 
 TITLE = "mean((x + 2)**2 + 3) of 1000 floats, eager and jit"
 ROUNDS = 201
 
 
-def mean_square(x: jax.Array) -> jax.Array:
-    """Return what the chapter computes."""
+def _mean_square(x: jax.Array) -> jax.Array:
+    """Return the mean that chapter 01 computes."""
     return jnp.mean((x + 2) ** 2 + 3)
 
 
 def run() -> dict[str, Any]:
-    """Time forward and gradient, eager and jit, in turns."""
+    """Time the mean and its gradient, eager and jitted, in turns."""
     x = jnp.linspace(-1.0, 1.0, 1000)
-    gradient = jax.grad(mean_square)
+    gradient = jax.grad(_mean_square)
     timed: dict[str, tuple[Callable[[jax.Array], jax.Array], int]] = {
-        "forward, eager": (mean_square, 40),
-        "forward, jit": (jax.jit(mean_square), 200),
+        "forward, eager": (_mean_square, 40),
+        "forward, jit": (jax.jit(_mean_square), 200),
         "gradient, eager": (gradient, 4),
         "gradient, jit": (jax.jit(gradient), 200),
     }
@@ -37,13 +37,15 @@ def run() -> dict[str, Any]:
     for function in functions.values():  # the first calls trace and compile
         for _ in range(3):
             function()
-    samples = interleaved(functions, ROUNDS, {name: calls for name, (_, calls) in timed.items()})
+    samples = time_interleaved(
+        functions, ROUNDS, {name: calls for name, (_, calls) in timed.items()}
+    )
     return {
         "results": {
-            name: spread([1e6 * s for s in seconds], "µs") for name, seconds in samples.items()
+            name: quartiles([1e6 * s for s in seconds], "µs") for name, seconds in samples.items()
         },
         "ratios": {
-            what: ratio(samples[f"{what}, eager"], samples[f"{what}, jit"])
+            what: ratio_quartiles(samples[f"{what}, eager"], samples[f"{what}, jit"])
             for what in ("forward", "gradient")
         },
     }

@@ -1,4 +1,4 @@
-"""A list of n numbers as an argument: what its first jitted call costs, beside an array's."""
+"""Measure the first jitted call of a function with a list of n numbers or an array."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from book_tools.benchmarking.timing import ratio, significant, spread
+from book_tools.benchmarking.timing import quartiles, ratio_quartiles, round_significant
 
 TITLE = "the first call of a jitted sum of n numbers, handed over as a list and as an array"
 LENGTHS = [10, 30, 100, 300, 1000, 3000]
@@ -22,41 +22,41 @@ KINDS: dict[str, Callable[[int], Any]] = {
 }
 
 
-def total(numbers: Any) -> jax.Array:
-    """Add the numbers up, whatever they come in."""
+def _total(numbers: Any) -> jax.Array:
+    """Return the sum of the numbers, given as a list or an array."""
     return jnp.sum(jnp.array(numbers))
 
 
-def first_call(numbers: Any) -> tuple[float, int]:
-    """Return the milliseconds of a first call, nothing being cached, and the program's inputs."""
+def _first_call(numbers: Any) -> tuple[float, int]:
+    """Return the milliseconds of a first call with empty caches, and its number of inputs."""
     jax.clear_caches()  # type: ignore[no-untyped-call]
     started = time.perf_counter()
-    jax.jit(total)(numbers).block_until_ready()
+    jax.jit(_total)(numbers).block_until_ready()
     took = 1000 * (time.perf_counter() - started)
-    return took, len(jax.make_jaxpr(total)(numbers).jaxpr.invars)
+    return took, len(jax.make_jaxpr(_total)(numbers).jaxpr.invars)
 
 
 def run() -> dict[str, Any]:
-    """Call with both kinds at every length, in turns, each time from nothing."""
+    """Call with both kinds at each length, in turns, with empty caches."""
     for kind in KINDS.values():
-        first_call(kind(10))
+        _first_call(kind(10))
     seen: dict[str, dict[int, list[tuple[float, int]]]] = {
         name: {n: [] for n in LENGTHS} for name in KINDS
     }
     for _ in range(REPEATS):
         for n in LENGTHS:
             for name, kind in KINDS.items():
-                seen[name][n].append(first_call(kind(n)))
+                seen[name][n].append(_first_call(kind(n)))
     series: dict[str, Any] = {"n": LENGTHS}
     results, ratios = {}, {}
     for name in KINDS:
         series[f"{name}, ms"] = [
-            significant(statistics.median(took for took, _ in seen[name][n])) for n in LENGTHS
+            round_significant(statistics.median(took for took, _ in seen[name][n])) for n in LENGTHS
         ]
         series[f"{name}, inputs"] = [seen[name][n][0][1] for n in LENGTHS]
         for n in (LENGTHS[0], LENGTHS[-1]):
-            results[f"{name}, n = {n}"] = spread([took for took, _ in seen[name][n]], "ms")
+            results[f"{name}, n = {n}"] = quartiles([took for took, _ in seen[name][n]], "ms")
     for n in (100, LENGTHS[-1]):
         slow, fast = ([took for took, _ in seen[name][n]] for name in ("list", "array"))
-        ratios[f"list to array, n = {n}"] = ratio(slow, fast)
+        ratios[f"list to array, n = {n}"] = ratio_quartiles(slow, fast)
     return {"results": results, "ratios": ratios, "series": series}

@@ -1,4 +1,4 @@
-"""One training from two packings of its settings, x64 on: how far apart the two runs come."""
+"""Measure how far two x64 training runs diverge whose settings are packed differently."""
 
 from __future__ import annotations
 
@@ -7,10 +7,23 @@ from typing import Any
 import jax
 import numpy as np
 
-from book_tools.benchmarking.timing import interleaved, ratio, significant, spread
+from book_tools.benchmarking.timing import (
+    quartiles,
+    ratio_quartiles,
+    round_significant,
+    time_interleaved,
+)
 from jaxbits import x64_on
-from jaxbits.book.gru_training import SETTINGS, STEPS, Run, apart, identical, score, train
-from jaxbits.book.settings_vector import pack, unpack
+from jaxbits.book.experiments.gru_training import (
+    SETTINGS,
+    STEPS,
+    TrainingRun,
+    is_identical,
+    r2_score,
+    relative_weight_distance,
+    train,
+)
+from jaxbits.book.experiments.settings_vector import pack, unpack
 
 TITLE = "a GRU trained from lists and from arrays of settings, x64 on"
 ROUNDS, SEEDS = 9, 5
@@ -18,8 +31,8 @@ RATES = {"calm": SETTINGS["training"]["rate"], "restless": 0.4}
 SHOWN = [*range(1, 11), *range(15, 50, 5), *range(50, STEPS + 1, 10)]
 
 
-def runs(rate: float) -> dict[str, list[Run]]:
-    """Train from lists, from arrays, and from lists with one weight moved, for each seed."""
+def _runs(rate: float) -> dict[str, list[TrainingRun]]:
+    """Train from lists, from arrays, and from lists with one weight changed, for each seed."""
     settings = SETTINGS | {"training": {"rate": rate}}
     lists, arrays = (
         unpack(pack(settings, as_arrays=kind).segments, settings) for kind in (False, True)
@@ -31,15 +44,15 @@ def runs(rate: float) -> dict[str, list[Run]]:
     }
 
 
-def short(values: Any) -> list[float]:
-    """Keep the values of the steps that are drawn, with the digits that a drawing needs."""
-    return [significant(float(values[step - 1])) for step in SHOWN]
+def _short(values: Any) -> list[float]:
+    """Train with a low and with a high learning rate, and time the run with the low one."""
+    return [round_significant(float(values[step - 1])) for step in SHOWN]
 
 
 def run() -> dict[str, Any]:
-    """Train with a calm and a restless learning rate, and time the calm one."""
+    """Return the values of the steps that the figure shows, with the digits that it needs."""
     with x64_on():
-        done = {name: runs(rate) for name, rate in RATES.items()}
+        done = {name: _runs(rate) for name, rate in RATES.items()}
         lists, arrays = (
             unpack(pack(SETTINGS, as_arrays=kind).segments, SETTINGS) for kind in (False, True)
         )
@@ -47,33 +60,36 @@ def run() -> dict[str, Any]:
             "300 steps, from lists": lambda: jax.block_until_ready(train(lists, 0)),
             "300 steps, from arrays": lambda: jax.block_until_ready(train(arrays, 0)),
         }
-        samples = interleaved(ways, ROUNDS, dict.fromkeys(ways, 1))
+        samples = time_interleaved(ways, ROUNDS, dict.fromkeys(ways, 1))
     calm = done["calm"]
     one, other = (np.asarray(calm[kind][0].losses, np.float64) for kind in ("lists", "arrays"))
-    scores = {n: {k: [score(r) for r in rs] for k, rs in d.items()} for n, d in done.items()}
+    scores = {n: {k: [r2_score(r) for r in rs] for k, rs in d.items()} for n, d in done.items()}
     series: dict[str, Any] = {
         "steps": SHOWN,
         "rates": RATES,
-        "losses": {"lists": short(one), "arrays": short(other)},
-        "loss difference": short(np.abs(one - other) / other),
+        "losses": {"lists": _short(one), "arrays": _short(other)},
+        "loss difference": _short(np.abs(one - other) / other),
         "scores": scores,
     }
     for name, found in done.items():
         pairs = zip(found["lists"], found["lists"][1:], strict=False)
         series[name] = {
-            "arrays": [short(apart(*p)) for p in zip(found["lists"], found["arrays"], strict=True)],
+            "arrays": [
+                _short(relative_weight_distance(*p))
+                for p in zip(found["lists"], found["arrays"], strict=True)
+            ],
             "one weight moved": [
-                short(apart(*p))
+                _short(relative_weight_distance(*p))
                 for p in zip(found["lists"], found["one weight moved"], strict=True)
             ],
-            "another seed": [short(apart(*p)) for p in pairs],
+            "another seed": [_short(relative_weight_distance(*p)) for p in pairs],
         }
-    parted = [not identical(*p) for p in zip(calm["lists"], calm["arrays"], strict=True)]
+    parted = [not is_identical(*p) for p in zip(calm["lists"], calm["arrays"], strict=True)]
     changed = np.abs(np.subtract(scores["calm"]["arrays"], scores["calm"]["lists"])).max()
     return {
-        "results": {n: spread([1e3 * s for s in times], "ms") for n, times in samples.items()},
+        "results": {n: quartiles([1e3 * s for s in times], "ms") for n, times in samples.items()},
         "ratios": {
-            "arrays against lists": ratio(
+            "arrays against lists": ratio_quartiles(
                 samples["300 steps, from arrays"], samples["300 steps, from lists"]
             )
         },

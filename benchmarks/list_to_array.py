@@ -1,4 +1,4 @@
-"""Making an array of a list: `jnp.array` on the list itself, and after a stop in NumPy."""
+"""Compare `jnp.array` of a list with `jnp.array` of a NumPy array made from the list."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from book_tools.benchmarking.timing import interleaved, ratio, spread
+from book_tools.benchmarking.timing import quartiles, ratio_quartiles, time_interleaved
 
 TITLE = "a list made an array of JAX's, directly and by way of NumPy"
 ROUNDS = 9
 
 
 def run() -> dict[str, Any]:
-    """Convert 20 000 numbers of Python's, and 1000 losses that are arrays, both ways."""
+    """Convert 20,000 Python numbers, and 1000 losses that are JAX arrays, in both ways."""
     numbers = [float(n) for n in range(20_000)]
     losses = [jnp.float32(n) for n in range(1000)]
     jax.block_until_ready(losses)  # type: ignore[no-untyped-call]
@@ -32,14 +32,16 @@ def run() -> dict[str, Any]:
     }
     for way in ways.values():
         way()  # compiled now
-    samples = interleaved(ways, ROUNDS, dict.fromkeys(ways, 1))
+    samples = time_interleaved(ways, ROUNDS, dict.fromkeys(ways, 1))
     slow = [name for name in ways if name.endswith("jnp.array")]
     return {
         "results": {
-            name: spread([1000 * s for s in seconds], "ms") for name, seconds in samples.items()
+            name: quartiles([1000 * s for s in seconds], "ms") for name, seconds in samples.items()
         },
         "ratios": {
-            name.split(",")[0]: ratio(samples[name], samples[name.split(",")[0] + ", by NumPy"])
+            name.split(",")[0]: ratio_quartiles(
+                samples[name], samples[name.split(",")[0] + ", by NumPy"]
+            )
             for name in slow
         },
     }

@@ -1,4 +1,4 @@
-"""A jitted function that is kept, and ones made anew on each call: what a call costs."""
+"""Measure the cost of a call of a jitted function that is kept or created on each call."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from book_tools.benchmarking.timing import spread
+from book_tools.benchmarking.timing import quartiles
 
 TITLE = "a call of a jitted step: kept, or made on each call"
 CALLS, REPEATS = 20, 7
@@ -20,33 +20,33 @@ COMPILED = "/jax/core/compile/backend_compile_duration"
 Call = Callable[[jax.Array], jax.Array]
 
 
-def step(x: jax.Array, rate: float) -> jax.Array:
-    """A few operations, as the inner step of something longer."""
+def _step(x: jax.Array, rate: float) -> jax.Array:
+    """Return the result of a few operations, like the inner step of a longer program."""
     return x - rate * jnp.tanh(x) * jnp.exp(-jnp.square(x))
 
 
 class Model:
-    """An object with a method that is jitted at every use."""
+    """An object with a method that is jitted on each use."""
 
     rate = 0.1
 
     def step(self, x: jax.Array) -> jax.Array:
-        """The same step, with the rate of the object."""
-        return step(x, self.rate)
+        """Return the same step with the object's rate."""
+        return _step(x, self.rate)
 
 
-KEPT = jax.jit(functools.partial(step, rate=0.1))
+KEPT = jax.jit(functools.partial(_step, rate=0.1))
 MODEL = Model()
 WAYS: dict[str, Call] = {
     "kept": KEPT,
-    "a new partial": lambda x: jax.jit(functools.partial(step, rate=0.1))(x),
-    "a new lambda": lambda x: jax.jit(lambda y: step(y, 0.1))(x),
+    "a new partial": lambda x: jax.jit(functools.partial(_step, rate=0.1))(x),
+    "a new lambda": lambda x: jax.jit(lambda y: _step(y, 0.1))(x),
     "a method": lambda x: jax.jit(MODEL.step)(x),
 }
 
 
-def once(call: Call, x: jax.Array) -> float:
-    """Return the milliseconds of one of several calls, the first one left out."""
+def _once(call: Call, x: jax.Array) -> float:
+    """Return the milliseconds per call, without the first call."""
     call(x).block_until_ready()
     times = []
     for _ in range(CALLS):
@@ -57,7 +57,7 @@ def once(call: Call, x: jax.Array) -> float:
 
 
 def run() -> dict[str, Any]:
-    """Time each way in turn, several times, and count what it compiles."""
+    """Time each way in turns, and count the compilations."""
     compiled: list[str] = []
 
     def note(event: str, duration_secs: float, **_: str | int) -> None:
@@ -71,11 +71,11 @@ def run() -> dict[str, Any]:
     for _ in range(REPEATS):
         for name, call in WAYS.items():
             before = len(compiled)
-            times[name].append(once(call, x))
+            times[name].append(_once(call, x))
             programs[name].append(len(compiled) - before)
     medians = {name: statistics.median(each) for name, each in times.items()}
     return {
-        "results": {name: spread(each, "ms") for name, each in times.items()},
+        "results": {name: quartiles(each, "ms") for name, each in times.items()},
         "checks": {
             "the kept one compiles nothing when warm": programs["kept"][1:] == [0] * (REPEATS - 1),
             "each other call compiles": all(

@@ -1,4 +1,4 @@
-"""Thirty calls of one jitted function: which of them trace and compile, and what that costs."""
+"""Measure which of thirty calls of a jitted function trace and compile, and their time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from book_tools.benchmarking.timing import significant, spread
+from book_tools.benchmarking.timing import quartiles, round_significant
 
 TITLE = "30 calls of a jitted gradient while the length of its argument changes"
 LENGTHS = [1000] * 8 + [1001] * 7 + [1000] * 5 + [1002] * 10
@@ -17,8 +17,8 @@ REPEATS = 15
 COMPILED = "/jax/core/compile/backend_compile_duration"
 
 
-def once(compiled: list[str]) -> tuple[list[float], list[int], list[int]]:
-    """Return the times of the calls, and which of them traced and compiled, all from nothing."""
+def _once(compiled: list[str]) -> tuple[list[float], list[int], list[int]]:
+    """Return the times of the calls and the ones that traced and compiled, with empty caches."""
     jax.clear_caches()  # type: ignore[no-untyped-call]
     traces = 0
 
@@ -42,7 +42,7 @@ def once(compiled: list[str]) -> tuple[list[float], list[int], list[int]]:
 
 
 def run() -> dict[str, Any]:
-    """Repeat the thirty calls, each time from nothing, and take the median of every call."""
+    """Repeat the thirty calls with empty caches, and take the median time of each call."""
     compiled: list[str] = []
 
     def note(event: str, duration_secs: float, **_: str | int) -> None:
@@ -50,20 +50,21 @@ def run() -> dict[str, Any]:
             compiled.append(event)
 
     jax.monitoring.register_event_duration_secs_listener(note)
-    once(compiled)  # JAX's own first use
-    runs = [once(compiled) for _ in range(REPEATS)]
+    _once(compiled)  # JAX's own first use
+    runs = [_once(compiled) for _ in range(REPEATS)]
     traced, built = runs[0][1:]
     first = {"first call at a length": traced, "every other call": set(range(1, 31)) - set(traced)}
     return {
         "results": {
-            name: spread([times[call - 1] for times, *_ in runs for call in calls], "ms")
+            name: quartiles([times[call - 1] for times, *_ in runs for call in calls], "ms")
             for name, calls in first.items()
         },
         "series": {
             "call": list(range(1, len(LENGTHS) + 1)),
             "length": LENGTHS,
             "ms": [
-                significant(statistics.median(t[i] for t, *_ in runs)) for i in range(len(LENGTHS))
+                round_significant(statistics.median(t[i] for t, *_ in runs))
+                for i in range(len(LENGTHS))
             ],
             "traced": traced,
             "compiled": built,

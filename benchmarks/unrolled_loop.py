@@ -1,4 +1,4 @@
-"""A Python loop under jit is unrolled: what it costs to build and to run, beside `fori_loop`."""
+"""Compare an unrolled Python loop under jit with `fori_loop`: compile and run time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from book_tools.benchmarking.timing import significant, spread
+from book_tools.benchmarking.timing import quartiles, round_significant
 
 TITLE = "tracing and compiling a loop of n steps, unrolled and as fori_loop"
 LENGTHS = [10, 30, 100, 300, 1000]
@@ -19,39 +19,39 @@ REPEATS = 7
 CALLS = 100
 
 
-def step(i: int | jax.Array, x: jax.Array) -> jax.Array:
-    """One step of both loops."""
+def _step(i: int | jax.Array, x: jax.Array) -> jax.Array:
+    """Return the next value of both loops."""
     return jnp.sin(x) + i
 
 
-def unrolled(n: int) -> Callable[[jax.Array], jax.Array]:
-    """Return the Python loop: tracing runs it n times."""
+def _unrolled(n: int) -> Callable[[jax.Array], jax.Array]:
+    """Return the Python loop, which tracing runs n times."""
 
     def function(x: jax.Array) -> jax.Array:
         for i in range(n):
-            x = step(i, x)
+            x = _step(i, x)
         return x
 
     return function
 
 
-def rolled(n: int) -> Callable[[jax.Array], jax.Array]:
-    """Return the loop that stays one: its body is traced once."""
-    return lambda x: lax.fori_loop(0, n, step, x)
+def _rolled(n: int) -> Callable[[jax.Array], jax.Array]:
+    """Return the `fori_loop`, whose body is traced once."""
+    return lambda x: lax.fori_loop(0, n, _step, x)
 
 
-def equations(jaxpr: Any) -> int:
-    """Count the operations of a jaxpr, those inside its loops included."""
+def _equations(jaxpr: Any) -> int:
+    """Return the number of equations in a jaxpr, including those in its loops."""
     inner = [
         value for eqn in jaxpr.eqns for value in eqn.params.values() if hasattr(value, "jaxpr")
     ]
-    return len(jaxpr.eqns) + sum(equations(value.jaxpr) for value in inner)
+    return len(jaxpr.eqns) + sum(_equations(value.jaxpr) for value in inner)
 
 
-def once(
+def _once(
     function: Callable[[jax.Array], jax.Array], x: jax.Array
 ) -> tuple[float, float, int, float]:
-    """Return the ms of tracing and of compiling, the number of operations, and the µs of a call."""
+    """Return ms of tracing and compiling, the number of equations, and µs per call."""
     jax.clear_caches()  # type: ignore[no-untyped-call]
     started = time.perf_counter()
     traced = jax.jit(function).trace(x)
@@ -63,32 +63,32 @@ def once(
     for _ in range(CALLS):
         compiled(x).block_until_ready()
     call = 1e6 * (time.perf_counter() - called) / CALLS
-    count = equations(traced.jaxpr.jaxpr)
+    count = _equations(traced.jaxpr.jaxpr)
     return 1000 * (between - started), 1000 * (ended - between), count, call
 
 
 def run() -> dict[str, Any]:
-    """Build both loops at every length, in turns, each time from nothing."""
+    """Build both loops at each length, in turns, with empty caches."""
     x = jnp.ones(8)
-    kinds = {"unrolled": unrolled, "fori_loop": rolled}
+    kinds = {"unrolled": _unrolled, "fori_loop": _rolled}
     seen: dict[str, dict[int, list[tuple[float, float, int, float]]]] = {
         kind: {n: [] for n in LENGTHS} for kind in kinds
     }
-    once(unrolled(10), x)
-    once(rolled(10), x)
+    _once(_unrolled(10), x)
+    _once(_rolled(10), x)
     for _ in range(REPEATS):
         for n in LENGTHS:
             for kind, make in kinds.items():
-                seen[kind][n].append(once(make(n), x))
+                seen[kind][n].append(_once(make(n), x))
     series: dict[str, Any] = {"n": LENGTHS}
     results = {}
     for kind in kinds:
         for column, what in enumerate(("trace", "compile")):
             medians = [statistics.median(s[column] for s in seen[kind][n]) for n in LENGTHS]
-            series[f"{kind}, {what} ms"] = [significant(m) for m in medians]
+            series[f"{kind}, {what} ms"] = [round_significant(m) for m in medians]
         series[f"{kind}, operations"] = [seen[kind][n][0][2] for n in LENGTHS]
         calls = [statistics.median(s[3] for s in seen[kind][n]) for n in LENGTHS]
-        series[f"{kind}, run µs"] = [significant(c) for c in calls]
+        series[f"{kind}, run µs"] = [round_significant(c) for c in calls]
         for n in (LENGTHS[0], LENGTHS[-1]):
-            results[f"{kind}, n = {n}"] = spread([sum(s[:2]) for s in seen[kind][n]], "ms")
+            results[f"{kind}, n = {n}"] = quartiles([sum(s[:2]) for s in seen[kind][n]], "ms")
     return {"results": results, "series": series}

@@ -1,6 +1,6 @@
-"""The XOR classifier: the loop of chapter 15, faster ones, and PyTorch.
+"""Time the XOR classifier: the loop of chapter 15, faster loops, and PyTorch.
 
-The functions that it times are those of jaxbits.xor, which uses flax, optax, and torch.
+The functions come from jaxbits.xor, which uses `flax`, `optax`, and `torch`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import optax
 import torch
 
-from book_tools.benchmarking.timing import interleaved, ratio, spread
+from book_tools.benchmarking.timing import quartiles, ratio_quartiles, time_interleaved
 from jaxbits import xor
 
 TITLE = "100 epochs of the XOR classifier, 19 batches of 128 each"
@@ -33,27 +33,27 @@ STEP = "one compiled step, data on the device"
 EAGER = "PyTorch, eager"
 
 
-def train(loader: Any) -> Any:
+def _train(loader: Any) -> Any:
     """Train for all epochs without a progress bar, and return the state when it is ready."""
     with contextlib.redirect_stderr(io.StringIO()):
         state, _ = xor.train(START, loader, EPOCHS)
     return jax.block_until_ready(state)
 
 
-def train_on_device() -> Any:
+def _train_on_device() -> Any:
     """Train in one compiled program, and return the state when it is ready."""
     return jax.block_until_ready(xor.train_on_device(START, TRAIN, EPOCHS, BATCH)[0])
 
 
-def repeat_step(step: Callable[..., Any], data: Any) -> None:
-    """Dispatch as many steps as a training run has, all on the same batch."""
+def _repeat_step(step: Callable[..., Any], data: Any) -> None:
+    """Dispatch as many steps as a training run has, all with the same batch."""
     state = jax.tree.map(jnp.copy, START)
     for _ in range(STEPS):
         state, _ = step(state, *data)
     jax.block_until_ready(state)
 
 
-def train_in_torch(model: Any, loader: Any) -> None:
+def _train_in_torch(model: Any, loader: Any) -> None:
     """Train a PyTorch model in the same way."""
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for epoch in range(EPOCHS):
@@ -62,8 +62,8 @@ def train_in_torch(model: Any, loader: Any) -> None:
             xor.torch_train_step(model, optimizer, inputs, labels)
 
 
-def fetch_all(loader: Any) -> None:
-    """Fetch the batches of all epochs and do nothing with them."""
+def _fetch_all(loader: Any) -> None:
+    """Fetch the batches of all epochs without using them."""
     for epoch in range(EPOCHS):
         loader.generator.manual_seed(epoch)
         for _ in loader:
@@ -71,7 +71,7 @@ def fetch_all(loader: Any) -> None:
 
 
 def run() -> dict[str, Any]:
-    """Time the training runs in turn, and the parts of which a step of the loop consists."""
+    """Time the training runs in turns, and the parts of a step of the loop."""
     plain = xor.train_loader(TRAIN, BATCH)
     faster = xor.faster_loader(TRAIN, BATCH)
     by_one = xor.faster_loader(TRAIN, BATCH, at_once=1)
@@ -82,43 +82,43 @@ def run() -> dict[str, Any]:
     sort = jax.jit(lambda k: jax.lax.map(lambda k: jax.random.permutation(k, size), k))
     feistel = jax.jit(lambda k: jax.lax.map(lambda k: xor.shuffled(k, size), k))
     functions: dict[str, Callable[[], object]] = {
-        LOOP: lambda: train(plain),
-        FASTER: lambda: train(faster),
-        ONE_BY_ONE: lambda: train(by_one),
-        DEVICE: train_on_device,
-        EAGER: lambda: train_in_torch(xor.TorchClassifier(), plain),
-        STEP: lambda: repeat_step(xor.train_step, on_device),
-        "one donating step, data on the device": lambda: repeat_step(
+        LOOP: lambda: _train(plain),
+        FASTER: lambda: _train(faster),
+        ONE_BY_ONE: lambda: _train(by_one),
+        DEVICE: _train_on_device,
+        EAGER: lambda: _train_in_torch(xor.TorchClassifier(), plain),
+        STEP: lambda: _repeat_step(xor.train_step, on_device),
+        "one donating step, data on the device": lambda: _repeat_step(
             xor.donating_train_step, on_device
         ),
-        "one compiled step, data in NumPy": lambda: repeat_step(xor.train_step, in_numpy),
-        "train_loader alone": lambda: fetch_all(plain),
-        "faster_loader alone": lambda: fetch_all(faster),
+        "one compiled step, data in NumPy": lambda: _repeat_step(xor.train_step, in_numpy),
+        "train_loader alone": lambda: _fetch_all(plain),
+        "faster_loader alone": lambda: _fetch_all(faster),
         "100 shuffles with a sort": lambda: sort(keys).block_until_ready(),
         "100 shuffles without a sort": lambda: feistel(keys).block_until_ready(),
     }
-    compiled_model = _compiled_model(in_numpy)
+    compiled_model = __compiled_model(in_numpy)
     if compiled_model is not None:
-        functions["PyTorch, compiled"] = lambda: train_in_torch(compiled_model, plain)
+        functions["PyTorch, compiled"] = lambda: _train_in_torch(compiled_model, plain)
     for function in functions.values():  # the first calls trace and compile
         function()
-    samples = interleaved(functions, ROUNDS, dict.fromkeys(functions, 1))
+    samples = time_interleaved(functions, ROUNDS, dict.fromkeys(functions, 1))
     per_step = {name: [1e6 * s / STEPS for s in taken] for name, taken in samples.items()}
     return {
-        "results": {name: spread(values, "µs per step") for name, values in per_step.items()},
+        "results": {name: quartiles(values, "µs per step") for name, values in per_step.items()},
         "ratios": {
-            f"{name} / {other}": ratio(samples[name], samples[other])
+            f"{name} / {other}": ratio_quartiles(samples[name], samples[other])
             for name, other in ((LOOP, STEP), (LOOP, FASTER), (LOOP, DEVICE), (EAGER, LOOP))
         },
         "checks": {
             f"{name}: at least 99 % on the test set": bool(accuracy >= 0.99)
-            for name, accuracy in _accuracies(plain, faster).items()
+            for name, accuracy in __accuracies(plain, faster).items()
         },
     }
 
 
-def _compiled_model(batch: Any) -> Any:
-    """Return the PyTorch model under torch.compile, or None where that does not work."""
+def __compiled_model(batch: Any) -> Any:
+    """Return the PyTorch model under torch.compile, or None if that does not work."""
     try:
         model = torch.compile(xor.TorchClassifier())
         optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -129,7 +129,7 @@ def _compiled_model(batch: Any) -> Any:
     return model
 
 
-def _accuracies(plain: Any, faster: Any) -> dict[str, float]:
-    states = {LOOP: train(plain), FASTER: train(faster), DEVICE: train_on_device()}
+def __accuracies(plain: Any, faster: Any) -> dict[str, float]:
+    states = {LOOP: _train(plain), FASTER: _train(faster), DEVICE: _train_on_device()}
     test = xor.eval_loader(TEST)
     return {name: xor.evaluate(state, test)[1] for name, state in states.items()}

@@ -16,7 +16,7 @@ COMMANDS = (
     ("format", "format", "format the code, the chapters' cells, and the Predict boxes"),
     ("execute", "chapters.execute", "execute chapters and store their outputs"),
     ("solutions", "chapters.solutions", "copy the library's solutions into the chapters"),
-    ("predictions", "chapters.predict_boxes", "order the options of the Predict boxes"),
+    ("predictions", "chapters.predict_guessing", "order the Predict boxes, and try to guess them"),
     ("pages", "pages.write_pages", "write the generated reference pages"),
     ("tables", "pages.tables", "run the rows of the reference tables and write their pages"),
     ("assignments", "pages.assignments", "write the notebooks that students receive"),

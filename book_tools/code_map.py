@@ -18,7 +18,7 @@ from graphlib import TopologicalSorter
 from html import escape
 from pathlib import Path
 
-from book_tools.chapters.chapter_files import replace_file
+from book_tools.files import write_if_changed
 from book_tools.project_metadata import ROOT
 
 PICTURE = Path("_static") / "code-map.svg"
@@ -95,6 +95,7 @@ PARTS = (
             "jaxbits._claims",
             "jaxbits._claims_display",
             "jaxbits._explain",
+            "jaxbits._error_origin",
             "jaxbits._ipython",
             "jaxbits.testing",
             "jaxbits.xor",
@@ -305,5 +306,5 @@ def main() -> int:
             print(f"{PICTURE} is out of date; run `python -m book_tools map`", file=sys.stderr)
             return 1
         return 0
-    replace_file(path, text)
+    write_if_changed(path, text)
     return 0

@@ -1,54 +1,53 @@
 """Format the Python files and, in the text of the chapters, the code cells and Predict boxes.
 
-    .venv/bin/python -m book_tools format
+    python -m book_tools format
 
-The cells are formatted in the .md, which is their source, and the options of the Predict boxes are
-put in their drawn order. The changed chapters then have to be executed again (``make book`` does).
+The program changes the .md files, which are the sources of the chapters. The changed chapters then
+have to be executed again, which ``make book`` does.
 """
 
 from __future__ import annotations
 
-import re
+import argparse
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+import jupytext
 import nbformat
 
 from book_tools.chapters.chapter_files import (
-    Pair,
-    PairError,
-    find,
+    ChapterFileError,
+    ChapterFiles,
+    find_chapters,
     notebook_text,
     read_source,
-    replace_file,
 )
 from book_tools.chapters.folding import without_title
 from book_tools.chapters.predict_boxes import order_chapter
+from book_tools.files import write_if_changed
 from book_tools.project_metadata import PYTHON_CODE, ROOT
-
-_CELL = re.compile(r"^(```\{code-cell\}[^\n]*\n(?::[^\n]*\n|\n)*)(.*?)(^```$)", re.M | re.S)
 
 
 def _ruff(*arguments: str) -> int:
     return subprocess.run([sys.executable, "-m", "ruff", *arguments], cwd=ROOT).returncode
 
 
-def formatted_cells(pair: Pair) -> list[tuple[str, str]]:
-    """The chapter's code cells as they are and as ruff, which knows magics, writes them.
+def format_cells(chapter: ChapterFiles) -> list[tuple[str, str]]:
+    """Return each code cell of a chapter as it is and as ruff formats it.
 
     Raises:
-        PairError: a cell is not Python.
+        ChapterFileError: the text cannot be read, or a cell is not Python.
     """
-    before = read_source(pair)
+    before = read_source(chapter)
     for cell in before.cells:
-        cell.source = without_title(cell.source)  # ruff writes "# @title"
+        cell.source = without_title(cell.source)  # ruff would write "# @title"
     with tempfile.TemporaryDirectory() as scratch:
-        file = Path(scratch) / f"{pair.name}.ipynb"
+        file = Path(scratch) / f"{chapter.name}.ipynb"  # as a notebook, in which ruff skips magics
         file.write_text(notebook_text(before), encoding="utf-8")
         if _ruff("format", "--quiet", "--config", str(ROOT / "chapters" / "ruff.toml"), str(file)):
-            raise PairError(f"{pair.source.name}: a cell is not Python that ruff can read")
+            raise ChapterFileError(f"{chapter.source.name}: a cell is not valid Python")
         after = nbformat.read(file, as_version=4)
     return [
         (old.source, new.source)
@@ -57,34 +56,48 @@ def formatted_cells(pair: Pair) -> list[tuple[str, str]]:
     ]
 
 
-def replace_cells(text: str, cells: list[str]) -> str:
-    r"""The chapter's text with its code cells replaced, in order.
+def replace_cells(text: str, sources: list[str]) -> str:
+    r"""Return the text of a chapter with the sources of its code cells replaced, in order.
+
+    Args:
+        text: the MyST text, which starts with a YAML header.
+        sources: the new source of each code cell.
 
     Example:
-        >>> replace_cells("```{code-cell} ipython3\nx=1\n```", ["x = 1"])
-        '```{code-cell} ipython3\nx = 1\n```'
+        >>> print(replace_cells("---\na: 1\n---\n\n```{code-cell}\nx=1\n```\n", ["x = 1"]), end="")
+        ---
+        a: 1
+        ---
+        <BLANKLINE>
+        ```{code-cell}
+        x = 1
+        ```
     """
-    waiting = iter(cells)
-    return _CELL.sub(lambda match: f"{match[1]}{next(waiting)}\n{match[3]}", text)
+    notebook = jupytext.reads(text, fmt="md:myst")
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    for cell, source in zip(code, sources, strict=True):
+        cell.source = source
+    # jupytext adds its own version to the header, so keep the header of the text.
+    header, end, _ = text.partition("\n---\n")
+    return header + end + str(jupytext.writes(notebook, fmt="md:myst")).partition("\n---\n")[2]
 
 
-def main() -> int:
-    """Format everything; returns the exit status."""
-    there = [name for name in PYTHON_CODE if (ROOT / name).exists()]
-    status = _ruff("check", "--quiet", "--fix-only", *there) or _ruff("format", "--quiet", *there)
-    for pair in find():
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line, and return the exit status."""
+    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args(arguments)
+    existing = [name for name in PYTHON_CODE if (ROOT / name).exists()]
+    status = _ruff("check", "--quiet", "--fix-only", *existing)
+    status = status or _ruff("format", "--quiet", *existing)
+    for chapter in find_chapters():
         try:
-            if order_chapter(pair):
-                print(f"{pair.source.name}: options of Predict boxes ordered")
-            cells = [better for _, better in formatted_cells(pair)]
-        except PairError as error:
+            if order_chapter(chapter):
+                print(f"{chapter.source.name}: options of Predict boxes ordered")
+            formatted = [new for _, new in format_cells(chapter)]
+        except ChapterFileError as error:
             print(error, file=sys.stderr)
             status = 1
             continue
-        text = pair.source.read_text(encoding="utf-8")
-        if len(_CELL.findall(text)) != len(cells):
-            print(f"{pair.source.name}: has code cells in a form not known here", file=sys.stderr)
-            status = 1
-        elif replace_file(pair.source, replace_cells(text, cells)):
-            print(f"{pair.source.name}: formatted")
+        text = chapter.source.read_text(encoding="utf-8")
+        if write_if_changed(chapter.source, replace_cells(text, formatted)):
+            print(f"{chapter.source.name}: formatted")
     return status

@@ -1,7 +1,7 @@
-"""Check the stored chapters without running them, then the code: ruff and mypy.
+"""Check the stored chapters without executing them, and the code with ruff and mypy.
 
-python -m book_tools lint             everything
-python -m book_tools lint --chapters  only the chapters
+python -m book_tools lint              check everything
+python -m book_tools lint --chapters   check only the chapters
 """
 
 from __future__ import annotations
@@ -16,22 +16,23 @@ from nbformat import NotebookNode
 
 from book_tools.chapters.chapter_files import (
     CHAPTERS,
-    Pair,
-    PairError,
-    find,
+    ChapterFileError,
+    ChapterFiles,
+    find_chapters,
     first_line,
     read_source,
     read_stored,
 )
-from book_tools.chapters.lint_rules import RULES, Chapter, in_sync
+from book_tools.chapters.lint_rules import RULES, Chapter, check_sync
 from book_tools.chapters.predict_boxes import lint_boxes
-from book_tools.format import formatted_cells
-from book_tools.project_metadata import PYTHON_CODE, ROOT, setup_cell
+from book_tools.chapters.setup_cell import setup_cell
+from book_tools.format import format_cells
+from book_tools.project_metadata import PYTHON_CODE, ROOT
 
 
-def _where(chapter: Chapter, cell: NotebookNode | None) -> str:
-    """The chapter's source and, for a cell, its number and first line."""
-    file = f"chapters/{chapter.pair.source.name}"
+def _locate(chapter: Chapter, cell: NotebookNode | None) -> str:
+    """Return the chapter's source and, for a cell, its number and first line."""
+    file = f"chapters/{chapter.files.source.name}"
     if cell is None:
         return f"{file}:"
     for notebook in (chapter.stored, chapter.source):
@@ -42,102 +43,99 @@ def _where(chapter: Chapter, cell: NotebookNode | None) -> str:
     return f"{file}:"
 
 
-def lint_pair(pair: Pair, setup: str) -> Iterator[str]:
-    """What is wrong with one chapter, one message each."""
-    file = f"chapters/{pair.source.name}"
+def lint_chapter(files: ChapterFiles, setup: str) -> Iterator[str]:
+    """Yield a message for each violation of a rule in one chapter.
+
+    Args:
+        files: the chapter's files.
+        setup: the source that the first cell must have.
+    """
+    file = f"chapters/{files.source.name}"
     try:
-        source, stored = read_source(pair), read_stored(pair)
-    except PairError as error:
+        source, stored = read_source(files), read_stored(files)
+    except ChapterFileError as error:
         yield f"{file}: {error}"
         return
     if stored is None:
-        yield f"{file}: was never executed; run: make chapter NAME={pair.name}"
+        yield f"{file}: was never executed; run: make chapter NAME={files.name}"
         return
-    chapter = Chapter(pair, source, stored, setup)
+    chapter = Chapter(files, source, stored, setup)
     for rule in RULES:
-        findings = list(rule(chapter))
-        for cell, what in findings:
-            yield f"{_where(chapter, cell)} {what}"
-        if findings and rule is in_sync:
-            return  # the outputs of another text: what they hold says nothing
+        violations = list(rule(chapter))
+        for cell, message in violations:
+            yield f"{_locate(chapter, cell)} {message}"
+        if violations and rule is check_sync:
+            return  # the outputs belong to another text, so checking them means nothing
 
 
-def lint_chapters(chapters: Path = CHAPTERS, setup: str | None = None) -> list[str]:
-    """What is wrong with the chapters in a folder.
+def lint_chapters(folder: Path = CHAPTERS, setup: str | None = None) -> list[str]:
+    """Return a message for each violation in the chapters of a folder.
 
     Args:
-        chapters: the folder.
-        setup: the set-up cell every chapter must begin with; the project's when not given.
+        folder: the folder.
+        setup: the source that each chapter's first cell must have, by default the project's.
     """
     setup = setup_cell() if setup is None else setup
-    pairs = find(chapters=chapters)
-    messages = [message for pair in pairs for message in lint_boxes(pair)]
-    messages += [message for pair in pairs for message in lint_pair(pair, setup)]
-    names = {pair.name for pair in pairs}
-    for path in sorted(chapters.glob("*.ipynb")):
+    chapters = find_chapters(folder=folder)
+    messages = [message for chapter in chapters for message in lint_boxes(chapter)]
+    messages += [message for chapter in chapters for message in lint_chapter(chapter, setup)]
+    names = {chapter.name for chapter in chapters}
+    for path in sorted(folder.glob("*.ipynb")):
         if path.stem not in names:
-            messages.append(f"chapters/{path.name}: has no {path.stem}.md beside it; delete it")
+            messages.append(f"chapters/{path.name}: has no source {path.stem}.md; delete it")
     return messages
 
 
-def unformatted(pair: Pair) -> Iterator[str]:
-    """The code cells of a chapter's text that ruff would write otherwise."""
+def unformatted_cells(chapter: ChapterFiles) -> Iterator[str]:
+    """Yield a message for each code cell that ruff would format differently."""
     try:
-        for number, (source, better) in enumerate(formatted_cells(pair), 1):
-            if source != better:
-                yield f"chapters/{pair.source.name}, code cell {number}: run: make format"
-    except PairError as error:
+        for number, (source, formatted) in enumerate(format_cells(chapter), 1):
+            if source != formatted:
+                yield f"chapters/{chapter.source.name}, code cell {number}: run: make format"
+    except ChapterFileError as error:
         yield f"chapters/{error}"
 
 
-def _code() -> list[tuple[str, list[str]]]:
-    """The commands that check the code, each with its name."""
-    there = [name for name in PYTHON_CODE if (ROOT / name).exists()]
+def _start_code_checks() -> dict[str, subprocess.Popen[str]]:
+    """Start ruff and mypy, which run while this process checks the chapters."""
+    existing = [name for name in PYTHON_CODE if (ROOT / name).exists()]
     notebooks = sorted(str(path.relative_to(ROOT)) for path in CHAPTERS.glob("*.ipynb"))
-    ruff = [sys.executable, "-m", "ruff"]
-    return [
-        (
-            "ruff check",
-            [*ruff, "check", "--quiet", "--output-format", "concise", *there, *notebooks],
-        ),
-        (
-            "ruff format",
-            [*ruff, "format", "--check", "--output-format", "concise", *there],
-        ),
-        ("mypy", [sys.executable, "-m", "mypy", "--no-error-summary"]),
-    ]
+    concise = ["--output-format", "concise"]
+    commands = {
+        "ruff check": ["ruff", "check", "--quiet", *concise, *existing, *notebooks],
+        "ruff format": ["ruff", "format", "--check", *concise, *existing],
+        "mypy": ["mypy", "--no-error-summary"],
+    }
+    return {
+        name: subprocess.Popen(
+            [sys.executable, "-m", *command],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for name, command in commands.items()
+    }
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; returns the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--chapters", action="store_true", help="only the chapters")
+    """Run the command line, and return the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--chapters", action="store_true", help="check only the chapters")
     options = parser.parse_args(arguments)
-    running = (
-        []
-        if options.chapters
-        else [
-            (
-                name,
-                subprocess.Popen(
-                    command, cwd=ROOT, stdout=subprocess.PIPE, text=True, stderr=subprocess.STDOUT
-                ),
-            )
-            for name, command in _code()
-        ]
-    )
+    running = {} if options.chapters else _start_code_checks()
     messages = lint_chapters()
     if not options.chapters:
-        messages += [message for pair in find() for message in unformatted(pair)]
+        messages += [text for chapter in find_chapters() for text in unformatted_cells(chapter)]
     for message in messages:
         print(message)
     failed = ["chapters"] if messages else []
-    for name, process in running:
+    for name, process in running.items():
         output, _ = process.communicate()
         if process.returncode:
             print(f"{name}:\n{output.rstrip()}")
             failed.append(name)
     if "ruff format" in failed:
-        print("To format code and the chapters' cells: make format")
-    print(f"lint: {', '.join(failed)} to be mended" if failed else "lint: nothing to mend")
+        print("To format the code and the chapters' cells, run: make format")
+    print(f"lint: failed in {', '.join(failed)}" if failed else "lint: no problems found")
     return 1 if failed else 0

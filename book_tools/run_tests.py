@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 from book_tools import lint
-from book_tools.chapters.execute import cores
+from book_tools.processes import available_cores
 from book_tools.project_metadata import ROOT
 from book_tools.website import build
 
@@ -26,7 +26,7 @@ GRADER = ["--rootdir", "grader", "--config-file", "grader/pyproject.toml", "grad
 def run_pytest(arguments: list[str]) -> int:
     """Run pytest with one worker per core, but at least two, and return its exit status."""
     # While a chapter runs in its kernel, the worker waits, so a second worker always helps.
-    workers = ["-n", str(max(2, cores()))]
+    workers = ["-n", str(max(2, available_cores()))]
     command = [sys.executable, "-m", "pytest", *workers, *arguments]
     return subprocess.run(command, cwd=ROOT).returncode
 

@@ -1,4 +1,4 @@
-"""What every benchmark needs: interleaved timing, medians and their spread."""
+"""Time functions in turns, and summarize the samples by their median and quartiles."""
 
 from __future__ import annotations
 
@@ -8,48 +8,62 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 
-def spread(values: Sequence[float], unit: str) -> dict[str, Any]:
-    """Return the median of the values, the quartiles around it, and how many there were.
+def quartiles(values: Sequence[float], unit: str) -> dict[str, Any]:
+    """Return the median and the quartiles of some samples, and their number.
+
+    Args:
+        values: the samples.
+        unit: the unit of the samples, such as ``ms``.
 
     Raises:
-        ValueError: when there are fewer than three.
+        ValueError: there are fewer than three samples.
 
-    >>> spread([3.0, 1.0, 2.0], "ms")
-    {'unit': 'ms', 'median': 2.0, 'q1': 1.5, 'q3': 2.5, 'repeats': 3}
+    Example:
+        >>> quartiles([3.0, 1.0, 2.0], "ms")
+        {'unit': 'ms', 'median': 2.0, 'q1': 1.5, 'q3': 2.5, 'repeats': 3}
     """
     if len(values) < 3:
-        raise ValueError(f"values should be three or more, were {len(values)}")
+        raise ValueError(f"values must contain at least 3 samples, got {len(values)}")
     q1, median, q3 = statistics.quantiles(values, n=4, method="inclusive")
     rounded = {"median": median, "q1": q1, "q3": q3}
-    return {"unit": unit, **{k: significant(v) for k, v in rounded.items()}, "repeats": len(values)}
+    return {
+        "unit": unit,
+        **{k: round_significant(v) for k, v in rounded.items()},
+        "repeats": len(values),
+    }
 
 
-def significant(value: float, digits: int = 4) -> float:
-    """Round to as many digits as a timing is worth.
+def round_significant(value: float, digits: int = 4) -> float:
+    """Return a value rounded to a number of significant digits.
 
-    >>> significant(1234.567), significant(0.00123456)
-    (1235.0, 0.001235)
+    Args:
+        value: the value.
+        digits: the number of digits. More than four would only show noise in a timing.
+
+    Example:
+        >>> round_significant(1234.567), round_significant(0.00123456)
+        (1235.0, 0.001235)
     """
     return float(f"{value:.{digits}g}")
 
 
-def interleaved(
+def time_interleaved(
     functions: Mapping[str, Callable[[], object]], rounds: int, calls: Mapping[str, int]
 ) -> dict[str, list[float]]:
-    """Time the functions in turns, so that a busy moment of the machine meets all of them alike.
+    """Time functions in turns, so that other load on the machine affects all of them equally.
 
     Args:
-        functions: what to call; each returns when its work is done.
-        rounds: how many samples to take of each.
-        calls: how many calls one sample of each function has.
+        functions: the functions by name. Each must return only when its work is done.
+        rounds: the number of samples per function.
+        calls: the number of calls per sample for each function.
 
     Returns:
-        For each function its samples, in seconds a call.
+        The samples of each function in seconds per call.
     """
     samples: dict[str, list[float]] = {name: [] for name in functions}
     names = list(functions)
     for turn in range(rounds):
-        shift = turn % len(names)  # nobody is always first
+        shift = turn % len(names)  # so that no function always comes first
         for name in names[shift:] + names[:shift]:
             function, times = functions[name], calls[name]
             started = time.perf_counter()
@@ -59,6 +73,11 @@ def interleaved(
     return samples
 
 
-def ratio(slow: Sequence[float], fast: Sequence[float]) -> dict[str, Any]:
-    """Return how many times slower one is than the other, round by round."""
-    return spread([a / b for a, b in zip(slow, fast, strict=True)], "times")
+def ratio_quartiles(slow: Sequence[float], fast: Sequence[float]) -> dict[str, Any]:
+    """Return the spread of the quotients of two functions' samples, taken round by round.
+
+    Args:
+        slow: the samples of the numerator.
+        fast: the samples of the denominator.
+    """
+    return quartiles([a / b for a, b in zip(slow, fast, strict=True)], "times")

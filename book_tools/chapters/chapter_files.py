@@ -1,15 +1,12 @@
-"""A chapter is a pair of files: the text that people edit and the executed notebook.
+"""Read and write the two files of a chapter: the text that people edit and the executed notebook.
 
-``chapters/NN-topic.md`` is the source. ``chapters/NN-topic.ipynb`` holds the same cells with their
-outputs, and is only ever written from the source.
+``chapters/NN-topic.md`` is the source. ``chapters/NN-topic.ipynb`` contains the same cells with
+their outputs and is only ever written from the source.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,12 +16,13 @@ import nbformat
 from nbformat import NotebookNode
 
 from book_tools.chapters.folding import fold, without_title
+from book_tools.files import write_if_changed
+from book_tools.project_metadata import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = ROOT / "chapters"
 
-# No patch version of Python, no jupytext key: a newer patch changes no byte, and no editor starts
-# to write the .md from the .ipynb by itself.
+# Without the patch version of Python, upgrading it changes no notebook. Without a jupytext key, no
+# editor starts to write the .md file from the .ipynb file on its own.
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {
@@ -36,13 +34,17 @@ METADATA = {
 }
 
 
-class PairError(Exception):
-    """A chapter that cannot be read; the message names it and says what to do."""
+class ChapterFileError(Exception):
+    """A chapter that cannot be found or read. The message names it and says what to do."""
 
 
 @dataclass(frozen=True)
-class Pair:
-    """The two files of one chapter."""
+class ChapterFiles:
+    """The two files of one chapter.
+
+    Attributes:
+        source: the path of the MyST text.
+    """
 
     source: Path
 
@@ -53,140 +55,136 @@ class Pair:
 
     @property
     def stored(self) -> Path:
-        """The executed notebook beside the source."""
+        """The path of the executed notebook."""
         return self.source.with_suffix(".ipynb")
 
 
-def find(names: Iterable[str] = (), chapters: Path = CHAPTERS) -> list[Pair]:
-    """The chapters with the given names, all of them when no name is given.
+def find_chapters(names: Iterable[str] = (), folder: Path = CHAPTERS) -> list[ChapterFiles]:
+    """Return the chapters with the given names, or all chapters if there are no names.
 
     Args:
-        names: a chapter's name, its file, or an unambiguous beginning such as ``04``.
-        chapters: where the chapters are.
+        names: each a chapter's name, one of its files, or an unambiguous beginning such as ``04``.
+        folder: the folder that contains the chapters.
 
     Raises:
-        PairError: no chapter, or more than one, goes by a name.
+        ChapterFileError: a name matches no chapter or more than one.
     """
-    pairs = [Pair(path) for path in sorted(chapters.glob("*.md"))]
-    wanted = []
+    chapters = [ChapterFiles(path) for path in sorted(folder.glob("*.md"))]
+    names = list(names)
+    wanted: list[ChapterFiles] = []
     for name in names:
         stem = Path(name).name.removesuffix(".md").removesuffix(".ipynb")
-        found = [p for p in pairs if p.name == stem] or [
-            p for p in pairs if p.name.startswith(stem)
+        found = [one for one in chapters if one.name == stem] or [
+            one for one in chapters if one.name.startswith(stem)
         ]
         if len(found) != 1:
-            known = ", ".join(p.name for p in pairs) or "none"
-            raise PairError(f"no single chapter is called {name!r}; the chapters are: {known}")
-        wanted += [p for p in found if p not in wanted]
-    return wanted if list(names) else pairs
+            known = ", ".join(one.name for one in chapters) or "none"
+            raise ChapterFileError(f"NAME must match exactly one chapter of {known}; got {name!r}")
+        wanted += [one for one in found if one not in wanted]
+    return wanted if names else chapters
 
 
-def _with_ids(notebook: NotebookNode) -> NotebookNode:
-    """Cell ids made from the cells, so that an edit changes no other cell's id."""
+def assign_cell_ids(notebook: NotebookNode) -> None:
+    """Derive each cell's id from its content, so that an edit changes no other cell's id."""
     seen: dict[str, int] = {}
     for cell in notebook.cells:
         base = hashlib.sha256(f"{cell.cell_type}{cell.source}".encode()).hexdigest()[:8]
         seen[base] = seen.get(base, 0) + 1
         cell["id"] = base if seen[base] == 1 else f"{base}-{seen[base]}"
-    return notebook
 
 
-def read_source(pair: Pair) -> NotebookNode:
-    """The chapter's cells as its text says, folded as it says, without outputs.
+def read_source(chapter: ChapterFiles) -> NotebookNode:
+    """Return the chapter's text as a notebook without outputs, with its cells folded.
 
     Raises:
-        PairError: the text cannot be read as a notebook.
+        ChapterFileError: the text cannot be parsed as a notebook.
     """
     try:
-        text = pair.source.read_text(encoding="utf-8")
+        text = chapter.source.read_text(encoding="utf-8")
         notebook: NotebookNode = jupytext.reads(text, fmt="md:myst")
-    except Exception as error:  # jupytext lets the errors of YAML and of its own parser through
+    except Exception as error:  # jupytext does not wrap the errors of YAML and of its parser
         reason = " ".join(str(error).split())[:200]
-        raise PairError(f"{pair.source.name} cannot be read as MyST text: {reason}") from error
+        raise ChapterFileError(
+            f"{chapter.source.name} cannot be read as MyST text: {reason}"
+        ) from error
     notebook.metadata = nbformat.from_dict(METADATA)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
-    _with_ids(notebook)  # before folding, so that another title is no other cell
+    assign_cell_ids(notebook)  # before folding, so that a new title does not change the id
     for cell in notebook.cells:
         fold(cell)
     return notebook
 
 
-def read_stored(pair: Pair) -> NotebookNode | None:
-    """The executed notebook, or None when there is none.
+def read_stored(chapter: ChapterFiles) -> NotebookNode | None:
+    """Return the executed notebook, or None if the chapter was never executed.
 
     Raises:
-        PairError: the file is not a notebook.
+        ChapterFileError: the file is not a notebook.
     """
-    if not pair.stored.exists():
+    if not chapter.stored.exists():
         return None
     try:
-        notebook: NotebookNode = nbformat.read(pair.stored, as_version=4)
-    except Exception as error:  # nbformat raises errors of json, of its own and of its validator
-        raise PairError(
-            f"{pair.stored.name} is not a notebook ({str(error).splitlines()[0]}); delete it, "
-            f"then run: make chapter NAME={pair.name}"
+        notebook: NotebookNode = nbformat.read(chapter.stored, as_version=4)
+    except Exception as error:  # nbformat raises JSON errors, its own, and its validator's
+        raise ChapterFileError(
+            f"{chapter.stored.name} is not a notebook ({str(error).splitlines()[0]}); delete it, "
+            f"then run: make chapter NAME={chapter.name}"
         ) from error
     return notebook
 
 
-def difference(source: NotebookNode, stored: NotebookNode | None) -> str | None:
-    """What the stored notebook lacks to be the executed source; None when they agree."""
+def describe_difference(source: NotebookNode, stored: NotebookNode | None) -> str | None:
+    """Return how the stored notebook differs from its source, or None if it is up to date.
+
+    Args:
+        source: the chapter's text, as `read_source` returns it.
+        stored: the executed notebook, as `read_stored` returns it.
+    """
     if stored is None:
         return "was never executed"
     for number, (new, old) in enumerate(zip(source.cells, stored.cells, strict=False), 1):
         where = f"cell {number} ({first_line(new)})"
         if new.cell_type != old.cell_type:
-            return f"{where} is {new.cell_type} in the text, {old.cell_type} in the notebook"
+            return f"{where} is {new.cell_type} in the text but {old.cell_type} in the notebook"
         if new.source != old.source:
-            return f"{where} was edited since"
+            return f"{where} has been edited"
         if new.metadata != old.metadata:
-            return f"{where} has other tags or metadata than the notebook"
+            return f"{where} and the notebook's cell have different tags or metadata"
         if new.id != old.get("id"):
-            return f"{where} has another id than the notebook"
+            return f"{where} and the notebook's cell have different ids"
         if new.cell_type == "code" and new.source.strip() and old.execution_count is None:
-            return f"{where} was stored without being run"
+            return f"{where} was stored without being executed"
     if len(source.cells) != len(stored.cells):
-        return f"the text has {len(source.cells)} cells, the notebook {len(stored.cells)}"
+        return f"the text has {len(source.cells)} cells but the notebook has {len(stored.cells)}"
     if source.metadata != stored.metadata:
         return "the notebook's metadata differ"
     return None
 
 
 def first_line(cell: NotebookNode) -> str:
-    """The first line of a cell that says something, other than its title, shortened."""
+    """Return a cell's first line that is neither blank nor its title, in at most 60 characters."""
     lines = (line.strip() for line in without_title(cell.source).splitlines())
     line = next((line for line in lines if line), "empty")
     return line if len(line) <= 60 else line[:59] + "…"
 
 
-def replace_file(path: Path, text: str) -> bool:
-    """Write a file in one step. Returns False, touching nothing, if it holds the text already.
-
-    The library has one of its own: no tool shall need JAX to write a file.
-    """
-    data = text.encode()
-    if path.exists() and path.read_bytes() == data:
-        return False
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        os.chmod(temporary, path.stat().st_mode & 0o777 if path.exists() else 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return True
-
-
 def notebook_text(notebook: NotebookNode) -> str:
-    """The notebook as a file's text, laid out as Jupyter does it."""
+    """Return a notebook as JSON, formatted as Jupyter formats it.
+
+    Raises:
+        nbformat.ValidationError: the notebook is not valid.
+    """
+    # nbformat.writes only logs what is invalid:
+    # https://github.com/jupyter/nbformat/blob/v5.11.1/nbformat/__init__.py
     nbformat.validate(notebook)
-    lines = nbformat.v4.rwbase.split_lines(nbformat.from_dict(json.loads(json.dumps(notebook))))
-    return json.dumps(lines, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+    return str(nbformat.writes(notebook)) + "\n"
 
 
-def write_stored(pair: Pair, notebook: NotebookNode) -> bool:
-    """Store an executed notebook. Returns whether the file changed."""
-    return replace_file(pair.stored, notebook_text(notebook))
+def write_stored(chapter: ChapterFiles, notebook: NotebookNode) -> bool:
+    """Store an executed notebook, and return True if the file changed.
+
+    Args:
+        chapter: the chapter.
+        notebook: the notebook, with normalized outputs.
+    """
+    return write_if_changed(chapter.stored, notebook_text(notebook))

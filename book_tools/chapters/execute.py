@@ -1,16 +1,18 @@
 """Execute the chapters whose text changed, and store their outputs.
 
-python -m book_tools execute             the chapters whose .md differs from the stored .ipynb
-python -m book_tools execute 04 01       these chapters, changed or not
-python -m book_tools execute --all       every chapter
-python -m book_tools execute --check     only say which chapters would run; exit 1 if there are any
+    python -m book_tools execute            chapters whose .md file differs from the stored .ipynb
+    python -m book_tools execute 04 01      these chapters, changed or not
+    python -m book_tools execute --all      every chapter
+    python -m book_tools execute --check    list the chapters that would run; exit 1 if any
+
+nbclient executes the notebook. jupyter-cache is not used, because the stored notebook itself
+records which text its outputs belong to.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import re
 import sys
 import tempfile
@@ -24,173 +26,175 @@ from nbformat import NotebookNode
 
 from book_tools.chapters.chapter_files import (
     CHAPTERS,
-    Pair,
-    PairError,
-    difference,
-    find,
+    ChapterFileError,
+    ChapterFiles,
+    describe_difference,
+    find_chapters,
     first_line,
     read_source,
     read_stored,
     write_stored,
 )
-from book_tools.chapters.kernel import ChapterKernel, environment
-from book_tools.chapters.normalize_outputs import scrub_outputs, scrub_text
+from book_tools.chapters.kernel import ChapterKernel, kernel_environment
+from book_tools.chapters.normalize_outputs import normalize_outputs, normalize_text
 from book_tools.environment import pins
+from book_tools.processes import available_cores
 
-TIMEOUT = 600  # seconds for one cell
-
-
-class ChapterError(Exception):
-    """A chapter whose cells did not do what the text says they do."""
+TIMEOUT = 600  # seconds per cell
 
 
-def _where(pair: Pair, notebook: NotebookNode, index: int) -> str:
+class ExecutionError(Exception):
+    """A cell failed, or did not raise the error that the chapter announces."""
+
+
+def _locate(chapter: ChapterFiles, notebook: NotebookNode, index: int) -> str:
+    """Return the file, the number, and the first line of the cell at an index."""
     code = [i for i, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
     cell = notebook.cells[index]
-    return f"{pair.source.name}, code cell {code.index(index) + 1}: {first_line(cell)}"
+    return f"{chapter.source.name}, code cell {code.index(index) + 1}: {first_line(cell)}"
 
 
-def _check_raises(pair: Pair, notebook: NotebookNode) -> None:
-    """A cell tagged raises-exception raised, and what its comment names."""
+def _check_announced_errors(chapter: ChapterFiles, notebook: NotebookNode) -> None:
+    """Check that each cell tagged raises-exception raised the error that its comment names."""
     for index, cell in enumerate(notebook.cells):
         if "raises-exception" not in cell.metadata.get("tags", []):
             continue
-        where = _where(pair, notebook, index)
+        where = _locate(chapter, notebook, index)
         raised = [output.ename for output in cell.outputs if output.output_type == "error"]
         named = re.search(r"^# raises: (\S+)$", cell.source, re.M)
         if not raised:
-            raise ChapterError(f"{where}\n  is tagged raises-exception and raised nothing")
+            raise ExecutionError(f"{where}\n  is tagged raises-exception but raised nothing")
         if not named:
-            raise ChapterError(f"{where}\n  wants a line '# raises: {raised[0]}'")
+            raise ExecutionError(f"{where}\n  needs a line '# raises: {raised[0]}'")
         if named[1] != raised[0]:
-            raise ChapterError(f"{where}\n  raised {raised[0]}, its comment says {named[1]}")
+            raise ExecutionError(f"{where}\n  raised {raised[0]}, but its comment says {named[1]}")
 
 
-def _explain(error: CellExecutionError, cell: NotebookNode) -> str:
-    """The last line of the reader's code that ran, and the error."""
-    text = scrub_text(str(error.traceback))
+def _summarize(error: CellExecutionError) -> str:
+    """Return the line of the chapter that raised, and the error."""
+    text = normalize_text(str(error.traceback))
     arrows = re.findall(r"Cell In\[\d+\].*?^-+> *(\d+ .*?)$", text, re.M | re.S)
     line = f"  line {arrows[-1].rstrip()}\n" if arrows else ""
-    message = "\n    ".join(scrub_text(error.evalue).splitlines()[:6])
+    message = "\n    ".join(normalize_text(error.evalue).splitlines()[:6])
     return f"{line}  {error.ename}: {message}"
 
 
-def execute(pair: Pair, scratch: str) -> NotebookNode:
-    """Run a chapter's source and return the notebook as it is to be stored.
+def execute_chapter(chapter: ChapterFiles, scratch: str) -> NotebookNode:
+    """Execute a chapter's text and return the notebook to store.
+
+    Args:
+        chapter: the chapter.
+        scratch: an empty folder for the kernel's IPython profile.
 
     Raises:
-        ChapterError: a cell failed, or one tagged raises-exception did not raise as it says.
-        PairError: the source cannot be read.
+        ExecutionError: a cell failed, or a cell tagged raises-exception did not raise the error
+            that its comment names.
+        ChapterFileError: the text cannot be read.
     """
-    notebook = read_source(pair)
+    notebook = read_source(chapter)
+    running = 0
+
+    def note_cell(cell: NotebookNode, cell_index: int, **_: object) -> None:
+        nonlocal running
+        running = cell_index
+
     client = NotebookClient(
         notebook,
         timeout=TIMEOUT,
         kernel_manager_class=ChapterKernel,
         record_timing=False,
-        resources={"metadata": {"path": str(pair.source.parent)}},
+        resources={"metadata": {"path": str(chapter.source.parent)}},
+        on_cell_start=note_cell,
     )
-    running = 0
-
-    def started(cell: NotebookNode, cell_index: int, **_: object) -> None:
-        nonlocal running
-        running = cell_index
-
-    client.on_cell_start = started
     with tempfile.TemporaryFile("w+") as log:
         try:
-            asyncio.run(client.async_execute(env=environment(scratch), stderr=log))
+            asyncio.run(client.async_execute(env=kernel_environment(scratch), stderr=log))
         except CellExecutionError as error:
-            where = _where(pair, notebook, running)
-            raise ChapterError(f"{where}\n{_explain(error, notebook.cells[running])}") from error
+            where = _locate(chapter, notebook, running)
+            raise ExecutionError(f"{where}\n{_summarize(error)}") from error
         except (CellTimeoutError, DeadKernelError) as error:
             log.seek(0)
             last = [line for line in log.read().splitlines() if "WARNING" not in line][-1:]
             reason = (
                 f"ran longer than {TIMEOUT} s"
                 if isinstance(error, CellTimeoutError)
-                else ("the kernel died" + "".join(f": {line}" for line in last))
+                else ": ".join(["the kernel died", *last])
             )
-            raise ChapterError(f"{_where(pair, notebook, running)}\n  {reason}") from error
-    _check_raises(pair, notebook)
+            raise ExecutionError(f"{_locate(chapter, notebook, running)}\n  {reason}") from error
+    _check_announced_errors(chapter, notebook)
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.metadata.pop("execution", None)
-            cell.outputs = [NotebookNode(output) for output in scrub_outputs(cell.outputs)]
-    notebook.metadata = read_source(pair).metadata
+            cell.outputs = [NotebookNode(output) for output in normalize_outputs(cell.outputs)]
+    notebook.metadata = read_source(chapter).metadata  # the kernel added its Python version
     return notebook
 
 
-def _say(text: str, *, to_stderr: bool = False) -> None:
-    print(text, file=sys.stderr if to_stderr else sys.stdout, flush=True)
+def _report(text: str, *, is_error: bool = False) -> None:
+    print(text, file=sys.stderr if is_error else sys.stdout, flush=True)
 
 
-def _run(pair: Pair, scratch: str) -> bool:
-    """Execute and store one chapter, saying so. Returns whether it went well."""
-    _say(f"{pair.name}: running")
+def _execute_and_store(chapter: ChapterFiles, scratch: str) -> bool:
+    """Execute and store one chapter, report the result, and return whether it succeeded."""
+    _report(f"{chapter.name}: running")
     begin = time.monotonic()
     try:
-        changed = write_stored(pair, execute(pair, scratch))
-    except (ChapterError, PairError) as error:
-        kept = " (the stored notebook is as before)" if pair.stored.exists() else ""
-        _say(f"{pair.name}: failed{kept}\n{error}", to_stderr=True)
+        changed = write_stored(chapter, execute_chapter(chapter, scratch))
+    except (ExecutionError, ChapterFileError) as error:
+        kept = " (the stored notebook has not changed)" if chapter.stored.exists() else ""
+        _report(f"{chapter.name}: failed{kept}\n{error}", is_error=True)
         return False
     seconds = time.monotonic() - begin
-    _say(f"{pair.name}: {'stored' if changed else 'unchanged'}, {seconds:.1f} s")
+    _report(f"{chapter.name}: {'stored' if changed else 'unchanged'}, {seconds:.1f} s")
     return True
 
 
-def changed_chapters(pairs: list[Pair]) -> dict[Pair, str]:
-    """The chapters that need to run, each with the reason."""
+def find_changed_chapters(chapters: list[ChapterFiles]) -> dict[ChapterFiles, str]:
+    """Return the chapters that have to be executed, each with the reason."""
     reasons = {}
-    for pair in pairs:
+    for chapter in chapters:
         try:
-            stored = read_stored(pair)
-            reason = difference(read_source(pair), stored)
-        except PairError as error:
+            stored = read_stored(chapter)
+            reason = describe_difference(read_source(chapter), stored)
+        except ChapterFileError as error:
             reason = str(error)
         if reason:
-            reasons[pair] = reason
+            reasons[chapter] = reason
     return reasons
 
 
-def cores() -> int:
-    """The processor cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; returns the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="chapters, such as 04")
+    """Run the command line, and return the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="chapters such as 04")
     parser.add_argument("--all", action="store_true", help="every chapter, changed or not")
-    parser.add_argument("--check", action="store_true", help="only say which chapters would run")
+    parser.add_argument("--check", action="store_true", help="only list the changed chapters")
     parser.add_argument("--chapters", type=Path, default=CHAPTERS, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     try:
-        pairs = find(options.names, options.chapters)
-    except PairError as error:
-        _say(str(error), to_stderr=True)
+        chapters = find_chapters(options.names, options.chapters)
+    except ChapterFileError as error:
+        _report(str(error), is_error=True)
         return 2
-    changed = changed_chapters(pairs)
+    changed = find_changed_chapters(chapters)
     if options.check:
-        for pair, reason in changed.items():
-            _say(f"{pair.name}: {reason}; run: make chapter NAME={pair.name}", to_stderr=True)
+        for chapter, reason in changed.items():
+            _report(
+                f"{chapter.name}: {reason}; run: make chapter NAME={chapter.name}", is_error=True
+            )
         return 1 if changed else 0
-    todo = pairs if options.all or options.names else list(changed)
-    if not todo:
-        _say(f"All {len(pairs)} chapters are stored as they stand.")
+    wanted = chapters if options.all or options.names else list(changed)
+    if not wanted:
+        _report(f"All {len(chapters)} chapters are up to date.")
         return 0
     if departures := pins.find_departures():
-        _say(
-            "Not executed: outputs are stored from the locked environment only, and here is "
+        _report(
+            "Not executed: outputs are stored only from the locked environment, and this one has "
             + ", ".join(departures)
             + ".",
-            to_stderr=True,
+            is_error=True,
         )
         return 1
-    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(cores()) as workers:
-        results = list(workers.map(lambda pair: _run(pair, scratch), todo))
-    return 0 if all(results) else 1
+    with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(available_cores()) as workers:
+        succeeded = list(workers.map(lambda chapter: _execute_and_store(chapter, scratch), wanted))
+    return 0 if all(succeeded) else 1

@@ -1,4 +1,4 @@
-"""Fold the same cells in the notebook that are folded on the page.
+"""Fold the cells in a notebook that are folded on the page.
 
 A chapter's text marks such a cell with the tag ``hide-input``, and its setup cell with
 ``remove-cell``. Only Jupyter Book reads these tags, so the notebook also gets the settings that
@@ -23,13 +23,13 @@ _MARK = "#@title "
 _MOST_NAMES = 3
 
 
-def title(source: str) -> str:
+def derive_title(source: str) -> str:
     r"""Return the title of a folded cell, derived from what the cell does.
 
     Example:
-        >>> title("x = jnp.ones(3)\nclaims('a-bit', {'it is one': (x[0], 1)})")
+        >>> derive_title("x = jnp.ones(3)\nclaims('a-bit', {'it is one': (x[0], 1)})")
         'Check what this section says'
-        >>> title("def traces_of(start):\n    return start")
+        >>> derive_title("def traces_of(start):\n    return start")
         'Helper code: traces_of'
     """
     if re.search(r"^claims\(", source, re.M):
@@ -38,16 +38,16 @@ def title(source: str) -> str:
         return TABLE_TITLE
     if re.search(r"^draw\.\w+\(", source, re.M):
         return "Draw the figure"
-    names = _names(source)
+    names = _bound_names(source)
     more = ", …" if len(names) > _MOST_NAMES else ""
     return "Helper code" + (f": {', '.join(names[:_MOST_NAMES])}{more}" if names else "")
 
 
-def _names(source: str) -> list[str]:
+def _bound_names(source: str) -> list[str]:
     """Return the functions and classes that a cell defines, or, if none, the names it assigns."""
     try:
         body = ast.parse(source).body
-    except SyntaxError:  # a magic, which only IPython reads
+    except SyntaxError:  # a magic, which is not Python syntax
         return []
     definitions = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     defined = [statement.name for statement in body if isinstance(statement, definitions)]
@@ -62,11 +62,11 @@ def _names(source: str) -> list[str]:
     return defined or list(dict.fromkeys(assigned))
 
 
-def title_of(source: str) -> str | None:
+def read_title(source: str) -> str | None:
     r"""Return the title that :func:`fold` gave a cell, or None if it has no title.
 
     Example:
-        >>> title_of("#@title Draw the figure\ndraw.where_indices_land()")
+        >>> read_title("#@title Draw the figure\ndraw.where_indices_land()")
         'Draw the figure'
     """
     first = source.partition("\n")[0]
@@ -80,20 +80,20 @@ def without_title(source: str) -> str:
         >>> without_title("#@title Draw the figure\ndraw.where_indices_land()")
         'draw.where_indices_land()'
     """
-    return source.partition("\n")[2] if title_of(source) else source
+    return source.partition("\n")[2] if read_title(source) else source
 
 
 def has_title(source: str) -> bool:
-    """Return whether a line of the source is the title of a Colab form."""
+    """Return True if a line of the source is the title of a Colab form."""
     return re.search(r"^# ?@title\b", source, re.M) is not None
 
 
 def fold(cell: NotebookNode) -> None:
-    """Give a cell the metadata and the title that its tags ask for, in place."""
+    """Add the metadata and the title that a cell's tags call for to the cell, in place."""
     tags = cell.metadata.get("tags", [])
     hidden = {}
     if "hide-input" in tags or "remove-cell" in tags:
-        text = SETUP_TITLE if "remove-cell" in tags else title(cell.source)
+        text = SETUP_TITLE if "remove-cell" in tags else derive_title(cell.source)
         cell.source = f"{_MARK}{text}\n{cell.source}"
         cell.metadata["cellView"] = "form"
         hidden["source_hidden"] = True

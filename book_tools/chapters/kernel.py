@@ -1,40 +1,65 @@
-"""The kernel that chapters run in: this interpreter, with the same settings everywhere."""
+"""Start the kernel that executes chapters: this interpreter, with the same settings everywhere."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import ipykernel.kernelspec
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 
-# Settings of the reader's shell that would change what a chapter prints.
-_DROPPED = ("JAX_", "XLA_", "FLAX_", "PYTHON", "MPLBACKEND", "MATPLOTLIBRC", "FORCE_COLOR")
+from book_tools.processes import clean_environment
+
+# Settings of the user's shell that would change what a chapter prints.
+_DROPPED = ("PYTHON", "MPLBACKEND", "MATPLOTLIBRC", "FORCE_COLOR")
 _SET = {"JAX_PLATFORMS": "cpu", "COLUMNS": "80", "PYTHONHASHSEED": "0", "NO_COLOR": "1"}
 
 
-def environment(scratch: str, inherited: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The environment variables a chapter runs with.
+def kernel_environment(scratch: str, inherited: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the environment variables with which a chapter is executed.
 
     Args:
-        scratch: an empty folder, so that nobody's IPython profile or start-up file takes part.
-        inherited: the variables to begin with.
+        scratch: an empty folder, so that no IPython profile or startup file of the user applies.
+        inherited: the variables to start from, by default those of this process.
     """
-    kept = {key: value for key, value in inherited.items() if not key.startswith(_DROPPED)}
+    kept = clean_environment(*_DROPPED, inherited=inherited)
     return kept | _SET | {"IPYTHONDIR": scratch, "JUPYTER_CONFIG_DIR": scratch}
 
 
-class _ThisInterpreter(KernelSpecManager):
+class _OneKernel(KernelSpecManager):
+    """A kernel spec manager that ignores the kernels installed on this machine."""
+
+    def __init__(self, spec: KernelSpec) -> None:
+        super().__init__()
+        self.spec = spec
+
     def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
-        """The kernel of this interpreter, whatever the name and whatever is installed."""
-        spec: dict[str, Any] = ipykernel.kernelspec.get_kernel_dict()
-        return KernelSpec(resource_dir=ipykernel.kernelspec.RESOURCES, **spec)
+        """Return the same kernel for any name."""
+        return self.spec
 
 
-class ChapterKernel(AsyncKernelManager):
-    """A kernel manager that does not look at installed kernel specifications."""
+def kernel_manager_of(spec: KernelSpec) -> type[AsyncKernelManager]:
+    """Return a kernel manager class that always starts the given kernel."""
 
-    def _kernel_spec_manager_default(self) -> KernelSpecManager:
-        return _ThisInterpreter()
+    class Manager(AsyncKernelManager):
+        def _kernel_spec_manager_default(self) -> KernelSpecManager:
+            return _OneKernel(spec)
+
+    return Manager
+
+
+def kernel_manager_for(python: Path) -> type[AsyncKernelManager]:
+    """Return a kernel manager class that starts the ipykernel of another interpreter."""
+    argv = [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    return kernel_manager_of(KernelSpec(argv=argv, display_name="Python 3", language="python"))
+
+
+def _own_spec() -> KernelSpec:
+    spec: dict[str, Any] = ipykernel.kernelspec.get_kernel_dict()
+    return KernelSpec(resource_dir=ipykernel.kernelspec.RESOURCES, **spec)
+
+
+ChapterKernel = kernel_manager_of(_own_spec())
+"""The kernel manager class that starts the kernel of this interpreter."""

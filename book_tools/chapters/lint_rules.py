@@ -1,6 +1,7 @@
-"""What a stored chapter must look like, rule by rule, without running it.
+"""The rules for a stored chapter. All of them can be checked without executing a cell.
 
-Every rule takes one chapter and yields what is wrong, as ``(cell or None, what and what to do)``.
+Each rule takes a chapter and yields its violations as ``(cell, message)``. The cell is None if a
+violation concerns the whole chapter.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from book_tools.chapters.chapter_files import Pair, difference
+from book_tools.chapters.chapter_files import ChapterFiles, describe_difference
 from book_tools.chapters.folding import has_title, without_title
-from book_tools.chapters.normalize_outputs import scrub_outputs
+from book_tools.chapters.normalize_outputs import normalize_outputs
 
-Finding = tuple[NotebookNode | None, str]
+Violation = tuple[NotebookNode | None, str]
 
-LONGEST_CELL = 14
-LONGEST_LIST = 60  # claims and tables of small ones: lists, folded on the page
+MAX_CELL_LINES = 14
+MAX_CLAIMS_LINES = 60  # the page folds cells of claims, so they may be longer
 TAGS = {"remove-cell", "raises-exception", "comparison", "hide-input", "hide-output"}
 MAGICS = {"%load_ext jaxbits", "%unload_ext jaxbits"}
 
@@ -39,9 +40,16 @@ _LABEL = re.compile(r"""\baria-label\s*=\s*(["'])(?P<text>.*?)\1""", re.S)
 
 @dataclass(frozen=True)
 class Chapter:
-    """A chapter as its two files say, and the set-up cell it must begin with."""
+    """The two notebooks of a chapter.
 
-    pair: Pair
+    Attributes:
+        files: the chapter's files.
+        source: the notebook without outputs, read from the text.
+        stored: the executed notebook.
+        setup: the source that the first cell must have.
+    """
+
+    files: ChapterFiles
     source: NotebookNode
     stored: NotebookNode
     setup: str
@@ -52,17 +60,16 @@ class Chapter:
         return [cell for cell in self.stored.cells if cell.cell_type == "code"]
 
 
-def tags(cell: NotebookNode) -> list[str]:
-    """The cell's tags."""
+def _tags(cell: NotebookNode) -> list[str]:
     return list(cell.metadata.get("tags", []))
 
 
-def _errors(cell: NotebookNode) -> list[NotebookNode]:
-    return [output for output in cell.outputs if output.output_type == "error"]
+def _announced_error(cell: NotebookNode) -> re.Match[str] | None:
+    return re.search(r"^# raises: (\S+)$", cell.source, re.M)
 
 
-def _texts(cell: NotebookNode) -> Iterator[str]:
-    """Every text a reader sees in the cell's outputs."""
+def _output_texts(cell: NotebookNode) -> Iterator[str]:
+    """Yield the text of each output that a reader sees."""
     for output in cell.outputs:
         if output.output_type == "stream":
             yield output.text
@@ -70,132 +77,126 @@ def _texts(cell: NotebookNode) -> Iterator[str]:
             yield output.evalue
             yield from output.traceback
         else:
-            for kind, value in output.data.items():
-                if kind.startswith("text/") or kind == "image/svg+xml":
+            for mime_type, value in output.data.items():
+                if mime_type.startswith(("text/", "image/svg+xml")):
                     yield "".join(value)
 
 
-def in_sync(chapter: Chapter) -> Iterator[Finding]:
-    """The notebook is the executed text."""
-    if reason := difference(chapter.source, chapter.stored):
-        yield None, f"{reason}; run: make chapter NAME={chapter.pair.name}"
+def check_sync(chapter: Chapter) -> Iterator[Violation]:
+    """Check that the notebook was executed from the current text."""
+    if reason := describe_difference(chapter.source, chapter.stored):
+        yield None, f"{reason}; run: make chapter NAME={chapter.files.name}"
 
 
-def set_up(chapter: Chapter) -> Iterator[Finding]:
-    """The first cell is the set-up cell, hidden on the page."""
+def check_setup_cell(chapter: Chapter) -> Iterator[Violation]:
+    """Check that the first cell is the setup cell, which the page hides."""
     cell = chapter.stored.cells[0] if chapter.stored.cells else None
     if cell is None or cell.cell_type != "code" or without_title(cell.source) != chapter.setup:
-        yield (
-            cell,
-            (
-                "the first cell must be the set-up cell, with the address and version of "
-                f"pyproject.toml:\n{chapter.setup}"
-            ),
-        )
-    elif tags(cell) != ["remove-cell"]:
-        yield cell, "the set-up cell must have the tag remove-cell and no other"
+        yield cell, f"the first cell must be the setup cell:\n{chapter.setup}"
+    elif _tags(cell) != ["remove-cell"]:
+        yield cell, "the tags of the setup cell must be remove-cell alone"
 
 
-def execution(chapter: Chapter) -> Iterator[Finding]:
-    """Every cell ran once, in order, from a fresh kernel."""
+def check_execution(chapter: Chapter) -> Iterator[Violation]:
+    """Check that each cell ran once, in order, in a new kernel."""
     for number, cell in enumerate(chapter.code, 1):
         if not cell.source.strip():
             yield cell, "is empty; delete it"
         elif cell.execution_count != number:
-            yield cell, f"has execution count {cell.execution_count}, not {number}; execute again"
+            yield cell, f"execution count must be {number}, got {cell.execution_count}; execute it"
         for output in cell.outputs:
             if output.get("execution_count", number) != number:
-                yield cell, f"holds a result of another run, {output.execution_count}"
+                yield cell, f"contains a result of another run, {output.execution_count}"
 
 
-def raises(chapter: Chapter) -> Iterator[Finding]:
-    """An error is stored exactly where one is announced, and it is the announced one."""
+def check_announced_errors(chapter: Chapter) -> Iterator[Violation]:
+    """Check that exactly the cells that announce an error raised it."""
     for cell in chapter.code:
-        names = [error.ename for error in _errors(cell)]
-        named = re.search(r"^# raises: (\S+)$", cell.source, re.M)
-        if "raises-exception" not in tags(cell):
+        names = [output.ename for output in cell.outputs if output.output_type == "error"]
+        announced = _announced_error(cell)
+        if "raises-exception" not in _tags(cell):
             if names:
-                yield cell, f"stores a {names[0]} and is not tagged raises-exception"
-            elif named:
-                yield cell, f"says '{named[0]}' and is not tagged raises-exception"
-            if "comparison" in tags(cell):
-                yield cell, "is tagged comparison, which is for errors: add raises-exception"
+                yield cell, f"stores a {names[0]} but is not tagged raises-exception"
+            elif announced:
+                yield cell, f"contains '{announced[0]}' but is not tagged raises-exception"
+            if "comparison" in _tags(cell):
+                yield cell, "is tagged comparison, which is for errors; add raises-exception"
         elif not names:
-            yield cell, "is tagged raises-exception and stores no error"
-        elif not named:
-            yield cell, f"wants a line '# raises: {names[0]}'"
-        elif named[1] != names[0]:
-            yield cell, f"says it raises {named[1]} and stores a {names[0]}"
+            yield cell, "is tagged raises-exception but stores no error"
+        elif not announced:
+            yield cell, f"needs a line '# raises: {names[0]}'"
+        elif announced[1] != names[0]:
+            yield cell, f"announces {announced[1]} but stores a {names[0]}"
 
 
-def source_form(chapter: Chapter) -> Iterator[Finding]:
-    """Code that behaves the same in the book, in Colab and under the test."""
+def check_source(chapter: Chapter) -> Iterator[Violation]:
+    """Check that the code behaves the same in the book, in Colab, and in the tests."""
     for cell in chapter.code:
         text = without_title(cell.source) if "cellView" in cell.metadata else cell.source
         lines = text.splitlines()
         if has_title(text):
-            yield cell, "has a line '#@title' in the text; delete it: the tag hide-input adds one"
+            yield cell, "contains a line '#@title'; delete it, because the tag hide-input adds one"
         if re.search(r";\s*$", cell.source):
-            yield cell, "ends with ';', which does not hide a result everywhere; assign it to _"
-        if unknown := sorted(set(tags(cell)) - TAGS):
-            yield cell, f"has the tag {unknown[0]}; the tags are {', '.join(sorted(TAGS))}"
+            yield cell, "ends with ';', which hides a result only in Jupyter; assign it to _"
+        if unknown := sorted(set(_tags(cell)) - TAGS):
+            yield cell, f"tags must be among {', '.join(sorted(TAGS))}; got {unknown[0]}"
         if marker := re.search(r"^#\s*(?:NBVAL|PYTEST_VALIDATE)_\w+", cell.source, re.M):
-            yield cell, f"says {marker[0]!r}, which would switch its check off"
+            yield cell, f"contains {marker[0]!r}, which would disable its check"
         if cell is chapter.stored.cells[0]:
-            continue  # set_up() looks at it
+            continue  # check_setup_cell compares the whole cell
         is_list = re.search(r"^(?:claims|also_sharp)\(", cell.source, re.M)
-        longest = LONGEST_LIST if is_list else LONGEST_CELL
+        longest = MAX_CLAIMS_LINES if is_list else MAX_CELL_LINES
         if len(lines) > longest:
-            yield cell, f"has {len(lines)} lines; split it: {longest} at most"
+            yield cell, f"must have at most {longest} lines, got {len(lines)}; split it"
         for line in lines:
             if re.match(r"\s*(?:%|!(?!=))", line) and line.strip() not in MAGICS:
-                yield cell, f"uses {line.strip()!r}; of magics only {', '.join(sorted(MAGICS))}"
+                yield (
+                    cell,
+                    f"magics must be among {', '.join(sorted(MAGICS))}; got {line.strip()!r}",
+                )
 
 
-def outputs(chapter: Chapter) -> Iterator[Finding]:
-    """Outputs that belong in the book."""
+def check_outputs(chapter: Chapter) -> Iterator[Violation]:
+    """Check that the outputs are normalized and contain no failure and no local path."""
     for cell in chapter.code:
-        text = "\n".join(_texts(cell))
+        text = "\n".join(_output_texts(cell))
         if path := _LOCAL_PATH.search(text):
             around = text[path.start() : path.start() + 60].splitlines()[0]
             yield cell, f"prints a path of one machine: {around!r}"
         if "UsageError:" in text:
-            yield cell, "stores a failed magic (UsageError)"
+            yield cell, "stores the error of a magic (UsageError)"
         if "✗" in text:
-            yield cell, f"stores a failed claim: {_failed(text)}"
-        stored = [_plain(output) for output in cell.outputs]
-        if scrub_outputs(stored) != stored:
-            yield (
-                cell,
-                "stores colours, addresses or whole tracebacks; execute again",
-            )
+            yield cell, f"stores a failed claim: {_failed_claim(text)}"
+        stored = [_as_dict(output) for output in cell.outputs]
+        if normalize_outputs(stored) != stored:
+            yield cell, "stores color codes, addresses, or whole tracebacks; execute it again"
 
 
-def _failed(text: str) -> str:
-    """The first line that names a failed claim, rather than counts them or is HTML."""
+def _failed_claim(text: str) -> str:
+    """Return the line that names a failed claim, or else the line that counts the failures."""
     lines = [line.strip() for line in text.splitlines() if "✗" in line]
     plain = [line for line in lines if not line.startswith("<")]
     named = [line for line in plain if not re.search(r"checks? failed here", line)]
     return (named or plain or lines)[0]
 
 
-def _plain(output: NotebookNode) -> dict[str, Any]:
+def _as_dict(output: NotebookNode) -> dict[str, Any]:
     plain = dict(output)
     if "data" in plain:
         plain["data"] = dict(plain["data"])
     return plain
 
 
-def figures(chapter: Chapter) -> Iterator[Finding]:
-    """Every figure is a drawing with a text for who cannot see it."""
+def check_figures(chapter: Chapter) -> Iterator[Violation]:
+    """Check that each figure is an SVG with a description for readers who cannot see it."""
     for cell in chapter.code:
         for output in cell.outputs:
             data = output.get("data", {})
-            for kind in data:
-                if kind.startswith("image/") and kind != "image/svg+xml":
+            for mime_type in data:
+                if mime_type.startswith("image/") and mime_type != "image/svg+xml":
                     yield (
                         cell,
-                        f"shows an {kind}; draw it with jaxbits.book.figures, which makes SVG",
+                        f"a figure must be an SVG drawn with jaxbits.book.figures, got {mime_type}",
                     )
             svg = _SVG.search("".join(data.get("image/svg+xml", "")))
             if not svg:
@@ -209,46 +210,40 @@ def figures(chapter: Chapter) -> Iterator[Finding]:
                     'shows a figure without role="img"; return a jaxbits.book.figures.Picture',
                 )
             if not label or not label["text"].strip():
-                yield cell, "shows a figure without a text in its aria-label"
+                yield cell, "shows a figure without a description in its aria-label"
 
 
-def markdown(chapter: Chapter) -> Iterator[Finding]:
-    """Text that Colab shows as it is meant: plain Markdown and HTML."""
+def check_markdown(chapter: Chapter) -> Iterator[Violation]:
+    """Reject MyST syntax that Colab would display as raw text."""
     for cell in chapter.source.cells:
         if cell.cell_type != "markdown":
             continue
         text = _FENCE.sub("", cell.source)
-        for pattern, what in ((_DIRECTIVE, "directive"), (_ROLE, "role"), (_TARGET, "target")):
+        for pattern, syntax in ((_DIRECTIVE, "directive"), (_ROLE, "role"), (_TARGET, "target")):
             if match := pattern.search(text):
                 yield (
                     cell,
-                    (
-                        f"uses the MyST {what} {match[0].strip()!r}: raw text in Colab; "
-                        "use plain Markdown or HTML"
-                    ),
+                    f"uses the MyST {syntax} {match[0].strip()!r}, which Colab displays as raw "
+                    "text; use plain Markdown or HTML",
                 )
         if match := _TEXT_LINK.search(text):
             yield (
                 cell,
-                (
-                    f"links to {match[1]!r}, which Jupyter and GitHub show as plain text; "
-                    "link to the notebook, .ipynb"
-                ),
+                f"links to {match[1]!r}, which Jupyter and GitHub show as plain text; link to the "
+                ".ipynb file",
             )
-        if any("\n\n" in shown for shown in _PRE.findall(text)):
-            yield (
-                cell,
-                "has an empty line in a <pre>, which ends the fold around it: write &#10; for it",
-            )
+        if any("\n\n" in block for block in _PRE.findall(text)):
+            # A blank line ends an HTML block: https://spec.commonmark.org/0.31.2/#html-blocks
+            yield cell, "contains a blank line in a <pre>, which ends the fold; write &#10;"
 
 
-RULES: tuple[Callable[[Chapter], Iterator[Finding]], ...] = (
-    in_sync,
-    set_up,
-    execution,
-    raises,
-    source_form,
-    outputs,
-    figures,
-    markdown,
+RULES: tuple[Callable[[Chapter], Iterator[Violation]], ...] = (
+    check_sync,
+    check_setup_cell,
+    check_execution,
+    check_announced_errors,
+    check_source,
+    check_outputs,
+    check_figures,
+    check_markdown,
 )

@@ -1,7 +1,4 @@
-"""Put the options of the chapters' Predict boxes in a random order, which gives nothing away.
-
-    python -m book_tools predictions              order the options, as make format does
-    python -m book_tools predictions --guessing   and show how far guessing gets
+"""Put the options of the chapters' Predict boxes in a random order, which gives no hint.
 
 A Predict box is a paragraph that begins with ``**Predict.**`` and, below it, two or more options,
 each on a line of its own, with no other line between them::
@@ -21,15 +18,14 @@ no other box, and a second run changes nothing. An option such as "None of these
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import html
 import re
-import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from book_tools.chapters.chapter_files import Pair, PairError, find, replace_file
+from book_tools.chapters.chapter_files import ChapterFileError, ChapterFiles
+from book_tools.files import write_if_changed
 
 _MARK = "**Predict.**"
 _OPTION = '<details class="predict">'
@@ -47,30 +43,35 @@ _CODE = re.compile(r"<code>.*?</code>")
 _REASON = re.compile(r":|\b(?:because|since)\b")
 
 
-class PredictionError(PairError):
-    """A Predict box that cannot be read; the message names its line and says what to do."""
+class PredictionError(ChapterFileError):
+    """A Predict box that cannot be read. The message names its line and says what to do."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """One option of a box, as HTML."""
+    """One option of a box, as HTML.
+
+    Attributes:
+        summary: the text that a reader sees before opening the option.
+        answer: the text that a reader sees after opening it.
+    """
 
     summary: str
     answer: str
 
     @property
     def is_right(self) -> bool:
-        """Whether its answer says that it is right."""
+        """True if the answer begins with "Right"."""
         return re.match(r"Right\b", _plain(self.answer)) is not None
 
     @property
     def is_last(self) -> bool:
-        """Whether it refers to the options above it and therefore has to stay below them."""
+        """True if the option refers to the options above it, and so has to stay below them."""
         return _LAST.match(self.text) is not None
 
     @property
     def text(self) -> str:
-        """The text that a reader sees before opening the option."""
+        """The summary as plain text."""
         return _plain(self.summary)
 
     @property
@@ -81,27 +82,34 @@ class Option:
 
 @dataclass(frozen=True)
 class Box:
-    """A question and its options, and the lines of the chapter's text where the options are."""
+    """A question and its options.
+
+    Attributes:
+        question: the question.
+        options: the options in their order in the text.
+        first: the index of the line with the first option, counted from 0.
+        end: the index of the line after the last option.
+    """
 
     question: str
     options: tuple[Option, ...]
-    first: int  # counted from 0
+    first: int
     end: int
 
     @property
     def right(self) -> list[int]:
-        """The positions of the right options, which should be one."""
+        """The positions of the right options. There should be exactly one."""
         return [position for position, option in enumerate(self.options) if option.is_right]
 
     @property
     def drawn(self) -> tuple[Option, ...]:
         """The options in their drawn order."""
 
-        def lot(option: Option) -> tuple[bool, bytes]:
-            ticket = f"{self.question}\n{option.summary}"
-            return option.is_last, hashlib.sha256(ticket.encode()).digest()
+        def sort_key(option: Option) -> tuple[bool, bytes]:
+            text = f"{self.question}\n{option.summary}"
+            return option.is_last, hashlib.sha256(text.encode()).digest()
 
-        return tuple(sorted(self.options, key=lot))
+        return tuple(sorted(self.options, key=sort_key))
 
 
 def _plain(text: str) -> str:
@@ -149,7 +157,7 @@ def read_boxes(text: str) -> list[Box]:
     return boxes
 
 
-def ordered(text: str) -> str:
+def reorder_options(text: str) -> str:
     r"""Return a chapter's text with the options of every Predict box in their drawn order.
 
     Raises:
@@ -161,7 +169,7 @@ def ordered(text: str) -> str:
         ...     '<details class="predict"><summary>None of these</summary>No.</details>\n'
         ...     '<details class="predict"><summary>9.0</summary>Right.</details>'
         ... )
-        >>> print(ordered(box))
+        >>> print(reorder_options(box))
         **Predict.** What is `x[11]`?
         <BLANKLINE>
         <details class="predict"><summary>9.0</summary>Right.</details>
@@ -173,8 +181,8 @@ def ordered(text: str) -> str:
     return "\n".join(lines)
 
 
-def findings(text: str) -> Iterator[str]:
-    """Yield what is wrong with the Predict boxes of a chapter's text, and what to do about it."""
+def find_problems(text: str) -> Iterator[str]:
+    """Yield what is wrong with the Predict boxes of a chapter's text, and how to fix it."""
     try:
         boxes = read_boxes(text)
     except PredictionError as error:
@@ -206,131 +214,23 @@ def findings(text: str) -> Iterator[str]:
             yield f"{where}: the options are not in their drawn order; run: make format"
 
 
-# How a reader who knows nothing about JAX might choose, given only the text of each option.
-Guess = Callable[[Sequence[str]], Iterable[int]]
+def _read(chapter: ChapterFiles) -> str:
+    return chapter.source.read_text(encoding="utf-8")
 
 
-def _extreme(of: Callable[[Iterable[int]], int], size: Callable[[str], int]) -> Guess:
-    def guess(texts: Sequence[str]) -> list[int]:
-        sizes = [size(text) for text in texts]
-        return [position for position, value in enumerate(sizes) if value == of(sizes)]
-
-    return guess
-
-
-def _matching(pattern: str) -> Guess:
-    words = re.compile(pattern, re.I)
-    return lambda texts: [n for n, text in enumerate(texts) if words.search(text)]
-
-
-def _words(text: str) -> int:
-    return len(text.split())
-
-
-GUESSES: dict[str, Guess] = {
-    "the first": lambda texts: [0],
-    "the second": lambda texts: [1],
-    "the third": lambda texts: [2] if len(texts) > 2 else [],
-    "the last": lambda texts: [len(texts) - 1],
-    "the longest": _extreme(max, len),
-    "the shortest": _extreme(min, len),
-    "the most words": _extreme(max, _words),
-    "the fewest words": _extreme(min, _words),
-    "an error": _matching(r"error|raise|fail"),
-    "a NaN": _matching(r"\bNaN\b"),
-    "an absolute": _matching(r"^(?:all|both|every|none|neither|no|not|never|nothing|nowhere)\b"),
-    "a comma": _matching(","),
-}
-
-
-def guessed(boxes: Iterable[Box], guess: Guess) -> tuple[int, list[float]]:
-    """Return how often a guess is right, and its chance in each box where it makes a choice.
-
-    A guess may name several options of a box. It is right if the right option is among them, and
-    its chance is their share of the options. A guess that names no option, or all of them, makes
-    no choice. An option that stays last counts like any other, because a reader who knows nothing
-    finds it as likely as the others.
-    """
-    hits, chances = 0, []
-    for box in boxes:
-        named = set(guess([option.text for option in box.options]))
-        if 0 < len(named) < len(box.options):
-            hits += bool(named & set(box.right))
-            chances.append(len(named) / len(box.options))
-    return hits, chances
-
-
-def p_value(hits: int, chances: Sequence[float]) -> float:
-    """Return the two-sided p-value of a number of hits, by exact enumeration.
-
-    Args:
-        hits: how many of the independent trials succeeded.
-        chances: the probability of each trial.
-
-    Example:
-        >>> p_value(0, [0.5, 0.5])
-        0.5
-    """
-    distribution = [1.0]
-    for chance in chances:
-        stay = [p * (1 - chance) for p in distribution] + [0.0]
-        move = [0.0] + [p * chance for p in distribution]
-        distribution = [a + b for a, b in zip(stay, move, strict=True)]
-    # Equal probabilities may differ in their last digits.
-    return sum(p for p in distribution if p <= distribution[hits] * (1 + 1e-9))
-
-
-def guessing(boxes: Sequence[Box]) -> Iterator[str]:
-    """Yield a line for each guess, with its hits, what chance would give, and the p-value."""
-    for name, guess in GUESSES.items():
-        hits, chances = guessed(boxes, guess)
-        yield (
-            f"{name:16} {hits:3} of {len(chances):3}, by chance {sum(chances):5.1f}, "
-            f"p = {p_value(hits, chances):.2g}"
-        )
-
-
-def _read(pair: Pair) -> str:
-    return pair.source.read_text(encoding="utf-8")
-
-
-def order_chapter(pair: Pair) -> bool:
+def order_chapter(chapter: ChapterFiles) -> bool:
     """Write a chapter's options in their drawn order, and return whether the file changed.
 
     Raises:
         PredictionError: a box cannot be read.
     """
     try:
-        return replace_file(pair.source, ordered(_read(pair)))
+        return write_if_changed(chapter.source, reorder_options(_read(chapter)))
     except PredictionError as error:
-        raise PredictionError(f"{pair.source.name}, {error}") from error
+        raise PredictionError(f"{chapter.source.name}, {error}") from error
 
 
-def lint_boxes(pair: Pair) -> Iterator[str]:
-    """Yield what is wrong with a chapter's Predict boxes, one message each."""
-    for finding in findings(_read(pair)):
-        yield f"chapters/{pair.source.name}, {finding}"
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Run the command line, and return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("chapters", nargs="*", help="chapters such as 04; all by default")
-    parser.add_argument("--guessing", action="store_true", help="show how far guessing gets")
-    options = parser.parse_args(arguments)
-    status = 0
-    boxes: list[Box] = []
-    try:
-        for pair in find(options.chapters):
-            if order_chapter(pair):
-                print(f"{pair.source.name}: ordered")
-            for message in lint_boxes(pair):
-                print(message, file=sys.stderr)
-                status = 1
-            boxes += read_boxes(_read(pair))
-    except PairError as error:
-        print(error, file=sys.stderr)
-        return 1
-    if options.guessing:
-        print(*guessing(boxes), sep="\n")
-    return status
+def lint_boxes(chapter: ChapterFiles) -> Iterator[str]:
+    """Yield a message for each problem in a chapter's Predict boxes."""
+    for finding in find_problems(_read(chapter)):
+        yield f"chapters/{chapter.source.name}, {finding}"

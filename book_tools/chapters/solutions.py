@@ -1,12 +1,13 @@
-"""Write the solutions of the library into the chapters, folded under their exercises.
+"""Copy the library's solutions into the chapters, folded below their exercises.
 
-    .venv/bin/python -m book_tools solutions
+    python -m book_tools solutions
 
-The changed chapters then have to be executed again (``make book`` does).
+The changed chapters then have to be executed again, which ``make book`` does.
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
 import html
 import re
@@ -14,8 +15,14 @@ import sys
 
 from nbformat import NotebookNode
 
-from book_tools.chapters.chapter_files import Pair, PairError, find, read_source, replace_file
-from jaxbits.book.exercises import exercise
+from book_tools.chapters.chapter_files import (
+    ChapterFileError,
+    ChapterFiles,
+    find_chapters,
+    read_source,
+)
+from book_tools.files import write_if_changed
+from jaxbits.book.exercises import get_exercise
 
 _FOLDED = re.compile(
     r'(?<=^check\(")(?P<id>[^"]+)(?P<end>", \w+\)\n```\n+)<details class="solution">.*?</details>$',
@@ -23,8 +30,8 @@ _FOLDED = re.compile(
 )
 
 
-def imported(notebook: NotebookNode) -> set[str]:
-    """The names that the cells of a chapter import."""
+def imported_names(notebook: NotebookNode) -> set[str]:
+    """Return the names that the cells of a chapter import."""
     names: set[str] = set()
     for cell in notebook.cells:
         if cell.cell_type != "code":
@@ -32,7 +39,7 @@ def imported(notebook: NotebookNode) -> set[str]:
         lines = [line for line in cell.source.splitlines() if not line.lstrip().startswith("%")]
         try:
             body = ast.parse("\n".join(lines)).body
-        except SyntaxError:  # a cell that shows one
+        except SyntaxError:  # some cells demonstrate a syntax error
             continue
         for node in body:
             if isinstance(node, ast.Import | ast.ImportFrom):
@@ -40,18 +47,20 @@ def imported(notebook: NotebookNode) -> set[str]:
     return names
 
 
-def folded(source: str) -> str:
-    r"""A solution as it stands in the text of a chapter: HTML without blank lines.
+def fold_solution(source: str) -> str:
+    r"""Return a solution as an HTML fold for the text of a chapter.
+
+    The fold contains no blank line, because a blank line would end the HTML block:
+    https://spec.commonmark.org/0.31.2/#html-blocks
 
     Example:
-        >>> print(folded("import math\n\nmath.inf > 1"))
+        >>> print(fold_solution("import math\n\nmath.inf > 1"))
         <details class="solution"><summary>Solution</summary>
         <pre><code>import math
         &#10;math.inf &gt; 1
         </code></pre></details>
     """
     text = html.escape(source.rstrip() + "\n", quote=False)
-    # A blank line would end the HTML.
     text = re.sub(r"\n(\n+)", lambda blank: "\n" + "&#10;" * len(blank[1]), text)
     return (
         '<details class="solution"><summary>Solution</summary>\n'
@@ -59,27 +68,34 @@ def folded(source: str) -> str:
     )
 
 
-def with_solutions(pair: Pair) -> str:
-    """The text of a chapter with the solutions of the library under its exercises.
+def insert_solutions(chapter: ChapterFiles) -> str:
+    """Return the text of a chapter with the library's solutions below its exercises.
 
     Raises:
-        PairError: the text cannot be read as a notebook.
+        ChapterFileError: the text cannot be read as a notebook.
     """
-    known = imported(read_source(pair))
-    text = pair.source.read_text(encoding="utf-8")
-    return _FOLDED.sub(
-        lambda found: found["id"] + found["end"] + folded(exercise(found["id"]).source(known)), text
-    )
+    known = imported_names(read_source(chapter))
+    text = chapter.source.read_text(encoding="utf-8")
+
+    def replace(match: re.Match[str]) -> str:
+        return (
+            match["id"]
+            + match["end"]
+            + fold_solution(get_exercise(match["id"]).solution_source(known))
+        )
+
+    return _FOLDED.sub(replace, text)
 
 
-def main() -> int:
-    """Write all chapters; returns the exit status."""
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line, and return the exit status."""
+    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args(arguments)
     status = 0
-    for pair in find():
+    for chapter in find_chapters():
         try:
-            if replace_file(pair.source, with_solutions(pair)):
-                print(f"{pair.source.name}: written")
-        except PairError as error:
+            if write_if_changed(chapter.source, insert_solutions(chapter)):
+                print(f"{chapter.source.name}: solutions updated")
+        except ChapterFileError as error:
             print(error, file=sys.stderr)
             status = 1
     return status

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from book_tools.chapters.kernel import environment
+from book_tools.chapters.kernel import kernel_environment
 
 SPECIFICATIONS = Path(__file__).with_name("environments.toml")
 KINDS = ("lock", "venv", "accelerator")
@@ -85,7 +85,7 @@ def child_variables(on_accelerator: bool) -> dict[str, str]:
     """
     variables = {
         key: value
-        for key, value in environment("").items()
+        for key, value in kernel_environment("").items()
         if not key.startswith(("JAXBITS_", "VIRTUAL_ENV"))
     }
     for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR"):  # each run sets its own folder

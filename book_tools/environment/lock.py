@@ -20,8 +20,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from book_tools.chapters.chapter_files import replace_file
 from book_tools.environment.pins import PYTHON, ROOT
+from book_tools.files import write_if_changed
 
 FULL, BOOK = "requirements", "requirements-book"
 """The names of the locks without a suffix, the larger one first."""
@@ -109,5 +109,5 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"outdated: {', '.join(outdated)}" if outdated else "the locks are up to date")
         return 1 if outdated else 0
     for name, text in locks.items():
-        print(f"{name}: {'written' if replace_file(ROOT / name, text) else 'unchanged'}")
+        print(f"{name}: {'written' if write_if_changed(ROOT / name, text) else 'unchanged'}")
     return 0

@@ -1,8 +1,8 @@
-"""The released notebooks of the assignments, and the page of the book that lists them.
+"""Release the assignments' notebooks, and generate the page that lists the assignments.
 
-python -m book_tools assignments            write the notebooks that students get
-python -m book_tools assignments --check    exit 1 if one is not as its source says
-python -m book_tools assignments --elsewhere    try the solutions on other versions of JAX
+python -m book_tools assignments              write the notebooks that students receive
+python -m book_tools assignments --check      exit 1 if a notebook does not match its source
+python -m book_tools assignments --elsewhere  run the solutions on other versions of JAX
 """
 
 from __future__ import annotations
@@ -12,124 +12,57 @@ import json
 from pathlib import Path
 from typing import Any
 
-from jaxbits_grader import cli as command
-from jaxbits_grader.authoring import assignment_source as source
-from jaxbits_grader.authoring import validation as prove
-from jaxbits_grader.authoring.assignment_source import Assignment
+from jaxbits_grader import cli
+from jaxbits_grader.authoring.assignment_source import (
+    Assignment,
+    find_assignments,
+    read_assignment,
+)
+from jaxbits_grader.authoring.validation import validate_solution
+from packaging.version import Version
 
-from book_tools.chapters.chapter_files import replace_file
 from book_tools.environment import environments, interpreters, provision
-from book_tools.pages.html_utils import chapter_titles, inline
-from book_tools.project_metadata import ROOT, address, colab
+from book_tools.files import write_if_changed
+from book_tools.pages.html_utils import chapter_titles
+from book_tools.pages.render import render_page
+from book_tools.project_metadata import ROOT, colab_url, repository_url
 from jaxbits.book import measurements
 
 FOLDER = "assignments"
 RECORDS = "reference/assignments"
 
-PAGE = """\
-# Assignments
 
-Notebooks to hand in, {count} of them, in the order of the chapters they belong to: each can be \
-done once its chapter has been read. They run in Colab with what is there, or on a laptop with \
-`jax` and this book's library; the last one also needs Flax, Optax and PyTorch. \
-Every task shows some of its tests; others, of the same properties, \
-run when a notebook is graded. [For teachers](for-teachers.md) says how to hand them out and grade \
-them.
-
-{assignments}
-
-## Where they were tried
-
-The points that each solution gets, by every test, hidden ones included:
-
-{tried}
-
-## What grading costs
-
-{cost}
-"""
-
-ONE = """\
-## {title}
-
-**Belongs to** [{chapter}](../chapters/{stem}.ipynb). **Points** {points}. \
-**Time** about {minutes} minutes. \
-{links}
-
-When they are through, students can
-
-{goals}
-
-| task | points | full marks |
-|---:|---:|:---|
-{tasks}
-"""
-
-
-def in_order(root: Path = ROOT) -> list[Assignment]:
-    """The assignments by their chapters."""
-    found = [source.read(folder) for folder in source.find(root / FOLDER)]
+def read_assignments(root: Path = ROOT) -> list[Assignment]:
+    """Return all assignments sorted by chapter number."""
+    found = [read_assignment(folder) for folder in find_assignments(root / FOLDER)]
     return sorted(found, key=lambda assignment: assignment.chapter)
 
 
-def page(root: Path = ROOT) -> str:
-    """The page that lists the assignments, as Markdown."""
-    titles = chapter_titles(root)
-    assignments = in_order(root)
-    repository = address(root)
-    parts = []
-    for one in assignments:
-        rows = "\n".join(
-            f"| {number} | {task.total} | {inline(task.rubric)} |"
-            for number, task in enumerate(one.tasks, 1)
-        )
-        parts.append(
-            ONE.format(
-                title=one.title,
-                chapter=titles[one.chapter],
-                stem=one.chapter,
-                points=one.points,
-                minutes=one.minutes,
-                links=_links(one.name, repository),
-                goals="\n".join(f"- {inline(goal)}" for goal in one.goals),
-                tasks=rows,
-            )
-        )
-    return PAGE.format(
-        count=len(assignments),
-        assignments="\n".join(parts),
-        tried=_tried(records(root), assignments),
-        cost=_cost(),
-    )
+def read_records(root: Path = ROOT) -> list[dict[str, Any]]:
+    """Return the points that the solutions got in each environment, the oldest JAX first."""
+    found = [json.loads(path.read_text("utf8")) for path in (root / RECORDS).glob("*.json")]
+    return sorted(found, key=lambda record: Version(record["jax"]))
 
 
-def _links(name: str, repository: str | None) -> str:
-    """The ways to an assignment's notebook: to its copy in the built book, and to Colab."""
-    path = f"{FOLDER}/{name}.ipynb"
-    download = f'<a href="../{path}" download>download the notebook</a>'
-    return (
-        f"[Open it in Colab]({colab(repository, path)}) or {download}."
+def assignments_page(root: Path = ROOT) -> str:
+    """Return the page that lists the assignments, as Markdown."""
+    assignments = read_assignments(root)
+    repository = repository_url(root)
+    names = [assignment.name for assignment in assignments]
+    return render_page(
+        "assignments.md",
+        assignments=assignments,
+        titles=chapter_titles(root),
+        colab={name: colab_url(repository, f"{FOLDER}/{name}.ipynb") for name in names}
         if repository
-        else f"{download}."
+        else None,
+        records=read_records(root),
+        cost=_describe_cost(),
     )
 
 
-def records(root: Path = ROOT) -> list[dict[str, Any]]:
-    """What was recorded of the solutions in each environment, the oldest JAX first."""
-    found = [json.loads(p.read_text("utf8")) for p in (root / RECORDS).glob("*.json")]
-    return sorted(found, key=lambda record: [int(n) for n in record["jax"].split(".")])
-
-
-def _tried(found: list[dict[str, Any]], assignments: list[Assignment]) -> str:
-    head = [f"{record['title']}, jax {record['jax']}" for record in found]
-    lines = [["assignment", *head], [":---", *["---:"] * len(head)]]
-    for one in assignments:
-        points = [str(record["points"].get(one.name, "not tried")) for record in found]
-        lines.append([one.title, *(f"{p} of {one.points}" for p in points)])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _cost() -> str:
+def _describe_cost() -> str:
+    """Return the sentences about the recorded time and memory of grading."""
     measured = measurements.load("grading")
     seconds = {
         name.removeprefix("a submission, "): f"{one['median']:.1f} s"
@@ -151,42 +84,44 @@ def _cost() -> str:
     )
 
 
-def elsewhere() -> int:
-    """Try the solutions in each environment that is here, and record their points."""
+def record_elsewhere() -> int:
+    """Run the solutions in each available environment, record their points, and return the status.
+
+    The status is 1 if a solution failed somewhere, else 0.
+    """
     specifications = environments.load_specifications()
-    wrong = 0
+    has_failed = False
     for name, specification in specifications.items():
         if specification.kind == "accelerator":
             continue
         try:
-            there = provision.prepare(specification, ROOT, torch=True)
+            prepared = provision.prepare(specification, ROOT, torch=True)
         except interpreters.EnvironmentUnavailable as reason:
             print(f"{name}: {reason}")
             continue
-        version = interpreters.run_program(there.python, "import jax; print(jax.__version__)")
+        version = interpreters.run_program(prepared.python, "import jax; print(jax.__version__)")
         points = {}
-        for folder in source.find(ROOT / FOLDER):
-            solved = prove.solved(folder, python=str(there.python))
-            points[folder.name] = sum(one.points for one in solved)
-            for one in solved:
-                if one.problem:
-                    wrong += 1
-                    print(f"{name}: {folder.name}: {one.line()}")
+        for folder in find_assignments(ROOT / FOLDER):
+            tasks = validate_solution(folder, python=str(prepared.python))
+            points[folder.name] = sum(task.points for task in tasks)
+            for task in tasks:
+                if task.problem:
+                    has_failed = True
+                    print(f"{name}: {folder.name}: {task.line()}")
         record = {"title": specification.title, "jax": version, "points": points}
-        text = json.dumps(record, indent=1) + "\n"
-        (ROOT / RECORDS).mkdir(exist_ok=True)
-        replace_file(ROOT / RECORDS / f"{name}.json", text)
+        path = ROOT / RECORDS / f"{name}.json"
+        write_if_changed(path, json.dumps(record, indent=1) + "\n")
         print(f"{name} (jax {version}): {sum(points.values())} points")
-    return int(bool(wrong))
+    return int(has_failed)
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; returns the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    """Run the command line, and return the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing")
-    parser.add_argument("--elsewhere", action="store_true", help="record solutions' points")
+    parser.add_argument("--elsewhere", action="store_true", help="record the solutions' points")
     options = parser.parse_args(arguments)
     if options.elsewhere:
-        return elsewhere()
+        return record_elsewhere()
     check = ["--check"] if options.check else []
-    return command.main(["release", str(ROOT / FOLDER), *check])
+    return cli.main(["release", str(ROOT / FOLDER), *check])

@@ -1,27 +1,34 @@
-"""Write the page *Behaviour by version* from recorded runs, and from nothing else."""
+"""Generate the page *Behaviour by version* from the recorded runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from book_tools.pages.html_utils import count, escaped, inline, outcomes, section_link, table
-from book_tools.versions.compare_runs import Record, aligned, judge, wording
+from book_tools.pages.html_utils import (
+    count_noun,
+    escape_html,
+    html_table,
+    inline_code,
+    link_to_section,
+)
+from book_tools.pages.render import render_page
+from book_tools.versions.compare_runs import (
+    Record,
+    align_errors,
+    comparable_message,
+    find_differences,
+)
 
-INTRO = """\
-# Behaviour by version
+PACKAGES = ("python", "jax", "jaxlib", "flax", "optax", "numpy", "torch")
+MAX_LINE = 240
 
-Does what you read hold on *your* versions? Every cell of every chapter was run in the environments
-below. Every claim (the lines with a ✓) was checked again in each, every cell that should raise an
-error had to raise it, no other cell was allowed to, and the library's own tests ran too. This page
-is written by the program that did so, from what it recorded.
 
-To see what you have, run `import jaxbits.runtime; jaxbits.runtime.report()`: it prints your
-versions and devices, and whether they are among those tested.
-"""
-
-HEADS = ("Environment", "Claims", "Cells that raise")
-ROWS = ("python", "jax", "jaxlib", "flax", "optax", "numpy", "torch")
+def _count_outcomes(claims: Iterable[Mapping[str, Any]]) -> str:
+    """Return how many claims held, did not apply, and failed."""
+    seen = [claim["outcome"] for claim in claims]
+    counts = (f"{seen.count(o)} {o}" for o in ("held", "not made", "failed") if o in seen)
+    return ", ".join(counts) or "none"
 
 
 def _device(record: Record) -> str:
@@ -29,35 +36,39 @@ def _device(record: Record) -> str:
     return backend if record["device"] == record["backend"] else f"{backend} ({record['device']})"
 
 
-def _environments(records: Mapping[str, Record], detectors: Mapping[str, str]) -> str:
+def _count_tests(record: Record) -> str:
+    tests = record["tests"]
+    counts = {
+        "passed": tests["passed"],
+        "skipped": tests["skipped"],
+        "failed": len(tests["failed"]),
+    }
+    return ", ".join(f"{number} {word}" for word, number in counts.items() if number) or "none"
+
+
+def _environments_table(records: Mapping[str, Record], detectors: Mapping[str, str]) -> str:
+    """Return a table with the versions and the totals of each environment."""
     listed = records.values()
-    rows = [
-        [name.replace("python", "Python"), *(escaped(r["versions"].get(name, "–")) for r in listed)]
-        for name in ROWS
-    ]
-    rows.append(["runs on", *(escaped(_device(r)) for r in listed)])
-    rows.append(
+    rows: list[list[str]] = [
         [
-            "claims",
-            *(outcomes(x for c in r["chapters"].values() for x in c["claims"]) for r in listed),
+            name.replace("python", "Python"),
+            *(escape_html(r["versions"].get(name, "–")) for r in listed),
         ]
-    )
-    tests = []
-    for record in listed:
-        ran = record["tests"]
-        counts = {"passed": ran["passed"], "skipped": ran["skipped"], "failed": len(ran["failed"])}
-        tests.append(", ".join(f"{n} {word}" for word, n in counts.items() if n) or "none")
-    rows.append(["library’s tests", *tests])
+        for name in PACKAGES
+    ]
+    rows.append(["runs on", *(escape_html(_device(record)) for record in listed)])
+    claims = [[claim for c in r["chapters"].values() for claim in c["claims"]] for r in listed]
+    rows.append(["claims", *map(_count_outcomes, claims)])
+    rows.append(["library’s tests", *map(_count_tests, listed)])
     if detectors:
         link = '<a href="detectors.html">detectors</a>'
         rows.append([link, *(detectors.get(name, "–") for name in records)])
-    rows.append(["run on", *(r["date"] for r in listed)])
-    about = "\n".join(f"- **{r['title']}**: {r['about']}" for r in listed)
-    return f"{about}\n\n{table(['What', *(escaped(r['title']) for r in listed)], rows)}\n"
+    rows.append(["run on", *(record["date"] for record in listed)])
+    return html_table(["What", *(escape_html(record["title"]) for record in listed)], rows)
 
 
-def _not_held(stem: str, chapters: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the claims that are not made, or failed, somewhere: one column an environment."""
+def _claims_table(stem: str, chapters: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the claims that do not hold everywhere, with one column per environment."""
     by_claim: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     for title, chapter in chapters.items():
         for claim in chapter["claims"]:
@@ -66,123 +77,116 @@ def _not_held(stem: str, chapters: Mapping[str, Mapping[str, Any]]) -> str:
     for (bit, text), seen in by_claim.items():
         if all(claim["outcome"] == "held" for claim in seen.values()):
             continue
-        one = next(iter(seen.values()))
-        said_of = next((c["made_for"] for c in seen.values() if "made_for" in c), "all versions")
-        link = section_link(stem, one.get("section", ""), bit)
-        there = (_outcome(seen.get(title)) for title in chapters)
-        rows.append([f"{inline(text)}<br>{link}", escaped(said_of), *there])
-    head = ("Claim", "Said of", *map(escaped, chapters))
-    return f"**Claims that depend on the version**\n\n{table(head, rows)}\n" if rows else ""
+        section = next(iter(seen.values())).get("section", "")
+        made_for = next((c["made_for"] for c in seen.values() if "made_for" in c), "all versions")
+        link = link_to_section(stem, section, bit)
+        outcomes = (_describe_outcome(seen.get(title)) for title in chapters)
+        rows.append([f"{inline_code(text)}<br>{link}", escape_html(made_for), *outcomes])
+    return html_table(("Claim", "Said of", *map(escape_html, chapters)), rows) if rows else ""
 
 
-def _outcome(claim: Mapping[str, Any] | None) -> str:
+def _describe_outcome(claim: Mapping[str, Any] | None) -> str:
     if claim is None:
         return "not reached"
     if claim["outcome"] == "failed":
-        return f"fails: saw {escaped(claim.get('seen', 'nothing'))}"
+        return f"fails: saw {escape_html(claim.get('seen', 'nothing'))}"
     return {"held": "holds", "not made": "not claimed"}[claim["outcome"]]
 
 
-def telling(message: str, others: Iterable[str]) -> str:
-    r"""Return the line of a message in which it first differs from the others, shortened.
+def first_differing_line(message: str, others: Iterable[str]) -> str:
+    r"""Return the first line in which a message differs from the others, shortened.
 
-    >>> telling("No.\nIt was x.", ["No.\nIt was y."])
-    'It was x.'
+    Args:
+        message: the message.
+        others: the messages to compare it with.
+
+    Example:
+        >>> first_differing_line("No.\nIt was x.", ["No.\nIt was y."])
+        'It was x.'
     """
     lines = message.splitlines() or [""]
     columns = [lines, *(other.splitlines() for other in others)]
     for number, line in enumerate(lines):
         if len({column[number] if number < len(column) else None for column in columns}) > 1:
-            return line if len(line) <= 240 else line[:239] + "…"
-    return lines[-1][:240]
+            return line if len(line) <= MAX_LINE else line[: MAX_LINE - 1] + "…"
+    return lines[-1][:MAX_LINE]
 
 
-def _wordings(stem: str, chapters: Mapping[str, Mapping[str, Any]], book: str) -> str:
-    """Return the errors of JAX that are worded otherwise somewhere, side by side."""
-    said: dict[int, dict[str, list[str]]] = {}
+def _differing_wordings(
+    stem: str, chapters: Mapping[str, Mapping[str, Any]], book: str
+) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Yield a link for each error whose message differs, and (environments, line) for each text."""
+    by_error: dict[int, dict[str, list[str]]] = {}
     stored = chapters[book]
     for title, chapter in chapters.items():
-        for number, (here, there) in enumerate(aligned(chapter, stored)):
+        for number, (here, there) in enumerate(align_errors(chapter, stored)):
             if here["names"] and there and there["names"] and not here["comparison"]:
-                text = f"{here['names'][0]}: {wording(here)}"
-                said.setdefault(number, {}).setdefault(text, []).append(title)
-    parts = []
-    for number, texts in sorted(said.items()):
+                text = f"{here['names'][0]}: {comparable_message(here)}"
+                by_error.setdefault(number, {}).setdefault(text, []).append(title)
+    for number, texts in sorted(by_error.items()):
         if len(texts) > 1:
-            lines = "\n".join(
-                f"<dt>{escaped(', '.join(titles))}</dt>\n<dd><code>"
-                f"{escaped(telling(text, texts.keys() - {text}))}</code></dd>"
+            lines = [
+                (", ".join(titles), first_differing_line(text, texts.keys() - {text}))
                 for text, titles in texts.items()
-            )
-            link = section_link(stem, stored["errors"][number]["section"])
-            parts.append(f"<p>{link}</p>\n<dl>\n{lines}\n</dl>")
-    if not parts:
-        return ""
-    joined = "\n".join(parts)
-    return f'**Errors that are worded otherwise**\n\n<div class="by-version">\n{joined}\n</div>\n'
+            ]
+            yield link_to_section(stem, stored["errors"][number]["section"]), lines
 
 
-def _prints(stem: str, chapters: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the places where other text is printed, each by its first line that differs."""
+def _printed_table(stem: str, chapters: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the first line of each printed output that differs from the book's."""
     rows = [
         [
-            section_link(stem, output["section"]), escaped(title),
-            f"<code>{escaped(output['stored'])}</code>", f"<code>{escaped(output['here'])}</code>",
+            link_to_section(stem, output["section"]), escape_html(title),
+            *(f"<code>{escape_html(output[key])}</code>" for key in ("stored", "here")),
         ]
         for title, chapter in chapters.items()
         for output in chapter["printed"]
     ]  # fmt: skip
-    head = ("Section", "Where", "In the book", "There")
-    return (
-        f"**Text that prints otherwise** (the first line that does)\n\n{table(head, rows)}\n"
-        if rows
-        else ""
-    )
+    return html_table(("Section", "Where", "In the book", "There"), rows) if rows else ""
 
 
-def _chapter(stem: str, records: Mapping[str, Record]) -> str:
+def _describe_chapter(stem: str, records: Mapping[str, Record]) -> dict[str, Any]:
+    """Return what the template needs to know of one chapter."""
     chapters = {r["title"]: r["chapters"][stem] for r in records.values() if stem in r["chapters"]}
     rows = [
         [
-            escaped(title),
-            outcomes(chapter["claims"]),
-            count(sum(bool(e["names"]) for e in chapter["errors"]), "error") + " shown",
+            escape_html(title),
+            _count_outcomes(chapter["claims"]),
+            count_noun(sum(bool(e["names"]) for e in chapter["errors"]), "error") + " shown",
         ]
         for title, chapter in chapters.items()
     ]
     first = next(iter(chapters))
-    parts = [
-        f"## {chapters[first]['title']}\n\n{table(HEADS, rows)}\n",
-        _not_held(stem, chapters),
-        _wordings(stem, chapters, first),
-        _prints(stem, chapters),
-    ]
-    if not any(parts[1:]):
-        parts.append("Nothing differs.\n")
-    return "\n".join(part for part in parts if part)
+    return {
+        "title": chapters[first]["title"],
+        "table": html_table(("Environment", "Claims", "Cells that raise"), rows),
+        "claims": _claims_table(stem, chapters),
+        "wordings": list(_differing_wordings(stem, chapters, first)),
+        "printed": _printed_table(stem, chapters),
+    }
 
 
-def page(records: Mapping[str, Record], detectors: Mapping[str, str] | None = None) -> str:
-    """Return the page from the recorded runs, the book's own first.
+def versions_page(records: Mapping[str, Record], detectors: Mapping[str, str] | None = None) -> str:
+    """Return the page as Markdown.
 
     Args:
-        records: the runs by environment.
-        detectors: how the detectors do on the labelled cases there, in a few words.
+        records: the recorded runs by environment, the book's own first.
+        detectors: for each environment, the score of all detectors in words.
     """
-    if not records:
-        return f"{INTRO}\nNothing has been recorded yet: `make versions` does so.\n"
     stems = sorted({stem for record in records.values() for stem in record["chapters"]})
     undeclared = [
         f"{record['title']}: {difference.where}"
         for record in records.values()
-        for difference in judge(record, records.get("lock"))
-        # The library's failed tests are counted in the table above.
+        for difference in find_differences(record, records.get("lock"))
+        # The table of the environments counts the library's failed tests.
         if not difference.declared and difference.in_the_book
     ]
-    state = "Nothing else was found to differ but what is listed below, chapter by chapter.\n"
-    if undeclared:
-        items = "\n".join(f"<li>{escaped(where)}</li>" for where in undeclared)
-        number = count(len(undeclared), "difference")
-        state = f"{number} that the book does not state yet:\n\n<ul>\n{items}\n</ul>\n"
-    parts = [INTRO, "## What was tested\n", _environments(records, detectors or {}), state]
-    return "\n".join([*parts, *(_chapter(stem, records) for stem in stems)]).rstrip() + "\n"
+    text = render_page(
+        "behaviour-by-version.md",
+        records=records,
+        environments=_environments_table(records, detectors or {}),
+        undeclared=undeclared,
+        count=count_noun(len(undeclared), "difference"),
+        chapters=[_describe_chapter(stem, records) for stem in stems],
+    )
+    return text.rstrip() + "\n"

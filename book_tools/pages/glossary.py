@@ -1,39 +1,39 @@
-"""The glossary: its page, from ``reference/glossary.toml``, and the words to look for in a text.
+"""Generate the glossary from ``reference/glossary.toml``, and find its terms in a text.
 
-The page has an anchor for each term, ``glossary.html#weak-type``. The extension ``_ext/terms.py``
-links the first use of each term in every chapter to it.
+The page has an anchor for each term, such as ``glossary.html#weak-type``. The Sphinx extension
+``_ext/glossary_links.py`` links the first use of each term in every chapter to it.
 """
 
 from __future__ import annotations
 
 import functools
-import html
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from book_tools.pages.render import render_page
 from jaxbits._catalogue import SharpBit, heading_id
-
-PAGE = """\
-# Glossary
-
-The words of the field as this book uses them. In a chapter, the first use of each leads here.
-
-<dl class="glossary">
-{terms}
-</dl>
-"""
 
 
 class GlossaryError(ValueError):
-    """The file of terms is malformed; the message names the term and what is wrong with it."""
+    """The file of terms is malformed. The message names the term and what is wrong."""
 
 
 @dataclass(frozen=True)
 class Term:
-    """A word, what it means, and the sections about it; the rest says where a text uses it."""
+    """A term of the glossary.
+
+    Attributes:
+        name: the term.
+        text: its definition.
+        bits: the catalogue ids of the sections about it.
+        forms: the forms in which a text uses it. If a form contains parentheses, only the part
+            inside them is linked. By default, the name and its plural.
+        not_in: the numbers of the chapters in which the term is not linked.
+        met: where readers meet the term, if no chapter uses it.
+    """
 
     name: str
     text: str
@@ -49,8 +49,8 @@ class Term:
 
     @functools.cached_property
     def patterns(self) -> list[re.Pattern[str]]:
-        """A regular expression for each form; its first group is the part that is linked."""
-        # A name with capitals, such as NaN, is no word in small letters that looks like it.
+        """A regular expression for each form. The first group is the part to link."""
+        # A name with capitals, such as NaN, must not match an ordinary word.
         flags = 0 if self.name != self.name.lower() else re.IGNORECASE
         found = []
         for form in self.forms or (self.name, f"{self.name}s"):
@@ -61,7 +61,9 @@ class Term:
         return found
 
     def find(self, text: str) -> tuple[int, int] | None:
-        """Return where a text first uses the term, from and to; the longest form of those there.
+        """Return the start and end of the term's first use in a text, or None.
+
+        If several forms start at the same position, the longest one wins.
 
         Example:
             >>> term = Term("leaf", "an end", (), ("leaf", "the (leaves)"))
@@ -72,46 +74,36 @@ class Term:
         return min(spans, key=lambda span: (span[0], -span[1]), default=None)
 
 
-def read(path: Path) -> list[Term]:
-    """Return the terms of a file.
+def read_terms(path: Path) -> list[Term]:
+    """Return the terms in a file in alphabetical order.
 
     Raises:
-        GlossaryError: when a term lacks a name, a text or sections, comes twice or out of order.
+        GlossaryError: a term lacks a key, has an unknown one, or is listed twice.
     """
     terms: list[Term] = []
     for entry in tomllib.loads(path.read_text("utf8")).get("term", []):
-        wrong = set(entry) - {"name", "text", "bits", "forms", "not_in", "met"}
-        if wrong or not all(entry.get(key) for key in ("name", "text", "bits")):
-            raise GlossaryError(f"a term should have name, text and bits, was {entry}")
+        unknown = set(entry) - {"name", "text", "bits", "forms", "not_in", "met"}
+        if unknown or not all(entry.get(key) for key in ("name", "text", "bits")):
+            raise GlossaryError(f"a term must have name, text, and bits; got {entry}")
         bits, forms, not_in = (tuple(entry.get(key, ())) for key in ("bits", "forms", "not_in"))
-        name, met = entry["name"], entry.get("met", "")
-        term = Term(name, entry["text"], bits, forms, not_in, met)
+        term = Term(entry["name"], entry["text"], bits, forms, not_in, entry.get("met", ""))
         if any(other.anchor == term.anchor for other in terms):
-            raise GlossaryError(f"{term.name!r} is there twice")
+            raise GlossaryError(f"each term must be listed once, got {term.name!r} again")
         terms.append(term)
     return sorted(terms, key=lambda term: term.name.lower())
 
 
-def page(terms: Sequence[Term], bits: Mapping[str, SharpBit]) -> str:
+def glossary_page(terms: Sequence[Term], bits: Mapping[str, SharpBit]) -> str:
     """Return the page as Markdown.
 
+    Args:
+        terms: the terms, as `read_terms` returns them.
+        bits: the sharp bits of the catalogue by id.
+
     Raises:
-        GlossaryError: when a term names a sharp bit that does not exist.
+        GlossaryError: a term names a sharp bit that is not in the catalogue.
     """
-
-    def coded(text: str) -> str:
-        return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))
-
-    rows = []
     for term in terms:
         if unknown := [bit for bit in term.bits if bit not in bits]:
-            raise GlossaryError(f"{term.name!r}: no sharp bit is called {unknown[0]!r}")
-        links = "; ".join(
-            f'<a href="../{bits[bit].page}">{coded(bits[bit].title)}</a>' for bit in term.bits
-        )
-        met = f"You meet the word {coded(term.met)}. " if term.met else ""
-        rows.append(
-            f'<dt id="{term.anchor}">{term.name}</dt>\n<dd>{coded(term.text)} {met}'
-            f'<span class="see">See {links}.</span></dd>'
-        )
-    return PAGE.format(terms="\n".join(rows))
+            raise GlossaryError(f"{term.name!r}: bits must be in the catalogue, got {unknown[0]!r}")
+    return render_page("glossary.md", terms=terms, bits=bits)

@@ -1,23 +1,47 @@
-"""The pieces of HTML that the page *Behaviour by version* is made of."""
+"""Convert pieces of text to HTML for the generated pages."""
 
 from __future__ import annotations
 
 import html
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from jaxbits._catalogue import ALSO_SHARP, SharpBit, heading_id
 
 
-def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return an HTML table of cells that are HTML already; the first cell of a row heads it."""
+def escape_html(text: str) -> str:
+    """Return the text with ``&``, ``<``, and ``>`` escaped, for use between HTML tags."""
+    return html.escape(text, quote=False)
+
+
+def inline_code(text: str) -> str:
+    """Return a line of text as HTML: escaped, with `code` in backticks as ``<code>`` elements.
+
+    Example:
+        >>> inline_code("use `a < b`")
+        'use <code>a &lt; b</code>'
+    """
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape_html(text))
+
+
+def script_json(value: object) -> str:
+    """Return a value as JSON that is safe inside an HTML script element."""
+    return json.dumps(value, ensure_ascii=False).replace("<", "\\u003c")
+
+
+def html_table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return an HTML table whose first column contains the row headers.
+
+    Args:
+        heads: the column headers, as HTML.
+        rows: the cells of each row, as HTML.
+    """
     top = "".join(f'<th scope="col">{cell}</th>' for cell in heads)
     body = "\n".join(
         "<tr>" + "".join(
-            f'<th scope="row">{cell}</th>' if not column else f"<td>{cell}</td>"
+            f"<td>{cell}</td>" if column else f'<th scope="row">{cell}</th>'
             for column, cell in enumerate(row)
         ) + "</tr>"
         for row in rows
@@ -26,57 +50,41 @@ def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     return f'<table class="by-version">\n{head}\n<tbody>\n{body}\n</tbody>\n</table>'
 
 
-def escaped(text: str) -> str:
-    """Return a text as it may stand between tags."""
-    return html.escape(text, quote=False)
+def count_noun(number: int, noun: str) -> str:
+    """Return a number with its noun, which gets an s unless the number is 1.
 
+    Args:
+        number: the number.
+        noun: the noun in the singular.
 
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun.
-
-    >>> count(1, "error"), count(2, "error")
-    ('1 error', '2 errors')
+    Example:
+        >>> count_noun(1, "error"), count_noun(2, "error")
+        ('1 error', '2 errors')
     """
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def section_link(stem: str, section: str, bit: str = "") -> str:
-    """Return a link from a reference page to a section, or to a row of the table *Also sharp*."""
+def link_to_section(stem: str, section: str, bit: str = "") -> str:
+    """Return a link from a reference page to a section of a chapter.
+
+    Args:
+        stem: the chapter, such as ``04-out-of-bounds``.
+        section: the section's heading, or an empty string for the opening of the chapter.
+        bit: the catalogue id of an entry under *Also sharp*, to link to that entry.
+    """
     if not section:
         return f'<a href="../chapters/{stem}.html">the opening</a>'
     anchor = bit if section == ALSO_SHARP and bit else heading_id(section)
-    return f'<a href="../chapters/{stem}.html#{anchor}">{inline(section)}</a>'
+    return f'<a href="../chapters/{stem}.html#{anchor}">{inline_code(section)}</a>'
 
 
-def outcomes(claims: Iterable[Mapping[str, Any]]) -> str:
-    """Return how many claims held, were not made and failed."""
-    seen = [claim["outcome"] for claim in claims]
-    said = (f"{seen.count(o)} {o}" for o in ("held", "not made", "failed") if o in seen)
-    return ", ".join(said) or "none"
-
-
-def inline(text: str) -> str:
-    """Return a line of the catalogue as HTML: escaped, with `code` in backticks.
-
-    Example:
-        >>> inline("use `a < b`")
-        'use <code>a &lt; b</code>'
-    """
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))
-
-
-def embedded(value: object) -> str:
-    """Return a value as JSON that may stand inside an HTML script element."""
-    return json.dumps(value, ensure_ascii=False).replace("<", "\\u003c")
-
-
-def link(bit: SharpBit) -> str:
-    """Return the address of a sharp bit as seen from a reference page."""
+def bit_address(bit: SharpBit) -> str:
+    """Return the address of a sharp bit relative to a reference page."""
     return f"../{bit.page}"
 
 
 def chapter_titles(root: Path) -> dict[str, str]:
-    """Return the first heading of every chapter by the stem of its file."""
+    """Return the first heading of each chapter by the stem of its file."""
     texts = {path.stem: path.read_text("utf8") for path in sorted(root.glob("chapters/*.md"))}
     found = {stem: re.search(r"^# (.+)$", text, re.M) for stem, text in texts.items()}
     return {stem: heading[1].strip() for stem, heading in found.items() if heading}

@@ -1,9 +1,9 @@
-"""Run the rows of tables of the reference part, and say what each gives.
+"""Run the rows of reference tables, and print their outcomes as JSON.
 
-python tools/outcome.py reference/tables/*.toml
+    python book_tools/pages/run_table_rows.py reference/tables/*.toml
 
-Prints JSON: the versions, and each outcome by its code (that of its group's ``given`` before it).
-Needs nothing but what the rows need, so that it also runs in the other environments.
+The program needs only the packages that the rows use and imports nothing from this project, because
+it also runs in environments in which the project is not installed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ IMPORTS = {
     "nnx": "flax.nnx",
     "optax": "optax",
 }
-# Two devices to cut arrays over. What LLVM would polish takes seconds, and changes no outcome.
+# Two devices to shard arrays over. Without optimization, because that takes seconds and changes no
+# outcome.
 FLAGS = (
     "--xla_force_host_platform_device_count=2",
     "--xla_backend_optimization_level=0",
@@ -43,17 +44,18 @@ FLAGS = (
 )
 PACKAGES = ("jax", "numpy", "torch", "flax", "optax")
 WIDTH = 120
-"""The letters of an error or a warning that are shown."""
+"""The number of characters of an error or a warning that the page shows."""
 
-# A warning for developers counts where the row itself is what it is about.
+# Warnings of these categories count wherever they arise, others only if the row itself causes them.
 _ANYWHERE = (UserWarning, FutureWarning, RuntimeWarning)
 
 
-def names(code: str) -> dict[str, Any]:
-    """Return the names that some code needs and finds there, without those of missing packages.
+def imports_for(code: str) -> dict[str, Any]:
+    """Return the modules that some code uses, by their names, without those of missing packages.
 
-    >>> sorted(names("np.ones(3)"))
-    ['jax', 'np']
+    Example:
+        >>> sorted(imports_for("np.ones(3)"))
+        ['jax', 'np']
     """
     words = {"jax", *re.findall(r"\w+", code)}
     found: dict[str, Any] = {}
@@ -63,23 +65,28 @@ def names(code: str) -> dict[str, Any]:
     return found
 
 
-def shortened(text: str, width: int = WIDTH) -> str:
-    """Return the first line of a text, cut between words where it is too long.
+def shorten(text: str, width: int = WIDTH) -> str:
+    """Return the first line of a text, truncated between words.
 
-    >>> shortened("one two three", 9)
-    'one two …'
+    Args:
+        text: the text.
+        width: the maximum number of characters.
+
+    Example:
+        >>> shorten("one two three", 9)
+        'one two …'
     """
     line = re.sub(r"\bat 0x[0-9a-f]+", "at 0x…", (text.strip().splitlines() or [""])[0])
     return line if len(line) <= width else line[: width - 1].rsplit(" ", 1)[0] + " …"
 
 
-def _labelled(problem: BaseException | Warning) -> str:
-    """The class of an error or a warning, and what it says."""
-    return shortened(f"{type(problem).__name__}: {problem}".rstrip(": "))
+def _describe(problem: BaseException | Warning) -> str:
+    """Return the class and the message of an error or a warning in one line."""
+    return shorten(f"{type(problem).__name__}: {problem}".rstrip(": "))
 
 
 def _run(code: str, namespace: dict[str, Any]) -> None:
-    """Execute code, and print the value of its last line as a shell would."""
+    """Execute code, and print the value of its last expression as a shell would."""
     tree = ast.parse(code)
     last = tree.body[-1]
     if not isinstance(last, ast.Expr):
@@ -91,16 +98,21 @@ def _run(code: str, namespace: dict[str, Any]) -> None:
         print(repr(value))
 
 
-def outcome(code: str, given: str = "") -> str:
-    r"""Return what code prints, its last value, its warnings and the error that ended it.
+def run_row(code: str, given: str = "") -> str:
+    r"""Return what code prints, its last value, its warnings, and the error that ends it.
 
-    >>> outcome("x + 1", "x = 1")
-    '2'
-    >>> outcome("print('so'); [][3]")
-    'so\nIndexError: list index out of range'
+    Args:
+        code: the code of the row.
+        given: the code that runs before it, without being part of the outcome.
+
+    Example:
+        >>> run_row("x + 1", "x = 1")
+        '2'
+        >>> run_row("print('so'); [][3]")
+        'so\nIndexError: list index out of range'
     """
-    namespace = {"__name__": "__main__", **names(given + code)}
-    settled: Callable[[], object] = getattr(namespace.get("jax"), "effects_barrier", lambda: None)
+    namespace = {"__name__": "__main__", **imports_for(given + code)}
+    wait: Callable[[], object] = getattr(namespace.get("jax"), "effects_barrier", lambda: None)
     printed = io.StringIO()
     problem = ""
     with warnings.catch_warnings(record=True) as caught, contextlib.redirect_stdout(printed):
@@ -110,16 +122,16 @@ def outcome(code: str, given: str = "") -> str:
         try:
             _run(code, namespace)
         except Exception as error:
-            problem = _labelled(error)
-        settled()
-    told = (w for w in caught if w.filename == "<row>" or issubclass(w.category, _ANYWHERE))
-    warned = [_labelled(w.message) for w in told if isinstance(w.message, Warning)]
+            problem = _describe(error)
+        wait()
+    relevant = (w for w in caught if w.filename == "<row>" or issubclass(w.category, _ANYWHERE))
+    warned = [_describe(w.message) for w in relevant if isinstance(w.message, Warning)]
     lines = [*dict.fromkeys(warned), printed.getvalue().rstrip(), problem]
     return "\n".join(filter(None, lines))
 
 
-def rows(table: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Return every piece of code of a table: what is given before it, and itself."""
+def code_of_rows(table: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield each piece of code in a table after the code that its group runs before it."""
     for group in table["group"]:
         given = group.get("given", {})
         for row in group["row"]:
@@ -128,18 +140,27 @@ def rows(table: dict[str, Any]) -> Iterator[tuple[str, str]]:
                     yield given.get(side, ""), row[side]
 
 
-def key(given: str, code: str) -> str:
-    """Return the name that an outcome goes by: the code itself, so that an edit is noticed."""
+def row_key(given: str, code: str) -> str:
+    """Return the key of an outcome, which is the code itself, so that an edit invalidates it.
+
+    Args:
+        given: the code that runs before the row.
+        code: the code of the row.
+    """
     return "\n".join(filter(None, (given.strip(), code.strip())))
 
 
-def run(tables: Iterable[dict[str, Any]]) -> dict[str, str]:
-    """Return the outcomes of tables by the code that gave them, each run on its own."""
-    return {key(given, code): outcome(code, given) for t in tables for given, code in rows(t)}
+def run_rows(tables: Iterable[dict[str, Any]]) -> dict[str, str]:
+    """Run each row of some tables separately, and return the outcomes by `row_key`."""
+    return {
+        row_key(given, code): run_row(code, given)
+        for table in tables
+        for given, code in code_of_rows(table)
+    }
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of what the rows are made with, as far as it is there."""
+def installed_versions() -> dict[str, str]:
+    """Return the versions of the packages that the rows use, as far as they are installed."""
     found = {}
     for package in PACKAGES:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
@@ -148,11 +169,11 @@ def versions() -> dict[str, str]:
 
 
 def main(paths: Sequence[str]) -> None:
-    """Print the outcomes of some tables, run in an empty folder."""
+    """Run the tables in an empty folder, and print the versions and outcomes as JSON."""
     tables = [tomllib.loads(Path(path).read_text("utf8")) for path in paths]
     os.environ["XLA_FLAGS"] = " ".join(FLAGS)
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        found = {"versions": versions(), "outcomes": run(tables)}
+        found = {"versions": installed_versions(), "outcomes": run_rows(tables)}
     json.dump(found, sys.stdout, ensure_ascii=False, indent=1)
 
 

@@ -1,81 +1,64 @@
-"""The page *By symptom*: from what a reader notices, in a few questions, to the section.
+"""Generate the page *By symptom*, which leads from what a reader notices to a section.
 
-``reference/by-symptom.toml`` holds the questions. Each answer names a sharp bit of the catalogue
-(``bit``), or another symptom of the page (``see``, with the words of the link in ``say``).
+``reference/by-symptom.toml`` contains the questions. Each answer names a sharp bit of the catalogue
+(``bit``) or another symptom of the page (``see``, with the words of the link in ``say``).
 """
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from book_tools.pages.render import render_page
 from jaxbits._catalogue import SharpBit
-
-PAGE = """\
-# By symptom
-
-You know what you see, and not what it is called. Find it here, try the first step, and follow the
-answer that fits. If you have an error message, the [page of errors](errors.md) is shorter; all that
-gives no error at all is listed under [silent failures](silent-failures.md).
-
-{symptoms}
-"""
 
 
 class SymptomsError(ValueError):
-    """The file of symptoms is malformed; the message says where, what was there, what should be."""
+    """The file of symptoms is malformed. The message names the symptom and what is wrong."""
 
 
-def read(path: Path) -> list[Mapping[str, Any]]:
-    """Return the symptoms of a file.
+def read_symptoms(path: Path) -> list[Mapping[str, Any]]:
+    """Return the symptoms in a file.
 
     Raises:
-        SymptomsError: when a symptom, a step or an answer lacks what it must have.
+        SymptomsError: a symptom, a step, or an answer lacks a key.
     """
     symptoms: list[Mapping[str, Any]] = tomllib.loads(path.read_text("utf8")).get("symptom", [])
     for symptom in symptoms:
         title = symptom.get("title")
         if not title or not symptom.get("seen") or not symptom.get("step"):
-            raise SymptomsError(f"{title!r} should have a title, a line `seen`, and steps")
+            raise SymptomsError(
+                f"{title!r}: a symptom must have title, seen, and step; got {sorted(symptom)}"
+            )
         for step in symptom["step"]:
             if not step.get("do") or not step.get("answers"):
-                raise SymptomsError(f"{title!r}: a step should have `do` and `answers`, was {step}")
+                raise SymptomsError(f"{title!r}: a step must have do and answers, got {step}")
             for answer in step["answers"]:
                 if set(answer) not in ({"when", "bit"}, {"when", "see", "say"}):
                     raise SymptomsError(
-                        f"{title!r}: an answer should have when and bit, or when, see and say, "
-                        f"was {answer}"
+                        f"{title!r}: an answer must have when and bit, or when, see, and say; "
+                        f"got {answer}"
                     )
     return symptoms
 
 
-def _answer(answer: Mapping[str, str], bits: Mapping[str, SharpBit], title: str) -> str:
-    if "see" in answer:
-        goal = f'<a href="#{answer["see"]}">{answer["say"]}</a>'
-    elif bit := bits.get(answer["bit"]):
-        words = re.sub(r"`([^`]+)`", r"<code>\1</code>", bit.title)
-        goal = f'<a href="../{bit.page}">{words}</a>'
-    else:
-        raise SymptomsError(f"{title!r}: no sharp bit is called {answer['bit']!r}")
-    when = answer["when"]
-    return f"   - {when[0].upper()}{when[1:]}: {goal}"
-
-
-def page(symptoms: Sequence[Mapping[str, Any]], bits: Mapping[str, SharpBit]) -> str:
+def symptoms_page(symptoms: Sequence[Mapping[str, Any]], bits: Mapping[str, SharpBit]) -> str:
     """Return the page as Markdown.
 
+    Args:
+        symptoms: the symptoms, as `read_symptoms` returns them.
+        bits: the sharp bits of the catalogue by id.
+
     Raises:
-        SymptomsError: when an answer names a sharp bit that does not exist.
+        SymptomsError: an answer names a sharp bit that is not in the catalogue.
     """
-    parts = []
     for symptom in symptoms:
-        lines = [f"## {symptom['title']}\n", f"{symptom['seen']}\n"]
-        for number, step in enumerate(symptom["step"], 1):
-            lines.append(f"{number}. {step['do']}\n")
-            lines += [_answer(answer, bits, symptom["title"]) for answer in step["answers"]]
-            lines.append("")
-        parts.append("\n".join(lines))
-    return PAGE.format(symptoms="\n".join(parts))
+        for step in symptom["step"]:
+            for answer in step["answers"]:
+                if "bit" in answer and answer["bit"] not in bits:
+                    raise SymptomsError(
+                        f"{symptom['title']!r}: bit must be in the catalogue, got {answer['bit']!r}"
+                    )
+    return render_page("by-symptom.md", symptoms=symptoms, bits=bits)

@@ -1,131 +1,123 @@
-"""The page of a table of the reference part, as Markdown with HTML where Markdown has no words.
+"""Generate the page of a reference table from its rows and their outcomes.
 
-A table with two sides becomes a table: the codes side by side, what each gives below it, a note
-and a link below both. One with a single side becomes a list of claims that are wrong.
+A table with two sides compares two pieces of code per row and shows a note and a link below them. A
+table with one side is a list of wrong claims.
 """
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from book_tools.pages import run_table_rows
-from book_tools.pages.html_utils import inline, link
+from book_tools.pages.render import render_page
 from jaxbits import _catalogue
 
 Table = Mapping[str, Any]
-Given = Mapping[str, str]
-Outcomes = Mapping[str, str]  # by the code that gave them
-There = Mapping[str, Outcomes]  # by the version of JAX
-NONE: There = {}
+Outcomes = Mapping[str, str]
+"""The outcomes by `run_table_rows.row_key`."""
+OutcomesByVersion = Mapping[str, Outcomes]
+"""The outcomes on other versions of JAX, by version."""
 
 
-def differs(here: str, there: str) -> bool:
-    """Whether an outcome is another one; the same class of error in other words is not.
+def is_error_line(line: str) -> bool:
+    """Return True if a line of an outcome is the error that ended it.
 
-    >>> differs("ValueError: no", "ValueError: not so")
-    False
-    >>> differs("1.0", "2.0")
-    True
-    """
-    *before, last = here.splitlines() or [""]
-    *others, final = there.splitlines() or [""]
-    same = last.partition(": ")[0] == final.partition(": ")[0] and failed(last)
-    return before != others or (last != final and not same)
-
-
-def failed(line: str) -> bool:
-    """Whether a line of an outcome is the error that ended it.
-
-    >>> failed("XlaRuntimeError: no"), failed("1.5: 2")
-    (True, False)
+    Example:
+        >>> is_error_line("XlaRuntimeError: no"), is_error_line("1.5: 2")
+        (True, False)
     """
     name = line.partition(":")[0]
     return name.isidentifier() and name.endswith(("Error", "Exception"))
 
 
-def outcome_box(text: str) -> str:
-    """Return an outcome as HTML, one that ends in an error marked as such."""
-    kind = " error" if failed((text.splitlines() or [""])[-1]) else ""
-    shown = html.escape(text, quote=False) or "(nothing)"
-    return f'<pre class="outcome{kind}">{shown}</pre>'
+def has_changed(here: str, there: str) -> bool:
+    """Return True if two outcomes differ in more than the message of their error.
+
+    Args:
+        here: the outcome in the book.
+        there: the outcome on another version of JAX.
+
+    Example:
+        >>> has_changed("ValueError: no", "ValueError: not so"), has_changed("1.0", "2.0")
+        (False, True)
+    """
+    *before, last = here.splitlines() or [""]
+    *others, final = there.splitlines() or [""]
+    is_same_error = last.partition(": ")[0] == final.partition(": ")[0] and is_error_line(last)
+    return before != others or (last != final and not is_same_error)
 
 
-def cell(code: str, given: str = "", shown: Outcomes | None = None, there: There = NONE) -> str:
-    """Return a piece of code as Markdown, what it gives, and what other versions give instead."""
-    dense = re.sub(r"\n{3,}", "\n\n", code.strip())
-    block = f"\n```python\n{dense}\n```\n\n"
-    if shown is None:
-        return block
-    key = run_table_rows.key(given, code)
-    here = shown[key]
-    others = ((version, outcomes.get(key)) for version, outcomes in there.items())
-    boxes = [outcome_box(here)] + [
-        f'<p class="elsewhere">On jax {version}:</p>\n{outcome_box(text)}'
+def _outcome(text: str, version: str = "") -> dict[str, Any]:
+    last = (text.splitlines() or [""])[-1]
+    return {"text": text, "is_error": is_error_line(last), "version": version}
+
+
+def _piece(code: str) -> dict[str, Any]:
+    """Return a piece of code for the template, without its outcome."""
+    return {"code": re.sub(r"\n{3,}", "\n\n", code.strip()), "outcomes": []}
+
+
+def _piece_with_outcomes(
+    code: str, given: str, here: Outcomes, elsewhere: OutcomesByVersion
+) -> dict[str, Any]:
+    """Return a piece of code with its outcome, and with those elsewhere that are different."""
+    key = run_table_rows.row_key(given, code)
+    others = ((version, outcomes.get(key)) for version, outcomes in elsewhere.items())
+    changed = [
+        _outcome(text, version)
         for version, text in others
-        if text is not None and "No module named" not in text and differs(here, text)
+        if text is not None
+        and "No module named" not in text  # the package is not installed there
+        and has_changed(here[key], text)
     ]
-    return block + "\n".join(boxes) + "\n\n"
+    return _piece(code) | {"outcomes": [_outcome(here[key]), *changed]}
 
 
-def see(row: Mapping[str, Any]) -> str:
-    """Return a link to the section that shows a row.
+def _row(
+    row: Mapping[str, Any], table: Table, given: Mapping[str, str], here: Outcomes,
+    elsewhere: OutcomesByVersion,
+) -> dict[str, Any]:  # fmt: skip
+    """Return a row for the template.
 
     Raises:
-        KeyError: when the catalogue has no such entry, naming those that come closest.
+        KeyError: the catalogue has no such sharp bit; the message names similar ones.
     """
-    bit = _catalogue.bit(row["bit"])
-    return f'<a href="{link(bit)}">{inline(bit.title)}</a>'
+    pieces = [
+        # Only JAX's side, which is the last one, was run on other versions of JAX.
+        _piece_with_outcomes(
+            row[side], given.get(side, ""), here, elsewhere if side == table["sides"][-1] else {}
+        )
+        for side in table["sides"]
+    ]
+    optional = {"where": [], "where_text": "", "since": ""}
+    return {**optional, **row, "pieces": pieces, "sharp_bit": _catalogue.find_bit(row["bit"])}
 
 
-def pair(row: Mapping[str, Any], table: Table, given: Given, shown: Outcomes, there: There) -> str:
-    """Return one row of a table with two sides: the codes side by side, the note below them."""
-    sides = "".join(
-        f'<td class="side">\n{cell(row[side], given.get(side, ""), shown, elsewhere)}</td>\n'
-        for side, elsewhere in zip(table["sides"], (NONE, there), strict=True)
-    )
-    text = f'{inline(row["note"])} <span class="see">{see(row)}</span>'
-    note = f'<tr class="note"><td colspan="2">{text}</td></tr>'
-    return f"<tbody>\n<tr>\n{sides}</tr>\n{note}\n</tbody>\n"
+def table_page(table: Table, here: Outcomes, elsewhere: OutcomesByVersion | None = None) -> str:
+    """Return the page of a table as Markdown.
 
+    Args:
+        table: the table, as its TOML file describes it.
+        here: the outcomes of its rows in this environment.
+        elsewhere: the outcomes on other versions of JAX, which are shown where they differ.
 
-def pairs(group: Mapping[str, Any], table: Table, shown: Outcomes, there: There) -> str:
-    """Return a group of a table with two sides."""
-    given = group.get("given", {})
-    heads = "".join(f'<th scope="col">{head}</th>' for head in table["heads"])
-    first = "".join(f'<td class="side">\n{cell(given[s])}</td>\n' for s in table["sides"] if given)
-    before = f'<tbody class="given">\n<tr>\n{first}</tr>\n</tbody>\n' if given else ""
-    body = "".join(pair(row, table, given, shown, there) for row in group["row"])
-    return f'<table class="twin">\n<thead><tr>{heads}</tr></thead>\n{before}{body}</table>\n'
-
-
-def claim(row: Mapping[str, Any], given: Given, shown: Outcomes, there: There) -> str:
-    """Return one wrong claim: what is said and where, what is true, the code, the section."""
-    where = [f'<a href="{url}">{inline(title)}</a>' for title, url in row.get("where", [])]
-    lines = {
-        "Said": inline(row["said"]),
-        "Where": "; ".join(filter(None, (*where, inline(row.get("where_text", ""))))),
-        "True": inline(row["true"]),
-        "Since": inline(row.get("since", "")),
-        "Section": see(row),
-    }
-    terms = "".join(f"<dt>{term}</dt><dd>{text}</dd>\n" for term, text in lines.items() if text)
-    code = cell(row["jax"], given.get("jax", ""), shown, there)
-    title = row["title"].replace("_", r"\_")
-    return f'### {title}\n\n<div class="claim">\n<dl>\n{terms}</dl>\n{code}</div>\n'
-
-
-def page(table: Table, shown: Outcomes, there: There = NONE) -> str:
-    """Return the page of a table as Markdown."""
-    parts = [f"# {table['title']}\n\n{table['about'].strip()}\n"]
+    Raises:
+        KeyError: a row names a sharp bit that is not in the catalogue, or has no outcome.
+    """
+    groups = []
     for group in table["group"]:
+        given = group.get("given", {})
+        rows = [_row(row, table, given, here, elsewhere or {}) for row in group["row"]]
+        before = [_piece(given[side]) for side in table["sides"]] if given else []
         about = group.get("about", "").strip()
-        parts.append(f"## {group['title']}\n" + (f"\n{about}\n" if about else ""))
-        if len(table["sides"]) == 2:
-            parts.append(pairs(group, table, shown, there))
-        else:
-            given = group.get("given", {})
-            parts += [claim(row, given, shown, there) for row in group["row"]]
-    return "\n".join(parts)
+        groups.append({"title": group["title"], "about": about, "given": before, "rows": rows})
+    text = render_page(
+        "table.md",
+        title=table["title"],
+        about=table["about"].strip(),
+        heads=table["heads"] if len(table["sides"]) == 2 else [],
+        groups=groups,
+    )
+    return text.rstrip() + "\n"

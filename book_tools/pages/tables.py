@@ -1,12 +1,13 @@
-"""Run the tables of the reference part, and write their pages.
+"""Run the rows of the reference tables, and write their pages.
 
-python -m book_tools tables                      run every table, write every page
-python -m book_tools tables coming-from-numpy    only this one
-python -m book_tools tables --elsewhere          first record JAX's side in the environments
-                                            that `make versions` made (or in those in a FOLDER)
+    python -m book_tools tables                      run every table and write every page
+    python -m book_tools tables coming-from-numpy    only this one
+    python -m book_tools tables --elsewhere          first record JAX's side in the environments
+                                                     that `make versions` created (or in a FOLDER)
 
-A table is ``reference/tables/NAME.toml``, its page ``reference/NAME.md``, with outcomes that a test
-compares with a new run. What other versions of JAX gave is in ``reference/tables/recorded/``.
+A table is ``reference/tables/NAME.toml``, and its page is ``reference/NAME.md``. A test compares
+the outcomes on the page with those of a new run. ``reference/tables/recorded/`` contains the
+outcomes on other versions of JAX.
 """
 
 from __future__ import annotations
@@ -24,35 +25,40 @@ from typing import Any
 
 from packaging.version import Version
 
-from book_tools.chapters.chapter_files import replace_file
-from book_tools.chapters.execute import cores
-from book_tools.chapters.kernel import environment
+from book_tools.chapters.kernel import kernel_environment
 from book_tools.environment import environments
+from book_tools.files import write_if_changed
 from book_tools.pages import run_table_rows
-from book_tools.pages.table_page import Outcomes, Table, page
+from book_tools.pages.table_page import Outcomes, Table, table_page
+from book_tools.processes import available_cores
+from book_tools.project_metadata import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "reference" / "tables"
 RECORDED = FOLDER / "recorded"
 
 
-def read(name: str, folder: Path = FOLDER) -> Table:
-    """Return a table by its name."""
+def read_table(name: str, folder: Path = FOLDER) -> Table:
+    """Return a table.
+
+    Args:
+        name: its name, such as ``coming-from-numpy``.
+        folder: the folder of the tables.
+    """
     return tomllib.loads((folder / f"{name}.toml").read_text("utf8"))
 
 
-def names(folder: Path = FOLDER) -> list[str]:
-    """Return the names of all tables."""
+def table_names(folder: Path = FOLDER) -> list[str]:
+    """Return the names of all tables in a folder."""
     return sorted(path.stem for path in folder.glob("*.toml"))
 
 
-def _run(name: str, python: str | Path) -> dict[str, Any]:
+def _run_table(name: str, python: str | Path) -> dict[str, Any]:
     """Run every row of one table in a process of its own."""
     program = Path(__file__).with_name("run_table_rows.py")
     with tempfile.TemporaryDirectory() as scratch:
         done = subprocess.run(
             [python, program, FOLDER / f"{name}.toml"],
-            env=environment(scratch),
+            env=kernel_environment(scratch),
             stdout=subprocess.PIPE,
             check=True,
             encoding="utf8",
@@ -61,54 +67,71 @@ def _run(name: str, python: str | Path) -> dict[str, Any]:
     return found
 
 
-def run(wanted: Iterable[str], python: str | Path = sys.executable) -> dict[str, Any]:
-    """Run every row of some tables; return the versions, and the outcomes by their code."""
-    with concurrent.futures.ThreadPoolExecutor(cores()) as pool:
-        found = list(pool.map(lambda name: _run(name, python), wanted))
-    shown = {code: text for each in found for code, text in each["outcomes"].items()}
-    return {"versions": found[0]["versions"], "outcomes": shown}
+def run_tables(names: Iterable[str], python: str | Path = sys.executable) -> dict[str, Any]:
+    """Run every row of some tables.
+
+    Args:
+        names: the names of the tables.
+        python: the interpreter to use.
+
+    Returns:
+        The versions of the packages, and the outcomes by `run_table_rows.row_key`.
+    """
+    with concurrent.futures.ThreadPoolExecutor(available_cores()) as pool:
+        found = list(pool.map(lambda name: _run_table(name, python), names))
+    outcomes = {key: text for one in found for key, text in one["outcomes"].items()}
+    return {"versions": found[0]["versions"], "outcomes": outcomes}
 
 
-def recorded(folder: Path = RECORDED) -> dict[str, Outcomes]:
-    """Return what was recorded elsewhere, by the version of JAX, the oldest first."""
-    read = [json.loads(path.read_text("utf8")) for path in folder.glob("*.json")]
-    read.sort(key=lambda record: Version(record["versions"]["jax"]))
-    return {record["versions"]["jax"]: record["outcomes"] for record in read}
+def read_recorded(folder: Path = RECORDED) -> dict[str, Outcomes]:
+    """Return the outcomes recorded in other environments by version of JAX, the oldest first."""
+    records = [json.loads(path.read_text("utf8")) for path in folder.glob("*.json")]
+    records.sort(key=lambda record: Version(record["versions"]["jax"]))
+    return {record["versions"]["jax"]: record["outcomes"] for record in records}
 
 
-def record(name: str, python: Path) -> Path:
-    """Write down what JAX's side gives in another environment, and return the file."""
-    found = run(names(), python)
-    sides = [run_table_rows.rows({**read(table), "sides": ["jax"]}) for table in names()]
-    wanted = [run_table_rows.key(given, code) for side in sides for given, code in side]
-    shown = {code: found["outcomes"][code] for code in wanted}
-    text = json.dumps(
-        {"versions": found["versions"], "outcomes": shown}, ensure_ascii=False, indent=1
-    )
-    replace_file(RECORDED / f"{name}.json", text + "\n")
-    return RECORDED / f"{name}.json"
+def record_environment(name: str, python: Path) -> Path:
+    """Record the outcomes of JAX's side in another environment.
+
+    Args:
+        name: the name of the environment.
+        python: its interpreter.
+
+    Returns:
+        The file with the outcomes.
+    """
+    names = table_names()
+    found = run_tables(names, python)
+    sides = [run_table_rows.code_of_rows({**read_table(one), "sides": ["jax"]}) for one in names]
+    keys = [run_table_rows.row_key(given, code) for side in sides for given, code in side]
+    outcomes = {key: found["outcomes"][key] for key in keys}
+    record = {"versions": found["versions"], "outcomes": outcomes}
+    path = RECORDED / f"{name}.json"
+    write_if_changed(path, json.dumps(record, ensure_ascii=False, indent=1) + "\n")
+    return path
 
 
-def elsewhere(folder: Path) -> Iterator[Path]:
-    """Record every environment of ``environments.toml`` that is in a folder."""
+def record_elsewhere(folder: Path) -> Iterator[Path]:
+    """Record the outcomes in each environment that a folder contains, and yield the files."""
     for name in environments.load_specifications():
         for python in (folder / name / "bin" / "python", folder / name / "Scripts" / "python.exe"):
             if python.is_file():
-                yield record(name, python)
+                yield record_environment(name, python)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the command line asks for."""
+    """Run the command line, and return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("names", nargs="*", metavar="NAME")
-    parser.add_argument("--elsewhere", metavar="FOLDER", nargs="?", type=Path, const=ROOT / ".envs")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="such as coming-from-numpy")
+    parser.add_argument("--elsewhere", metavar="FOLDER", nargs="?", type=Path, const=ROOT / ".envs",
+                        help="first record the outcomes in other environments")  # fmt: skip
     options = parser.parse_args(arguments)
-    for path in elsewhere(options.elsewhere) if options.elsewhere else ():
+    for path in record_elsewhere(options.elsewhere) if options.elsewhere else ():
         print("recorded", path.relative_to(ROOT))
-    wanted = options.names or names()
-    shown = run(wanted)["outcomes"]
-    for name in wanted:
+    names = options.names or table_names()
+    outcomes = run_tables(names)["outcomes"]
+    for name in names:
         path = ROOT / "reference" / f"{name}.md"
-        if replace_file(path, page(read(name), shown, recorded())):
+        if write_if_changed(path, table_page(read_table(name), outcomes, read_recorded())):
             print("wrote", path.relative_to(ROOT))
     return 0

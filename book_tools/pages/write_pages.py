@@ -1,12 +1,16 @@
-"""Write the reference pages that come from the catalogue, the code and recorded runs.
+"""Write the reference pages that are generated from the catalogue, the code, and recorded runs.
 
-``reference/errors.md``: every error by its class, with a finder that takes a pasted traceback.
-``reference/silent-failures.md``: everything that goes wrong without an error, by chapter.
-``reference/by-symptom.md``: from what a reader notices to the section, by ``by-symptom.toml``.
-``reference/glossary.md``: the field's words, by ``glossary.toml``.
-``reference/assignments.md``: every assignment, from its source.
-``reference/detectors.md``: every detector, with its scores on the labelled cases and its cost.
-Building the book does this by itself (``_ext/generated.py``).
+    python -m book_tools pages            all of the pages below
+    python -m book_tools pages --readme   the figure in the README
+
+- ``reference/errors.md`` lists each error by its class and has a finder for pasted tracebacks.
+- ``reference/silent-failures.md`` lists by chapter what goes wrong without an error.
+- ``reference/by-symptom.md`` leads from a symptom to a section, as ``by-symptom.toml`` says.
+- ``reference/glossary.md`` defines the terms in ``glossary.toml``.
+- ``reference/assignments.md`` describes each assignment, from its source.
+- ``reference/detectors.md`` describes each detector, with its scores and its cost.
+
+Building the book does this automatically (``_ext/generated_pages.py``).
 """
 
 from __future__ import annotations
@@ -14,37 +18,38 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from book_tools.chapters.chapter_files import replace_file
+from book_tools.files import write_if_changed
 from book_tools.pages import assignments, detectors, glossary, symptoms
-from book_tools.pages.catalogue_pages import errors_page, silent_page
+from book_tools.pages.catalogue_pages import errors_page, silent_failures_page
 from book_tools.pages.html_utils import chapter_titles
 from book_tools.project_metadata import ROOT
 from jaxbits import _catalogue
 
 
-def write(root: Path = ROOT) -> list[Path]:
-    """Write the pages under `root` and return those that changed."""
-    known, folder = _catalogue.load(), root / "reference"
-    bits = known.values()
+def write_pages(root: Path = ROOT) -> list[Path]:
+    """Write the pages of a project, and return those that changed."""
+    bits, folder = _catalogue.load(), root / "reference"
+    paths = symptoms.read_symptoms(folder / "by-symptom.toml")
+    terms = glossary.read_terms(folder / "glossary.toml")
     pages = {
-        folder / "errors.md": errors_page(bits),
-        folder / "silent-failures.md": silent_page(bits, chapter_titles(root)),
-        folder / "by-symptom.md": symptoms.page(symptoms.read(folder / "by-symptom.toml"), known),
-        folder / "glossary.md": glossary.page(glossary.read(folder / "glossary.toml"), known),
+        folder / "errors.md": errors_page(bits.values()),
+        folder / "silent-failures.md": silent_failures_page(bits.values(), chapter_titles(root)),
+        folder / "by-symptom.md": symptoms.symptoms_page(paths, bits),
+        folder / "glossary.md": glossary.glossary_page(terms, bits),
     }
     if (root / "assignments").is_dir():
-        pages[folder / "assignments.md"] = assignments.page(root)
-    if (root / "reference" / "detectors" / "lock.json").is_file():
-        pages |= detectors.pages(root)
-    return [path for path, text in pages.items() if replace_file(path, text)]
+        pages[folder / "assignments.md"] = assignments.assignments_page(root)
+    if (folder / "detectors" / "lock.json").is_file():
+        pages |= detectors.detectors_page_and_figure(root)
+    return [path for path, text in pages.items() if write_if_changed(path, text)]
 
 
 def write_readme_figure(root: Path = ROOT) -> Path:
-    """Draw the figure of the README again, which is one of chapter 04."""
+    """Draw the README's figure, which is also in chapter 04, and return its path."""
     from jaxbits.book.figures.out_of_bounds import where_indices_land
 
     path = root / "_static" / "where-indices-land.svg"
-    replace_file(path, where_indices_land().svg)
+    write_if_changed(path, where_indices_land().svg)
     return path
 
 
@@ -55,6 +60,6 @@ def main(arguments: list[str] | None = None) -> int:
     if parser.parse_args(arguments).readme:
         print("drew", write_readme_figure().relative_to(ROOT))
     else:
-        for changed in write():
+        for changed in write_pages():
             print("wrote", changed.relative_to(ROOT))
     return 0

@@ -1,4 +1,4 @@
-"""A chapter's cells with the section each stands in, from its text and its stored notebook."""
+"""Read the code cells of a chapter together with their sections and their stored outputs."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from dataclasses import dataclass
 
 from nbformat import NotebookNode
 
-from book_tools.chapters.chapter_files import Pair, read_source, read_stored
+from book_tools.chapters.chapter_files import ChapterFiles, read_source, read_stored
 from book_tools.chapters.folding import without_title
-from book_tools.chapters.normalize_outputs import scrub_text
+from book_tools.chapters.normalize_outputs import normalize_text
 
 _HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
-_DECLARED = re.compile(r"^\s*# raises: (\w+)\s*$", re.MULTILINE)
+_ANNOUNCED = re.compile(r"^\s*# raises: (\w+)\s*$", re.MULTILINE)
 _TORCH = re.compile(r"^\s*(?:import|from) torch\b", re.MULTILINE)
 _NUMBER = re.compile(r"((?<![\w.])-?(?:\d+\.\d*|\.\d+)(?:e[+-]?\d+)?(?![\w.]))")
-# Claims and the answers to exercises, which are compared for themselves.
+# Claims and the results of exercises are compared separately.
 _CLAIMS = re.compile(r'<(?:details class="claims"|table class="also-sharp")')
-_ANSWER = re.compile(r"^[✓✗–] .*\n?", re.MULTILINE)
-# A folder of this machine in a message, such as that of another Python; addresses of pages stay.
+_RESULT = re.compile(r"^[✓✗–] .*\n?", re.MULTILINE)
+# A folder of another Python on this machine. Web addresses stay.
 _FOLDERS = re.compile(r"(?<![\w:/.~…])/(?:[^\s:'\"/()]+/){2,}(?=[^\s:'\"/()]+)")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A code cell of a chapter and its place in the book.
+    """A code cell of a chapter and its position in the book.
 
     Attributes:
-        source: its text, without the title that folding gives it.
+        source: its text, without the title that folding adds.
         headings: the headings above it, the nearest first, without the chapter's title.
         tags: its tags.
-        stored: the outputs that the book shows for it, as one text; None when it was never run.
+        stored: the outputs in the book as one string, or None if the cell was never executed.
     """
 
     source: str
@@ -44,14 +44,21 @@ class Cell:
 
     @property
     def declared(self) -> str:
-        """The class of error that the cell says it raises, or empty."""
-        found = _DECLARED.search(self.source)
+        """The class of the error that the cell announces, or an empty string."""
+        found = _ANNOUNCED.search(self.source)
         return found[1] if found else ""
 
 
 @dataclass(frozen=True)
-class Chapter:
-    """A chapter's title, the notebook to run and what is known of each of its code cells."""
+class ChapterCells:
+    """A chapter to execute.
+
+    Attributes:
+        stem: the chapter's name, such as ``04-out-of-bounds``.
+        title: its first heading.
+        notebook: the notebook to execute, without outputs.
+        cells: the code cells by their index in the notebook.
+    """
 
     stem: str
     title: str
@@ -59,93 +66,99 @@ class Chapter:
     cells: dict[int, Cell]
 
     @property
-    def code(self) -> str:
-        """A digest of the code, by which a recorded result is known to be of this text."""
+    def code_digest(self) -> str:
+        """A digest of the code, by which a recorded result is matched with this text."""
         return hashlib.sha256(
-            "\0".join(c.source for c in self.cells.values()).encode()
+            "\0".join(cell.source for cell in self.cells.values()).encode()
         ).hexdigest()[:12]
 
     @property
     def uses_torch(self) -> bool:
-        """Whether a cell imports torch."""
+        """True if a cell imports torch."""
         return any(_TORCH.search(cell.source) for cell in self.cells.values())
 
 
-def clean(text: str) -> str:
-    """Return a text without what differs from run to run: colours, addresses, folders.
+def normalize_message(text: str) -> str:
+    """Return a text without color codes, object addresses, and local folders.
 
-    >>> clean("f at /tmp/ipykernel_17/203.py:3, <object at 0x7f0112345678>, /usr/lib/x/ast.py")
-    'f at <cell>:3, <object at 0x…>, ast.py'
+    Example:
+        >>> normalize_message(
+        ...     "f at /tmp/ipykernel_17/203.py:3, <object at 0x7f0112345678>, /usr/lib/x/ast.py"
+        ... )
+        'f at <cell>:3, <object at 0x…>, ast.py'
     """
-    return _FOLDERS.sub("", scrub_text(text)).strip()
+    return _FOLDERS.sub("", normalize_text(text)).strip()
 
 
-def alike(stored: str, here: str) -> bool:
-    """Tell whether two lines say the same, numbers to a relative 1e-5 and white space aside.
+def is_similar(stored: str, here: str) -> bool:
+    """Return True if two lines are equal up to whitespace and a relative error of 1e-5 in numbers.
 
-    >>> alike("[2.4401896 0.5]", "[2.4401898  0.5 ]"), alike("[1. 2.]", "[1. 3.]")
-    (True, False)
+    Args:
+        stored: a line of the book.
+        here: the same line of another run.
+
+    Example:
+        >>> is_similar("[2.4401896 0.5]", "[2.4401898  0.5 ]"), is_similar("[1. 2.]", "[1. 3.]")
+        (True, False)
     """
-    (words, numbers), (other_words, other_numbers) = _parts(stored), _parts(here)
+    (words, numbers), (other_words, other_numbers) = _split_numbers(stored), _split_numbers(here)
     return words == other_words and all(
         math.isclose(a, b, rel_tol=1e-5, abs_tol=1e-7)
         for a, b in zip(numbers, other_numbers, strict=True)
     )
 
 
-def _parts(line: str) -> tuple[list[str], list[float]]:
+def _split_numbers(line: str) -> tuple[list[str], list[float]]:
     parts = _NUMBER.split(line)
     return ["".join(part.split()) for part in parts[::2]], [float(part) for part in parts[1::2]]
 
 
-def printed(outputs: list[NotebookNode]) -> str:
-    """Return the outputs of a cell as one text: what was printed and shown.
+def printed_text(outputs: list[NotebookNode]) -> str:
+    """Return what a cell printed and displayed as one string.
 
-    Without pictures, and without what is compared for itself: claims and errors.
+    Figures are left out, and so are claims and errors, which are compared separately.
     """
     text = ""
     for output in outputs:
         if output.output_type == "stream" and output.name == "stdout":
             text += output.text
         elif output.output_type in {"execute_result", "display_data"} and not (
-            any(kind.startswith("image/") for kind in output.data)
+            any(mime_type.startswith("image/") for mime_type in output.data)
             or _CLAIMS.match(output.data.get("text/html", ""))
         ):
             text += output.data.get("text/plain", "") + "\n"
-    return clean(_ANSWER.sub("", text))
+    return normalize_message(_RESULT.sub("", text))
 
 
-def _with_headings(notebook: NotebookNode) -> Iterator[tuple[int, NotebookNode, tuple[str, ...]]]:
+def _code_cells(notebook: NotebookNode) -> Iterator[tuple[int, NotebookNode, tuple[str, ...]]]:
+    """Yield the index of each code cell, the cell, and the headings above it, nearest first."""
     above: dict[int, str] = {}
     for index, cell in enumerate(notebook.cells):
         if cell.cell_type == "code":
-            yield (
-                index,
-                cell,
-                tuple(above[level] for level in sorted(above, reverse=True) if level > 1),
-            )
+            headings = (above[level] for level in sorted(above, reverse=True) if level > 1)
+            yield index, cell, tuple(headings)
         elif cell.cell_type == "markdown":
-            fenced = False
+            is_fenced = False
             for line in cell.source.splitlines():
-                fenced ^= line.lstrip().startswith("```")
-                if not fenced and (found := _HEADING.match(line)):
+                is_fenced ^= line.lstrip().startswith("```")
+                if not is_fenced and (found := _HEADING.match(line)):
                     level = len(found[1])
                     above = {k: v for k, v in above.items() if k < level} | {level: found[2]}
 
 
-def read(pair: Pair) -> Chapter:
-    """Read a chapter's text, with the outputs of the notebook beside it, if there is one.
+def read_chapter_cells(chapter: ChapterFiles) -> ChapterCells:
+    """Return a chapter's cells with the outputs stored in its notebook, if it has one.
 
     Raises:
-        PairError: when either cannot be read.
+        ChapterFileError: the text or the notebook cannot be read.
     """
-    notebook, beside = read_source(pair), read_stored(pair)
+    notebook, executed = read_source(chapter), read_stored(chapter)
     stored: dict[str, list[str]] = defaultdict(list)
-    for cell in beside.cells if beside else ():
+    for cell in executed.cells if executed else ():
         if cell.cell_type == "code":
-            stored[without_title(cell.source)].append(printed(cell.outputs))
+            stored[without_title(cell.source)].append(printed_text(cell.outputs))
     cells = {}
-    for index, cell, headings in _with_headings(notebook):
+    for index, cell, headings in _code_cells(notebook):
         source = without_title(cell.source)
         outputs = stored[source]
         tags = frozenset(cell.metadata.get("tags", []))
@@ -153,4 +166,4 @@ def read(pair: Pair) -> Chapter:
     titles = (
         m[1] for c in notebook.cells for m in re.finditer(r"^# (.+)$", c.source, re.MULTILINE)
     )
-    return Chapter(pair.name, next(titles, pair.name), notebook, cells)
+    return ChapterCells(chapter.name, next(titles, chapter.name), notebook, cells)

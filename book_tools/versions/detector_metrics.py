@@ -1,4 +1,7 @@
-"""The recorded scores of the detectors on the labelled cases, one file an environment."""
+"""Read, add up, and compare the recorded scores of the detectors on the labeled cases.
+
+A score is a list of four counts: reported positives, positives, false alarms, negatives.
+"""
 
 from __future__ import annotations
 
@@ -13,50 +16,64 @@ from book_tools.versions.compare_runs import Difference
 FOLDER = "detectors"
 CASES = ("given_cases", "own_cases")
 
-Scored = Mapping[str, Any]
-"""What ``reference/detectors/<environment>.json`` holds."""
+Scores = Mapping[str, Any]
+"""The content of ``reference/detectors/<environment>.json``."""
 
 
-def read(root: Path, names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the recorded scores by environment, of those that there are."""
+def read_scores(root: Path, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Return the recorded scores by environment, without the environments that have none.
+
+    Args:
+        root: the project's folder.
+        names: the environments to look for.
+    """
     files = {name: root / "reference" / FOLDER / f"{name}.json" for name in names}
     return {n: json.loads(f.read_text("utf8")) for n, f in files.items() if f.is_file()}
 
 
-def text(scored: Scored) -> str:
-    """Return scores as the text of their file, four numbers a line.
+def scores_json(scores: Scores) -> str:
+    """Return scores as JSON with each list of four counts on one line.
 
-    >>> print(text({"own": [1, 2, 0, 2]}), end="")
-    {
-     "own": [1, 2, 0, 2]
-    }
+    Example:
+        >>> print(scores_json({"own": [1, 2, 0, 2]}), end="")
+        {
+         "own": [1, 2, 0, 2]
+        }
     """
-    plain = json.dumps(scored, ensure_ascii=False, indent=1) + "\n"
+    plain = json.dumps(scores, ensure_ascii=False, indent=1) + "\n"
     return re.sub(r"\[([^\[\]{}]*)\]", lambda m: f"[{' '.join(m[1].split())}]", plain)
 
 
-def summed(scores: Iterable[Sequence[int]]) -> list[int]:
-    """Add scores up.
+def add_scores(scores: Iterable[Sequence[int]]) -> list[int]:
+    """Return the elementwise sum of scores.
 
-    >>> summed([[1, 2, 0, 2], [3, 3, 1, 4]])
-    [4, 5, 1, 6]
+    Example:
+        >>> add_scores([[1, 2, 0, 2], [3, 3, 1, 4]])
+        [4, 5, 1, 6]
     """
     return [sum(column) for column in zip(*scores, strict=True)] or [0, 0, 0, 0]
 
 
-def of(scored: Scored, check: str) -> list[int]:
-    """Return the score of a check on all cases."""
-    return summed([scored["detectors"][check][cases] for cases in CASES])
+def score_of_check(scores: Scores, check: str) -> list[int]:
+    """Return the score of a check on all cases.
+
+    Args:
+        scores: the scores of one environment.
+        check: the name of the check.
+    """
+    return add_scores([scores["detectors"][check][cases] for cases in CASES])
 
 
-def total(scored: Scored) -> str:
-    """Return how all detectors do, in a few words."""
-    found, positives, alarms, negatives = summed(of(scored, c) for c in scored["detectors"])
+def summarize_scores(scores: Scores) -> str:
+    """Return the score of all detectors together, in words."""
+    found, positives, alarms, negatives = add_scores(
+        score_of_check(scores, check) for check in scores["detectors"]
+    )
     return f"{found} of {positives} found, {alarms} false alarms in {negatives}"
 
 
-def differences(scored: Mapping[str, Scored]) -> dict[str, list[Difference]]:
-    """Return, by environment, the checks whose scores are not those in the book's."""
+def compare_scores(scored: Mapping[str, Scores]) -> dict[str, list[Difference]]:
+    """Return, by environment, the checks whose scores differ from those in the locked one."""
     book = scored.get("lock")
     if book is None:
         return {}

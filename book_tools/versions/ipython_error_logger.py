@@ -1,8 +1,8 @@
-"""Note every error that a cell ends in; runs in a chapter's kernel, as an IPython start-up file.
+"""Log every error that ends a cell. Runs in a chapter's kernel as an IPython startup file.
 
-For each error one JSON line is appended to the file that ``JAXBITS_PROBE`` names: the class, its
-names, the message, and what `jaxbits.explain` makes of it there. Errors of the probe are noted too,
-as an explanation that failed, and never reach the notebook.
+For each error, the program appends one JSON line to the file that ``JAXBITS_PROBE`` names: the
+names of the error's class, the message, and the sharp bits that `jaxbits.explain` finds. An error
+in the program itself is logged as a failed explanation and never reaches the notebook.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ def _start() -> None:
 
     from IPython import get_ipython
 
-    def ranked(error: BaseException) -> list[str] | str:
+    def explain_error(error: BaseException) -> list[str] | str:
         try:
             from jaxbits._explain import explain
 
             return [bit.id for bit in explain(error).bits]
-        except Exception as trouble:
-            return f"{type(trouble).__name__}: {trouble}"
+        except Exception as problem:
+            return f"{type(problem).__name__}: {problem}"
 
-    def names(error: BaseException) -> list[str]:
-        """Return the names by which a chapter may call the error's class.
+    def class_names(error: BaseException) -> list[str]:
+        """Return the names by which a chapter may announce the error's class.
 
-        `jax.errors` names some classes otherwise than they name themselves.
+        `jax.errors` exports some classes under another name, such as JaxRuntimeError:
+        https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/errors.py
         """
         import sys
 
@@ -34,17 +35,21 @@ def _start() -> None:
         public = [n for n, c in vars(errors).items() if c is type(error)] if errors else []
         return [type(error).__name__, *(n for n in public if n != type(error).__name__)]
 
-    def note(result: Any) -> None:
+    def log_error(result: Any) -> None:
         error = result.error_before_exec or result.error_in_exec
         if error is None:
             return
-        line = {"names": names(error), "message": str(error), "explained": ranked(error)}
+        line = {
+            "names": class_names(error),
+            "message": str(error),
+            "explained": explain_error(error),
+        }
         with open(os.environ["JAXBITS_PROBE"], "a", encoding="utf8") as file:
             file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
     shell = get_ipython()
     if shell is not None:
-        shell.events.register("post_run_cell", note)
+        shell.events.register("post_run_cell", log_error)
 
 
 _start()

@@ -1,4 +1,4 @@
-"""Run chapters and the library's tests in one environment, and note what became of everything."""
+"""Run chapters, the library's tests, and the detectors' cases in another environment."""
 
 from __future__ import annotations
 
@@ -7,142 +7,150 @@ import json
 import subprocess
 import tempfile
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import nbclient.exceptions
-from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
-from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 
+from book_tools.chapters.kernel import kernel_manager_for
 from book_tools.environment.environments import Environment
-from book_tools.versions.chapter_cells import Chapter, clean
-from book_tools.versions.run_record import ChapterSeen, note_cell
+from book_tools.processes import last_line
+from book_tools.versions.chapter_cells import ChapterCells, normalize_message
+from book_tools.versions.run_record import ChapterResult, record_cell
 
-PROBE = Path(__file__).with_name("ipython_error_logger.py")
+ERROR_LOGGER = Path(__file__).with_name("ipython_error_logger.py")
 CELL_SECONDS = 600
 
 
-class _ItsKernel(KernelSpecManager):
-    """Knows one kernel: that of the interpreter under test."""
-
-    def __init__(self, python: Path) -> None:
-        super().__init__()
-        argv = [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-        self.spec = KernelSpec(argv=argv, display_name="versions", language="python")
-
-    def get_kernel_spec(self, kernel_name: str) -> KernelSpec:
-        return self.spec
-
-
-def kernel_of(python: Path) -> type[AsyncKernelManager]:
-    """Return a kernel manager that starts the kernel of this interpreter."""
-
-    class Manager(AsyncKernelManager):
-        def _kernel_spec_manager_default(self) -> KernelSpecManager:
-            return _ItsKernel(python)
-
-    return Manager
-
-
-def _new_lines(path: Path, seen: dict[Path, int]) -> list[dict[str, Any]]:
+def _read_new_lines(path: Path, seen: dict[Path, int]) -> list[dict[str, Any]]:
+    """Return the JSON lines that were added to a file since the last call."""
     lines = path.read_text("utf8").splitlines() if path.is_file() else []
     start, seen[path] = seen.get(path, 0), len(lines)
     return [json.loads(line) for line in lines[start:]]
 
 
-def run_chapter(chapter: Chapter, environment: Environment) -> ChapterSeen:
-    """Run every cell of a chapter under the environment's own kernel.
+def run_chapter(chapter: ChapterCells, environment: Environment) -> ChapterResult:
+    """Execute every cell of a chapter in an environment's own kernel, and return the results.
 
-    Errors do not stop it: what may raise and what may not is judged afterwards, over all cells.
+    An error does not stop the run. Which errors were expected is decided afterwards.
+
+    Args:
+        chapter: the chapter.
+        environment: the environment, in which ipykernel is installed.
     """
-    seen = ChapterSeen(chapter.title, chapter.code)
-    lines: dict[Path, int] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        here = Path(folder)
-        record, probe, startup = (
-            here / n for n in ("claims", "errors", "ipython/profile_default/startup")
-        )
+    result = ChapterResult(chapter.title, chapter.code_digest)
+    seen: dict[Path, int] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        claims, errors = folder / "claims", folder / "errors"
+        startup = folder / "ipython" / "profile_default" / "startup"
         startup.mkdir(parents=True)
-        (startup / "00-probe.py").write_text(PROBE.read_text("utf8"), "utf8")
-        work = here / "work"  # nothing lies beside the notebook, as in Colab
+        (startup / "00-log-errors.py").write_text(ERROR_LOGGER.read_text("utf8"), "utf8")
+        work = folder / "work"  # as in Colab, the notebook's folder is empty
         work.mkdir()
         variables = environment.variables | {
-            "JAXBITS_RECORD": str(record),
-            "JAXBITS_PROBE": str(probe),
-            "IPYTHONDIR": str(here / "ipython"),
-            "JUPYTER_CONFIG_DIR": str(here / "jupyter"),
+            "JAXBITS_RECORD": str(claims),
+            "JAXBITS_PROBE": str(errors),
+            "IPYTHONDIR": str(folder / "ipython"),
+            "JUPYTER_CONFIG_DIR": str(folder / "jupyter"),
         }
 
-        def after(cell: Any, cell_index: int, execute_reply: Any) -> None:
-            note_cell(
-                seen, chapter.stem, chapter.cells[cell_index], cell.outputs,
-                _new_lines(record, lines), _new_lines(probe, lines),
+        def record(cell: Any, cell_index: int, execute_reply: Any) -> None:
+            record_cell(
+                result, chapter.stem, chapter.cells[cell_index], cell.outputs,
+                _read_new_lines(claims, seen), _read_new_lines(errors, seen),
             )  # fmt: skip
 
         client = NotebookClient(
             copy.deepcopy(chapter.notebook), timeout=CELL_SECONDS, allow_errors=True,
-            kernel_manager_class=kernel_of(environment.python),
+            kernel_manager_class=kernel_manager_for(environment.python),
             record_timing=False, resources={"metadata": {"path": str(work)}},
-            on_cell_executed=after,
+            on_cell_executed=record,
         )  # fmt: skip
         try:
-            with (here / "kernel.log").open("w") as log:  # the debugger's and IPython's own notes
+            with (folder / "kernel.log").open("w") as log:  # messages of debugpy and of IPython
                 client.execute(env=variables, stderr=log)
-        except (nbclient.exceptions.DeadKernelError, nbclient.exceptions.CellTimeoutError) as error:
-            seen.broken = str(error).strip().splitlines()[0]
-        except RuntimeError as error:  # the kernel did not start
-            seen.broken = str(error).strip().splitlines()[0]
-    return seen
+        except (
+            nbclient.exceptions.DeadKernelError,
+            nbclient.exceptions.CellTimeoutError,
+            RuntimeError,  # the kernel did not start
+        ) as error:
+            result.broken = str(error).strip().splitlines()[0]
+    return result
+
+
+def _run(
+    environment: Environment, command: Sequence[object], folder: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(environment.python), *map(str, command)],
+        env=environment.variables,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
 
 
 def run_tests(environment: Environment, root: Path) -> dict[str, Any]:
-    """Run the library's tests in the environment, and return how they ended."""
+    """Run the library's tests in an environment, and return the numbers of outcomes.
+
+    Args:
+        environment: the environment, in which pytest is installed.
+        root: the project's folder.
+    """
     with tempfile.TemporaryDirectory() as folder:
         report, library = Path(folder) / "report.xml", root / "tests" / "library"
-        # The plug-ins and the warnings of the lock's own run have no place here.
+        # Without the project's pytest plugins, and without turning warnings into errors.
         command = [
-            environment.python, "-m", "pytest", library, "--quiet", "--rootdir", root,
+            "-m", "pytest", library, "--quiet", "--rootdir", root,
             "--confcutdir", library, "-p", "no:cacheprovider", "--junitxml", report,
             "-o", "addopts=--import-mode=importlib", "-o", "filterwarnings=", "-o", "testpaths=",
             "-o", "pythonpath=",
         ]  # fmt: skip
-        done = subprocess.run(
-            [str(part) for part in command], env=environment.variables, cwd=folder,
-            capture_output=True, text=True,
-        )  # fmt: skip
+        done = _run(environment, command, folder)
         if not report.is_file():
-            lines = (done.stdout + done.stderr).strip().splitlines() or ["no message"]
-            return {"passed": 0, "skipped": 0, "failed": {"pytest": lines[-1]}}
-        return count(report.read_text("utf8"))
+            message = last_line(done.stdout + done.stderr)
+            return {"passed": 0, "skipped": 0, "failed": {"pytest": message}}
+        return count_outcomes(report.read_text("utf8"))
 
 
-def run_detectors(environment: Environment, root: Path, switches: bool) -> dict[str, Any]:
-    """Score the detectors on the labelled cases in the environment, and JAX's switches if wanted.
+def _last_json(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(last_line(done.stdout))
+    return value
+
+
+def score_detectors(environment: Environment, root: Path, switches: bool) -> dict[str, Any]:
+    """Score the detectors on the labeled cases in an environment, and return the scores.
+
+    Args:
+        environment: the environment.
+        root: the project's folder.
+        switches: whether to score JAX's own debugging switches as well.
 
     Raises:
-        RuntimeError: with the last line of what the program said, when it failed.
+        RuntimeError: the scoring program failed.
     """
     program = root / "tests" / "detect" / "score_records.py"
-    done = subprocess.run(
-        [str(environment.python), str(program), *(["--switches"] if switches else [])],
-        env=environment.variables, capture_output=True, text=True, cwd=tempfile.gettempdir(),
-    )  # fmt: skip
+    command = [program, *(["--switches"] if switches else [])]
+    done = _run(environment, command, tempfile.gettempdir())
     if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise RuntimeError(f"the detectors' scores: {last}")
-    scored: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
-    return scored
+        raise RuntimeError(f"scoring the detectors failed: {last_line(done.stderr)}")
+    return _last_json(done)
 
 
-def count(junit: str) -> dict[str, Any]:
-    """Return the outcome of a run of pytest from its JUnit report; no test at all is a failure."""
+def count_outcomes(junit: str) -> dict[str, Any]:
+    """Return the numbers of passed and skipped tests in a JUnit report, and the failures.
+
+    A report without a test counts as a failure.
+    """
     cases = list(ET.fromstring(junit).iter("testcase"))
     failed = {}
     for case in cases:
-        for trouble in (*case.findall("failure"), *case.findall("error")):
-            first = clean(trouble.get("message", "")).splitlines() or [""]
-            failed[f"{case.get('classname')}::{case.get('name')}"] = first[0]
+        for problem in (*case.findall("failure"), *case.findall("error")):
+            lines = normalize_message(problem.get("message", "")).splitlines() or [""]
+            failed[f"{case.get('classname')}::{case.get('name')}"] = lines[0]
     skipped = sum(case.find("skipped") is not None for case in cases)
     if not cases:
         failed["pytest"] = "no test was found"
@@ -153,18 +161,18 @@ def count(junit: str) -> dict[str, Any]:
     }
 
 
-def describe(environment: Environment) -> dict[str, Any]:
-    """Return the versions, the backend and the device of an environment, asked in it."""
+def describe_environment(environment: Environment) -> dict[str, Any]:
+    """Return the versions of the packages, JAX's backend, and the device of an environment.
+
+    Raises:
+        RuntimeError: the library or JAX cannot be imported.
+    """
     program = (
         "import json, jax; from jaxbits import runtime; device = jax.devices()[0].device_kind; "
         "print(json.dumps({'versions': runtime.versions(), 'backend': jax.default_backend(), "
         "'device': device}))"
     )
-    done = subprocess.run(
-        [str(environment.python), "-c", program], env=environment.variables,
-        capture_output=True, text=True, cwd=tempfile.gettempdir(),
-    )  # fmt: skip
+    done = _run(environment, ["-c", program], tempfile.gettempdir())
     if done.returncode:
-        raise RuntimeError((done.stderr.strip().splitlines() or ["no message"])[-1])
-    described: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
-    return described
+        raise RuntimeError(last_line(done.stderr))
+    return _last_json(done)

@@ -1,4 +1,4 @@
-"""What is noted of a chapter run in one environment: claims, errors, printed text that differs."""
+"""Record what a chapter did in one environment: claims, errors, and printed text that differs."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import itertools
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from book_tools.versions.chapter_cells import Cell, alike, clean, printed
+from book_tools.versions.chapter_cells import Cell, is_similar, normalize_message, printed_text
 from jaxbits._catalogue import load
+
+MAX_LINE = 200
 
 
 @dataclass
-class ClaimSeen:
-    """The outcome of one claim; `seen` and `expected` are kept of those that did not hold."""
+class ClaimResult:
+    """The outcome of one claim. `seen` and `expected` are recorded only if it failed."""
 
     bit: str
     claim: str
@@ -24,8 +26,19 @@ class ClaimSeen:
 
 
 @dataclass
-class ErrorSeen:
-    """A cell that raised, or was to raise; `names` is empty when it did not."""
+class ErrorResult:
+    """The result of a cell that raised or should have raised.
+
+    Attributes:
+        section: the heading above the cell.
+        declared: the class of error that the cell announces.
+        tagged: True if the cell has the tag raises-exception.
+        comparison: True if the cell has the tag comparison, and shows an error of another library.
+        bits: the catalogue ids of the section.
+        names: the names of the error's class; empty if the cell did not raise.
+        message: the error's message.
+        explained: the catalogue ids that `jaxbits.explain` ranks, or the error that it raised.
+    """
 
     section: str
     declared: str
@@ -38,19 +51,33 @@ class ErrorSeen:
 
 
 @dataclass
-class ChapterSeen:
-    """All that was noted of one chapter in one environment."""
+class ChapterResult:
+    """The results of one chapter in one environment.
+
+    Attributes:
+        title: the chapter's title.
+        code: the digest of its code.
+        claims: the outcomes of its claims.
+        errors: the results of the cells that raised or should have raised.
+        printed: the first line that differs of each output that differs from the book's.
+        broken: why the chapter could not be executed to its end, or an empty string.
+    """
 
     title: str
     code: str
-    claims: list[ClaimSeen] = field(default_factory=list)
-    errors: list[ErrorSeen] = field(default_factory=list)
+    claims: list[ClaimResult] = field(default_factory=list)
+    errors: list[ErrorResult] = field(default_factory=list)
     printed: list[dict[str, str]] = field(default_factory=list)
     broken: str = ""
 
 
-def bits_of(chapter: str, headings: tuple[str, ...]) -> list[str]:
-    """Return the catalogue's entries for a cell: those of the nearest heading that has any."""
+def bits_of_section(chapter: str, headings: tuple[str, ...]) -> list[str]:
+    """Return the catalogue ids of the nearest heading that has any.
+
+    Args:
+        chapter: the stem of the chapter's file.
+        headings: the headings above a cell, the nearest first.
+    """
     for heading in headings:
         found = [b.id for b in load().values() if (b.chapter, b.section) == (chapter, heading)]
         if found:
@@ -59,51 +86,64 @@ def bits_of(chapter: str, headings: tuple[str, ...]) -> list[str]:
 
 
 def first_difference(stored: str, here: str) -> dict[str, str] | None:
-    """Return the first pair of lines that do not say the same, or None."""
+    """Return the first pair of lines that differ, or None if the texts are similar.
+
+    Args:
+        stored: the text in the book.
+        here: the text of another run.
+    """
     for pair in itertools.zip_longest(stored.splitlines(), here.splitlines(), fillvalue=""):
-        if not alike(*pair):
-            return {"stored": pair[0].strip()[:200], "here": pair[1].strip()[:200]}
+        if not is_similar(*pair):
+            return {"stored": pair[0].strip()[:MAX_LINE], "here": pair[1].strip()[:MAX_LINE]}
     return None
 
 
-def note_cell(
-    seen: ChapterSeen, chapter: str, cell: Cell, outputs: list[Any],
-    claims: list[dict[str, Any]], probed: list[dict[str, Any]],
+def record_cell(
+    result: ChapterResult, chapter: str, cell: Cell, outputs: list[Any],
+    claims: list[dict[str, Any]], logged: list[dict[str, Any]],
 ) -> None:  # fmt: skip
-    """Add to `seen` what one cell did."""
+    """Append the claims, errors, and changed output of one executed cell to `result`.
+
+    Args:
+        result: the results of the chapter so far.
+        chapter: the stem of the chapter's file.
+        cell: the cell.
+        outputs: the outputs of the run.
+        claims: the claims that the library recorded while the cell ran.
+        logged: the errors that `ipython_error_logger` recorded while the cell ran.
+    """
     section = cell.headings[0] if cell.headings else ""
     for claim in claims:
-        kept: tuple[str, ...] = ("bit", "claim", "outcome", "made_for")
-        kept += ("seen", "expected") if claim["outcome"] == "failed" else ()
-        seen.claims.append(ClaimSeen(section=section, **{k: claim.get(k, "") for k in kept}))
-    raised = next((o for o in outputs if o.output_type == "error"), None)
+        keys: tuple[str, ...] = ("bit", "claim", "outcome", "made_for")
+        keys += ("seen", "expected") if claim["outcome"] == "failed" else ()
+        result.claims.append(ClaimResult(section=section, **{k: claim.get(k, "") for k in keys}))
+    raised = next((output for output in outputs if output.output_type == "error"), None)
     tagged = "raises-exception" in cell.tags
     if raised is not None or tagged:
-        error = ErrorSeen(
+        error = ErrorResult(
             section,
             cell.declared,
             tagged,
             "comparison" in cell.tags,
-            bits_of(chapter, cell.headings),
+            bits_of_section(chapter, cell.headings),
         )
         if raised is not None:
-            # An error that the probe missed, such as one of a magic, is known by what was shown.
+            # IPython does not run the logger for some errors, such as those of a magic.
             shown = {"names": [raised.ename], "message": raised.evalue, "explained": []}
-            noted = probed[-1] if probed else shown
-            error.names, error.explained = noted["names"], noted["explained"]
-            error.message = clean(noted["message"])
-        seen.errors.append(error)
-    failed_magic = any(o.output_type == "stream" and "UsageError:" in o.text for o in outputs)
-    if failed_magic:
-        seen.broken = f"a magic failed in {section!r}"
+            entry = logged[-1] if logged else shown
+            error.names, error.explained = entry["names"], entry["explained"]
+            error.message = normalize_message(entry["message"])
+        result.errors.append(error)
+    if any(output.output_type == "stream" and "UsageError:" in output.text for output in outputs):
+        result.broken = f"a magic failed in {section!r}"
     if raised is None and cell.stored is not None:
-        pair = first_difference(cell.stored, printed(outputs))
+        pair = first_difference(cell.stored, printed_text(outputs))
         if pair:
-            seen.printed.append({"section": section, **pair})
+            result.printed.append({"section": section, **pair})
 
 
-def as_recorded(seen: ChapterSeen) -> dict[str, Any]:
-    """Return a chapter's results as they are written down: claims without their empty parts."""
-    everything = asdict(seen)
+def as_json_value(result: ChapterResult) -> dict[str, Any]:
+    """Return a chapter's results as they are stored, without the empty fields of claims."""
+    everything = asdict(result)
     everything["claims"] = [{k: v for k, v in c.items() if v} for c in everything["claims"]]
     return everything

@@ -1,12 +1,13 @@
-"""Build the book into _build/html, if anything it is made from changed.
+"""Build the book into _build/html, unless nothing that it is made from has changed.
 
-    .venv/bin/python -m book_tools build
+    python -m book_tools build
 
-Chapters whose text changed are executed first, where the environment is the locked one.
+In the locked environment, chapters whose text changed are executed first.
 """
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import importlib.util
 import os
@@ -19,64 +20,64 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from book_tools import project_metadata
-from book_tools.chapters.normalize_outputs import strip_colours
+from book_tools.chapters.normalize_outputs import strip_colors
 from book_tools.environment import bootstrap, pins
+from book_tools.project_metadata import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "_build"
 INDEX = BUILD / "html" / "index.html"
 STAMP = BUILD / ".built"
 
-# What the pages are made from. The sources of chapters are in it: an edited one has to be executed.
+# What the pages are made from, including the chapters' text, because editing it changes outputs.
 FOLDERS = ["_ext", "_static", "_templates", "_vendor", "assignments", "chapters", "reference"]
 FOLDERS += ["src/jaxbits", "book_tools/pages", "book_tools/website"]
 FILES = ["intro.md", "genindex.md", "_config.yml", "_toc.yml", "pyproject.toml"]
 FILES += ["requirements-book.txt"]
-FILES += ["book_tools/chapters/folding.py", "book_tools/project_metadata.py"]
-FILES += ["tests/detect/first_contact.toml"]
+FILES += ["book_tools/chapters/folding.py", "book_tools/chapters/setup_cell.py"]
+FILES += ["book_tools/project_metadata.py", "tests/detect/first_contact.toml"]
 
 
-def inputs() -> Iterator[Path]:
-    """Every file the book is made from, in a stable order."""
+def input_files() -> Iterator[Path]:
+    """Yield each file that the book is made from, in a stable order."""
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*")):
-            # Only folders of the project count: it may itself lie below one that begins with a dot.
+            # The project's own path may contain a hidden folder.
             parts = path.relative_to(ROOT).parts
-            hidden = any(part.startswith((".", "__pycache__")) for part in parts)
-            if path.is_file() and not hidden:
+            is_hidden = any(part.startswith((".", "__pycache__")) for part in parts)
+            if path.is_file() and not is_hidden:
                 yield path
     for name in FILES:
         yield ROOT / name
 
 
-def digest() -> str:
-    """A hash over the names and contents of all inputs, and over the Python in use."""
+def input_digest() -> str:
+    """Return a hash of the names and contents of all input files, and of the Python version."""
     found = hashlib.sha256(sys.version.encode())
-    for path in inputs():
+    for path in input_files():
         found.update(f"{path.relative_to(ROOT)}\0".encode())
         found.update(path.read_bytes() if path.exists() else b"missing")
     return found.hexdigest()
 
 
-def execute_changed() -> bool:
-    """Execute the chapters that need it; returns whether all went well."""
-    from book_tools.chapters import (
-        chapter_files,
-        execute,  # a third of a second, which a build that changes nothing does not need
-    )
+def execute_changed_chapters() -> bool:
+    """Execute the chapters whose text changed, and return True if the build can continue.
 
-    changed = execute.changed_chapters(chapter_files.find())
+    Outside the locked environment, no chapter is executed, and the pages show the stored outputs.
+    """
+    # Importing these takes a third of a second, which a build without changes does not need.
+    from book_tools.chapters import chapter_files, execute
+
+    changed = execute.find_changed_chapters(chapter_files.find_chapters())
     if not changed:
         return True
-    if not add_packages_to_execute([pair.name for pair in changed]):
+    if not add_packages_to_execute([chapter.name for chapter in changed]):
         return False
     if departures := pins.find_departures():
-        print(f"Here is {', '.join(departures)}: chapters are shown with the outputs stored.")
-        for pair, reason in changed.items():
-            print(f"  {pair.name}: {reason}")
-        missing = [pair.name for pair in changed if not pair.stored.exists()]
-        return not missing
-    return execute.main([pair.name for pair in changed]) == 0
+        print(f"This environment has {', '.join(departures)}, so the stored outputs are shown.")
+        for chapter, reason in changed.items():
+            print(f"  {chapter.name}: {reason}")
+        return all(chapter.stored.exists() for chapter in changed)
+    return execute.main([chapter.name for chapter in changed]) == 0
 
 
 def add_packages_to_execute(names: list[str]) -> bool:
@@ -91,15 +92,14 @@ def add_packages_to_execute(names: list[str]) -> bool:
     return bool(bootstrap.main(["all"]) == 0)
 
 
-def build() -> bool:
-    """Let Jupyter Book build what changed; returns whether it did without a warning."""
+def run_jupyter_book() -> bool:
+    """Run Jupyter Book, and return True if it finished without a warning."""
     start = "from jupyter_book.cli.main import main; main()"
     command = [sys.executable, "-c", start, "build", "-W", "-n", "--keep-going", "-q"]
-    environment = os.environ | {"PYTHONWARNINGS": "ignore", "NO_COLOR": "1"}
     done = subprocess.run(
         [*command, str(ROOT)],
         cwd=ROOT,
-        env=environment,
+        env=os.environ | {"PYTHONWARNINGS": "ignore", "NO_COLOR": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",
@@ -107,16 +107,16 @@ def build() -> bool:
     )
     if done.returncode == 0 and INDEX.exists():
         return True
-    # Sphinx would not read the pages with warnings again, and so not warn again.
+    # Sphinx caches the pages it has read, and would not repeat their warnings in the next build.
     shutil.rmtree(BUILD / ".doctrees", ignore_errors=True)
-    lines = strip_colours(done.stdout).splitlines()
-    telling = [line for line in lines if "WARNING" in line or "ERROR" in line or "Error:" in line]
-    print("\n".join(telling or lines[-20:]), file=sys.stderr)
+    lines = strip_colors(done.stdout).splitlines()
+    problems = [line for line in lines if "WARNING" in line or "ERROR" in line or "Error:" in line]
+    print("\n".join(problems or lines[-20:]), file=sys.stderr)
     return False
 
 
-def unwritable() -> str | None:
-    """Return why nothing can be written into the folder of the build, or None if all is well."""
+def find_write_problem() -> str | None:
+    """Return why the build folder cannot be written to, or None if it can."""
     try:
         BUILD.mkdir(exist_ok=True)
         tempfile.TemporaryFile(dir=BUILD).close()
@@ -125,42 +125,44 @@ def unwritable() -> str | None:
     return None
 
 
-def finish(html: Path) -> None:
-    """Add to the built pages what Jupyter Book does not make, one step a line.
+def complete_site(html: Path) -> None:
+    """Add what Jupyter Book does not build: the style sheet, the search index, and the notebooks.
 
     Args:
         html: the folder of the built book.
     """
-    # What a build that changes nothing does not need.
+    # Imported here, because a build without changes does not need them.
     from book_tools.website import published_notebooks, search_index, stylesheets
 
-    stylesheets.join(html)
-    search_index.write(html)
-    address = project_metadata.address()
-    published_notebooks.write(html, project_metadata.site(address) if address else None, address)
+    stylesheets.join_stylesheets(html)
+    search_index.write_search_index(html)
+    repository = project_metadata.repository_url()
+    site = project_metadata.site_url(repository) if repository else None
+    published_notebooks.write_notebooks(html, site, repository)
 
 
-def main() -> int:
-    """Build; returns the exit status."""
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line, and return the exit status."""
+    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args(arguments)
     if importlib.util.find_spec("jupyter_book") is None:
         print("Jupyter Book is not installed; run: make book", file=sys.stderr)
         return 1
-    where = f"open {INDEX.relative_to(ROOT).as_posix()} in a browser, or run: make serve"
-    if INDEX.exists() and STAMP.exists() and STAMP.read_text() == digest():
-        print(f"The book is built and up to date: {where}")
+    advice = f"open {INDEX.relative_to(ROOT).as_posix()} in a browser, or run: make serve"
+    if INDEX.exists() and STAMP.exists() and STAMP.read_text() == input_digest():
+        print(f"The book is up to date: {advice}")
         return 0
-    if reason := unwritable():
-        print(f"The book cannot be built. {reason}", file=sys.stderr)
+    if problem := find_write_problem():
+        print(f"The book cannot be built. {problem}", file=sys.stderr)
         return 1
     STAMP.unlink(missing_ok=True)
-    if not execute_changed():
+    if not execute_changed_chapters():
         return 1
     print("Building the book …", flush=True)
     begin = time.monotonic()
-    if not build():
-        print("The book was not built: mend what stands above.", file=sys.stderr)
+    if not run_jupyter_book():
+        print("The book was not built. Fix the problems listed above.", file=sys.stderr)
         return 1
-    finish(BUILD / "html")
-    STAMP.write_text(digest())
-    print(f"The book is built ({time.monotonic() - begin:.0f} s): {where}")
+    complete_site(BUILD / "html")
+    STAMP.write_text(input_digest())
+    print(f"The book is built ({time.monotonic() - begin:.0f} s): {advice}")
     return 0

@@ -18,10 +18,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from book_tools import project_metadata
+from book_tools.processes import last_line
 
 FOLDER = "wheels"
 PUBLISHED = "jaxbits/published.json"
-"""The file in a published wheel that contains the address; `jaxbits.runtime` reads it."""
+"""The file in a published wheel that contains the address, for `jaxbits.runtime`."""
 
 _BUILD = "import setuptools.build_meta as backend, sys; backend.build_wheel(sys.argv[1])"
 # 1980-01-01, the earliest time that a zip file can store.
@@ -29,7 +30,7 @@ _EPOCH = "315532800"
 
 
 class WheelError(RuntimeError):
-    """The wheel could not be built; the message ends with the last line of the build's output."""
+    """The wheel could not be built. The message ends with the last line of the build's output."""
 
 
 def _tables(root: Path) -> dict[str, object]:
@@ -57,15 +58,23 @@ def _contents(root: Path, site: str | None, repository: str | None) -> Iterator[
         yield f"src/{PUBLISHED}", (json.dumps(about, indent=1) + "\n").encode()
 
 
-def digest(site: str | None, repository: str | None, root: Path = project_metadata.ROOT) -> str:
-    """Return the digest of the wheel's content, which is the name of its folder."""
+def wheel_digest(
+    site: str | None, repository: str | None, root: Path = project_metadata.ROOT
+) -> str:
+    """Return the digest of the wheel's content, which is the name of its folder.
+
+    Args:
+        site: the address of the published book, None if it has none.
+        repository: the address of the repository, None if it has none.
+        root: the project's folder.
+    """
     found = hashlib.sha256(json.dumps(_tables(root), sort_keys=True).encode())
     for name, content in _contents(root, site, repository):
         found.update(f"{name}\0{len(content)}\0".encode() + content)
     return found.hexdigest()[:12]
 
 
-def path(site: str | None, repository: str | None, root: Path = project_metadata.ROOT) -> str:
+def wheel_path(site: str | None, repository: str | None, root: Path = project_metadata.ROOT) -> str:
     """Return the wheel's path in the built book, whether it has been built or not.
 
     Args:
@@ -73,11 +82,11 @@ def path(site: str | None, repository: str | None, root: Path = project_metadata
         repository: the address of the repository, None if it has none.
         root: the project's folder.
     """
-    file = f"jaxbits-{project_metadata.version(root)}-py3-none-any.whl"
-    return f"{FOLDER}/{digest(site, repository, root)}/{file}"
+    file = f"jaxbits-{project_metadata.package_version(root)}-py3-none-any.whl"
+    return f"{FOLDER}/{wheel_digest(site, repository, root)}/{file}"
 
 
-def build(
+def build_wheel(
     html: Path, site: str | None, repository: str | None, root: Path = project_metadata.ROOT
 ) -> Path:
     """Build the wheel into the book unless it is already there, and remove all other wheels.
@@ -93,7 +102,7 @@ def build(
     Raises:
         WheelError: if the build fails.
     """
-    target = html / path(site, repository, root)
+    target = html / wheel_path(site, repository, root)
     if not target.exists():
         with tempfile.TemporaryDirectory() as folder:
             made = _build(Path(folder), site, repository, root)
@@ -129,7 +138,6 @@ def _build(folder: Path, site: str | None, repository: str | None, root: Path) -
         text=True,
     )
     if done.returncode:
-        last = (done.stdout.strip().splitlines() or ["no message"])[-1]
-        raise WheelError(f"the wheel of the library was not built: {last}")
+        raise WheelError(f"the library's wheel was not built: {last_line(done.stdout)}")
     (wheel,) = made.glob("*.whl")
     return wheel

@@ -1,4 +1,4 @@
-"""Publish the built book in one commit to the branch that GitHub Pages serves.
+"""Push the built book, as one commit, to the branch that GitHub Pages serves.
 
     python -m book_tools publish                     as the workflow does on every push to main
     python -m book_tools publish --remote upstream
@@ -19,15 +19,16 @@ import tempfile
 from pathlib import Path
 
 from book_tools import project_metadata
+from book_tools.processes import last_line
 from book_tools.website import library_wheel
 
 HTML = project_metadata.ROOT / "_build" / "html"
 KEPT = (library_wheel.FOLDER, "CNAME")
-"""The files and folders that stay on the branch from one publication to the next."""
+"""Files and folders on the branch that the next publication keeps."""
 
 
 class PublishError(RuntimeError):
-    """Raised if the book cannot be published; the message says why."""
+    """The book cannot be published. The message says why."""
 
 
 def _git(root: Path, *arguments: str, **environment: str) -> str:
@@ -40,13 +41,12 @@ def _git(root: Path, *arguments: str, **environment: str) -> str:
         text=True,
     )
     if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise PublishError(f"git {arguments[0]} failed: {last}")
+        raise PublishError(f"git {arguments[0]} failed: {last_line(done.stderr)}")
     return done.stdout.strip()
 
 
 def _published(root: Path, remote: str) -> str | None:
-    """Return the commit that is published now, or None before the first publication."""
+    """Return the published commit, or None before the first publication."""
     if not _git(root, "ls-remote", "--heads", remote, project_metadata.BRANCH):
         return None
     _git(root, "fetch", "--quiet", "--depth=1", remote, project_metadata.BRANCH)
@@ -54,7 +54,7 @@ def _published(root: Path, remote: str) -> str | None:
 
 
 def _keep(root: Path, commit: str, staging: Path) -> None:
-    """Copy the files that stay from the published commit; never replace an earlier wheel."""
+    """Copy the files to keep from the published commit. A wheel that is already there wins."""
     for name in KEPT:
         if _git(root, "ls-tree", commit, name):
             archive = staging.with_suffix(".tar")
@@ -62,8 +62,8 @@ def _keep(root: Path, commit: str, staging: Path) -> None:
             shutil.unpack_archive(archive, staging)
 
 
-def publish(html: Path, remote: str, root: Path = project_metadata.ROOT) -> str:
-    """Push the built book to its branch in one commit.
+def publish_book(html: Path, remote: str, root: Path = project_metadata.ROOT) -> str:
+    """Push the built book to its branch, in one commit.
 
     Args:
         html: The folder of the built book.
@@ -76,15 +76,15 @@ def publish(html: Path, remote: str, root: Path = project_metadata.ROOT) -> str:
     Raises:
         PublishError: If the book was not built for the project's address, or if git fails.
     """
-    repository = project_metadata.address(root)
+    repository = project_metadata.repository_url(root)
     if repository is None:
         return (
             "Not published: the project has no address. "
             "Give it one: make address URL=https://github.com/owner/name"
         )
-    site = project_metadata.site(repository)
-    if not (html / library_wheel.path(site, repository, root)).exists():
-        raise PublishError(f"{html} must be this book, built for {site}; run: make book")
+    site = project_metadata.site_url(repository)
+    if not (html / library_wheel.wheel_path(site, repository, root)).exists():
+        raise PublishError(f"{html} is not this book built for {site}; run: make book")
     before = _published(root, remote)
     with tempfile.TemporaryDirectory() as folder:
         staging = Path(folder) / "site"
@@ -116,7 +116,7 @@ def main(arguments: list[str] | None = None, root: Path = project_metadata.ROOT)
     parser.add_argument("--remote", default="origin", help="where to push to")
     options = parser.parse_args(arguments)
     try:
-        print(publish(options.html, options.remote, root))
+        print(publish_book(options.html, options.remote, root))
     except PublishError as error:
         print(error, file=sys.stderr)
         return 1

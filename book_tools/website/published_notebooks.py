@@ -1,7 +1,7 @@
 """Complete the notebooks of the built book, which readers download and Colab opens.
 
 The notebooks in the repository contain no address. Their copies in the built book contain the
-address of the library's wheel and link to the published pages, so each file works by itself.
+address of the library's wheel and link to the published pages, so each file works on its own.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ import nbformat
 from nbformat import NotebookNode
 
 from book_tools import project_metadata
-from book_tools.chapters.chapter_files import notebook_text, replace_file
+from book_tools.chapters.chapter_files import notebook_text
+from book_tools.chapters.setup_cell import set_wheel_url
+from book_tools.files import write_if_changed
 from book_tools.website import library_wheel
 
 CHAPTERS = "_sources/chapters"
@@ -26,7 +28,7 @@ _MARKDOWN = re.compile(r"(?<=\]\()[^)\s]+")
 _HTML = re.compile(r"""(?<=\bhref=["'])[^"']+""")
 
 
-def absolute(link: str, folder: str, site: str) -> str:
+def make_absolute(link: str, folder: str, site: str) -> str:
     """Return the address in the published book that a link in a notebook leads to.
 
     Args:
@@ -35,9 +37,9 @@ def absolute(link: str, folder: str, site: str) -> str:
         site: the address of the published book, with a slash at the end.
 
     Example:
-        >>> absolute("../reference/errors.md", "chapters", "https://owner.github.io/name/")
+        >>> make_absolute("../reference/errors.md", "chapters", "https://owner.github.io/name/")
         'https://owner.github.io/name/reference/errors.html'
-        >>> absolute("#exercises", "chapters", "https://owner.github.io/name/")
+        >>> make_absolute("#exercises", "chapters", "https://owner.github.io/name/")
         '#exercises'
     """
     parts = urlsplit(link)
@@ -50,29 +52,34 @@ def absolute(link: str, folder: str, site: str) -> str:
     return urljoin(f"{site}{folder}/", f"{page}{fragment}")
 
 
-def with_absolute_links(text: str, folder: str, site: str) -> str:
-    """Return a Markdown cell with every relative link made absolute; code stays as it is.
+def make_links_absolute(text: str, folder: str, site: str) -> str:
+    """Return a Markdown cell with its relative links made absolute, except those in code.
+
+    Args:
+        text: the source of the cell.
+        folder: the folder of the notebook in the repository, such as ``chapters``.
+        site: the address of the published book, with a slash at the end.
 
     Example:
         >>> text = "See [Errors](../reference/errors.md), not `[x](y.md)`."
-        >>> with_absolute_links(text, "chapters", "https://owner.github.io/name/")
+        >>> make_links_absolute(text, "chapters", "https://owner.github.io/name/")
         'See [Errors](https://owner.github.io/name/reference/errors.html), not `[x](y.md)`.'
     """
 
-    def moved(words: str) -> str:
+    def convert(words: str) -> str:
         for pattern in (_MARKDOWN, _HTML):
-            words = pattern.sub(lambda m: absolute(m[0], folder, site), words)
+            words = pattern.sub(lambda m: make_absolute(m[0], folder, site), words)
         return words
 
     done, begin = "", 0
     for code in _FENCED.finditer(text):
-        done += moved(text[begin : code.start()]) + code[0]
+        done += convert(text[begin : code.start()]) + code[0]
         begin = code.end()
-    return done + moved(text[begin:])
+    return done + convert(text[begin:])
 
 
-def completed(notebook: NotebookNode, folder: str, site: str, library: str) -> NotebookNode:
-    """Return a copy of a notebook that works by itself, wherever it is opened.
+def complete_notebook(notebook: NotebookNode, folder: str, site: str, library: str) -> NotebookNode:
+    """Return a copy of a notebook that works wherever it is opened.
 
     Args:
         notebook: a notebook of the repository.
@@ -82,14 +89,14 @@ def completed(notebook: NotebookNode, folder: str, site: str, library: str) -> N
     """
     done = copy.deepcopy(notebook)
     first = next(cell for cell in done.cells if cell.cell_type == "code")
-    first.source = project_metadata.with_wheel(first.source, f"{site}{library}")
+    first.source = set_wheel_url(first.source, f"{site}{library}")
     for cell in done.cells:
         if cell.cell_type == "markdown":
-            cell.source = with_absolute_links(cell.source, folder, site)
+            cell.source = make_links_absolute(cell.source, folder, site)
     return done
 
 
-def write(
+def write_notebooks(
     html: Path, site: str | None, repository: str | None, root: Path = project_metadata.ROOT
 ) -> None:
     """Build the library's wheel into the book, and complete the book's notebooks with its address.
@@ -104,12 +111,12 @@ def write(
     Raises:
         library_wheel.WheelError: if the wheel cannot be built.
     """
-    library = library_wheel.build(html, site, repository, root).relative_to(html).as_posix()
+    library = library_wheel.build_wheel(html, site, repository, root).relative_to(html).as_posix()
     sources = {path: html / CHAPTERS / path.name for path in root.glob("chapters/*.ipynb")}
     sources |= {path: html / ASSIGNMENTS / path.name for path in root.glob("assignments/*/*.ipynb")}
     for source, target in sources.items():
         notebook = nbformat.read(source, as_version=4)
         if site:
             folder = source.parent.relative_to(root).as_posix()
-            notebook = completed(notebook, folder, site, library)
-        replace_file(target, notebook_text(notebook))
+            notebook = complete_notebook(notebook, folder, site, library)
+        write_if_changed(target, notebook_text(notebook))

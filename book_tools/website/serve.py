@@ -1,6 +1,9 @@
 """Serve the built book on this machine.
 
-.venv/bin/python -m book_tools serve [--port 8000]
+python -m book_tools serve [--port 8000]
+
+Unlike ``python -m http.server``, this takes the next free port if one is in use, logs nothing, and
+serves the PDF and screenshot programs, too.
 """
 
 from __future__ import annotations
@@ -9,6 +12,9 @@ import argparse
 import errno
 import functools
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -17,39 +23,56 @@ from book_tools.project_metadata import ROOT
 HTML = ROOT / "_build" / "html"
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    """Serves files and says nothing about it."""
+class QuietHandler(SimpleHTTPRequestHandler):
+    """A request handler that logs nothing."""
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Discard the message."""
 
 
-def listen(port: int, folder: Path = HTML, *, tries: int = 50) -> ThreadingHTTPServer:
-    """A server for the book, or another folder, on the first free port from the given one on.
+def create_server(port: int, folder: Path = HTML, *, tries: int = 50) -> ThreadingHTTPServer:
+    """Return a server for a folder on the first free port.
+
+    Args:
+        port: the first port to try.
+        folder: the folder to serve, by default the built book.
+        tries: how many consecutive ports to try.
 
     Raises:
         OSError: none of the ports is free.
     """
-    handler = functools.partial(Quiet, directory=str(folder))
+    handler = functools.partial(QuietHandler, directory=str(folder))
     for candidate in range(port, port + tries):
         try:
             return ThreadingHTTPServer(("127.0.0.1", candidate), handler)
         except OSError as error:
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 raise
-    raise OSError(f"no port is free from {port} to {port + tries - 1}; say another with --port")
+    raise OSError(f"one of the ports {port} to {port + tries - 1} must be free; choose --port")
+
+
+@contextmanager
+def serve_in_background(folder: Path = HTML) -> Iterator[str]:
+    """Serve a folder in a thread, and yield its address with a slash at the end."""
+    server = create_server(8000, folder)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; returns the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    """Run the command line, and return the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--port", type=int, default=8000, help="the first port to try")
     options = parser.parse_args(arguments)
     if not (HTML / "index.html").exists():
-        print("There is no book yet; run: make book", file=sys.stderr)
+        print("The book has not been built; run: make book", file=sys.stderr)
         return 1
     try:
-        server = listen(options.port)
+        server = create_server(options.port)
     except (OSError, OverflowError) as error:
         print(error, file=sys.stderr)
         return 1

@@ -1,11 +1,11 @@
-"""Give the project an address, or remove it again.
+"""Set the address of the project's repository, or remove it.
 
-    .venv/bin/python -m book_tools address https://github.com/owner/name
-    .venv/bin/python -m book_tools address none
+    python -m book_tools address https://github.com/owner/name
+    python -m book_tools address none
 
 Until the project has an address, the book's pages and notebooks contain none, because anyone could
-register an address that nobody owns yet. The address is in pyproject.toml. The citation and one
-line of the README repeat it. Everything else derives it when the book is built.
+register an unused address. pyproject.toml contains the address, and CITATION.cff and one line of
+the README repeat it. All other addresses are derived from it when the book is built.
 """
 
 from __future__ import annotations
@@ -15,26 +15,25 @@ import re
 import sys
 from pathlib import Path
 
-from book_tools.chapters.chapter_files import replace_file
-from book_tools.project_metadata import ROOT, address, site
+from book_tools.files import write_if_changed
+from book_tools.project_metadata import ROOT, repository_url, site_url
 
 _URL = re.compile(r"https://github\.com/(?!-)[A-Za-z0-9-]{1,39}/(?!\.+$)[A-Za-z0-9._-]{1,100}")
-_ASK = "say where the project lives: make address URL=https://github.com/owner/name"
-_REMOVE = "(URL=none removes its address)"
+_USAGE = "URL must be set: make address URL=https://github.com/owner/name, or URL=none to remove it"
 _README = re.compile(r"(<!-- begin address[^\n]*-->\n).*?(<!-- end address -->)", re.S)
 _UNPUBLISHED = "This copy of the book has not been published."
 
 
 class AddressError(ValueError):
-    """The address is not valid for this project; the message says what it should look like."""
+    """The address is not valid. The message says what it must look like."""
 
 
-def checked(url: str) -> str:
-    """Return the address of a repository without a slash or ``.git`` at its end.
+def normalize_url(url: str) -> str:
+    """Return the address of a GitHub repository without a slash or ``.git`` at its end.
 
     Raises:
-        AddressError: if it is not the address of a repository on GitHub, which is where Colab
-            opens the notebooks from.
+        AddressError: it is not the address of a repository on GitHub, from which Colab opens the
+            notebooks.
     """
     plain = url.strip().rstrip("/").removesuffix(".git")
     if not _URL.fullmatch(plain):
@@ -44,39 +43,47 @@ def checked(url: str) -> str:
     return plain
 
 
-def _in_project(text: str, new: str | None) -> str:
+def _update_pyproject(text: str, new: str | None) -> str:
     urls = {}
     if new:
-        urls = {"Documentation": site(new), "Repository": new, "Issues": f"{new}/issues"}
+        urls = {"Documentation": site_url(new), "Repository": new, "Issues": f"{new}/issues"}
         urls["Changelog"] = f"{new}/blob/main/CHANGELOG.md"
     lines = "".join(f'{name} = "{url}"\n' for name, url in urls.items())
     return re.sub(r"(\[project\.urls\]\n)(?:\w+ = .*\n)*", rf"\1{lines}", text, count=1)
 
 
-def _in_citation(text: str, new: str | None) -> str:
+def _update_citation(text: str, new: str | None) -> str:
     text = re.sub(r"^(?:repository-code|url): .*\n", "", text, flags=re.M)
-    lines = f"repository-code: {new}\nurl: {site(new)}\n" if new else ""
+    lines = f"repository-code: {new}\nurl: {site_url(new)}\n" if new else ""
     return re.sub(r"^license:", f"{lines}license:", text, count=1, flags=re.M)
 
 
-def _in_readme(text: str, new: str | None) -> str:
-    line = f"The book is at <{site(new)}>, and its source at <{new}>." if new else _UNPUBLISHED
+def _update_readme(text: str, new: str | None) -> str:
+    line = f"The book is at <{site_url(new)}>, and its source at <{new}>." if new else _UNPUBLISHED
     return _README.sub(lambda match: f"{match[1]}{line}\n{match[2]}", text)
 
 
-FILES = {"pyproject.toml": _in_project, "CITATION.cff": _in_citation, "README.md": _in_readme}
-"""The files that contain the address, each with the function that writes it there."""
+FILES = {
+    "pyproject.toml": _update_pyproject,
+    "CITATION.cff": _update_citation,
+    "README.md": _update_readme,
+}
+"""The files that contain the address, each with the function that replaces it."""
 
 
-def write(new: str | None, root: Path = ROOT) -> list[str]:
+def write_url(new: str | None, root: Path = ROOT) -> list[str]:
     """Write the address to every file that contains it, or remove it from all of them.
+
+    Args:
+        new: the address, or None to remove it.
+        root: the project's folder.
 
     Returns:
         The names of the files that changed.
     """
     texts = {name: (root / name).read_text("utf8") for name in FILES}
     texts = {name: FILES[name](text, new) for name, text in texts.items()}
-    return [name for name, text in texts.items() if replace_file(root / name, text)]
+    return [name for name, text in texts.items() if write_if_changed(root / name, text)]
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
@@ -86,10 +93,10 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     url = parser.parse_args(arguments).url
     try:
         if not url:
-            raise AddressError(f"{_ASK} {_REMOVE}")
-        new = None if url == "none" else checked(url)
-        changed = write(new, root)
-        assert address(root) == new
+            raise AddressError(_USAGE)
+        new = None if url == "none" else normalize_url(url)
+        changed = write_url(new, root)
+        assert repository_url(root) == new
     except (AddressError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -97,5 +104,5 @@ def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
     if new is None:
         print(f"The project has no address: {files}.")
     else:
-        print(f"The project is at {new}, and its book will be at {site(new)}: {files}.")
+        print(f"The project is at {new}, and its book will be at {site_url(new)}: {files}.")
     return 0

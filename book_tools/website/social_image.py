@@ -1,28 +1,30 @@
-"""Draw the picture that other sites show next to a link to the book.
+"""Draw the image that other sites show next to a link to the book.
 
-.venv/bin/python -m book_tools social-image
+    python -m book_tools social-image
 
-It puts the book's title above a figure of the book, in Chromium, which draws SVG as readers see it.
-The result, _static/social.png, is committed, so that building the book needs no browser.
+The image shows the book's title above one of its figures. Chromium draws it, because readers see
+SVG figures in a browser, too. The result, _static/social.png, is committed, so that building the
+book needs no browser.
 """
 
 from __future__ import annotations
 
+import argparse
 import io
 import re
-import shutil
 
 from PIL import Image
-from playwright.sync_api import ViewportSize, sync_playwright
+from playwright.sync_api import ViewportSize
 
 from book_tools.project_metadata import ROOT
+from book_tools.website.browser import open_chromium
 
 FIGURE = ROOT / "_static" / "where-indices-land.svg"
-# Its first row, which is all that one can read in a small preview.
+# The first row of the figure, because a small preview shows no more.
 VIEW_BOX = 'viewBox="0 4 432 94"'
 LOGO = ROOT / "_static" / "logo.svg"
 TARGET = ROOT / "_static" / "social.png"
-# What Facebook, LinkedIn, Slack, and X show without cutting anything off.
+# Facebook, LinkedIn, Slack, and X show images of this size without cropping them.
 SIZE: ViewportSize = {"width": 1200, "height": 630}
 
 PAGE = """\
@@ -45,26 +47,28 @@ PAGE = """\
 """
 
 
-def draw() -> bytes:
-    """Return the picture as a PNG file."""
+def draw_social_image() -> bytes:
+    """Return the picture as a PNG file.
+
+    Raises:
+        NoBrowserError: there is no Chromium on the PATH.
+    """
     figure = re.sub(r'viewBox="[^"]*"', VIEW_BOX, FIGURE.read_text(encoding="utf-8"), count=1)
     page = PAGE.replace("LOGO", LOGO.read_text(encoding="utf-8")).replace("FIGURE", figure)
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+    with open_chromium() as browser:
         view = browser.new_page(viewport=SIZE)
         view.set_content(page)
         shot = view.screenshot()
-        browser.close()
-    # A drawing has few colors: a palette makes the file a third as large.
+    # A drawing has few colors, so a palette makes the file a third as large.
     picture = Image.open(io.BytesIO(shot)).convert("RGB").quantize(128, dither=Image.Dither.NONE)
     file = io.BytesIO()
     picture.save(file, "PNG", optimize=True)
     return file.getvalue()
 
 
-def main() -> int:
-    """Draw; returns the exit status."""
-    TARGET.write_bytes(draw())
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line, and return the exit status."""
+    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args(arguments)
+    TARGET.write_bytes(draw_social_image())
     print(f"{TARGET.relative_to(ROOT)}: {TARGET.stat().st_size:,} bytes")
     return 0

@@ -1,4 +1,4 @@
-"""Join the pages' style sheets into one, without the rules that no page uses.
+"""Join the pages' style sheets into one, and remove the rules that no page uses.
 
 The theme's style sheets contain all of Bootstrap and two thousand icons. A browser cannot show a
 page before they have loaded, but the book uses only a fraction of them.
@@ -104,7 +104,7 @@ def _kept(rules: list[Node], used: set[str]) -> Iterator[str]:
                 yield f"{head}{{{tinycss2.serialize(rule.content).strip()}}}"
 
 
-def trimmed(sheet: str, used: set[str]) -> str:
+def remove_unused_rules(sheet: str, used: set[str]) -> str:
     """Return a style sheet without the rules that match nothing, and without web fonts.
 
     Args:
@@ -112,7 +112,8 @@ def trimmed(sheet: str, used: set[str]) -> str:
         used: the classes and ids that exist.
 
     Example:
-        >>> print(trimmed("a, .x { color: red } .y, .x:not(.z) { top: 0 } #n {}", {"x"}))
+        >>> sheet = "a, .x { color: red } .y, .x:not(.z) { top: 0 } #n {}"
+        >>> print(remove_unused_rules(sheet, {"x"}))
         a,.x{color: red}
         .x:not(.z){top: 0}
     """
@@ -129,11 +130,15 @@ def trimmed(sheet: str, used: set[str]) -> str:
     return re.sub(r"\s*\n\s*(?=[^{}]*\})", " ", text)
 
 
-def moved(sheet: str, name: str) -> str:
+def rebase_urls(sheet: str, name: str) -> str:
     """Return a style sheet with the addresses of other files made relative to the folder _static.
 
+    Args:
+        sheet: the text of the style sheet.
+        name: its path in _static.
+
     Example:
-        >>> moved("a { background: url(../images/a.png) }", "styles/theme.css")
+        >>> rebase_urls("a { background: url(../images/a.png) }", "styles/theme.css")
         'a { background: url(images/a.png) }'
     """
     folder = posixpath.dirname(name)
@@ -142,12 +147,18 @@ def moved(sheet: str, name: str) -> str:
     )
 
 
-def complete(static: Path, name: str) -> str:
-    """Return the text of a style sheet in _static, including the style sheets that it imports."""
-    sheet = moved((static / name).read_text(encoding="utf-8"), name)
+def inline_imports(static: Path, name: str) -> str:
+    """Return the text of a style sheet, including the style sheets that it imports.
+
+    Args:
+        static: the folder _static of the built book.
+        name: the path of the style sheet in it.
+    """
+    sheet = rebase_urls((static / name).read_text(encoding="utf-8"), name)
     folder = posixpath.dirname(name)
     return _IMPORT.sub(
-        lambda found: complete(static, posixpath.normpath(posixpath.join(folder, found[1]))), sheet
+        lambda found: inline_imports(static, posixpath.normpath(posixpath.join(folder, found[1]))),
+        sheet,
     )
 
 
@@ -162,7 +173,7 @@ def sheets_of(page: str) -> list[str]:
     return names
 
 
-def with_joined(page: str, shared: list[str], version: str) -> str:
+def link_joined_sheet(page: str, shared: list[str], version: str) -> str:
     """Return a page that loads the joined style sheet instead of the `shared` ones.
 
     Args:
@@ -189,7 +200,12 @@ def with_joined(page: str, shared: list[str], version: str) -> str:
 
 
 def scripts_of(pages: Mapping[Path, str], static: Path) -> Iterator[str]:
-    """Yield the text of every script in _static that at least one page loads."""
+    """Yield the text of each script in _static that at least one page loads.
+
+    Args:
+        pages: the HTML of the pages by path.
+        static: the folder _static of the built book.
+    """
     names = {
         href["name"]
         for page in pages.values()
@@ -202,7 +218,7 @@ def scripts_of(pages: Mapping[Path, str], static: Path) -> Iterator[str]:
             yield path.read_text(encoding="utf-8")
 
 
-def join(html: Path) -> None:
+def join_stylesheets(html: Path) -> None:
     """Join the style sheets that all pages share, and make the pages load the result.
 
     A page that already loads the joined style sheet lists the original ones, so this function can
@@ -223,12 +239,12 @@ def join(html: Path) -> None:
     used = used_names(pages.values(), scripts_of(pages, static))
     parts, licenses = [], []
     for name in shared:
-        sheet = complete(static, name)
-        licenses += [said for said in _LICENSE.findall(sheet) if "Font Awesome" not in said]
-        parts.append(trimmed(sheet, used))
+        sheet = inline_imports(static, name)
+        licenses += [text for text in _LICENSE.findall(sheet) if "Font Awesome" not in text]
+        parts.append(remove_unused_rules(sheet, used))
     text = "\n".join(['@charset "UTF-8";', *dict.fromkeys(licenses), *parts]) + "\n"
     (static / BOOK).write_text(text, encoding="utf-8")
     version = hashlib.sha256(text.encode()).hexdigest()[:8]
     for path, page in pages.items():
-        if (new := with_joined(page, shared, version)) != page:
+        if (new := link_joined_sheet(page, shared, version)) != page:
             path.write_text(new, encoding="utf-8")

@@ -8,15 +8,28 @@ from pathlib import Path
 import grading_harness as hall
 import nbformat
 import pytest
-from jaxbits_grader.authoring import assignment_source as source
-from jaxbits_grader.authoring import reference_answers as answers
-from jaxbits_grader.authoring import release_notebook as release
-from jaxbits_grader.authoring import variants as variant
-from jaxbits_grader.authoring.assignment_source import SOURCE, marks
-from jaxbits_grader.authoring.validation import WRONG_ANSWERS, prove
-from jaxbits_grader.notebook_io import text
+from jaxbits_grader.authoring.assignment_source import (
+    SOURCE_FILE,
+    find_assignments,
+    parse_assignment,
+    read_assignment,
+)
+from jaxbits_grader.authoring.cell_markers import HIDDEN_TESTS, block_texts, visible_tests
+from jaxbits_grader.authoring.notebook_versions import (
+    find_leaks,
+    solution_notebook,
+    student_notebook,
+)
+from jaxbits_grader.authoring.reference_answers import read_answers
+from jaxbits_grader.authoring.validation import MIN_WRONG_ANSWERS, validate
+from jaxbits_grader.authoring.variants import (
+    count_variable_values,
+    draw_variant,
+)
+from jaxbits_grader.files import notebook_text
+from jaxbits_grader.notebook import nbgrader_metadata
 
-FOLDERS = source.find(hall.ASSIGNMENTS)
+FOLDERS = find_assignments(hall.ASSIGNMENTS)
 TOPICS = {
     "pure-functions",
     "immutable-arrays",
@@ -37,45 +50,45 @@ def test_there_is_one_for_each_topic() -> None:
 
 @each
 def test_solutions_get_full_marks_stubs_none_and_wrong_answers_fail(folder: Path) -> None:
-    tried = prove(folder)
+    tried = validate(folder)
     assert [one.line() for one in tried if one.problem] == []
-    assignment = source.read(folder)
+    assignment = read_assignment(folder)
     for task in assignment.tasks:
         of_task = [one for one in tried if one.task == task.id]
         (solution,) = [one for one in of_task if one.kind == "solution"]
         (stub,) = [one for one in of_task if one.kind == "stub"]
         assert (solution.points, stub.points) == (task.total, 0)
-        assert sum(one.kind == "wrong" for one in of_task) >= WRONG_ANSWERS
+        assert sum(one.kind == "wrong" for one in of_task) >= MIN_WRONG_ANSWERS
 
 
 @each
 def test_other_numbers_are_really_other_and_the_source_stays_whole(folder: Path) -> None:
-    given = (folder / SOURCE).read_text(encoding="utf-8")
-    assert variant.ranges(given) >= 2 * len(source.read(folder).tasks)
-    drawn = [variant.vary(given, seed) for seed in range(5)]
+    given = (folder / SOURCE_FILE).read_text(encoding="utf-8")
+    assert count_variable_values(given) >= 2 * len(read_assignment(folder).tasks)
+    drawn = [draw_variant(given, seed) for seed in range(5)]
     assert len({*drawn, given}) == 6
     for varied in drawn:
-        assignment = source.parse(varied, folder.name)
-        assert release.leaks(assignment, release.student(assignment)) == []
+        assignment = parse_assignment(varied, folder.name)
+        assert find_leaks(assignment, student_notebook(assignment)) == []
 
 
 @each
 def test_the_released_notebook_is_as_its_source_says(folder: Path) -> None:
-    assignment = source.read(folder)
+    assignment = read_assignment(folder)
     stored = (folder / f"{folder.name}.ipynb").read_text(encoding="utf-8")
-    assert stored == text(release.student(assignment)), "run: make assignments"
+    assert stored == notebook_text(student_notebook(assignment)), "run: make assignments"
 
 
 @each
 def test_nothing_of_solutions_or_hidden_tests_is_in_the_release(folder: Path) -> None:
-    assignment = source.read(folder)
+    assignment = read_assignment(folder)
     notebook = nbformat.read(folder / f"{folder.name}.ipynb", as_version=4)
-    assert release.leaks(assignment, notebook) == []
+    assert find_leaks(assignment, notebook) == []
     whole = json.dumps(notebook)
     for cell in assignment.notebook.cells:
-        for part in release.hidden(variant.without_ranges(cell.source)):
+        for part in block_texts(cell.source, HIDDEN_TESTS):
             assert json.dumps(part.strip())[1:-1] not in whole
-    for answer in answers.read(folder, assignment):
+    for answer in read_answers(folder, assignment):
         assert json.dumps(answer.source)[1:-1] not in whole
 
 
@@ -85,7 +98,7 @@ def test_a_student_can_run_it_anywhere(folder: Path) -> None:
     nbformat.validate(notebook)
     assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
     for cell in notebook.cells:
-        mark = marks(cell)
+        mark = nbgrader_metadata(cell)
         if mark:
             assert cell.id == mark["grade_id"]
         assert ":::" not in cell.source, "Colab shows MyST directives raw"
@@ -94,12 +107,12 @@ def test_a_student_can_run_it_anywhere(folder: Path) -> None:
 
 @each
 def test_every_test_shows_something_and_hides_something(folder: Path) -> None:
-    assignment = source.read(folder)
+    assignment = read_assignment(folder)
     for task in assignment.tasks:
         for id in task.points:
             cell = assignment.cell(id).source
-            assert release.hidden(cell), f"{id} has no hidden tests"
-            visible = release.shown(cell)
+            assert block_texts(cell, HIDDEN_TESTS), f"{id} has no hidden tests"
+            visible = visible_tests(cell)
             assert "testing." in visible or "assert" in visible, f"{id} shows no test"
 
 
@@ -109,10 +122,10 @@ def test_the_real_grader_gives_solutions_full_marks(tmp_path: Path) -> None:
     course = tmp_path / "course"
     hall.call("course", course, "--from", hall.ASSIGNMENTS)
     for folder in (hall.ASSIGNMENTS / "precision", hall.ASSIGNMENTS / "xor-classifier"):
-        assignment = source.read(folder)
+        assignment = read_assignment(folder)
         handed_in = tmp_path / folder.name
         handed_in.mkdir()
-        (handed_in / "ann.ipynb").write_text(text(release.solution(assignment)))
+        (handed_in / "ann.ipynb").write_text(notebook_text(solution_notebook(assignment)))
         hall.grade(course, handed_in, folder.name)
         csv = (course / "results" / f"{folder.name}.csv").read_text()
         row = hall.rows(csv)["ann"]

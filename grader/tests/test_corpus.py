@@ -16,9 +16,9 @@ import pytest
 from corpus.expected import SCORED
 from corpus.submission_builder import Desk, graded_cells
 from IPython.core.inputtransformer2 import TransformerManager
-from jaxbits_grader.authoring import assignment_source as source
-from jaxbits_grader.authoring.assignment_source import marks
-from jaxbits_grader.reporting.grade_records import STATUSES
+from jaxbits_grader.authoring.assignment_source import Assignment, read_assignment
+from jaxbits_grader.grade_records import STATUSES
+from jaxbits_grader.notebook import nbgrader_metadata
 
 ROOT = Path(__file__).resolve().parents[2]
 FAMILIES = {
@@ -31,8 +31,8 @@ NO_PYTHON = {"syntax-error", "typos-in-own-cells"}
 
 
 @pytest.fixture(scope="module")
-def assignment() -> source.Assignment:
-    return source.read(ROOT / "assignments" / "pure-functions")
+def assignment() -> Assignment:
+    return read_assignment(ROOT / "assignments" / "pure-functions")
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def secrets(tmp_path_factory: pytest.TempPathFactory) -> corpus.Secrets:
 
 
 @pytest.fixture(scope="module")
-def written(assignment: source.Assignment, secrets: corpus.Secrets) -> dict[str, corpus.Expected]:
+def written(assignment: Assignment, secrets: corpus.Secrets) -> dict[str, corpus.Expected]:
     return corpus.write(secrets.submissions, assignment, secrets)
 
 
@@ -87,7 +87,7 @@ def test_each_student_has_an_entry_and_half_of_them_a_folder(
 
 
 def test_what_is_expected_can_be_met(
-    written: dict[str, corpus.Expected], assignment: source.Assignment
+    written: dict[str, corpus.Expected], assignment: Assignment
 ) -> None:
     for student, expected in written.items():
         assert expected.what, student
@@ -103,7 +103,7 @@ def test_what_is_expected_can_be_met(
 
 
 def test_scores_follow_the_tasks(
-    written: dict[str, corpus.Expected], assignment: source.Assignment
+    written: dict[str, corpus.Expected], assignment: Assignment
 ) -> None:
     first, last = assignment.tasks[0], assignment.tasks[-1]
     assert written["right"].score == assignment.points
@@ -142,12 +142,15 @@ def test_notebooks_made_whole_are_read_as_such_and_are_python(
 
 
 def test_right_and_wrong_are_so_in_the_marks_too(
-    assignment: source.Assignment, secrets: corpus.Secrets
+    assignment: Assignment, secrets: corpus.Secrets
 ) -> None:
     desk = Desk(assignment, secrets)
     for notebook in (desk.right(), desk.wrong(), desk.blank()):
         nbformat.validate(notebook)
-        assert sum(marks(cell)["points"] for cell in graded_cells(notebook)) == assignment.points
+        assert (
+            sum(nbgrader_metadata(cell)["points"] for cell in graded_cells(notebook))
+            == assignment.points
+        )
         assert "HIDDEN" not in nbformat.writes(notebook)
     assert "raise NotImplementedError()" not in nbformat.writes(desk.wrong())
     assert "return None" in nbformat.writes(desk.wrong())
@@ -199,7 +202,7 @@ def test_no_secret_is_in_what_is_handed_in(
 
 
 def test_hidden_tests_are_among_what_is_forbidden(
-    written: dict[str, corpus.Expected], assignment: source.Assignment
+    written: dict[str, corpus.Expected], assignment: Assignment
 ) -> None:
     hidden = corpus.hidden(assignment)
     assert len(hidden) > 20
@@ -229,7 +232,7 @@ def test_complaints() -> None:
 
 
 def test_only_some_are_written(
-    tmp_path: Path, assignment: source.Assignment, secrets: corpus.Secrets
+    tmp_path: Path, assignment: Assignment, secrets: corpus.Secrets
 ) -> None:
     quick = corpus.write(tmp_path, assignment, secrets, only=lambda s: s.family == "plain")
     assert set(quick) >= {"right", "blank", corpus.NEIGHBOUR}

@@ -15,10 +15,10 @@ from pathlib import Path
 import grading_harness as hall
 import psutil
 import pytest
-from jaxbits_grader.authoring import assignment_source as source
-from jaxbits_grader.authoring import release_notebook as release
-from jaxbits_grader.authoring.assignment_source import Assignment
-from jaxbits_grader.notebook_io import text
+from jaxbits_grader.authoring.assignment_source import Assignment, read_assignment
+from jaxbits_grader.authoring.cell_markers import stub_source
+from jaxbits_grader.authoring.notebook_versions import solution_notebook, student_notebook
+from jaxbits_grader.files import notebook_text
 from nbformat.v4 import new_code_cell
 from nbgrader.api import Gradebook
 
@@ -30,7 +30,7 @@ STUDENTS = 6
 
 @pytest.fixture(scope="module")
 def assignment() -> Assignment:
-    return source.read(hall.SAMPLE)
+    return read_assignment(hall.SAMPLE)
 
 
 @pytest.fixture(scope="module")
@@ -40,8 +40,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory, assignment: Assignment) -> 
     ids = [task.id for task in assignment.tasks]
     for number in range(STUDENTS):
         unsolved = ids[: number % (len(ids) + 1)]
-        answers = {id: release.stub(assignment.cell(id).source) for id in unsolved}
-        (folder / f"student-{number}.ipynb").write_text(text(release.solution(assignment, answers)))
+        answers = {id: stub_source(assignment.cell(id).source) for id in unsolved}
+        (folder / f"student-{number}.ipynb").write_text(
+            notebook_text(solution_notebook(assignment, answers))
+        )
     (folder / "torn.ipynb").write_text("{")
     return folder
 
@@ -117,9 +119,9 @@ def test_nothing_goes_on_after_the_grader_was_killed(
 ) -> None:
     folder = tmp_path / "submissions"
     folder.mkdir()
-    endless = release.student(assignment)
+    endless = student_notebook(assignment)
     endless.cells.insert(1, new_code_cell("while True:\n    pass"))
-    (folder / "ann.ipynb").write_text(text(endless))
+    (folder / "ann.ipynb").write_text(notebook_text(endless))
     mark = f"jaxbits-test-{os.getpid()}-{time.monotonic_ns()}"
     where = ("--submissions", folder, "--course", course, "--quiet", *hall.LIMITS)
     process = hall.command("grade", NAME, *where, env={"MARK": mark})
@@ -219,10 +221,10 @@ def test_a_submission_that_changed_is_graded_again(
     folder = tmp_path / "submissions"
     folder.mkdir()
     path = folder / "ann.ipynb"
-    path.write_text(text(release.student(assignment)))
+    path.write_text(notebook_text(student_notebook(assignment)))
     hall.grade(course, folder, NAME)
     assert seen(course)["ann"] == ("graded", 0.0)
-    path.write_text(text(release.solution(assignment)))
+    path.write_text(notebook_text(solution_notebook(assignment)))
     hall.grade(course, folder, NAME)
     assert seen(course)["ann"] == ("graded", float(assignment.points))
 
@@ -232,7 +234,7 @@ def test_a_mark_by_hand_outlives_regrading(
 ) -> None:
     folder = tmp_path / "submissions"
     folder.mkdir()
-    (folder / "ann.ipynb").write_text(text(release.student(assignment)))
+    (folder / "ann.ipynb").write_text(notebook_text(student_notebook(assignment)))
     hall.grade(course, folder, NAME)
     test, points = next(iter(assignment.tasks[0].points.items()))
     hall.call("mark", NAME, "ann", test, points, "--course", course)
@@ -243,13 +245,13 @@ def test_a_mark_by_hand_outlives_regrading(
     hall.call("results", NAME, *where)
     assert seen(course)["ann"] == ("graded", float(points))
     assert by_hand in page.read_text()
-    assert f"marked by hand: {test}" in page.read_text()
+    assert f"points entered by hand: {test}" in page.read_text()
     assert "Your notebook, as it ran" in page.read_text()
     hall.grade(course, folder, NAME, "--again")
     assert seen(course)["ann"] == ("graded", float(points))
     assert by_hand in page.read_text()
     refused = hall.call("mark", NAME, "ann", test, points + 1, "--course", course, status=2)
-    assert "is not between 0 and" in refused
+    assert "must be between 0 and" in refused
 
 
 def test_no_page_tells_of_an_earlier_submission(
@@ -258,7 +260,7 @@ def test_no_page_tells_of_an_earlier_submission(
     folder = tmp_path / "submissions"
     folder.mkdir()
     path = folder / "cleo.ipynb"
-    path.write_text(text(release.solution(assignment)))
+    path.write_text(notebook_text(solution_notebook(assignment)))
     hall.grade(course, folder, NAME)
     page = course / "feedback" / NAME / "cleo.html"
     full = f"{assignment.points} of {assignment.points} points"
@@ -267,7 +269,7 @@ def test_no_page_tells_of_an_earlier_submission(
     hall.grade(course, folder, NAME)
     assert "could not be read as a notebook" in page.read_text()
     assert full not in page.read_text()
-    path.write_text(text(release.solution(assignment)))
+    path.write_text(notebook_text(solution_notebook(assignment)))
     hall.call("results", NAME, "--submissions", folder, "--course", course)
     assert seen(course)["cleo"] == ("failed", None)
-    assert "not graded since it was handed in anew" in page.read_text()
+    assert "not graded since it was handed in again" in page.read_text()

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jaxbits_grader.authoring.assignment_source import parse
-from jaxbits_grader.reporting.feedback import CHARACTERS, LINES, OUTPUTS, page
-from jaxbits_grader.reporting.grade_records import STATUSES, Mark, Record
+from jaxbits_grader.authoring.assignment_source import parse_assignment
+from jaxbits_grader.grade_records import STATUSES, CellPoints, GradeRecord
+from jaxbits_grader.reporting.feedback.cell_outputs import MAX_OUTPUTS
+from jaxbits_grader.reporting.feedback.page import render_page
+from jaxbits_grader.reporting.feedback.text import MAX_CHARACTERS, MAX_LINES
 from nbformat import NotebookNode, from_dict
 from nbformat.v4 import (
     new_code_cell,
@@ -26,7 +28,7 @@ from nbformat.v4 import (
 )
 from playwright.sync_api import Browser
 
-ASSIGNMENT = parse(
+ASSIGNMENT = parse_assignment(
     """---
 jupytext: {text_representation: {extension: .md, format_name: myst}}
 kernelspec: {display_name: Python 3, language: python, name: python3}
@@ -72,11 +74,11 @@ assert spread
     "means",
 )
 MARKS = (
-    Mark("mean-values", 2, 2),
-    Mark("mean-rows", 0, 3, "under vmap <each> row must give what it gives alone"),
-    Mark("spread-jit", 3, 4),
+    CellPoints("mean-values", 2, 2),
+    CellPoints("mean-rows", 0, 3, "under vmap <each> row must give what it gives alone"),
+    CellPoints("spread-jit", 3, 4),
 )
-RECORD = Record("Ada <b>Lovelace</b>", "graded", (), MARKS, 9)
+RECORD = GradeRecord("Ada <b>Lovelace</b>", "graded", (), MARKS, 9)
 
 
 def notebook(*cells: NotebookNode) -> NotebookNode:
@@ -180,11 +182,11 @@ class Checked(HTMLParser):
         raise AssertionError(f"an instruction: {data}")
 
 
-def checked(*cells: NotebookNode, record: Record = RECORD) -> Checked:
-    return Checked(page(ASSIGNMENT, record, notebook(*cells)))
+def checked(*cells: NotebookNode, record: GradeRecord = RECORD) -> Checked:
+    return Checked(render_page(ASSIGNMENT, record, notebook(*cells)))
 
 
-def said(*cells: NotebookNode, record: Record = RECORD) -> str:
+def said(*cells: NotebookNode, record: GradeRecord = RECORD) -> str:
     return "".join(checked(*cells, record=record).text)
 
 
@@ -264,15 +266,17 @@ def test_nothing_hostile_comes_through(where: str) -> None:
 
 def test_nothing_hostile_comes_through_the_record() -> None:
     for text in HOSTILE:
-        mark = Mark(text, 0, 3, text)
-        hostile = replace(RECORD, student=text, notes=(text,), marks=(*MARKS, mark))
+        mark = CellPoints(text, 0, 3, text)
+        hostile = replace(RECORD, student=text, notes=(text,), cells=(*MARKS, mark))
         assert "5 of 9 points" in said(record=hostile)
         assert "There is no score." in said(record=replace(hostile, status="tampered"))
 
 
 def everything() -> str:
     cells = [make(text) for make in EVERYWHERE.values() for text in HOSTILE[:-1]]
-    return page(ASSIGNMENT, replace(RECORD, student="Ada", notes=tuple(HOSTILE)), notebook(*cells))
+    return render_page(
+        ASSIGNMENT, replace(RECORD, student="Ada", notes=tuple(HOSTILE)), notebook(*cells)
+    )
 
 
 def test_nothing_runs_or_loads_in_a_browser(browser: Browser, tmp_path: Path) -> None:
@@ -290,7 +294,7 @@ def test_nothing_runs_or_loads_in_a_browser(browser: Browser, tmp_path: Path) ->
 
 
 def test_the_policy_alone_stops_a_script(browser: Browser, tmp_path: Path) -> None:
-    bare = page(ASSIGNMENT, RECORD, notebook())
+    bare = render_page(ASSIGNMENT, RECORD, notebook())
     inserted = f"<script>{RUN}</script><img src=x onerror={RUN}><svg onload={RUN}></svg>"
     broken = bare.replace("<main>", f"<main>{inserted}")
     (tmp_path / "page.html").write_text(broken, encoding="utf-8")
@@ -318,7 +322,7 @@ def test_the_page_can_be_read(browser: Browser, tmp_path: Path, width: int, sche
         output(data={"image/png": encoded(png()), "text/html": "<p>"}),
     ]
     record = replace(RECORD, status="flagged", notes=("One was mended: " + "x" * 200,))
-    (tmp_path / "page.html").write_text(page(ASSIGNMENT, record, notebook(*cells)))
+    (tmp_path / "page.html").write_text(render_page(ASSIGNMENT, record, notebook(*cells)))
     context = browser.new_context(
         viewport={"width": width, "height": 800}, color_scheme=scheme, bypass_csp=True
     )
@@ -333,7 +337,7 @@ def test_the_page_can_be_read(browser: Browser, tmp_path: Path, width: int, sche
 
 
 def test_the_policy_stands_before_anything_of_a_student() -> None:
-    html = page(ASSIGNMENT, RECORD, notebook())
+    html = render_page(ASSIGNMENT, RECORD, notebook())
     policy = next(m for m in Checked(html).metas if m.get("http-equiv"))["content"] or ""
     assert policy.startswith("default-src 'none'; ")
     assert "script-src" not in policy
@@ -361,7 +365,7 @@ def test_each_test_cell_says_its_points_and_what_was_found() -> None:
     assert "✓ 2 of 2 points mean-values" in text
     assert "Right for <all> sizes." in text
     assert "These tests were not reached." in said(
-        record=replace(RECORD, status="partial", marks=(Mark("mean-rows", None, 3),))
+        record=replace(RECORD, status="partial", cells=(CellPoints("mean-rows", None, 3),))
     )
 
 
@@ -462,24 +466,26 @@ def test_other_outputs_are_left_out_with_a_word() -> None:
 
 def test_what_is_long_is_cut_with_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = said(output("stream", name="stdout", text="\n".join(map(str, range(900)))))
-    assert f"{900 - LINES} lines left out" in lines
+    assert f"{900 - MAX_LINES} lines left out" in lines
     assert "899" in lines
-    wide = page(ASSIGNMENT, RECORD, notebook(output("stream", name="stdout", text="x" * 10**6)))
-    assert f"{10**6 - CHARACTERS} characters left out" in wide
-    assert len(wide) < CHARACTERS + 12_000
+    wide = render_page(
+        ASSIGNMENT, RECORD, notebook(output("stream", name="stdout", text="x" * 10**6))
+    )
+    assert f"{10**6 - MAX_CHARACTERS} characters left out" in wide
+    assert len(wide) < MAX_CHARACTERS + 12_000
     many = new_code_cell(
         "f()", outputs=[new_output("display_data", data={"text/plain": "y"})] * 900
     )
-    assert said(many).count("y\n") <= OUTPUTS
+    assert said(many).count("y\n") <= MAX_OUTPUTS
     assert "More outputs of this cell are left out." in said(many)
-    monkeypatch.setattr("jaxbits_grader.reporting.feedback.PAGE_CHARACTERS", 50_000)
+    monkeypatch.setattr("jaxbits_grader.reporting.feedback.page.MAX_PAGE_CHARACTERS", 50_000)
     assert "too long" in said(*[new_code_cell("x = 1\n" * 199)] * 30)
 
 
 def test_most_of_thousands_of_large_cells_is_not_even_rendered() -> None:
     large = output("stream", name="stdout", text="x = 1\n" * 10_000)
     large.source = "x = 1\n" * 10_000
-    html = page(ASSIGNMENT, RECORD, notebook(*[large] * 5000))
+    html = render_page(ASSIGNMENT, RECORD, notebook(*[large] * 5000))
     assert "too long" in html
     assert "✗ 0 of 3 points" in html
     assert len(html) < 2_000_000
@@ -495,7 +501,7 @@ def test_pieces_of_a_stream_are_one_and_progress_is_its_last_state() -> None:
 def test_colours_of_a_terminal_become_classes_and_other_sequences_go() -> None:
     text = "\x1b[31mred\x1b[0m \x1b[38;5;28;01mbold\x1b[39;00m "
     text += "\x1b]8;;javascript:x\x07link\x1b[2J\x1b[H\x07"
-    html = page(ASSIGNMENT, RECORD, notebook(output("stream", name="stdout", text=text)))
+    html = render_page(ASSIGNMENT, RECORD, notebook(output("stream", name="stdout", text=text)))
     assert '<span class="ansi-red-fg">red</span> <span class="ansi-bold">bold</span> link' in html
     assert "\x1b" not in html
     assert "rgb" not in html

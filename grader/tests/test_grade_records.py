@@ -8,23 +8,34 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from jaxbits_grader.reporting import grade_records as results
-from jaxbits_grader.reporting.grade_records import Mark, Record
+from jaxbits_grader.grade_records import (
+    SCORED_STATUSES,
+    STATUSES,
+    CellPoints,
+    GradeRecord,
+    read_record,
+    write_record,
+)
+from jaxbits_grader.reporting.results_csv import results_table
 from jaxbits_grader.running.limits import Limits
 
 TASKS = {"one": ["one-a", "one-b"], "two": ["two-a"]}
-MARKS = (Mark("one-a", 2, 2), Mark("one-b", None, 1), Mark("two-a", 0.5, 2, "not so"))
-GRADED = Record("ada", "graded", (), MARKS, 5)
+MARKS = (
+    CellPoints("one-a", 2, 2),
+    CellPoints("one-b", None, 1),
+    CellPoints("two-a", 0.5, 2, "not so"),
+)
+GRADED = GradeRecord("ada", "graded", (), MARKS, 5)
 
 
-def table(*records: Record) -> list[list[str]]:
-    text = results.table(records, TASKS)
+def table(*records: GradeRecord) -> list[list[str]]:
+    text = results_table(records, TASKS)
     text.encode()
     return list(csv.reader(io.StringIO(text, newline="")))
 
 
 def test_a_line_for_each_student() -> None:
-    unread = Record("bob", "unreadable", ("not JSON", "x"), (), 5)
+    unread = GradeRecord("bob", "unreadable", ("not JSON", "x"), (), 5)
     assert table(unread, GRADED) == [
         ["student", "status", "score", "max_score", "notes", "one", "two"],
         ["ada", "graded", "2.5", "5", "", "2", "0.5"],
@@ -32,15 +43,15 @@ def test_a_line_for_each_student() -> None:
     ]
 
 
-@pytest.mark.parametrize("status", results.STATUSES)
+@pytest.mark.parametrize("status", STATUSES)
 def test_only_a_mark_that_stands_is_a_number(status: str) -> None:
     line = table(replace(GRADED, status=status))[1]
-    assert (line[2] != "") == (line[5] != "") == (status in results.SCORED)
+    assert (line[2] != "") == (line[5] != "") == (status in SCORED_STATUSES)
 
 
 def test_a_score_of_nothing_is_zero_and_written() -> None:
     nothing = tuple(replace(mark, points=0.0) for mark in MARKS)
-    assert table(replace(GRADED, marks=nothing))[1][2] == "0"
+    assert table(replace(GRADED, cells=nothing))[1][2] == "0"
 
 
 NAMES = {
@@ -72,20 +83,20 @@ def test_a_record_comes_back_as_it_was_written(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "ada.json"
     odd = replace(GRADED, student="Zoë \udcff", notes=("a\nb", "\ud800"), unsafe=True, seconds=1.5)
     for record in (GRADED, odd):
-        results.write(path, record)
-        assert results.read(path) == record
+        write_record(path, record)
+        assert read_record(path) == record
     assert [p.name for p in path.parent.iterdir()] == ["ada.json"]
 
 
-@pytest.mark.parametrize("text", ["", "{", "5", "[]", "null", "{}", '{"marks": 1}', '"x"'])
+@pytest.mark.parametrize("text", ["", "{", "5", "[]", "null", "{}", '{"cells": 1}', '"x"'])
 def test_a_broken_record_is_none(tmp_path: Path, text: str) -> None:
     path = tmp_path / "ada.json"
     path.write_text(text)
-    assert results.read(path) is None
-    assert results.read(tmp_path / "none.json") is None
+    assert read_record(path) is None
+    assert read_record(tmp_path / "none.json") is None
 
 
 @pytest.mark.parametrize("value", [0, -1, 0.01, float("nan"), float("inf")])
 def test_limits_that_nothing_could_keep(value: float) -> None:
-    with pytest.raises(ValueError, match="--memory-gb is"):
+    with pytest.raises(ValueError, match="--memory-gb must be"):
         Limits(memory_gb=value)

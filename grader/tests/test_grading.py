@@ -11,9 +11,10 @@ from typing import NamedTuple
 import corpus
 import grading_harness as hall
 import pytest
-from corpus.expected import Expected, Submission
-from jaxbits_grader.authoring import assignment_source as source
-from jaxbits_grader.intake import submissions
+from corpus.expected import Expected
+from corpus.expected import Submission as CorpusEntry
+from jaxbits_grader.authoring.assignment_source import read_assignment
+from jaxbits_grader.intake.submissions import Submission
 from nbgrader.api import Gradebook
 
 pytestmark = hall.needs_sandbox
@@ -39,7 +40,7 @@ def _some() -> object:
     """Of each family the first ones: those that stand for all, the slow among them once."""
     count: Counter[str] = Counter()
 
-    def only(entry: Submission) -> bool:
+    def only(entry: CorpusEntry) -> bool:
         if not entry.core or (entry.slow and count[f"{entry.family}, slow"]):
             return False
         count[entry.family] += 1
@@ -68,7 +69,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graded]:
         port=listener.port,
         submissions=folder,
     )
-    expected = corpus.write(folder, source.read(hall.ASSIGNMENTS / NAME), secrets, _some())
+    expected = corpus.write(folder, read_assignment(hall.ASSIGNMENTS / NAME), secrets, _some())
     untouched = (folder, secret, course / "assignments", course / "source", course / "release")
     before = corpus.snapshot(*untouched)
     hall.grade(course, folder, NAME, "-j", "2", *hall.SHORT, env={"CORPUS_TOKEN": TOKEN})
@@ -81,7 +82,7 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graded]:
 
 
 def page_of(course: Path, student: str) -> Path:
-    return course / "feedback" / NAME / f"{submissions.Submission(student, None).id}.html"
+    return course / "feedback" / NAME / f"{Submission(student, None).id}.html"
 
 
 def test_every_submission_becomes_what_it_must(graded: Graded) -> None:
@@ -130,7 +131,7 @@ def test_the_gradebook_holds_what_the_results_say(graded: Graded) -> None:
     with Gradebook(url, graded.course.name) as gradebook:
         kept = {s.student.id: s for s in gradebook.assignment_submissions(NAME)}
         wanted = {
-            submissions.Submission(student, None).id: row
+            Submission(student, None).id: row
             for student, row in graded.results.items()
             if row.status not in ("unreadable", "failed")
         }

@@ -48,7 +48,8 @@ TAMPERED = {
     "jaxbits.testing.assert_close": "testing.assert_close = lambda *a, **k: None",
     "jaxbits.testing.assert_array": "testing.assert_array = print",
     "jaxbits.testing.assert_raises": "testing.assert_raises = np.array",
-    "jaxbits.testing._is_close": "testing._is_close = lambda *a: True",
+    "jaxbits._equality._is_close": "testing._equality._is_close = lambda *a: True",
+    "jaxbits._formatting.format_with_dtype": "testing._formatting.format_with_dtype = print",
     "jaxbits.testing.reject_custom_equality": (
         "testing.reject_custom_equality.__code__ = (lambda *a, **k: None).__code__"
     ),
@@ -131,13 +132,12 @@ if told["as_kernel"]:
     CachingCompiler.get_code_name = called
 found = {}
 shell.run_cell(told["imports"])
-from jaxbits_grader.checking import integrity_check as census
 if told["one_by_one"]:
     for name, source in told["cells"].items():
         there, back = os.pipe()
         if os.fork() == 0:
             ran = shell.run_cell(source)
-            said = census.replaced(told["names"]) if ran.success else "it failed"
+            said = find_replaced(told["names"]) if ran.success else "it failed"
             os.write(back, said.encode())
             os._exit(0)
         os.close(back)
@@ -147,7 +147,7 @@ if told["one_by_one"]:
 else:
     for name, source in told["cells"].items():
         shell.run_cell(source)
-        found[name] = census.replaced(told["names"])
+        found[name] = find_replaced(told["names"])
 with open(sys.argv[1], "w") as file:
     json.dump(found, file)
 """

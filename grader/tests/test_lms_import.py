@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from jaxbits_grader.cli import main
-from jaxbits_grader.intake import submissions
-from jaxbits_grader.intake.lms_import import collect
+from jaxbits_grader.intake.lms_import import import_download
+from jaxbits_grader.intake.submissions import find_submissions
 
 CANVAS = [
     "doejane_4521_98765_nans.ipynb",
@@ -52,7 +52,7 @@ def tree(folder: Path) -> dict[str, list[str]]:
 @pytest.mark.parametrize("made", [packed, unpacked])
 def test_canvas(made: Callable[[Path, list[str]], Path], tmp_path: Path) -> None:
     to = tmp_path / "to"
-    got = collect(made(tmp_path, CANVAS), to)
+    got = import_download(made(tmp_path, CANVAS), to)
     assert tree(to) == {
         "anon_aB3xZ": ["nans.ipynb"],
         "anon_qQ1": ["nans.ipynb"],
@@ -64,7 +64,7 @@ def test_canvas(made: Callable[[Path, list[str]], Path], tmp_path: Path) -> None
     assert got.students == sorted(tree(to))
     assert (got.late, got.unknown) == (["anon_qQ1", "müllerjosé_17"], [])
     assert (to / "twice_19/nans-2.ipynb").read_text() == f"of {CANVAS[-1]}"
-    found = {s.student: s for s in submissions.find(to, "nans")}
+    found = {s.student: s for s in find_submissions(to, "nans")}
     assert {s.student for s in found.values() if s.path} == set(tree(to))
     assert found["müllerjosé_17"].note is None  # handing in again is nothing odd
 
@@ -73,7 +73,7 @@ def test_canvas(made: Callable[[Path, list[str]], Path], tmp_path: Path) -> None
 def test_moodle(made: Callable[[Path, list[str]], Path], tmp_path: Path) -> None:
     to = tmp_path / "to"
     inside = [f"course-nans-7/{name}" for name in MOODLE]
-    assert collect(made(tmp_path, inside), to).unknown == []
+    assert import_download(made(tmp_path, inside), to).unknown == []
     assert tree(to) == {
         "Ann Bee_18": ["nans.ipynb"],
         "Jane Doe_4521": ["nans.ipynb", "onlinetext.html"],
@@ -83,8 +83,8 @@ def test_moodle(made: Callable[[Path, list[str]], Path], tmp_path: Path) -> None
 
 def test_what_was_handed_in_anew_takes_the_place_of_the_old(tmp_path: Path) -> None:
     to = tmp_path / "to"
-    collect(packed(tmp_path, CANVAS[:3]), to)
-    collect(packed(tmp_path, ["doejane_4521_99000_nans-1.ipynb"]), to)
+    import_download(packed(tmp_path, CANVAS[:3]), to)
+    import_download(packed(tmp_path, ["doejane_4521_99000_nans-1.ipynb"]), to)
     assert tree(to) == {"doejane_4521": ["nans.ipynb"], "müllerjosé_17": ["nans.ipynb"]}
     assert "99000" in (to / "doejane_4521/nans.ipynb").read_text()
 
@@ -99,7 +99,7 @@ def test_nothing_is_written_elsewhere_and_what_is_nobodys_is_told(
     assert main(["collect", str(packed(tmp_path, names)), "--to", str(to)]) == 1
     out, err = capsys.readouterr()
     assert "the folders of" in out
-    assert "Whose is readme.txt?" in err
+    assert "Unknown student: readme.txt" in err
     files = {str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file()}
     assert {f for f in files if not f.startswith("in/to/")} == {"download.zip"}
     assert tree(to) == {
@@ -112,15 +112,15 @@ def test_nothing_is_written_elsewhere_and_what_is_nobodys_is_told(
 def test_a_damaged_or_strange_download_is_refused_and_loses_nothing(tmp_path: Path) -> None:
     to = tmp_path / "to"
     whole = packed(tmp_path, CANVAS[:1])
-    collect(whole, to)
+    import_download(whole, to)
     data = whole.read_bytes()
     for damaged in (data[:-30], data.replace(b"of doejane", b"of nobody!")):
         whole.write_bytes(damaged)
         with pytest.raises(ValueError, match=r"download: .*zip file"):
-            collect(whole, to)
-    with pytest.raises(ValueError, match=r"no name of a file in .* says whose it is"):
-        collect(unpacked(tmp_path, ["ann.ipynb"]), to)
-    with pytest.raises(ValueError, match="neither a folder nor a zip file"):
-        collect(tmp_path / "absent.zip", to)
+            import_download(whole, to)
+    with pytest.raises(ValueError, match="file names must be like"):
+        import_download(unpacked(tmp_path, ["ann.ipynb"]), to)
+    with pytest.raises(ValueError, match="must be a folder or a zip file"):
+        import_download(tmp_path / "absent.zip", to)
     assert tree(to) == {"doejane_4521": ["nans.ipynb"]}
     assert (to / "doejane_4521/nans.ipynb").read_text() == f"of {CANVAS[0]}"

@@ -9,43 +9,46 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from jaxbits_grader.gradebook import manual_points as gradebook
+from jaxbits_grader.grade_records import CellPoints, GradeRecord
 from jaxbits_grader.gradebook.course import Course
-from jaxbits_grader.gradebook.manual_points import with_marks_by_hand
-from jaxbits_grader.reporting.grade_records import Mark, Record
+from jaxbits_grader.gradebook.manual_points import (
+    apply_manual_points,
+    read_manual_points,
+    set_manual_points,
+)
 
 POINTS = {"a": 2.0, "b": 3.0}
-MARKS = (Mark("a", 2.0, 2.0), Mark("b", None, 3.0, "not run"))
+MARKS = (CellPoints("a", 2.0, 2.0), CellPoints("b", None, 3.0, "not run"))
 
 
-def record(status: str, marks: tuple[Mark, ...] = MARKS) -> Record:
-    return Record("ada", status, ("why",), marks, 5.0)
+def record(status: str, marks: tuple[CellPoints, ...] = MARKS) -> GradeRecord:
+    return GradeRecord("ada", status, ("why",), marks, 5.0)
 
 
 def test_nothing_by_hand_changes_nothing() -> None:
     for given in ({}, {"gone": 1.0}):
-        assert with_marks_by_hand(record("partial"), given, POINTS) == record("partial")
+        assert apply_manual_points(record("partial"), given, POINTS) == record("partial")
 
 
 def test_a_mark_by_hand_takes_the_place_of_the_one_found() -> None:
-    found = with_marks_by_hand(record("partial"), {"a": 0.5, "gone": 9.0}, POINTS)
-    assert [(m.id, m.points) for m in found.marks] == [("a", 0.5), ("b", None)]
-    assert found.notes == ("marked by hand: a", "why")
+    found = apply_manual_points(record("partial"), {"a": 0.5, "gone": 9.0}, POINTS)
+    assert [(m.id, m.points) for m in found.cells] == [("a", 0.5), ("b", None)]
+    assert found.notes == ("points entered by hand: a", "why")
     assert (found.status, found.score) == ("partial", 0.5)
 
 
 @pytest.mark.parametrize("status", ["tampered", "unreadable", "failed"])
 @pytest.mark.parametrize("given", [{"a": 1.0}, {"b": 0.0}, {"a": 1.0, "gone": 2.0}, {"gone": 1.0}])
 def test_some_marks_by_hand_are_no_score(status: str, given: dict[str, float]) -> None:
-    assert with_marks_by_hand(record(status, ()), given, POINTS).score is None
+    assert apply_manual_points(record(status, ()), given, POINTS).score is None
 
 
 @pytest.mark.parametrize("status", ["tampered", "unreadable", "failed"])
 def test_all_marks_by_hand_are_a_score(status: str) -> None:
-    found = with_marks_by_hand(record(status, ()), {"b": 0.0, "a": 1.0, "gone": 3.0}, POINTS)
+    found = apply_manual_points(record(status, ()), {"b": 0.0, "a": 1.0, "gone": 3.0}, POINTS)
     assert (found.status, found.score) == ("flagged", 1.0)
-    assert found.notes == ("marked by hand: a, b", f"was {status}", "why")
-    assert [mark.id for mark in found.marks] == ["a", "b"]
+    assert found.notes == ("points entered by hand: a, b", f"was {status}", "why")
+    assert [mark.id for mark in found.cells] == ["a", "b"]
 
 
 @pytest.fixture
@@ -66,20 +69,20 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Course:
 
 @pytest.fixture
 def ships() -> Any:
-    return SimpleNamespace(name="ships", tasks=[SimpleNamespace(points={"a": 2, "b": 3})])
+    return SimpleNamespace(name="ships", test_points={"a": 2, "b": 3})
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_marking(course: Course, ships: Any) -> None:
-    assert gradebook.by_hand(course, ships) == {}
-    gradebook.mark(course, ships, "ada", "a", 0.0)
-    gradebook.mark(course, ships, "ada", "b", 2.5)
-    gradebook.mark(course, ships, "bob", "b", 3.0)
-    assert gradebook.by_hand(course, ships) == {"ada": {"a": 0.0, "b": 2.5}, "bob": {"b": 3.0}}
-    gradebook.mark(course, ships, "bob", "b", None)
-    assert gradebook.by_hand(course, ships) == {"ada": {"a": 0.0, "b": 2.5}}
+    assert read_manual_points(course, ships) == {}
+    set_manual_points(course, ships, "ada", "a", 0.0)
+    set_manual_points(course, ships, "ada", "b", 2.5)
+    set_manual_points(course, ships, "bob", "b", 3.0)
+    assert read_manual_points(course, ships) == {"ada": {"a": 0.0, "b": 2.5}, "bob": {"b": 3.0}}
+    set_manual_points(course, ships, "bob", "b", None)
+    assert read_manual_points(course, ships) == {"ada": {"a": 0.0, "b": 2.5}}
     for points in (-1.0, 2.5, float("nan")):
-        with pytest.raises(ValueError, match=r"points: .* between 0 and 2"):
-            gradebook.mark(course, ships, "ada", "a", points)
-    with pytest.raises(ValueError, match="it has: a, b"):
-        gradebook.mark(course, ships, "ada", "c", 1.0)
+        with pytest.raises(ValueError, match=r"points must be between 0 and 2"):
+            set_manual_points(course, ships, "ada", "a", points)
+    with pytest.raises(ValueError, match="test must be one of 'a', 'b'; got 'c'"):
+        set_manual_points(course, ships, "ada", "c", 1.0)

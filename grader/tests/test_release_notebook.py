@@ -7,14 +7,20 @@ import json
 
 import nbformat
 import pytest
-from jaxbits_grader.authoring import assignment_source as source
-from jaxbits_grader.authoring import release_notebook as release
-from jaxbits_grader.authoring.assignment_source import marks
-from jaxbits_grader.notebook_io import text
+from jaxbits_grader.authoring.assignment_source import parse_assignment
+from jaxbits_grader.authoring.cell_markers import solution_source, stub_source
+from jaxbits_grader.authoring.notebook_versions import (
+    find_leaks,
+    solution_notebook,
+    student_notebook,
+    teacher_notebook,
+)
+from jaxbits_grader.files import notebook_text
+from jaxbits_grader.notebook import nbgrader_metadata
 from nbformat import NotebookNode
 from test_assignment_source import GOOD
 
-SHIPS = source.parse(GOOD, "ships")
+SHIPS = parse_assignment(GOOD, "ships")
 
 
 def cell(notebook: NotebookNode, id: str) -> NotebookNode:
@@ -22,7 +28,7 @@ def cell(notebook: NotebookNode, id: str) -> NotebookNode:
 
 
 def test_what_a_student_gets() -> None:
-    released = release.student(SHIPS)
+    released = student_notebook(SHIPS)
     assert cell(released, "load").source == (
         "def load(holds):\n    # YOUR CODE HERE\n    raise NotImplementedError()"
     )
@@ -33,24 +39,25 @@ def test_what_a_student_gets() -> None:
     assert not cell(released, "load-values").metadata["editable"]
     assert not cell(released, "given").metadata["deletable"]
     assert r"| 1 | 2 | The load \| the sum of all holds \| is right. |" in released.cells[0].source
-    nbformat.validate(json.loads(text(released)))
-    assert text(released) == text(release.student(source.parse(GOOD, "ships")))
+    nbformat.validate(json.loads(notebook_text(released)))
+    assert notebook_text(released) == notebook_text(
+        student_notebook(parse_assignment(GOOD, "ships"))
+    )
 
 
 def test_the_solution_and_other_answers() -> None:
-    assert "total = sum(holds)" in cell(release.solution(SHIPS), "load").source
-    assert "###" not in cell(release.solution(SHIPS), "load").source
-    other = release.solution(SHIPS, {"load": "load = sum"})
+    assert "total = sum(holds)" in cell(solution_notebook(SHIPS), "load").source
+    assert "###" not in cell(solution_notebook(SHIPS), "load").source
+    other = solution_notebook(SHIPS, {"load": "load = sum"})
     assert cell(other, "load").source == "load = sum"
 
 
 def test_the_teachers_notebook_is_what_nbgrader_wants() -> None:
-    whole = release.complete(SHIPS)
+    whole = teacher_notebook(SHIPS)
     assert "### BEGIN SOLUTION" in cell(whole, "load").source
     assert "### BEGIN HIDDEN TESTS" in cell(whole, "load-values").source
-    assert "variant" not in text(whole)
-    assert marks(cell(whole, "load-values"))["points"] == 2
-    assert "variant" in cell(SHIPS.notebook, "load-values").source
+    assert "variant" not in notebook_text(whole)
+    assert nbgrader_metadata(cell(whole, "load-values"))["points"] == 2
 
 
 def test_several_solutions_in_one_cell_and_their_indentation() -> None:
@@ -59,12 +66,12 @@ def test_several_solutions_in_one_cell_and_their_indentation() -> None:
         "if x:\n\t### BEGIN SOLUTION\n\ty\n\t### END SOLUTION"
     )
     stub = "# YOUR CODE HERE\nraise NotImplementedError()\n"
-    assert release.stub(cell_) == (stub + "if x:\n\t" + stub.replace("\n", "\n\t", 1)).rstrip()
-    assert release.solved(cell_) == "a = 1\nif x:\n\ty"
+    assert stub_source(cell_) == (stub + "if x:\n\t" + stub.replace("\n", "\n\t", 1)).rstrip()
+    assert solution_source(cell_) == "a = 1\nif x:\n\ty"
 
 
 def test_nothing_leaks() -> None:
-    assert release.leaks(SHIPS, release.student(SHIPS)) == []
+    assert find_leaks(SHIPS, student_notebook(SHIPS)) == []
 
 
 def into_source(notebook: NotebookNode, line: str) -> None:
@@ -89,20 +96,20 @@ def into_metadata(notebook: NotebookNode, line: str) -> None:
     "line", ["total = sum(holds)", 'assert load([7] * rows) == 7 * rows, "the sum of many"']
 )
 def test_a_leak_is_found_wherever_it_is(put: object, line: str) -> None:
-    released = release.student(SHIPS)
+    released = student_notebook(SHIPS)
     put(released, line)  # type: ignore[operator]
-    assert release.leaks(SHIPS, released) == [line]
+    assert find_leaks(SHIPS, released) == [line]
 
 
 def test_a_short_line_on_its_own_is_a_leak() -> None:
-    released = release.student(SHIPS)
+    released = student_notebook(SHIPS)
     into_source(released, "s = 5")
-    assert release.leaks(SHIPS, released) == ["s = 5"]
+    assert find_leaks(SHIPS, released) == ["s = 5"]
 
 
 def test_whole_cells_and_marks_are_leaks() -> None:
-    assert "BEGIN SOLUTION" in release.leaks(SHIPS, release.complete(SHIPS))
-    assert "total = sum(holds)" in release.leaks(SHIPS, release.solution(SHIPS))
-    released = copy.deepcopy(release.student(SHIPS))
+    assert "BEGIN SOLUTION" in find_leaks(SHIPS, teacher_notebook(SHIPS))
+    assert "total = sum(holds)" in find_leaks(SHIPS, solution_notebook(SHIPS))
+    released = copy.deepcopy(student_notebook(SHIPS))
     cell(released, "load-values").source += "\nrows = 3  # variant: 2..9"
-    assert release.leaks(SHIPS, released) == ["variant:"]
+    assert find_leaks(SHIPS, released) == ["variant:"]

@@ -14,17 +14,17 @@ from pathlib import Path
 
 import grading_harness as hall
 import pytest
-from jaxbits_grader import grade_submission as grading
-from jaxbits_grader.authoring import assignment_source as source
-from jaxbits_grader.authoring import release_notebook as release
-from jaxbits_grader.gradebook.course import opened
-from jaxbits_grader.intake import submissions
-from jaxbits_grader.notebook_io import text
+from jaxbits_grader.authoring.assignment_source import read_assignment
+from jaxbits_grader.authoring.notebook_versions import solution_notebook
+from jaxbits_grader.files import notebook_text
+from jaxbits_grader.grade_submission import Job, grade_job
+from jaxbits_grader.gradebook.course import open_course
+from jaxbits_grader.intake.submissions import find_submissions
 from jaxbits_grader.running import sandbox
-from jaxbits_grader.running.kernel_client import NotStarted, RunEnded
-from jaxbits_grader.running.kernel_launcher import started
+from jaxbits_grader.running.kernel_client import KernelNotStarted, RunEnded
+from jaxbits_grader.running.kernel_launcher import launch_kernel
 from jaxbits_grader.running.limits import Limits
-from jaxbits_grader.running.sandbox_check import probe
+from jaxbits_grader.running.sandbox_check import check_sandbox
 
 import jaxbits
 
@@ -38,9 +38,9 @@ NO_SANDBOX = "sudo apt install bubblewrap"
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("place")
     hall.call("course", place / "course", "--from", hall.SAMPLE)
-    assignment = source.read(hall.SAMPLE)
+    assignment = read_assignment(hall.SAMPLE)
     (place / "submissions").mkdir()
-    (place / "submissions" / "ann.ipynb").write_text(text(release.solution(assignment)))
+    (place / "submissions" / "ann.ipynb").write_text(notebook_text(solution_notebook(assignment)))
     return place
 
 
@@ -65,12 +65,12 @@ def _tools(folder: Path, bwrap: str) -> str:
 
 
 def test_it_holds_here() -> None:
-    probe()
+    check_sandbox()
 
 
 def test_without_bubblewrap_nothing_is_graded(place: Path, tmp_path: Path) -> None:
     said = _grade(place, path=_tools(tmp_path / "bin", ""), status=2)
-    assert "there is no bubblewrap" in said
+    assert "is not installed on this machine" in said
     assert NO_SANDBOX in said
     assert not (place / "course" / "results").exists()
 
@@ -109,14 +109,14 @@ def test_unsafe_is_said_in_every_line(place: Path, tmp_path: Path) -> None:
 
 
 def test_what_lies_where_submissions_can_read_is_refused(tmp_path: Path) -> None:
-    sandbox.hides(tmp_path)
+    sandbox.check_hidden(tmp_path)
     for shown in (Path(sys.prefix) / "course", Path(jaxbits.__file__).parent, Path("/usr/share")):
-        with pytest.raises(sandbox.NoSandbox, match="which every submission can read"):
-            sandbox.hides(shown)
+        with pytest.raises(sandbox.SandboxUnavailable, match="which every submission can read"):
+            sandbox.check_hidden(shown)
     link = tmp_path / "link"
     link.symlink_to("/usr/share")
-    with pytest.raises(sandbox.NoSandbox, match="which every submission can read"):
-        sandbox.hides(link)
+    with pytest.raises(sandbox.SandboxUnavailable, match="which every submission can read"):
+        sandbox.check_hidden(link)
 
 
 def test_a_python_below_a_folder_in_memory_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,9 +124,9 @@ def test_a_python_below_a_folder_in_memory_is_there(monkeypatch: pytest.MonkeyPa
     place, shared = Path(tempfile.mkdtemp(dir="/tmp")), Path(tempfile.mkdtemp(dir="/tmp"))
     place.chmod(0o755)
     (place / "word").write_text("seen")
-    before = sandbox.shown()
-    monkeypatch.setattr(sandbox, "shown", lambda: [*before, place])
-    command = sandbox.command(["cat", str(place / "word")], shared, Limits())
+    before = sandbox.visible_folders()
+    monkeypatch.setattr(sandbox, "visible_folders", lambda: [*before, place])
+    command = sandbox.sandbox_command(["cat", str(place / "word")], shared, Limits())
     done = subprocess.run(command, capture_output=True, text=True)
     shutil.rmtree(place)
     shutil.rmtree(shared)
@@ -134,10 +134,10 @@ def test_a_python_below_a_folder_in_memory_is_there(monkeypatch: pytest.MonkeyPa
 
 
 def test_limits_that_nothing_can_keep_are_refused(place: Path) -> None:
-    with pytest.raises(ValueError, match="--cell-seconds is 0; it should be more than 0"):
+    with pytest.raises(ValueError, match="--cell-seconds must be positive and finite, got 0"):
         Limits(cell_seconds=0)
-    assert "it should be more than 0" in _grade(place, "--memory-gb", "0", status=2)
-    assert "-j is 0" in _grade(place, "-j", "0", status=2)
+    assert "--memory-gb must be positive" in _grade(place, "--memory-gb", "0", status=2)
+    assert "-j must be at least 1, got 0" in _grade(place, "-j", "0", status=2)
 
 
 def test_an_interrupted_grader_says_how_to_go_on(place: Path) -> None:
@@ -151,15 +151,15 @@ def test_an_interrupted_grader_says_how_to_go_on(place: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "Run it again: it goes on where it was" in said
+    assert "Run it again to continue" in said
 
 
 def test_a_run_leaves_no_file_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     # A folder of this test's own, and a short one: the path of a socket is.
     temporary = Path(tempfile.mkdtemp(dir="/tmp"))
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    with started(Limits()) as kernel:
-        kernel.run(
+    with launch_kernel(Limits()) as kernel:
+        kernel.run_cell(
             "import os, json\n"
             "run = os.path.dirname([a for a in open('/proc/self/cmdline').read().split('\\0')"
             " if a.endswith('kernel.json')][0])\n"
@@ -182,8 +182,11 @@ def test_what_is_written_to_the_shared_folder_is_bounded() -> None:
         "    open(f'{run}/{n}', 'wb').write(bytes(1 << 20))\n"
         "time.sleep(30)"
     )
-    with pytest.raises(RunEnded, match="wrote over 16 MB"), started(Limits(disk_mb=16)) as kernel:
-        kernel.run(fill)
+    with (
+        pytest.raises(RunEnded, match="wrote over 16 MB"),
+        launch_kernel(Limits(disk_mb=16)) as kernel,
+    ):
+        kernel.run_cell(fill)
 
 
 def test_a_run_that_cannot_be_watched_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,8 +201,8 @@ def test_a_run_that_cannot_be_watched_is_ended(monkeypatch: pytest.MonkeyPatch) 
         "    os.chdir('x' * 250)\n"
         "time.sleep(30)"
     )
-    with pytest.raises(RunEnded, match="could not be watched"), started(Limits()) as kernel:
-        kernel.run(hide)
+    with pytest.raises(RunEnded, match="could not be monitored"), launch_kernel(Limits()) as kernel:
+        kernel.run_cell(hide)
     temporary.rmdir()
 
 
@@ -214,21 +217,21 @@ def test_what_is_written_to_a_socket_by_hand_is_no_message(content: str) -> None
         " parent=kernel.get_parent())\n"
         "print('after it')"
     )
-    with started(Limits()) as kernel:
-        done = kernel.run(by_hand)
+    with launch_kernel(Limits()) as kernel:
+        done = kernel.run_cell(by_hand)
         assert "after it" in "".join(output.get("text", "") for output in done.outputs)
-        assert kernel.run("1 + 1").outputs[0].data == {"text/plain": "2"}
+        assert kernel.run_cell("1 + 1").outputs[0].data == {"text/plain": "2"}
 
 
 def test_a_kernel_that_does_not_start_is_nobodys_zero(
     place: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(sandbox, "command", lambda *_: ["false"])
-    with pytest.raises(NotStarted, match="did not start"), started(Limits()):
+    monkeypatch.setattr(sandbox, "sandbox_command", lambda *_: ["false"])
+    with pytest.raises(KernelNotStarted, match="did not start"), launch_kernel(Limits()):
         pass
-    course = opened(place / "course")
-    (submission,) = submissions.find(place / "submissions", NAME)
-    record = grading.graded(grading.Job(course, NAME, submission, Limits()), tmp_path)
+    course = open_course(place / "course")
+    (submission,) = find_submissions(place / "submissions", NAME)
+    record = grade_job(Job(course, NAME, submission, Limits()), tmp_path)
     assert (record.status, record.score) == ("failed", None)
     assert "did not start" in record.notes[0]
 

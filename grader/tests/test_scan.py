@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from jaxbits_grader.checking.scan import LONGEST, Scan, scan
+from jaxbits_grader.checking.scan import ScanFindings, scan_notebook
+from jaxbits_grader.notebook import MAX_CELL_CHARACTERS, ParsedNotebook
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
@@ -16,7 +17,12 @@ from jaxbits import detect, testing"""
 GIVEN = new_notebook(cells=[new_markdown_cell("# An assignment"), new_code_cell(IMPORTS)])
 
 
-def scanned(*sources: str) -> Scan:
+def scan(notebook: NotebookNode, released: NotebookNode) -> ScanFindings:
+    parse = ParsedNotebook.from_nbformat
+    return scan_notebook(parse(notebook), parse(released))
+
+
+def scanned(*sources: str) -> ScanFindings:
     cells = [*GIVEN.cells, *map(new_code_cell, sources)]
     return scan(new_notebook(cells=cells), GIVEN)
 
@@ -51,7 +57,7 @@ TAMPERED = {
     "jax.numpy": "import jax.numpy as j\nj.isnan = print",
     "a function's code": "testing.assert_close.__code__ = (lambda *a, **k: None).__code__",
     "a function's defaults": "testing.assert_close.__kwdefaults__ = {'rtol': 9e9, 'atol': 9e9}",
-    "a private part": "testing._is_close = lambda *a: True",
+    "a private part": "testing._equality._is_close = lambda *a: True",
     "the package": "import jaxbits\njaxbits.testing.assert_close = print",
     "a function imported": "from jaxbits import testing as e\ne.count_traces = lambda *a: 1",
     "detect": "detect.key_reuse = lambda *a, **k: []",
@@ -138,9 +144,9 @@ TAMPERED = {
 @pytest.mark.parametrize("source", TAMPERED.values(), ids=TAMPERED)
 def test_tampering_is_found(source: str) -> None:
     found = scanned(source)
-    assert found.tampered
+    assert found.tampering
     last = source.count("\n") + 1
-    assert all(any(f"cell 3, line {n}:" in s for n in range(1, last + 1)) for s in found.tampered)
+    assert all(any(f"cell 3, line {n}:" in s for n in range(1, last + 1)) for s in found.tampering)
 
 
 ODD = {
@@ -198,7 +204,7 @@ ODD = {
     "a star's function": "from jaxbits.testing import *\nassert_close.__code__ = f.__code__",
     "a function handed": "def counted(f):\n    f.n = 0\n    return f\ncounted(jnp.sin)",
     "nested": "x = " + "+".join(["1"] * 3000),
-    "long": f"x = '{'a' * LONGEST}'",
+    "long": f"x = '{'a' * MAX_CELL_CHARACTERS}'",
 }
 
 
@@ -206,7 +212,7 @@ ODD = {
 def test_what_is_odd_is_no_more_than_that(source: str) -> None:
     found = scanned(source)
     assert found.odd
-    assert not found.tampered
+    assert not found.tampering
 
 
 FINE = {
@@ -295,13 +301,13 @@ FINE = {
 
 @pytest.mark.parametrize("source", FINE.values(), ids=FINE)
 def test_honest_code_gives_nothing(source: str) -> None:
-    assert scanned(source) == Scan((), ())
+    assert scanned(source) == ScanFindings((), ())
 
 
 def test_a_released_cell_is_left_out_wherever_it_stands() -> None:
     odd = new_code_cell("import threading\nnp.allclose = max")
     given = new_notebook(cells=[*GIVEN.cells, odd])
-    assert scan(new_notebook(cells=[odd, *GIVEN.cells]), given) == Scan((), ())
+    assert scan(new_notebook(cells=[odd, *GIVEN.cells]), given) == ScanFindings((), ())
 
 
 def test_a_cell_is_named_by_its_id_only_where_the_release_has_it() -> None:
@@ -313,16 +319,16 @@ def test_a_cell_is_named_by_its_id_only_where_the_release_has_it() -> None:
     own = [cell("x = 1\n\nnp.allclose = max", "mean"), cell("import socket", "<b>forged</b>")]
     found = scan(new_notebook(cells=[*GIVEN.cells, *own]), given)
     said = "cell mean, line 3: assigns to numpy.allclose, which the tests rely on"
-    assert found == Scan((said,), ("cell 4, line 1: uses socket",))
+    assert found == ScanFindings((said,), ("cell 4, line 1: uses socket",))
 
 
 def test_names_are_known_from_cell_to_cell_and_each_thing_is_said_once_a_cell() -> None:
     found = scanned(
         "mine = np", "mine.allclose = max\nmine.allclose = min", "x = " + "-" * 2000 + "1"
     )
-    assert [s.partition(":")[0] for s in found.tampered] == ["cell 4, line 1"]
+    assert [s.partition(":")[0] for s in found.tampering] == ["cell 4, line 1"]
 
 
 def test_what_stands_in_a_text_cell_is_no_code() -> None:
     own = new_notebook(cells=[*GIVEN.cells, new_markdown_cell("np.allclose = max")])
-    assert scan(own, GIVEN) == Scan((), ())
+    assert scan(own, GIVEN) == ScanFindings((), ())

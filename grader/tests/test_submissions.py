@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from jaxbits_grader.intake import submissions
-from jaxbits_grader.intake.submissions import Submission
+from jaxbits_grader.intake.submissions import Submission, find_submissions
 
 
 def put(path: Path, text: str = "{}") -> None:
@@ -18,7 +18,7 @@ def put(path: Path, text: str = "{}") -> None:
 def found(folder: Path) -> dict[str, tuple[str | None, str | None]]:
     return {
         s.student: (s.path and str(s.path.relative_to(folder)), s.problem or s.note)
-        for s in submissions.find(folder, "ships")
+        for s in find_submissions(folder, "ships")
     }
 
 
@@ -37,7 +37,7 @@ def test_notebooks_and_folders(tmp_path: Path) -> None:
         "ada": ("ada.ipynb", None),
         "emmy": (
             "emmy/ships.ipynb",
-            "of several notebooks 'ships.ipynb' was taken; beside it: scratch.ipynb",
+            "of several notebooks, 'ships.ipynb' was graded, not scratch.ipynb",
         ),
         "grace": ("grace/ships/ships.ipynb", None),
         "kurt": ("kurt/Copy of ps1.ipynb", "the file was called 'Copy of ps1.ipynb'"),
@@ -69,9 +69,9 @@ def test_what_cannot_be_graded_has_a_problem_and_stops_nobody(tmp_path: Path) ->
     assert said == {
         "ada": "ada.ipynb is empty",
         "bob": "bob.pdf is not a notebook",
-        "cleo": "there is no notebook in the folder, but answers.py",
+        "cleo": "the folder has no notebook, but answers.py",
         "dan": "the folder is empty",
-        "eve": "which notebook is it? there are a.ipynb, b.ipynb",
+        "eve": "it is unclear which notebook to grade: a.ipynb, b.ipynb",
         "fay": "x.ipynb is not a file",
         "gus": "gus.ipynb is a link, not a file",
         "hal": "hal is not a notebook",
@@ -98,7 +98,7 @@ def test_a_folder_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.Monke
 def test_names_that_are_no_text(tmp_path: Path) -> None:
     with open(os.fsencode(tmp_path) + b"/\xff.ipynb", "w") as file:
         file.write("{}")
-    (only,) = submissions.find(tmp_path, "ships")
+    (only,) = find_submissions(tmp_path, "ships")
     assert only.student == r"\xff"
     assert only.path is not None
     assert only.path.exists()
@@ -122,15 +122,15 @@ def test_ids_are_safe_and_differ() -> None:
     names += [Submission("ada b", None).id]  # as another one's had to be made
     ids = [Submission(name, None).id for name in names]
     assert len(set(ids)) == len(names)
-    assert all(submissions._SAFE.match(id) for id in ids)
+    assert all(submissions._SAFE_ID.match(id) for id in ids)
     assert ids[0] == "ada"
 
 
 def test_no_submissions(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="is empty"):
-        submissions.find(tmp_path, "ships")
+        find_submissions(tmp_path, "ships")
     with pytest.raises(ValueError, match="is not a folder"):
-        submissions.find(tmp_path / "none", "ships")
+        find_submissions(tmp_path / "none", "ships")
 
 
 def test_too_large(tmp_path: Path) -> None:

@@ -7,9 +7,18 @@ import re
 from pathlib import Path
 
 import pytest
-from jaxbits_grader.authoring import assignment_source as source
-from jaxbits_grader.authoring import variants as variant
-from jaxbits_grader.authoring.assignment_source import SourceError
+from jaxbits_grader.authoring.assignment_source import (
+    ANSWERS_FILE,
+    SOURCE_FILE,
+    SourceError,
+    read_assignment,
+)
+from jaxbits_grader.authoring.cell_markers import without_variant_comments
+from jaxbits_grader.authoring.variants import (
+    count_variable_values,
+    draw_variant,
+    write_variants,
+)
 from test_assignment_source import GOOD
 
 LINES = {
@@ -28,7 +37,7 @@ LINES = {
 
 
 def drawn(line: str, seed: int) -> object:
-    varied = variant.vary(line, seed)
+    varied = draw_variant(line, seed)
     head, tail = line.split("=")[0], line.split("#")[1]
     assert varied.startswith(head)
     assert varied.endswith(tail)
@@ -45,7 +54,7 @@ def test_numbers_are_drawn_from_their_range(line: str) -> None:
     assert old not in values
     assert len(set(values)) > 5 or low == high
     assert values == [drawn(line, seed) for seed in range(60)]
-    assert variant.ranges(line) == 1
+    assert count_variable_values(line) == 1
 
 
 def test_every_number_of_a_range_is_drawn() -> None:
@@ -58,7 +67,7 @@ def test_choices() -> None:
     values = {drawn(line, seed) for seed in range(30)}
     assert values == {"max", "min"}
     assert (
-        variant.vary("x = True  # variant: True | False", 1) == "x = False  # variant: True | False"
+        draw_variant("x = True  # variant: True | False", 1) == "x = False  # variant: True | False"
     )
 
 
@@ -68,7 +77,7 @@ def test_a_range_of_one_number_stays() -> None:
         "x = 0.5  # variant: 0.5..0.5",
         "s = 'a'  # variant: 'a' | 'a'",
     ):
-        assert variant.vary(line, 1) == line
+        assert draw_variant(line, 1) == line
 
 
 @pytest.mark.parametrize(
@@ -89,7 +98,7 @@ def test_a_range_of_one_number_stays() -> None:
 )
 def test_a_range_that_cannot_be_read_is_refused(line: str) -> None:
     with pytest.raises(SourceError, match=re.escape(line.split("variant: ")[1].split("|")[0])):
-        variant.vary(line, 1)
+        draw_variant(line, 1)
 
 
 @pytest.mark.parametrize(
@@ -110,41 +119,41 @@ def test_a_range_that_cannot_be_read_is_refused(line: str) -> None:
     ],
 )
 def test_a_comment_on_what_is_no_assignment_is_refused(line: str) -> None:
-    with pytest.raises(SourceError, match="not at the end of an assignment"):
-        variant.ranges(f"n = 3  # variant: 1..9\n{line}\n")
-    assert variant.vary(line, 1) == line
+    with pytest.raises(SourceError, match="must be at the end of an assignment"):
+        count_variable_values(f"n = 3  # variant: 1..9\n{line}\n")
+    assert draw_variant(line, 1) == line
 
 
 def test_text_without_ranges_is_left_alone() -> None:
     text = "# variants\nx = 3\ny = '..'\n"
-    assert variant.vary(text, 1) == variant.without_ranges(text) == text
-    assert variant.ranges(text) == 0
+    assert draw_variant(text, 1) == without_variant_comments(text) == text
+    assert count_variable_values(text) == 0
 
 
 def test_variants_of_a_folder(tmp_path: Path) -> None:
     book, to = tmp_path / "book", tmp_path / "mine"
     for name in ("a", "b"):
         (book / name).mkdir(parents=True)
-        (book / name / source.SOURCE).write_text(GOOD)
-        (book / name / source.ANSWERS).write_text("x")
-    assert variant.make(book, to, "s") == ["a", "b"]
-    texts = [(to / name / source.SOURCE).read_text() for name in ("a", "b")]
+        (book / name / SOURCE_FILE).write_text(GOOD)
+        (book / name / ANSWERS_FILE).write_text("x")
+    assert write_variants(book, to, "s") == ["a", "b"]
+    texts = [(to / name / SOURCE_FILE).read_text() for name in ("a", "b")]
     assert GOOD not in texts
-    assert (to / "a" / source.ANSWERS).read_text() == "x"
-    assert [source.read(to / name).points for name in ("a", "b")] == [2, 2]
-    with pytest.raises(SourceError, match="holds a, b already; what you changed is kept"):
-        variant.make(book, to, "s")
+    assert (to / "a" / ANSWERS_FILE).read_text() == "x"
+    assert [read_assignment(to / name).points for name in ("a", "b")] == [2, 2]
+    with pytest.raises(SourceError, match="already contains a, b; nothing was changed"):
+        write_variants(book, to, "s")
     for inside in (book, book / "private"):
-        with pytest.raises(SourceError, match="lies in"):
-            variant.make(book, inside, "s")
+        with pytest.raises(SourceError, match="must not be inside"):
+            write_variants(book, inside, "s")
     with pytest.raises(SourceError, match="holds no folder"):
-        variant.make(tmp_path / "none", to, "s")
+        write_variants(tmp_path / "none", to, "s")
 
 
 def test_of_a_folder_with_a_mistake_nothing_is_written(tmp_path: Path) -> None:
     for name, text in (("a", GOOD), ("b", GOOD.replace("2..9", "7..9"))):
         (tmp_path / "book" / name).mkdir(parents=True)
-        (tmp_path / "book" / name / source.SOURCE).write_text(text)
-    with pytest.raises(SourceError, match="does not hold 3"):
-        variant.make(tmp_path / "book", tmp_path / "mine", "s")
+        (tmp_path / "book" / name / SOURCE_FILE).write_text(text)
+    with pytest.raises(SourceError, match="must contain the current value 3"):
+        write_variants(tmp_path / "book", tmp_path / "mine", "s")
     assert not (tmp_path / "mine").exists()

@@ -1,6 +1,6 @@
 """One call that runs the detectors on a function of yours.
 
-In a shell, ``python -m jaxbits.audit module:function --args …`` does the same.
+In a shell, ``jaxbits audit module:function --args …`` does the same.
 """
 
 from __future__ import annotations

@@ -1,12 +1,14 @@
-"""The sharp bits of the book: one list, that all else agrees with.
+"""The catalogue of sharp bits, on which the book, `explain`, and the detectors agree.
 
-It is read from ``catalogue/``, which has a file a chapter, named as the chapter is. An entry has
-the keys title, section (the exact heading, or "Also sharp"), silent, fix, guard; look_for where it
-is silent; symptoms = [{error, text}] where it is loud, an ellipsis in the text for anything.
+``catalogue/`` has one file per chapter, with the name of the chapter's file. Each entry has the
+keys ``title``, ``section`` (the exact heading, or "Also sharp"), ``silent``, ``fix``, and
+``guard``. A silent entry also has ``look_for``. An entry that raises an error has ``symptoms``, a
+list of ``{error = "TypeError", text = "…"}``. tests/library/test_catalogue.py checks every entry.
 """
 
 from __future__ import annotations
 
+import difflib
 import functools
 import re
 import tomllib
@@ -20,25 +22,28 @@ from typing import Any
 from jaxbits import runtime
 
 ALSO_SHARP = "Also sharp"
-"""The section of a chapter whose entries are rows of its executed table."""
+"""The section whose entries are rows of an executed table."""
 
 
 class CatalogueError(ValueError):
-    """An entry of the catalogue is malformed; the message names the entry and the key."""
+    """A file of the catalogue cannot be read. The message names the file and the entry."""
 
 
 @dataclass(frozen=True)
 class Symptom:
-    """An error as a reader meets it: its class, and the part of its text that stays the same.
+    """An error that a sharp bit raises.
 
-    In `text` an ellipsis (``…``) stands for anything. A symptom with `leaked` is one only outside
-    of the trace that the message speaks of: the value has escaped from it. Several sharp bits may
-    raise the same words; `line`, a regular expression, then says what the reader's line looks like.
+    Attributes:
+        error: The name of the error's class.
+        text: The part of the message that is always the same, with ``…`` for anything.
+        leaked: Whether the symptom only counts for a tracer that has outlived its trace.
+        line: A regular expression for the reader's line, which tells sharp bits with the same
+            message apart, or "".
 
     >>> symptom = Symptom("IndexError", "index … is out of bounds")
-    >>> symptom.matches("IndexError", "index 3 is out of bounds")
+    >>> symptom.message_score("IndexError", "index 3 is out of bounds")
     28
-    >>> symptom.matches("TypeError", "index 3 is out of bounds")
+    >>> symptom.message_score("TypeError", "index 3 is out of bounds")
     0
     """
 
@@ -49,7 +54,7 @@ class Symptom:
 
     @functools.cached_property
     def pattern(self) -> re.Pattern[str]:
-        """The text as a regular expression: white space folded, ``…`` for anything."""
+        """The text as a regular expression in which any whitespace matches any other."""
         parts = (
             r"\s+".join(map(re.escape, part.split()))
             for part in self.text.split("…")
@@ -57,16 +62,25 @@ class Symptom:
         )
         return re.compile(r".*?".join(parts), re.DOTALL)
 
-    def matches(self, error: str, message: str) -> int:
-        """Return how specific the match is (letters matched, class included), 0 for none."""
+    def message_score(self, error: str, message: str) -> int:
+        """Return how well an error matches.
+
+        Args:
+            error: The name of the error's class.
+            message: The error's message.
+
+        Returns:
+            The number of characters that match, including the name of the class, or 0 if the error
+            does not match.
+        """
         if error != self.error or not self.pattern.search(message):
             return 0
         return len(self.error) + len(re.sub(r"[\s…]", "", self.text))
 
-    def suits(self, code: str) -> int:
-        r"""Return 1 where the reader's line looks as it should, -1 where not, 0 where none can say.
+    def line_score(self, code: str) -> int:
+        r"""Return 1 if the reader's line matches `line`, -1 if not, and 0 if either is empty.
 
-        >>> Symptom("TypeError", "a Ref", line=r"^assert\b").suits("assert total > 0")
+        >>> Symptom("TypeError", "a Ref", line=r"^assert\b").line_score("assert total > 0")
         1
         """
         if not self.line or not code:
@@ -76,20 +90,20 @@ class Symptom:
 
 @dataclass(frozen=True)
 class SharpBit:
-    """One trap of the book, and where the book treats it.
+    """A sharp bit, and where the book explains it.
 
     Attributes:
-        id: the name it goes by everywhere, in lower case with hyphens.
-        title: the trap in one sentence.
-        chapter: stem of the chapter's file, such as ``04-out-of-bounds``.
-        section: the exact heading in that chapter, or ``Also sharp`` for a row of its table.
-        symptoms: the errors by which a reader meets it; none for a silent one.
-        silent: whether it gives a wrong result without an error.
-        look_for: what a reader notices of a silent one.
-        fix: what to do, in one line.
-        guard: what finds it in one's own code, or ``none: ...`` with the reason.
-        since: the first JAX version that has it, or empty.
-        until: the first JAX version that no longer has it, or empty.
+        id: The name by which everything refers to it, in lower case with hyphens.
+        title: The sharp bit in one sentence.
+        chapter: The name of the chapter's file without its suffix, such as ``04-out-of-bounds``.
+        section: The exact heading in that chapter, or ``Also sharp`` for a row of its table.
+        symptoms: The errors that it raises. A silent one has none.
+        silent: Whether it gives a wrong result without an error.
+        look_for: What a reader notices if it is silent.
+        fix: What to do, in one line.
+        guard: What finds it in the reader's own code, or ``none: …`` with the reason.
+        since: The first JAX version that has it, or "".
+        until: The first JAX version that no longer has it, or "".
     """
 
     id: str
@@ -106,22 +120,22 @@ class SharpBit:
 
     @property
     def anchor(self) -> str:
-        """The HTML id of the place on the chapter's page."""
+        """The HTML id of the section, or of the row, on the chapter's page."""
         return self.id if self.section == ALSO_SHARP else heading_id(self.section)
 
     @property
     def page(self) -> str:
-        """The place relative to the book's root: ``chapters/NN-topic.html#anchor``."""
+        """The address relative to the book's root: ``chapters/NN-topic.html#anchor``."""
         return f"chapters/{self.chapter}.html#{self.anchor}"
 
     @property
     def reference(self) -> str:
-        """The place in words, such as ``chapter 04, "A write past the end disappears"``."""
+        """The section in words, such as ``chapter 04, "A write past the end disappears"``."""
         return f'chapter {self.chapter[:2]}, "{self.section}"'
 
     @property
     def link(self) -> str:
-        """The address of the place in the published book; empty if there is no address."""
+        """The address in the published book, or "" if this copy of the book is not published."""
         site = runtime.site()
         return f"{site}/{self.page}" if site else ""
 
@@ -132,96 +146,44 @@ def heading_id(heading: str) -> str:
     >>> heading_id("A read past the end: `x[11]`")
     'a-read-past-the-end-x-11'
     """
-    plain = unicodedata.normalize("NFKD", heading.lower()).encode("ascii", "ignore").decode()
-    return re.sub(r"^[-0-9]+|-+$", "", re.sub(r"[^a-z0-9]+", "-", plain))
-
-
-_TEXTS = {"title", "section", "fix", "guard"}
-_OPTIONAL_TEXTS = {"look_for", "since", "until"}
-_KEYS = _TEXTS | _OPTIONAL_TEXTS | {"silent", "symptoms"}
-
-
-def _text(entry: str, key: str, value: Any) -> str:
-    if not isinstance(value, str) or (key in _TEXTS and not value.strip()):
-        raise CatalogueError(f"[{entry}] {key} should be a text that is not empty, was {value!r}")
-    return value
-
-
-def _symptom(entry: str, number: int, value: Any) -> Symptom:
-    where = f"[{entry}] symptoms, number {number},"
-    if not isinstance(value, Mapping) or set(value) - {"leaked", "line"} != {"error", "text"}:
-        raise CatalogueError(f"{where} should be {{error = ..., text = ...}}, was {value!r}")
-    if not all(isinstance(value[k], str) and value[k].strip() for k in ("error", "text")):
-        raise CatalogueError(f"{where} should have texts that are not empty, was {value!r}")
-    leaked = value.get("leaked", False)
-    if not isinstance(leaked, bool):
-        raise CatalogueError(f"{where} leaked should be true or false, was {leaked!r}")
-    if not str(value["error"]).isidentifier():
-        raise CatalogueError(f"{where} error should be the name of a class, was {value['error']!r}")
-    line = value.get("line", "")
-    try:
-        re.compile(line)
-    except (TypeError, re.error):
-        raise CatalogueError(f"{where} line should be a regular expression, was {line!r}") from None
-    return Symptom(value["error"], value["text"], leaked, line)
-
-
-def _bit(chapter: str, entry: str, values: Any) -> SharpBit:
-    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", entry):
-        raise CatalogueError(f"[{entry}] should be named in lower case with hyphens")
-    if not isinstance(values, Mapping):
-        raise CatalogueError(f"[{entry}] should be a table, was {values!r}")
-    for key in values:
-        if key not in _KEYS:
-            raise CatalogueError(f"[{entry}] has a key {key!r} that is none of {sorted(_KEYS)}")
-    for key in sorted(_TEXTS | {"silent"}):
-        if key not in values:
-            raise CatalogueError(f"[{entry}] lacks the key {key!r}")
-    silent = values["silent"]
-    if not isinstance(silent, bool):
-        raise CatalogueError(f"[{entry}] silent should be true or false, was {silent!r}")
-    listed = values.get("symptoms", [])
-    if not isinstance(listed, list):
-        raise CatalogueError(f"[{entry}] symptoms should be a list, was {listed!r}")
-    symptoms = tuple(_symptom(entry, n, value) for n, value in enumerate(listed, 1))
-    if not silent and not symptoms:
-        raise CatalogueError(f"[{entry}] symptoms should name the error, as silent is false")
-    if silent and not values.get("look_for"):
-        raise CatalogueError(f"[{entry}] look_for should say what a reader sees, as silent is true")
-    texts = {k: _text(entry, k, v) for k, v in values.items() if k in _TEXTS | _OPTIONAL_TEXTS}
-    texts = {"look_for": "", "chapter": chapter, **texts}
-    return SharpBit(id=entry, symptoms=symptoms, silent=silent, **texts)
+    # https://docutils.sourceforge.io/docs/ref/rst/directives.html#identifier-normalization
+    ascii_only = unicodedata.normalize("NFKD", heading.lower()).encode("ascii", "ignore").decode()
+    return re.sub(r"^[-0-9]+|-+$", "", re.sub(r"[^a-z0-9]+", "-", ascii_only))
 
 
 def parse(texts: Mapping[str, str]) -> Mapping[str, SharpBit]:
-    """Read a catalogue from TOML texts.
+    """Return the sharp bits in TOML texts by id, in the order of the texts.
 
     Args:
-        texts: the text of each chapter's entries, by the stem of the chapter's file.
+        texts: The entries of each chapter, by the name of the chapter's file without its suffix.
 
     Raises:
-        CatalogueError: naming the entry and the key that are wrong, what was there, and what
-            should be.
+        CatalogueError: If a text is not TOML, or if an entry cannot be a sharp bit.
 
-    >>> parse({"02-topic": "[Bad_Name]"})
+    >>> parse({"02-topic": "some-bit = 3"})
     Traceback (most recent call last):
-    jaxbits._catalogue.CatalogueError: [Bad_Name] should be named in lower case with hyphens
+    jaxbits._catalogue.CatalogueError: cannot read [some-bit] in 02-topic: it must be a table, got 3
     """
-    bits: dict[str, SharpBit] = {}
-    places: dict[str, str] = {}
+    bits = {}
     for chapter, text in texts.items():
         try:
             tables = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            raise CatalogueError(f"the catalogue of {chapter} is not TOML: {error}") from None
-        for entry, values in tables.items():
-            bit = _bit(chapter, entry, values)
-            if entry in bits:
-                raise CatalogueError(f"[{entry}] is in {bits[entry].chapter} and in {chapter}")
-            bits[entry] = bit
-            if bit.section != ALSO_SHARP and (other := places.setdefault(bit.page, entry)) != entry:
-                raise CatalogueError(f"[{entry}] section is that of [{other}]: one entry a section")
+            raise CatalogueError(f"cannot read {chapter}: {error}") from None
+        for id, values in tables.items():
+            try:
+                bits[id] = _sharp_bit(id, chapter, values)
+            except TypeError as error:  # a key is missing or unknown
+                raise CatalogueError(f"cannot read [{id}] in {chapter}: {error}") from None
     return types.MappingProxyType(bits)
+
+
+def _sharp_bit(id: str, chapter: str, values: Any) -> SharpBit:
+    if not isinstance(values, dict):
+        raise TypeError(f"it must be a table, got {values!r}")
+    symptoms = tuple(Symptom(**symptom) for symptom in values.get("symptoms", ()))
+    fields = {"look_for": "", **values, "id": id, "chapter": chapter, "symptoms": symptoms}
+    return SharpBit(**fields)
 
 
 @functools.cache
@@ -229,70 +191,74 @@ def load() -> Mapping[str, SharpBit]:
     """Return the sharp bits of the book by id, in the order of the book.
 
     Raises:
-        CatalogueError: when an entry is malformed.
+        CatalogueError: If a file of the catalogue cannot be read.
 
     >>> load()["out-of-bounds-read"].chapter
     '04-out-of-bounds'
     """
-    listed = sorted(files("jaxbits").joinpath("catalogue").iterdir(), key=lambda file: file.name)
-    kept = (file for file in listed if file.name.endswith(".toml"))
-    return parse({file.name.removesuffix(".toml"): file.read_text("utf8") for file in kept})
+    folder = files("jaxbits").joinpath("catalogue").iterdir()
+    tables = sorted((file for file in folder if file.name.endswith(".toml")), key=lambda f: f.name)
+    return parse({file.name.removesuffix(".toml"): file.read_text("utf8") for file in tables})
+
+
+def find_bit(id: str) -> SharpBit:
+    """Return the sharp bit with an id.
+
+    Raises:
+        KeyError: If there is none. The message suggests similar ids.
+
+    >>> find_bit("take-fils")
+    Traceback (most recent call last):
+    KeyError: "there is no sharp bit 'take-fils'; did you mean take-fills?"
+    """
+    if id in load():
+        return load()[id]
+    similar = " or ".join(difflib.get_close_matches(id, load(), n=2, cutoff=0.6))
+    advice = f"did you mean {similar}?" if similar else "jaxbits.load() lists all of them"
+    raise KeyError(f"there is no sharp bit {id!r}; {advice}")
 
 
 @functools.cache
-def found_by(detector: str) -> tuple[SharpBit, ...]:
-    """Return the sharp bits whose guard names a detector, in the order of the book.
+def bits_for_check(check: str) -> tuple[SharpBit, ...]:
+    """Return the sharp bits whose `guard` names a detector, in the order of the book.
 
-    >>> [bit.id for bit in found_by("out_of_bounds")][:2]
+    >>> [bit.id for bit in bits_for_check("out_of_bounds")][:2]
     ['out-of-bounds-read', 'take-fills']
     """
-    named = re.compile(rf"\bjaxbits\.detect\.{re.escape(detector)}\b")
-    return tuple(bit for bit in load().values() if named.search(bit.guard))
+    pattern = re.compile(rf"\bjaxbits\.detect\.{re.escape(check)}\b")
+    return tuple(bit for bit in load().values() if pattern.search(bit.guard))
 
 
-def about(detector: str) -> SharpBit | None:
-    """Return the sharp bit that is most about what a detector finds, if any.
+def primary_bit(check: str) -> SharpBit | None:
+    """Return the sharp bit that is most about what a detector finds, or None.
 
-    One with a section of its own, whose guard names the detector first; else the first in the book.
+    A bit with its own section comes first, and then one whose guard begins with the detector.
 
-    >>> about("leak").id
+    >>> primary_bit("leak").id
     'kept-tracer'
     """
 
     def distance(bit: SharpBit) -> tuple[bool, bool]:
-        return bit.section == "Also sharp", not bit.guard.startswith(f"`jaxbits.detect.{detector}`")
+        is_named_first = bit.guard.startswith(f"`jaxbits.detect.{check}`")
+        return bit.section == ALSO_SHARP, not is_named_first
 
-    return min(found_by(detector), key=distance, default=None)
+    return min(bits_for_check(check), key=distance, default=None)
 
 
-def nearest(detector: str, error: BaseException) -> str:
-    """Return the id of the sharp bit that a detector finds and that fits an error best, if any.
+def best_match(check: str, error: BaseException) -> str:
+    """Return the id of the sharp bit that a detector finds and that matches an error best, or "".
 
-    >>> nearest("control_flow", ValueError("no such thing"))
+    Args:
+        check: The name of the detector.
+        error: The error of the user's function.
+
+    >>> best_match("control_flow", ValueError("an unknown message"))
     ''
     """
-    fits = {
-        bit.id: max((s.matches(type(error).__name__, str(error)) for s in bit.symptoms), default=0)
-        for bit in found_by(detector)
+    name, message = type(error).__name__, str(error)
+    scores = {
+        bit.id: max((s.message_score(name, message) for s in bit.symptoms), default=0)
+        for bit in bits_for_check(check)
     }
-    best = max(fits, key=lambda id: fits[id], default="")
-    return best if fits.get(best) else ""
-
-
-def bit(id: str) -> SharpBit:
-    """Return one sharp bit.
-
-    Raises:
-        KeyError: with the ids that come closest, when there is none of that id.
-
-    >>> bit("take-fils")
-    Traceback (most recent call last):
-    KeyError: "no sharp bit 'take-fils'; did you mean take-fills?"
-    """
-    import difflib
-
-    if id in load():
-        return load()[id]
-    close = " or ".join(difflib.get_close_matches(id, load(), n=2, cutoff=0.6))
-    meant = f"did you mean {close}?" if close else "see jaxbits.load()"
-    raise KeyError(f"no sharp bit {id!r}; {meant}")
+    best = max(scores, key=lambda id: scores[id], default="")
+    return best if scores.get(best) else ""

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from jaxbits import runtime
-from jaxbits._catalogue import bit as find_bit
+from jaxbits._catalogue import find_bit
+from jaxbits._formatting import html_with_code
 
 MARKS = {"held": "✓", "failed": "✗", "not made": "–"}
 _CLASSES = {"held": "claim-held", "failed": "claim-failed", "not made": "claim-open"}
@@ -19,7 +20,16 @@ _CELL = 'style="text-align: left"'  # JupyterLab aligns the cells of every table
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one claim: ``held``, ``failed``, or ``not made``."""
+    """The outcome of one claim.
+
+    Attributes:
+        bit: The id of the sharp bit.
+        claim: The statement.
+        outcome: ``held``, ``failed``, or ``not made`` if the claim does not apply here.
+        seen: The value, formatted on one line.
+        expected: The expected value, formatted on one line.
+        made_for: The condition under which the claim is made, or "".
+    """
 
     bit: str
     claim: str
@@ -30,7 +40,7 @@ class Outcome:
 
     @property
     def mark(self) -> str:
-        """The sign in front of the claim: ✓, ✗ or –."""
+        """The symbol in front of the claim: ✓, ✗, or –."""
         return MARKS[self.outcome]
 
     def __str__(self) -> str:
@@ -92,7 +102,7 @@ class Outcomes:
     """The outcomes of one `claims` call, shown as one line that opens into the list of statements.
 
     Attributes:
-        outcomes: the outcome of each statement, in order.
+        outcomes: The outcome of each statement, in order.
     """
 
     def __init__(self, outcomes: Sequence[Outcome]) -> None:
@@ -103,14 +113,14 @@ class Outcomes:
         return "\n".join([*lines, advice()] if _failed(self.outcomes) else lines)
 
     def _repr_html_(self) -> str:
-        return _fold(headline(self.outcomes), self.outcomes)
+        return _details(headline(self.outcomes), self.outcomes)
 
 
 class AlsoSharp:
     """The table of a chapter's smaller sharp bits, with one checked claim in each row.
 
     Attributes:
-        rows: for each sharp bit, the code, its result, and the outcome of the check.
+        rows: For each sharp bit, the code, its result, and the outcome of the check.
     """
 
     def __init__(self, rows: list[tuple[str, str, Outcome]]) -> None:
@@ -123,8 +133,8 @@ class AlsoSharp:
     def __repr__(self) -> str:
         has_failed = bool(_failed(self._outcomes))
         lines = [headline(self._outcomes)] if has_failed else []
-        for code, says, outcome in self.rows:
-            lines.append(f"{outcome.mark} {code}  {says}{_reason(outcome)}")
+        for code, result, outcome in self.rows:
+            lines.append(f"{outcome.mark} {code}  {result}{_condition(outcome)}")
             lines.append(f"    {find_bit(outcome.bit).fix}")
             if outcome.outcome == "failed":
                 lines.append(f"    saw {outcome.seen}, expected {outcome.expected}")
@@ -136,18 +146,18 @@ class AlsoSharp:
             for t in ("Holds", "You write", "You get", "Instead")
         )
         body = []
-        for code, says, outcome in self.rows:
-            saw = f" (here: {outcome.seen})" if outcome.outcome == "failed" else _reason(outcome)
+        for code, result, outcome in self.rows:
+            saw = f" (here: {outcome.seen})" if outcome.outcome == "failed" else _condition(outcome)
             cells = (
                 f'<td {_CELL} title="{html.escape(outcome.outcome)}">{outcome.mark}</td>',
                 f"<td {_CELL}><code>{html.escape(code)}</code></td>",
-                f"<td {_CELL}>{_marked_up(says + saw)}</td>",
-                f"<td {_CELL}>{_marked_up(find_bit(outcome.bit).fix)}</td>",
+                f"<td {_CELL}>{html_with_code(result + saw, quote=False)}</td>",
+                f"<td {_CELL}>{html_with_code(find_bit(outcome.bit).fix, quote=False)}</td>",
             )
             row = f'<tr id="{outcome.bit}" class="{_CLASSES[outcome.outcome]}">'
             body.append(f"{row}{''.join(cells)}</tr>")
         failed = _failed(self._outcomes)
-        notice = _fold(headline(self._outcomes), failed) if failed else ""
+        notice = _details(headline(self._outcomes), failed) if failed else ""
         return (
             f'{notice}<table class="also-sharp"><thead><tr>{head}</tr></thead>'
             f"<tbody>{''.join(body)}</tbody></table>"
@@ -162,15 +172,17 @@ def _checks(count: int) -> str:
     return f"{count} check{'' if count == 1 else 's'}"
 
 
-def _reason(outcome: Outcome) -> str:
+def _condition(outcome: Outcome) -> str:
     return f" ({outcome.condition})" if outcome.outcome == "not made" else ""
 
 
-def _fold(summary: str, outcomes: Sequence[Outcome]) -> str:
+def _details(summary: str, outcomes: Sequence[Outcome]) -> str:
     """Return one line that opens into the list, and is already open if a check failed."""
     has_failed = bool(_failed(outcomes))
     items = "".join(f"{_item(outcome)}\n" for outcome in outcomes)
-    foot = f"<p>{_linked(_marked_up(advice()))}</p>\n" if has_failed else ""
+    foot = (
+        f"<p>{_link_addresses(html_with_code(advice(), quote=False))}</p>\n" if has_failed else ""
+    )
     return (
         f'<details class="claims"{" open" if has_failed else ""}>'
         f'<summary style="cursor: pointer">{html.escape(summary)}</summary>\n'
@@ -179,22 +191,17 @@ def _fold(summary: str, outcomes: Sequence[Outcome]) -> str:
 
 
 def _item(outcome: Outcome) -> str:
-    text = f"{outcome.mark} {_marked_up(outcome.claim)}"
+    text = f"{outcome.mark} {html_with_code(outcome.claim, quote=False)}"
     if outcome.outcome == "failed":
         text = f"<strong>{text}</strong>: saw {_code(outcome.seen)}"
         text += f", expected {_code(outcome.expected)}" if outcome.expected else ""
-    return f'<li class="{_CLASSES[outcome.outcome]}">{text}{html.escape(_reason(outcome))}</li>'
+    return f'<li class="{_CLASSES[outcome.outcome]}">{text}{html.escape(_condition(outcome))}</li>'
 
 
 def _code(text: str) -> str:
     return f"<code>{html.escape(text)}</code>"
 
 
-def _linked(text: str) -> str:
+def _link_addresses(text: str) -> str:
     """Return HTML in which each address is a link."""
     return re.sub(r"https://[^\s,<]+", r'<a href="\g<0>">\g<0></a>', text)
-
-
-def _marked_up(text: str) -> str:
-    """Return text as HTML in which whatever is between backticks is code."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text, quote=False))

@@ -1,20 +1,4 @@
-"""Check a function for sharp bits, from a shell.
-
-    python -m jaxbits.audit train:step --args 'f32[8,3]' 'i32[8]:0:10' key
-
-FUNCTION is module:name or path/to/file.py:name; dots in the name reach attributes. An
-argument is one of::
-
-    'f32[8,3]'           random numbers of that dtype and shape; integers are 0 or 1,
-    'i32[8]:0:10'        or from 0 up to 9; 'f32[4]:0:1' is uniform; 64 bits are a NumPy array
-    key, 'key[4]'        a random key, or an array of them
-    data.npy             an array from a file; data.npz all of its arrays, as a dict;
-    data.npz:images      one of them
-    module:name          what a module holds; module:name() calls it first; a file.py will do
-    3, 0.5, "'text'"     anything else: a Python literal
-
-Exit status: 0 nothing above a note, 1 something found or a check without time, 2 called wrongly.
-"""
+"""The command `jaxbits`, which audits a function or explains an error in a shell."""
 
 from __future__ import annotations
 
@@ -22,12 +6,44 @@ import argparse
 import contextlib
 import functools
 import json
+import os
 import re
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
-from jaxbits._cli_arguments import UsageError, argument, loaded
+import jaxbits
+from jaxbits._cli_arguments import UsageError, import_object, parse_argument
+
+_AUDIT = """Check a function for sharp bits. For example:
+
+    jaxbits audit train:step --args 'f32[8,3]' 'i32[8]:0:10' key
+
+FUNCTION is module:name or path/to/file.py:name. The name may contain dots to reach attributes.
+An argument is one of:
+
+    'f32[8,3]'           random numbers of this dtype and shape: normally distributed floats, or
+                         integers that are 0 or 1
+    'i32[8]:0:10'        integers from 0 to 9; 'f32[4]:0:1' is uniformly distributed
+    key, 'key[4]'        a random key, or an array of random keys
+    data.npy             the array in a file
+    data.npz             all arrays in a file, as a dict; data.npz:images is one of them
+    module:name          an object in a module or in file.py; module:name() is what it returns
+    3, 0.5, "'text'"     any other Python literal
+
+An array with a 64-bit dtype is a NumPy array, because JAX would truncate it.
+
+The exit status is 0 if the audit finds nothing worse than a note, 1 if it finds an error or a
+warning or runs out of time, and 2 if the command's arguments are invalid."""
+
+_EXPLAIN = """Explain an error: read a traceback, or its last lines, and print the sharp bits of the
+book that may cause it, with the fix of each. For example:
+
+    python train.py 2>&1 | jaxbits explain
+
+The exit status is 0 if a sharp bit matches the error, 1 if none does, and 2 if the command's
+arguments are invalid."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -36,75 +52,118 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
-        prog="python -m jaxbits.audit",
-        description=(__doc__ or "").replace("::\n", ":\n"),
+    parser = _Parser(prog="jaxbits", description="Find and explain sharp bits of JAX.")
+    parser.add_argument("--version", action="version", version=f"jaxbits {jaxbits.__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    add_command = functools.partial(
+        commands.add_parser,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    add = parser.add_argument
+    audit = add_command("audit", help="check a function for sharp bits", description=_AUDIT)
+    audit.set_defaults(run=_audit)
+    add = audit.add_argument
     add("function", metavar="FUNCTION", help="module:name or path/to/file.py:name")
-    add("--args", nargs="*", default=[], metavar="ARG", help="its arguments")
-    add("--kwargs", nargs="*", default=[], metavar="NAME=ARG", help="its named arguments")
+    add("--args", nargs="*", default=[], metavar="ARG", help="its positional arguments")
+    add("--kwargs", nargs="*", default=[], metavar="NAME=ARG", help="its keyword arguments")
     add("--call", nargs="*", action="append", metavar="ARG", help="one of several calls; repeat it")
-    add("--carry", metavar="ARG", help="the argument that is a loop's state: position or name")
-    add("--checks", nargs="+", metavar="CHECK", help="the checks to run; all by default")
-    add("--allow", nargs="+", default=[], metavar="CHECK", help="checks that are left out")
-    add("--limit", type=float, default=60.0, metavar="SECONDS", help="60 by default; 0 for none")
-    add("--seed", type=int, default=0, help="of the random arguments; 0 by default")
+    add("--carry", metavar="ARG", help="the argument that is a loop's carry: position or name")
+    add("--checks", nargs="+", metavar="CHECK", help="the checks to run (default: all)")
+    add("--allow", nargs="+", default=[], metavar="CHECK", help="the checks to leave out")
+    add("--limit", type=float, default=60.0, metavar="SECONDS", help="default: 60; 0 for no limit")
+    add("--seed", type=int, default=0, help="seed of the random arguments (default: 0)")
     add("--json", action="store_true", help="print the report as JSON")
+    explain = add_command("explain", help="explain an error message", description=_EXPLAIN)
+    explain.set_defaults(run=_explain)
+    explain.add_argument("file", nargs="?", metavar="FILE", help="default: standard input")
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command, and return its exit status."""
+    """Run the command and return its exit status.
+
+    Args:
+        argv: The arguments of the command, `sys.argv[1:]` by default.
+    """
+    name = "jaxbits"
     try:
-        return _main(argv)
+        options = _parser().parse_args(argv)
+        name = f"jaxbits {options.command}"
+        # Terminals that cannot show a character such as "…" get a "?" instead of a traceback.
+        if hasattr(sys.stdout, "reconfigure"):
+            sys.stdout.reconfigure(errors="replace")
+        status: int = options.run(options)
     except UsageError as error:
-        print(f"jaxbits.audit: {error}", file=sys.stderr)
+        print(f"{name}: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
+    return status
 
 
-def _main(argv: Sequence[str] | None) -> int:
-    given = _parser().parse_args(argv)
+def _explain(options: argparse.Namespace) -> int:
+    from jaxbits._explain import explain
+
+    try:
+        text = Path(options.file).read_bytes() if options.file else sys.stdin.buffer.read()
+    except OSError as error:
+        raise UsageError(f"cannot read {options.file}: {error.strerror}") from None
+    explanation = explain(text.decode("utf8", "replace"))
+    print(explanation)
+    return int(not explanation)
+
+
+def _audit(options: argparse.Namespace) -> int:
     from jaxbits import detect
     from jaxbits._audit import audit
 
-    with contextlib.redirect_stdout(sys.stderr):  # what modules print is no part of the report
-        function = loaded(given.function, "FUNCTION")
-        read = functools.partial(argument, seed=given.seed)
-        args = [read(text, place) for place, text in enumerate(given.args)]
-        kwargs = {}
-        for place, text in enumerate(given.kwargs, len(args)):
-            name, equals, value = text.partition("=")
-            if not equals or not name.isidentifier():
-                raise UsageError(f"--kwargs has {text!r}, and should have NAME=ARG")
-            kwargs[name] = read(value, place)
-        calls = [
-            tuple(read(text, place) for place, text in enumerate(call)) for call in given.call or ()
-        ]
-    carry = given.carry
-    carry = int(carry) if carry is not None and re.fullmatch(r"-?\d+", carry) else carry
+    # Python puts the current directory on the path for `python -m`, but not for a script.
+    if not {"", os.getcwd()} & set(sys.path):
+        sys.path.insert(0, os.getcwd())
+    # What imported modules print must not mix with the report.
+    with contextlib.redirect_stdout(sys.stderr):
+        function = import_object(options.function, "FUNCTION")
+        args, kwargs, calls = _arguments(options)
     known = list(detect.detectors())
-    for name in given.allow:
+    for name in options.allow:
         if name not in known:
-            raise UsageError(f"--allow has {name!r}, and should have some of {', '.join(known)}")
-    checks = [name for name in given.checks or known if name not in given.allow]
-    own: dict[str, Any] = {
-        "carry": carry,
+            raise UsageError(f"--allow must be one of {', '.join(map(repr, known))}; got {name!r}")
+    is_position = options.carry is not None and re.fullmatch(r"-?\d+", options.carry)
+    settings: dict[str, Any] = {
+        "carry": int(options.carry) if is_position else options.carry,
         "calls": calls or None,
-        "checks": checks,
-        "limit": given.limit or None,
+        "checks": [name for name in options.checks or known if name not in options.allow],
+        "limit": options.limit or None,
     }
-    if clash := next((name for name in kwargs if name in own), ""):
-        raise UsageError(f"--kwargs has {clash!r}, which is the audit's own: wrap the function")
+    for name in kwargs:
+        if name in settings:
+            raise UsageError(
+                f"--kwargs must not contain {name!r}, which is an argument of the audit itself; "
+                "audit a function that calls yours"
+            )
     try:
-        report = audit(function, *args, **own, **kwargs)
-    except (TypeError, ValueError) as error:  # `audit` raises where it is called wrongly only
+        report = audit(function, *args, **settings, **kwargs)
+    except (TypeError, ValueError) as error:
+        # The audit catches the errors of the function, so these are about the audit's arguments.
         raise UsageError(str(error)) from None
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="replace")
-    print(json.dumps(report.to_dict(), indent=2) if given.json else report)
+    print(json.dumps(report.to_dict(), indent=2) if options.json else report)
     return int(not report.ok or bool(report.not_run))
+
+
+def _arguments(
+    options: argparse.Namespace,
+) -> tuple[list[Any], dict[str, Any], list[tuple[Any, ...]]]:
+    """Return the positional and keyword arguments, and the arguments of each ``--call``."""
+    parse = functools.partial(parse_argument, seed=options.seed)
+    args = [parse(text, position) for position, text in enumerate(options.args)]
+    kwargs = {}
+    for position, text in enumerate(options.kwargs, len(args)):
+        name, equals, value = text.partition("=")
+        if not equals or not name.isidentifier():
+            raise UsageError(f"--kwargs must be NAME=ARG, got {text!r}")
+        kwargs[name] = parse(value, position)
+    calls = [
+        tuple(parse(text, position) for position, text in enumerate(call))
+        for call in options.call or ()
+    ]
+    return args, kwargs, calls

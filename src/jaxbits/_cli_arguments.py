@@ -1,4 +1,4 @@
-"""Functions and arguments that a text describes, as on a command line."""
+"""Turn the arguments of ``jaxbits audit`` into functions, arrays, and other Python objects."""
 
 from __future__ import annotations
 
@@ -12,59 +12,69 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from jaxbits._formatting import first_line
+
 _KINDS = {"f": "float", "i": "int", "u": "uint", "c": "complex", "b": "bool", "bf": "bfloat"}
 _ARRAY = re.compile(r"([a-z]+)(\d*)\[([\d,\s]*)\](?::([^:]+):([^:]+))?")
 
 
 class UsageError(ValueError):
-    """A text describes nothing, or nothing that is there; the message is for a shell."""
+    """An argument of the command is invalid. The message fits on one line of a terminal."""
 
 
-def loaded(text: str, what: str) -> Any:
-    """Return what ``module:name`` or ``file.py:name`` names, calling it where ``()`` follows.
+def import_object(text: str, what: str) -> Any:
+    """Import the object that ``module:name`` or ``file.py:name`` refers to.
 
-    >>> loaded("math:pi", "FUNCTION")
+    Args:
+        text: The description. If it ends with ``()``, the object is called without arguments.
+        what: The argument of the command, which begins the error message.
+
+    Returns:
+        The object, or what it returns if it is called.
+
+    Raises:
+        UsageError: If the text has another form, or if the import or the call fails.
+
+    >>> import_object("math:pi", "FUNCTION")
     3.141592653589793
     """
     source, colon, path = text.rpartition(":")
     name = path.removesuffix("()")
     if not colon or not source or not all(part.isidentifier() for part in name.split(".")):
-        raise UsageError(f"{what} was {text!r}, and should be module:name or path/to/file.py:name")
+        raise UsageError(f"{what} must be module:name or path/to/file.py:name, got {text!r}")
     found: Any
     try:
-        found = _file(source) if source.endswith(".py") else importlib.import_module(source)
-    except UsageError:
-        raise
+        found = _import_file(source) if source.endswith(".py") else importlib.import_module(source)
+    # A module that is imported may raise anything, or exit.
     except (Exception, SystemExit) as error:
-        said = (str(error).splitlines() or [""])[0]
+        kind = type(error).__name__
         raise UsageError(
-            f"{what} {text!r}: {source} cannot be imported: {type(error).__name__}: {said}"
+            f"{what} {text!r}: cannot import {source}: {kind}: {first_line(error)}"
         ) from None
     for part in name.split("."):
         if not hasattr(found, part):
-            raise UsageError(f"{what} {text!r}: {source} has no {name}")
+            raise UsageError(f"{what} {text!r}: {source} has no attribute {name}")
         found = getattr(found, part)
     if name == path:
         return found
     try:
         return found()
     except Exception as error:
-        said = (str(error).splitlines() or [""])[0]
-        raise UsageError(f"{what} {text!r} failed: {type(error).__name__}: {said}") from None
+        kind = type(error).__name__
+        raise UsageError(f"{what} {text!r}: {name}() raises {kind}: {first_line(error)}") from None
 
 
-def _file(source: str) -> Any:
-    file = Path(source).resolve()
-    if not file.is_file():
-        raise UsageError(f"there is no file {source}")
-    here = sys.modules.get(file.stem)
-    if here is not None and os.path.realpath(getattr(here, "__file__", None) or "") == str(file):
-        return here
-    # Under its own name its classes and globals are found again; not where that name is taken.
-    name = file.stem if here is None else f"audited_{file.stem}"
+def _import_file(source: str) -> Any:
+    file = Path(source).resolve(strict=True)
+    imported = sys.modules.get(file.stem)
+    if imported and os.path.realpath(getattr(imported, "__file__", None) or "") == str(file):
+        return imported
+    # The name of a module must be in sys.modules for its classes to be pickled, for example. The
+    # file therefore keeps its own name, unless another module has that name.
+    name = f"audited_{file.stem}" if imported else file.stem
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
-        raise UsageError(f"{source} cannot be imported")
+        raise ImportError(f"{source} is not a Python module")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     sys.path.insert(0, str(file.parent))
@@ -72,53 +82,67 @@ def _file(source: str) -> Any:
     return module
 
 
-def argument(text: str, place: int = 0, seed: int = 0) -> Any:
-    """Return the argument that a text of the command line describes.
+def parse_argument(text: str, position: int = 0, seed: int = 0) -> Any:
+    """Return the object that an argument of the command describes.
 
-    >>> argument("f32[2,3]").shape, argument("(1, 2)")
+    Args:
+        text: The description, in one of the forms that ``jaxbits audit --help`` lists.
+        position: The position of the argument, so that equal descriptions give different numbers.
+        seed: The seed of random arrays and keys.
+
+    Returns:
+        A JAX array, a NumPy array if the dtype has 64 bits, a random key, or another object.
+
+    Raises:
+        UsageError: If the text has none of these forms, or if a file or an object is missing.
+
+    >>> parse_argument("f32[2,3]").shape, parse_argument("(1, 2)")
     ((2, 3), (1, 2))
     """
-    if made := re.fullmatch(r"key(?:\[(\d+)\])?", text):
+    if match := re.fullmatch(r"key(?:\[(\d+)\])?", text):
         import jax
 
-        key = jax.random.fold_in(jax.random.key(seed), place)
-        return jax.random.split(key, int(made[1])) if made[1] else key
-    if made := _ARRAY.fullmatch(text):
-        return _array(text, made, place, seed)
+        key = jax.random.fold_in(jax.random.key(seed), position)
+        return jax.random.split(key, int(match[1])) if match[1] else key
+    if match := _ARRAY.fullmatch(text):
+        return _random_array(text, match, position, seed)
     file, _, name = text.rpartition(":") if ".npz:" in text else (text, "", "")
     if file.endswith((".npy", ".npz")):
-        return _stored(file, name)
+        return _load_array(file, name)
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
         pass
     if ":" in text:
-        return loaded(text, "argument")
+        return import_object(text, "argument")
     raise UsageError(
-        f"argument {text!r} should be an array such as 'f32[8,3]', key, a .npy or .npz file, "
-        "module:name, or a Python literal (a text in quotes of its own: \"'text'\")"
+        "argument must be an array such as 'f32[8,3]', key, a .npy or .npz file, module:name, or "
+        f"a Python literal (a string needs its own quotes: \"'text'\"); got {text!r}"
     )
 
 
-def _array(text: str, made: re.Match[str], place: int, seed: int) -> Any:
+def _random_array(text: str, match: re.Match[str], position: int, seed: int) -> Any:
     import jax.numpy as jnp
     import numpy as np
 
-    name = _KINDS.get(made[1], made[1]) + made[2]
+    name = _KINDS.get(match[1], match[1]) + match[2]
     try:
         dtype = jnp.dtype(name)
-        shape = tuple(int(size) for size in made[3].split(",") if size.strip())
-        low, high = (float(made[4]), float(made[5])) if made[4] else (math.nan, math.nan)
+        shape = tuple(int(size) for size in match[3].split(",") if size.strip())
+        low, high = (float(match[4]), float(match[5])) if match[4] else (math.nan, math.nan)
     except (TypeError, ValueError):
         raise UsageError(
-            f"argument {text!r} should be a dtype and a shape such as 'f32[8,3]' or 'i32[8]:0:10'"
+            "argument must be a dtype and a shape such as 'f32[8,3]' or 'i32[8]:0:10', "
+            f"got {text!r}"
         ) from None
-    random = np.random.default_rng([seed, place])
+    random = np.random.default_rng([seed, position])
     values: Any
     if dtype.kind in "iub":
         bounds = (0, 2) if math.isnan(low) else (int(low), int(high))
         if bounds[0] >= bounds[1]:
-            raise UsageError(f"argument {text!r} should have a lower end below the upper one")
+            raise UsageError(
+                f"argument must have a lower bound below its upper bound, got {text!r}"
+            )
         values = random.integers(*bounds, shape)
     elif math.isnan(low):
         values = random.normal(size=shape)
@@ -129,15 +153,16 @@ def _array(text: str, made: re.Match[str], place: int, seed: int) -> Any:
     return array if dtype.name.endswith("64") and dtype.kind != "c" else jnp.asarray(array)
 
 
-def _stored(file: str, name: str) -> Any:
+def _load_array(file: str, name: str) -> Any:
     import numpy as np
 
     try:
-        held = np.load(file, allow_pickle=False)
+        loaded = np.load(file, allow_pickle=False)
     except (OSError, ValueError) as error:
-        raise UsageError(f"argument {file!r} cannot be read: {error}") from None
+        raise UsageError(f"argument {file!r} cannot be read: {first_line(error)}") from None
     if not file.endswith(".npz"):
-        return held
-    if name and name not in held.files:
-        raise UsageError(f"argument {file!r} has no {name!r}, only {', '.join(held.files)}")
-    return held[name] if name else dict(held)
+        return loaded
+    if name and name not in loaded.files:
+        names = ", ".join(map(repr, loaded.files))
+        raise UsageError(f"the array in argument {file!r} must be one of {names}; got {name!r}")
+    return loaded[name] if name else dict(loaded)

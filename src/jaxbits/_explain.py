@@ -1,52 +1,31 @@
-"""From an error to the sharp bit behind it: what it is, what to do, where to read."""
+"""Find the sharp bits behind an error, and tell the reader what to do about them."""
 
 from __future__ import annotations
 
 import builtins
-import linecache
 import re
-import sysconfig
-import traceback
-import types
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from jaxbits._catalogue import SharpBit, load
+from jaxbits._error_origin import Frame, has_leaked_tracer, is_from_jax_ecosystem, user_frame
 
-STACK = ("jax", "jaxlib", "flax", "optax", "orbax", "chex")
-"""The packages whose errors are explained; everything else is left alone."""
-
-_LEAK = 1000
-_TRACED = re.compile(r"while tracing the function (\S+) at ")
-_XLA_STATUS = re.compile(r"(?:INVALID_ARGUMENT|FAILED_PRECONDITION|INTERNAL|RESOURCE_EXHAUSTED):")
-_PACKAGE = re.compile(r"[/\\](?:site|dist)-packages[/\\](\w+)")
-_OF_JIT = "Non-hashable static arguments are not supported"
-_OF_A_LOADER = re.compile(r"[/\\]torch[/\\]utils[/\\]data[/\\]")
-_NAMES_JAX = re.compile(r"Tracer|\bjax\b|\bJAX\b")
-_NOT_THE_READERS = (sysconfig.get_paths()["stdlib"], str(Path(__file__).parent), "<frozen")
-
-
-@dataclass(frozen=True)
-class Frame:
-    """The reader's own line in which an error began."""
-
-    file: str
-    line: int
-    code: str
-
-    def __str__(self) -> str:
-        name = "this cell" if _is_cell(self.file) else Path(self.file).name
-        return (
-            f"{name}, line {self.line}: {self.code}" if self.code else f"{name}, line {self.line}"
-        )
+_MAX_BITS = 3
+_LEAK_BONUS = 1000  # more than any message can score
+_CODE_WORD = re.compile(r"[a-z_]{3,}")
+# The first line of an error at the end of a traceback: its class and the start of its message.
+_ERROR_LINE = re.compile(r"(?:\w+\.)*[A-Z]\w*(?::|\s*$)")
+_ERROR = re.compile(r"(?:\w+\.)*([A-Z]\w*)(?::\s?(.*))?$", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """The sharp bits that an error may be, most likely first, at most three."""
+    """The sharp bits that may have caused an error. Printing it shows the fix of each.
+
+    Attributes:
+        error: The name of the error's class.
+        bits: At most three sharp bits, the best match first.
+        frame: The line of the reader's code in which the error began, or None if it is not known.
+    """
 
     error: str
     bits: tuple[SharpBit, ...]
@@ -57,7 +36,8 @@ class Explanation:
 
     def __str__(self) -> str:
         if not self.bits:
-            return f"{self.error}: no sharp bit of the book looks like this error."
+            name = f" ({self.error})" if self.error else ""
+            return f"No sharp bit in the book matches this error{name}."
         lines = [f"Sharp bit? ({self.frame})" if self.frame else "Sharp bit?"]
         for bit in self.bits:
             lines += [
@@ -72,19 +52,18 @@ class Explanation:
 
 
 def explain(error: BaseException | str) -> Explanation:
-    """Say which sharp bits of the book an error may be.
+    """Find the sharp bits of the book that may have caused an error.
 
     Args:
-        error: the exception, or the text of a traceback whose last lines are the error's class
-            and message.
+        error: The exception, or the text of a traceback that ends with the error's class and
+            message.
 
     Returns:
-        At most three sharp bits, the most specific match first; none when the error is not JAX's
-        or a library's on top of it, or when the book does not know it. Printing it shows the
-        fix of each and where to read about it.
+        At most three sharp bits, the best match first. There are none if the error does not come
+        from JAX or a library that builds on it, or if the book does not know it.
 
     Raises:
-        TypeError: when `error` is neither an exception nor a text.
+        TypeError: If `error` is neither an exception nor a string.
 
     >>> import jax.numpy as jnp
     >>> try:
@@ -98,158 +77,64 @@ def explain(error: BaseException | str) -> Explanation:
     if isinstance(error, str):
         return _explain_text(error)
     if not isinstance(error, BaseException):
-        raise TypeError(f"explain(error): should be an exception or a traceback, was {error!r}")
+        raise TypeError(f"error must be an exception or a traceback, got {error!r}")
     name = type(error).__name__
-    frame = reader_frame(error)
-    if not is_from_stack(error):
+    frame = user_frame(error)
+    if not is_from_jax_ecosystem(error):
         return Explanation(name, (), frame)
     classes = [c.__name__ for c in type(error).__mro__]
     code = frame.code if frame else ""
-    return Explanation(name, rank(classes, str(error), code, has_leaked(error)), frame)
-
-
-def rank(
-    classes: list[str], message: str, code: str = "", leaked: bool = False
-) -> tuple[SharpBit, ...]:
-    """Return the sharp bits whose symptoms fit, at most three, the most specific first.
-
-    Args:
-        classes: the names of the error's class and of its bases, nearest first.
-        message: the error's text.
-        code: the reader's line; among equal matches, the bit whose symptom says what the line
-            looks like comes first, then the one whose title or fix shares more code-like words.
-        leaked: whether the error came of a traced value that has outlived its trace.
-    """
-    found: list[tuple[int, int, int, int, SharpBit]] = []
-    words = set(re.findall(r"[a-z_]{3,}", code.lower()))
-    for position, bit in enumerate(load().values()):
-        fitting = (s for s in bit.symptoms if leaked or not s.leaked)
-        score, suits = max(
-            # A leak explains more than what was done with the value that leaked.
-            (
-                (s.matches(name, message) + _LEAK * s.leaked, s.suits(code))
-                for s in fitting
-                for name in classes
-                if s.matches(name, message)
-            ),
-            default=(0, 0),
-        )
-        if score:
-            near = len(words & set(re.findall(r"[a-z_]{3,}", f"{bit.title} {bit.fix}".lower())))
-            found.append((-score, -suits, -near, position, bit))
-    return tuple(bit for *_, bit in sorted(found, key=lambda entry: entry[:4])[:3])
-
-
-def is_from_stack(error: BaseException) -> bool:
-    """Tell whether JAX, or a library on top of it, raised the error.
-
-    That is so when its class is theirs, when the innermost frame of its traceback (or of the
-    unfiltered one that JAX keeps as its cause) is theirs, when its message names a tracer, or when
-    Python itself raised it over one of their objects in the reader's line, as in ``x.device()``, or
-    NumPy over a window onto the memory of one. An error that came through PyTorch's loader counts.
-    """
-    if _root(type(error)) in STACK:
-        return True
-    if any(_innermost_package(e) in STACK for e in (error, error.__cause__) if e is not None):
-        return True
-    # What `simulate` and `fresh` bring from another process says where it was raised.
-    if any(_package(file) in STACK for file in getattr(error, "raised_in", ())):
-        return True
-    # Loading is a chapter of the book, and what a loader cannot send is no error of JAX's.
-    frames = traceback.walk_tb(error.__traceback__)
-    if any(_OF_A_LOADER.search(frame.f_code.co_filename) for frame, _ in frames):
-        return True
-    if isinstance(error, TypeError) and _NAMES_JAX.search(str(error)):
-        return True
-    if isinstance(error, ValueError) and str(error).startswith(_OF_JIT):
-        return True
-    # A ValueError that a jitted function raises comes from C++, and shows no frame of JAX.
-    by_python = isinstance(error, TypeError | AttributeError | ValueError)
-    return (by_python or bool(_XLA_STATUS.match(str(error)))) and _last_line_uses_stack(error)
-
-
-def has_leaked(error: BaseException) -> bool:
-    """Tell whether a conversion failed outside of the trace that its message names.
-
-    The function being traced is then in no frame of the traceback: it returned long ago, and left
-    a tracer behind.
-    """
-    found = _TRACED.search(str(error))
-    frames = traceback.walk_tb(error.__traceback__)
-    return found is not None and found[1] not in {f.f_code.co_name for f, _ in frames}
-
-
-def reader_frame(error: BaseException) -> Frame | None:
-    """Return the innermost frame that lies in the reader's own code, if any."""
-    for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
-        if _is_readers(frame.f_code.co_filename):
-            file = frame.f_code.co_filename
-            return Frame(file, line, linecache.getline(file, line).strip())
-    return None
-
-
-def _is_readers(file: str) -> bool:
-    if _is_cell(file):
-        return True
-    return not (_PACKAGE.search(file) or file.startswith(_NOT_THE_READERS))
-
-
-def _root(kind: type) -> str:
-    return kind.__module__.split(".")[0]
-
-
-def _innermost_package(error: BaseException) -> str:
-    frames = list(traceback.walk_tb(error.__traceback__))
-    return _package(frames[-1][0].f_code.co_filename) if frames else ""
-
-
-def _package(file: str) -> str:
-    found = _PACKAGE.search(file)
-    return found[1] if found else ""
-
-
-def _last_line_uses_stack(error: BaseException) -> bool:
-    frames = list(traceback.walk_tb(error.__traceback__))
-    if not frames or not _is_readers(frames[-1][0].f_code.co_filename):
-        return False
-    frame, line = frames[-1]
-    names = re.findall(r"[^\W\d]\w*", linecache.getline(frame.f_code.co_filename, line))
-    values = [{**frame.f_globals, **frame.f_locals}.get(name) for name in names]
-    return any(
-        value.__name__.split(".")[0] in STACK
-        if isinstance(value, types.ModuleType)
-        else _root(type(_owner(value))) in STACK
-        for value in values
-    )
-
-
-def _owner(value: Any) -> Any:
-    """The object whose memory a NumPy array looks at, any other value as it is."""
-    while isinstance(value, np.ndarray) and value.base is not None:
-        value = value.base
-    return value.obj if isinstance(value, memoryview) else value
-
-
-def _is_cell(file: str) -> bool:
-    return "ipykernel_" in file or file.startswith("<ipython-input")
-
-
-def _by_class(name: str) -> tuple[SharpBit, ...]:
-    """The bits of a class of JAX's own, for those who paste nothing but its name."""
-    known = (b for b in load().values() if any(s.error == name for s in b.symptoms))
-    return () if hasattr(builtins, name) else tuple(known)[:3]
-
-
-_LAST_LINE = re.compile(r"^(?:[\w]+\.)*([A-Z]\w*)(?::\s?(.*))?$", re.DOTALL)
+    return Explanation(name, _rank(classes, str(error), code, has_leaked_tracer(error)), frame)
 
 
 def _explain_text(text: str) -> Explanation:
     lines = text.strip().splitlines()
-    # The error's own lines begin at the last line that starts with a class name.
+    # A message may have several lines, and some of them may look like the start of an error.
     for start in range(len(lines) - 1, -1, -1):
-        found = _LAST_LINE.match("\n".join(lines[start:]).strip())
-        if found and lines[start][:1].strip():
-            name, message = found[1], found[2] or ""
-            if bits := rank([name], message) or (() if message else _by_class(name)):
-                return Explanation(name, bits)
+        if not _ERROR_LINE.match(lines[start]):
+            continue
+        match = _ERROR.match("\n".join(lines[start:]).strip())
+        if match is None:
+            continue
+        name, message = match[1], match[2] or ""
+        if bits := _rank([name], message) or (() if message else _bits_with_class(name)):
+            return Explanation(name, bits)
     return Explanation(lines[-1] if lines else "", ())
+
+
+def _bits_with_class(name: str) -> tuple[SharpBit, ...]:
+    """Return the bits with an error class that is not Python's own, whatever the message."""
+    bits = (b for b in load().values() if any(s.error == name for s in b.symptoms))
+    return () if hasattr(builtins, name) else tuple(bits)[:_MAX_BITS]
+
+
+def _rank(
+    classes: list[str], message: str, code: str = "", has_leaked: bool = False
+) -> tuple[SharpBit, ...]:
+    """Return at most three sharp bits whose symptoms match an error, the best match first.
+
+    Args:
+        classes: The names of the error's class and of its base classes, in method resolution order.
+        message: The error's message.
+        code: The line of the reader's code. Among equal matches, a bit whose symptom describes such
+            a line comes first, and then the bit whose title and fix share more words with it.
+        has_leaked: Whether the error is about a tracer that has outlived its trace.
+    """
+    matches: list[tuple[int, int, int, int, SharpBit]] = []
+    words = set(_CODE_WORD.findall(code.lower()))
+    for position, bit in enumerate(load().values()):
+        symptoms = (s for s in bit.symptoms if has_leaked or not s.leaked)
+        score, line_score = max(
+            # The leak explains the error better than the operation that met the leaked tracer.
+            (
+                (score + _LEAK_BONUS * symptom.leaked, symptom.line_score(code))
+                for symptom in symptoms
+                for name in classes
+                if (score := symptom.message_score(name, message))
+            ),
+            default=(0, 0),
+        )
+        if score:
+            shared = len(words & set(_CODE_WORD.findall(f"{bit.title} {bit.fix}".lower())))
+            matches.append((-score, -line_score, -shared, position, bit))
+    return tuple(bit for *_, bit in sorted(matches, key=lambda match: match[:4])[:_MAX_BITS])

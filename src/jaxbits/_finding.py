@@ -42,7 +42,7 @@ class Finding:
     @property
     def _known(self) -> _catalogue.SharpBit | None:
         """The sharp bit it is about: `bit`, or the one that is most about the check."""
-        return _catalogue.load().get(self.bit) or _catalogue.about(self.check)
+        return _catalogue.load().get(self.bit) or _catalogue.primary_bit(self.check)
 
     @property
     def link(self) -> str:

@@ -1,4 +1,8 @@
-"""Public names that are imported when they are first used."""
+"""Import the public names of a package when they are first used.
+
+This is the method of https://scientific-python.org/specs/spec-0001/. The package `lazy_loader`
+implements it, too, but would be one more thing to install in a notebook.
+"""
 
 from __future__ import annotations
 
@@ -10,34 +14,43 @@ from typing import Any
 
 
 def attach_stub(
-    package: str, file: str, submodules: frozenset[str] = frozenset()
+    package: str, file: str
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return `__getattr__`, `__dir__`, and `__all__` for a package with lazy public names.
 
-    The names and their modules are read from the package's stub, which type checkers read, too.
-    Each line of the stub has the form ``from package._module import name as name``.
+    The stub, which type checkers read as well, lists the public names. Each of its lines imports
+    one name, either from a module (``from package._module import name as name``) or as a public
+    module (``from package import module as module``).
 
     Args:
-        package: The name of the package, `__name__`.
-        file: The path of its `__init__.py`, `__file__`. The stub is the `.pyi` file next to it.
-        submodules: Public modules that become attributes of the package when they are first used.
+        package: The package's `__name__`.
+        file: The package's `__file__`. The stub is the `.pyi` file next to it.
 
     Returns:
-        The two functions and the list of names, in the order of the stub.
+        The two functions, and the names in the order of the stub. `__dir__` lists the public
+        modules, too. `__all__` does not, so that a star import needs no optional library.
+
+    Raises:
+        FileNotFoundError: If the package has no stub.
     """
-    stub = ast.parse(Path(file).with_suffix(".pyi").read_text("utf8"))
-    homes = {
-        alias.name: node.module
-        for node in stub.body
-        if isinstance(node, ast.ImportFrom) and node.module and node.module != package
-        for alias in node.names
-    }
+    modules: set[str] = set()
+    homes: dict[str, str] = {}
+    for line in ast.parse(Path(file).with_suffix(".pyi").read_text("utf8")).body:
+        if isinstance(line, ast.ImportFrom):
+            for imported in line.names:
+                if line.module == package:
+                    modules.add(imported.name)
+                else:
+                    homes[imported.name] = str(line.module)
 
-    def get(name: str) -> Any:
-        if name in submodules:
+    def __getattr__(name: str) -> Any:
+        if name in modules:
             return importlib.import_module(f"{package}.{name}")
-        if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(homes[name]), name)
+        if name in homes:
+            return getattr(importlib.import_module(homes[name]), name)
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
-    return get, lambda: sorted(homes), list(homes)
+    def __dir__() -> list[str]:
+        return sorted([*homes, *modules])
+
+    return __getattr__, __dir__, list(homes)

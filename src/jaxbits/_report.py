@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jaxbits._finding import SEVERITIES, Finding, Severity
+from jaxbits._formatting import html_with_code
 
 _STYLE = """<style>
 .jaxbits-audit { color: inherit; font-family: inherit; line-height: 1.45; max-width: 60em;
@@ -114,29 +115,24 @@ class Report:
 
     def _repr_html_(self) -> str:
         rows = [_row(finding) for finding in self.findings]
-        rows += [f"<li>{_code(note)}</li>" for note in self.notes]
+        rows += [f"<li>{html_with_code(note)}</li>" for note in self.notes]
         rows = [f"<ol>{''.join(rows)}</ol>"] if rows else []
         head = f"<p>{html.escape(self._head)}</p>"
         return f'{_STYLE}<div class="jaxbits-audit">{head}{"".join(rows)}</div>'
 
 
 def _row(finding: Finding) -> str:
-    parts = [f"<p><b>{finding.severity} · {finding.check}</b>: {_code(finding.title)}</p>"]
+    parts = [f"<p><b>{finding.severity} · {finding.check}</b>: {html_with_code(finding.title)}</p>"]
     if finding.place:
         where = html.escape(str(finding.place))
         text = html.escape(finding.place.text)
         line = f"<pre>{text}</pre>" if text else ""
         parts.append(f'<p class="jaxbits-place">{where}</p>{line}')
-    details = [(word, _code(text)) for word, text in finding.details() if text and word != "read"]
-    if read := _code(finding.reference):
+    details = [
+        (word, html_with_code(text)) for word, text in finding.details() if text and word != "read"
+    ]
+    if read := html_with_code(finding.reference):
         address = html.escape(finding.link)
         details.append(("read", f'<a href="{address}">{read}</a>' if address else read))
     rows = "".join(f"<dt>{word}</dt><dd>{text}</dd>" for word, text in details)
     return f'<li class="{finding.severity}">{"".join(parts)}<dl>{rows}</dl></li>'
-
-
-def _code(text: str) -> str:
-    """Escape a text, with what stands between backticks marked up as code."""
-    pieces = html.escape(text).split("`")
-    marked = [f"<code>{p}</code>" if n % 2 else p for n, p in enumerate(pieces)]
-    return "".join(marked) if len(pieces) % 2 else html.escape(text)

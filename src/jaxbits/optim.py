@@ -1,4 +1,4 @@
-"""Optimisers whose state keeps the types it began with."""
+"""Optax optimizers whose state keeps its dtypes."""
 
 from __future__ import annotations
 
@@ -15,39 +15,40 @@ from jaxbits import _jax_compat
 def dtype_stable(
     tx: optax.GradientTransformation | optax.GradientTransformationExtraArgs | optax.MultiSteps,
 ) -> optax.GradientTransformationExtraArgs:
-    """Keep every leaf of an optimiser's state, and its updates, at the types they began with.
+    """Return an optimizer whose state and updates keep their initial dtypes and weak types.
 
-    An optimiser whose gradients are wider than its parameters, or whose state begins weakly typed,
-    returns another type of state than it got: `lax.scan` and `lax.while_loop` refuse that, `jit`
-    compiles again, and the state takes more memory from then on. Here each leaf of the new state is
-    cast to the dtype and the weak type of the old one, and each update to the dtype of its
-    parameter. `init` and the shape of the state are those of `tx`; where nothing changed its type,
-    nothing is done, and every bit stays what it was.
+    Some optimizers return a state with other dtypes than they received, for example if the
+    gradients are wider than the parameters or if the initial state is weakly typed. `lax.scan` and
+    `lax.while_loop` reject such a state, `jit` compiles again, and the state needs more memory.
+    The returned optimizer casts each leaf of the new state to the dtype and weak type of the old
+    leaf, and each update to the dtype of its parameter. If no dtype changes, it does nothing, and
+    the results are the same bit for bit.
 
-    The arithmetic inside of `tx` is left at the width of the gradients. Only where `tx` itself
-    raises a TypeError, as one with a `lax.cond` in it does when its branches come to differ, are
-    the gradients cast to the dtypes of the parameters beforehand. Wrap the outermost one:
-    around `optax.apply_if_finite(tx, 3)` it does that, inside of it there is still the `lax.cond`
-    of `apply_if_finite`, with two dtypes.
+    `tx` itself computes with the dtypes of the gradients. Only if it raises a TypeError are the
+    gradients cast to the dtypes of the parameters first. A `lax.cond` inside `tx` does that when
+    its branches return different dtypes. Therefore wrap the outermost optimizer: wrapping
+    `optax.apply_if_finite(tx, 3)` works, but wrapping the `tx` inside it does not, because the
+    `lax.cond` of `apply_if_finite` would still see two dtypes.
 
-    A cast rounds, and a number too large for its dtype becomes infinite, as ever; integers are
-    taken to fit. Two dtypes that JAX does not promote, such as float8 with float32, stay its error.
+    As always, a cast rounds, and a number that is too large for the dtype becomes infinite. JAX
+    still raises an error for dtypes that it does not promote, such as float8 with float32.
+
+    The method comes from the discussion of https://github.com/google-deepmind/optax/issues/1207.
 
     Args:
-        tx: any transformation of Optax's; also `inject_hyperparams`, `masked`, `multi_transform`,
-            `MultiSteps`, and those that take more arguments, such as L-BFGS with ``value``,
-            ``grad`` and ``value_fn``.
+        tx: Any Optax optimizer, including `inject_hyperparams`, `masked`, `multi_transform`,
+            `MultiSteps`, and those that need more arguments, such as L-BFGS with ``value``,
+            ``grad``, and ``value_fn``.
 
     Returns:
-        The transformation. Its `update` passes further keyword arguments on to `tx`, as far as
-        `tx` takes any. Without ``params`` the updates have the gradients' dtypes, since nothing
-        says which others.
+        The optimizer. Its `init` is that of `tx`. Its `update` passes keyword arguments on to `tx`
+        if `tx` accepts them. Without ``params``, the updates keep the dtypes of the gradients.
 
     Raises:
-        TypeError: by `dtype_stable`, when `tx` is not a transformation; by `update`, when a leaf
-            would have to be cut: a fraction where the state holds integers, a complex number where
-            it holds real ones, a key of another generator. The message names the leaf.
-        ValueError: by `update`, when the new state is another tree than the old one.
+        TypeError: If `tx` is not an Optax optimizer. `update` raises it if a cast would lose more
+            than precision: if a float must become an integer, a complex number a real one, or a
+            key that of another generator. The message names the leaf.
+        ValueError: `update` raises it if the new state has another tree structure than the old one.
 
     Example:
         >>> tx = dtype_stable(optax.adam(0.1))
@@ -59,113 +60,115 @@ def dtype_stable(
         >>> _, plain = optax.adam(0.1).update({"w": jnp.ones(2)}, state, params)
         >>> print(plain[0].mu["w"].dtype)
         float32
-
-    The remedy of casting the new state to the types of the old one comes from the discussion of
-    the issue google-deepmind/optax#1207.
     """
     init, inner = getattr(tx, "init", None), getattr(tx, "update", None)
     if not (callable(init) and callable(inner)):
-        raise TypeError(
-            "tx should be an Optax transformation, with functions init and update; "
-            f"it was a {type(tx).__name__}"
-        )
-    takes = _keywords(tx)
+        raise TypeError(f"tx must be an Optax optimizer with functions init and update, got {tx!r}")
+    accepted = _keyword_arguments(tx)
 
     def update(
         updates: optax.Updates,
         state: optax.OptState,
         params: optax.Params | None = None,
-        **more: Any,
+        **kwargs: Any,
     ) -> tuple[optax.Updates, optax.OptState]:
-        more = more if takes is None else {k: v for k, v in more.items() if k in takes}
+        if accepted is not None:
+            kwargs = {name: value for name, value in kwargs.items() if name in accepted}
         try:
-            new_updates, new_state = inner(updates, state, params, **more)
+            new_updates, new_state = inner(updates, state, params, **kwargs)
         except TypeError:
-            cast = _as_params(updates, params)
+            cast = _cast_gradients(updates, params)
             if cast is None:
                 raise
-            new_updates, new_state = inner(cast, state, params, **more)
+            new_updates, new_state = inner(cast, state, params, **kwargs)
         if params is not None:
-            new_updates = _as_in(params, new_updates, "update")
-        return new_updates, _as_in(state, new_state, "state leaf")
+            new_updates = _cast_tree(params, new_updates, "update")
+        return new_updates, _cast_tree(state, new_state, "state leaf")
 
     return optax.GradientTransformationExtraArgs(init, update)
 
 
-def _keywords(tx: Any) -> set[str] | None:
-    """Return the keyword arguments that an update takes; None when it takes any."""
+def _keyword_arguments(tx: Any) -> set[str] | None:
+    """Return the keyword arguments that `tx.update` accepts, or None if it accepts any."""
     if isinstance(tx, optax.GradientTransformationExtraArgs):
         return None
     parameters = inspect.signature(tx.update).parameters
-    if any(one.kind is one.VAR_KEYWORD for one in parameters.values()):
-        return None  # as that of `MultiSteps`, which does not say so by its class
+    # `MultiSteps` passes extra arguments on, but is no GradientTransformationExtraArgs:
+    # https://github.com/google-deepmind/optax/blob/v0.2.8/optax/transforms/_accumulation.py
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return None
     return set(list(parameters)[3:])
 
 
-def _as_params(gradients: Any, params: Any) -> Any:
-    """Cast gradients to the dtypes of their parameters; None where that would change nothing."""
+def _cast_gradients(gradients: Any, params: Any) -> Any:
+    """Cast gradients to the dtypes of their parameters, or return None if they have them."""
     try:
-        cast = _as_in(params, gradients, "gradient")
+        cast = _cast_tree(params, gradients, "gradient")
     except (TypeError, ValueError):
         return None
-    before, after = ([_type(leaf) for leaf in jax.tree.leaves(t)] for t in (gradients, cast))
+    before, after = ([_dtype(leaf) for leaf in jax.tree.leaves(t)] for t in (gradients, cast))
     return None if before == after else cast
 
 
-def _as_in(old: Any, new: Any, what: str) -> Any:
-    """Cast each leaf of `new` to the type of its counterpart in `old`, the same tree."""
-    shape: Any = jax.tree.structure(old)
-    if what == "state leaf" and shape != jax.tree.structure(new):
-        strange = sorted(set(_leaves(old)) ^ set(_leaves(new)))
-        places = ", ".join(strange[:3]) or "the kinds of its nodes"
-        raise ValueError(f"the new state should be a tree like the old one; {places} differ")
-    # `masked` puts nodes without leaves in the place of some: only what has leaves must agree.
-    before = _leaves(old)
+def _cast_tree(old: Any, new: Any, what: str) -> Any:
+    """Cast each leaf of `new` to the dtype and weak type of the same leaf of `old`."""
+    structure: Any = jax.tree.structure(old)
+    old_leaves = _leaves_by_path(old)
+    if what == "state leaf" and structure != jax.tree.structure(new):
+        different = sorted(set(old_leaves) ^ set(_leaves_by_path(new)))
+        paths = ", ".join(different[:3]) or "the types of its nodes"
+        raise ValueError(f"the new state must have the structure of the old one; {paths} differ")
+    # The structures of updates may differ, because `masked` replaces some leaves by nodes without
+    # leaves: https://github.com/google-deepmind/optax/blob/v0.2.8/optax/transforms/_masking.py
 
     def cast(path: Any, leaf: Any) -> Any:
         name = jax.tree_util.keystr(path)
-        if name not in before:
-            raise ValueError(f"the {what}s should be a tree like the parameters; {name} is new")
-        return _cast(leaf, before[name], f"{what} {name}".rstrip())
+        if name not in old_leaves:
+            raise ValueError(f"{what}s must have the structure of the parameters, got a new {name}")
+        return _cast(leaf, old_leaves[name], f"{what} {name}".rstrip())
 
     return jax.tree_util.tree_map_with_path(cast, new)
 
 
-def _leaves(tree: Any) -> dict[str, Any]:
+def _leaves_by_path(tree: Any) -> dict[str, Any]:
     leaves = jax.tree_util.tree_leaves_with_path(tree)
     return {jax.tree_util.keystr(path): leaf for path, leaf in leaves}
 
 
 def _cast(new: Any, old: Any, what: str) -> Any:
-    """Return `new` with the dtype and the weak type of `old`, itself where it has them."""
-    before, after = _type(old), _type(new)
-    if after == before or _has_no_numbers(after):
+    """Cast `new` to the dtype and weak type of `old`, unless it has them already."""
+    before, after = _dtype(old), _dtype(new)
+    if after == before or _is_float0(after):
         return new
-    if before is None or after is None or not _keeps_its_kind(after[0], before[0]):
-        was = before[0] if before else f"a {type(old).__name__}"
-        now = after[0] if after else f"a {type(new).__name__}"
-        raise TypeError(f"{what} should stay {was}; it became {now}, which a cast would cut")
+    if before is None or after is None or not _can_cast(after[0], before[0]):
+        expected = before[0] if before else f"a {type(old).__name__}"
+        got = after[0] if after else f"a {type(new).__name__}"
+        # Chapter 11 quotes the first half of this message.
+        raise TypeError(
+            f"{what} should stay {expected}; it became {got}, which a cast would truncate"
+        )
     return _jax_compat.cast(new, before[0], weak_type=before[1])
 
 
-def _type(leaf: Any) -> tuple[Any, bool] | None:
-    """Return the dtype of a leaf, and whether it is weak; None for what is no array."""
+def _dtype(leaf: Any) -> tuple[Any, bool] | None:
+    """Return the dtype of a leaf and whether it is weakly typed, or None if it is not an array."""
     try:
-        found = jax.typeof(leaf)
+        aval = jax.typeof(leaf)
     except TypeError:
         return None
-    return found.dtype, bool(getattr(found, "weak_type", False))
+    return aval.dtype, bool(getattr(aval, "weak_type", False))
 
 
-def _has_no_numbers(kind: tuple[Any, bool] | None) -> bool:
-    return kind is not None and kind[0] == jax.dtypes.float0  # the gradient of an integer
+def _is_float0(dtype: tuple[Any, bool] | None) -> bool:
+    # float0 is the dtype of the gradient of an integer, and has no values to cast.
+    return dtype is not None and dtype[0] == jax.dtypes.float0
 
 
-def _keeps_its_kind(now: Any, to: Any) -> bool:
-    """Whether a cast loses precision at most: no fraction, no imaginary part, no key."""
-    return now == to or 0 <= _kind(now) <= _kind(to)
+def _can_cast(source: Any, target: Any) -> bool:
+    """Return True if a cast loses at most precision, but no fraction, imaginary part, or key."""
+    return source == target or 0 <= _rank(source) <= _rank(target)
 
 
-def _kind(dtype: Any) -> int:
+def _rank(dtype: Any) -> int:
     order = (jnp.bool_, jnp.integer, jnp.floating, jnp.complexfloating)
     return next((i for i, kind in enumerate(order) if jnp.issubdtype(dtype, kind)), -1)

@@ -1,4 +1,4 @@
-"""Report versions and devices, what the book says about them, and the book's address."""
+"""Report versions and devices, and what the book says about them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from importlib.resources import files
 from typing import Any
 
 PACKAGES = ("jax", "jaxlib", "flax", "optax", "numpy", "torch")
+"""The packages whose versions `versions` returns."""
 
 
 def version(package: str) -> str | None:
@@ -28,31 +29,30 @@ def version(package: str) -> str | None:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of those packages of the book that are installed.
-
-    No package is imported for this.
+    """Return the versions of Python and of the installed `PACKAGES`, without importing them.
 
     >>> sorted(versions())[:2]
     ['flax', 'jax']
     """
-    found = {"python": platform.python_version()}
-    found |= {name: seen for name in PACKAGES if (seen := version(name)) is not None}
-    return found
+    installed = {name: version(name) for name in PACKAGES}
+    return {"python": platform.python_version()} | {k: v for k, v in installed.items() if v}
 
 
 def backend() -> str:
-    """Return JAX's default backend: ``"cpu"``, ``"gpu"`` or ``"tpu"``."""
+    """Return JAX's default backend: ``"cpu"``, ``"gpu"``, or ``"tpu"``."""
     import jax
 
     return str(jax.default_backend())
 
 
 def on_accelerator() -> bool:
-    """Return whether JAX's default backend is a GPU or a TPU.
+    """Return True if JAX's default backend is a GPU or a TPU.
 
-    If JAX has no plug-in for an accelerator, this function does not even import JAX, because a
-    chapter may still have to set options that JAX reads when it is imported.
+    If no plugin for an accelerator is installed, the function does not import JAX, so that a
+    chapter can still set options that JAX reads when it is imported.
     """
+    # JAX looks for plugins in the same places:
+    # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/xla_bridge.py
     has_plugin = bool(importlib.metadata.entry_points(group="jax_plugins"))
     modules = ("jax_plugins", "libtpu")
     has_plugin |= any(importlib.util.find_spec(module) is not None for module in modules)
@@ -61,16 +61,16 @@ def on_accelerator() -> bool:
 
 @functools.cache
 def _published() -> Mapping[str, str]:
-    """Return what the published wheel records about its publication, or {} in any other copy."""
+    """Return the addresses in the wheel of a published book, or {} in any other copy."""
     file = files("jaxbits").joinpath("published.json")
     published: Mapping[str, str] = json.loads(file.read_text("utf8")) if file.is_file() else {}
     return published
 
 
 def repository() -> str | None:
-    """Return the address of the project's repository, or None if this copy was not published.
+    """Return the address of the project's repository, or None if this copy is not published.
 
-    Only the wheel of a published book contains an address.
+    Only the wheel that a published book installs contains an address.
 
     >>> repository() is None
     True
@@ -79,9 +79,9 @@ def repository() -> str | None:
 
 
 def site() -> str | None:
-    """Return the address of the published book without a slash at its end.
+    """Return the address of the published book, or None if this copy is not published.
 
-    The result is None if this copy of the library does not come from a published book.
+    The address has no slash at its end.
 
     >>> site() is None
     True
@@ -93,21 +93,26 @@ def site() -> str | None:
 def tested() -> list[Mapping[str, Any]]:
     """Return the environments in which every claim of the book was checked.
 
-    Each has the keys ``python``, ``jax``, ``flax``, ``backend`` and more; `make versions` records
-    them.
+    Each has the keys ``python``, ``jax``, ``flax``, and ``backend``, among others. `make versions`
+    records them.
     """
-    recorded = files("jaxbits").joinpath("tested.json")
-    environments: list[Mapping[str, Any]] = json.loads(recorded.read_text("utf8"))["environments"]
+    file = files("jaxbits").joinpath("tested.json")
+    environments: list[Mapping[str, Any]] = json.loads(file.read_text("utf8"))["environments"]
     return environments
 
 
-def verdict(jax_version: str, on: str, environments: list[Mapping[str, Any]]) -> str:
-    """Say in one line how the given JAX version and backend relate to what was tested.
+def describe_test_coverage(jax_version: str, on: str, environments: list[Mapping[str, Any]]) -> str:
+    """Return one line that says whether the book was checked on a version and a backend.
+
+    Args:
+        jax_version: The version of JAX.
+        on: The backend, as `backend` returns it.
+        environments: The environments in which the book was checked, as `tested` returns them.
 
     >>> tried = [{"jax": "0.7.2", "backend": "cpu"}, {"jax": "0.10.2", "backend": "cpu"}]
-    >>> verdict("0.10.2", "cpu", tried)
+    >>> describe_test_coverage("0.10.2", "cpu", tried)
     'Every claim in the book was checked on jax 0.10.2 (cpu).'
-    >>> verdict("0.8.0", "gpu", tried[1:])
+    >>> describe_test_coverage("0.8.0", "gpu", tried[1:])
     'The book was checked on jax 0.10.2 (cpu), but not on 0.8.0 (gpu), so outputs may differ.'
     """
     if any(e["jax"] == jax_version and e["backend"] == on for e in environments):
@@ -120,18 +125,17 @@ def verdict(jax_version: str, on: str, environments: list[Mapping[str, Any]]) ->
 
 
 def device() -> str:
-    """Describe the devices that JAX uses.
+    """Return the number and the kind of JAX's devices.
 
     >>> device()
     'CPU'
     """
     import jax
 
-    found = jax.devices()
-    kind = found[0].platform.upper()
-    name = found[0].device_kind
-    several = f"{len(found)} x " if len(found) > 1 else ""
-    return f"{several}{kind}" if name.upper() == kind else f"{several}{kind} ({name})"
+    devices = jax.devices()
+    platform, name = devices[0].platform.upper(), devices[0].device_kind
+    count = f"{len(devices)} x " if len(devices) > 1 else ""
+    return f"{count}{platform}" if name.upper() == platform else f"{count}{platform} ({name})"
 
 
 _CHOOSE = (
@@ -147,20 +151,19 @@ _RUN_ALL = (
 def report() -> None:
     """Print the versions and the device in use, and what the book says about them.
 
-    The report says whether the book was checked on this version and device, and what differs
-    on a GPU or TPU. In Colab it also says how to choose a device, and how to go on after a cell
-    that raises on purpose.
+    The report says whether the book was checked on this version and device, and what differs on a
+    GPU or a TPU. In Colab, it also says how to choose a device and how to continue after a cell
+    that raises an error on purpose.
     """
     import jax
 
+    from jaxbits import __version__
     from jaxbits._accelerators import differences
 
     on = backend()
-    print(
-        "jaxbits", version("jaxbits"), "with", ", ".join(f"{k} {v}" for k, v in versions().items())
-    )
+    print("jaxbits", __version__, "with", ", ".join(f"{k} {v}" for k, v in versions().items()))
     print(f"Device: {device()}")
-    print(verdict(jax.__version__, on, tested()))
+    print(describe_test_coverage(jax.__version__, on, tested()))
     if lines := differences(on):
         print(f"What the book says about a {on.upper()}:")
         for line in lines:

@@ -47,7 +47,7 @@ def addresses_in(text: str, name: str) -> set[str]:
 
 
 def test_no_file_contains_an_address_that_the_project_does_not_have() -> None:
-    here = project_metadata.address()
+    here = project_metadata.repository_url()
     owner, name = here.split("/")[-2:] if here else ("", "jax-sharp-bits")
     wrong = []
     for path in tracked(project_metadata.ROOT):
@@ -77,12 +77,12 @@ def test_each_form_of_an_address_would_be_found(text: str) -> None:
 
 
 def test_the_files_that_contain_it_agree() -> None:
-    here = project_metadata.address()
+    here = project_metadata.repository_url()
     for name, rewritten in set_repository_url.FILES.items():
         text = (project_metadata.ROOT / name).read_text("utf8")
         assert rewritten(text, here) == text, f"{name}: run make address"
     citation = yaml.safe_load((project_metadata.ROOT / "CITATION.cff").read_text("utf8"))
-    assert citation["version"] == project_metadata.version()
+    assert citation["version"] == project_metadata.package_version()
     assert citation.get("repository-code") == here
 
 
@@ -91,7 +91,7 @@ def copy(tmp_path: Path) -> Path:
     """The files that the address is written to, of a project without one."""
     for name in set_repository_url.FILES:
         shutil.copy(project_metadata.ROOT / name, tmp_path)
-    set_repository_url.write(None, tmp_path)
+    set_repository_url.write_url(None, tmp_path)
     return tmp_path
 
 
@@ -103,11 +103,11 @@ def test_an_address_is_written_and_removed_again(
     copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = contents(copy)
-    assert project_metadata.address(copy) is None
+    assert project_metadata.repository_url(copy) is None
     assert set_repository_url.main([NEW + ".git/"], copy) == 0
     said = capsys.readouterr().out
     assert f"The project is at {NEW}, and its book will be at {SITE}: changed" in said
-    assert project_metadata.address(copy) == NEW
+    assert project_metadata.repository_url(copy) == NEW
     with (copy / "pyproject.toml").open("rb") as file:
         assert tomllib.load(file)["project"]["urls"] == {
             "Documentation": SITE,
@@ -150,4 +150,4 @@ def test_an_address_that_cannot_be(
     assert set_repository_url.main([url], copy) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line == f"URL must be a repository on GitHub, https://github.com/owner/name, got {url!r}"
-    assert project_metadata.address(copy) is None
+    assert project_metadata.repository_url(copy) is None

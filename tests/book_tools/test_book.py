@@ -30,19 +30,19 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_dot_folder_above_the_project_hides_nothing(project: Path) -> None:
-    names = {path.relative_to(project).as_posix() for path in build.inputs()}
+    names = {path.relative_to(project).as_posix() for path in build.input_files()}
     assert "chapters/01-a.md" in names
     assert "chapters/.ipynb_checkpoints/01-a.md" not in names
-    before = build.digest()
+    before = build.input_digest()
     (project / "chapters" / "01-a.md").write_text("two")
-    assert build.digest() != before
+    assert build.input_digest() != before
 
 
 def test_a_build_folder_that_cannot_be_written_to_gives_one_line(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (project / "_build").write_text("a file is in its place")
-    assert build.main() == 1
+    assert build.main([]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert "_build must be a folder that can be written to, got: File exists" in line
 

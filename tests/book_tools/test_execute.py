@@ -9,15 +9,15 @@ import pytest
 
 from book_tools.chapters import execute
 from book_tools.chapters.chapter_files import (
-    Pair,
-    PairError,
-    difference,
-    find,
+    ChapterFileError,
+    ChapterFiles,
+    describe_difference,
+    find_chapters,
     read_source,
     read_stored,
-    replace_file,
 )
 from book_tools.environment import pins
+from book_tools.files import write_if_changed
 from book_tools.lint import lint_chapters
 
 pytestmark = pytest.mark.slow
@@ -53,7 +53,9 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, str, str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pins, "find_departures", list)
         patch.setenv("JAX_PLATFORMS", "nonsense")
-        patch.setattr(execute, "_say", lambda text, to_stderr=False: said.append((to_stderr, text)))
+        patch.setattr(
+            execute, "_report", lambda text, is_error=False: said.append((is_error, text))
+        )
         status = execute.main(["--chapters", str(folder)])
     out, err = ("\n".join(text for loud, text in said if loud is kind) for kind in (False, True))
     return folder, status, out, err
@@ -85,7 +87,10 @@ def test_a_second_run_changes_no_byte(
     assert execute.main(["01", "--chapters", str(folder)]) == 0
     assert (folder / "01-good.ipynb").read_bytes() == before
     assert (
-        difference(read_source(Pair(folder / "01-good.md")), read_stored(find(["01"], folder)[0]))
+        describe_difference(
+            read_source(ChapterFiles(folder / "01-good.md")),
+            read_stored(find_chapters(["01"], folder)[0]),
+        )
         is None
     )
 
@@ -94,15 +99,15 @@ def test_a_failed_cell_is_named_and_the_old_notebook_stays(ran: tuple[Path, int,
     folder, status, _, err = ran
     assert status == 1
     assert json.loads((folder / "02-fails.ipynb").read_text())["cells"] == []
-    assert "02-fails: failed (the stored notebook is as before)" in err
+    assert "02-fails: failed (the stored notebook has not changed)" in err
     assert "02-fails.md, code cell 2: def f(x):\n  line 2     return x / 0\n" in err
     assert "  ZeroDivisionError: division by zero" in err
 
 
 def test_a_tagged_cell_has_to_raise_what_it_says(ran: tuple[Path, int, str, str]) -> None:
     folder, _, _, err = ran
-    assert "is tagged raises-exception and raised nothing" in err
-    assert "raised IndexError, its comment says ValueError" in err
+    assert "is tagged raises-exception but raised nothing" in err
+    assert "raised IndexError, but its comment says ValueError" in err
     assert not list(folder.glob("0[34]*.ipynb"))
 
 
@@ -115,7 +120,7 @@ def test_an_edit_without_execution_is_caught(
     (tmp_path / "01-good.md").write_text(GOOD.replace("1 / 0", "2 / 0"))
     assert execute.main(["--check", "--chapters", str(tmp_path)]) == 1
     expected = (
-        "cell 4 (# raises: ZeroDivisionError) was edited since; run: make chapter NAME=01-good"
+        "cell 4 (# raises: ZeroDivisionError) has been edited; run: make chapter NAME=01-good"
     )
     assert expected in capsys.readouterr().err
     assert lint_chapters(tmp_path, "") == [f"chapters/01-good.md: {expected}"]
@@ -127,7 +132,7 @@ def test_nothing_is_stored_from_another_environment(
     (tmp_path / "01-good.md").write_text(GOOD)
     monkeypatch.setattr(pins, "find_departures", lambda: ["jax 0.7.2 instead of 0.10.2"])
     assert execute.main(["--chapters", str(tmp_path)]) == 1
-    assert "and here is jax 0.7.2 instead of 0.10.2." in capsys.readouterr().err
+    assert "and this one has jax 0.7.2 instead of 0.10.2." in capsys.readouterr().err
     assert not (tmp_path / "01-good.ipynb").exists()
 
 
@@ -143,30 +148,30 @@ def test_departures_name_what_differs(tmp_path: Path) -> None:
 def test_names_of_chapters(tmp_path: Path) -> None:
     for name in ("01-one", "02-two", "02-too"):
         (tmp_path / f"{name}.md").write_text(GOOD)
-    assert [p.name for p in find(["chapters/01-one.md", "01"], tmp_path)] == ["01-one"]
+    assert [p.name for p in find_chapters(["chapters/01-one.md", "01"], tmp_path)] == ["01-one"]
     with pytest.raises(
-        PairError, match="no single chapter is called '02'; the chapters are: 01-one"
+        ChapterFileError, match=r"NAME must match exactly one chapter of 01-one.*; got '02'"
     ):
-        find(["02"], tmp_path)
+        find_chapters(["02"], tmp_path)
 
 
 def test_a_text_that_is_no_notebook_is_named(tmp_path: Path) -> None:
     (tmp_path / "01-bad.md").write_text("---\na: [\n---\n\n# Bad\n")
-    with pytest.raises(PairError, match=r"01-bad\.md cannot be read as MyST text"):
-        read_source(Pair(tmp_path / "01-bad.md"))
+    with pytest.raises(ChapterFileError, match=r"01-bad\.md cannot be read as MyST text"):
+        read_source(ChapterFiles(tmp_path / "01-bad.md"))
     (tmp_path / "01-bad.ipynb").write_text("{")
-    with pytest.raises(PairError, match=r"01-bad\.ipynb is not a notebook"):
-        read_stored(Pair(tmp_path / "01-bad.md"))
+    with pytest.raises(ChapterFileError, match=r"01-bad\.ipynb is not a notebook"):
+        read_stored(ChapterFiles(tmp_path / "01-bad.md"))
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
     file = tmp_path / "folder" / "a"
-    assert replace_file(file, "one")
+    assert write_if_changed(file, "one")
     before = file.stat().st_mtime_ns
-    assert not replace_file(file, "one")
+    assert not write_if_changed(file, "one")
     assert file.stat().st_mtime_ns == before
     with pytest.raises(UnicodeEncodeError):
-        replace_file(file, "\ud800")
+        write_if_changed(file, "\ud800")
     assert file.read_text() == "one"
-    assert replace_file(file, "two")
+    assert write_if_changed(file, "two")
     assert list(file.parent.iterdir()) == [file]

@@ -7,10 +7,10 @@ import ast
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from book_tools.chapters.chapter_files import Pair, find, first_line, read_source
-from book_tools.chapters.folding import SETUP_TITLE, fold, title, without_title
+from book_tools.chapters.chapter_files import ChapterFiles, find_chapters, first_line, read_source
+from book_tools.chapters.folding import SETUP_TITLE, derive_title, fold, without_title
 
-CHAPTERS = find()
+CHAPTERS = find_chapters()
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ CHAPTERS = find()
     ],
 )
 def test_a_title_says_what_the_cell_does(source: str, expected: str) -> None:
-    assert title(source) == expected
+    assert derive_title(source) == expected
 
 
 @pytest.mark.parametrize(
@@ -70,9 +70,9 @@ def test_text_is_never_folded() -> None:
     assert cell.metadata == {}
 
 
-# That the stored notebooks say the same is for the lint: see a_fold_less in strict/mutations.py.
+# The lint checks the stored notebooks: see a_fold_less in nbval_exact/mutations.py.
 @pytest.mark.parametrize("pair", CHAPTERS, ids=lambda pair: pair.name)
-def test_every_cell_of_a_chapter_is_folded_as_on_its_page(pair: Pair) -> None:
+def test_every_cell_of_a_chapter_is_folded_as_on_its_page(pair: ChapterFiles) -> None:
     cells = [cell for cell in read_source(pair).cells if cell.cell_type == "code"]
     folded = {"hide-input", "remove-cell"}
     for cell in cells:

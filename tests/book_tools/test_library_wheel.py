@@ -36,8 +36,8 @@ def names(built: Path) -> set[str]:
 
 
 def test_the_same_library_gives_the_same_bytes(root: Path, tmp_path: Path) -> None:
-    first = library_wheel.build(tmp_path / "one", None, None, root)
-    second = library_wheel.build(tmp_path / "two", None, None, root)
+    first = library_wheel.build_wheel(tmp_path / "one", None, None, root)
+    second = library_wheel.build_wheel(tmp_path / "two", None, None, root)
     assert first.read_bytes() == second.read_bytes()
     assert first.relative_to(tmp_path / "one") == second.relative_to(tmp_path / "two")
     assert {"jaxbits/__init__.py", "jaxbits/tested.json"} <= names(first)
@@ -47,7 +47,7 @@ def test_the_same_library_gives_the_same_bytes(root: Path, tmp_path: Path) -> No
 def test_it_is_built_only_if_the_library_changed(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    built = library_wheel.build(tmp_path, None, None, root)
+    built = library_wheel.build_wheel(tmp_path, None, None, root)
     calls = []
     build = library_wheel._build
     monkeypatch.setattr(
@@ -56,10 +56,10 @@ def test_it_is_built_only_if_the_library_changed(
     (root / "README.md").write_text("Another word.")
     settings = (root / "pyproject.toml").read_text()
     (root / "pyproject.toml").write_text(settings + '\n[tool.other]\nkey = "value"\n')
-    assert library_wheel.build(tmp_path, None, None, root) == built
+    assert library_wheel.build_wheel(tmp_path, None, None, root) == built
     assert calls == []
     (root / "src" / "jaxbits" / "__init__.py").write_text('__version__ = "0.1.0"\nx = 1\n')
-    changed = library_wheel.build(tmp_path, None, None, root)
+    changed = library_wheel.build_wheel(tmp_path, None, None, root)
     assert len(calls) == 1
     assert changed.parent != built.parent
     assert [path.name for path in (tmp_path / library_wheel.FOLDER).iterdir()] == [
@@ -68,8 +68,8 @@ def test_it_is_built_only_if_the_library_changed(
 
 
 def test_only_a_published_wheel_knows_an_address(root: Path, tmp_path: Path) -> None:
-    unpublished = library_wheel.build(tmp_path / "one", None, None, root)
-    published = library_wheel.build(tmp_path / "two", SITE, REPOSITORY, root)
+    unpublished = library_wheel.build_wheel(tmp_path / "one", None, None, root)
+    published = library_wheel.build_wheel(tmp_path / "two", SITE, REPOSITORY, root)
     assert names(published) - names(unpublished) == {library_wheel.PUBLISHED}
     with zipfile.ZipFile(published) as file:
         assert json.loads(file.read(library_wheel.PUBLISHED)) == {
@@ -78,7 +78,7 @@ def test_only_a_published_wheel_knows_an_address(root: Path, tmp_path: Path) -> 
         }
     with zipfile.ZipFile(unpublished) as file:
         assert all(b"github.io" not in file.read(name) for name in file.namelist())
-    assert published.relative_to(tmp_path / "two").as_posix() == library_wheel.path(
+    assert published.relative_to(tmp_path / "two").as_posix() == library_wheel.wheel_path(
         SITE, REPOSITORY, root
     )
 
@@ -86,8 +86,8 @@ def test_only_a_published_wheel_knows_an_address(root: Path, tmp_path: Path) -> 
 def test_a_build_that_fails_is_told_in_one_line(root: Path, tmp_path: Path) -> None:
     settings = (root / "pyproject.toml").read_text()
     (root / "pyproject.toml").write_text(settings.replace('license = "Apache-2.0"', "license = 3"))
-    with pytest.raises(WheelError, match=r"the wheel of the library was not built: \S.*"):
-        library_wheel.build(tmp_path / "html", None, None, root)
+    with pytest.raises(WheelError, match=r"the library's wheel was not built: \S.*"):
+        library_wheel.build_wheel(tmp_path / "html", None, None, root)
 
 
 def test_no_checkout_contains_what_only_a_published_wheel_knows() -> None:

@@ -8,7 +8,7 @@ import pytest
 from nbval_exact import specimen
 from nbval_exact.mutations import ALL
 
-from book_tools.chapters.chapter_files import Pair, read_source, write_stored
+from book_tools.chapters.chapter_files import ChapterFiles, read_source, write_stored
 from book_tools.lint import lint_chapters
 
 
@@ -20,7 +20,7 @@ def messages(folder: Path, name: str | None = None) -> list[str]:
         if both:
             mutation(source)
         mutation(stored)
-    pair = Pair(folder / "01-specimen.md")
+    pair = ChapterFiles(folder / "01-specimen.md")
     pair.source.write_text(specimen.as_myst(source))
     for cell, fresh in zip(stored.cells, read_source(pair).cells, strict=False):
         cell["id"] = fresh.id
@@ -37,35 +37,35 @@ def test_the_specimen_passes(tmp_path: Path) -> None:
     [
         (
             "run_twice",
-            "code cell 6 (claims('bit', {'it holds': True})): has execution count 7, not 6",
+            "code cell 6 (claims('bit', {'it holds': True})): execution count must be 6, got 7",
         ),
-        ("untagged_error", "stores a TypeError and is not tagged raises-exception"),
-        ("an_error_less", "is tagged raises-exception and stores no error"),
-        ("another_error_announced", "says it raises KeyError and stores a TypeError"),
-        ("no_error_announced", "wants a line '# raises: TypeError'"),
+        ("untagged_error", "stores a TypeError but is not tagged raises-exception"),
+        ("an_error_less", "is tagged raises-exception but stores no error"),
+        ("another_error_announced", "announces KeyError but stores a TypeError"),
+        ("no_error_announced", "needs a line '# raises: TypeError'"),
         ("semicolon_at_the_end", "ends with ';'"),
         ("a_path_of_one_machine", "prints a path of one machine: '/home/me/book/model'"),
-        ("a_failed_magic", "stores a failed magic (UsageError)"),
+        ("a_failed_magic", "stores the error of a magic (UsageError)"),
         ("a_failed_claim", "stores a failed claim: ✗ it holds"),
-        ("colours_kept", "stores colours, addresses or whole tracebacks"),
-        ("an_empty_line_in_a_fold", "has an empty line in a <pre>"),
+        ("colours_kept", "stores color codes, addresses, or whole tracebacks"),
+        ("an_empty_line_in_a_fold", "contains a blank line in a <pre>"),
         ("a_directive", "uses the MyST directive '```{note}'"),
         ("a_role", "uses the MyST role '{ref}`h'"),
-        ("another_set_up", "the first cell must be the set-up cell"),
-        ("set_up_shown", "the set-up cell must have the tag remove-cell"),
-        ("edited_in_the_notebook", "was edited since; run: make chapter NAME=01-specimen"),
-        ("a_tag_less", "has other tags or metadata than the notebook"),
-        ("a_cell_not_run", "was stored without being run"),
+        ("another_set_up", "the first cell must be the setup cell"),
+        ("set_up_shown", "the tags of the setup cell must be remove-cell alone"),
+        ("edited_in_the_notebook", "has been edited; run: make chapter NAME=01-specimen"),
+        ("a_tag_less", "and the notebook's cell have different tags or metadata"),
+        ("a_cell_not_run", "was stored without being executed"),
         ("picture_without_role", 'shows a figure without role="img"'),
-        ("picture_without_text", "shows a figure without a text in its aria-label"),
-        ("a_cell_too_long", "has 16 lines; split it: 14 at most"),
-        ("a_title_in_the_text", "has a line '#@title' in the text; delete it"),
-        ("a_fold_less", "has other tags or metadata than the notebook"),
-        ("another_title", "was edited since; run: make chapter NAME=01-specimen"),
-        ("a_shell_command", "uses '!ls'; of magics only"),
-        ("check_switched_off_by_tag", "has the tag nbval-ignore-output"),
-        ("check_switched_off_by_comment", "says '# NBVAL_SKIP', which would switch its check off"),
-        ("result_of_another_run", "holds a result of another run, 3"),
+        ("picture_without_text", "shows a figure without a description in its aria-label"),
+        ("a_cell_too_long", "must have at most 14 lines, got 16; split it"),
+        ("a_title_in_the_text", "contains a line '#@title'; delete it"),
+        ("a_fold_less", "and the notebook's cell have different tags or metadata"),
+        ("another_title", "has been edited; run: make chapter NAME=01-specimen"),
+        ("a_shell_command", "%unload_ext jaxbits; got '!ls'"),
+        ("check_switched_off_by_tag", "got nbval-ignore-output"),
+        ("check_switched_off_by_comment", "contains '# NBVAL_SKIP', which would disable its check"),
+        ("result_of_another_run", "contains a result of another run, 3"),
     ],
 )
 def test_messages_name_the_chapter_and_say_what_to_do(
@@ -82,7 +82,7 @@ def test_files_that_are_no_pair(tmp_path: Path) -> None:
     (tmp_path / "03-old.ipynb").write_text("{}")
     assert lint_chapters(tmp_path, "") == [
         "chapters/02-new.md: was never executed; run: make chapter NAME=02-new",
-        "chapters/03-old.ipynb: has no 03-old.md beside it; delete it",
+        "chapters/03-old.ipynb: has no source 03-old.md; delete it",
     ]
 
 
@@ -93,7 +93,7 @@ def test_code_shown_in_text_is_not_taken_for_myst(tmp_path: Path) -> None:
     ].source += "\n\n```python\nx = {ref}`y`\n```\n\n<details>\n\nA {b} `c`.\n</details>"
     stored = specimen.stored()
     stored.cells[1].source = text.cells[1].source
-    pair = Pair(tmp_path / "01-specimen.md")
+    pair = ChapterFiles(tmp_path / "01-specimen.md")
     pair.source.write_text(specimen.as_myst(text))
     for cell, fresh in zip(stored.cells, read_source(pair).cells, strict=True):
         cell["id"] = fresh.id

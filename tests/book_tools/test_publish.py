@@ -32,7 +32,7 @@ def root(tmp_path: Path) -> Path:
         shutil.copy(project_metadata.ROOT / name, root)
     git(tmp_path, "init", "--quiet", "--bare", "remote.git")
     git(root, "init", "--quiet", "--initial-branch=main")
-    set_repository_url.write(REPOSITORY, root)
+    set_repository_url.write_url(REPOSITORY, root)
     commit(root)
     return root
 
@@ -47,9 +47,9 @@ def book(root: Path, text: str) -> Path:
     html = root / "_build" / "html"
     (html / "_static").mkdir(parents=True, exist_ok=True)
     (html / "index.html").write_text(text)
-    repository = project_metadata.address(root)
-    library_wheel.build(
-        html, project_metadata.site(repository) if repository else None, repository, root
+    repository = project_metadata.repository_url(root)
+    library_wheel.build_wheel(
+        html, project_metadata.site_url(repository) if repository else None, repository, root
     )
     return html
 
@@ -62,7 +62,7 @@ def files(remote: Path) -> dict[str, str]:
 def test_one_commit_holds_the_page_and_its_wheel_and_earlier_wheels_stay(root: Path) -> None:
     remote = root.parent / "remote.git"
     html = book(root, "first")
-    assert publish.publish(html, str(remote), root).startswith("Published ")
+    assert publish.publish_book(html, str(remote), root).startswith("Published ")
     first = files(remote)
     (one,) = [name for name in first if name.startswith("wheels/")]
     assert {"index.html", ".nojekyll"} <= set(first)
@@ -71,7 +71,7 @@ def test_one_commit_holds_the_page_and_its_wheel_and_earlier_wheels_stay(root: P
     commit(root)
     html = book(root, "second")
     (html / "new.html").touch()
-    publish.publish(html, str(remote), root)
+    publish.publish_book(html, str(remote), root)
     second = files(remote)
     assert len([name for name in second if name.startswith("wheels/")]) == 2
     assert second[one] == first[one]
@@ -85,15 +85,15 @@ def test_one_commit_holds_the_page_and_its_wheel_and_earlier_wheels_stay(root: P
     assert git(root, "status", "--porcelain") == ""
 
     (html / "new.html").unlink()
-    publish.publish(html, str(remote), root)
+    publish.publish_book(html, str(remote), root)
     assert "new.html" not in files(remote)
-    assert "Nothing has changed" in publish.publish(html, str(remote), root)
+    assert "Nothing has changed" in publish.publish_book(html, str(remote), root)
 
 
 def test_without_an_address_nothing_is_published(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    set_repository_url.write(None, root)
+    set_repository_url.write_url(None, root)
     html = book(root, "page")
     remote = root.parent / "remote.git"
     assert publish.main(["--html", str(html), "--remote", str(remote)], root) == 0
@@ -106,11 +106,11 @@ def test_a_book_built_for_another_address_is_not_published(
 ) -> None:
     html = book(root, "page")
     other = "https://github.com/other/name"
-    set_repository_url.write(other, root)
+    set_repository_url.write_url(other, root)
     remote = root.parent / "remote.git"
     assert publish.main(["--html", str(html), "--remote", str(remote)], root) == 1
     (line,) = capsys.readouterr().err.splitlines()
-    assert f"must be this book, built for {project_metadata.site(other)}; run: make book" in line
+    assert f"is not this book built for {project_metadata.site_url(other)}; run: make book" in line
 
 
 def test_a_remote_that_is_not_there_is_told_in_one_line(

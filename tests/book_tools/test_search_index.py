@@ -8,14 +8,8 @@ from pathlib import Path
 import pytest
 
 from book_tools.website import search_index
-from book_tools.website.search_index import (
-    Record,
-    Words,
-    read_words,
-    records,
-    records_of_page,
-    write,
-)
+from book_tools.website.search_index import Words, collect_records, read_words, write_search_index
+from book_tools.website.search_records import CODE, ERROR, OPTION, Record, extract_records
 from jaxbits import _catalogue
 
 PAGE = """<html><body><nav>navigation</nav><article class="bd-article">
@@ -38,7 +32,7 @@ PAGE = """<html><body><nav>navigation</nav><article class="bd-article">
 
 @pytest.fixture
 def found() -> dict[str, Record]:
-    return {record.url: record for record in records_of_page(PAGE, "chapters/99-topic.html")}
+    return {record.url: record for record in extract_records(PAGE, "chapters/99-topic.html")}
 
 
 def test_each_section_and_row_is_one_record(found: dict[str, Record]) -> None:
@@ -61,9 +55,9 @@ def test_sentences_count_more_than_code_and_folded_code_not_at_all(
     text = {piece: weight for weight, piece in found["chapters/99-topic.html#trap"].text}
     assert text == {
         "It snaps.": 1.0,
-        "Yes Never.": search_index.OPTION,
-        "shown(1)": search_index.CODE,
-        "frames TypeError: wrong": search_index.ERROR,
+        "Yes Never.": OPTION,
+        "shown(1)": CODE,
+        "frames TypeError: wrong": ERROR,
     }
     assert found["chapters/99-topic.html#exercises"].text == [(1.0, "Try.")]
     assert found["chapters/99-topic.html"].text == [(1.0, "Opening.")]
@@ -85,7 +79,7 @@ def book_of(folder: Path) -> Path:
 
 def test_words_of_readers_join_the_record_of_their_place(tmp_path: Path) -> None:
     place = "chapters/99-topic.html#trap"
-    found = records(book_of(tmp_path), Words({place: "pitfall"}, []))
+    found = collect_records(book_of(tmp_path), Words({place: "pitfall"}, []))
     assert {record.url: record.also for record in found if record.also} == {place: ["pitfall"]}
 
 
@@ -93,7 +87,7 @@ def test_words_for_a_place_that_is_gone_are_refused(tmp_path: Path) -> None:
     with pytest.raises(
         ValueError, match=r"must name places of the book, got chapters/99-topic\.html#x"
     ):
-        records(book_of(tmp_path), Words({"chapters/99-topic.html#x": "pitfall"}, []))
+        collect_records(book_of(tmp_path), Words({"chapters/99-topic.html#x": "pitfall"}, []))
 
 
 @pytest.mark.parametrize(
@@ -126,7 +120,7 @@ def test_the_index_holds_what_the_script_asks_for(
     monkeypatch.setattr(search_index, "WORDS", empty)
     html = tmp_path / "html"
     html.mkdir()
-    assert write(book_of(html)) == 4  # "Also sharp" has no text but its row
+    assert write_search_index(book_of(html)) == 4  # "Also sharp" has no text but its row
     folder = html / "pagefind"
     book = json.loads((folder / "book.json").read_text(encoding="utf-8"))
     assert book == {"records": 4, "synonyms": [["a", "b"]]}

@@ -14,8 +14,8 @@ def test_a_taken_port_is_passed_over() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        server = serve.listen(port)
+        server = serve.create_server(port)
         server.server_close()
         assert server.server_port > port
-        with pytest.raises(OSError, match=f"no port is free from {port} to {port}"):
-            serve.listen(port, tries=1)
+        with pytest.raises(OSError, match=f"ports {port} to {port} must be free"):
+            serve.create_server(port, tries=1)

@@ -24,7 +24,7 @@ LIBRARY = "wheels/0123/jaxbits-0.1.0-py3-none-any.whl"
 def test_a_single_file_is_complete(path: Path) -> None:
     before = nbformat.read(path, as_version=4)
     folder = path.parent.relative_to(project_metadata.ROOT).as_posix()
-    after = published_notebooks.completed(before, folder, SITE, LIBRARY)
+    after = published_notebooks.complete_notebook(before, folder, SITE, LIBRARY)
     nbformat.validate(after)
     first = next(cell for cell in after.cells if cell.cell_type == "code")
     assert f'\nWHEEL = "{SITE}{LIBRARY}"  # ' in first.source
@@ -48,7 +48,7 @@ def test_links_lead_to_pages_that_the_book_has() -> None:
     found = 0
     for path in NOTEBOOKS:
         folder = path.parent.relative_to(project_metadata.ROOT).as_posix()
-        after = published_notebooks.completed(nbformat.read(path, 4), folder, SITE, LIBRARY)
+        after = published_notebooks.complete_notebook(nbformat.read(path, 4), folder, SITE, LIBRARY)
         for cell in after.cells:
             for part, name in re.findall(rf"{re.escape(SITE)}(\w+)/([\w-]+)\.html", cell.source):
                 found += 1
@@ -67,29 +67,29 @@ def test_links_lead_to_pages_that_the_book_has() -> None:
     ],
 )
 def test_a_link_is_made_absolute(link: str, expected: str) -> None:
-    assert published_notebooks.absolute(link, "chapters", SITE) == expected
+    assert published_notebooks.make_absolute(link, "chapters", SITE) == expected
 
 
 def test_links_in_code_stay() -> None:
     text = "```python\n[x](y.md)\n```\n`[x](y.md)` and <a href='y.md'>x</a>"
-    assert published_notebooks.with_absolute_links(text, "chapters", SITE) == (
+    assert published_notebooks.make_links_absolute(text, "chapters", SITE) == (
         f"```python\n[x](y.md)\n```\n`[x](y.md)` and <a href='{SITE}chapters/y.html'>x</a>"
     )
 
 
 def test_without_an_address_they_are_those_of_the_repository(tmp_path: Path) -> None:
-    published_notebooks.write(tmp_path, None, None)
+    published_notebooks.write_notebooks(tmp_path, None, None)
     for path in NOTEBOOKS:
         chapter = path.parent.name == "chapters"
         folder = published_notebooks.CHAPTERS if chapter else published_notebooks.ASSIGNMENTS
         there = json.loads((tmp_path / folder / path.name).read_text("utf8"))
         assert there == json.loads(path.read_text("utf8"))
-    assert (tmp_path / library_wheel.path(None, None)).exists()
+    assert (tmp_path / library_wheel.wheel_path(None, None)).exists()
 
 
 def test_with_one_they_name_the_wheel_beside_them(tmp_path: Path) -> None:
-    published_notebooks.write(tmp_path, SITE, REPOSITORY)
-    library = library_wheel.path(SITE, REPOSITORY)
+    published_notebooks.write_notebooks(tmp_path, SITE, REPOSITORY)
+    library = library_wheel.wheel_path(SITE, REPOSITORY)
     assert (tmp_path / library).exists()
     for path in (
         *tmp_path.glob("_sources/chapters/*.ipynb"),

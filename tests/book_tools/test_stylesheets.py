@@ -44,7 +44,7 @@ def joined(site: Path) -> str:
 
 
 def test_the_rules_that_match_something_are_kept_in_their_order(site: Path) -> None:
-    stylesheets.join(site)
+    stylesheets.join_stylesheets(site)
     sheet = joined(site)
     parts = ["A license", ".set-by-script", "url(dot.png)", ".shown{color: blue}"]
     places = [sheet.index(part) for part in parts]
@@ -53,7 +53,7 @@ def test_the_rules_that_match_something_are_kept_in_their_order(site: Path) -> N
 
 
 def test_pages_load_the_joined_sheet_and_what_only_they_have(site: Path) -> None:
-    stylesheets.join(site)
+    stylesheets.join_stylesheets(site)
     first, second = (site / "a.html").read_text(), (site / "deep" / "b.html").read_text()
     assert stylesheets.sheets_of(first) == ["styles/base.css", "own.css"]
     assert stylesheets.sheets_of(second) == ["styles/base.css", "own.css", "extra.css"]
@@ -65,18 +65,18 @@ def test_pages_load_the_joined_sheet_and_what_only_they_have(site: Path) -> None
 
 
 def test_joining_again_gives_the_same(site: Path) -> None:
-    stylesheets.join(site)
+    stylesheets.join_stylesheets(site)
     before = {path: path.read_bytes() for path in site.rglob("*") if path.is_file()}
-    stylesheets.join(site)
+    stylesheets.join_stylesheets(site)
     assert before == {path: path.read_bytes() for path in site.rglob("*") if path.is_file()}
 
 
 def test_a_page_that_was_not_built_again_gets_the_new_sheet(site: Path) -> None:
-    stylesheets.join(site)
+    stylesheets.join_stylesheets(site)
     old = (site / "deep" / "b.html").read_text()
     new = PAGE.format(root="", more="").replace("shown", "shown nowhere")
     (site / "a.html").write_text(new)
-    stylesheets.join(site)
+    stylesheets.join_stylesheets(site)
     assert ".nowhere" in joined(site)
     assert (site / "deep" / "b.html").read_text() != old
 
@@ -97,12 +97,12 @@ def test_a_page_that_was_not_built_again_gets_the_new_sheet(site: Path) -> None:
     ],
 )
 def test_a_selector_is_left_out_if_a_name_of_it_is_nowhere(sheet: str, kept: str) -> None:
-    text = stylesheets.trimmed(sheet, {"a", "b"})
+    text = stylesheets.remove_unused_rules(sheet, {"a", "b"})
     assert kept in text
     assert bool(text) == bool(kept)
 
 
 def test_a_site_without_pages_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "_static").mkdir()
-    stylesheets.join(tmp_path)
+    stylesheets.join_stylesheets(tmp_path)
     assert not (tmp_path / "_static" / stylesheets.BOOK).exists()

@@ -22,7 +22,7 @@ def entries(stem: str) -> list[SharpBit]:
 
 def is_described(bit: SharpBit, output) -> bool:
     """Return True if one of the entry's symptoms matches a stored error."""
-    return any(symptom.matches(output.ename, output.evalue) for symptom in bit.symptoms)
+    return any(symptom.message_score(output.ename, output.evalue) for symptom in bit.symptoms)
 
 
 def entry_problems(bit: SharpBit) -> Iterator[str]:

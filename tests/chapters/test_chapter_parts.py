@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import pytest
 from chapter_sections import STEMS, sections
 
-from book_tools.chapters.chapter_files import CHAPTERS, Pair
-from book_tools.chapters.solutions import with_solutions
-from jaxbits.book.exercises import exercises
+from book_tools.chapters.chapter_files import CHAPTERS, ChapterFiles
+from book_tools.chapters.solutions import insert_solutions
+from jaxbits.book.exercises import all_exercises
 
 
 def markdown(stem: str, heading: str) -> str:
@@ -64,7 +64,7 @@ def exercise_problems(stem: str) -> Iterator[str]:
         if isinstance(node, ast.FunctionDef)
     }
     for id, name in checked:
-        stub = exercises()[id].stub
+        stub = all_exercises()[id].stub
         if stub.__name__ != name or stubs.get(name) != list(inspect.signature(stub).parameters):
             yield f"{id}: the cell must define and check the stub {stub.__name__} of the library"
 
@@ -75,7 +75,7 @@ def solution_problems(stem: str) -> Iterator[str]:
     folded, checks = text.count('<details class="solution">'), exercises_code(stem).count('check("')
     if folded != checks:
         yield f"there are {folded} folded solutions for {checks} exercises"
-    if with_solutions(Pair(CHAPTERS / f"{stem}.md")) != text:
+    if insert_solutions(ChapterFiles(CHAPTERS / f"{stem}.md")) != text:
         yield "the solutions differ from those of the library; run: make solutions"
 
 
@@ -103,4 +103,4 @@ def test_chapter_has_all_its_parts(stem):
 
 def test_every_exercise_is_in_a_chapter():
     text = "\n".join(section.code for stem in STEMS for section in sections(stem))
-    assert set(re.findall(r'check\("([^"]+)"', text)) == set(exercises())
+    assert set(re.findall(r'check\("([^"]+)"', text)) == set(all_exercises())

@@ -10,21 +10,19 @@ import pytest
 from chapter_sections import ROOT, STEMS
 from scipy.stats import binomtest
 
-from book_tools.chapters import predict_boxes
-from book_tools.chapters.chapter_files import Pair
+from book_tools.chapters import predict_guessing
+from book_tools.chapters.chapter_files import ChapterFiles
 from book_tools.chapters.predict_boxes import (
-    GUESSES,
     Box,
     Option,
     PredictionError,
-    findings,
-    guessed,
+    find_problems,
     lint_boxes,
     order_chapter,
-    ordered,
-    p_value,
     read_boxes,
+    reorder_options,
 )
+from book_tools.chapters.predict_guessing import GUESSES, p_value, score_guess
 from book_tools.lint import lint_chapters
 
 # Below this p-value, a guess does better or worse than chance. The right option used to be first
@@ -55,7 +53,7 @@ def with_right_at(positions: Sequence[int], size: int = 3, texts: str = "abcd") 
 
 
 def p_of(name: str, boxes: Sequence[Box]) -> float:
-    return p_value(*guessed(boxes, GUESSES[name]))
+    return p_value(*score_guess(boxes, GUESSES[name]))
 
 
 BOOK = [box for stem in STEMS for box in read_boxes(text_of(stem))]
@@ -69,8 +67,8 @@ def test_a_chapter_has_boxes_and_the_lint_finds_nothing_in_them(stem: str) -> No
     assert len(boxes) == text.count("**Predict.**") > 0
     assert sum(len(box.options) for box in boxes) == text.count('class="predict"')
     assert all(len(box.right) == 1 for box in boxes)
-    assert list(lint_boxes(Pair(ROOT / "chapters" / f"{stem}.md"))) == []
-    assert ordered(text) == text
+    assert list(lint_boxes(ChapterFiles(ROOT / "chapters" / f"{stem}.md"))) == []
+    assert reorder_options(text) == text
 
 
 @pytest.mark.parametrize("name", GUESSES)
@@ -125,14 +123,19 @@ def test_every_order_is_drawn_about_equally_often() -> None:
 def test_the_draw_depends_on_the_question_and_the_options_alone() -> None:
     lines = BOX.split("\n")
     head, options = lines[:2], lines[2:6]
-    drawn = {ordered("\n".join([*head, *order, ""])) for order in itertools.permutations(options)}
+    drawn = {
+        reorder_options("\n".join([*head, *order, ""])) for order in itertools.permutations(options)
+    }
     assert len(drawn) == 1
     (text,) = drawn
-    assert ordered(text) == text
-    assert ordered(f"Before.\n\n{BOX}\nBetween.\n\n{BOX}") == (
+    assert reorder_options(text) == text
+    assert reorder_options(f"Before.\n\n{BOX}\nBetween.\n\n{BOX}") == (
         f"Before.\n\n{text}\nBetween.\n\n{text}"
     )
-    asked = {ordered(BOX.replace("What is it?", f"What is {n}?")).split("\n", 2)[2] for n in "xyz"}
+    asked = {
+        reorder_options(BOX.replace("What is it?", f"What is {n}?")).split("\n", 2)[2]
+        for n in "xyz"
+    }
     assert len(asked) > 1
 
 
@@ -140,7 +143,7 @@ def test_the_draw_depends_on_the_question_and_the_options_alone() -> None:
 def test_an_option_about_the_others_stays_last(last: str) -> None:
     for number in range(20):
         text = written(f"Question {number}?", (last, "No."), ("One", "Right."), ("Two", "No."))
-        (box,) = read_boxes(ordered(text))
+        (box,) = read_boxes(reorder_options(text))
         assert box.options[-1].summary == last
 
 
@@ -149,14 +152,14 @@ def test_an_option_about_a_list_in_the_question_is_drawn() -> None:
         written(f"Which of `f` and `g`, {n}?", ("None of them", "No."), ("Both", "Right."))
         for n in range(20)
     ]
-    firsts = {read_boxes(ordered(text))[0].options[0].summary for text in texts}
+    firsts = {read_boxes(reorder_options(text))[0].options[0].summary for text in texts}
     assert firsts == {"None of them", "Both"}
 
 
 def test_code_between_the_question_and_its_options_is_kept() -> None:
     question, options = BOX.split("\n\n")
     text = f"{question}\n\n```python\nx = 1\n\n```\n\n{options}"
-    assert ordered(text).startswith(f"{question}\n\n```python\nx = 1\n\n```\n\n<details")
+    assert reorder_options(text).startswith(f"{question}\n\n```python\nx = 1\n\n```\n\n<details")
     assert read_boxes(text)[0].drawn == read_boxes(BOX)[0].drawn
 
 
@@ -173,14 +176,14 @@ def test_code_between_the_question_and_its_options_is_kept() -> None:
     ],
 )
 def test_what_is_wrong_with_a_box_is_said(old: str, new: str, said: str) -> None:
-    assert list(findings(ordered(BOX))) == []
-    (message,) = findings(ordered(BOX.replace(old, new)))
+    assert list(find_problems(reorder_options(BOX))) == []
+    (message,) = find_problems(reorder_options(BOX.replace(old, new)))
     assert said in message
 
 
 def test_stars_and_brackets_in_code_are_not_markdown() -> None:
     text = BOX.replace("Three</summary>No.", "Three</summary>No, <code>f[2**4](x**2)</code>.")
-    assert list(findings(ordered(text))) == []
+    assert list(find_problems(reorder_options(text))) == []
 
 
 @pytest.mark.parametrize(
@@ -197,15 +200,15 @@ def test_stars_and_brackets_in_code_are_not_markdown() -> None:
 def test_a_box_that_cannot_be_read_is_named_by_its_line(text: str, said: str) -> None:
     with pytest.raises(PredictionError, match=f"^{said}"):
         read_boxes(text)
-    (message,) = findings(text)
+    (message,) = find_problems(text)
     assert message.startswith(said)
 
 
 def test_the_lint_tells_what_to_run_and_the_tool_writes_the_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pair = Pair(tmp_path / "01-a.md")
-    (best,) = read_boxes(ordered(BOX))
+    pair = ChapterFiles(tmp_path / "01-a.md")
+    (best,) = read_boxes(reorder_options(BOX))
     worst = [(option.summary, option.answer) for option in reversed(best.options)]
     pair.source.write_text(written("What is it?", *worst))
     complaint = (
@@ -213,19 +216,19 @@ def test_the_lint_tells_what_to_run_and_the_tool_writes_the_order(
     )
     assert lint_chapters(tmp_path, "")[0] == complaint
     assert order_chapter(pair)
-    assert pair.source.read_text() == ordered(BOX)
+    assert pair.source.read_text() == reorder_options(BOX)
     assert not order_chapter(pair)
     assert complaint not in lint_chapters(tmp_path, "")
 
-    monkeypatch.setattr(predict_boxes, "find", lambda names: [pair])
+    monkeypatch.setattr(predict_guessing, "find_chapters", lambda names: [pair])
     pair.source.write_text(written("What is it?", *worst))
-    assert predict_boxes.main(["--guessing"]) == 0
+    assert predict_guessing.main(["--guessing"]) == 0
     out = capsys.readouterr().out
     assert "01-a.md: ordered" in out
     assert "the longest" in out
-    assert pair.source.read_text() == ordered(BOX)
+    assert pair.source.read_text() == reorder_options(BOX)
     pair.source.write_text("**Predict.** What is it?\n")
-    assert predict_boxes.main([]) == 1
+    assert predict_guessing.main([]) == 1
     assert capsys.readouterr().err == ("01-a.md, line 1: the question has no options below it\n")
 
 

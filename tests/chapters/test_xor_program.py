@@ -9,11 +9,11 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from jaxbits.xor import checkpoints, checks, data, model, training
+from jaxbits.xor import _arguments, checkpoints, data, model, training
 
 CHAPTER = Path(__file__).resolve().parents[2] / "chapters" / "15-xor-classifier.ipynb"
 HIDDEN = {"hide-input", "hide-cell", "remove-input", "remove-cell"}
-CHECKS = {name for name, value in vars(checks).items() if inspect.isfunction(value)}
+CHECKS = {name for name, value in vars(_arguments).items() if inspect.isfunction(value)}
 Definition = ast.FunctionDef | ast.ClassDef
 
 
@@ -113,7 +113,7 @@ def test_annotations_docstrings_and_checks_are_no_difference():
     for code in library().values():
         assert '"""' not in code
         assert "->" not in code
-        assert "whole_number" not in code
+        assert "check_" not in code
 
 
 def cell_of(notebook, name):

@@ -30,7 +30,7 @@ x, far = jnp.arange(10.0), jnp.int32(12)
 def test_the_detector_that_a_guard_names_finds_it(bit, check, fn, args, kwargs):
     found = getattr(detect, check)(fn, *args, **kwargs)
     assert [f for f in found if f.severity != "note"], bit
-    assert f"`jaxbits.detect.{check}`" in _catalogue.bit(bit).guard
+    assert f"`jaxbits.detect.{check}`" in _catalogue.find_bit(bit).guard
 
 
 def test_every_detector_that_a_guard_names_has_a_program_here():
@@ -54,7 +54,7 @@ def test_every_detector_that_a_guard_names_has_a_program_here():
 )
 def test_a_finding_refers_to_the_closest_section(bit, fn):
     (found,) = detect.out_of_bounds(fn, x, far)
-    assert found.reference == _catalogue.bit(bit).reference
+    assert found.reference == _catalogue.find_bit(bit).reference
 
 
 def summed(key):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from jaxbits import claims, made_for, raises
-from jaxbits._claims import settle
+from jaxbits._claims import evaluate_claim
 
 BIT = "out-of-bounds-read"
 
@@ -79,7 +79,7 @@ def test_a_claim_made_elsewhere_is_neither_checked_nor_denied(capsys):
 
 @pytest.mark.parametrize("nothing", ["text", None, [], {}, (1, 2, 3)])
 def test_a_claim_without_a_check_is_refused(nothing):
-    with pytest.raises(TypeError, match="should come with a boolean, a pair"):
+    with pytest.raises(TypeError, match="must be a boolean, a pair"):
         claims(BIT, {"it is so": nothing})
 
 
@@ -88,7 +88,7 @@ def test_wrong_arguments_are_named():
         claims("out-of-bounds-reed", {})
     with pytest.raises(ValueError, match="needs a backend or a package"):
         made_for(True)
-    with pytest.raises(ValueError, match="jax='new'"):
+    with pytest.raises(ValueError, match=r"jax must be a version specifier .* got 'new'"):
         made_for(True, jax="new")
 
 
@@ -112,4 +112,4 @@ def test_a_leaking_tracer_in_a_claim_does_not_stop_the_notebook():
 
     kept = []
     jax.jit(lambda x: kept.append(x))(1.0)
-    assert settle(BIT, "leaks", lambda: kept[0] + 1 > 0).outcome == "failed"
+    assert evaluate_claim(BIT, "leaks", lambda: kept[0] + 1 > 0).outcome == "failed"

@@ -17,19 +17,26 @@ import numpy as np
 import pytest
 
 import jaxbits
-from jaxbits.book.exercises import assertions, check, exercise, exercises, hint, solution
+from jaxbits.book.exercises import (
+    all_exercises,
+    check,
+    error_advice,
+    get_exercise,
+    hint,
+    solution,
+)
 from jaxbits.book.exercises.assertions import (
-    NotYet,
-    advice,
+    AnswerRejected,
+    assert_returns,
+    assert_returns_under_grad,
+    assert_returns_under_jit,
     call,
-    returns,
-    returns_under_grad,
-    returns_under_jit,
     under_jit,
 )
-from jaxbits.book.exercises.listing import listing, unannotated
+from jaxbits.book.exercises.error_advice import find_sharp_bit
+from jaxbits.book.exercises.solution_source import pasteable_source, strip_annotations
 
-ALL = sorted(exercises())
+ALL = sorted(all_exercises())
 
 
 def answers(file: Path) -> ModuleType:
@@ -48,8 +55,8 @@ RIGHT = [case for module in ANSWERS.values() for case in getattr(module, "RIGHT"
 
 @pytest.mark.parametrize("id", ALL)
 def test_check_rejects_the_stub(id):
-    task = exercise(id)
-    assert "not written yet" in task.problem(task.stub)
+    task = get_exercise(id)
+    assert "not written yet" in task.find_problem(task.stub)
 
 
 @pytest.mark.parametrize("id", ALL)
@@ -58,7 +65,7 @@ def test_check_accepts_the_printed_solution(id, capsys, monkeypatch):
     solution(id)
     source = capsys.readouterr().out
     assert "import numpy" not in source
-    task = exercise(id)
+    task = get_exercise(id)
     names = {"np": np}
     exec(source, names)
     check(id, names[task.stub.__name__])
@@ -70,12 +77,12 @@ def test_check_accepts_the_printed_solution(id, capsys, monkeypatch):
 )
 def test_check_explains_a_wrong_answer(id, answer, message):
     ANSWERS["tracing"].LOGGED.clear()
-    assert message in exercise(id).problem(answer)
+    assert message in get_exercise(id).find_problem(answer)
 
 
 @pytest.mark.parametrize(("id", "answer"), RIGHT)
 def test_check_accepts_another_right_answer(id, answer):
-    assert exercise(id).problem(answer) is None
+    assert get_exercise(id).problem(answer) is None
 
 
 def test_every_exercise_has_at_least_two_wrong_answers():
@@ -178,12 +185,12 @@ def not_jax(x):
 def test_advice_names_the_sharp_bit_of_an_error(answer, jitted, bit):
     with pytest.raises(Exception) as caught:  # noqa: PT011 - of every class
         (under_jit(answer) if jitted else answer)(jnp.float32(1))
-    found = advice(caught.value)
+    found = find_sharp_bit(caught.value)
     assert (found and found.id) == bit
 
 
 def test_advice_for_certain_lines_names_catalogue_ids():
-    assert set(assertions._ONLY_FOR) <= set(jaxbits.load())
+    assert set(error_advice._REQUIRED_CODE) <= set(jaxbits.load())
 
 
 def gain(signal, factor):
@@ -198,47 +205,52 @@ LAYERS = {f"layer {n}": {"w": jnp.ones(3), "b": 0.5} for n in range(5)}
     ("ask", "expected"),
     [
         (
-            lambda: returns(gain, TENTH, 1.0, expected=1.0, why="as it should"),
+            lambda: assert_returns(gain, TENTH, 1.0, expected=1.0, why="as it should"),
             "gain(signal=0.81, factor=1.0) must return 1.0, got 0.81: as it should",
         ),
         (
-            lambda: returns_under_jit(gain, TENTH, 2, expected=1.0, static=(1,)),
+            lambda: assert_returns_under_jit(gain, TENTH, 2, expected=1.0, static=(1,)),
             "under jit, gain(signal=0.81, factor=2) must return 1.0, got 1.62",
         ),
         (
-            lambda: returns_under_grad(gain, TENTH, 3, expected=1.0),
+            lambda: assert_returns_under_grad(gain, TENTH, 3, expected=1.0),
             "the gradient of gain(signal=0.81, factor=3) with respect to signal must be 1.0, "
             "got 3.0",
         ),
         (
-            lambda: returns(lambda *a: 1.0, jnp.ones(3), expected=np.float32([1.0])),
+            lambda: assert_returns(lambda *a: 1.0, jnp.ones(3), expected=np.float32([1.0])),
             "f([1.0, 1.0, 1.0]) must return [1.0], got 1.0",
         ),
         (
-            lambda: returns(lambda x: np.float16(x), 1.0, expected=np.float16(1.001)),
+            lambda: assert_returns(lambda x: np.float16(x), 1.0, expected=np.float16(1.001)),
             "f(x=1.0) must return 1.00098, got 1.0",
         ),
         (
-            lambda: returns(lambda x: np.float64(x), 1.0, expected=1.00001234),
+            lambda: assert_returns(lambda x: np.float64(x), 1.0, expected=1.00001234),
             "f(x=1.0) must return 1.00001, got 1.0",
         ),
         (
-            lambda: returns(lambda x: np.bool_(x), 1.0, expected="True"),
+            lambda: assert_returns(lambda x: np.bool_(x), 1.0, expected="True"),
             "f(x=1.0) must return 'True', got True",
         ),
         (
-            lambda: returns(lambda x: np.int32(x), 1.0, expected=True),
+            lambda: assert_returns(lambda x: np.int32(x), 1.0, expected=True),
             "f(x=1.0) must return True, got 1",
         ),
         (
-            lambda: returns(lambda x: np.ones(()), 1.0, expected=jnp.ones((), complex) * (1 + 0j)),
+            lambda: assert_returns(
+                lambda x: np.ones(()), 1.0, expected=jnp.ones((), complex) * (1 + 0j)
+            ),
             "f(x=1.0) must return (1+0j), got 1.0",
         ),
         (
-            lambda: returns(lambda x: jnp.zeros((0, 2)), 1.0, expected=np.zeros((0, 3))),
+            lambda: assert_returns(lambda x: jnp.zeros((0, 2)), 1.0, expected=np.zeros((0, 3))),
             "f(x=1.0) must return [] (float64[0, 3]), got [] (float32[0, 2])",
         ),
-        (lambda: returns(lambda x: [2], 1, expected=(2,)), "f(x=1) must return (2,), got [2]"),
+        (
+            lambda: assert_returns(lambda x: [2], 1, expected=(2,)),
+            "f(x=1) must return (2,), got [2]",
+        ),
         (
             lambda: call(lambda tree, images: 1 / 0, {"w": jnp.ones((9, 9))}, jnp.ones((2, 8, 8))),
             "f(tree={'w': float32[9, 9]}, images=float32[2, 8, 8]) raises ZeroDivisionError: "
@@ -252,7 +264,7 @@ LAYERS = {f"layer {n}": {"w": jnp.ones(3), "b": 0.5} for n in range(5)}
     ],
 )
 def test_message_shows_the_call_as_the_reader_writes_it(ask, expected):
-    with pytest.raises(NotYet) as caught:
+    with pytest.raises(AnswerRejected) as caught:
         ask()
     assert str(caught.value) == expected
 
@@ -261,8 +273,8 @@ def test_problem_explains_that_the_check_cannot_use_a_result(monkeypatch):
     def verify(answer):
         answer()["missing"]
 
-    task = dataclasses.replace(exercise("tracing/1"), verify=verify)
-    assert task.problem(dict) == (
+    task = dataclasses.replace(get_exercise("tracing/1"), verify=verify)
+    assert task.find_problem(dict) == (
         "the check cannot use what your function returns: it raises KeyError: 'missing'"
     )
 
@@ -290,7 +302,7 @@ def f(
 
 def test_unannotated_keeps_everything_but_annotations():
     assert (
-        unannotated(SOURCE)
+        strip_annotations(SOURCE)
         == '''
 def f(x, *more, last=2):
     """Return ….
@@ -312,7 +324,7 @@ def f(x, *more, last=2):
 
 
 def test_listing_adds_imports_and_helpers_that_the_notebook_lacks():
-    text = listing(needs_more, "answer", known={"jnp"})
+    text = pasteable_source(needs_more, "answer", known={"jnp"})
     assert (
         text
         == """\
@@ -326,7 +338,9 @@ def helper(x):
 def answer(x):
     return helper(jnp.sin(x))"""
     )
-    assert listing(needs_more, "answer", known={"jnp", "helper"}).startswith("def answer(x):")
+    assert pasteable_source(needs_more, "answer", known={"jnp", "helper"}).startswith(
+        "def answer(x):"
+    )
 
 
 def helper(x: float) -> np.ndarray:
@@ -357,4 +371,4 @@ def test_exercise_suggests_similar_ids_for_an_unknown_one():
         with pytest.raises(KeyError, match="there are out-of-bounds/1, out-of-bounds/2"):
             verb("out-of-bounds/9")
     with pytest.raises(KeyError, match="no exercise 'nothing/1'; there are"):
-        exercise("nothing/1")
+        get_exercise("nothing/1")

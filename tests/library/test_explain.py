@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from jaxbits import explain
-from jaxbits._explain import reader_frame
+from jaxbits._error_origin import user_frame
 
 
 def error_of(function, *args):
@@ -209,7 +209,7 @@ def test_errors_that_are_not_jaxs_are_left_alone(function):
 
 def test_the_readers_own_line_is_named():
     error = error_of(jax.jit(branch), 1.0)
-    frame = reader_frame(error)
+    frame = user_frame(error)
     assert frame is not None
     assert frame.code == "if x > 0:"
     assert "test_explain.py, line" in str(explain(error))
@@ -232,9 +232,9 @@ For simplicity, JAX has removed its internal frames from the traceback of the fo
     assert explain(text).bits[0].id == "value-needed-while-tracing"
     assert not explain("ValueError: nothing of this book")
     assert not explain("")
-    assert "no sharp bit" in str(explain("ValueError: nothing of this book"))
+    assert "No sharp bit" in str(explain("ValueError: nothing of this book"))
 
 
 def test_anything_else_is_refused():
-    with pytest.raises(TypeError, match="should be an exception or a traceback, was 3"):
+    with pytest.raises(TypeError, match="error must be an exception or a traceback, got 3"):
         explain(3)

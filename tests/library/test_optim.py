@@ -11,7 +11,7 @@ import pytest
 from jax import lax
 from optax import contrib
 
-from jaxbits.book.optimizer_survey import optimisers, survey, wrapped
+from jaxbits.book.experiments.optimizer_survey import composite_optimizers, optax_optimizers, survey
 from jaxbits.optim import dtype_stable
 
 TYPES = [
@@ -36,7 +36,9 @@ def abstract(tree):
     ]
 
 
-@pytest.mark.parametrize("makers", [optimisers(), wrapped()], ids=["exported", "put around"])
+@pytest.mark.parametrize(
+    "makers", [optax_optimizers(), composite_optimizers()], ids=["exported", "put around"]
+)
 def test_every_optimiser_of_the_survey_is_made_stable(makers):
     rows = survey(makers, TYPES, dtype_stable)
     unstable = [
@@ -48,7 +50,7 @@ def test_every_optimiser_of_the_survey_is_made_stable(makers):
     assert unstable == []
 
 
-AROUND = wrapped() | {"prodigy": contrib.prodigy, "muon": lambda: contrib.muon(0.1)}
+AROUND = composite_optimizers() | {"prodigy": contrib.prodigy, "muon": lambda: contrib.muon(0.1)}
 
 
 def program(make, wrap):
@@ -171,14 +173,14 @@ def test_without_params_the_updates_stay_as_the_gradients():
 
 
 def test_bad_input_is_named():
-    with pytest.raises(TypeError, match=r"tx should be an Optax transformation.*it was a float"):
+    with pytest.raises(TypeError, match=r"tx must be an Optax optimizer .*, got 0\.1"):
         dtype_stable(0.1)
     counts = {"w": jnp.ones(2), "n": jnp.ones(2, jnp.int32)}
     tx = dtype_stable(optax.adam(0.1))
     with pytest.raises(TypeError, match=r"\['n'\] should stay int32; it became float32"):
         tx.update(jax.tree.map(lambda p: 0.5 * p, counts), tx.init(counts), counts)
     grown = optax.GradientTransformation(lambda p: {"a": p}, lambda u, s, p: (u, {"a": u, "b": u}))
-    with pytest.raises(ValueError, match=r"new state should be a tree like .* \['b'\]"):
+    with pytest.raises(ValueError, match=r"new state must have the structure of .* \['b'\]"):
         dtype_stable(grown).update(jnp.ones(2), {"a": jnp.ones(2)}, jnp.ones(2))
 
 

@@ -64,14 +64,17 @@ def source(stem):
     "one", _accelerators.DIFFERENCES, ids=lambda one: f"{one.chapter}-{one.text[:30]}"
 )
 def test_each_difference_rests_on_the_words_of_its_chapter(one):
-    assert one.rests_on in source(one.chapter), f"{one.chapter} no longer says {one.rests_on!r}"
-    assert set(one.devices) <= {"gpu", "tpu"}
+    assert one.source in source(one.chapter), f"{one.chapter} no longer says {one.source!r}"
+    assert set(one.backends) <= {"gpu", "tpu"}
 
 
 def test_the_chapters_with_claims_for_cpus_are_named():
     stems = sorted(path.stem for path in (ROOT / "chapters").glob("*.md"))
     claims = re.compile(r"""backend="cpu"|\{"backend": "cpu"\}""")
-    assert tuple(s[:2] for s in stems if claims.search(source(s))) == _accelerators.CPU_CLAIMS
+    assert (
+        tuple(s[:2] for s in stems if claims.search(source(s)))
+        == _accelerators.CHAPTERS_WITH_CPU_CLAIMS
+    )
 
 
 def test_what_was_tested_is_recorded_with_all_that_is_said_of_it():
@@ -94,7 +97,7 @@ def published(monkeypatch):
 @pytest.mark.usefixtures("published")
 def test_the_published_library_links_to_its_book():
     assert runtime.site() == "https://owner.github.io/name"
-    bit = _catalogue.bit("out-of-bounds-read")
+    bit = _catalogue.find_bit("out-of-bounds-read")
     address = f"https://owner.github.io/name/{bit.page}"
     assert bit.link == address
     shown = explain("IndexError: index 3 is out of bounds for axis 0 with size 3")
@@ -108,7 +111,7 @@ def test_the_published_library_links_to_its_book():
 
 
 def test_a_copy_without_an_address_names_the_section():
-    bit = _catalogue.bit("out-of-bounds-read")
+    bit = _catalogue.find_bit("out-of-bounds-read")
     where = 'chapter 04, "A read past the end returns the last element"'
     assert (bit.link, bit.reference) == ("", where)
     finding = Finding("out_of_bounds", "error", "m", "e", "f", bit=bit.id)

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 from torch.utils.data import DataLoader  # noqa: E402
 
 from jaxbits import xor  # noqa: E402
-from jaxbits.xor.faster import WholeBatches  # noqa: E402
+from jaxbits.xor.variants.faster import WholeBatches  # noqa: E402
 
 
 def test_the_data_are_seeded_and_labeled_by_their_corner():

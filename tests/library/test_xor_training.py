@@ -135,7 +135,7 @@ def test_a_column_of_logits_is_refused():
         (lambda s, loader: xor.train(s, loader, -1), "epochs must be at least 0, got -1"),
         (lambda s, loader: xor.train(s, loader, 2, 3), "first_epoch must be between 0 and 2, got"),
         (lambda s, loader: xor.train(s, loader, 2.0), "epochs must be a whole number, got 2.0"),
-        (lambda s, loader: xor.train(s, [1], 1), r"loader must have a generator, .* got \[1\]"),
+        (lambda s, loader: xor.train(s, [1], 1), r"loader must have a generator .* got \[1\]"),
         (lambda s, loader: xor.train(s, xor.eval_loader(TEST), 1), "must have a generator"),
         (lambda s, loader: xor.evaluate(s, []), "length of loader must be at least 1, got 0"),
         (lambda s, loader: xor.create_state(0.5, MODEL, SGD), "seed must be a whole number"),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from book_tools.chapters.normalize_outputs import merge_streams, scrub_outputs
+from book_tools.chapters.normalize_outputs import merge_streams, normalize_outputs
 
 Output = dict[str, Any]
 
@@ -110,7 +110,7 @@ def compare(stored: Sequence[Output], fresh: Sequence[Output], *, exact: bool = 
             and the classes of errors.
     """
     # Scrubbing the stored outputs would hide what should not have been stored.
-    old, new = merge_streams(stored), scrub_outputs(fresh)
+    old, new = merge_streams(stored), normalize_outputs(fresh)
     if _kinds(old) != _kinds(new):
         return f"outputs: stored {_kinds(old) or 'none'}, now {_kinds(new) or 'none'}"
     if not exact:

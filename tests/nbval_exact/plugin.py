@@ -25,7 +25,7 @@ from nbformat.v4 import new_code_cell
 from nbval.plugin import IPyNbCell, IPyNbFile
 from nbval_exact.compare import compare, find_unexecuted_cell
 
-from book_tools.chapters.kernel import environment
+from book_tools.chapters.kernel import kernel_environment
 from book_tools.environment.pins import PYTHON
 
 IS_EXACT = sys.version_info[:2] == PYTHON
@@ -109,7 +109,7 @@ class ExactNotebook(IPyNbFile):
     def setup(self) -> None:
         """Start the kernel with the variables that `make chapter` uses."""
         self.scratch = tempfile.TemporaryDirectory()
-        with mock.patch.dict(os.environ, environment(self.scratch.name), clear=True):
+        with mock.patch.dict(os.environ, kernel_environment(self.scratch.name), clear=True):
             super().setup()
 
     def teardown(self) -> None:

@@ -14,10 +14,10 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from PIL import Image
 
-from book_tools.chapters.chapter_files import METADATA, Pair, _with_ids
+from book_tools.chapters.chapter_files import METADATA, ChapterFiles, assign_cell_ids
 from book_tools.chapters.folding import fold, without_title
 from book_tools.chapters.lint_rules import Chapter
-from book_tools.chapters.normalize_outputs import scrub_outputs
+from book_tools.chapters.normalize_outputs import normalize_outputs
 
 SETUP = 'import sys\nif "google.colab" in sys.modules:\n    %pip install -q jaxbits'
 LIBRARY = "/home/me/book/.venv/lib/python3.11/site-packages"
@@ -116,7 +116,7 @@ def source() -> NotebookNode:
         cells.append(new_markdown_cell(f"## Part {number}\n\nWords with `code` and a [link](#a)."))
     notebook = new_notebook(cells=cells, metadata=copy.deepcopy(METADATA))
     notebook.nbformat_minor = 5
-    _with_ids(notebook)
+    assign_cell_ids(notebook)
     for cell in notebook.cells:
         fold(cell)
     return notebook
@@ -133,13 +133,13 @@ def stored() -> NotebookNode:
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     for number, (cell, outputs) in enumerate(zip(code, fresh(), strict=True), 1):
         cell.execution_count = number
-        cell.outputs = [nbformat.from_dict(output) for output in scrub_outputs(outputs)]
+        cell.outputs = [nbformat.from_dict(output) for output in normalize_outputs(outputs)]
     return notebook
 
 
 def chapter(of: NotebookNode | None = None, text: NotebookNode | None = None) -> Chapter:
     """The specimen, or another notebook in its place, as the lint reads it."""
-    pair = Pair(Path("01-specimen.md"))
+    pair = ChapterFiles(Path("01-specimen.md"))
     return Chapter(pair, text or source(), stored() if of is None else of, SETUP)
 
 

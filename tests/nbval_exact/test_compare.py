@@ -11,9 +11,9 @@ from nbval_exact import specimen
 from nbval_exact.compare import compare, find_unexecuted_cell
 from nbval_exact.mutations import ALL, code
 
-from book_tools.chapters.chapter_files import Pair, find, read_source, read_stored
+from book_tools.chapters.chapter_files import ChapterFiles, find_chapters, read_source, read_stored
 from book_tools.chapters.lint_rules import RULES, Chapter
-from book_tools.project_metadata import setup_cell
+from book_tools.chapters.setup_cell import setup_cell
 
 MARKED = [
     pytest.param(name, marks=[] if mutation.in_gate else pytest.mark.slow)
@@ -55,8 +55,8 @@ def test_every_mutation_of_the_specimen_is_found(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("pair", find(), ids=lambda pair: pair.name)
-def test_every_mutation_of_a_chapter_is_found(pair: Pair) -> None:
+@pytest.mark.parametrize("pair", find_chapters(), ids=lambda pair: pair.name)
+def test_every_mutation_of_a_chapter_is_found(pair: ChapterFiles) -> None:
     original = read_stored(pair)
     assert original is not None, "never executed"
     fresh = [copy.deepcopy(cell.outputs) for cell in code(original)]

@@ -279,10 +279,12 @@ def test_predictions_open_by_mouse_and_by_keyboard(page: Page, site: str, chapte
 def test_the_colab_button_opens_what_was_published_with_the_page(
     page: Page, site: str, chapter: str
 ) -> None:
-    repository = project_metadata.address()
+    repository = project_metadata.repository_url()
     page.goto(f"{site}/{chapter}.html")
     links = page.locator('a[href*="colab.research.google.com"]')
-    wanted = [project_metadata.colab(repository, f"_sources/{chapter}.ipynb")] if repository else []
+    wanted = (
+        [project_metadata.colab_url(repository, f"_sources/{chapter}.ipynb")] if repository else []
+    )
     assert links.evaluate_all("(all) => all.map((a) => a.href)") == wanted
     if wanted:
         assert links.first.is_visible()

@@ -76,7 +76,7 @@ def test_every_error_of_the_book_is_found_as_readers_paste_it(page: Page) -> Non
     assert errors, "no chapter stores an error"
     for _, name, text in errors:
         fits = {
-            bit.id: max(symptom.matches(name, text) for symptom in bit.symptoms)
+            bit.id: max(symptom.message_score(name, text) for symptom in bit.symptoms)
             for bit in _catalogue.load().values()
             if bit.symptoms
         }

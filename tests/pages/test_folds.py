@@ -12,8 +12,8 @@ from docutils.utils import new_document
 from playwright.sync_api import Browser
 from test_generated import extension
 
-from book_tools.chapters.chapter_files import Pair, read_source
-from book_tools.chapters.folding import CLAIMS_TITLE, TABLE_TITLE, title_of
+from book_tools.chapters.chapter_files import ChapterFiles, read_source
+from book_tools.chapters.folding import CLAIMS_TITLE, TABLE_TITLE, read_title
 from jaxbits._claims_display import Outcome, Outcomes
 
 SHOWN = Outcomes([Outcome("take-fills", "it < fills", "held")])._repr_html_()
@@ -27,8 +27,8 @@ FOLD = re.compile(
 
 def titles(chapter: str) -> list[str]:
     """The titles of a chapter's folded cells."""
-    cells = read_source(Pair(ROOT / f"{chapter}.md")).cells
-    return [title for cell in cells if (title := title_of(cell.source))]
+    cells = read_source(ChapterFiles(ROOT / f"{chapter}.md")).cells
+    return [title for cell in cells if (title := read_title(cell.source))]
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
@@ -89,7 +89,7 @@ def bundle(**data: str) -> nodes.container:
 def folded(*cells: nodes.Node) -> nodes.document:
     document = new_document("a page")
     document += list(cells)
-    extension("outputs").Folds(document).apply()
+    extension("cell_outputs").Folds(document).apply()
     return document
 
 

@@ -65,7 +65,9 @@ def test_the_entries_survive_inside_the_page() -> None:
 
 
 def test_the_page_of_silent_failures_is_by_chapter_and_escapes() -> None:
-    page = catalogue_pages.silent_page(_catalogue.parse(TWO).values(), {"02-second": "The second"})
+    page = catalogue_pages.silent_failures_page(
+        _catalogue.parse(TWO).values(), {"02-second": "The second"}
+    )
     assert re.findall(r"^## (.+)$", page, re.M) == ["The second"]
     assert "A <code>&lt;slip&gt;</code> &amp; a fall" in page
     assert "<dt>Versions</dt><dd>before jax 0.9</dd>" in page
@@ -86,12 +88,12 @@ def test_the_page_of_silent_failures_is_by_chapter_and_escapes() -> None:
 def test_results_of_exercises_are_told_from_other_output(
     text: str, expected: list[tuple[str, str]]
 ) -> None:
-    assert extension("outputs").results(text) == expected
+    assert extension("cell_outputs").parse_results(text) == expected
 
 
 def test_a_result_is_a_line_of_the_list_and_escaped() -> None:
-    outputs = extension("outputs")
-    listed = outputs.as_list([("○", "a < b\nsaw 3")])
+    outputs = extension("cell_outputs")
+    listed = outputs.results_html([("○", "a < b\nsaw 3")])
     assert '<li class="open"><b>○</b> a &lt; b<br>saw 3</li>' in listed
 
 
@@ -104,14 +106,14 @@ def test_a_result_is_a_line_of_the_list_and_escaped() -> None:
     ],
 )
 def test_a_figure_is_known_by_its_root(svg: str, expected: str | None) -> None:
-    assert extension("figures").description(svg) == expected
+    assert extension("figure_themes").description(svg) == expected
 
 
 def test_a_figure_is_recoloured_in_one_pass() -> None:
-    swapped = extension("figures").darkened("#FFFFFF #000000 #12345", {"#ffffff": "#000000"})
+    swapped = extension("figure_themes").recolor("#FFFFFF #000000 #12345", {"#ffffff": "#000000"})
     assert swapped == "#000000 #000000 #12345"
     both = {"#ffffff": "#000000", "#000000": "#ffffff"}
-    assert extension("figures").darkened("#FFFFFF #000000", both) == "#000000 #ffffff"
+    assert extension("figure_themes").recolor("#FFFFFF #000000", both) == "#000000 #ffffff"
 
 
 def test_the_page_has_the_ground_of_the_figures() -> None:

@@ -15,7 +15,7 @@ from test_generated import extension
 from book_tools.pages import glossary
 from jaxbits import _catalogue
 
-TERMS = glossary.read(ROOT / "reference" / "glossary.toml")
+TERMS = glossary.read_terms(ROOT / "reference" / "glossary.toml")
 CHAPTERS = sorted(path.stem for path in (ROOT / "chapters").glob("*.md"))
 
 
@@ -27,7 +27,7 @@ def paragraphs(*texts: str) -> nodes.document:
 
 def test_the_first_use_of_a_term_is_linked_and_no_other() -> None:
     document = paragraphs("A tracer, and more tracers.", "Another tracer.")
-    assert extension("terms").link_terms(document, TERMS) == ["tracer"]
+    assert extension("glossary_links").link_terms(document, TERMS) == ["tracer"]
     links = list(document.findall(nodes.raw))
     assert [BeautifulSoup(link.astext(), "html.parser").text for link in links] == ["tracer"]
     assert document.astext().count("and more tracers.") == 1
@@ -35,29 +35,31 @@ def test_the_first_use_of_a_term_is_linked_and_no_other() -> None:
 
 def test_the_longer_of_two_terms_that_overlap_is_linked() -> None:
     document = paragraphs("A static argument is not traced.")
-    assert extension("terms").link_terms(document, TERMS) == ["static argument", "trace"]
+    assert extension("glossary_links").link_terms(document, TERMS) == ["static argument", "trace"]
 
 
 @pytest.mark.parametrize("around", [nodes.literal, nodes.title, nodes.reference])
 def test_code_headings_and_links_stay_as_they_are(around: type[nodes.TextElement]) -> None:
     document = new_document("chapter")
     document += nodes.paragraph("", "", around("", "a tracer"))
-    assert extension("terms").link_terms(document, TERMS) == []
+    assert extension("glossary_links").link_terms(document, TERMS) == []
 
 
 def test_a_word_that_only_looks_like_a_term_is_none() -> None:
     document = paragraphs("It leaves the room; the first four keystrokes do so, too. Nan smiles.")
-    assert extension("terms").link_terms(document, TERMS) == []
+    assert extension("glossary_links").link_terms(document, TERMS) == []
 
 
 def test_a_term_without_a_section_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "glossary.toml"
     file.write_text('[[term]]\nname = "trace"\ntext = "A path."\n', "utf8")
-    with pytest.raises(glossary.GlossaryError, match="should have name, text and bits"):
-        glossary.read(file)
+    with pytest.raises(glossary.GlossaryError, match="must have name, text, and bits"):
+        glossary.read_terms(file)
     file.write_text('[[term]]\nname = "a"\ntext = "b"\nbits = ["no-such-bit"]\n', "utf8")
-    with pytest.raises(glossary.GlossaryError, match="'a': no sharp bit is called 'no-such-bit'"):
-        glossary.page(glossary.read(file), _catalogue.load())
+    with pytest.raises(
+        glossary.GlossaryError, match="'a': bits must be in the catalogue, got 'no-such-bit'"
+    ):
+        glossary.glossary_page(glossary.read_terms(file), _catalogue.load())
 
 
 @pytest.mark.parametrize("stem", CHAPTERS)

@@ -21,8 +21,8 @@ LOADED = (
     ("object", "data"),
 )
 OPENED = ("http", "https", "mailto")
-ADDRESS = project_metadata.address()
-ROOT = urlsplit(project_metadata.site(ADDRESS)).path if ADDRESS else "/"
+ADDRESS = project_metadata.repository_url()
+ROOT = urlsplit(project_metadata.site_url(ADDRESS)).path if ADDRESS else "/"
 
 
 @functools.cache

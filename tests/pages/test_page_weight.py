@@ -294,7 +294,7 @@ def test_every_button_of_the_header_is_in_sight_at_320_pixels(browser: Browser, 
 
 
 def test_plain_code_has_the_color_of_text(built: Path) -> None:
-    """What `_ext/highlighting.py` leaves without an element looks plain in the theme's styles."""
+    """Tokens that `_ext/light_highlighting.py` writes as text look plain in the theme's styles."""
     sheet = (built / "_static" / "pygments.css").read_text(encoding="utf-8")
     for theme in ("light", "dark"):
         colors = dict(
@@ -379,10 +379,10 @@ def test_a_missing_page_helps_at_any_depth(context: BrowserContext, built: Path)
 
 CONF = """
 import sys
-sys.path.insert(0, {extensions!r})
+sys.path.insert(0, {root!r})
 project = "JAX sharp bits"
 root_doc = "intro"
-extensions = ["head", "site_files"]
+extensions = ["_ext.page_metadata", "_ext.site_files"]
 templates_path = [{templates!r}]
 html_theme = "sphinx_book_theme"
 html_baseurl = {address!r}
@@ -395,9 +395,7 @@ def tiny_site(folder: Path, address: str) -> Path:
     source, result = folder / "source", folder / "result"
     (source / "reference").mkdir(parents=True)
     (source / "conf.py").write_text(
-        CONF.format(
-            extensions=str(ROOT / "_ext"), templates=str(ROOT / "_templates"), address=address
-        )
+        CONF.format(root=str(ROOT), templates=str(ROOT / "_templates"), address=address)
     )
     (source / "intro.rst").write_text(
         f"{BOOK}\n{'=' * 20}\n\n.. toctree::\n\n   reference/errors\n"

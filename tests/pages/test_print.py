@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, Page
 from pypdf import PdfReader
 from pytest_plugins.browser import CHROMIUM
 
+from book_tools import project_metadata
 from book_tools.website import pdf
 
 CHAPTER = "chapters/04-out-of-bounds"
@@ -94,8 +95,8 @@ def whole(built: Path, tmp_path_factory: pytest.TempPathFactory) -> PdfReader:
     out = tmp_path_factory.mktemp("pdf") / "book.pdf"
     names = ["intro", CHAPTER, "reference/glossary"]
     code = (
-        "import sys, pathlib, pdf\n"
-        f"pdf.make(pathlib.Path({str(out)!r}), {names!r}, built=pathlib.Path({str(built)!r}))"
+        "import pathlib\nfrom book_tools.website import pdf\n"
+        f"pdf.print_book(pathlib.Path({str(out)!r}), {names!r}, built=pathlib.Path({str(built)!r}))"
     )
     run_python(code)
     return PdfReader(out)
@@ -103,10 +104,9 @@ def whole(built: Path, tmp_path_factory: pytest.TempPathFactory) -> PdfReader:
 
 def run_python(code: str) -> None:
     """Run code in a process of its own: Playwright holds one event loop open in this one."""
-    tools = str(Path(pdf.__file__).parent)
     done = subprocess.run(
         [sys.executable, "-c", code],
-        env=os.environ | {"PYTHONPATH": tools},
+        env=os.environ | {"PYTHONPATH": str(project_metadata.ROOT)},
         capture_output=True,
         text=True,
     )
@@ -114,7 +114,7 @@ def run_python(code: str) -> None:
 
 
 def test_the_pdf_has_every_page_of_the_book() -> None:
-    assert [entry.name for entry in pdf.entries()] == PAGES
+    assert [entry.name for entry in pdf.read_entries()] == PAGES
 
 
 def test_the_pdf_holds_what_is_folded(whole: PdfReader, built: Path) -> None:
@@ -170,4 +170,4 @@ def test_links_lead_inside_the_pdf_or_to_the_web(whole: PdfReader) -> None:
 
 def test_a_page_that_does_not_exist_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert pdf.main(["chapters/99-nothing"]) == 1
-    assert "pages must be in the table of contents, got chapters/99" in capsys.readouterr().err
+    assert "PAGE must be in the table of contents, got chapters/99" in capsys.readouterr().err

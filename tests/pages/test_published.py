@@ -26,16 +26,16 @@ def page_of_a_small_book(folder: Path, repository: str | None, name: str) -> Bea
     (folder / "chapters" / "01-topic.md").write_text("# Topic\n\nText.\n")
     for file in set_repository_url.FILES:
         shutil.copy(project_metadata.ROOT / file, folder)
-    set_repository_url.write(repository, folder)
+    set_repository_url.write_url(repository, folder)
     settings = {
-        "extensions": ["myst_parser", "published"],
+        "extensions": ["myst_parser", "_ext.published_links"],
         "html_theme": "sphinx_book_theme",
         "exclude_patterns": ["README.md"],
         "suppress_warnings": ["config.cache"],
         # What Jupyter Book sets for a book that names no repository.
         "html_theme_options": {"repository_url": "https://github.com/executablebooks/jupyter-book"},
     }
-    sys.path.append(str(project_metadata.ROOT / "_ext"))
+    sys.path.append(str(project_metadata.ROOT))
     try:
         with patch_docutils(), docutils_namespace():
             app = Sphinx(folder, None, folder / "html", folder / "doctrees", "html",
@@ -43,7 +43,7 @@ def page_of_a_small_book(folder: Path, repository: str | None, name: str) -> Bea
             app.confdir = folder
             app.build()
     finally:
-        sys.path.remove(str(project_metadata.ROOT / "_ext"))
+        sys.path.remove(str(project_metadata.ROOT))
     return BeautifulSoup((folder / "html" / f"{name}.html").read_text("utf8"), "html.parser")
 
 
@@ -80,8 +80,8 @@ def test_without_an_address_a_page_contains_none(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["*.html", "*.ipynb", "*.js"])
 def test_the_built_book_contains_the_projects_address_or_none(built: Path, kind: str) -> None:
-    here = project_metadata.address()
-    site = project_metadata.site(here) if here else None
+    here = project_metadata.repository_url()
+    site = project_metadata.site_url(here) if here else None
     found = 0
     for path in sorted(built.rglob(kind)):
         if "_static" in path.relative_to(built).parts:

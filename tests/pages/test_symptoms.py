@@ -20,14 +20,14 @@ STEP = {"do": "Look.", "answers": [{"when": "it is there", "bit": "take-fills"}]
 SYMPTOM = {"title": "It is late", "seen": "At noon.", "step": [STEP]}
 CALLS = [
     call
-    for symptom in symptoms.read(FILE)
+    for symptom in symptoms.read_symptoms(FILE)
     for step in symptom["step"]
     for call in re.findall(r"`(jaxbits\.[^`]+)`", step["do"])
 ]
 
 
 def test_a_path_is_a_list_of_steps_with_its_answers_below() -> None:
-    page = symptoms.page([SYMPTOM], _catalogue.load())
+    page = symptoms.symptoms_page([SYMPTOM], _catalogue.load())
     title = "<code>jnp.take</code> fills a missing element with NaN, -2147483648, 255, or True"
     address = f"../{_catalogue.load()['take-fills'].page}"
     assert f'1. Look.\n\n   - It is there: <a href="{address}">{title}</a>' in page
@@ -55,9 +55,9 @@ def test_the_calls_that_a_step_proposes_can_be_made(call: str) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"seen": ""}, "'It is late' should have a title, a line `seen`, and steps"),
-        ({"step": [{"do": "Look."}]}, "a step should have `do` and `answers`"),
-        ({"step": [STEP | {"answers": [{"when": "never"}]}]}, "an answer should have when and bit"),
+        ({"seen": ""}, "'It is late': a symptom must have title, seen, and step"),
+        ({"step": [{"do": "Look."}]}, "a step must have do and answers"),
+        ({"step": [STEP | {"answers": [{"when": "never"}]}]}, "an answer must have when and bit"),
     ],
 )
 def test_a_malformed_symptom_is_refused_with_what_is_wrong(change, message, tmp_path) -> None:
@@ -71,7 +71,7 @@ def test_a_malformed_symptom_is_refused_with_what_is_wrong(change, message, tmp_
     file = tmp_path / "symptoms.toml"
     file.write_text("[[symptom]]\n" + "\n".join(lines) + f"\nstep = [{steps}]\n", "utf8")
     with pytest.raises(symptoms.SymptomsError, match=re.escape(message)):
-        symptoms.read(file)
+        symptoms.read_symptoms(file)
 
 
 def inline(value: object) -> str:
@@ -84,15 +84,17 @@ def inline(value: object) -> str:
 
 def test_an_answer_that_names_no_sharp_bit_is_refused() -> None:
     step = STEP | {"answers": [{"when": "it is there", "bit": "no-such-bit"}]}
-    with pytest.raises(symptoms.SymptomsError, match="no sharp bit is called 'no-such-bit'"):
-        symptoms.page([SYMPTOM | {"step": [step]}], _catalogue.load())
+    with pytest.raises(
+        symptoms.SymptomsError, match="bit must be in the catalogue, got 'no-such-bit'"
+    ):
+        symptoms.symptoms_page([SYMPTOM | {"step": [step]}], _catalogue.load())
 
 
 def test_every_chapter_is_reached_by_some_symptom() -> None:
     known = _catalogue.load()
     reached = {
         known[answer["bit"]].chapter
-        for symptom in symptoms.read(FILE)
+        for symptom in symptoms.read_symptoms(FILE)
         for step in symptom["step"]
         for answer in step["answers"]
         if "bit" in answer

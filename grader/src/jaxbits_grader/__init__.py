@@ -1,5 +1,5 @@
-"""Assignments: made from their sources, proven, handed out, and graded safely.
+"""Make, hand out, collect, and grade the assignments of the book.
 
-``python -m jaxbits_grader --help`` lists the verbs. It imports jaxbits, nothing
-in jaxbits imports it, and a student needs none of it.
+``jaxbits-grader --help`` lists the commands. This package imports jaxbits, and nothing in jaxbits
+imports this package. Students do not need it.
 """

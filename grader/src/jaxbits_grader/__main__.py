@@ -1,4 +1,4 @@
-"""``python -m jaxbits_grader``."""
+"""Run the grader with ``python -m jaxbits_grader``."""
 
 import sys
 

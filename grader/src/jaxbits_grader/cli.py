@@ -1,4 +1,4 @@
-"""The verbs of ``python -m jaxbits_grader``."""
+"""The command line of the grader."""
 
 from __future__ import annotations
 
@@ -7,120 +7,119 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
+# Each command imports what it needs: nbgrader alone takes a second.
+
 
 def _release(options: argparse.Namespace) -> int:
-    from jaxbits_grader.authoring import assignment_source as source
-    from jaxbits_grader.authoring import release_notebook as release
-    from jaxbits_grader.files import write_file
-    from jaxbits_grader.notebook_io import text
+    from jaxbits_grader.authoring.assignment_source import read_assignment
+    from jaxbits_grader.authoring.notebook_versions import student_notebook
+    from jaxbits_grader.files import notebook_text, write_atomically
 
-    changed = 0
-    for folder in _assignments(options.folder):
-        assignment = source.read(folder)
-        notebook = release.student(assignment)
+    outdated = False
+    for folder in _find(options.folder):
+        assignment = read_assignment(folder)
+        text = notebook_text(student_notebook(assignment))
         path = folder / f"{assignment.name}.ipynb"
         if options.check:
-            same = path.exists() and path.read_text(encoding="utf-8") == text(notebook)
-            changed += not same
-            print(f"{assignment.name}: {'as its source' if same else 'not as its source says'}")
+            is_current = path.exists() and path.read_text(encoding="utf-8") == text
+            outdated |= not is_current
+            print(f"{assignment.name}: {'up to date' if is_current else 'outdated'}")
         else:
-            print(f"{path} {'written' if write_file(path, text(notebook)) else 'unchanged'}")
-    return int(bool(changed))
+            print(f"{path} {'written' if write_atomically(path, text) else 'unchanged'}")
+    return int(outdated)
 
 
 def _variant(options: argparse.Namespace) -> int:
     import secrets
 
-    from jaxbits_grader.authoring import variants as variant
+    from jaxbits_grader.authoring.variants import write_variants
 
     seed = options.seed or secrets.token_hex(8)
-    for name in variant.make(options.folder, options.to, seed):
+    for name in write_variants(options.folder, options.to, seed):
         print(f"{options.to / name} written")
-    print(f"These numbers can be drawn again with --seed {seed}; keep it to yourself.")
+    print(f"To draw the same numbers again, use --seed {seed}. Keep it secret.")
     return 0
 
 
 def _prove(options: argparse.Namespace) -> int:
-    from jaxbits_grader.authoring.validation import prove
+    from jaxbits_grader.authoring.validation import validate
 
-    wrong = 0
-    for folder in _assignments(options.folder):
-        tried = prove(folder, seed=options.variant, python=options.python)
-        wrong += sum(t.problem is not None for t in tried)
+    has_problems = False
+    for folder in _find(options.folder):
+        attempts = validate(folder, seed=options.variant, python=options.python)
+        problems = sum(attempt.problem is not None for attempt in attempts)
+        has_problems |= bool(problems)
         print(f"{folder.resolve().name}:")
-        for one in tried:
-            if one.problem or not options.quiet:
-                print(f"  {one.line()}")
-        print(
-            f"  {len(tried)} tried, {sum(t.problem is not None for t in tried)} not as it should be"
-        )
-    return int(bool(wrong))
+        for attempt in attempts:
+            if attempt.problem or not options.quiet:
+                print(f"  {attempt.line()}")
+        print(f"  {len(attempts)} answers tried, {problems} problems")
+    return int(has_problems)
 
 
 def _course(options: argparse.Namespace) -> int:
-    from jaxbits_grader.gradebook import course
+    from jaxbits_grader.gradebook.course import set_up_course
 
-    made = course.make(options.folder, options.sources, name=options.name, db=options.db)
-    releases = sorted((made.root / "release").glob("*/*.ipynb"))
-    print(f"The course {made.name!r} is in {options.folder}. To hand out:")
-    for path in releases:
+    course = set_up_course(options.folder, options.sources, name=options.name, db=options.db)
+    print(f"The course {course.name!r} is in {options.folder}. To hand out:")
+    for path in sorted((course.root / "release").glob("*/*.ipynb")):
         print(f"  {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}")
     return 0
 
 
 def _collect(options: argparse.Namespace) -> int:
-    from jaxbits_grader.intake.lms_import import collect
+    from jaxbits_grader.intake.lms_import import import_download
 
-    got = collect(options.download, options.to)
-    print(f"{options.to} has the folders of {len(got.students)} students.")
-    if got.late:
-        print(f"Late: {', '.join(got.late)}")
-    for name in got.unknown:
-        print(f"  Whose is {name}?", file=sys.stderr)
-    return int(bool(got.unknown))
+    imported = import_download(options.download, options.to)
+    print(f"{options.to} has the folders of {len(imported.students)} students.")
+    if imported.late:
+        print(f"Late: {', '.join(imported.late)}")
+    for name in imported.unknown:
+        print(f"  Unknown student: {name}", file=sys.stderr)
+    return int(bool(imported.unknown))
 
 
 def _grade(options: argparse.Namespace) -> int:
-    from jaxbits_grader import grade_command as grade
+    from jaxbits_grader.grade_command import grade_folder
 
-    return grade.main(options)
+    return grade_folder(options)
 
 
 def _results(options: argparse.Namespace) -> int:
-    from jaxbits_grader import grade_command as grade
+    from jaxbits_grader.grade_command import write_results
 
-    print(grade.collect(options))
+    print(write_results(options))
     return 0
 
 
 def _mark(options: argparse.Namespace) -> int:
-    from jaxbits_grader.gradebook import course
-    from jaxbits_grader.gradebook import manual_points as gradebook
+    from jaxbits_grader.gradebook.course import open_course
+    from jaxbits_grader.gradebook.manual_points import set_manual_points
     from jaxbits_grader.intake.submissions import Submission
 
-    found = course.opened(options.course)
+    course = open_course(options.course)
     student = Submission(options.student, None).id
-    assignment = found.assignment(options.assignment)
-    graded = sorted(p.stem for p in found.results(assignment.name).glob("*.json"))
+    assignment = course.assignment(options.assignment)
+    graded = sorted(path.stem for path in course.results(assignment.name).glob("*.json"))
     if student not in graded:
         raise ValueError(
-            f"student: {options.student!r} has no result for {assignment.name}; "
-            f"these have: {', '.join(graded) or 'none'}"
+            f"student must be one with a result for {assignment.name} "
+            f"({', '.join(graded) or 'none'}), got {options.student!r}"
         )
-    gradebook.mark(found, assignment, student, options.test, options.points)
-    points = "no points by hand" if options.points is None else f"{options.points:g}"
-    print(f"{options.student} has {points} for {options.test}; 'results' writes the table anew")
+    set_manual_points(course, assignment, student, options.test, options.points)
+    points = "no points" if options.points is None else f"{options.points:g} points"
+    print(f"{options.student} has {points} by hand for {options.test}. Now run 'results'.")
     return 0
 
 
 def _canvas(options: argparse.Namespace) -> int:
-    from jaxbits_grader import grade_command as grade
-    from jaxbits_grader.files import write_file
-    from jaxbits_grader.reporting import canvas_export as canvas
+    from jaxbits_grader.files import write_atomically
+    from jaxbits_grader.grade_command import load_results
+    from jaxbits_grader.reporting.canvas_export import fill_in_scores
 
-    _, records = grade.collected(options)
-    text, unknown = canvas.filled(options.export, records, options.column)
-    write_file(options.to, text)
+    _, records = load_results(options)
+    text, unknown = fill_in_scores(options.export, records, options.column)
+    write_atomically(options.to, text)
     print(f"{options.to} written")
     for student in unknown:
         print(f"  Canvas does not know {student}", file=sys.stderr)
@@ -128,92 +127,99 @@ def _canvas(options: argparse.Namespace) -> int:
 
 
 def _probe(options: argparse.Namespace) -> int:
-    from jaxbits_grader.running.sandbox_check import probe
+    from jaxbits_grader.running.sandbox_check import check_sandbox
 
-    probe()
+    check_sandbox()
     print("The sandbox holds: a program in it got at nothing of this machine.")
     return 0
 
 
-def _assignments(folder: Path) -> list[Path]:
-    from jaxbits_grader.authoring import assignment_source as source
+def _find(folder: Path) -> list[Path]:
+    from jaxbits_grader.authoring.assignment_source import (
+        SOURCE_FILE,
+        SourceError,
+        find_assignments,
+    )
 
-    found = source.find(folder)
+    found = find_assignments(folder)
     if not found:
-        raise source.SourceError(f"{folder} is no assignment and holds none ({source.SOURCE})")
+        raise SourceError(f"folder: must be or contain an assignment ({SOURCE_FILE}), got {folder}")
     return found
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="jaxbits-grader", description=__doc__)
-    verbs = parser.add_subparsers(required=True, metavar="VERB")
-
-    verb = verbs.add_parser("release", help="make the students' notebooks of the sources")
-    verb.add_argument("folder", type=Path, help="an assignment's folder, or one that holds several")
-    verb.add_argument("--check", action="store_true", help="write nothing; exit 1 where it differs")
-    verb.set_defaults(do=_release)
-
-    verb = verbs.add_parser("variant", help="write assignments with other numbers, for yourself")
-    verb.add_argument("folder", type=Path, help="the assignments to vary")
-    verb.add_argument("--to", type=Path, required=True, help="a private folder")
-    verb.add_argument("--seed", help="draw the same numbers again")
-    verb.set_defaults(do=_variant)
-
-    verb = verbs.add_parser("prove", help="prove that the tests take what is right, and only that")
-    verb.add_argument("folder", type=Path, help="an assignment's folder, or one that holds several")
-    verb.add_argument("--variant", metavar="SEED", help="with other numbers")
-    verb.add_argument("--python", default=sys.executable, help="with another interpreter's JAX")
-    verb.add_argument("--quiet", action="store_true", help="only what is not as it should be")
-    verb.set_defaults(do=_prove)
-
-    verb = verbs.add_parser("course", help="set a course up, or bring one up to date")
-    verb.add_argument("folder", type=Path, help="the course's folder; it is made if need be")
-    verb.add_argument(
-        "--from", dest="sources", type=Path, required=True, help="the assignments' sources"
+    parser = argparse.ArgumentParser(
+        prog="jaxbits-grader", description="Make, hand out, collect, and grade assignments."
     )
-    verb.add_argument("--name", default="", help="what nbgrader calls the course")
-    verb.add_argument("--db", default="", help="the gradebook: postgresql://user:word@host/name")
-    verb.set_defaults(do=_course)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    sources = "the folder of an assignment, or one that contains several"
 
-    verb = verbs.add_parser("collect", help="sort a download of Canvas or Moodle by students")
-    verb.add_argument("download", type=Path, help="the zip file, or what was unpacked of it")
-    verb.add_argument("--to", type=Path, required=True, help="a folder for the students' folders")
-    verb.set_defaults(do=_collect)
+    command = commands.add_parser("release", help="write the students' notebooks")
+    command.add_argument("folder", type=Path, help=sources)
+    command.add_argument(
+        "--check", action="store_true", help="write nothing; exit with 1 if one is outdated"
+    )
+    command.set_defaults(run=_release)
 
-    verb = verbs.add_parser("grade", help="grade a folder of submissions")
-    _of_assignment(verb)
-    verb.add_argument("-j", dest="workers", type=int, default=1, help="how many at a time")
-    verb.add_argument("--student", action="append", help="only this one (may be repeated)")
-    verb.add_argument("--again", action="store_true", help="also what has not changed")
-    verb.add_argument("--unsafe", action="store_true", help="without the sandbox; said in the CSV")
-    verb.add_argument("--quiet", action="store_true", help="no progress bar")
-    limits = verb.add_argument_group("limits of a submission")
+    command = commands.add_parser("variant", help="copy assignments with different numbers")
+    command.add_argument("folder", type=Path, help=sources)
+    command.add_argument("--to", type=Path, required=True, help="a private folder")
+    command.add_argument("--seed", help="draw the same numbers again")
+    command.set_defaults(run=_variant)
+
+    command = commands.add_parser("prove", help="check that tests accept only right answers")
+    command.add_argument("folder", type=Path, help=sources)
+    command.add_argument("--variant", metavar="SEED", help="with different numbers")
+    command.add_argument("--python", default=sys.executable, help="another Python interpreter")
+    command.add_argument("--quiet", action="store_true", help="print only problems")
+    command.set_defaults(run=_prove)
+
+    command = commands.add_parser("course", help="create or update a course")
+    command.add_argument("folder", type=Path, help="the folder of the course")
+    command.add_argument("--from", dest="sources", type=Path, required=True, help=sources)
+    command.add_argument("--name", default="", help="the name of the course in nbgrader")
+    command.add_argument("--db", default="", help="the gradebook, postgresql://user:word@host/name")
+    command.set_defaults(run=_course)
+
+    command = commands.add_parser("collect", help="sort a Canvas or Moodle download by student")
+    command.add_argument("download", type=Path, help="the zip file, or the unpacked folder")
+    command.add_argument("--to", type=Path, required=True, help="a folder for the submissions")
+    command.set_defaults(run=_collect)
+
+    command = commands.add_parser("grade", help="grade a folder of submissions")
+    _add_assignment_arguments(command)
+    command.add_argument("-j", dest="workers", type=int, default=1, help="how many at a time")
+    command.add_argument("--student", action="append", help="only this one (can be repeated)")
+    command.add_argument("--again", action="store_true", help="also unchanged submissions")
+    command.add_argument("--unsafe", action="store_true", help="without the sandbox")
+    command.add_argument("--quiet", action="store_true", help="no progress bar")
+    limits = command.add_argument_group("limits of each submission")
     for name, (default, kind) in _limits().items():
         flag = f"--{name.replace('_', '-')}"
         limits.add_argument(flag, type=kind, default=default, help=f"(default: {default:g})")
-    verb.set_defaults(do=_grade)
+    command.set_defaults(run=_grade)
 
-    verb = verbs.add_parser("results", help="write the CSV anew, with marks by hand")
-    _of_assignment(verb)
-    verb.set_defaults(do=_results)
+    command = commands.add_parser("results", help="write the results table again")
+    _add_assignment_arguments(command)
+    command.set_defaults(run=_results)
 
-    verb = verbs.add_parser("mark", help="give points by hand; regrading keeps them")
-    verb.add_argument("assignment")
-    verb.add_argument("student")
-    verb.add_argument("test", help="the id of a test cell")
-    verb.add_argument("points", type=_points, help="a number, or 'none' to take a mark back")
-    verb.add_argument("--course", type=Path, required=True)
-    verb.set_defaults(do=_mark)
+    command = commands.add_parser("mark", help="enter points by hand; regrading keeps them")
+    command.add_argument("assignment")
+    command.add_argument("student")
+    command.add_argument("test", help="the grade_id of a test cell")
+    command.add_argument("points", type=_points, help="a number, or 'none' to remove points")
+    command.add_argument("--course", type=Path, required=True)
+    command.set_defaults(run=_mark)
 
-    verb = verbs.add_parser("canvas", help="fill the scores into Canvas's own export")
-    _of_assignment(verb)
-    verb.add_argument("--export", type=Path, required=True, help="the CSV exported from Canvas")
-    verb.add_argument("--column", required=True, help="the assignment's heading in it")
-    verb.add_argument("--to", type=Path, required=True, help="the CSV to import")
-    verb.set_defaults(do=_canvas)
+    command = commands.add_parser("canvas", help="fill the scores into Canvas's export")
+    _add_assignment_arguments(command)
+    command.add_argument("--export", type=Path, required=True, help="the CSV from Canvas")
+    command.add_argument("--column", required=True, help="the heading of the assignment in it")
+    command.add_argument("--to", type=Path, required=True, help="the CSV to import")
+    command.set_defaults(run=_canvas)
 
-    verb = verbs.add_parser("probe", help="say whether the sandbox holds on this machine")
-    verb.set_defaults(do=_probe)
+    command = commands.add_parser("probe", help="check that the sandbox works on this machine")
+    command.set_defaults(run=_probe)
     return parser
 
 
@@ -221,13 +227,12 @@ def _points(text: str) -> float | None:
     return None if text == "none" else float(text)
 
 
-def _of_assignment(verb: argparse.ArgumentParser) -> None:
-    verb.add_argument("assignment")
-    verb.add_argument(
-        "--submissions", type=Path, required=True, help="a notebook or a folder for each student"
-    )
-    verb.add_argument("--course", type=Path, required=True, help="the course's folder")
-    verb.add_argument("--csv", type=Path, help="where the results go (COURSE/results/NAME.csv)")
+def _add_assignment_arguments(command: argparse.ArgumentParser) -> None:
+    command.add_argument("assignment")
+    submissions = "a folder with one notebook or folder per student"
+    command.add_argument("--submissions", type=Path, required=True, help=submissions)
+    command.add_argument("--course", type=Path, required=True, help="the folder of the course")
+    command.add_argument("--csv", type=Path, help="the results (default: COURSE/results/NAME.csv)")
 
 
 def _limits() -> dict[str, tuple[float, type]]:
@@ -237,17 +242,17 @@ def _limits() -> dict[str, tuple[float, type]]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The command line; returns the exit status."""
+    """Run the command line, and return the exit status."""
     options = _parser().parse_args(arguments)
     try:
-        status: int = options.do(options)
+        status: int = options.run(options)
     except ModuleNotFoundError as error:
-        print(f'{error.name} is not installed: pip install "jaxbits-grader"', file=sys.stderr)
+        print(f"{error.name} is not installed: pip install jaxbits-grader", file=sys.stderr)
         return 2
     except (ValueError, OSError, RuntimeError) as error:
         print(error, file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("Interrupted. Run it again: it goes on where it was.", file=sys.stderr)
+        print("Interrupted. Run it again to continue where it stopped.", file=sys.stderr)
         return 130
     return status

@@ -1,22 +1,28 @@
-"""Files that are never half-written."""
+"""Write files atomically, and write notebooks as text."""
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 from pathlib import Path
 
+import nbformat
+from nbformat import NotebookNode
 
-def write_file(path: Path, text: str) -> bool:
-    """Write a file in one step, its folder too; what stood there before is replaced.
+
+def write_atomically(path: Path, text: str) -> bool:
+    """Write a file in one step, so that no reader ever sees half of it.
+
+    Missing folders are created. A file that already contains the text is not touched.
 
     Args:
-        path: the file.
-        text: what it shall hold, as UTF-8, its line ends as they are. What is no text, such as
-            half of a file name's letter, is written as its number.
+        path: The file.
+        text: The new content, written as UTF-8 with its line ends unchanged. Lone surrogates, which
+            stand for undecodable bytes of a file name, are written as escape sequences.
 
     Returns:
-        Whether anything changed: a file that holds the text already is not touched.
+        True if the file changed.
     """
     data = text.encode("utf-8", "backslashreplace")
     if path.exists() and path.read_bytes() == data:
@@ -34,3 +40,14 @@ def write_file(path: Path, text: str) -> bool:
         Path(temporary).unlink(missing_ok=True)
         raise
     return True
+
+
+def notebook_text(notebook: NotebookNode) -> str:
+    """Return a notebook as the text of a file, formatted as Jupyter does, with sorted keys.
+
+    Raises:
+        nbformat.ValidationError: If the notebook is not valid.
+    """
+    nbformat.validate(notebook)
+    lines = nbformat.v4.rwbase.split_lines(nbformat.from_dict(json.loads(json.dumps(notebook))))
+    return json.dumps(lines, ensure_ascii=False, indent=1, sort_keys=True) + "\n"

@@ -1,4 +1,4 @@
-"""The verb ``grade``: from a folder of submissions to a CSV."""
+"""The commands `grade` and `results`: from a folder of submissions to a CSV file."""
 
 from __future__ import annotations
 
@@ -10,99 +10,111 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from jaxbits_grader import worker_pool as pool
-from jaxbits_grader.files import write_file
+from jaxbits_grader.files import write_atomically
+from jaxbits_grader.grade_records import STATUSES, GradeRecord, read_record
 from jaxbits_grader.grade_submission import Job
-from jaxbits_grader.gradebook import course as course_of
-from jaxbits_grader.gradebook import manual_points as gradebook
-from jaxbits_grader.gradebook.course import Course
-from jaxbits_grader.intake import submissions
-from jaxbits_grader.intake.submissions import Submission
-from jaxbits_grader.reporting import feedback_pages as pages
-from jaxbits_grader.reporting import grade_records as results
-from jaxbits_grader.reporting.grade_records import Record
-from jaxbits_grader.running import sandbox
+from jaxbits_grader.gradebook.course import Course, open_course
+from jaxbits_grader.gradebook.manual_points import apply_manual_points, read_manual_points
+from jaxbits_grader.intake.submissions import Submission, file_digest, find_submissions
+from jaxbits_grader.reporting.feedback_files import update_page
+from jaxbits_grader.reporting.results_csv import results_table
 from jaxbits_grader.running.limits import Limits
-from jaxbits_grader.running.sandbox_check import probe
+from jaxbits_grader.running.sandbox import check_hidden
+from jaxbits_grader.running.sandbox_check import check_sandbox
+from jaxbits_grader.worker_pool import grade_all
 
 
-def main(options: argparse.Namespace) -> int:
-    """Grade what the options name, write the CSV, and say what came of it."""
-    course = course_of.opened(options.course)
+def grade_folder(options: argparse.Namespace) -> int:
+    """Grade the submissions in a folder, and write and print the results.
+
+    Raises:
+        CourseError: If the course or the assignment does not exist.
+        SandboxUnavailable: If the sandbox does not work.
+        ValueError: If there are no submissions, or an option is invalid.
+    """
+    course = open_course(options.course)
     assignment = course.assignment(options.assignment)
-    found = submissions.find(options.submissions, assignment.name)
+    submissions = find_submissions(options.submissions, assignment.name)
     if options.student:
-        found = _only(found, options.student, options.submissions)
+        submissions = _select(submissions, options.student, options.submissions)
     if not options.unsafe:
         for path in (course.root, options.submissions):
-            sandbox.hides(path)
-        probe()
+            check_hidden(path)
+        check_sandbox()
     limits = Limits(**{field.name: getattr(options, field.name) for field in fields(Limits)})
-    jobs = [Job(course, assignment.name, s, limits, options.unsafe) for s in found]
+    jobs = [Job(course, assignment.name, s, limits, options.unsafe) for s in submissions]
     with tqdm(total=len(jobs), unit="submission", disable=options.quiet or None) as bar:
 
-        def tell(record: Record) -> None:
+        def show_progress(record: GradeRecord) -> None:
             bar.update()
             bar.set_postfix_str(f"{record.student[:20]}: {record.status}")
 
         try:
-            records = pool.grade(jobs, options.workers, again=options.again, tell=tell)
+            records = grade_all(jobs, options.workers, again=options.again, on_record=show_progress)
         except KeyboardInterrupt:
             if not options.student:
-                collect(options)
+                write_results(options)
             raise
     if options.student:
         for record in records:
             score = "" if record.score is None else f" {record.score:g} of {record.max_score:g}"
             print(f"{record.student}: {record.status}{score}; {'; '.join(record.notes)}"[:500])
-        print("The table is as it was: 'results' in place of 'grade' writes it anew.")
+        print("The table was not changed. To update it, use 'results' instead of 'grade'.")
         return 0
-    print(collect(options))
+    print(write_results(options))
     return 0
 
 
-def _only(found: list[Submission], students: Iterable[str], folder: Path) -> list[Submission]:
-    by_name = {submission.student: submission for submission in found}
+def _select(
+    submissions: list[Submission], students: Iterable[str], folder: Path
+) -> list[Submission]:
+    by_name = {submission.student: submission for submission in submissions}
     if unknown := [student for student in students if student not in by_name]:
         raise ValueError(f"student: {folder} has no submission of {', '.join(unknown)}")
     return [by_name[student] for student in dict.fromkeys(students)]
 
 
-def collected(options: argparse.Namespace) -> tuple[Course, list[Record]]:
-    """The course, and a record for each submission in the folder, with the marks by hand.
+def load_results(options: argparse.Namespace) -> tuple[Course, list[GradeRecord]]:
+    """Return the course, and one record per submission with the points entered by hand.
 
-    The pages of students are brought up to date with them.
+    The feedback pages are updated as well.
     """
-    course = course_of.opened(options.course)
+    course = open_course(options.course)
     assignment = course.assignment(options.assignment)
-    points = {id: float(of) for task in assignment.tasks for id, of in task.points.items()}
-    by_hand = gradebook.by_hand(course, assignment)
-    source = submissions.digest(course.source(assignment.name))
+    max_points = {id: float(points) for id, points in assignment.test_points.items()}
+    all_manual = read_manual_points(course, assignment)
+    source = file_digest(course.source(assignment.name))
     records = []
-    for submission in submissions.find(options.submissions, assignment.name):
-        path = course.results(assignment.name) / f"{submission.id}.json"
-        record = results.read(path)
-        why = None if record else "not graded yet"
-        if record and record.submission != submission.digest:
-            why = "not graded since it was handed in anew"
-        elif record and record.source != source:
-            why = "not graded since the assignment was changed"
-        if record is None or why:
-            record = Record(submission.student, "failed", (why or "",), (), assignment.points)
-        given = by_hand.get(submission.id, {})
-        record = gradebook.with_marks_by_hand(record, given, points)
-        pages.bring_up_to_date(course, assignment, submission.id, record, given)
+    for submission in find_submissions(options.submissions, assignment.name):
+        record = read_record(course.results(assignment.name) / f"{submission.id}.json")
+        outdated = _why_outdated(record, submission, source)
+        if record is None or outdated:
+            record = GradeRecord(submission.student, "failed", (outdated,), (), assignment.points)
+        manual = all_manual.get(submission.id, {})
+        record = apply_manual_points(record, manual, max_points)
+        update_page(course, assignment, submission.id, record, manual)
         records.append(record)
     return course, records
 
 
-def collect(options: argparse.Namespace) -> str:
-    """Write the CSV; return what a person wants to know of it."""
-    course, records = collected(options)
+def _why_outdated(record: GradeRecord | None, submission: Submission, source: str) -> str:
+    """Return why a record does not count, empty if it does."""
+    if record is None:
+        return "not graded yet"
+    if record.submission != submission.digest:
+        return "not graded since it was handed in again"
+    if record.source != source:
+        return "not graded since the assignment was changed"
+    return ""
+
+
+def write_results(options: argparse.Namespace) -> str:
+    """Write the CSV file, and return a summary of it."""
+    course, records = load_results(options)
     assignment = course.assignment(options.assignment)
     tasks = {task.id: list(task.points) for task in assignment.tasks}
     path = options.csv or course.root / "results" / f"{assignment.name}.csv"
-    write_file(path, results.table(records, tasks))
+    write_atomically(path, results_table(records, tasks))
     counts = Counter(record.status for record in records)
-    said = ", ".join(f"{counts[status]} {status}" for status in results.STATUSES if counts[status])
-    return f"{len(records)} submissions: {said}. {path}"
+    summary = ", ".join(f"{counts[status]} {status}" for status in STATUSES if counts[status])
+    return f"{len(records)} submissions: {summary}. {path}"

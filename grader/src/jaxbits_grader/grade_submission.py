@@ -1,4 +1,8 @@
-"""Grade one student's submission, in a process of its own."""
+"""Grade one submission, in a process of its own.
+
+The steps are: read the notebook, repair it, scan its code, run it without hidden tests (for the
+feedback page), run it with hidden tests, record the points in the gradebook, and write the page.
+"""
 
 from __future__ import annotations
 
@@ -14,28 +18,40 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from jaxbits_grader.authoring import release_notebook as release
-from jaxbits_grader.checking.hidden_test_run import Graded
+from jaxbits_grader.authoring.notebook_versions import student_notebook
+from jaxbits_grader.checking.hidden_test_run import RunResult, run_hidden_tests
+from jaxbits_grader.checking.scan import scan_notebook
+from jaxbits_grader.grade_records import GradeRecord, write_record
 from jaxbits_grader.gradebook.course import Course
-from jaxbits_grader.intake import notebook_reader as loading
-from jaxbits_grader.intake import notebook_repair as repair
-from jaxbits_grader.intake.submissions import Submission, digest
-from jaxbits_grader.reporting import grade_records as results
-from jaxbits_grader.reporting.grade_records import Record
-from jaxbits_grader.running.kernel_client import NotStarted
+from jaxbits_grader.intake.notebook_reader import UnreadableNotebook, read_notebook
+from jaxbits_grader.intake.notebook_repair import repair_notebook
+from jaxbits_grader.intake.submissions import Submission, file_digest
+from jaxbits_grader.notebook import ParsedNotebook
+from jaxbits_grader.running.kernel_client import KernelNotStarted
 from jaxbits_grader.running.limits import Limits
-from jaxbits_grader.running.student_run import rehearse
+from jaxbits_grader.running.student_run import run_without_hidden_tests
 
+# https://github.com/torvalds/linux/blob/v6.6/include/uapi/linux/prctl.h
 _PR_SET_PDEATHSIG = 1
-GRADER = 1  # another number grades every submission anew
+# A new number makes every stored record outdated.
+_GRADER_VERSION = 2
 
 
 @dataclass(frozen=True)
 class Job:
-    """One submission to grade."""
+    """One submission to grade, and how.
+
+    Attributes:
+        course: The course.
+        assignment: The name of the assignment.
+        submission: The submission.
+        limits: The limits of each run.
+        unsafe: Whether to run outside the sandbox.
+    """
 
     course: Course
     assignment: str
@@ -45,29 +61,26 @@ class Job:
 
     @property
     def record(self) -> Path:
-        """Where its result is written, last of all."""
+        """The file for the grade record, which is written last."""
         return self.course.results(self.assignment) / f"{self.submission.id}.json"
 
     @property
     def log(self) -> Path:
-        """Where what the grader says goes."""
+        """The file for everything that the grader prints."""
         return self.record.with_suffix(".log")
 
     def digest(self) -> str:
-        """Of everything the result depends on."""
-        found = hashlib.sha256()
+        """Return a hash of everything that the result depends on."""
         source = self.course.source(self.assignment)
-        parts = [asdict(self.limits), self.unsafe, GRADER, self.submission.problem]
+        parts = [asdict(self.limits), self.unsafe, _GRADER_VERSION, self.submission.problem]
         parts += [self.submission.note, self.submission.student, self.submission.digest]
-        found.update(source.read_bytes() + json.dumps(parts).encode())
-        return found.hexdigest()
+        return hashlib.sha256(source.read_bytes() + json.dumps(parts).encode()).hexdigest()
 
 
-def run(job: Job) -> None:
-    """Grade a submission in this process, and write its record.
+def run_job(job: Job) -> None:
+    """Grade a submission and write its record. This is the target of a new process.
 
-    To be the target of a new process: it says what it says into the job's log, and dies with the
-    process that started it.
+    Its output goes to the log of the job, and it ends with the process that started it.
     """
     _die_with_parent()
     job.record.parent.mkdir(parents=True, exist_ok=True)
@@ -75,134 +88,129 @@ def run(job: Job) -> None:
     os.dup2(log, 1)
     os.dup2(log, 2)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
-    # Inside the grader's own folder: what a killed one leaves is found there.
+    # All temporary files are below this folder, so a killed grader leaves them in one place.
     scratch = Path(tempfile.mkdtemp(prefix="jb"))
     os.environ["TMPDIR"] = str(scratch)
     tempfile.tempdir = str(scratch)
     try:
-        results.write(job.record, graded(job, scratch))
+        write_record(job.record, grade_job(job, scratch))
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def graded(job: Job, scratch: Path) -> Record:
-    """Grade a submission.
+def grade_job(job: Job, scratch: Path) -> GradeRecord:
+    """Grade a submission in this process.
 
     Args:
-        job: the submission and how to grade it.
-        scratch: a folder of the grader's own.
+        job: The submission and how to grade it.
+        scratch: An empty folder for temporary files.
     """
-    from jaxbits_grader.checking import scan
-    from jaxbits_grader.gradebook import nbgrader_adapter as autograde
-    from jaxbits_grader.reporting import feedback_pages as pages
+    # nbgrader takes a second to import, which the command line should not wait for.
+    from jaxbits_grader.gradebook.nbgrader_adapter import (
+        NbgraderFailed,
+        record_points,
+        remove_submission,
+    )
+    from jaxbits_grader.reporting.feedback_files import write_page
 
     began = time.monotonic()
-    assignment = job.course.assignment(job.assignment)
-    notes = [job.submission.note] if job.submission.note else []
-    record = Record(
-        job.submission.student,
-        "failed",
-        (),
-        (),
-        assignment.points,
-        job.digest(),
-        job.unsafe,
-        submission=job.submission.digest,
-        source=digest(job.course.source(job.assignment)),
-    )
-    released = release.student(assignment)
+    course, student = job.course, job.submission.id
+    assignment = course.assignment(job.assignment)
+    record = replace(failed_record(job, assignment.points, ""), digest=job.digest())
+    released = ParsedNotebook.from_nbformat(student_notebook(assignment))
     try:
-        if job.submission.path is None:
-            raise loading.Unreadable(job.submission.problem or "there is no notebook")
-        cells, odd = loading.load(job.submission.path)
-        notebook, mended = repair.repaired(cells, released)
-    except loading.Unreadable as reason:
-        autograde.forget(job.course, job.submission.id, assignment)
+        notebook = repair_notebook(_read_submission(job.submission), released)
+    except UnreadableNotebook as reason:
+        remove_submission(course, assignment, student)
         record = replace(record, status="unreadable", notes=(str(reason),))
-        pages.write(job.course, assignment, job.submission.id, record, None)
+        write_page(course, assignment, student, record, None)
         return record
-    notes += odd + mended
-    looked = scan.scan(notebook, released)
+    findings = scan_notebook(notebook, released)
     try:
-        # Through before the tests begin: of two runs side by side one could tell the other.
-        ran = rehearse(notebook, job.limits, unsafe=job.unsafe)
-    except NotStarted as reason:
-        return replace(record, notes=(f"the grader failed: {reason}",))
-    try:
-        found = autograde.autograde(
-            notebook,
-            job.submission.id,
-            job.course,
-            assignment,
-            job.limits,
-            scratch,
-            unsafe=job.unsafe,
-            suspected=looked.tampered,
-        )
-    except autograde.GraderFailed as reason:
-        return replace(record, notes=(*notes, f"the grader failed: {reason}"))
+        # This run ends before the other begins, or the two could signal to each other.
+        executed = run_without_hidden_tests(notebook, job.limits, unsafe=job.unsafe)
+        result = run_hidden_tests(notebook, assignment, job.limits, unsafe=job.unsafe)
+        result = replace(result, tampering=(*findings.tampering, *result.tampering))
+        record_points(course, assignment, student, notebook, result, scratch)
+    except (KernelNotStarted, NbgraderFailed) as reason:
+        remove_submission(course, assignment, student)
+        return replace(record, notes=(*notebook.notes, f"the grader failed: {reason}"))
+    notes = (*notebook.notes, *findings.odd, *result.odd)
     record = replace(
         record,
-        status=_status(found, [*notes, *looked.odd, *found.odd]),
-        notes=(*_why(found), *notes, *looked.odd, *found.odd),
-        marks=tuple(found.marks),
+        status=_status(result, notes),
+        notes=(*_explain_status(result), *notes),
+        cells=result.points,
     )
-    pages.write(job.course, assignment, job.submission.id, record, ran)
+    write_page(course, assignment, student, record, executed)
     return replace(record, seconds=round(time.monotonic() - began, 2))
 
 
-def _status(found: Graded, notes: list[str]) -> str:
-    if found.tampered:
+def failed_record(job: Job, max_score: float, reason: str) -> GradeRecord:
+    """Return the record of a submission whose grader failed.
+
+    Args:
+        job: The submission.
+        max_score: The points of the assignment.
+        reason: Why the grader failed, for the notes.
+    """
+    return GradeRecord(
+        job.submission.student,
+        "failed",
+        (reason,) if reason else (),
+        (),
+        max_score,
+        unsafe=job.unsafe,
+        submission=job.submission.digest,
+        source=file_digest(job.course.source(job.assignment)),
+    )
+
+
+def _read_submission(submission: Submission) -> ParsedNotebook:
+    if submission.path is None:
+        raise UnreadableNotebook(submission.problem or "there is no notebook")
+    notebook = read_notebook(submission.path)
+    own = (submission.note,) if submission.note else ()
+    return replace(notebook, notes=(*own, *notebook.notes))
+
+
+def _status(result: RunResult, notes: Sequence[str]) -> str:
+    if result.tampering:
         return "tampered"
-    if found.ended or found.slow:
+    if result.ended or result.slow:
         return "partial"
     return "flagged" if notes else "graded"
 
 
-def _why(found: Graded) -> list[str]:
-    where: dict[str, list[str]] = {}
-    for said in found.tampered:
-        what, _, test = said.partition(", before ")
-        where.setdefault(what, []).extend([test] if test else [])
-    why = [
-        f"tampered: {what}"
-        + (f", before {tests[0]}" if tests else "")
-        + " and later" * (len(tests) > 1)
-        for what, tests in where.items()
-    ]
-    if found.ended:
-        done = [mark.id for mark in found.marks if mark.points is not None]
-        why.append(f"broke off after {done[-1] if done else 'no test'}: {found.ended}")
-    if found.slow:
-        why.append(f"stopped, as they took too long: {', '.join(dict.fromkeys(found.slow))}")
-    return why
+def _explain_status(result: RunResult) -> list[str]:
+    """Return notes on tampering, with the tests that follow it, and on an early end."""
+    tests_after: dict[str, list[str]] = {}
+    for sign in result.tampering:
+        what, _, test = sign.partition(", before ")
+        tests_after.setdefault(what, []).extend([test] if test else [])
+    notes = []
+    for what, tests in tests_after.items():
+        where = f", before {tests[0]}" if tests else ""
+        notes.append(f"tampered: {what}{where}" + " and later" * (len(tests) > 1))
+    if result.ended:
+        done = [cell.id for cell in result.points if cell.points is not None]
+        notes.append(f"ended after {done[-1] if done else 'no test'}: {result.ended}")
+    if result.slow:
+        notes.append(f"stopped because they took too long: {', '.join(dict.fromkeys(result.slow))}")
+    return notes
+
+
+def _die_with_parent() -> None:
+    """End this process with the one that forked it and with the one that asked for it."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        # The fork server is this process's parent, and it outlives the pool.
+        watch = threading.Thread(target=_kill_after, args=(parent.sentinel,), daemon=True)
+        watch.start()
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _kill_after(sentinel: int) -> None:
     multiprocessing.connection.wait([sentinel])
     os.kill(os.getpid(), signal.SIGKILL)
-
-
-def failed(job: Job, points: float, reason: str) -> Record:
-    """The record of a submission whose grader did not get through."""
-    return Record(
-        job.submission.student,
-        "failed",
-        (reason,),
-        (),
-        points,
-        unsafe=job.unsafe,
-        submission=job.submission.digest,
-        source=digest(job.course.source(job.assignment)),
-    )
-
-
-def _die_with_parent() -> None:
-    """End this process with the one that started it, and with the one that asked for it."""
-    asked = multiprocessing.parent_process()
-    if asked is not None:
-        # The server that forks for it goes on as long as any of us does.
-        watch = threading.Thread(target=_kill_after, args=(asked.sentinel,), daemon=True)
-        watch.start()
-    if sys.platform.startswith("linux"):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

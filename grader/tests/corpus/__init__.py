@@ -11,9 +11,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from jaxbits_grader.authoring import release_notebook as release
 from jaxbits_grader.authoring.assignment_source import Assignment
-from jaxbits_grader.authoring.variants import without_ranges
+from jaxbits_grader.authoring.cell_markers import (
+    HIDDEN_TESTS,
+    block_texts,
+    solution_source,
+    visible_tests,
+)
 from nbformat import NotebookNode
 
 from corpus import damaged, good, output, reading, renamed, shell, tampering, unreadable, web
@@ -126,14 +130,17 @@ def hidden(assignment: Assignment) -> list[str]:
 
     A line that is only a message does not count: a student is told the one that failed.
     """
-    cells = [without_ranges(cell.source) for cell in assignment.notebook.cells]
+    cells = [cell.source for cell in assignment.notebook.cells]
     public = {
         line.strip()
         for source in cells
-        for line in release.solved(release.shown(source)).splitlines()
+        for line in solution_source(visible_tests(source)).splitlines()
     }
     lines = [
-        line.strip() for s in cells for part in release.hidden(s) for line in part.splitlines()
+        line.strip()
+        for s in cells
+        for part in block_texts(s, HIDDEN_TESTS)
+        for line in part.splitlines()
     ]
     told = re.compile(r"[fr]?[\"'].*|.{0,15}")
     return [s for s in dict.fromkeys(lines) if s not in public and not told.fullmatch(s)]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jaxbits_grader.authoring import release_notebook as release
+from jaxbits_grader.authoring.cell_markers import stub_source
+from jaxbits_grader.authoring.notebook_versions import solution_notebook
 from nbformat import NotebookNode
 
 from corpus.expected import FINE, RAN, Content, Submission
@@ -133,9 +134,9 @@ def _answered(desk: Desk, code: str, value: str = "return ANSWER") -> NotebookNo
     """A notebook in which every answer does the same, below this code."""
     answers = {}
     for task in desk.tasks:
-        stub = release.stub(desk.assignment.cell(task.id).source)
+        stub = stub_source(desk.assignment.cell(task.id).source)
         answers[task.id] = stub.replace("raise NotImplementedError()", value)
-    return desk.insert(release.solution(desk.assignment, answers), code, at="start")
+    return desk.insert(solution_notebook(desk.assignment, answers), code, at="start")
 
 
 def submissions(desk: Desk) -> Iterator[Submission]:

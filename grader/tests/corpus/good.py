@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator
 
 import nbformat
-from jaxbits_grader.authoring import release_notebook as release
+from jaxbits_grader.authoring.cell_markers import stub_source
+from jaxbits_grader.authoring.notebook_versions import solution_notebook
 
 from corpus.expected import FINE, GRADED, Submission
 from corpus.submission_builder import Desk, by_id, clean, graded_cells, says
@@ -111,10 +112,10 @@ def submissions(desk: Desk) -> Iterator[Submission]:
     yield plain("blank", "Nothing done.", desk.blank(), 0.0)
     yield plain("wrong", "Answers that return nothing.", desk.wrong(), 0.0)
     for name, task in (("first-missing", first), ("last-missing", last)):
-        stub = release.stub(desk.assignment.cell(task.id).source)
-        notebook = release.solution(desk.assignment, {task.id: stub})
+        stub = stub_source(desk.assignment.cell(task.id).source)
+        notebook = solution_notebook(desk.assignment, {task.id: stub})
         yield plain(name, "All but one task.", notebook, desk.full - task.total)
-    notebook = release.solution(desk.assignment, {first.id: "def oops(:\n    return"})
+    notebook = solution_notebook(desk.assignment, {first.id: "def oops(:\n    return"})
     yield plain("syntax-error", "An answer that is no Python.", notebook, desk.full - first.total)
     notebook = desk.insert(desk.right(), "# Ünïcode: grüße = 1 ☃ 𝛼\ngrüße = 1", at="start")
     desk.insert(notebook, "My answer, with $x^2$ and <b>bold</b>.", at=first.id, kind="markdown")

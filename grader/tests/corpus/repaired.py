@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 
 import nbformat
-from jaxbits_grader.authoring import release_notebook as release
-from jaxbits_grader.authoring.assignment_source import marks
+from jaxbits_grader.authoring.cell_markers import stub_source
+from jaxbits_grader.notebook import nbgrader_metadata
 from nbformat import NotebookNode
 
 from corpus.expected import FINE, Submission
@@ -18,7 +18,7 @@ WHY = (r"\S",)
 
 
 def _without(notebook: NotebookNode, *ids: str) -> NotebookNode:
-    notebook.cells = [c for c in notebook.cells if marks(c).get("grade_id") not in ids]
+    notebook.cells = [c for c in notebook.cells if nbgrader_metadata(c).get("grade_id") not in ids]
     return notebook
 
 
@@ -42,7 +42,11 @@ def _retyped(desk: Desk) -> NotebookNode:
 
 def _lost(desk: Desk) -> Iterator[tuple[str, str, object, object]]:
     all_tests = [cell.id for cell in graded_cells(desk.right())]
-    given = [c.id for c in desk.right().cells if marks(c).get("locked") and c.id not in all_tests]
+    given = [
+        c.id
+        for c in desk.right().cells
+        if nbgrader_metadata(c).get("locked") and c.id not in all_tests
+    ]
     full, any_score = desk.full, (0.0, desk.full)
     yield "tests-deleted", "All tests deleted.", _without(desk.right(), *all_tests), full
     yield "one-test-deleted", "A test deleted.", _without(desk.right(), all_tests[0]), full
@@ -69,12 +73,12 @@ def _lost(desk: Desk) -> Iterator[tuple[str, str, object, object]]:
     )
     notebook = desk.right()
     for cell in notebook.cells:
-        if marks(cell).get("locked"):
+        if nbgrader_metadata(cell).get("locked"):
             cell.source = "# changed\n" + cell.source.replace("import jax\n", "")
     yield "given-changed", "All given cells changed.", notebook, full
     odd = desk.right()
     for number, cell in enumerate(odd.cells):
-        if marks(cell):
+        if nbgrader_metadata(cell):
             cell.metadata["nbgrader"] = [None, [], "marks", 7, {"grade_id": 5}][number % 5]
     yield "marks-odd", "Marks that are none.", odd, full
     notebook = desk.right()
@@ -90,7 +94,7 @@ def _kept(desk: Desk) -> Iterator[tuple[str, str, object, object]]:
     yield "ids-new", "Ids lost, marks kept.", stripped, full
     notebook = desk.right()
     for cell in notebook.cells:
-        if marks(cell):
+        if nbgrader_metadata(cell):
             cell.metadata.nbgrader.schema_version = 1
     yield "marks-of-an-old-kind", "Marks that an old nbgrader has written.", notebook, full
     notebook = desk.right()
@@ -142,7 +146,7 @@ def _kept(desk: Desk) -> Iterator[tuple[str, str, object, object]]:
         notebook = desk.right()
         index = [cell.id for cell in notebook.cells].index(task.id)
         stub = twice(notebook.cells[index])
-        stub.source = release.stub(desk.assignment.cell(task.id).source)
+        stub.source = stub_source(desk.assignment.cell(task.id).source)
         notebook.cells[index : index + 1] = [stub, notebook.cells[index]][::order]
         yield student, "An answer and its stub.", notebook, (full - task.total, full)
     notebook = desk.right()
@@ -152,7 +156,12 @@ def _kept(desk: Desk) -> Iterator[tuple[str, str, object, object]]:
         notebook = desk.right()
         one, other = (by_id(notebook, task.id) for task in desk.tasks[:2])
         one.metadata, other.metadata = other.metadata, one.metadata
-        yield "marks-swapped", "The marks of two answers swapped.", notebook, (0.0, full)
+        yield (
+            "marks-swapped",
+            "The marks of two answers swapped.",
+            notebook,
+            (0.0, full),
+        )
 
 
 DOUBLED = ("-twice", "-twice-same-ids", "answer-then-stub", "stub-then-answer")
@@ -164,7 +173,12 @@ def submissions(desk: Desk) -> Iterator[Submission]:
         statuses = (
             FLAGGED if name not in ("all-marks-emptied", "retyped") else FLAGGED | {"unreadable"}
         )
-        core = name in ("tests-deleted", "metadata-emptied", "all-marks-emptied", "tests-as-text")
+        core = name in (
+            "tests-deleted",
+            "metadata-emptied",
+            "all-marks-emptied",
+            "tests-as-text",
+        )
         yield Submission(name, "tests-lost", what, content, statuses, score, WHY, core=core)
     for name, what, content, score in _kept(desk):
         family = "duplicates" if name.endswith(DOUBLED) else "tests-replaced"

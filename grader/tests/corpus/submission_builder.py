@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import nbformat
-from jaxbits_grader.authoring import release_notebook as release
-from jaxbits_grader.authoring.assignment_source import Assignment, Task, marks
+from jaxbits_grader.authoring.assignment_source import Assignment, Task
+from jaxbits_grader.authoring.cell_markers import stub_source
+from jaxbits_grader.authoring.notebook_versions import solution_notebook, student_notebook
+from jaxbits_grader.notebook import nbgrader_metadata
 from nbformat import NotebookNode
 
 from corpus.planted_files import Secrets, own_namespaces
@@ -41,32 +43,34 @@ class Desk:
         """The points to be had from the test cells above the answer to a task."""
         points = 0.0
         for cell in self.assignment.notebook.cells:
-            if marks(cell).get("grade_id") == task.id:
+            if nbgrader_metadata(cell).get("grade_id") == task.id:
                 break
-            points += marks(cell).get("points", 0)
+            points += nbgrader_metadata(cell).get("points", 0)
         return points
 
     def until(self, task: Task) -> float:
         """The points to be had from the test cells down to a task's last one."""
         cells = self.assignment.notebook.cells
-        ends = [i for i, c in enumerate(cells) if marks(c).get("grade_id") in task.points]
-        return float(sum(marks(c).get("points", 0) for c in cells[: max(ends) + 1]))
+        ends = [
+            i for i, c in enumerate(cells) if nbgrader_metadata(c).get("grade_id") in task.points
+        ]
+        return float(sum(nbgrader_metadata(c).get("points", 0) for c in cells[: max(ends) + 1]))
 
     def right(self) -> NotebookNode:
         """All tasks answered rightly."""
-        return release.solution(self.assignment)
+        return solution_notebook(self.assignment)
 
     def blank(self) -> NotebookNode:
         """Nothing answered."""
-        return release.student(self.assignment)
+        return student_notebook(self.assignment)
 
     def wrong(self) -> NotebookNode:
         """All tasks answered by a function that returns nothing: no point is due."""
-        return release.solution(self.assignment, {t.id: self.nothing(t) for t in self.tasks})
+        return solution_notebook(self.assignment, {t.id: self.nothing(t) for t in self.tasks})
 
     def nothing(self, task: Task) -> str:
         """The stub of a task, returning where it raises."""
-        text = release.stub(self.assignment.cell(task.id).source)
+        text = stub_source(self.assignment.cell(task.id).source)
         for word in ("return None", "pass"):
             given = text.replace("raise NotImplementedError()", word)
             try:
@@ -79,7 +83,7 @@ class Desk:
     def function(self) -> tuple[Task, str]:
         """The first task that is answered by a function, and the function's name."""
         for task in self.tasks:
-            for node in ast.parse(release.stub(self.assignment.cell(task.id).source)).body:
+            for node in ast.parse(stub_source(self.assignment.cell(task.id).source)).body:
                 if isinstance(node, ast.FunctionDef):
                     return task, node.name
         raise LookupError(f"{self.assignment.name}: no task is answered by a function")
@@ -87,7 +91,7 @@ class Desk:
     def insert(self, notebook: NotebookNode, code: str, at: str = "end", kind: str = "code") -> Any:
         """Add a cell: at the "start" (below what is given), at the "end", or below a task."""
         new: Any = getattr(nbformat.v4, f"new_{kind}_cell")(code)
-        ids = [marks(cell).get("grade_id") for cell in notebook.cells]
+        ids = [nbgrader_metadata(cell).get("grade_id") for cell in notebook.cells]
         if at == "start":
             index = ids.index(self.tasks[0].id)
         elif at == "end":
@@ -131,12 +135,12 @@ class Desk:
 
 def by_id(notebook: NotebookNode, grade_id: str) -> Any:
     """The cell with this grade_id."""
-    return next(c for c in notebook.cells if marks(c).get("grade_id") == grade_id)
+    return next(c for c in notebook.cells if nbgrader_metadata(c).get("grade_id") == grade_id)
 
 
 def graded_cells(notebook: NotebookNode) -> list[Any]:
     """The test cells."""
-    return [cell for cell in notebook.cells if marks(cell).get("grade")]
+    return [cell for cell in notebook.cells if nbgrader_metadata(cell).get("grade")]
 
 
 def twice(cell: Any, grade_id: str | None = None) -> Any:

@@ -45,7 +45,7 @@ def control_flow(subject: Subject) -> Iterator[Finding]:
                 ("`&`, `|` and `~`, with brackets" if logic else _FIX)
                 + (f"; or `static_argnames={argument!r}`" if argument.isidentifier() else ""),
                 place,
-                "python-logic-on-tracer" if logic else _catalogue.nearest("control_flow", error),
+                "python-logic-on-tracer" if logic else _catalogue.best_match("control_flow", error),
             )
     if subject.is_jitted:
         return

@@ -36,5 +36,5 @@ def dynamic_shape(subject: Subject) -> Iterator[Finding]:
                 type(error).__name__,
                 "`jnp.where(mask, x, fill)`, `size=`, `lax.dynamic_slice`; or a static argument",
                 place,
-                _catalogue.nearest("dynamic_shape", error),
+                _catalogue.best_match("dynamic_shape", error),
             )

@@ -1,8 +1,8 @@
 """The XOR classifier of chapter 15: its data, models, training loop, and checkpoints.
 
-The code of `data`, `model`, `training`, and `checkpoints` is the code that the chapter shows. The
-library adds type annotations, docstrings, and checks of the arguments. The module `torch_twin`
-contains the same classifier in PyTorch, and `faster` what the chapter's section *Faster* compares.
+`data`, `model`, `training`, and `checkpoints` contain the code that the chapter shows. The library
+adds only type annotations, docstrings, and checks of the arguments. `variants` contains the same
+classifier in PyTorch, and the faster versions that the chapter compares with its program.
 
 The names below are imported when they are first used. A worker process of a data loader can
 therefore import the data set without JAX.

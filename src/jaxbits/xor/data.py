@@ -1,4 +1,7 @@
-"""The XOR data set and its loaders. They import no JAX, because a worker process imports them."""
+"""The XOR data set and its loaders.
+
+This module does not import JAX, because every worker process of a loader imports the module.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,10 @@ import numpy.typing as npt
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from jaxbits.xor.checks import nonnegative, not_empty, whole_number
+from jaxbits.xor._arguments import check_int, check_nonnegative, check_not_empty
 
 
-class XorData(Dataset):  # type: ignore[type-arg] # as the chapter writes it
+class XorData(Dataset):  # type: ignore[type-arg] # as in the chapter
     """Noisy points around the corners of the unit square, labeled with the XOR of the two bits.
 
     Args:
@@ -38,9 +41,9 @@ class XorData(Dataset):  # type: ignore[type-arg] # as the chapter writes it
     """
 
     def __init__(self, size: int, seed: int, std: float = 0.1) -> None:
-        whole_number("size", size, at_least=1)
-        whole_number("seed", seed, at_least=0)
-        nonnegative("std", std)
+        check_int("size", size, at_least=1)
+        check_int("seed", seed, at_least=0)
+        check_nonnegative("std", std)
         rng = np.random.default_rng(seed)
         bits = rng.integers(0, 2, size=(size, 2))
         noise = rng.normal(0.0, std, size=(size, 2))
@@ -52,7 +55,7 @@ class XorData(Dataset):  # type: ignore[type-arg] # as the chapter writes it
         return len(self.labels)
 
     def __getitem__(self, i: Any) -> tuple[Any, Any]:
-        """Return one point, float32[2], and its label; several of each for an index array."""
+        """Return a point, float32[2], and its label, or several of each for an index array."""
         return self.inputs[i], self.labels[i]
 
 
@@ -77,7 +80,7 @@ def numpy_collate(
     >>> inputs.shape, labels
     ((2, 2), array([1, 0]))
     """
-    not_empty("samples", samples)
+    check_not_empty("samples", samples)
     inputs, labels = zip(*samples, strict=True)
     return np.stack(inputs), np.stack(labels)
 
@@ -103,7 +106,7 @@ def train_loader(data: XorData, batch_size: int = 128) -> DataLoader[Any]:
     >>> [inputs.shape for inputs, labels in loader]
     [(128, 2)]
     """
-    whole_number("batch_size", batch_size, at_least=1, at_most=len(data))
+    check_int("batch_size", batch_size, at_least=1, at_most=len(data))
     return DataLoader(
         data,
         batch_size,
@@ -132,5 +135,5 @@ def eval_loader(data: XorData, batch_size: int = 128) -> DataLoader[Any]:
     >>> [inputs.shape for inputs, labels in loader]
     [(128, 2), (72, 2)]
     """
-    whole_number("batch_size", batch_size, at_least=1)
+    check_int("batch_size", batch_size, at_least=1)
     return DataLoader(data, batch_size, collate_fn=numpy_collate)

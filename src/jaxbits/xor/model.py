@@ -6,7 +6,7 @@ import jax
 from flax import linen as nn
 from flax import nnx
 
-from jaxbits.xor.checks import whole_number
+from jaxbits.xor._arguments import check_int
 
 
 class Classifier(nn.Module):
@@ -27,7 +27,7 @@ class Classifier(nn.Module):
     @nn.compact
     def __call__(self, x: jax.Array) -> jax.Array:
         """Return the logits, float32[batch], of inputs float32[batch, 2]."""
-        whole_number("width", self.width, at_least=1)
+        check_int("width", self.width, at_least=1)
         x = nn.tanh(nn.Dense(self.width, name="hidden")(x))
         return nn.Dense(1, name="output")(x)[..., 0]
 
@@ -49,7 +49,7 @@ class ClassifierWithSetup(nn.Module):
 
     def setup(self) -> None:
         """Define the layers. Flax calls this method before it runs the model."""
-        whole_number("width", self.width, at_least=1)
+        check_int("width", self.width, at_least=1)
         self.hidden = nn.Dense(self.width)
         self.output = nn.Dense(1)
 
@@ -71,7 +71,7 @@ class NnxClassifier(nnx.Module):
     """
 
     def __init__(self, width: int = 8, *, rngs: nnx.Rngs) -> None:
-        whole_number("width", width, at_least=1)
+        check_int("width", width, at_least=1)
         self.hidden = nnx.Linear(2, width, rngs=rngs)
         self.output = nnx.Linear(width, 1, rngs=rngs)
 

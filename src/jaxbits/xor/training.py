@@ -14,13 +14,13 @@ from flax import nnx
 from flax.training.train_state import TrainState
 from tqdm import tqdm
 
-from jaxbits.xor.checks import (
-    linen_model,
-    not_empty,
-    optimizer,
-    same_shape,
-    seeded_loader,
-    whole_number,
+from jaxbits.xor._arguments import (
+    check_int,
+    check_linen_module,
+    check_not_empty,
+    check_optimizer,
+    check_same_shape,
+    check_seeded_loader,
 )
 from jaxbits.xor.model import NnxClassifier
 
@@ -53,7 +53,7 @@ def loss_and_accuracy(
     0.5
     """
     logits = apply_fn({"params": params}, inputs)
-    same_shape("logits", logits, "labels", labels)
+    check_same_shape("logits", logits, "labels", labels)
     losses = optax.sigmoid_binary_cross_entropy(logits, labels)
     return losses.mean(), jnp.mean((logits > 0) == labels)
 
@@ -78,9 +78,9 @@ def create_state(seed: int, model: Any, tx: optax.GradientTransformation) -> Tra
     >>> state.params["hidden"]["kernel"].shape
     (2, 8)
     """
-    whole_number("seed", seed)
-    linen_model("model", model)
-    optimizer("tx", tx)
+    check_int("seed", seed)
+    check_linen_module("model", model)
+    check_optimizer("tx", tx)
     variables = model.init(jax.random.key(seed), jnp.zeros((1, 2)))
     return TrainState.create(apply_fn=model.apply, params=variables["params"], tx=tx)
 
@@ -139,9 +139,9 @@ def train(
     >>> int(state.step), history.shape
     (38, (2, 2))
     """
-    whole_number("epochs", epochs, at_least=0)
-    whole_number("first_epoch", first_epoch, at_least=0, at_most=epochs)
-    seeded_loader("loader", loader)
+    check_int("epochs", epochs, at_least=0)
+    check_int("first_epoch", first_epoch, at_least=0, at_most=epochs)
+    check_seeded_loader("loader", loader)
     history = []
     for epoch in tqdm(range(first_epoch, epochs)):
         loader.generator.manual_seed(epoch)  # shuffles each epoch differently
@@ -197,7 +197,7 @@ def evaluate(state: TrainState, loader: Iterable[tuple[Any, Any]]) -> npt.NDArra
     >>> evaluate(state, eval_loader(XorData(500, seed=123))).shape
     (2,)
     """
-    not_empty("loader", loader)
+    check_not_empty("loader", loader)
     total, count = np.zeros(2), 0
     for inputs, labels in loader:
         total += len(labels) * np.array(eval_step(state, inputs, labels))
@@ -231,7 +231,7 @@ def nnx_train_step(
 
     def loss_of(model: NnxClassifier) -> jax.Array:
         logits = model(inputs)
-        same_shape("logits", logits, "labels", labels)
+        check_same_shape("logits", logits, "labels", labels)
         return optax.sigmoid_binary_cross_entropy(logits, labels).mean()
 
     loss, grads = nnx.value_and_grad(loss_of)(model)

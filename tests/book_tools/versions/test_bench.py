@@ -10,10 +10,10 @@ from book_tools.benchmarking import run_benchmarks, timing
 ROOT = Path(__file__).resolve().parents[3]
 SPREAD = {"unit": "ms", "median": 2.0, "q1": 1.0, "q3": 3.0, "repeats": 3}
 GOOD = """
-from book_tools.benchmarking.timing import spread
+from book_tools.benchmarking.timing import quartiles
 TITLE = "a toy"
 def run():
-    return {"results": {"one": spread([1.0, 2.0, 3.0], "ms")}, "checks": {"fast": %s}}
+    return {"results": {"one": quartiles([1.0, 2.0, 3.0], "ms")}, "checks": {"fast": %s}}
 """
 
 
@@ -54,8 +54,8 @@ def test_a_check_that_does_not_hold_fails(folders, capsys):
     ("text", "said"),
     [
         ("TITLE = ''\ndef run(): raise ValueError('bad luck')", "toy: ValueError: bad luck"),
-        ("TITLE = ''\ndef run(): return 1", "toy: run() should return a dict with results, was 1"),
-        ("TITLE = ''\ndef run(): return {'results': {'a': {}}}", "toy: results 'a' should have"),
+        ("TITLE = ''\ndef run(): return 1", "toy: run() must return a dict with results, got 1"),
+        ("TITLE = ''\ndef run(): return {'results': {'a': {}}}", "toy: results 'a' must have"),
     ],
 )
 def test_a_broken_benchmark_is_named_and_records_nothing(folders, capsys, text, said):
@@ -74,21 +74,21 @@ def test_a_dry_run_records_nothing(folders):
 def test_an_unknown_benchmark_is_refused(folders, capsys):
     run, _ = folders
     assert run(GOOD % True, "tyo") == 2
-    assert "no benchmark is called 'tyo'; there are: toy" in capsys.readouterr().err
+    assert "NAME must be one of 'toy'; got 'tyo'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("measured", "said"),
     [
-        ({"results": {}}, "should return a dict with results"),
-        ({"results": {"a": SPREAD}, "notes": 1}, "'notes' should be one of"),
-        ({"results": {"a": SPREAD | {"q1": 9}}}, "should have q1 <= median <= q3"),
-        ({"results": {"a": SPREAD}, "checks": {"b": 1}}, "check 'b' should be true or false"),
+        ({"results": {}}, "must return a dict with results"),
+        ({"results": {"a": SPREAD}, "notes": 1}, "got 'notes'"),
+        ({"results": {"a": SPREAD | {"q1": 9}}}, "must have q1 <= median <= q3"),
+        ({"results": {"a": SPREAD}, "checks": {"b": 1}}, "check 'b' must be True or False"),
     ],
 )
 def test_only_one_form_is_recorded(measured, said):
     with pytest.raises(run_benchmarks.BenchmarkError, match=said):
-        run_benchmarks.check("toy", measured)
+        run_benchmarks.check_results("toy", measured)
 
 
 def test_every_benchmark_of_the_project_is_recorded_in_that_form():
@@ -100,7 +100,7 @@ def test_every_benchmark_of_the_project_is_recorded_in_that_form():
         assert about <= set(recorded)
         assert recorded["name"] == name
         assert set(recorded["machine"]) == {"cpu", "cores"}, "no name of a host"
-        run_benchmarks.check(
+        run_benchmarks.check_results(
             name, {key: value for key, value in recorded.items() if key not in about}
         )
         assert all(recorded.get("checks", {}).values())
@@ -109,22 +109,22 @@ def test_every_benchmark_of_the_project_is_recorded_in_that_form():
 def test_the_processor_is_named_as_the_system_does(tmp_path):
     info = tmp_path / "cpuinfo"
     info.write_text("processor : 0\nmodel name\t: A Fine CPU @ 3 GHz\n")
-    assert run_benchmarks.processor(info) == "A Fine CPU @ 3 GHz"
-    assert run_benchmarks.processor(tmp_path / "none")
+    assert run_benchmarks.processor_name(info) == "A Fine CPU @ 3 GHz"
+    assert run_benchmarks.processor_name(tmp_path / "none")
 
 
 def test_samples_are_taken_in_turns():
     order = []
     functions = {name: lambda name=name: order.append(name) for name in "abc"}
-    samples = timing.interleaved(functions, 3, {"a": 1, "b": 2, "c": 1})
+    samples = timing.time_interleaved(functions, 3, {"a": 1, "b": 2, "c": 1})
     assert order == [*"abbc", *"bbca", *"cabb"]
     assert {name: len(taken) for name, taken in samples.items()} == {"a": 3, "b": 3, "c": 3}
 
 
 def test_a_ratio_is_taken_round_by_round():
-    assert timing.ratio([2.0, 40.0, 6.0], [1.0, 20.0, 3.0])["median"] == 2.0
+    assert timing.ratio_quartiles([2.0, 40.0, 6.0], [1.0, 20.0, 3.0])["median"] == 2.0
 
 
 def test_too_few_samples_have_no_spread():
-    with pytest.raises(ValueError, match="three or more, were 2"):
-        timing.spread([1.0, 2.0], "ms")
+    with pytest.raises(ValueError, match="must contain at least 3 samples, got 2"):
+        timing.quartiles([1.0, 2.0], "ms")

@@ -4,14 +4,14 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from book_tools.chapters.chapter_files import Pair
-from book_tools.versions.chapter_cells import clean, printed, read
+from book_tools.chapters.chapter_files import ChapterFiles
+from book_tools.versions.chapter_cells import normalize_message, printed_text, read_chapter_cells
 from book_tools.versions.run_record import (
-    ChapterSeen,
-    as_recorded,
-    bits_of,
+    ChapterResult,
+    as_json_value,
+    bits_of_section,
     first_difference,
-    note_cell,
+    record_cell,
 )
 from jaxbits._claims_display import AlsoSharp, Outcome, Outcomes
 
@@ -57,13 +57,13 @@ print(1)
 
 @pytest.fixture
 def pair(tmp_path):
-    found = Pair(tmp_path / "01-toy.md")
+    found = ChapterFiles(tmp_path / "01-toy.md")
     found.source.write_text(TEXT, "utf8")
     return found
 
 
 def test_sections_tags_and_classes(pair):
-    chapter = read(pair)
+    chapter = read_chapter_cells(pair)
     first, second, third, _ = chapter.cells.values()
     assert chapter.title == "A chapter"
     assert first.headings == ()
@@ -77,28 +77,30 @@ def test_sections_tags_and_classes(pair):
 def test_stored_outputs_are_matched_by_source_in_order(pair):
     cells = [new_code_cell("print(1)", outputs=[new_output("stream", text=t)]) for t in "ab"]
     nbformat.write(new_notebook(cells=cells), pair.stored)
-    assert [c.stored for c in read(pair).cells.values()] == [None, None, "a", "b"]
+    assert [c.stored for c in read_chapter_cells(pair).cells.values()] == [None, None, "a", "b"]
 
 
 def test_torch_is_wanted_where_a_cell_imports_it(pair):
-    assert not read(pair).uses_torch
+    assert not read_chapter_cells(pair).uses_torch
     pair.source.write_text(TEXT.replace("[][1]", "from torch import nn") + "\nimport torch\n")
-    assert read(pair).uses_torch
+    assert read_chapter_cells(pair).uses_torch
     pair.source.write_text(TEXT + "\nimport torch\n")
-    assert not read(pair).uses_torch, "prose does not import"
+    assert not read_chapter_cells(pair).uses_torch, "prose does not import"
 
 
 def test_the_digest_is_of_the_code_alone(pair):
-    before = read(pair).code
+    before = read_chapter_cells(pair).code_digest
     pair.source.write_text(TEXT.replace("## Second", "## Other"))
-    assert read(pair).code == before
+    assert read_chapter_cells(pair).code_digest == before
     pair.source.write_text(TEXT.replace("print(1)", "print(2)"))
-    assert read(pair).code != before
+    assert read_chapter_cells(pair).code_digest != before
 
 
 def test_messages_lose_folders_and_keep_addresses_of_pages():
     seen = "at /some/where/lib/a.py:3 (f); See https://docs.jax.dev/en/latest/errors.html"
-    assert clean(seen) == "at a.py:3 (f); See https://docs.jax.dev/en/latest/errors.html"
+    assert (
+        normalize_message(seen) == "at a.py:3 (f); See https://docs.jax.dev/en/latest/errors.html"
+    )
 
 
 def test_claims_are_compared_for_themselves():
@@ -118,18 +120,18 @@ def test_claims_are_compared_for_themselves():
         *(new_output("display_data", data=data) for data in shown),
         new_output("stream", text="b\n"),
     ]
-    assert printed(outputs) == "a\nb"
+    assert printed_text(outputs) == "a\nb"
 
 
 def test_a_title_that_folding_adds_changes_nothing(pair):
-    plain = read(pair)
+    plain = read_chapter_cells(pair)
     pair.source.write_text(TEXT.replace("[raises-exception, comparison]", "[hide-input]"), "utf8")
-    folded = read(pair)
+    folded = read_chapter_cells(pair)
     assert folded.notebook.cells[3].source.startswith("#@title ")
-    assert folded.code == plain.code
+    assert folded.code_digest == plain.code_digest
     assert list(folded.cells.values())[1].source == list(plain.cells.values())[1].source
     nbformat.write(folded.notebook, pair.stored)
-    assert list(read(pair).cells.values())[1].stored == ""
+    assert list(read_chapter_cells(pair).cells.values())[1].stored == ""
 
 
 @pytest.mark.parametrize(
@@ -156,13 +158,13 @@ def test_what_is_printed_is_text_alone():
         new_output("execute_result", data={"text/plain": "<f at 0x7f01deadbeef>"}),
         new_output("error", ename="E", evalue="v"),
     ]
-    assert printed(outputs) == "a\n<f at 0x…>"
+    assert printed_text(outputs) == "a\n<f at 0x…>"
 
 
 def noted(pair, index, outputs, claims=(), probed=()):
-    seen = ChapterSeen("t", "c")
-    cell = list(read(pair).cells.values())[index]
-    note_cell(seen, "01-toy", cell, outputs, list(claims), list(probed))
+    seen = ChapterResult("t", "c")
+    cell = list(read_chapter_cells(pair).cells.values())[index]
+    record_cell(seen, "01-toy", cell, outputs, list(claims), list(probed))
     return seen
 
 
@@ -190,7 +192,7 @@ def test_what_held_is_recorded_without_its_value(pair):
     seen = noted(pair, 2, [], claims=claims)
     held, failed = seen.claims
     assert (held.seen, held.expected, held.section) == ("", "", "Second")
-    assert as_recorded(seen)["claims"][0] == {
+    assert as_json_value(seen)["claims"][0] == {
         "bit": "b", "claim": "c", "section": "Second", "outcome": "held",
     }  # fmt: skip
     assert (failed.seen, failed.expected) == ("1", "1")
@@ -213,5 +215,5 @@ def test_the_nearest_heading_with_a_bit_counts():
     from jaxbits._catalogue import load
 
     bit = next(b for b in load().values() if b.section != "Also sharp")
-    assert bits_of(bit.chapter, ("A heading without", bit.section)) == [bit.id]
-    assert bits_of(bit.chapter, ("A heading without",)) == []
+    assert bits_of_section(bit.chapter, ("A heading without", bit.section)) == [bit.id]
+    assert bits_of_section(bit.chapter, ("A heading without",)) == []

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from version_records import changed, chapter, record
 
-from book_tools.pages.behavior_by_version import page
+from book_tools.pages.behavior_by_version import versions_page as page
 from book_tools.versions import run_versions as program
-from book_tools.versions.compare_runs import fully_checked
+from book_tools.versions.compare_runs import fully_checked_environments
 
 ROOT = Path(__file__).resolve().parents[3]
 BOOK = {"lock": record()}
@@ -88,17 +88,19 @@ def test_a_chapter_that_one_run_does_not_have():
 
 
 def test_the_committed_page_is_written_from_the_committed_records():
-    records = program.recorded(ROOT / "reference" / "versions")
+    records = program.read_records(ROOT / "reference" / "versions")
     assert records, "make versions writes them"
     committed = (ROOT / "reference" / "behaviour-by-version.md").read_text("utf8")
-    assert committed == program.page(ROOT), "run: python -m book_tools versions --page"
+    assert committed == program.recorded_page(ROOT), "run: python -m book_tools versions --page"
 
 
 def test_the_library_reports_the_environments_that_were_tested():
     listed = (ROOT / "src" / "jaxbits" / "tested.json").read_text("utf8")
-    records = program.recorded(ROOT / "reference" / "versions")
-    assert fully_checked(records), "an environment differs from the book: run make versions"
-    assert listed == program.as_json({"environments": fully_checked(records)})
+    records = program.read_records(ROOT / "reference" / "versions")
+    assert fully_checked_environments(records), (
+        "an environment differs from the book: run make versions"
+    )
+    assert listed == program.record_json({"environments": fully_checked_environments(records)})
 
 
 def test_no_record_names_a_place_on_a_machine():

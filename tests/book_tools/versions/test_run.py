@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from version_records import changed, record
 
-from book_tools.chapters.chapter_files import Pair
+from book_tools.chapters.chapter_files import ChapterFiles
 from book_tools.environment.environments import Environment, Specification, child_variables
 from book_tools.environment.interpreters import EnvironmentUnavailable
 from book_tools.environment.provision import ProvisioningError
 from book_tools.project_metadata import ROOT
 from book_tools.versions import run_versions as program
-from book_tools.versions.chapter_cells import read
-from book_tools.versions.run_in_environment import count, run_chapter, run_tests
+from book_tools.versions.chapter_cells import read_chapter_cells
+from book_tools.versions.run_in_environment import count_outcomes, run_chapter, run_tests
 
 CELLS = {
     "setup": "import os, sys",
@@ -40,7 +40,7 @@ def chapter(folder, *cells):
     front = "---\njupytext:\n  text_representation:\n    format_name: myst\n---\n"
     path = folder / "01-toy.md"
     path.write_text(front + "\n# Toy\n\n## Section\n\n" + "\n".join(blocks), "utf8")
-    return read(Pair(path))
+    return read_chapter_cells(ChapterFiles(path))
 
 
 def test_a_chapter_goes_on_after_an_error(here, tmp_path):
@@ -68,12 +68,12 @@ REPORT = """<testsuites><testsuite>
 
 
 def test_tests_are_counted():
-    assert count(REPORT) == {
+    assert count_outcomes(REPORT) == {
         "passed": 1,
         "skipped": 1,
         "failed": {"a.b::two": "assert 1 == 2"},
     }
-    assert count("<testsuites/>")["failed"] == {"pytest": "no test was found"}
+    assert count_outcomes("<testsuites/>")["failed"] == {"pytest": "no test was found"}
 
 
 def test_the_librarys_tests_run_without_this_projects_plugins(here, tmp_path):
@@ -100,7 +100,7 @@ def project(monkeypatch, tmp_path):
 
     monkeypatch.setattr(program.provision, "prepare", prepare)
     monkeypatch.setattr(program, "record_scores", lambda *_: None)
-    monkeypatch.setattr(program, "run", lambda e, *_: outcomes[e.specification.name])
+    monkeypatch.setattr(program, "run_environment", lambda e, *_: outcomes[e.specification.name])
     outcomes |= {"lock": record(), "colab": record(name="colab", title="Colab")}
     outcomes |= {
         "newest": EnvironmentUnavailable("no Python 3.12"),
@@ -115,7 +115,7 @@ def test_all_as_declared(project, capsys):
     assert program.main([], root) == 0
     said = capsys.readouterr().out
     assert "newest: skipped: no Python 3.12\n" in said
-    assert "Nothing undeclared." in said
+    assert "All differences are declared." in said
     written = sorted(p.name for p in (root / "reference").rglob("*") if p.is_file())
     assert written == ["behaviour-by-version.md", "colab.json", "lock.json"]
 
@@ -130,10 +130,10 @@ def test_anything_undeclared_fails(project, capsys):
 def test_what_was_recorded_stays_when_an_environment_is_skipped(project, capsys):
     root, _outcomes = project
     old = root / "reference" / "versions" / "newest.json"
-    old.write_text(program.as_json(record(name="newest", title="Newest")))
+    old.write_text(program.record_json(record(name="newest", title="Newest")))
     before = old.stat().st_mtime_ns, old.read_text()
     assert program.main([], root) == 0
-    assert "what was recorded on 2026-08-01 stays" in capsys.readouterr().out
+    assert "keeping the record of 2026-08-01" in capsys.readouterr().out
     assert (old.stat().st_mtime_ns, old.read_text()) == before
     assert "Newest" in (root / "reference" / "behaviour-by-version.md").read_text()
 
@@ -167,7 +167,7 @@ def test_a_record_is_replaced_in_one_step(project, monkeypatch):
     before = page.read_text()
     monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
     record_file = root / "reference" / "versions" / "lock.json"
-    record_file.write_text(program.as_json(record(title="Other")))
+    record_file.write_text(program.record_json(record(title="Other")))
     with pytest.raises(OSError, match="disk full"):
         program.main(["--page"], root)
     assert page.read_text() == before

@@ -3,7 +3,7 @@
 import pytest
 from version_records import CLAIM, ERROR, changed, chapter, record
 
-from book_tools.versions.compare_runs import fully_checked, judge
+from book_tools.versions.compare_runs import find_differences, fully_checked_environments
 
 WRONG = {"outcome": "failed", "seen": "1", "expected": "2"}
 UNDECLARED = {
@@ -14,10 +14,13 @@ UNDECLARED = {
     ),
     "a claim not made for no reason": (changed("claims", outcome="not made"), "no reason given"),
     "a claim never reached": (chapter(claims=[]), "claim never reached: “x[11] is the last”"),
-    "a tagged cell that did not raise": (changed("errors", names=[]), "did not raise IndexError"),
+    "a tagged cell that did not raise": (
+        changed("errors", names=[]),
+        "should raise IndexError, raised nothing",
+    ),
     "an untagged error": (
         changed("errors", tagged=False, declared=""),
-        "raised IndexError, and should not: index 3 is",
+        "should raise nothing, raised IndexError: index 3 is",
     ),
     "another class": (
         changed("errors", names=["XlaRuntimeError"]),
@@ -26,9 +29,9 @@ UNDECLARED = {
     "a class that is not named": (changed("errors", declared=""), "instead of a “# raises:” line"),
     "an explanation of another bit": (
         changed("errors", explained=["float-index", "out-of-bounds-read"]),
-        "explain puts float-index first for IndexError, not out-of-bounds-read",
+        "explain ranks float-index first for IndexError, not out-of-bounds-read",
     ),
-    "no explanation": (changed("errors", explained=[]), "explain knows nothing of IndexError"),
+    "no explanation": (changed("errors", explained=[]), "explain does not recognize IndexError"),
     "an explanation that fails": (
         changed("errors", explained="KeyError: 1"),
         "explain failed on IndexError: KeyError: 1",
@@ -44,22 +47,25 @@ DECLARED = {
         changed("claims", outcome="not made", made_for="jax>=0.8"),
         "– “x[11] is the last” (made for jax>=0.8)",
     ),
-    "other words": (changed("errors", message="index 3 too large"), "is worded otherwise"),
+    "other words": (
+        changed("errors", message="index 3 too large"),
+        "the message of IndexError differs",
+    ),
     "other text": (
         chapter(printed=[{"section": "A read", "stored": "1", "here": "2"}]),
-        "prints something else",
+        "prints different text",
     ),
 }
 
 
 def test_nothing_differs_from_itself():
-    assert judge(record(), record()) == []
+    assert find_differences(record(), record()) == []
 
 
 @pytest.mark.parametrize("kind", UNDECLARED)
 def test_undeclared(kind):
     run, said = UNDECLARED[kind]
-    found = judge(run, record())
+    found = find_differences(run, record())
     assert [difference.declared for difference in found] == [False]
     assert said in found[0].what
 
@@ -67,13 +73,13 @@ def test_undeclared(kind):
 @pytest.mark.parametrize("kind", DECLARED)
 def test_declared(kind):
     run, said = DECLARED[kind]
-    found = judge(run, record())
+    found = find_differences(run, record())
     assert [difference.declared for difference in found] == [True]
     assert said in found[0].what
 
 
 def test_the_place_is_said():
-    assert judge(UNDECLARED["another class"][0])[0].where == "04-out-of-bounds · A read"
+    assert find_differences(UNDECLARED["another class"][0])[0].where == "04-out-of-bounds · A read"
 
 
 @pytest.mark.parametrize(
@@ -87,29 +93,29 @@ def test_the_place_is_said():
     ids=["a public name of the class", "another link", "for comparison", "no bit in the section"],
 )
 def test_what_is_no_difference(changes):
-    assert judge(changed("errors", **changes), record()) == []
+    assert find_differences(changed("errors", **changes), record()) == []
 
 
 def test_the_bit_of_the_section_must_come_first():
     run = chapter(errors=[ERROR | {"explained": ["float-index", *ERROR["bits"]]}])
-    assert [d.declared for d in judge(run, run)] == [False]
+    assert [d.declared for d in find_differences(run, run)] == [False]
 
 
 def test_another_text_of_the_chapter_is_not_held_against_the_book():
     run = chapter(code="def", claims=[], errors=[ERROR | {"message": "other"}])
-    assert judge(run, record()) == []
+    assert find_differences(run, record()) == []
 
 
 def test_one_extra_error_does_not_shift_the_others():
     extra = ERROR | {"tagged": False, "message": "out of memory"}
-    found = judge(chapter(errors=[extra, ERROR]), record())
-    assert [d.what for d in found] == ["raised IndexError, and should not: out of memory"]
+    found = find_differences(chapter(errors=[extra, ERROR]), record())
+    assert [d.what for d in found] == ["should raise nothing, raised IndexError: out of memory"]
 
 
 def test_only_environments_with_nothing_undeclared_count_as_tested():
     runs = {"lock": record(), "colab": UNDECLARED["a failed claim"][0]}
-    assert [t["jax"] for t in fully_checked(runs)] == ["0.10.2"]
-    assert fully_checked({"colab": UNDECLARED["a failed test"][0]})
+    assert [t["jax"] for t in fully_checked_environments(runs)] == ["0.10.2"]
+    assert fully_checked_environments({"colab": UNDECLARED["a failed test"][0]})
     runs["colab"] = DECLARED["a claim made for others"][0] | {"backend": "gpu", "device": "H1"}
-    assert [t["backend"] for t in fully_checked(runs)] == ["cpu", "gpu"]
+    assert [t["backend"] for t in fully_checked_environments(runs)] == ["cpu", "gpu"]
     assert CLAIM["outcome"] == "held", "the records of other tests are untouched"

@@ -4,9 +4,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbits.book.exercises import exercises
+from jaxbits.book.exercises import all_exercises
 
-BUCKETED = exercises()["dynamic-shapes/1"].solution
+BUCKETED = all_exercises()["dynamic-shapes/1"].solution
 
 
 def in_jax(sentences, sizes):
@@ -206,15 +206,22 @@ WRONG = {
         (to_the_longest, "the shape of tokens must be (2, 4), got (2, 3)"),
         (first_that_fits, "take the smallest size that fits"),
         (each_by_itself, "the shape of tokens must be (2, 4), got (1, 4)"),
-        (asserts, "it must raise a ValueError, got AssertionError"),
+        (
+            asserts,
+            "9 tokens fit no size, so your function must raise a ValueError, got AssertionError",
+        ),
         (as_floats, "the dtype of tokens must be an integer, got float64"),
-        (cut_off, "it must raise a ValueError, but it returns tokens of shape (1, 8)"),
+        (
+            cut_off,
+            "9 tokens fit no size, so your function must raise a ValueError, but it returns "
+            "tokens of shape (1, 8)",
+        ),
         (known_by_value, "a 0 in a sentence is a token"),
         (known_as_floats, "the dtype of known must be 'bool', got 'float32'"),
         (padded_in_jax, "must not compile anything, got"),
         (
             lambda *given: tuple(a.tolist() for a in BUCKETED(*given)),
-            "the pair must hold two NumPy arrays",
+            "the pair must contain two NumPy arrays",
         ),
         (lambda sentences, sizes: np.zeros((2, 4)), "the result must be a pair (tokens, known)"),
     ],
@@ -222,7 +229,7 @@ WRONG = {
         (filled_with_zero, "looks like a peak at the start"),
         (filled_with_minus_one, "which reads the last element"),
         (filled_with_five, "the length of this signal is 2"),
-        (counted_after, "the count includes the peak that is cut off"),
+        (counted_after, "the count includes the peak that did not fit"),
         (by_at_least, "must return ([5, 5], 0)"),
         (a_mask, "must return ([1, 3, 4, 5], 3)"),
         (no_size, "under jit, no_size(signal=["),

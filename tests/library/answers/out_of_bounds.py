@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from jaxbits.book.exercises import exercises
+from jaxbits.book.exercises import all_exercises
 
 
 def python_guard(table, i, default):
@@ -31,7 +31,7 @@ def take_clipped(table, i, default):
     return jnp.where(i < 0, default, jnp.take(table, i, mode="clip"))
 
 
-SOLUTION = exercises()["out-of-bounds/2"].solution
+SOLUTION = all_exercises()["out-of-bounds/2"].solution
 
 
 def looked_up_unknown(logits, labels):
@@ -141,11 +141,17 @@ WRONG = {
             lambda s, labels: jax.lax.stop_gradient(SOLUTION(s, labels)),
             "with a label of -100 in row 1, the gradient of row 0 must be",
         ),
-        (looked_up_unknown, "it reads at the label -100, and leaves the result out afterwards"),
+        (
+            looked_up_unknown,
+            "your function reads at the label -100 and discards the result afterward",
+        ),
         (times_zero, "got nan: 0 times NaN is NaN, unless XLA happens"),
         (not_minus_100, "a label of -1 is not a class"),
         (none_is_nan, "must return 0.0, got nan: no label is a class"),
-        (lambda s, labels: naive(s, labels), "a large logit must not become infinity"),
+        (
+            lambda s, labels: naive(s, labels),
+            "a large logit must not become infinite; use log_softmax",
+        ),
     ],
     "out-of-bounds/3": [
         (slide, "it was shifted into the array"),

@@ -1,8 +1,9 @@
-"""Try answers of an assignment in one fresh process: what each test cell says to each of them.
+"""Run an assignment's answers in a fresh process, and report what each test cell does.
 
-Reads a trial as JSON from its standard input and writes the outcomes to the file it is given:
-``python -P answer_runner.py OUTCOME.json``. It needs IPython and jaxbits alone, so that an
-assignment can be tried on another environment's JAX.
+``python -P answer_runner.py OUTCOME.json`` reads the cells and answers as JSON from the standard
+input and writes the outcomes to the file. It needs nothing but IPython and jaxbits, so that an
+assignment can be tried in an environment with another version of JAX. Therefore, it is run as a
+file and imports nothing of the grader.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import ast
 import contextlib
 import io
 import json
+import linecache
 import sys
 import traceback
 import types
@@ -18,95 +20,92 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+_MAX_CHARACTERS = 400
 
-def _run(source: str, namespace: dict[str, Any], name: str) -> None:
+
+def _run_cell(source: str, namespace: dict[str, Any], name: str) -> dict[str, str] | None:
+    """Run a cell; return its error or what it writes to stderr, None if there is neither."""
+    # inspect.getsource and tracebacks look up the text of a cell here, as in a notebook.
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    stderr = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(stderr), contextlib.redirect_stdout(io.StringIO()):
+            exec(_compile_cell(source, name), namespace)
+    except BaseException as error:
+        frames = reversed(traceback.extract_tb(error.__traceback__))
+        line = next((frame.lineno for frame in frames if frame.filename == name), 0)
+        message = str(error).strip()[:_MAX_CHARACTERS]
+        return {"error": type(error).__name__, "message": message, "line": str(line)}
+    return {"stderr": stderr.getvalue()[:_MAX_CHARACTERS]} if stderr.getvalue() else None
+
+
+def _compile_cell(source: str, name: str) -> types.CodeType:
     from IPython.core.inputtransformer2 import TransformerManager
 
     tree = ast.parse(TransformerManager().transform_cell(source), filename=name)
-    exec(compile(tree, name, "exec"), namespace)
+    return compile(tree, name, "exec")
 
 
-def _outcome(source: str, namespace: dict[str, Any], name: str) -> dict[str, str] | None:
-    """What a cell raises, None when it passes; what it prints to stderr is in ``stderr``."""
-    heard = io.StringIO()
-    try:
-        with contextlib.redirect_stderr(heard), contextlib.redirect_stdout(io.StringIO()):
-            _run(source, namespace, name)
-    except BaseException as error:
-        line = next(
-            (
-                f.lineno
-                for f in reversed(traceback.extract_tb(error.__traceback__))
-                if f.filename == name
-            ),
-            0,
-        )
-        says = str(error).strip()
-        return {"error": type(error).__name__, "says": says[:400], "line": str(line)}
-    return {"stderr": heard.getvalue()[:400]} if heard.getvalue() else None
+def run_answers(cells: list[dict[str, Any]], answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Run a notebook, and then each answer with the tests of its task.
 
-
-def _in_notebook(cell: dict[str, Any], answer: dict[str, Any]) -> str:
-    return str(answer["source"] if cell["id"] == answer["task"] else cell["source"])
-
-
-def _register(name: str, source: str) -> None:
-    """Let inspect and tracebacks find the text of a cell, as they do in a notebook."""
-    import linecache
-
-    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-
-
-def try_answers(cells: list[dict[str, Any]], answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Run a notebook's cells, and each answer with the tests of its task from where it stands.
+    Each answer starts from the names that the notebook had just before the answer cell.
 
     Args:
-        cells: the code cells in order: id, source, task (of a solution or test), solution or not.
-        answers: task, source, wrong; of a wrong one the first failure ends it.
+        cells: The code cells in order, with the keys `id`, `source`, `task` (of an answer or test
+            cell), and `solution` (a bool).
+        answers: With the keys `task`, `source`, and `wrong`. A wrong answer stops at its first
+            failure.
 
     Returns:
-        For the cells themselves, then for each answer: the outcome of every cell run, by id.
+        The outcomes of the cells by id, for the notebook and then for each answer. An outcome is
+        None, or a dict with `error`, `message`, and `line`, or a dict with `stderr`.
     """
-    shell = types.ModuleType("__main__")
-    sys.modules["__main__"] = shell
-    namespace = vars(shell)
+    main = types.ModuleType("__main__")
+    sys.modules["__main__"] = main
+    namespace = vars(main)
     before: dict[str, dict[str, Any]] = {}
     own: dict[str, Any] = {}
     for cell in cells:
         if cell["solution"]:
             before[cell["id"]] = dict(namespace)
-        name = f"<{cell['id']}>"
-        _register(name, cell["source"])
-        own[cell["id"]] = _outcome(cell["source"], namespace, name)
+        own[cell["id"]] = _run_cell(cell["source"], namespace, f"<{cell['id']}>")
     results = [own]
     complete = dict(namespace)
     for number, answer in enumerate(answers):
-        print(number, file=sys.__stdout__, flush=True)  # should it be the last one
+        # If this answer ends the process, the caller knows which one it was.
+        print(number, file=sys.__stdout__, flush=True)
         namespace.clear()
         namespace.update(before[answer["task"]])
-        ids = [cell["id"] for cell in cells]
-        last = max(i for i, cell in enumerate(cells) if cell["task"] == answer["task"])
-        outcomes = {}
-        for cell in cells[ids.index(answer["task"]) : last + 1]:
-            if cell["task"] not in (answer["task"], None):
-                continue
-            source = _in_notebook(cell, answer)
-            name = f"<{cell['id']} {number}>"
-            _register(name, source)
-            outcomes[cell["id"]] = _outcome(source, namespace, name)
-            if answer["wrong"] and "error" in (outcomes[cell["id"]] or {}):
-                break  # that is all there is to prove of it
-        results.append(outcomes)
+        results.append(_run_answer(cells, answer, namespace, number))
     namespace.clear()
     namespace.update(complete)
     return results
 
 
+def _run_answer(
+    cells: list[dict[str, Any]], answer: dict[str, Any], namespace: dict[str, Any], number: int
+) -> dict[str, Any]:
+    """Run the cells from an answer to the last test of its task, without other tasks' cells."""
+    first = next(i for i, cell in enumerate(cells) if cell["id"] == answer["task"])
+    last = max(i for i, cell in enumerate(cells) if cell["task"] == answer["task"])
+    outcomes: dict[str, Any] = {}
+    for cell in cells[first : last + 1]:
+        id = cell["id"]
+        if cell["task"] not in (answer["task"], None):
+            continue
+        source = answer["source"] if id == answer["task"] else cell["source"]
+        outcomes[id] = _run_cell(str(source), namespace, f"<{id} {number}>")
+        if answer["wrong"] and "error" in (outcomes[id] or {}):
+            break
+    return outcomes
+
+
 def main() -> int:
-    """Try what stands on the standard input; returns the exit status."""
-    trial = json.load(sys.stdin)
+    """Run what is on the standard input; return the exit status."""
+    request = json.load(sys.stdin)
     warnings.simplefilter("default")
-    results = try_answers(trial["cells"], trial["answers"])
+    results = run_answers(request["cells"], request["answers"])
     Path(sys.argv[1]).write_text(json.dumps(results), encoding="utf-8")
     return 0
 

@@ -1,4 +1,8 @@
-"""An assignment as its author writes it: MyST text with nbgrader's marks, a folder for each."""
+"""Read an assignment as its author writes it: a folder with a MyST notebook.
+
+The author marks answers and tests with nbgrader's metadata and marker lines. See
+`jaxbits_grader.authoring.cell_markers` for the latter.
+"""
 
 from __future__ import annotations
 
@@ -6,33 +10,50 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import jupytext
 import nbformat
 from nbformat import NotebookNode
 
-SOURCE = "source.md"
-ANSWERS = "answers.py"
+from jaxbits_grader.authoring.cell_markers import (
+    HIDDEN_TESTS,
+    SOLUTION,
+    MarkerError,
+    parse_blocks,
+    without_variant_comments,
+)
+from jaxbits_grader.notebook import (
+    KERNEL,
+    LANGUAGE,
+    Role,
+    full_nbgrader_metadata,
+    nbgrader_metadata,
+)
 
-KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
-LANGUAGE = {"name": "python", "file_extension": ".py", "mimetype": "text/x-python"}
+SOURCE_FILE = "source.md"
+ANSWERS_FILE = "answers.py"
 
-# Names that cells get where their author gives them none, here and in a repaired notebook.
-_TAKEN = re.compile(r"(introduction|(cell|own)-[0-9]+)\Z")
-_MARKED = re.compile(r"###\s*(BEGIN|END)\b")
-_WHOLE = re.compile(r"[ \t]*### (BEGIN|END) (SOLUTION|HIDDEN TESTS)")
+# Released and repaired notebooks give these ids to cells without a grade_id.
+_RESERVED_ID = re.compile(r"(introduction|(cell|own)-[0-9]+)\Z")
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
+_FRONT_MATTER = {"title", "chapter", "minutes", "goals", "tasks"}
 
 
 class SourceError(ValueError):
-    """An assignment's source that is not as it should be; the message names the cell."""
+    """The source of an assignment breaks a rule. The message names the cell."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """One task: its id, what full marks mean, and the points of its test cells by their ids."""
+    """One task of an assignment.
+
+    Attributes:
+        id: The grade_id of its answer cell.
+        rubric: What full marks mean.
+        points: The points of its test cells, by grade_id.
+    """
 
     id: str
     rubric: str
@@ -40,13 +61,13 @@ class Task:
 
     @property
     def total(self) -> int:
-        """The points of all its test cells."""
+        """The sum of the points."""
         return sum(self.points.values())
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """An assignment's source: what it is about, its tasks, and its cells, complete with marks."""
+    """An assignment with its solutions and hidden tests, without `# variant:` comments."""
 
     name: str
     title: str
@@ -58,78 +79,86 @@ class Assignment:
 
     @property
     def points(self) -> int:
-        """The points of all tasks."""
+        """The points of all tasks together."""
         return sum(task.total for task in self.tasks)
 
+    @cached_property
+    def test_points(self) -> dict[str, int]:
+        """The points of every test cell, by grade_id, in the order of the tasks."""
+        return {test: points for task in self.tasks for test, points in task.points.items()}
+
+    @cached_property
+    def _cells(self) -> dict[str, NotebookNode]:
+        cells = self.notebook.cells
+        return {nbgrader_metadata(c)["grade_id"]: c for c in cells if nbgrader_metadata(c)}
+
+    @cached_property
+    def _tasks(self) -> dict[str, Task]:
+        return {cell: task for task in self.tasks for cell in (task.id, *task.points)}
+
     def task_of(self, grade_id: str) -> Task | None:
-        """The task that a solution or test cell belongs to."""
-        for task in self.tasks:
-            if grade_id == task.id or grade_id in task.points:
-                return task
-        return None
+        """Return the task that an answer or test cell belongs to, None for other cells."""
+        return self._tasks.get(grade_id)
 
     def cell(self, grade_id: str) -> NotebookNode:
-        """The cell with this id."""
-        return next(c for c in self.notebook.cells if marks(c).get("grade_id") == grade_id)
+        """Return the cell with this grade_id, complete with solution or hidden tests."""
+        return self._cells[grade_id]
 
 
-def marks(cell: NotebookNode) -> dict[str, Any]:
-    """The nbgrader metadata of a cell, empty where it has none."""
-    found = cell.get("metadata", {}).get("nbgrader")
-    return found if isinstance(found, dict) else {}
-
-
-def find(folder: Path) -> list[Path]:
-    """The folders of assignments in a folder, or the folder itself if it is one."""
-    if (folder / SOURCE).is_file():
+def find_assignments(folder: Path) -> list[Path]:
+    """Return the folders of the assignments in a folder, or the folder itself if it is one."""
+    if (folder / SOURCE_FILE).is_file():
         return [folder]
-    return sorted(path.parent for path in folder.glob(f"*/{SOURCE}"))
+    return sorted(path.parent for path in folder.glob(f"*/{SOURCE_FILE}"))
 
 
-def read(folder: Path) -> Assignment:
-    """Read the source of an assignment.
-
-    Args:
-        folder: the assignment's folder, which holds ``source.md``; its name is the assignment's.
+def read_assignment(folder: Path) -> Assignment:
+    """Read the assignment in a folder, whose name becomes the assignment's.
 
     Raises:
-        SourceError: when there is no source, or it breaks a rule.
+        SourceError: If the source is missing, is not UTF-8, or breaks a rule.
     """
-    path = folder / SOURCE
+    path = folder / SOURCE_FILE
     if not path.is_file():
-        raise SourceError(f"{folder} holds no {SOURCE}")
+        raise SourceError(f"{folder} holds no {SOURCE_FILE}")
     try:
-        return parse(path.read_text(encoding="utf-8"), folder.resolve().name)
+        return parse_assignment(path.read_text(encoding="utf-8"), folder.resolve().name)
     except UnicodeDecodeError as error:
         raise SourceError(f"{path} is not UTF-8 text: {error}") from None
 
 
-def parse(text: str, name: str) -> Assignment:
-    """Make an assignment of its source's text.
+def parse_assignment(text: str, name: str) -> Assignment:
+    """Parse the source of an assignment.
+
+    Args:
+        text: The MyST notebook, with `assignment` in its front matter.
+        name: The name of the assignment.
 
     Raises:
-        SourceError: when it breaks a rule.
+        SourceError: If the source breaks a rule.
     """
     try:
         notebook = jupytext.reads(text, fmt="md:myst")
-    except Exception as error:  # jupytext lets the errors of YAML and of its own parser through
+    except Exception as error:  # jupytext passes on whatever its YAML and Markdown parsers raise.
         raise SourceError(f"{name}: not MyST text: {' '.join(str(error).split())[:200]}") from error
     about = notebook.metadata.get("assignment")
     if not isinstance(about, dict):
-        raise SourceError(f"{name}: its front matter has no 'assignment'")
-    missing = {"title", "chapter", "minutes", "goals", "tasks"} - set(about)
-    if missing:
-        raise SourceError(f"{name}: 'assignment' in its front matter lacks {sorted(missing)}")
-    if not isinstance(about["tasks"], dict) or not isinstance(about["goals"], list):
-        raise SourceError(f"{name}: in its front matter 'goals' is a list, 'tasks' has a line each")
+        raise SourceError(f"{name}: the front matter has no 'assignment'")
+    if missing := _FRONT_MATTER - set(about):
+        raise SourceError(f"{name}: 'assignment' in the front matter lacks {sorted(missing)}")
+    for key, kind in (("tasks", dict), ("goals", list)):
+        if not isinstance(about[key], kind):
+            expected = "a mapping" if kind is dict else "a list"
+            raise SourceError(f"{name}: {key!r} must be {expected}, got {about[key]!r}")
     if type(about["minutes"]) is not int:
-        raise SourceError(f"{name}: 'minutes' is {about['minutes']!r}; it should be a whole number")
+        raise SourceError(f"{name}: 'minutes' must be a whole number, got {about['minutes']!r}")
     notebook.metadata = nbformat.from_dict({"kernelspec": KERNEL, "language_info": LANGUAGE})
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     for number, cell in enumerate(notebook.cells, 1):
-        _complete(cell, number, name)
-        _look(cell, number, name)
-    tasks = tuple(_tasks(notebook, dict(about["tasks"]), name))
+        cell.source = without_variant_comments(cell.source)
+        _complete_metadata(cell, number, name)
+        _check_cell(cell, number, name)
+    tasks = tuple(_parse_tasks(notebook, dict(about["tasks"]), name))
     return Assignment(
         name=name,
         title=str(about["title"]),
@@ -141,107 +170,92 @@ def parse(text: str, name: str) -> Assignment:
     )
 
 
-def _complete(cell: NotebookNode, number: int, name: str) -> None:
-    """Write out nbgrader's marks, of which an author gives only what says something."""
-    given = marks(cell)
+def _complete_metadata(cell: NotebookNode, number: int, name: str) -> None:
+    """Expand the author's short metadata to what nbgrader needs."""
+    given = nbgrader_metadata(cell)
     if cell.cell_type == "code":
         cell.outputs, cell.execution_count = [], None
     if not given:
         cell.metadata = nbformat.from_dict({})
         cell.id = f"cell-{number:02}"
         return
-    unknown = set(given) - {"grade_id", "solution", "locked", "points"}
-    if unknown:
-        raise SourceError(f"{name}: cell {number} has unknown marks {sorted(unknown)}")
+    if unknown := set(given) - {"grade_id", "solution", "locked", "points"}:
+        raise SourceError(f"{name}: cell {number} has unknown metadata {sorted(unknown)}")
     grade_id = str(given.get("grade_id", ""))
     if not _ID.match(grade_id) or len(grade_id) > 60:
         raise SourceError(
-            f"{name}: the grade_id of cell {number} is {grade_id!r}; it should be words of small "
-            "letters and digits with hyphens between them"
+            f"{name}: the grade_id of cell {number} must be lower-case words and digits joined by "
+            f"hyphens, got {grade_id!r}"
         )
-    if _TAKEN.match(grade_id):
-        raise SourceError(f"{name}: the grade_id {grade_id!r} is what cells without one are called")
-    solution, graded = bool(given.get("solution")), "points" in given
-    if graded and (solution or type(given["points"]) is not int):
+    if _RESERVED_ID.match(grade_id):
+        raise SourceError(f"{name}: the grade_id {grade_id!r} is reserved for cells without one")
+    is_solution, is_test = bool(given.get("solution")), "points" in given
+    if is_solution and is_test:
+        raise SourceError(f"{name}: a solution has no points, got {given['points']!r}")
+    if is_test and (type(given["points"]) is not int or given["points"] < 1):
         raise SourceError(
-            f"{name}: the points of {grade_id!r} are {given['points']!r}; a test has a whole "
-            "number of them, a solution none"
+            f"{name}: the points of {grade_id!r} must be a whole number of at least 1, got "
+            f"{given['points']!r}"
         )
-    if cell.cell_type != "code" and (solution or graded):
-        raise SourceError(f"{name}: {grade_id!r} is text; solutions and tests are code")
-    complete = {
-        "schema_version": 3,
-        "grade_id": grade_id,
-        "solution": solution,
-        "grade": graded,
-        "task": False,
-        "locked": not solution,
-    }
-    if graded:
-        complete["points"] = given["points"]
-    cell.metadata = nbformat.from_dict({"nbgrader": complete})
-    # The repair of what Colab and retyping lose finds cells by their ids.
+    if cell.cell_type != "code" and (is_solution or is_test):
+        raise SourceError(f"{name}: solutions and tests must be code, {grade_id!r} is text")
+    role = Role.SOLUTION if is_solution else Role.TEST if is_test else Role.GIVEN
+    own = full_nbgrader_metadata(grade_id, role, given.get("points", 0))
+    cell.metadata = nbformat.from_dict({"nbgrader": own})
+    # If Colab or retyping loses the metadata, the repair finds the cell by its id.
     cell.id = grade_id
 
 
-def _look(cell: NotebookNode, number: int, name: str) -> None:
-    """Make sure that every part of a cell that a student must not see can be taken out."""
-    mark = marks(cell)
-    where = f"{name}: cell {number} ({mark.get('grade_id', 'without a grade_id')})"
-    allowed = ["SOLUTION"] * bool(mark.get("solution")) + ["HIDDEN TESTS"] * bool(mark.get("grade"))
-    within = ""
-    for line in cell.source.splitlines():
-        if not _MARKED.search(line):
-            continue
-        match = _WHOLE.fullmatch(line)
-        kind, what = (match[1], match[2]) if match else ("", "")
-        if what not in allowed or within != ("" if kind == "BEGIN" else what):
-            raise SourceError(f"{where}: the line {line.strip()!r} does not belong there")
-        within = what if kind == "BEGIN" else ""
-    if within:
-        raise SourceError(f"{where}: {within} begins, and does not end")
+def _check_cell(cell: NotebookNode, number: int, name: str) -> None:
+    """Check that everything that a student must not see can be removed from a cell."""
+    metadata = nbgrader_metadata(cell)
+    where = f"{name}: cell {number} ({metadata.get('grade_id', 'without a grade_id')})"
+    allowed = (
+        SOLUTION if metadata.get("solution") else HIDDEN_TESTS if metadata.get("grade") else ""
+    )
+    try:
+        blocks = parse_blocks(cell.source)
+    except MarkerError as error:
+        raise SourceError(f"{where}: {error}") from None
+    for block in blocks:
+        if block.kind != allowed:
+            raise SourceError(f"{where}: unexpected line '### BEGIN {block.kind}'")
     if allowed:
         try:
             ast.parse(cell.source)
         except (SyntaxError, ValueError) as error:
             raise SourceError(f"{where} is not plain Python: {error}") from None
+    if allowed == SOLUTION and not blocks:
+        raise SourceError(f"{where} has no BEGIN SOLUTION line")
 
 
-def _tasks(notebook: NotebookNode, rubrics: dict[str, str], name: str) -> Iterator[Task]:
-    order: list[str] = []
+def _parse_tasks(notebook: NotebookNode, rubrics: dict[str, str], name: str) -> Iterator[Task]:
     points: dict[str, dict[str, int]] = {}
     seen: set[str] = set()
     for cell in notebook.cells:
-        mark = marks(cell)
-        if not mark:
+        metadata = nbgrader_metadata(cell)
+        if not metadata:
             continue
-        grade_id = mark["grade_id"]
+        grade_id = metadata["grade_id"]
         if grade_id in seen:
             raise SourceError(f"{name}: two cells have the grade_id {grade_id!r}")
         seen.add(grade_id)
-        if mark["solution"]:
+        if metadata["solution"]:
             if grade_id not in rubrics:
                 raise SourceError(f"{name}: the task {grade_id!r} has no rubric line")
-            if "### BEGIN SOLUTION" not in cell.source:
-                raise SourceError(f"{name}: the solution {grade_id!r} has no BEGIN SOLUTION line")
-            order.append(grade_id)
             points[grade_id] = {}
-        elif mark["grade"]:
-            # The longest: a task may be called as another one and more.
-            owners = [task for task in order if grade_id.startswith(f"{task}-")]
+        elif metadata["grade"]:
+            # The longest match, because one task's name may begin with another's.
+            owners = [task for task in points if grade_id.startswith(f"{task}-")]
             if not owners:
                 raise SourceError(
-                    f"{name}: the test cell {grade_id!r} should be called as a task before it, a "
-                    f"hyphen, and more; the tasks before it are {order}"
+                    f"{name}: the grade_id of a test must begin with that of a task above it and "
+                    f"a hyphen, got {grade_id!r}; the tasks above it are {list(points)}"
                 )
-            if mark["points"] < 1:
-                raise SourceError(f"{name}: the test cell {grade_id!r} has no points")
-            points[max(owners, key=len)][grade_id] = mark["points"]
-    if set(order) != set(rubrics):
-        raise SourceError(
-            f"{name}: rubric lines without a task: {sorted(set(rubrics) - set(order))}"
-        )
-    for task in order:
-        if not points[task]:
+            points[max(owners, key=len)][grade_id] = metadata["points"]
+    if unused := set(rubrics) - set(points):
+        raise SourceError(f"{name}: rubric lines without a task: {sorted(unused)}")
+    for task, tests in points.items():
+        if not tests:
             raise SourceError(f"{name}: the task {task!r} has no test cell")
-        yield Task(task, str(rubrics[task]), points[task])
+        yield Task(task, str(rubrics[task]), tests)

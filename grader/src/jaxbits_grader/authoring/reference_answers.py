@@ -1,7 +1,7 @@
-"""Right and wrong answers to an assignment, which its tests are proven with.
+"""Read the right and wrong answers that an assignment's tests are tried on.
 
-A file in jupytext's percent form; the first line of a cell names the task, says whether the answer
-is right or wrong, and what it does: ``# %% running-mean · wrong: keeps the count in a global``.
+They are in a file in jupytext's percent format. The first line of each cell names the task, says
+whether the answer is right, and describes it: ``# %% running-mean · wrong: uses a global counter``.
 """
 
 from __future__ import annotations
@@ -10,41 +10,56 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from jaxbits_grader.authoring.assignment_source import ANSWERS, Assignment, SourceError
+from jaxbits_grader.authoring.assignment_source import ANSWERS_FILE, Assignment, SourceError
 
-_HEAD = re.compile(r"# %% (?P<task>[\w-]+) · (?P<kind>right|wrong): (?P<what>.+)")
+_HEADING = re.compile(r"# %% (?P<task>[\w-]+) · (?P<kind>right|wrong): (?P<description>.+)")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer to one task: what it does, whether it is right, and the text of its cell."""
+    """An answer to one task.
+
+    Attributes:
+        task: The id of the task.
+        is_right: Whether the answer should get full marks.
+        description: What the answer does.
+        source: The text of its cell.
+    """
 
     task: str
-    right: bool
-    what: str
+    is_right: bool
+    description: str
     source: str
 
 
-def read(folder: Path, assignment: Assignment) -> list[Answer]:
-    """Read the answers beside an assignment's source.
+def read_answers(folder: Path, assignment: Assignment) -> list[Answer]:
+    """Read the reference answers of an assignment.
+
+    Args:
+        folder: The folder of the assignment.
+        assignment: The assignment, whose tasks the answers must name.
 
     Raises:
-        SourceError: when there are none, or a cell of theirs cannot be read.
+        SourceError: If there are no answers, or the heading of one cannot be parsed.
     """
-    path = folder / ANSWERS
+    path = folder / ANSWERS_FILE
     if not path.is_file():
-        raise SourceError(f"{assignment.name}: there is no {ANSWERS} to prove its tests with")
-    found = []
+        raise SourceError(f"{assignment.name}: there is no {ANSWERS_FILE} to try the tests on")
+    tasks = [task.id for task in assignment.tasks]
+    answers = []
     for part in re.split(r"^(?=# %%)", path.read_text(encoding="utf-8"), flags=re.M)[1:]:
-        head, _, source = part.partition("\n")
-        match = _HEAD.fullmatch(head.strip())
+        heading, _, source = part.partition("\n")
+        match = _HEADING.fullmatch(heading.strip())
         if match is None:
             raise SourceError(
-                f"{assignment.name}: {ANSWERS} has a cell headed {head.strip()!r}; it should be "
-                "like '# %% task-id · wrong: what it does'"
+                f"{assignment.name}: a cell heading in {ANSWERS_FILE} must be of the form "
+                f"'# %% task-id · wrong: what it does', got {heading.strip()!r}"
             )
-        if match["task"] not in [task.id for task in assignment.tasks]:
-            raise SourceError(f"{assignment.name}: {ANSWERS} answers an unknown task, {head!r}")
-        kind = match["kind"] == "right"
-        found.append(Answer(match["task"], kind, match["what"], source.strip("\n")))
-    return found
+        if match["task"] not in tasks:
+            raise SourceError(
+                f"{assignment.name}: the task of an answer must be one of "
+                f"{', '.join(map(repr, tasks))}; got {match['task']!r}"
+            )
+        is_right = match["kind"] == "right"
+        answers.append(Answer(match["task"], is_right, match["description"], source.strip("\n")))
+    return answers

@@ -1,4 +1,4 @@
-"""Prove an assignment: its solutions get full marks, its stubs none, its wrong answers fail."""
+"""Validate an assignment: solutions get full marks, stubs get none, and wrong answers fail."""
 
 from __future__ import annotations
 
@@ -6,236 +6,255 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from jaxbits_grader.authoring import answer_runner
-from jaxbits_grader.authoring import assignment_source as source
-from jaxbits_grader.authoring import reference_answers as answers_file
-from jaxbits_grader.authoring import release_notebook as release
-from jaxbits_grader.authoring.assignment_source import Assignment, SourceError, marks
-from jaxbits_grader.authoring.reference_answers import Answer
-from jaxbits_grader.authoring.variants import ranges, vary, without_ranges
-from jaxbits_grader.checking.private_test_names import Apart
+from jaxbits_grader.authoring.assignment_source import (
+    SOURCE_FILE,
+    Assignment,
+    SourceError,
+    Task,
+    parse_assignment,
+    read_assignment,
+)
+from jaxbits_grader.authoring.cell_markers import solution_source, stub_source
+from jaxbits_grader.authoring.notebook_versions import find_leaks, student_notebook
+from jaxbits_grader.authoring.private_names import PrivateNames
+from jaxbits_grader.authoring.reference_answers import Answer, read_answers
+from jaxbits_grader.authoring.variants import (
+    count_variable_values,
+    draw_variant,
+)
+from jaxbits_grader.notebook import nbgrader_metadata
 
-SECONDS = 900
-WRONG_ANSWERS = 3
-# A wrong answer that fails by one of these was not tried at all.
-STUB = "the stub"
-_SLIPS = (
+TIMEOUT_SECONDS = 900
+MIN_WRONG_ANSWERS = 3
+_STUB = "the stub"
+# A wrong answer that fails with one of these never got as far as its mistake.
+_SLIPS = {
     "NameError",
     "SyntaxError",
     "IndentationError",
     "TabError",
     "ImportError",
     "ModuleNotFoundError",
-)
+}
+Outcomes = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Try:
-    """One answer, tried: points got and to be had, and what each failed test cell said."""
+class Attempt:
+    """What one answer got.
+
+    Attributes:
+        task: The id of the task, or of a given cell that fails.
+        kind: "given", "solution", "stub", "right", or "wrong".
+        description: What the answer does.
+        points: The points it got.
+        max_points: The points of the task.
+        failures: The outcomes of the test cells that failed, by grade_id.
+        problem: What is wrong with the assignment, None if nothing is.
+    """
 
     task: str
     kind: str
-    what: str
+    description: str
     points: int
-    of: int
-    failed: dict[str, dict[str, str]]
+    max_points: int
+    failures: dict[str, dict[str, str]]
     problem: str | None
 
     def line(self) -> str:
-        """The try in a line."""
+        """Return a summary of one line, and a second one if there is a problem."""
         mark = "✗" if self.problem else "✓"
-        says = next((f["says"] for f in self.failed.values()), "")
-        error = next((f["error"] for f in self.failed.values()), "")
-        text = f"{mark} {self.task:24} {self.kind:8} {self.points}/{self.of}  {self.what}"
-        if error:
-            text += f"  [{error}: {says.splitlines()[0] if says else ''}]"
+        points = f"{self.points}/{self.max_points}"
+        text = f"{mark} {self.task:24} {self.kind:8} {points}  {self.description}"
+        if failure := next(iter(self.failures.values()), None):
+            first_line = (failure["message"].splitlines() or [""])[0]
+            text += f"  [{failure['error']}: {first_line}]"
         return text + (f"\n    {self.problem}" if self.problem else "")
 
 
-def prove(
+def validate(
     folder: Path,
     *,
     seed: int | str | None = None,
     python: str = sys.executable,
-    seconds: float = SECONDS,
-) -> list[Try]:
-    """Try an assignment's solution, its stub, and every answer that stands beside its source.
+    timeout: float = TIMEOUT_SECONDS,
+) -> list[Attempt]:
+    """Try an assignment's solution, its stubs, and its reference answers.
 
     Args:
-        folder: the assignment's folder.
-        seed: try a variant, its numbers drawn with this seed.
-        python: the interpreter to try it with; it needs jaxbits and IPython.
-        seconds: for all answers together.
+        folder: The folder of the assignment.
+        seed: Try the variant with this seed.
+        python: The interpreter to use. It needs jaxbits and IPython.
+        timeout: Seconds for all answers together.
 
     Returns:
-        What was tried; a `problem` says what is wrong with the assignment.
+        One attempt per answer. If the assignment is valid, none of them has a `problem`.
 
     Raises:
-        SourceError: when the source or the answers break a rule, or the trial does not end.
+        SourceError: If the source or the answers break a rule, or the attempts do not finish.
     """
-    assignment = source.read(folder)
-    text = (folder / source.SOURCE).read_text(encoding="utf-8")
-    ranges(text)
-    # Also without a seed: a range that cannot be drawn from is found here.
-    varied = vary(text, f"{seed} {assignment.name}")
+    assignment = read_assignment(folder)
+    text = (folder / SOURCE_FILE).read_text(encoding="utf-8")
+    count_variable_values(text)
+    # Also without a seed, because this finds ranges that are invalid.
+    variant = draw_variant(text, f"{seed} {assignment.name}")
     if seed is not None:
-        assignment = source.parse(varied, assignment.name)
-    given = answers_file.read(folder, assignment)
-    if missing := [
-        f"{task.id} ({kind})"
-        for task in assignment.tasks
-        for kind, right, least in (("wrong", False, WRONG_ANSWERS), ("right", True, 1))
-        if sum(a.task == task.id and a.right is right for a in given) < least
-    ]:
-        raise SourceError(
-            f"{assignment.name}: too few answers for {', '.join(missing)}; {WRONG_ANSWERS} wrong "
-            "ones a task and a right one besides the solution should be there"
-        )
-    if found := release.leaks(assignment, release.student(assignment)):
-        raise SourceError(f"{assignment.name}: the release gives away {found[:3]}")
+        assignment = parse_assignment(variant, assignment.name)
+    given = read_answers(folder, assignment)
+    _check_enough_answers(assignment, given)
+    if leaks := find_leaks(assignment, student_notebook(assignment)):
+        raise SourceError(f"{assignment.name}: the released notebook reveals {leaks[:3]}")
     stubs = [
-        Answer(task.id, False, STUB, release.stub(assignment.cell(task.id).source))
+        Answer(task.id, False, _STUB, stub_source(assignment.cell(task.id).source))
         for task in assignment.tasks
     ]
-    tried = _trial(assignment, [*stubs, *given], python, seconds)
-    return [*_solutions(assignment, tried[0]), *_answers(assignment, stubs, given, tried[1:])]
+    own, *outcomes = _run(assignment, [*stubs, *given], python, timeout)
+    kinds = ["stub"] * len(stubs) + ["right" if answer.is_right else "wrong" for answer in given]
+    answers = zip([*stubs, *given], kinds, outcomes, strict=True)
+    return [*_judge_solutions(assignment, own), *(_judge(assignment, *one) for one in answers)]
 
 
-def solved(folder: Path, *, python: str = sys.executable) -> list[Try]:
-    """Try an assignment's solution alone.
+def validate_solution(folder: Path, *, python: str = sys.executable) -> list[Attempt]:
+    """Try only an assignment's solution.
 
     Args:
-        folder: the assignment's folder.
-        python: the interpreter to try it with; it needs jaxbits and IPython.
+        folder: The folder of the assignment.
+        python: The interpreter to use. It needs jaxbits and IPython.
 
     Raises:
-        SourceError: when the source breaks a rule, or the trial does not end.
+        SourceError: If the source breaks a rule, or the attempt does not finish.
     """
-    assignment = source.read(folder)
-    return list(_solutions(assignment, _trial(assignment, [], python, SECONDS)[0]))
+    assignment = read_assignment(folder)
+    (own,) = _run(assignment, [], python, TIMEOUT_SECONDS)
+    return list(_judge_solutions(assignment, own))
+
+
+def _check_enough_answers(assignment: Assignment, answers: Sequence[Answer]) -> None:
+    missing = [
+        f"{task.id} ({kind})"
+        for task in assignment.tasks
+        for kind, is_right, least in (("wrong", False, MIN_WRONG_ANSWERS), ("right", True, 1))
+        if sum(a.task == task.id and a.is_right is is_right for a in answers) < least
+    ]
+    if missing:
+        raise SourceError(
+            f"{assignment.name}: too few answers for {', '.join(missing)}; each task needs "
+            f"{MIN_WRONG_ANSWERS} wrong ones, and a right one that is not the solution"
+        )
 
 
 def _cells(assignment: Assignment) -> list[dict[str, Any]]:
-    """The code cells as they are run when a submission is graded, the solutions in their places."""
-    apart = Apart(assignment)
+    """Return the code cells as they run when a submission is graded, with the solutions."""
+    private = PrivateNames(assignment)
     cells = []
     for cell in assignment.notebook.cells:
         if cell.cell_type != "code":
             continue
-        mark = marks(cell)
-        task = assignment.task_of(mark["grade_id"]) if mark else None
-        text = without_ranges(cell.source)
-        if mark.get("solution"):
-            text = release.solved(text)
-        elif mark.get("grade"):
-            text = apart.test(text, "through")
-        elif mark:
-            text = f"{text}\n{apart.keeping(text)}"
-        solution = bool(mark.get("solution"))
+        metadata = nbgrader_metadata(cell)
+        task = assignment.task_of(metadata["grade_id"]) if metadata else None
+        source = cell.source
+        is_solution = bool(metadata.get("solution"))
+        if is_solution:
+            source = solution_source(source)
+        elif metadata.get("grade"):
+            source = private.rename_test(source, "finished")
+        elif metadata:
+            source = f"{source}\n{private.save_given_names(source)}"
         cells.append(
-            {"id": cell.id, "source": text, "task": task and task.id, "solution": solution}
+            {"id": cell.id, "source": source, "task": task and task.id, "solution": is_solution}
         )
     return cells
 
 
-def _trial(
-    assignment: Assignment, answers: list[Answer], python: str, seconds: float
-) -> list[dict[str, Any]]:
-    trial = {
+def _run(
+    assignment: Assignment, answers: list[Answer], python: str, timeout: float
+) -> list[Outcomes]:
+    request = {
         "cells": _cells(assignment),
         "answers": [
-            {"task": a.task, "source": a.source, "wrong": not a.right and a.what != STUB}
-            for a in answers
+            {
+                "task": answer.task,
+                "source": answer.source,
+                "wrong": not answer.is_right and answer.description != _STUB,
+            }
+            for answer in answers
         ],
     }
     with tempfile.TemporaryDirectory() as scratch:
-        outcome = Path(scratch) / "outcome.json"
-        command = [python, "-P", answer_runner.__file__, str(outcome)]
+        path = Path(scratch) / "outcomes.json"
+        # -P: the modules beside the script must not shadow installed ones.
+        command = [python, "-P", answer_runner.__file__, str(path)]
         try:
             done = subprocess.run(
                 command,
-                input=json.dumps(trial),
+                input=json.dumps(request),
                 text=True,
                 capture_output=True,
-                timeout=seconds,
+                timeout=timeout,
                 cwd=scratch,
             )
         except subprocess.TimeoutExpired as error:
-            at = _at(answers, error.stdout)
+            where = _last_answer(answers, error.stdout)
             raise SourceError(
-                f"{assignment.name}: its answers took over {seconds:g} s, the last was {at}"
+                f"{assignment.name}: timed out after {timeout:g} s while running {where}"
             ) from None
-        if done.returncode or not outcome.exists():
-            last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-            at = _at(answers, done.stdout)
-            raise SourceError(f"{assignment.name}: its trial broke off at {at}: {last}")
-        results: list[dict[str, Any]] = json.loads(outcome.read_text(encoding="utf-8"))
-    return results
+        if done.returncode or not path.exists():
+            last_line = (done.stderr.strip().splitlines() or ["no message"])[-1]
+            where = _last_answer(answers, done.stdout)
+            raise SourceError(
+                f"{assignment.name}: the process ended while running {where}: {last_line}"
+            )
+        outcomes: list[Outcomes] = json.loads(path.read_text(encoding="utf-8"))
+    return outcomes
 
 
-def _at(answers: list[Answer], said: str | bytes | None) -> str:
-    """Which answer a trial had come to: it says the number of each as it begins."""
-    text = said.decode(errors="replace") if isinstance(said, bytes) else said or ""
-    begun = [line for line in text.splitlines() if line.isdecimal()]
-    if not begun:
+def _last_answer(answers: list[Answer], stdout: str | bytes | None) -> str:
+    """Describe the answer whose number the process printed last."""
+    text = stdout.decode(errors="replace") if isinstance(stdout, bytes) else stdout or ""
+    numbers = [line for line in text.splitlines() if line.isdecimal()]
+    if not numbers:
         return "the solution"
-    answer = answers[int(begun[-1])]
-    return f"{answer.task}, {answer.what}"
+    answer = answers[int(numbers[-1])]
+    return f"{answer.task}, {answer.description}"
 
 
-def _solutions(assignment: Assignment, outcomes: dict[str, Any]) -> Iterator[Try]:
-    others = {
-        cell: outcome
-        for cell, outcome in outcomes.items()
-        if outcome and assignment.task_of(cell) is None
-    }
-    for cell, outcome in others.items():
-        loud = "a given cell fails or writes to stderr: " + json.dumps(outcome)
-        yield Try(cell, "given", "a cell of the assignment", 0, 0, {}, loud)
+def _failures(task: Task, outcomes: Outcomes) -> dict[str, dict[str, str]]:
+    return {test: outcomes[test] for test in task.points if "error" in (outcomes.get(test) or {})}
+
+
+def _judge_solutions(assignment: Assignment, outcomes: Outcomes) -> Iterator[Attempt]:
+    for cell, outcome in outcomes.items():
+        if outcome and assignment.task_of(cell) is None:
+            failure = f"a given cell fails or writes to stderr: {json.dumps(outcome)}"
+            yield Attempt(cell, "given", "a cell of the assignment", 0, 0, {}, failure)
     for task in assignment.tasks:
-        failed = {id: outcomes[id] for id in task.points if "error" in (outcomes[id] or {})}
-        wrong = outcomes[task.id] or {i: outcomes[i] for i in task.points if outcomes[i]}
-        problem = f"the solution should get all points: {wrong}" if wrong else None
-        points = sum(p for id, p in task.points.items() if id not in failed)
-        yield Try(task.id, "solution", "the solution", points, task.total, failed, problem)
+        failures = _failures(task, outcomes)
+        noise = outcomes[task.id] or {i: outcomes[i] for i in task.points if outcomes[i]}
+        problem = f"the solution must get all points: {noise}" if noise else None
+        points = sum(p for test, p in task.points.items() if test not in failures)
+        yield Attempt(task.id, "solution", "the solution", points, task.total, failures, problem)
 
 
-def _answers(
-    assignment: Assignment,
-    stubs: list[Answer],
-    given: list[Answer],
-    tried: list[dict[str, Any]],
-) -> Iterator[Try]:
-    tasks = {task.id: task for task in assignment.tasks}
-    for answer, outcomes in zip([*stubs, *given], tried, strict=True):
-        task = tasks[answer.task]
-        failed = {i: outcomes[i] for i in task.points if "error" in (outcomes.get(i) or {})}
-        points = sum(p for i, p in task.points.items() if i in outcomes and i not in failed)
-        kind = "stub" if answer in stubs else "right" if answer.right else "wrong"
-        yield Try(
-            task.id,
-            kind,
-            answer.what,
-            points,
-            task.total,
-            failed,
-            _problem(kind, points, task.total, outcomes, failed),
-        )
-
-
-def _problem(
-    kind: str, points: int, of: int, outcomes: dict[str, Any], failed: dict[str, dict[str, str]]
-) -> str | None:
+def _judge(assignment: Assignment, answer: Answer, kind: str, outcomes: Outcomes) -> Attempt:
+    task = assignment.task_of(answer.task)
+    assert task is not None
+    failures = _failures(task, outcomes)
+    passed = (test for test in task.points if test in outcomes and test not in failures)
+    points = sum(task.points[test] for test in passed)
     slip = next((o for o in outcomes.values() if o and o.get("error") in _SLIPS), None)
-    if kind == "right":
-        return None if points == of else f"a right answer should get all points: {failed}"
-    if kind == "stub":
-        return None if points == 0 else f"a stub should get no point: it passes {points}"
-    if points == of:
-        return "a wrong answer should lose points: it gets all"
-    return f"it fails by a slip, not by its mistake: {slip}" if slip else None
+    problem = None
+    if kind == "right" and points < task.total:
+        problem = f"a right answer must get all points: {failures}"
+    elif kind == "stub" and points:
+        problem = f"a stub must get no points, got {points}"
+    elif kind == "wrong" and points == task.total:
+        problem = "a wrong answer must lose points, got all of them"
+    elif kind == "wrong" and slip:
+        problem = f"the answer fails with a slip before its mistake: {slip}"
+    return Attempt(task.id, kind, answer.description, points, task.total, failures, problem)

@@ -1,7 +1,7 @@
-"""Other numbers for an assignment: where its source says that a number may differ, and how far.
+"""Draw different numbers for an assignment, within the ranges that its source allows.
 
-A line of code such as ``rows = 12  # variant: 8..20`` gives a number and its range; choices are
-written ``# variant: "mean" | "max"``.
+A line such as ``rows = 12  # variant: 8..20`` has a number and its range. Choices are written
+``# variant: "mean" | "max"``.
 """
 
 from __future__ import annotations
@@ -12,122 +12,122 @@ import random
 import re
 from pathlib import Path
 
-from jaxbits_grader.authoring.assignment_source import ANSWERS, SOURCE, SourceError, find, parse
-from jaxbits_grader.files import write_file
+from jaxbits_grader.authoring.assignment_source import (
+    ANSWERS_FILE,
+    SOURCE_FILE,
+    SourceError,
+    find_assignments,
+    parse_assignment,
+)
+from jaxbits_grader.authoring.cell_markers import VARIANT_COMMENT
+from jaxbits_grader.files import write_atomically
 
-_LINE = re.compile(
+_VARIABLE_LINE = re.compile(
     r"^([ \t]*[A-Za-z_]\w*(?:[ \t]*:[^=\n]+)?[ \t]*=[ \t]*)([^\n#=]+?)[ \t]+# variant: ([^\n]+)$",
     re.M,
 )
-_ANY = re.compile(r"[ \t]*# variant:[^\n]*")
 
 
-def without_ranges(source: str) -> str:
-    """A cell's text without the comments that say how numbers may differ.
-
-    Example:
-        >>> without_ranges("rows = 12  # variant: 8..20")
-        'rows = 12'
-    """
-    return _ANY.sub("", source)
-
-
-def vary(text: str, seed: int | str) -> str:
-    """The source with every number that may differ drawn anew.
+def draw_variant(text: str, seed: int | str) -> str:
+    """Replace every variable number or choice in a source by a different one.
 
     Args:
-        text: the source, or a part of it.
-        seed: the same seed draws the same numbers.
+        text: The source, or a part of it.
+        seed: The same seed draws the same numbers.
 
     Returns:
-        The source; where a range holds more than one number, another one stands there.
+        The source with new values. A value stays only if its range has no other.
 
     Raises:
-        SourceError: when a range cannot be read, or does not hold the number that stands there.
+        SourceError: If a range cannot be parsed, or does not contain the current value.
 
     Example:
-        >>> vary("rows = 12  # variant: 12..13", seed=1)
+        >>> draw_variant("rows = 12  # variant: 12..13", seed=1)
         'rows = 13  # variant: 12..13'
     """
-    draw = random.Random(f"jaxbits {seed}")
-    return _LINE.sub(lambda m: f"{m[1]}{_drawn(m[2], m[3].strip(), draw)}  # variant: {m[3]}", text)
+    rng = random.Random(f"jaxbits {seed}")
+    return _VARIABLE_LINE.sub(
+        lambda m: f"{m[1]}{_draw(m[2], m[3].strip(), rng)}  # variant: {m[3]}", text
+    )
 
 
-def ranges(text: str) -> int:
-    """How many numbers of a source may differ.
+def count_variable_values(text: str) -> int:
+    """Count the values in a source that `draw_variant` replaces.
 
     Raises:
-        SourceError: when a comment says so of a line that is no plain assignment.
+        SourceError: If a `# variant:` comment is not at the end of a plain assignment.
     """
-    marked, read = len(_ANY.findall(text)), len(_LINE.findall(text))
-    if marked != read:
+    comments, values = len(VARIANT_COMMENT.findall(text)), len(_VARIABLE_LINE.findall(text))
+    if comments != values:
         raise SourceError(
-            f"{marked - read} of its '# variant:' comments are not at the end of an assignment on "
-            "a line of its own"
+            f"a '# variant:' comment must be at the end of an assignment on a line of its own, "
+            f"{comments - values} of them are not"
         )
-    return read
+    return values
 
 
-def _drawn(value: str, range_: str, draw: random.Random) -> str:
+def _draw(value: str, allowed: str, rng: random.Random) -> str:
+    """Draw a different value and return its source."""
     try:
         old = ast.literal_eval(value)
-        if "|" in range_:
-            choices = {part.strip(): ast.literal_eval(part.strip()) for part in range_.split("|")}
+        if "|" in allowed:
+            choices = {part.strip(): ast.literal_eval(part.strip()) for part in allowed.split("|")}
             if old in choices.values():
-                return draw.choice([c for c in choices if choices[c] != old] or [value])
-            raise SourceError(f"the choices {range_!r} do not hold {value}, which stands there")
-        low, high = (ast.literal_eval(part.strip()) for part in range_.split(".."))
+                return rng.choice([c for c in choices if choices[c] != old] or [value])
+            raise SourceError(f"the choices {allowed!r} must contain the current value {value}")
+        low, high = (ast.literal_eval(part.strip()) for part in allowed.split(".."))
     except (ValueError, SyntaxError, TypeError) as error:
-        raise SourceError(f"the range {range_!r} of {value!r} cannot be read") from error
+        raise SourceError(f"cannot parse the range {allowed!r} of {value!r}") from error
     if any(type(x) not in (int, float) or not math.isfinite(x) for x in (low, old, high)):
-        raise SourceError(f"the range {range_!r} of {value!r} cannot be read as numbers")
+        raise SourceError(f"the range {allowed!r} of {value!r} must consist of finite numbers")
     if not low <= old <= high:
-        raise SourceError(f"the range {range_!r} does not hold {value}, which stands there")
+        raise SourceError(f"the range {allowed!r} must contain the current value {value}")
     if all(isinstance(x, int) for x in (low, old, high)):
-        number = draw.randint(low, max(low, high - 1))
+        number = rng.randint(low, max(low, high - 1))
         return repr(number + 1 if old <= number < high else number)
-    # Few digits, a number that a person would have chosen; but enough that there are several.
+    # As few digits as a person would write, but enough that the range has several such numbers.
     largest = max(abs(low), abs(high))
     for digits in range(2, 18):
-        near = float(f"{draw.uniform(low, high):.{digits}g}")
-        coarse = 10.0 ** (1 - digits) * largest > (high - low) / 2
-        if low <= near <= high and near != old and not coarse:
-            return repr(near)
+        rounded = float(f"{rng.uniform(low, high):.{digits}g}")
+        is_coarse = 10.0 ** (1 - digits) * largest > (high - low) / 2
+        if low <= rounded <= high and rounded != old and not is_coarse:
+            return repr(rounded)
     return value
 
 
-def make(assignments: Path, to: Path, seed: int | str) -> list[str]:
-    """Write variants of assignments, sources and answers, to another folder.
+def write_variants(assignments: Path, to: Path, seed: int | str) -> list[str]:
+    """Write variants of assignments, with their reference answers, to another folder.
 
     Args:
-        assignments: a folder of assignments, or of one.
-        to: the folder to write to; it may not lie in the first one.
-        seed: a secret; the same one draws the same numbers.
+        assignments: A folder of assignments, or the folder of one.
+        to: The folder to write to. It must not be inside the first one.
+        seed: A secret. The same seed draws the same numbers.
 
     Returns:
-        The names of the assignments written.
+        The names of the assignments.
 
     Raises:
-        SourceError: when there is no assignment, or it cannot be varied, or `to` holds one already.
+        SourceError: If there is no assignment, if one cannot be varied, or if `to` is inside
+            `assignments` or already contains one of them.
     """
-    found = find(assignments)
-    if not found:
-        raise SourceError(f"assignments: {assignments} holds no folder with a {SOURCE}")
+    folders = find_assignments(assignments)
+    if not folders:
+        raise SourceError(f"assignments: {assignments} holds no folder with a {SOURCE_FILE}")
     if to.resolve() == assignments.resolve() or assignments.resolve() in to.resolve().parents:
-        raise SourceError(f"to: {to} lies in {assignments}; a private folder should lie elsewhere")
-    taken = [folder.name for folder in found if (to / folder.name / SOURCE).exists()]
-    if taken:
-        raise SourceError(f"to: {to} holds {', '.join(taken)} already; what you changed is kept")
-    varied = {}
-    for folder in found:
-        text = (folder / SOURCE).read_text(encoding="utf-8")
+        raise SourceError(f"to: a private folder must not be inside {assignments}, got {to}")
+    if taken := [folder.name for folder in folders if (to / folder.name / SOURCE_FILE).exists()]:
+        raise SourceError(f"to: {to} already contains {', '.join(taken)}; nothing was changed")
+    variants = {}
+    for folder in folders:
+        text = (folder / SOURCE_FILE).read_text(encoding="utf-8")
         name = folder.resolve().name
-        ranges(text)
-        varied[folder] = vary(text, f"{seed} {name}")
-        parse(varied[folder], name)
-    for folder, text in varied.items():
+        count_variable_values(text)
+        variants[folder] = draw_variant(text, f"{seed} {name}")
+        parse_assignment(variants[folder], name)
+    for folder, text in variants.items():
         name = folder.resolve().name
-        write_file(to / name / SOURCE, text)
-        if (folder / ANSWERS).exists():
-            write_file(to / name / ANSWERS, (folder / ANSWERS).read_text(encoding="utf-8"))
-    return [folder.resolve().name for folder in found]
+        write_atomically(to / name / SOURCE_FILE, text)
+        if (folder / ANSWERS_FILE).exists():
+            answers = (folder / ANSWERS_FILE).read_text(encoding="utf-8")
+            write_atomically(to / name / ANSWERS_FILE, answers)
+    return [folder.resolve().name for folder in folders]

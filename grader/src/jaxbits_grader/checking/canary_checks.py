@@ -1,6 +1,6 @@
-"""Trip wires: what has to fail in a student's kernel as long as the means of testing are whole.
+"""Canaries: checks that must fail in a student's kernel unless something was tampered with.
 
-`passing` runs in the kernel; the grader asks for it before each test.
+`failed_canaries` runs in the kernel. The grader calls it before each test.
 """
 
 from __future__ import annotations
@@ -10,18 +10,19 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 
-def passing() -> str:
-    """Name what has to fail and does not, one a line; empty where all is whole.
+def failed_canaries() -> str:
+    """Return the names of the functions that accept something wrong, one per line.
 
-    Only what the notebook has imported is tried.
+    Only modules that the notebook has imported are checked.
 
-    >>> passing()
-    ''
+    Example:
+        >>> failed_canaries()
+        ''
     """
-    return "\n".join(name for name, fails in _wires() if not fails())
+    return "\n".join(name for name, must_be_true in _canaries() if not must_be_true())
 
 
-def _wires() -> Iterator[tuple[str, Callable[[], bool]]]:
+def _canaries() -> Iterator[tuple[str, Callable[[], bool]]]:
     for name, call in {
         "isinstance": lambda: isinstance(1, str),
         "any": lambda: any([False]),
@@ -33,21 +34,21 @@ def _wires() -> Iterator[tuple[str, Callable[[], bool]]]:
         yield name, _is_false(call)
     np, jnp = sys.modules.get("numpy"), sys.modules.get("jax.numpy")
     if np is not None:
-        yield from _of_arrays(np, "numpy")
-        testing: Any = sys.modules.get("numpy.testing")
-        if testing is not None:
+        yield from _array_canaries(np, "numpy")
+        np_testing: Any = sys.modules.get("numpy.testing")
+        if np_testing is not None:
             different = [1.0, 2.0], [1.0, 3.0]
             for name in ("assert_array_equal", "assert_allclose", "assert_array_almost_equal"):
-                yield f"numpy.testing.{name}", _raises(getattr(testing, name), *different)
+                yield f"numpy.testing.{name}", _raises(getattr(np_testing, name), *different)
     if jnp is not None:
-        yield from _of_arrays(jnp, "jax.numpy")
-    ours: Any = sys.modules.get("jaxbits.testing")
-    if ours is not None:
-        yield "jaxbits.testing.assert_close", _raises(ours.assert_close, 1.0, 2.0, "a wire")
-        yield "jaxbits.testing.assert_array", _raises(ours.assert_array, 1.0, "a wire")
+        yield from _array_canaries(jnp, "jax.numpy")
+    testing: Any = sys.modules.get("jaxbits.testing")
+    if testing is not None:
+        yield "jaxbits.testing.assert_close", _raises(testing.assert_close, 1.0, 2.0, "a canary")
+        yield "jaxbits.testing.assert_array", _raises(testing.assert_array, 1.0, "a canary")
 
 
-def _of_arrays(module: Any, name: str) -> Iterator[tuple[str, Callable[[], bool]]]:
+def _array_canaries(module: Any, name: str) -> Iterator[tuple[str, Callable[[], bool]]]:
     yield f"{name}.allclose", _is_false(lambda: module.allclose(1.0, 2.0))
     yield f"{name}.array_equal", _is_false(lambda: module.array_equal([1], [2]))
     yield f"{name}.all", _is_false(lambda: module.all(module.zeros(2)))
@@ -55,21 +56,21 @@ def _of_arrays(module: Any, name: str) -> Iterator[tuple[str, Callable[[], bool]
 
 
 def _is_false(call: Callable[[], Any]) -> Callable[[], bool]:
-    def fails() -> bool:
+    def is_false() -> bool:
         try:
             return not call()
-        except Exception:  # what raises lets no test pass
+        except Exception:  # An exception also means that no test can pass.
             return True
 
-    return fails
+    return is_false
 
 
 def _raises(call: Callable[..., Any], *args: Any) -> Callable[[], bool]:
-    def fails() -> bool:
+    def raises() -> bool:
         try:
             call(*args)
         except Exception:
             return True
         return False
 
-    return fails
+    return raises

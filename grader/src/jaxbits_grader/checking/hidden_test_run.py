@@ -1,4 +1,4 @@
-"""The graded run: the notebook with its hidden tests, watched for tests that cannot fail."""
+"""Run a submission with the hidden tests, and look for attempts to get around them."""
 
 from __future__ import annotations
 
@@ -7,207 +7,195 @@ import builtins
 import re
 import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
-from nbformat import NotebookNode
-
-from jaxbits_grader.authoring import release_notebook as release
-from jaxbits_grader.authoring.assignment_source import Assignment, Task, marks
-from jaxbits_grader.authoring.variants import without_ranges
-from jaxbits_grader.checking.private_test_names import Apart
-from jaxbits_grader.reporting.grade_records import Mark
-from jaxbits_grader.running.kernel_client import Cell, Kernel, RunEnded
-from jaxbits_grader.running.kernel_launcher import started
+from jaxbits_grader.authoring.assignment_source import Assignment, Task
+from jaxbits_grader.authoring.cell_markers import solution_source, stub_source
+from jaxbits_grader.authoring.private_names import PrivateNames
+from jaxbits_grader.cell_names import bound_names
+from jaxbits_grader.grade_records import CellPoints
+from jaxbits_grader.notebook import Cell, ParsedNotebook, Role
+from jaxbits_grader.running.kernel_client import CellResult, Kernel, RunEnded
+from jaxbits_grader.running.kernel_launcher import launch_kernel
 from jaxbits_grader.running.limits import Limits
 
-_NAME = re.compile(r"[A-Za-z_.' ]{1,40}")
-_FROM = "__import__('jaxbits_grader.checking.{}', fromlist=['x'])"
-# Nobody sees a traceback of this run, and a long one takes its time.
-_QUICK = ("--InteractiveShell.xmode=Minimal",)
+_SAFE_NAME = re.compile(r"[A-Za-z_.' ]{1,40}")
+_IMPORT = "__import__('jaxbits_grader.checking.{}', fromlist=['x'])"
+_REPLACED = _IMPORT.format("integrity_check") + ".find_replaced()"
+_CANARIES = _IMPORT.format("canary_checks") + ".failed_canaries()"
+# Nobody sees the tracebacks of this run, and IPython takes long to format them.
+_IPYTHON_OPTIONS = ("--InteractiveShell.xmode=Minimal",)
 
 
-@dataclass
-class Graded:
-    """What the graded run found.
+@dataclass(frozen=True)
+class RunResult:
+    """What the run with hidden tests found.
 
     Attributes:
-        marks: points and messages of the test cells, in order.
-        ended: why the run broke off, if it did.
-        tampered: what shows that tests were made to pass.
-        slow: the cells that were interrupted.
-        odd: what a person should see, and takes no points.
+        points: The points and messages of the test cells, in the order of the tasks.
+        ended: Why the run ended early, None if it did not.
+        tampering: Signs that tests were made to pass by something other than an answer.
+        slow: The cells that were interrupted.
+        odd: What a person should see, although it costs no points.
     """
 
-    marks: list[Mark] = field(default_factory=list)
+    points: tuple[CellPoints, ...]
     ended: str | None = None
-    tampered: list[str] = field(default_factory=list)
-    slow: list[str] = field(default_factory=list)
-    odd: list[str] = field(default_factory=list)
+    tampering: tuple[str, ...] = ()
+    slow: tuple[str, ...] = ()
+    odd: tuple[str, ...] = ()
 
 
-def messages(source: str) -> set[str]:
-    """The messages of a test cell that are plain text: what a student may be told of it.
+def literal_messages(source: str) -> set[str]:
+    """Return the messages in a test cell that are string literals.
+
+    A student may be shown these, and nothing else that a hidden test raises.
 
     Example:
-        >>> sorted(messages("assert x, 'too large'; testing.assert_close(x, 1, 'not one')"))
+        >>> source = "assert x, 'too large'; testing.assert_close(x, 1, 'not one', rtol=0.1)"
+        >>> sorted(literal_messages(source))
         ['not one', 'too large']
     """
     found = set()
     for node in ast.walk(ast.parse(source)):
-        said: list[ast.expr] = []
+        candidates: list[ast.expr] = []
         if isinstance(node, ast.Assert) and node.msg is not None:
-            said = [node.msg]
+            candidates = [node.msg]
         elif isinstance(node, ast.Call) and ast.unparse(node.func).startswith("testing."):
-            said = [*node.args, *(k.value for k in node.keywords if k.arg == "says")]
-        for value in said:
+            candidates = [*node.args, *(k.value for k in node.keywords if k.arg == "message")]
+        for value in candidates:
             if isinstance(value, ast.Constant) and isinstance(value.value, str):
                 found.add(" ".join(value.value.split()))
     return found
 
 
-def run(
-    notebook: NotebookNode, assignment: Assignment, limits: Limits, *, unsafe: bool = False
-) -> Graded:
-    """Run a repaired notebook whose test cells are the teacher's.
+def run_hidden_tests(
+    notebook: ParsedNotebook, assignment: Assignment, limits: Limits, *, unsafe: bool = False
+) -> RunResult:
+    """Run a repaired notebook with the teacher's test cells in place of the visible ones.
 
     Args:
-        notebook: the student's cells; solution and test cells carry nbgrader's marks.
-        assignment: the source.
-        limits: what it may use.
-        unsafe: without the sandbox.
+        notebook: The repaired notebook.
+        assignment: The assignment.
+        limits: What the run may use.
+        unsafe: Whether to run outside the sandbox.
+
+    Raises:
+        KernelNotStarted: If no kernel could be started.
     """
-    graded, apart = Graded(), Apart(assignment)
+    run = _Run(assignment)
     try:
-        with started(limits, _QUICK, unsafe=unsafe) as kernel:
-            for number, cell in enumerate(notebook.cells, 1):
-                if cell.cell_type != "code":
-                    continue
-                mark = marks(cell)
-                if mark.get("grade"):
-                    _test(kernel, apart, cell.source, mark, assignment, graded)
-                else:
-                    _cell(kernel, apart, cell, mark.get("grade_id") or f"cell {number}", graded)
-            said = (kernel.ask(apart.redefined()) or "").split(", ")
-            if anew := [name for name in said if name in apart.given]:
-                graded.odd.append(f"defines anew what was given: {', '.join(anew)}")
+        with launch_kernel(limits, _IPYTHON_OPTIONS, unsafe=unsafe) as kernel:
+            run.all_cells(kernel, notebook)
     except RunEnded as reason:
-        graded.ended = str(reason)
-    done = {mark.id for mark in graded.marks}
-    for task in assignment.tasks:
-        graded.marks += [Mark(id, None, of) for id, of in task.points.items() if id not in done]
-    order = [id for task in assignment.tasks for id in task.points]
-    graded.marks.sort(key=lambda m: order.index(m.id))
-    return graded
+        run.ended = str(reason)
+    return run.result()
 
 
-def _cell(kernel: Kernel, apart: Apart, cell: NotebookNode, name: str, graded: Graded) -> None:
-    """Run a cell that is no test: a given one, an answer, or one of the student's own."""
-    done = kernel.run(cell.source)
-    if done.interrupted:
-        graded.slow.append(name)
-    if done.error and done.error[0] == "ModuleNotFoundError":
-        graded.odd.append(f"a module that is not here, in {name}")
-    mark = marks(cell)
-    if mark and not mark["solution"]:
-        kernel.run(apart.keeping(cell.source), kept=False)
+class _Run:
+    """One run with hidden tests, and what it has found so far."""
 
+    def __init__(self, assignment: Assignment) -> None:
+        self.assignment = assignment
+        self.names = PrivateNames(assignment)
+        self.points: dict[str, CellPoints] = {}
+        self.ended: str | None = None
+        self.tampering: list[str] = []
+        self.slow: list[str] = []
+        self.odd: list[str] = []
 
-def _test(
-    kernel: Kernel,
-    apart: Apart,
-    source: str,
-    mark: dict[str, Any],
-    assignment: Assignment,
-    graded: Graded,
-) -> None:
-    id, of = mark["grade_id"], float(mark["points"])
-    task = assignment.task_of(id)
-    assert task is not None
-    before = len(graded.tampered)
-    graded.tampered += [f"{what}, before {id}" for what in _means_altered(kernel)]
-    cell, passed = _tried(kernel, apart, source)
-    if cell.interrupted:
-        graded.slow.append(id)
-    if cell.error and cell.error[0] == "UntrustedType":
-        graded.tampered.append(f"the answer could agree with anything, in {id}")
-        graded.marks.append(Mark(id, 0.0, of))
-    elif cell.error or cell.interrupted:
-        graded.marks.append(Mark(id, 0.0, of, _says(cell, source)))
-    elif not passed:
-        graded.tampered.append(f"the test {id} was not run to its end, and says it was")
-        graded.marks.append(Mark(id, 0.0, of))
-    else:
-        # Kept first: what follows may end the run, and these points are earned.
-        graded.marks.append(Mark(id, of, of))
-        whole = len(graded.tampered) == before
-        if whole and _passes_without_answer(kernel, apart, source, task, assignment):
-            graded.tampered.append(f"the test {id} passes without the answer, too")
+    def result(self) -> RunResult:
+        tests = self.assignment.test_points.items()
+        points = (self.points.get(id) or CellPoints(id, None, most) for id, most in tests)
+        found = (tuple(found) for found in (self.tampering, self.slow, self.odd))
+        return RunResult(tuple(points), self.ended, *found)
 
+    def all_cells(self, kernel: Kernel, notebook: ParsedNotebook) -> None:
+        for number, cell in enumerate(notebook.cells, 1):
+            if cell.cell_type != "code":
+                continue
+            if cell.role is Role.TEST:
+                self._run_test(kernel, str(cell.grade_id))
+            else:
+                self._run_cell(kernel, cell, number)
+        answer = (kernel.evaluate(self.names.redefinition_query()) or "").split(", ")
+        if redefined := [name for name in answer if name in self.names.given]:
+            self.odd.append(f"redefines given functions: {', '.join(redefined)}")
 
-def _tried(kernel: Kernel, apart: Apart, source: str) -> tuple[Cell, bool]:
-    """Run a test cell; what came of it, and whether it was run to its last line."""
-    nonce = secrets.token_hex(8)
-    cell = kernel.run(apart.test(source, nonce), kept=False)
-    if cell.error or cell.interrupted:
-        return cell, False
-    return cell, kernel.ask(apart.passed) == nonce
+    def _run_cell(self, kernel: Kernel, cell: Cell, number: int) -> None:
+        name = cell.grade_id or f"cell {number}"
+        done = kernel.run_cell(cell.source)
+        if done.interrupted:
+            self.slow.append(name)
+        if done.error and done.error[0] == "ModuleNotFoundError":
+            self.odd.append(f"imports a module that is not installed here, in {name}")
+        if cell.role is Role.GIVEN:
+            kernel.run_cell(self.names.save_given_names(cell.source), in_history=False)
 
-
-def _says(cell: Cell, source: str) -> str | None:
-    if cell.error is None:
-        return None
-    said = " ".join(cell.error[1].split())
-    return said if said in messages(source) else None
-
-
-def _means_altered(kernel: Kernel) -> Iterator[str]:
-    """What is wrong with the means of testing: what was replaced, what does not fail."""
-    for what, asked in (
-        ("replaced", f"{_FROM.format('integrity_check')}.replaced()"),
-        ("has something pass that must fail:", f"{_FROM.format('canary_checks')}.passing()"),
-    ):
-        answer = kernel.ask(asked)
-        if answer is None:
-            yield "it does not say whether its means of testing are whole"
-        elif answer:
-            # What it names may be chosen by the submission: a name, and no text.
-            said = [line for line in answer.splitlines() if _NAME.fullmatch(line)]
-            yield f"it {what} {', '.join(said[:3]) or 'something'}"
-    nonce = secrets.token_hex(8)
-    if kernel.run(f"assert False, {nonce!r}").error is None:
-        yield "an assertion that must fail passes"
-
-
-def bound(source: str) -> list[str]:
-    r"""The names that a cell binds at its top level.
-
-    Example:
-        >>> bound("import numpy as np\nx, y = 1, 2\ndef f(): z = 3")
-        ['np', 'x', 'y', 'f']
-    """
-    names: list[str] = []
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.AsyncFunctionDef):
-            names.append(node.name)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            names += [(a.asname or a.name).split(".")[0] for a in node.names]
+    def _run_test(self, kernel: Kernel, id: str) -> None:
+        source, most = self.assignment.cell(id).source, self.assignment.test_points[id]
+        task = self.assignment.task_of(id)
+        assert task is not None
+        altered = [f"{what}, before {id}" for what in _altered_checks(kernel)]
+        self.tampering += altered
+        done, finished = self._try_test(kernel, source)
+        if done.interrupted:
+            self.slow.append(id)
+        if done.error and done.error[0] == "UntrustedType":
+            self.tampering.append(f"the answer could compare equal to anything, in {id}")
+            self.points[id] = CellPoints(id, 0.0, most)
+        elif done.error or done.interrupted:
+            self.points[id] = CellPoints(id, 0.0, most, _message(done, source))
+        elif not finished:
+            self.tampering.append(f"the test {id} did not run to its end but reported success")
+            self.points[id] = CellPoints(id, 0.0, most)
         else:
-            stored = (n for n in ast.walk(node) if isinstance(n, ast.Name))
-            names += [n.id for n in stored if isinstance(n.ctx, ast.Store)]
-    return list(dict.fromkeys(names))
+            # Recorded first: the next check may end the run, and these points are earned.
+            self.points[id] = CellPoints(id, most, most)
+            if not altered and self._passes_with_stub(kernel, source, task):
+                self.tampering.append(f"the test {id} also passes without the answer")
+
+    def _try_test(self, kernel: Kernel, source: str) -> tuple[CellResult, bool]:
+        """Run a test cell; return its result and whether it ran to its last line."""
+        nonce = secrets.token_hex(8)
+        done = kernel.run_cell(self.names.rename_test(source, nonce), in_history=False)
+        if done.error or done.interrupted:
+            return done, False
+        return done, kernel.evaluate(self.names.finished_name) == nonce
+
+    def _passes_with_stub(self, kernel: Kernel, source: str, task: Task) -> bool:
+        """Return True if a test passes with the stub instead of the answer. Restores the answer."""
+        cell = self.assignment.cell(task.id).source
+        bound = sorted(bound_names(solution_source(cell)))
+        names = [name for name in bound if not hasattr(builtins, name)]
+        saved = f"_{secrets.token_hex(6)}"
+        save = f"{saved} = {{n: globals().pop(n) for n in {names!r} if n in globals()}}"
+        kernel.run_cell(save, in_history=False)
+        kernel.run_cell(stub_source(cell), in_history=False)
+        _, finished = self._try_test(kernel, source)
+        kernel.run_cell(f"globals().update({saved})\ndel {saved}", in_history=False)
+        return finished
 
 
-def _passes_without_answer(
-    kernel: Kernel, apart: Apart, source: str, task: Task, assignment: Assignment
-) -> bool:
-    """Whether a test passes with the stub in the answer's place; the answer is put back."""
-    text = without_ranges(assignment.cell(task.id).source)
-    names = [name for name in bound(release.solved(text)) if not hasattr(builtins, name)]
-    kept = f"_{secrets.token_hex(6)}"
-    taking = f"{kept} = {{n: globals().pop(n) for n in {names!r} if n in globals()}}"
-    kernel.run(taking, kept=False)
-    kernel.run(release.stub(text), kept=False)
-    _, passed = _tried(kernel, apart, source)
-    kernel.run(f"globals().update({kept})\ndel {kept}", kept=False)
-    return passed
+def _message(done: CellResult, source: str) -> str | None:
+    """Return the message of a failed test if a student may be shown it."""
+    message = " ".join(done.error[1].split()) if done.error else None
+    return message if message in literal_messages(source) else None
+
+
+def _altered_checks(kernel: Kernel) -> Iterator[str]:
+    """Yield what shows that tests in this kernel cannot be trusted."""
+    for what, query in (
+        ("replaced", _REPLACED),
+        ("made something pass that must fail:", _CANARIES),
+    ):
+        answer = kernel.evaluate(query)
+        if answer is None:
+            yield "it does not answer whether the functions that tests use are intact"
+        elif answer:
+            # The submission may have chosen these names, so only plausible ones are repeated.
+            names = [line for line in answer.splitlines() if _SAFE_NAME.fullmatch(line)]
+            yield f"it {what} {', '.join(names[:3]) or 'something'}"
+    nonce = secrets.token_hex(8)
+    if kernel.run_cell(f"assert False, {nonce!r}").error is None:
+        yield "an assertion that must fail passes"

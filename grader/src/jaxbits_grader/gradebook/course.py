@@ -1,4 +1,4 @@
-"""A course: nbgrader's folders and gradebook, made of the assignments' sources."""
+"""A course: nbgrader's folders and gradebook, made from the assignments' sources."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from typing import Any
 
 from traitlets.config import Config
 
-from jaxbits_grader.authoring import assignment_source as source
-from jaxbits_grader.authoring import release_notebook as release
-from jaxbits_grader.authoring.assignment_source import SOURCE, Assignment
-from jaxbits_grader.files import write_file
-from jaxbits_grader.notebook_io import text
+from jaxbits_grader.authoring.assignment_source import (
+    SOURCE_FILE,
+    Assignment,
+    find_assignments,
+    read_assignment,
+)
+from jaxbits_grader.authoring.notebook_versions import student_notebook, teacher_notebook
+from jaxbits_grader.files import notebook_text, write_atomically
 
-_SETTINGS = "course.json"
-_CONFIG = """\
-# So that nbgrader's own commands and its formgrader find this course: run them in this folder.
+_SETTINGS_FILE = "course.json"
+_NBGRADER_CONFIG = """\
+# With this file, nbgrader's own commands and its formgrader work in this folder.
 import json
 from pathlib import Path
 
@@ -34,17 +37,17 @@ if course["db"]:
 
 
 class CourseError(ValueError):
-    """A course that is not there, or not as it should be; the message says what to do."""
+    """A course is missing or invalid. The message says what to do."""
 
 
 @dataclass(frozen=True)
 class Course:
-    """A course's folder and gradebook.
+    """The folder and the gradebook of a course.
 
     Attributes:
-        root: the folder.
-        name: what nbgrader calls the course.
-        db: the gradebook's address, empty for ``gradebook.db`` in the folder.
+        root: The folder.
+        name: The name of the course in nbgrader.
+        db: The URL of the gradebook, empty for ``gradebook.db`` in the folder.
     """
 
     root: Path
@@ -53,35 +56,35 @@ class Course:
 
     @property
     def db_url(self) -> str:
-        """The gradebook's address for nbgrader."""
+        """The URL of the gradebook for nbgrader."""
         return self.db or f"sqlite:///{self.root / 'gradebook.db'}"
 
     def assignment(self, name: str) -> Assignment:
-        """The source of one of the course's assignments.
+        """Read one of the course's assignments.
 
         Raises:
-            CourseError: when the course has no such assignment.
+            CourseError: If the course has no such assignment.
         """
-        folder = self.root / "assignments" / name
-        if not (folder / SOURCE).is_file():
-            there = ", ".join(p.name for p in source.find(self.root / "assignments")) or "none"
-            raise CourseError(f"assignment: the course has no {name!r}; it has: {there}")
-        return source.read(folder)
+        if not self.source(name).is_file():
+            folders = find_assignments(self.root / "assignments")
+            names = ", ".join(folder.name for folder in folders) or "none"
+            raise CourseError(f"assignment: must be one of the course's ({names}), got {name!r}")
+        return read_assignment(self.source(name).parent)
 
     def source(self, name: str) -> Path:
-        """The source of an assignment, as the course has it."""
-        return self.root / "assignments" / name / SOURCE
+        """Return the path of an assignment's source."""
+        return self.root / "assignments" / name / SOURCE_FILE
 
     def results(self, name: str) -> Path:
-        """Where the records of an assignment are."""
+        """Return the folder for the grade records of an assignment."""
         return self.root / "results" / name
 
     def feedback(self, name: str) -> Path:
-        """Where the feedback pages of an assignment are."""
+        """Return the folder for the feedback pages of an assignment."""
         return self.root / "feedback" / name
 
-    def config(self) -> Config:
-        """The course as nbgrader's configuration."""
+    def nbgrader_config(self) -> Config:
+        """Return the configuration of nbgrader for the course."""
         config = Config()
         config.CourseDirectory.root = str(self.root)
         config.CourseDirectory.course_id = self.name
@@ -89,99 +92,105 @@ class Course:
         return config
 
 
-def opened(root: Path) -> Course:
-    """The course in a folder.
+def open_course(root: Path) -> Course:
+    """Return the course in a folder.
 
     Raises:
-        CourseError: when there is none.
+        CourseError: If there is none.
     """
-    path = root / _SETTINGS
+    path = root / _SETTINGS_FILE
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return Course(root.resolve(), str(found["name"]), str(found["db"]))
     except FileNotFoundError:
-        if source.find(root):
-            why = "it holds the sources of assignments; give the folder of the course made of them"
+        if find_assignments(root):
+            fix = "it contains the sources of assignments; give the folder of the course instead"
         else:
-            why = f"make one: python -m jaxbits_grader course {root} --from assignments"
-        raise CourseError(f"course: {root} is no course (it has no {_SETTINGS}); {why}") from None
+            fix = f"create one: jaxbits-grader course {root} --from assignments"
+        raise CourseError(f"course: {root} is not a course (no {_SETTINGS_FILE}); {fix}") from None
     except (ValueError, KeyError, TypeError) as error:
         raise CourseError(f"course: {path} cannot be read: {error!r}") from None
 
 
-def make(root: Path, assignments: Path, *, name: str = "", db: str = "") -> Course:
-    """Set a course up, or bring one up to date: its folders, the gradebook, the releases.
+def set_up_course(root: Path, assignments: Path, *, name: str = "", db: str = "") -> Course:
+    """Create a course or update an existing one: its folders, gradebook, and released notebooks.
 
     Args:
-        root: the course's folder; made where it is missing.
-        assignments: the folder of the sources, yours or the book's.
-        name: what nbgrader calls the course; the folder's name when not given.
-        db: the gradebook's address, such as ``postgresql://user:word@host/name``; a file in the
-            course's folder when not given.
+        root: The folder of the course. It is created if it is missing.
+        assignments: The folder with the assignments' sources.
+        name: The name of the course in nbgrader, by default that of the folder.
+        db: The URL of the gradebook, such as ``postgresql://user:password@host/name``, by default
+            a file in the folder.
 
     Raises:
-        CourseError: when `assignments` holds none, or nbgrader refuses them.
+        CourseError: If `assignments` contains none, `root` is a file, `db` is not a URL, or
+            nbgrader refuses an assignment.
     """
-    folders = source.find(assignments)
+    folders = find_assignments(assignments)
     if not folders:
-        raise CourseError(f"from: {assignments} holds no folder with a {SOURCE}")
+        raise CourseError(f"from: {assignments} holds no folder with a {SOURCE_FILE}")
     if root.exists() and not root.is_dir():
-        raise CourseError(f"folder: {root} is a file; it should be the course's folder")
+        raise CourseError(f"folder: must be the folder of the course, but {root} is a file")
     if db and not re.match(r"(postgresql|sqlite)(\+\w+)?://", db):
-        raise CourseError(
-            f"db: {db!r} is no gradebook's address; it should begin with postgresql:// or sqlite://"
-        )
+        raise CourseError(f"db: must begin with postgresql:// or sqlite://, got {db!r}")
     root.mkdir(parents=True, exist_ok=True)
-    old = opened(root) if (root / _SETTINGS).exists() else None
+    old = open_course(root) if (root / _SETTINGS_FILE).exists() else None
     course = Course(
         root.resolve(),
         name or (old.name if old else root.resolve().name),
         db or (old.db if old else ""),
     )
-    # Hidden tests lie here, and perhaps the gradebook's password.
+    # The folder contains hidden tests, and perhaps the password of the gradebook.
     os.chmod(root, 0o700)
     settings = json.dumps({"name": course.name, "db": course.db}, indent=1) + "\n"
-    write_file(root / _SETTINGS, settings)
-    os.chmod(root / _SETTINGS, 0o600)
-    write_file(root / "nbgrader_config.py", _CONFIG)
+    write_atomically(root / _SETTINGS_FILE, settings)
+    os.chmod(root / _SETTINGS_FILE, 0o600)
+    write_atomically(root / "nbgrader_config.py", _NBGRADER_CONFIG)
     for folder in folders:
-        add(course, folder)
+        add_assignment(course, folder)
     return course
 
 
-def add(course: Course, folder: Path) -> None:
-    """Take an assignment into a course, or its new text into one that has it.
-
-    Raises:
-        CourseError: when nbgrader refuses it.
-    """
-    assignment = source.read(folder)
-    name = assignment.name
-    notebook = f"{name}.ipynb"
-    write_file(
-        course.root / "assignments" / name / SOURCE, (folder / SOURCE).read_text(encoding="utf-8")
-    )
-    write_file(course.root / "source" / name / notebook, text(release.complete(assignment)))
-    done = api(course).generate_assignment(name, force=True, create=True)
-    if not done["success"]:
-        last = (done.get("error") or done.get("log") or "no reason").strip().splitlines()[-1]
-        raise CourseError(f"nbgrader could not take {name} into its gradebook: {last}")
-    write_file(course.root / "release" / name / notebook, text(release.student(assignment)))
-
-
-def api(course: Course, extra: Config | None = None) -> Any:
-    """The programming interface of nbgrader for a course.
+def add_assignment(course: Course, folder: Path) -> None:
+    """Add an assignment to a course, or update it.
 
     Args:
-        course: the course.
-        extra: more of nbgrader's configuration.
+        course: The course.
+        folder: The folder of the assignment.
+
+    Raises:
+        CourseError: If nbgrader refuses it.
     """
-    # nbgrader calls alembic by its name, which lies beside this Python.
-    beside = str(Path(sys.executable).parent)
-    if beside not in os.environ.get("PATH", "").split(os.pathsep):
-        os.environ["PATH"] = os.pathsep.join([beside, os.environ.get("PATH", os.defpath)])
+    assignment = read_assignment(folder)
+    name = assignment.name
+    notebook = f"{name}.ipynb"
+    source = (folder / SOURCE_FILE).read_text(encoding="utf-8")
+    write_atomically(course.source(name), source)
+    teachers = notebook_text(teacher_notebook(assignment))
+    write_atomically(course.root / "source" / name / notebook, teachers)
+    done = nbgrader_api(course).generate_assignment(name, force=True, create=True)
+    if not done["success"]:
+        reason = (done.get("error") or done.get("log") or "no reason given").strip()
+        last_line = reason.splitlines()[-1]
+        raise CourseError(f"nbgrader could not add {name} to its gradebook: {last_line}")
+    students = notebook_text(student_notebook(assignment))
+    write_atomically(course.root / "release" / name / notebook, students)
+
+
+def nbgrader_api(course: Course, extra: Config | None = None) -> Any:
+    """Return the programming interface of nbgrader for a course.
+
+    Args:
+        course: The course.
+        extra: Additional configuration of nbgrader.
+    """
+    # nbgrader runs alembic, which is installed in the folder of this Python, by its name:
+    # https://github.com/jupyter/nbgrader/blob/v0.9.5/nbgrader/api.py
+    folder = str(Path(sys.executable).parent)
+    if folder not in os.environ.get("PATH", "").split(os.pathsep):
+        os.environ["PATH"] = os.pathsep.join([folder, os.environ.get("PATH", os.defpath)])
     from nbgrader.apps.api import NbGraderAPI
 
-    config = course.config()
+    config = course.nbgrader_config()
     config.merge(extra or Config())
     return NbGraderAPI(config=config)

@@ -1,4 +1,4 @@
-"""Marks that a person gave, in nbgrader's gradebook and in the results."""
+"""Points that a person entered by hand: read, apply, and set them in nbgrader's gradebook."""
 
 from __future__ import annotations
 
@@ -8,81 +8,85 @@ from dataclasses import replace
 from nbgrader.api import Gradebook
 
 from jaxbits_grader.authoring.assignment_source import Assignment
+from jaxbits_grader.grade_records import SCORED_STATUSES, CellPoints, GradeRecord
 from jaxbits_grader.gradebook.course import Course
-from jaxbits_grader.reporting.grade_records import SCORED, Mark, Record
 
 
-def by_hand(course: Course, assignment: Assignment) -> dict[str, dict[str, float]]:
-    """The points that a person gave, by student (as the gradebook calls them) and test cell.
-
-    Raises:
-        nbgrader.api.MissingEntry: when the gradebook does not have the assignment.
-    """
-    with Gradebook(course.db_url, course.name) as gradebook:
-        return {
-            submission.student.id: given
-            for submission in gradebook.assignment_submissions(assignment.name)
-            if (
-                given := {
-                    grade.name: float(grade.manual_score)
-                    for notebook in submission.notebooks
-                    for grade in notebook.grades
-                    if grade.manual_score is not None
-                }
-            )
-        }
-
-
-def with_marks_by_hand(
-    record: Record, given: Mapping[str, float], points: Mapping[str, float]
-) -> Record:
-    """A record with the points that a person gave in place of those found.
-
-    A submission without a mark that stands gets one when all its tests are marked.
+def read_manual_points(course: Course, assignment: Assignment) -> dict[str, dict[str, float]]:
+    """Return the points entered by hand, by student (the gradebook's id) and test cell.
 
     Args:
-        record: what grading found.
-        given: the points by hand, by test cell.
-        points: the points to be had, by test cell.
+        course: The course.
+        assignment: The assignment.
+
+    Raises:
+        nbgrader.api.MissingEntry: If the gradebook does not have the assignment.
     """
-    # A test that the assignment no longer has counts for nothing.
-    given = {id: value for id, value in given.items() if id in points}
-    if not given:
+    found: dict[str, dict[str, float]] = {}
+    with Gradebook(course.db_url, course.name) as gradebook:
+        for submission in gradebook.assignment_submissions(assignment.name):
+            points = {
+                grade.name: float(grade.manual_score)
+                for notebook in submission.notebooks
+                for grade in notebook.grades
+                if grade.manual_score is not None
+            }
+            if points:
+                found[submission.student.id] = points
+    return found
+
+
+def apply_manual_points(
+    record: GradeRecord, manual: Mapping[str, float], max_points: Mapping[str, float]
+) -> GradeRecord:
+    """Return a record in which points entered by hand replace those of the grader.
+
+    A submission without a score gets one as soon as all its tests have points.
+
+    Args:
+        record: The result of grading.
+        manual: The points entered by hand, by test cell. Tests that the assignment no longer has
+            are ignored.
+        max_points: The maximum points, by test cell.
+    """
+    manual = {id: points for id, points in manual.items() if id in max_points}
+    if not manual:
         return record
-    note = f"marked by hand: {', '.join(id for id in points if id in given)}"
-    if record.status not in SCORED:
-        if len(given) < len(points):
+    note = f"points entered by hand: {', '.join(id for id in max_points if id in manual)}"
+    if record.status not in SCORED_STATUSES:
+        if len(manual) < len(max_points):
             return replace(record, notes=(note, *record.notes))
-        marks = tuple(Mark(id, given[id], of) for id, of in points.items())
+        cells = tuple(CellPoints(id, manual[id], most) for id, most in max_points.items())
         notes = (note, f"was {record.status}", *record.notes)
-        return replace(record, status="flagged", marks=marks, notes=notes)
-    found = {mark.id: mark for mark in record.marks}
-    marks = tuple(
-        replace(mark, points=given[id]) if id in given else mark for id, mark in found.items()
+        return replace(record, status="flagged", cells=cells, notes=notes)
+    cells = tuple(
+        replace(cell, points=manual[cell.id]) if cell.id in manual else cell
+        for cell in record.cells
     )
-    return replace(record, marks=marks, notes=(note, *record.notes))
+    return replace(record, cells=cells, notes=(note, *record.notes))
 
 
-def mark(
+def set_manual_points(
     course: Course, assignment: Assignment, student: str, test: str, points: float | None
 ) -> None:
-    """Give a student points for a test cell, whatever grading found; regrading keeps them.
+    """Enter points for a test cell by hand. Regrading keeps them.
 
     Args:
-        course: the course.
-        assignment: the assignment.
-        student: the student, as the gradebook calls them.
-        test: the test cell's id.
-        points: the points; None takes a mark by hand back.
+        course: The course.
+        assignment: The assignment.
+        student: The student's id in the gradebook.
+        test: The grade_id of the test cell.
+        points: The points, or None to remove those entered before.
 
     Raises:
-        ValueError: when there is no such test, or not so many points to be had.
+        ValueError: If there is no such test, or the points are out of range.
     """
-    most = {id: of for task in assignment.tasks for id, of in task.points.items()}
-    if test not in most:
-        raise ValueError(f"test: {assignment.name} has no {test!r}; it has: {', '.join(most)}")
-    if points is not None and not 0 <= points <= most[test]:
-        raise ValueError(f"points: {points:g} is not between 0 and {most[test]}, what {test} gives")
+    tests = assignment.test_points
+    if test not in tests:
+        choices = ", ".join(map(repr, tests))
+        raise ValueError(f"test must be one of {choices}; got {test!r}")
+    if points is not None and not 0 <= points <= tests[test]:
+        raise ValueError(f"points must be between 0 and {tests[test]}, got {points:g}")
     with Gradebook(course.db_url, course.name) as gradebook:
         gradebook.update_or_create_student(student)
         gradebook.update_or_create_submission(assignment.name, student)

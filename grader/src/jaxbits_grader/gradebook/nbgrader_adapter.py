@@ -1,13 +1,8 @@
-"""nbgrader's autograding of one student, with our way to run the notebook put into it.
-
-One process grades one student: what the run needs and what it found is in `CURRENT`.
-"""
+"""Record the points of a submission in nbgrader's gradebook, through its autograder."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,63 +17,55 @@ from nbgrader.preprocessors import (
     OverwriteKernelspec,
     SaveAutoGrades,
 )
+from traitlets import Dict, Unicode
 from traitlets.config import Config
 
-from jaxbits_grader.authoring.assignment_source import Assignment, marks
-from jaxbits_grader.checking.hidden_test_run import Graded, run
-from jaxbits_grader.files import write_file
-from jaxbits_grader.gradebook import course as course_of
-from jaxbits_grader.gradebook import manual_points as gradebook
-from jaxbits_grader.gradebook.course import Course
-from jaxbits_grader.notebook_io import text
-from jaxbits_grader.running.kernel_client import NotStarted
-from jaxbits_grader.running.limits import Limits
+from jaxbits_grader.authoring.assignment_source import Assignment
+from jaxbits_grader.checking.hidden_test_run import RunResult
+from jaxbits_grader.files import notebook_text, write_atomically
+from jaxbits_grader.gradebook.course import Course, nbgrader_api
+from jaxbits_grader.gradebook.manual_points import read_manual_points
+from jaxbits_grader.notebook import ParsedNotebook, nbgrader_metadata
 
 
-class GraderFailed(RuntimeError):
-    """nbgrader did not get through; the message is its own."""
+class NbgraderFailed(RuntimeError):
+    """nbgrader could not record a submission. The message is its own."""
 
 
-@dataclass
-class _Current:
-    assignment: Assignment
-    limits: Limits
-    unsafe: bool
-    graded: Graded | None = None
-    failed: str | None = None
+class WriteOutcomes(NbGraderPreprocessor):  # type: ignore[misc]
+    """Writes the outcomes of a finished run into the notebook, instead of executing it.
 
-
-CURRENT: list[_Current] = []
-
-
-class GradedRun(NbGraderPreprocessor):  # type: ignore[misc]
-    """Runs the notebook in place of nbgrader's `Execute`, and leaves the verdicts as outputs.
-
-    A test cell ends with an error or with nothing, which is all that nbgrader reads from it.
+    nbgrader gives a test cell its points unless it has an error among its outputs. See
+    https://github.com/jupyter/nbgrader/blob/v0.9.5/nbgrader/utils.py (determine_grade).
     """
 
+    failures = Dict(
+        key_trait=Unicode(), value_trait=Unicode(), help="the error of each failed test cell"
+    ).tag(config=True)
+
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
-        """Run the notebook."""
-        current = CURRENT[-1]
-        try:
-            current.graded = run(nb, current.assignment, current.limits, unsafe=current.unsafe)
-        except NotStarted as reason:
-            current.failed = str(reason)
-            raise
-        marked = {mark.id: mark for mark in current.graded.marks}
+        """Replace the outputs of all code cells.
+
+        Args:
+            nb: The student's notebook.
+            resources: nbconvert's resources, passed through.
+        """
         for cell in nb.cells:
             if cell.cell_type == "code":
                 cell.outputs, cell.execution_count = [], None
-            mark = marked.get(marks(cell).get("grade_id", ""))
-            if mark is not None and not mark.points:
-                says = mark.says or ("not run" if mark.points is None else "a test failed")
-                cell.outputs = [
-                    nbformat.v4.new_output("error", ename="NoPoints", evalue=says, traceback=[says])
-                ]
+                message = self.failures.get(nbgrader_metadata(cell).get("grade_id", ""))
+                if message is not None:
+                    error = {"ename": "NoPoints", "evalue": message, "traceback": [message]}
+                    cell.outputs = [nbformat.v4.new_output("error", **error)]
         return nb, resources
 
 
-def _config(submitted: Path) -> Config:
+def _config(submitted: Path, result: RunResult) -> Config:
+    failures = {
+        cell.id: cell.message or ("not run" if cell.points is None else "a test failed")
+        for cell in result.points
+        if not cell.points
+    }
     config = Config()
     config.CourseDirectory.submitted_directory = str(submitted)
     config.Autograde.sanitize_preprocessors = [
@@ -87,78 +74,73 @@ def _config(submitted: Path) -> Config:
         CheckCellMetadata,
     ]
     config.Autograde.autograde_preprocessors = [
-        GradedRun,
+        WriteOutcomes,
         SaveAutoGrades,
         AssignLatePenalties,
         CheckCellMetadata,
     ]
     config.OverwriteCells.add_missing_cells = True
+    config.WriteOutcomes.failures = failures
     return config
 
 
-def autograde(
-    notebook: NotebookNode,
-    student: str,
+def record_points(
     course: Course,
     assignment: Assignment,
-    limits: Limits,
+    student: str,
+    notebook: ParsedNotebook,
+    result: RunResult,
     scratch: Path,
-    *,
-    unsafe: bool = False,
-    suspected: Sequence[str] = (),
-) -> Graded:
-    """Grade a repaired notebook, and write the points into nbgrader's gradebook.
+) -> None:
+    """Write the points of a submission into the gradebook.
+
+    If there are signs of tampering, no points are recorded, and nbgrader shows every test as one
+    to be graded by hand.
 
     Args:
-        notebook: the student's cells and the release's.
-        student: the student's name in the gradebook.
-        course: the course.
-        assignment: the assignment.
-        limits: what the run may use.
-        scratch: a folder of the grader's own.
-        unsafe: without the sandbox.
-        suspected: what shows already that tests were made to pass.
+        course: The course.
+        assignment: The assignment.
+        student: The student's id in the gradebook.
+        notebook: The repaired notebook.
+        result: The result of the run with hidden tests.
+        scratch: An empty folder of the grader's own.
 
     Raises:
-        GraderFailed: when nbgrader did not get through; then the gradebook has no submission of
-            the student's, which would look like a zero.
+        NbgraderFailed: If nbgrader failed. Then the gradebook has no submission of the student's,
+            because one without points would look like a zero.
     """
-    CURRENT.append(_Current(assignment, limits, unsafe))
-    staged = scratch / "submitted" / student / assignment.name / f"{assignment.name}.ipynb"
-    write_file(staged, text(notebook))
-    api = course_of.api(course, _config(scratch / "submitted"))
+    submitted = scratch / "submitted"
+    path = submitted / student / assignment.name / f"{assignment.name}.ipynb"
+    write_atomically(path, notebook_text(notebook.to_nbformat()))
+    api = nbgrader_api(course, _config(submitted, result))
     done = api.autograde(assignment.name, student, force=True, create=True)
-    current = CURRENT.pop()
-    graded = current.graded
-    if not done["success"] or graded is None:
-        forget(course, student, assignment)
-        if current.failed:
-            raise GraderFailed(current.failed)
-        said = f"{done.get('error') or ''}\n{done.get('log') or ''}".strip()
-        raise GraderFailed((said.splitlines() or ["nbgrader gave no reason"])[-1][:300])
-    graded.tampered[:0] = suspected
-    if graded.tampered:
-        _leave_to_a_person(course, student, assignment)
-    return graded
+    if not done["success"]:
+        remove_submission(course, assignment, student)
+        output = f"{done.get('error') or ''}\n{done.get('log') or ''}".strip()
+        raise NbgraderFailed((output.splitlines() or ["nbgrader gave no reason"])[-1][:300])
+    if result.tampering:
+        _require_manual_grading(course, assignment, student)
 
 
-def forget(course: Course, student: str, assignment: Assignment) -> None:
-    """Remove a submission from the gradebook, where one without marks looks like a zero.
+def remove_submission(course: Course, assignment: Assignment, student: str) -> None:
+    """Remove a submission from the gradebook, unless a person has entered points for it.
 
-    One that a person has marked stays.
+    Args:
+        course: The course.
+        assignment: The assignment.
+        student: The student's id in the gradebook.
     """
-    if gradebook.by_hand(course, assignment).get(student):
+    if read_manual_points(course, assignment).get(student):
         return
-    with Gradebook(course.db_url, course.name) as book, contextlib.suppress(MissingEntry):
-        book.remove_submission(assignment.name, student)
+    with Gradebook(course.db_url, course.name) as gradebook, contextlib.suppress(MissingEntry):
+        gradebook.remove_submission(assignment.name, student)
 
 
-def _leave_to_a_person(course: Course, student: str, assignment: Assignment) -> None:
-    """Take the points back, and have nbgrader show every test as one to be marked by hand."""
-    with Gradebook(course.db_url, course.name) as book:
-        submission = book.find_submission(assignment.name, student)
+def _require_manual_grading(course: Course, assignment: Assignment, student: str) -> None:
+    with Gradebook(course.db_url, course.name) as gradebook:
+        submission = gradebook.find_submission(assignment.name, student)
         for notebook in submission.notebooks:
             for grade in notebook.grades:
                 grade.auto_score = None
                 grade.needs_manual_grade = True
-        book.db.commit()
+        gradebook.db.commit()

@@ -1,123 +1,135 @@
-"""Which cell of the assignment a student's cell is, whatever became of its marks."""
+"""Match a student's cells to those of the assignment, even if their metadata was lost."""
 
 from __future__ import annotations
 
-import re
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from nbformat import NotebookNode
-
-from jaxbits_grader.authoring.assignment_source import marks
-from jaxbits_grader.checking.hidden_test_run import bound
-from jaxbits_grader.checking.scan.visitor import LONGEST
+from jaxbits_grader.notebook import Cell, ParsedNotebook, Role
 
 
-def recognised(
-    cells: list[dict[str, Any]], ours: dict[str, NotebookNode]
-) -> tuple[list[str | None], list[str]]:
-    """Know the student's cells again: by their grade_id, their id, their text, what they define.
+@dataclass(frozen=True)
+class Match:
+    """Which cells of a submission belong to which cells of the assignment.
+
+    Attributes:
+        grade_ids: For each of the student's cells the grade_id of the cell that it is a copy of,
+            None if it is the student's own.
+        chosen: For each grade_id the index of the copy that counts, None if there is none.
+        notes: What a teacher should know.
+    """
+
+    grade_ids: tuple[str | None, ...]
+    chosen: dict[str, int | None]
+    notes: tuple[str, ...]
+
+
+def match_cells(cells: Sequence[Cell], released: ParsedNotebook) -> Match:
+    """Find the assignment's cells in a submission: by grade_id, id, text, or what they define.
 
     Args:
-        cells: the student's, as `loading.load` gives them.
-        ours: the released cells that have marks, by their grade_id.
-
-    Returns:
-        For each of the student's cells the grade_id it has, None where it is the student's own;
-        and what is to be said about it.
+        cells: The student's cells.
+        released: The notebook that was handed out.
     """
-    known: list[str | None] = []
+    ours = released.marked
+    grade_ids: list[str | None] = []
     lost = 0
     for cell in cells:
-        named = cell["grade_id"] if _is(cell["grade_id"], ours) else None
-        by_id = cell["id"] if _is(cell["id"], ours) else None
-        lost += named is None and by_id is not None
-        known.append(named or by_id)
-    notes = [f"the marks of {lost} cells were lost and are restored"] if lost else []
-    missing = [id for id in ours if id not in known]
-    # By their text first: what defines the same names may be another cell of ours. A stub that
-    # nobody wrote in is one wherever it stands; it would undo the answer.
-    for id, cell in ours.items():
-        if id in missing or marks(cell)["solution"]:
-            for i, other in enumerate(cells):
-                same = known[i] is None and same_text(other["source"], cell.source)
-                if same and other["kind"] == "code":
-                    known[i] = id
+        by_metadata = cell.grade_id if cell.grade_id in ours else None
+        by_id = cell.id if cell.id in ours else None
+        lost += by_metadata is None and by_id is not None
+        grade_ids.append(by_metadata or by_id)
+    notes = [f"the metadata of {lost} cells was lost and is restored"] if lost else []
+    missing = [id for id in ours if id not in grade_ids]
+    # By text first, because a cell that defines the same names may be another one of ours. An
+    # unedited stub counts wherever it is, because it would overwrite the answer.
+    for id, our_cell in ours.items():
+        if id in missing or our_cell.role is Role.SOLUTION:
+            for index, cell in enumerate(cells):
+                is_free = grade_ids[index] is None and cell.cell_type == "code"
+                if is_free and is_same_text(cell, our_cell):
+                    grade_ids[index] = id
     for id in missing:
-        if marks(ours[id])["solution"]:
-            _by_names(id, known, cells, ours)
-    if retyped := [id for id in missing if id in known]:
-        notes.append(f"cells without marks, known by their text: {', '.join(retyped)}")
-    return known, notes
+        if ours[id].role is Role.SOLUTION:
+            _match_by_names(id, grade_ids, cells, released)
+    if found := [id for id in missing if id in grade_ids]:
+        notes.append(f"cells without metadata, recognized by their text: {', '.join(found)}")
+    return Match(tuple(grade_ids), _choose_copies(grade_ids, cells, released), tuple(notes))
 
 
-def _by_names(
-    id: str, known: list[str | None], cells: list[dict[str, Any]], ours: dict[str, NotebookNode]
+def _match_by_names(
+    id: str, grade_ids: list[str | None], cells: Sequence[Cell], released: ParsedNotebook
 ) -> None:
-    """Find an answer by what it defines: the last such cell before its tests, else the first."""
-    wanted = set(names_in(ours[id].source))
+    """Find an answer by what it defines: the last such cell above its tests, else the first."""
+    wanted = released.marked[id].names
     found = [
-        i
-        for i, cell in enumerate(cells)
-        if known[i] is None and cell["kind"] == "code" and wanted
-        if wanted <= set(names_in(cell["source"]))
+        index
+        for index, cell in enumerate(cells)
+        if grade_ids[index] is None and cell.cell_type == "code" and wanted
+        if wanted <= cell.names
     ]
-    tests = [i for i, k in enumerate(known) if k is not None and answer_of(k, ours) == id]
-    before = [i for i in found if not tests or i < tests[-1]]
+    tests = [
+        index
+        for index, grade_id in enumerate(grade_ids)
+        if grade_id is not None and answer_of(grade_id, released) == id
+    ]
+    above = [index for index in found if not tests or index < tests[-1]]
     if found:
-        known[before[-1] if before else found[0]] = id
+        grade_ids[above[-1] if above else found[0]] = id
 
 
-def answer_of(test: str, ours: dict[str, NotebookNode]) -> str | None:
-    """The answer that a test is of, None where the cell is no test."""
-    if not marks(ours[test])["grade"]:
+def answer_of(grade_id: str, released: ParsedNotebook) -> str | None:
+    """Return the grade_id of the answer that a test belongs to, None if it is not a test.
+
+    Args:
+        grade_id: The grade_id of the test.
+        released: The notebook that was handed out.
+    """
+    ours = released.marked
+    if ours[grade_id].role is not Role.TEST:
         return None
     order = list(ours)
-    before = [i for i in order[: order.index(test)] if marks(ours[i])["solution"]]
-    return max((i for i in before if test.startswith(f"{i}-")), key=len, default=None)
+    above = [id for id in order[: order.index(grade_id)] if ours[id].role is Role.SOLUTION]
+    return max((id for id in above if grade_id.startswith(f"{id}-")), key=len, default=None)
 
 
-def taken(
-    known: list[str | None], cells: list[dict[str, Any]], ours: dict[str, NotebookNode]
+def _choose_copies(
+    grade_ids: Sequence[str | None], cells: Sequence[Cell], released: ParsedNotebook
 ) -> dict[str, int | None]:
-    """Which of several copies of a cell is taken for it: its place, None where there is none.
+    """Choose among several copies of a cell.
 
-    Of an answer the last that somebody wrote in, of a given cell the first, of a test the first
-    behind its answer.
+    Of an answer the last edited one counts, of a given cell the first, and of a test the first one
+    below its answer.
     """
     chosen: dict[str, int | None] = {}
-    for id, cell in ours.items():
-        copies = [i for i, k in enumerate(known) if k == id]
-        if marks(cell)["solution"]:
-            code = [i for i in copies if cells[i]["kind"] == "code"] or copies
-            written = [i for i in code if was_written(cells[i], cell)]
-            chosen[id] = (written or code)[-1] if code else None
+    for id, our_cell in released.marked.items():
+        copies = [index for index, grade_id in enumerate(grade_ids) if grade_id == id]
+        if our_cell.role is Role.SOLUTION:
+            code = [index for index in copies if cells[index].cell_type == "code"] or copies
+            edited = [index for index in code if is_edited(cells[index], our_cell)]
+            chosen[id] = (edited or code)[-1] if code else None
             continue
-        answer = chosen.get(answer_of(id, ours) or "")
-        behind = [i for i in copies if answer is None or i > answer]
-        chosen[id] = (behind or copies)[0] if copies else None
+        answer = chosen.get(answer_of(id, released) or "")
+        below = [index for index in copies if answer is None or index > answer]
+        chosen[id] = (below or copies)[0] if copies else None
     return chosen
 
 
-def was_written(cell: dict[str, Any], ours: NotebookNode) -> bool:
-    """Whether somebody wrote in a copy of an answer cell."""
-    return bool(cell["source"].strip()) and not same_text(cell["source"], ours.source)
+def is_edited(cell: Cell, released: Cell) -> bool:
+    """Return True if a student has written something into a copy of an answer cell.
+
+    Args:
+        cell: The student's cell.
+        released: The cell that was handed out.
+    """
+    return bool(cell.text) and not is_same_text(cell, released)
 
 
-def same_text(a: str, b: str) -> bool:
-    """Whether two cells say the same, whatever their blanks; an empty one says nothing."""
-    return bool(b.strip()) and "".join(a.split()) == "".join(b.split())
+def is_same_text(cell: Cell, released: Cell) -> bool:
+    """Return True if both sources are equal apart from whitespace, and not empty.
 
-
-def names_in(source: str) -> list[str]:
-    """The names that a cell's text gives a value, none where it is no Python or too long."""
-    if len(source) > LONGEST:
-        return []
-    source = re.sub(r"^([ \t]*)[%!].*", r"\1pass", source, flags=re.M)  # magics are no Python
-    try:
-        return bound(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-
-
-def _is(name: Any, ours: dict[str, NotebookNode]) -> bool:
-    return isinstance(name, str) and name in ours
+    Args:
+        cell: The student's cell.
+        released: The cell that was handed out.
+    """
+    return bool(released.text) and cell.text == released.text

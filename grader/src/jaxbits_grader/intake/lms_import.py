@@ -1,12 +1,12 @@
-"""A learning platform's bulk download, sorted into a folder for each student.
+"""Sort the bulk download of a learning platform into one folder per student.
 
-What the platforms call the files stands in their sources. Canvas
-(https://github.com/instructure/canvas-lms/blob/master/lib/content_zipper.rb) writes
-``doejane_4521_98765_nans.ipynb``: the name, ``_LATE`` where it was, the number of the user, that of
-the file, and what the student called it, with ``-1`` and so on for what was handed in again; with
-names hidden, ``anon_AbC12_98765_nans.ipynb``. Moodle
-(https://github.com/moodle/moodle/blob/main/mod/assign/classes/downloader.php) writes
-``Jane Doe_4521_assignsubmission_file/nans.ipynb``, or the same as one name.
+The platforms' sources define the file names. Canvas writes ``doejane_4521_98765_nans.ipynb``: the
+name, ``_LATE`` if it was late, the number of the user, the number of the file, and the student's
+own file name, with ``-1`` and so on for later versions. If names are hidden, it writes
+``anon_AbC12_98765_nans.ipynb``. See
+https://github.com/instructure/canvas-lms/blob/master/lib/content_zipper.rb. Moodle writes
+``Jane Doe_4521_assignsubmission_file/nans.ipynb``, or the same as a single name. See
+https://github.com/moodle/moodle/blob/main/mod/assign/classes/downloader.php.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from jaxbits_grader.intake.submissions import NOT_THEIRS
+from jaxbits_grader.intake.submissions import SYSTEM_FILES
 
 _CANVAS = re.compile(r"(?P<name>\w+?)(?P<late>_LATE)?_(?P<number>\d+)_\d+_(?P<file>.+)", re.S)
-_CANVAS_NAMELESS = re.compile(r"(?P<late>LATE_)?(?P<who>anon_[^\W_]+)_\d+_(?P<file>.+)", re.S)
+_CANVAS_ANONYMOUS = re.compile(r"(?P<late>LATE_)?(?P<who>anon_[^\W_]+)_\d+_(?P<file>.+)", re.S)
 _MOODLE = re.compile(r"(?P<who>.+_\d+)_assignsubmission_[a-z]+(?:_(?P<file>.*))?", re.S)
-_AGAIN = re.compile(r"-\d+(?=\.ipynb\Z)")
-_BYTES = 120  # a name here may have 255 of them
+_VERSION_NUMBER = re.compile(r"-\d+(?=\.ipynb\Z)")
+_MAX_NAME_BYTES = 120  # file systems allow 255 in all
 
 
 @dataclass(frozen=True)
-class Collected:
-    """What became of a download.
+class ImportedDownload:
+    """The result of an import.
 
     Attributes:
-        students: who has a folder now.
-        late: who was late, as Canvas says; Moodle does not.
-        unknown: the files whose names say of nobody.
+        students: The students who have a folder now.
+        late: The students who were late. Only Canvas marks them.
+        unknown: The files whose names do not say whose they are.
     """
 
     students: list[str]
@@ -48,81 +48,81 @@ class Collected:
 
 
 @dataclass
-class _Student:
+class _StudentFiles:
     files: dict[str, Callable[[], IO[bytes]]] = field(default_factory=dict)
     late: bool = False
 
 
-def collect(download: Path, to: Path) -> Collected:
-    """Copy each student's files into a folder of their own, called by name and number.
+def import_download(download: Path, to: Path) -> ImportedDownload:
+    """Copy each student's files into a folder of their own, named after name and number.
 
     Args:
-        download: the zip file as it came from Canvas or Moodle, or what was unpacked of it.
-        to: the folder for the students' folders; it is made if need be. The folder of a student
-            who is in the download is replaced as a whole, others stay.
+        download: The zip file from Canvas or Moodle, or the folder with its contents.
+        to: The folder for the students' folders. It is created if it is missing. The folder of a
+            student in the download is replaced as a whole, others stay.
 
     Raises:
-        ValueError: when there is no such download, when it is no zip file, or when no name in it
-            says whose it is.
+        ValueError: If the download does not exist, is not a zip file, or contains no file whose
+            name says whose it is.
     """
-    students: dict[str, _Student] = {}
+    students: dict[str, _StudentFiles] = {}
     unknown = []
     with ExitStack() as stack:
         for name, open_file in _files(download, stack):
-            if not (whose := _whose(name)):
+            if not (parsed := _parse_name(name)):
                 unknown.append(str(name))
                 continue
-            who, file, late = whose
-            student = students.setdefault(who, _Student())
+            who, file, late = parsed
+            student = students.setdefault(who, _StudentFiles())
             student.late |= late
-            student.files[_free(file, student.files)] = open_file
+            student.files[_unused_name(file, student.files)] = open_file
         if not students:
             raise ValueError(
-                f"download: no name of a file in {download} says whose it is, such as Canvas's "
-                "doejane_4521_98765_nans.ipynb or Moodle's "
-                "'Jane Doe_4521_assignsubmission_file/nans.ipynb'"
+                "download: file names must be like Canvas's doejane_4521_98765_nans.ipynb or "
+                "Moodle's 'Jane Doe_4521_assignsubmission_file/nans.ipynb', "
+                f"but {download} has none of these"
             )
         to.mkdir(parents=True, exist_ok=True)
         for who, student in students.items():
-            _put(to / who, student)
+            _write_folder(to / who, student)
     too_late = [who for who in sorted(students) if students[who].late]
-    return Collected(sorted(students), too_late, unknown)
+    return ImportedDownload(sorted(students), too_late, unknown)
 
 
 def _files(
     download: Path, stack: ExitStack
 ) -> Iterator[tuple[PurePosixPath, Callable[[], IO[bytes]]]]:
-    """The names of the files in a download, and how each is opened."""
+    """Yield the name of each file in a download, and a function that opens it."""
     if download.is_dir():
         for folder, _, names in sorted(os.walk(download)):
             for name in sorted(names):
                 path = Path(folder, name)
                 inside = PurePosixPath(path.relative_to(download))
-                if path.is_file() and not path.is_symlink() and _is_theirs(inside):
-                    yield inside, partial(_opened, path)
+                if path.is_file() and not path.is_symlink() and _is_submitted(inside):
+                    yield inside, partial(_open, path)
         return
     if not download.is_file():
-        raise ValueError(f"download: {download} is neither a folder nor a zip file")
+        raise ValueError(f"download: must be a folder or a zip file, got {download}")
     try:
         archive = stack.enter_context(zipfile.ZipFile(download))
     except zipfile.BadZipFile as error:
-        raise ValueError(f"download: {download} is no zip file: {error}") from None
+        raise ValueError(f"download: {download} is not a zip file: {error}") from None
     for info in archive.infolist():
         inside = PurePosixPath(info.filename)
-        if not info.is_dir() and _is_theirs(inside):
+        if not info.is_dir() and _is_submitted(inside):
             yield inside, partial(archive.open, info)
 
 
-def _opened(path: Path) -> IO[bytes]:
+def _open(path: Path) -> IO[bytes]:
     return path.open("rb")
 
 
-def _is_theirs(name: PurePosixPath) -> bool:
-    return not any(part.startswith(".") or part in NOT_THEIRS for part in name.parts)
+def _is_submitted(name: PurePosixPath) -> bool:
+    return not any(part.startswith(".") or part in SYSTEM_FILES for part in name.parts)
 
 
-def _whose(name: PurePosixPath) -> tuple[str, str, bool] | None:
-    """Who handed a file in, what they called it, and whether late; None where no name says so."""
+def _parse_name(name: PurePosixPath) -> tuple[str, str, bool] | None:
+    """Return the student, the student's file name, and whether it was late; None if unknown."""
     for place, part in enumerate(name.parts):
         inside = name.parts[place + 1 :]
         if match := _MOODLE.fullmatch(part):
@@ -130,19 +130,20 @@ def _whose(name: PurePosixPath) -> tuple[str, str, bool] | None:
             return (match["who"], file, False) if file else None
         if inside:
             continue
-        if match := _CANVAS_NAMELESS.fullmatch(part):
-            return match["who"], _AGAIN.sub("", match["file"]), bool(match["late"])
+        if match := _CANVAS_ANONYMOUS.fullmatch(part):
+            return match["who"], _VERSION_NUMBER.sub("", match["file"]), bool(match["late"])
         if match := _CANVAS.fullmatch(part):
             who = f"{match['name']}_{match['number']}"
-            return who, _AGAIN.sub("", match["file"]), bool(match["late"])
+            return who, _VERSION_NUMBER.sub("", match["file"]), bool(match["late"])
     return None
 
 
-def _free(file: str, taken: Iterable[str]) -> str:
-    """A name that a file can have here, and that none of the student's has yet."""
+def _unused_name(file: str, taken: Iterable[str]) -> str:
+    """Return a valid file name that none of the student's files has yet."""
     path, number = PurePosixPath(file if file.strip(".") else "file"), 1
     stem, suffix = (
-        os.fsencode(part)[:_BYTES].decode(errors="ignore") for part in (path.stem, path.suffix)
+        os.fsencode(part)[:_MAX_NAME_BYTES].decode(errors="ignore")
+        for part in (path.stem, path.suffix)
     )
     name = stem + suffix
     while name in taken:
@@ -151,8 +152,8 @@ def _free(file: str, taken: Iterable[str]) -> str:
     return name
 
 
-def _put(folder: Path, student: _Student) -> None:
-    """Make the folder beside where it goes, then let it take the place of what is there."""
+def _write_folder(folder: Path, student: _StudentFiles) -> None:
+    """Write the folder under a temporary name, and then swap it with the one that exists."""
     made = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".collected-"))
     try:
         new, old = made / "new", made / "old"

@@ -1,4 +1,4 @@
-"""A student's file, read: the cells of a notebook and nothing else of it."""
+"""Read a student's file: the cells of a notebook, and nothing else of it."""
 
 from __future__ import annotations
 
@@ -7,79 +7,94 @@ import re
 from pathlib import Path
 from typing import Any
 
-from jaxbits_grader.intake.submissions import shown, unreadable
+from jaxbits_grader.intake.submissions import display_name, unreadable_reason
+from jaxbits_grader.notebook import Cell, ParsedNotebook
 
-MOST_CELLS = 2000
-
-
-class Unreadable(ValueError):
-    """A file that is no notebook; the message says why."""
+MAX_CELLS = 2000
 
 
-def load(path: Path) -> tuple[list[dict[str, Any]], list[str]]:
-    """Read a notebook's cells and nothing else of it.
+class UnreadableNotebook(ValueError):
+    """A file that cannot be read as a notebook of the assignment. The message says why."""
+
+
+def read_notebook(path: Path) -> ParsedNotebook:
+    """Read the cells of a notebook.
 
     Returns:
-        For each cell its type, source, id and grade_id as they stand there; and what is odd.
+        The cells, all with the role `OWN`, because nothing in the file can be trusted. The notes
+        say what is unusual about the file.
 
     Raises:
-        Unreadable: when it is no notebook.
+        UnreadableNotebook: If the file is not a notebook.
     """
-    if problem := unreadable(path):
-        raise Unreadable(problem)
+    if problem := unreadable_reason(path):
+        raise UnreadableNotebook(problem)
+    name = display_name(path)
     try:
         found = json.loads(path.read_bytes().decode("utf-8-sig"))
     except OSError as error:
-        raise Unreadable(f"{shown(path)} cannot be read: {error.strerror}") from None
+        raise UnreadableNotebook(f"{name} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise Unreadable(f"{shown(path)} is not a notebook: it is not UTF-8 text") from None
+        raise UnreadableNotebook(f"{name} is not a notebook: it is not UTF-8 text") from None
     except (ValueError, RecursionError) as error:
-        raise Unreadable(f"{shown(path)} is not a notebook: not JSON ({str(error)[:80]})") from None
+        reason = str(error)[:80]
+        raise UnreadableNotebook(f"{name} is not a notebook: not JSON ({reason})") from None
     if not isinstance(found, dict) or "nbformat" not in found:
-        raise Unreadable(f"{shown(path)} is not a notebook: it has no nbformat")
-    cells, notes = found.get("cells"), []
-    if found["nbformat"] in (1, 2, 3):
+        raise UnreadableNotebook(f"{name} is not a notebook: it has no nbformat")
+    cells, notes = _cells_of_format(found)
+    if not isinstance(cells, list) or not cells:
+        raise UnreadableNotebook(f"{name} is not a notebook: it has no cells")
+    if len(cells) > MAX_CELLS:
+        raise UnreadableNotebook(f"{name} has over {MAX_CELLS} cells")
+    parsed = tuple(cell for cell in map(_parse_cell, cells) if cell is not None)
+    if len(parsed) < len(cells):
+        notes.append(f"{len(cells) - len(parsed)} of its cells are damaged and left out")
+    if not parsed:
+        raise UnreadableNotebook(f"{name} is not a notebook: none of its cells can be read")
+    if kernel := _foreign_kernel(found.get("metadata")):
+        notes.append(f"its kernel was {kernel!r}")
+    return ParsedNotebook(parsed, tuple(notes))
+
+
+def _cells_of_format(found: dict[str, Any]) -> tuple[Any, list[str]]:
+    """Return the list of cells, which older formats keep in worksheets, and notes."""
+    version = found["nbformat"]
+    if version in (1, 2, 3):
         sheets = found.get("worksheets")
         sheets = sheets if isinstance(sheets, list) else []
-        lists = [s.get("cells") for s in sheets if isinstance(s, dict)]
-        cells = [c for some in lists if isinstance(some, list) for c in some]
-        notes.append(f"it is in the old format {found['nbformat']}")
-    elif found["nbformat"] != 4:
-        number = found["nbformat"] if isinstance(found["nbformat"], int | float) else "no number"
-        notes.append(f"its format is {number}, not 4")
-    if not isinstance(cells, list) or not cells:
-        raise Unreadable(f"{shown(path)} is not a notebook: it has no cells")
-    if len(cells) > MOST_CELLS:
-        raise Unreadable(f"{shown(path)} has over {MOST_CELLS} cells")
-    plain = [cell for cell in map(_plain, cells) if cell is not None]
-    if len(plain) < len(cells):
-        notes.append(f"{len(cells) - len(plain)} of its cells are damaged, and left out")
-    if not plain:
-        raise Unreadable(f"{shown(path)} is not a notebook: none of its cells can be read")
-    if kernel := _other_kernel(found.get("metadata")):
-        notes.append(f"its kernel was {kernel!r}")
-    return plain, notes
+        lists = [sheet.get("cells") for sheet in sheets if isinstance(sheet, dict)]
+        cells = [cell for some in lists if isinstance(some, list) for cell in some]
+        return cells, [f"it is in the old format {version}"]
+    if version == 4:
+        return found.get("cells"), []
+    shown = version if isinstance(version, int | float) else "not a number"
+    return found.get("cells"), [f"its format is {shown}, not 4"]
 
 
-def _plain(cell: Any) -> dict[str, Any] | None:
+def _parse_cell(cell: Any) -> Cell | None:
     if not isinstance(cell, dict):
         return None
     kind, source = cell.get("cell_type"), cell.get("source", cell.get("input"))
     if isinstance(source, list) and all(isinstance(line, str) for line in source):
         source = "".join(source)
-    if kind == "heading" and isinstance(source, str):  # of the old formats
+    if kind == "heading" and isinstance(source, str):  # in formats before 4
         kind, source = "markdown", f"# {source}"
     if kind not in ("code", "markdown", "raw") or not isinstance(source, str):
         return None
     metadata = cell.get("metadata")
-    grading = metadata.get("nbgrader") if isinstance(metadata, dict) else None
-    grade_id = grading.get("grade_id") if isinstance(grading, dict) else None
-    # Half of a pair of code units is no text that can be written to a file again.
+    nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    grade_id = nbgrader.get("grade_id") if isinstance(nbgrader, dict) else None
+    # Lone surrogates cannot be encoded as UTF-8.
     source = source.encode("utf-8", "replace").decode("utf-8").replace("\r\n", "\n")
-    return {"kind": kind, "source": source, "id": cell.get("id"), "grade_id": grade_id}
+    return Cell(kind, source, _string(cell.get("id")) or "", _string(grade_id))
 
 
-def _other_kernel(metadata: Any) -> str | None:
+def _string(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _foreign_kernel(metadata: Any) -> str | None:
+    """Return the name of the notebook's kernel if it is not a plain Python kernel."""
     spec = metadata.get("kernelspec") if isinstance(metadata, dict) else None
     name = spec.get("name") if isinstance(spec, dict) else None
     if isinstance(name, str) and not re.match(r"python3?$", name):

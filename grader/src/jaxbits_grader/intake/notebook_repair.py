@@ -1,172 +1,157 @@
-"""A student's notebook, mended: every cell of the assignment there once, with its marks."""
+"""Repair a student's notebook: every cell of the assignment is there once, with its metadata."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-import nbformat
-from nbformat import NotebookNode
-
-from jaxbits_grader.authoring.assignment_source import KERNEL, LANGUAGE, marks
-from jaxbits_grader.intake import repair_notes as remarks
-from jaxbits_grader.intake.cell_matching import (
-    answer_of,
-    names_in,
-    recognised,
-    taken,
-    was_written,
+from jaxbits_grader.intake.cell_matching import Match, answer_of, is_edited, match_cells
+from jaxbits_grader.intake.notebook_reader import UnreadableNotebook
+from jaxbits_grader.intake.repair_notes import (
+    describe_changed_cells,
+    describe_duplicate_answers,
+    describe_overwritten_answers,
 )
-from jaxbits_grader.intake.notebook_reader import Unreadable
+from jaxbits_grader.notebook import Cell, ParsedNotebook, Role
+
+_MOVED_ANSWER = "# This answer stands in another cell."
 
 
-def repaired(cells: list[dict[str, Any]], released: NotebookNode) -> tuple[NotebookNode, list[str]]:
-    """Put a student's cells into the assignment's form.
+def repair_notebook(submitted: ParsedNotebook, released: ParsedNotebook) -> ParsedNotebook:
+    """Bring a student's notebook into the form of the assignment.
 
-    Answers are the student's; given cells and tests are the release's, in their places. A cell is
-    known by its grade_id, else by its id, else by its text or by what it defines.
+    Answers and additional cells are the student's. Given cells and tests are those of the release,
+    in the places where the student has them.
 
     Args:
-        cells: as `loading.load` gives them.
-        released: the notebook that was handed out.
+        submitted: The student's notebook.
+        released: The notebook that was handed out.
 
     Returns:
-        The notebook, and what had to be mended.
+        The repaired notebook. Its notes are those of `submitted` and what was repaired.
 
     Raises:
-        Unreadable: when no cell of it is an answer or a test of the assignment.
+        UnreadableNotebook: If no cell is an answer or a test of the assignment.
     """
-    ours = {marks(c)["grade_id"]: c for c in released.cells if marks(c)}
-    known, notes = recognised(cells, ours)
-    chosen = taken(known, cells, ours)
-    if not any(chosen[id] is not None for id in ours if _counts(ours[id])):
-        raise Unreadable("it holds no cell of this assignment: it may be another notebook")
-    notebook = nbformat.v4.new_notebook(metadata={"kernelspec": KERNEL, "language_info": LANGUAGE})
+    ours = released.marked
+    match = match_cells(submitted.cells, released)
+    if all(match.chosen[id] is None for id in ours if ours[id].role is not Role.GIVEN):
+        raise UnreadableNotebook("it holds no cell of this assignment: it may be another notebook")
+    cells = list(_arrange(submitted.cells, match, released))
+    notes = [*submitted.notes, *match.notes]
+    notes += describe_changed_cells(submitted.cells, match, released)
+    notes += describe_duplicate_answers(submitted.cells, match, released)
+    notes += _insert_missing(cells, released)
+    notes += _reorder(cells, released)
+    cells = [
+        replace(cell, id=f"own-{number}") if cell.role is Role.OWN else cell
+        for number, cell in enumerate(cells)
+    ]
+    repaired = ParsedNotebook(tuple(cells))
+    notes += describe_overwritten_answers(repaired, released)
+    return replace(repaired, notes=tuple(notes))
+
+
+def _arrange(cells: Sequence[Cell], match: Match, released: ParsedNotebook) -> Iterator[Cell]:
+    """Yield the student's cells, with ours in the places of the copies that count."""
+    ours = released.marked
     for index, cell in enumerate(cells):
-        id = known[index]
-        if id is not None and chosen[id] == index:
-            if _answers_within(cell, ours[id], ours):
-                notebook.cells.append(_new("code", cell["source"]))
-            notebook.cells.append(_ours(ours[id], cell["source"]))
-        elif id is None or _keeps(cell, ours[id]):
-            notebook.cells.append(_new(cell["kind"], cell["source"]))
-    notes += remarks.changed(cells, chosen, ours)
-    notes += remarks.written_twice(cells, known, ours)
-    notes += list(_put_back(notebook, ours))
-    notes += list(_in_order(notebook, ours))
-    notes += list(remarks.undone(notebook, ours))
-    for number, cell in enumerate(notebook.cells):
-        if not marks(cell):
-            cell.id = f"own-{number}"
-    return notebook, notes
+        id = match.grade_ids[index]
+        own = Cell("code" if cell.cell_type == "code" else "markdown", cell.source)
+        if id is not None and match.chosen[id] == index:
+            if _contains_answer(cell, ours[id], released):
+                yield own
+            is_answer = ours[id].role is Role.SOLUTION
+            yield replace(ours[id], source=cell.source) if is_answer else ours[id]
+        elif id is None or _is_kept(cell, ours[id]):
+            yield own
 
 
-def _keeps(cell: dict[str, Any], ours: NotebookNode) -> bool:
-    """Whether a copy of one of our cells that was not taken for it stays as the student's own."""
-    if marks(ours)["solution"]:
-        return was_written(cell, ours)
-    return not marks(ours)["grade"] and cell["kind"] == "code"
+def _is_kept(cell: Cell, our_cell: Cell) -> bool:
+    """Return True if a copy that does not count stays in the notebook as the student's own."""
+    if our_cell.role is Role.SOLUTION:
+        return is_edited(cell, our_cell)
+    return our_cell.role is Role.GIVEN and cell.cell_type == "code"
 
 
-def _counts(cell: NotebookNode) -> bool:
-    return bool(marks(cell)["solution"] or marks(cell)["grade"])
-
-
-def _answers_within(
-    cell: dict[str, Any], test: NotebookNode, ours: dict[str, NotebookNode]
-) -> bool:
-    """Whether a student wrote the answer into the cell of its test."""
-    answer = answer_of(marks(test)["grade_id"], ours)
-    if answer is None or cell["kind"] != "code":
+def _contains_answer(cell: Cell, our_cell: Cell, released: ParsedNotebook) -> bool:
+    """Return True if a student wrote the answer into the cell of its test."""
+    answer = answer_of(str(our_cell.grade_id), released)
+    if answer is None or cell.cell_type != "code":
         return False
-    own = set(names_in(cell["source"])) - set(names_in(test.source))
-    return bool(own & set(names_in(ours[answer].source)))
+    return bool((cell.names - our_cell.names) & released.marked[answer].names)
 
 
-def _new(kind: str, source: str) -> NotebookNode:
-    make = nbformat.v4.new_code_cell if kind == "code" else nbformat.v4.new_markdown_cell
-    cell: NotebookNode = make(source)
-    return cell
-
-
-def _ours(cell: NotebookNode, source: str) -> NotebookNode:
-    own = _new(cell.cell_type, source if marks(cell)["solution"] else cell.source)
-    own.id = cell.id
-    own.metadata = nbformat.from_dict({"nbgrader": dict(marks(cell))})
-    return own
-
-
-def _put_back(notebook: NotebookNode, ours: dict[str, NotebookNode]) -> Iterator[str]:
-    answers: list[str] = []
+def _insert_missing(cells: list[Cell], released: ParsedNotebook) -> Iterator[str]:
+    """Insert the cells of the assignment that are missing, and yield notes."""
     elsewhere: list[str] = []
-    tests: list[str] = []
-    given: list[str] = []
-    before = None
-    for id, cell in ours.items():
-        there = [marks(c).get("grade_id") for c in notebook.cells]
-        if id not in there:
-            place = there.index(before) + 1 if before in there else 0
-            mark, source = marks(cell), cell.source
-            if mark["grade"]:
-                place = _behind(notebook, place, id, ours)
-            defined = _where_defined(notebook, cell) if mark["solution"] else None
+    restored: dict[Role, list[str]] = {Role.SOLUTION: [], Role.TEST: [], Role.GIVEN: []}
+    previous = None
+    for id, cell in released.marked.items():
+        present = [c.grade_id for c in cells]
+        if id not in present:
+            place = present.index(previous) + 1 if previous in present else 0
+            if cell.role is Role.TEST:
+                place = _below_answer(cells, place, id, released)
+            defined = _last_definition(cells, cell) if cell.role is Role.SOLUTION else None
             if defined is not None:
-                # A stub would undo it.
-                place, source = max(place, defined + 1), "# This answer stands in another cell."
+                # The stub would overwrite the answer in that cell.
+                place, cell = max(place, defined + 1), replace(cell, source=_MOVED_ANSWER)
                 elsewhere.append(id)
             else:
-                (answers if mark["solution"] else tests if mark["grade"] else given).append(id)
-            notebook.cells.insert(place, _ours(cell, source))
-        before = id
-    for what, missing in (
-        ("answers", answers),
-        ("tests", tests),
-        ("given cells", given),
-        ("cells of answers, which stand in others,", elsewhere),
+                restored[cell.role].append(id)
+            cells.insert(place, cell)
+        previous = id
+    for what, ids in (
+        ("answers", restored[Role.SOLUTION]),
+        ("tests", restored[Role.TEST]),
+        ("given cells", restored[Role.GIVEN]),
+        ("answer cells whose answers are in other cells,", elsewhere),
     ):
-        if missing:
-            yield f"{what} that were missing, put back: {', '.join(missing)}"
+        if ids:
+            yield f"{what} that were missing, restored: {', '.join(ids)}"
 
 
-def _where_defined(notebook: NotebookNode, answer: NotebookNode) -> int | None:
-    """The last of the student's cells that binds all of an answer's names."""
-    wanted = set(names_in(answer.source))
-    places = [
-        place
-        for place, cell in enumerate(notebook.cells)
-        if cell.cell_type == "code" and not marks(cell).get("grade")
-        if wanted and wanted <= set(names_in(cell.source))
+def _last_definition(cells: Sequence[Cell], answer: Cell) -> int | None:
+    """Return the index of the last of the student's cells that binds all names of an answer."""
+    if not answer.names:
+        return None
+    found = [
+        index
+        for index, cell in enumerate(cells)
+        if cell.cell_type == "code" and cell.role is not Role.TEST
+        if answer.names <= cell.names
     ]
-    return places[-1] if places else None
+    return found[-1] if found else None
 
 
-def _behind(notebook: NotebookNode, place: int, test: str, ours: dict[str, NotebookNode]) -> int:
-    """Where a missing test goes: behind what the student adds to the answer in cells below it."""
-    answer = answer_of(test, ours)
-    wanted = set(names_in(ours[answer].source)) if answer else set()
-    for index, cell in enumerate(notebook.cells[place:], place + 1):
-        if marks(cell):
+def _below_answer(cells: Sequence[Cell], place: int, test: str, released: ParsedNotebook) -> int:
+    """Return the place for a missing test: below the cells that complete its answer."""
+    answer = answer_of(test, released)
+    wanted = released.marked[answer].names if answer else frozenset()
+    for index, cell in enumerate(cells[place:], place + 1):
+        if cell.role is not Role.OWN:
             break
-        if cell.cell_type == "code" and wanted & set(names_in(cell.source)):
+        if cell.cell_type == "code" and wanted & cell.names:
             place = index
     return place
 
 
-def _in_order(notebook: NotebookNode, ours: dict[str, NotebookNode]) -> Iterator[str]:
-    """Move a test behind its answer, and a given cell before what comes after it."""
+def _reorder(cells: list[Cell], released: ParsedNotebook) -> Iterator[str]:
+    """Move tests below their answers, and given cells above what follows; yield a note."""
     moved = []
-    order = list(ours)
-    for id, cell in ours.items():
-        ids = [marks(c).get("grade_id") for c in notebook.cells]
+    order = list(released.marked)
+    answers = {id: answer_of(id, released) for id in order}
+    for id, cell in released.marked.items():
+        ids = [c.grade_id for c in cells]
         here = there = ids.index(id)
-        if marks(cell)["grade"]:
-            before = [i for i in order[: order.index(id)] if answer_of(i, ours)]
-            same = [i for i in before if answer_of(i, ours) == answer_of(id, ours)]
-            there = max(ids.index(i) for i in [answer_of(id, ours), *same] if i is not None)
-        elif not marks(cell)["solution"]:
+        if cell.role is Role.TEST:
+            same = [i for i in order[: order.index(id)] if answers[i] and answers[i] == answers[id]]
+            there = max(ids.index(i) for i in [answers[id], *same] if i is not None)
+        elif cell.role is Role.GIVEN:
             there = min(map(ids.index, order[order.index(id) + 1 :]), default=here)
-        if (here < there) == bool(marks(cell)["grade"]) and here != there:
-            notebook.cells.insert(there, notebook.cells.pop(here))
+        if (here < there) == (cell.role is Role.TEST) and here != there:
+            cells.insert(there, cells.pop(here))
             moved.append(id)
     if moved:
-        yield f"cells that stood in another order: {', '.join(moved)}"
+        yield f"cells were in a different order: {', '.join(moved)}"

@@ -1,85 +1,87 @@
-"""What a person should know of a notebook that was mended: what was changed, what counts twice."""
+"""Describe what a teacher should know about a notebook that was repaired."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from nbformat import NotebookNode
-
-from jaxbits_grader.authoring.assignment_source import marks
-from jaxbits_grader.intake.cell_matching import names_in, same_text, was_written
+from jaxbits_grader.intake.cell_matching import Match, is_edited, is_same_text
+from jaxbits_grader.notebook import Cell, ParsedNotebook, Role
 
 
-def changed(
-    cells: list[dict[str, Any]], chosen: dict[str, int | None], ours: dict[str, NotebookNode]
+def describe_changed_cells(
+    cells: Sequence[Cell], match: Match, released: ParsedNotebook
 ) -> Iterator[str]:
-    """Tell of cells that were changed and should not have been.
+    """Yield a note for the tests, given cells, and cell types that a student changed.
 
     Args:
-        cells: the student's, as `loading.load` gives them.
-        chosen: which of them was taken for which of ours.
-        ours: the released cells that have marks, by their grade_id.
+        cells: The student's cells.
+        match: Which of them belong to the assignment.
+        released: The notebook that was handed out.
     """
     tests: list[str] = []
     given: list[str] = []
-    turned: list[str] = []
-    for id, index in chosen.items():
+    other_type: list[str] = []
+    for id, index in match.chosen.items():
         if index is None:
             continue
-        same = same_text(cells[index]["source"], ours[id].source)
-        if not marks(ours[id])["solution"] and not same:
-            (tests if marks(ours[id])["grade"] else given).append(id)
-        if cells[index]["kind"] != ours[id].cell_type:
-            turned.append(id)
+        our_cell = released.marked[id]
+        if our_cell.role is not Role.SOLUTION and not is_same_text(cells[index], our_cell):
+            (tests if our_cell.role is Role.TEST else given).append(id)
+        if cells[index].cell_type != our_cell.cell_type:
+            other_type.append(id)
     if tests:
-        yield f"tests were changed and are put back: {', '.join(tests)}"
+        yield f"tests were changed and are restored: {', '.join(tests)}"
     if given:
-        yield f"given cells were changed and are put back: {', '.join(given)}"
-    if turned:
-        yield f"cells of another type than they were: {', '.join(turned)}"
+        yield f"given cells were changed and are restored: {', '.join(given)}"
+    if other_type:
+        yield f"cells had a different type: {', '.join(other_type)}"
 
 
-def written_twice(
-    cells: list[dict[str, Any]], known: list[str | None], ours: dict[str, NotebookNode]
+def describe_duplicate_answers(
+    cells: Sequence[Cell], match: Match, released: ParsedNotebook
 ) -> Iterator[str]:
-    """Tell of answers in several versions; a cell that was split in two is none.
+    """Yield a note for answers that exist in several versions.
+
+    The parts of an answer that was split over two cells are not versions of it.
 
     Args:
-        cells: the student's, as `loading.load` gives them.
-        known: for each of them the grade_id it has, None where it has none.
-        ours: the released cells that have marks, by their grade_id.
+        cells: The student's cells.
+        match: Which of them belong to the assignment.
+        released: The notebook that was handed out.
     """
-    texts: dict[str, set[str]] = {id: set() for id, cell in ours.items() if marks(cell)["solution"]}
-    for id, cell in zip(known, cells, strict=True):
-        if id not in texts or cell["kind"] != "code" or not was_written(cell, ours[id]):
+    ours = released.marked
+    texts: dict[str, set[str]] = {id: set() for id in ours if ours[id].role is Role.SOLUTION}
+    for id, cell in zip(match.grade_ids, cells, strict=True):
+        if id not in texts or cell.cell_type != "code" or not is_edited(cell, ours[id]):
             continue
-        wanted = set(names_in(ours[id].source))
-        if wanted and wanted <= set(names_in(cell["source"])):
-            texts[id].add("".join(cell["source"].split()))
-    if several := [id for id, written in texts.items() if len(written) > 1]:
+        if ours[id].names and ours[id].names <= cell.names:
+            texts[id].add(cell.text)
+    if several := [id for id, versions in texts.items() if len(versions) > 1]:
         yield f"answers written more than once, of which the last counts: {', '.join(several)}"
 
 
-def undone(notebook: NotebookNode, ours: dict[str, NotebookNode]) -> Iterator[str]:
-    """Tell of answers above the stub that nobody wrote in: it defines their names once more.
+def describe_overwritten_answers(
+    notebook: ParsedNotebook, released: ParsedNotebook
+) -> Iterator[str]:
+    """Yield a note for answers above an unedited stub, which defines their names again.
 
     Args:
-        notebook: the mended one.
-        ours: the released cells that have marks, by their grade_id.
+        notebook: The repaired notebook.
+        released: The notebook that was handed out.
     """
     found = []
     answered: set[str] = set()
     for cell in notebook.cells:
-        mark = marks(cell)
-        if cell.cell_type != "code" or (mark and not mark["solution"]):
+        if cell.cell_type != "code" or cell.role not in (Role.OWN, Role.SOLUTION):
             continue
-        source = re.split(r"^raise\b", cell.source, maxsplit=1, flags=re.M)[0]  # it ends there
-        names = set(names_in(source))
-        if not mark or not same_text(cell.source, ours[mark["grade_id"]].source):
+        # A stub ends at the first line that raises.
+        reached = re.split(r"^raise\b", cell.source, maxsplit=1, flags=re.M)[0]
+        names = replace(cell, source=reached).names
+        if cell.role is Role.OWN or not is_same_text(cell, released.marked[str(cell.grade_id)]):
             answered |= names
         elif names and names <= answered:
-            found.append(mark["grade_id"])
+            found.append(str(cell.grade_id))
     if found:
-        yield f"answers that their own stub, further down, undoes: {', '.join(found)}"
+        yield f"answers that are overwritten by their own stub further down: {', '.join(found)}"

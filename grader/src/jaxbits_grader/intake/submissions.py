@@ -1,4 +1,4 @@
-"""The submissions in a folder: one notebook, or one sub-folder, for each student."""
+"""Find the submissions in a folder: one notebook, or one folder, for each student."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from pathlib import Path
 
 from jaxbits_grader.running.limits import MEGABYTE
 
-LARGEST_MB = 50
-_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_@-]{0,59}\Z")
-# As the end of a name that had to be made another: a student may be called so, too.
-_DIGEST = re.compile(r"-[0-9a-f]{8}\Z")
-NOT_THEIRS = {"__MACOSX", "Thumbs.db", "desktop.ini"}
+MAX_MB = 50
+# Files that macOS and Windows add to archives.
+SYSTEM_FILES = {"__MACOSX", "Thumbs.db", "desktop.ini"}
+_SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_@-]{0,59}\Z")
+# A student may really have a name that looks like one of the ids that are made up here.
+_LOOKS_MADE_UP = re.compile(r"-[0-9a-f]{8}\Z")
 
 
 @dataclass(frozen=True)
@@ -23,10 +24,10 @@ class Submission:
     """What one student handed in.
 
     Attributes:
-        student: as the file or the folder is called.
-        path: the notebook, None where there is none to be read.
-        problem: why there is none.
-        note: what is odd about the file, said in the results.
+        student: The student, named after the file or folder.
+        path: The notebook, None if there is none to read.
+        problem: Why there is none.
+        note: What is unusual about the file, for the results.
     """
 
     student: str
@@ -36,8 +37,8 @@ class Submission:
 
     @property
     def id(self) -> str:
-        """The student's name in nbgrader and in file names: the same where that can be one."""
-        if _SAFE.match(self.student) and not _DIGEST.search(self.student):
+        """The student in nbgrader and in file names: the name itself if it is safe."""
+        if _SAFE_ID.match(self.student) and not _LOOKS_MADE_UP.search(self.student):
             return self.student
         plain = re.sub(r"[^A-Za-z0-9]+", "-", self.student).strip("-")[:40]
         digest = hashlib.sha256(self.student.encode("utf-8", "surrogateescape")).hexdigest()[:8]
@@ -45,114 +46,122 @@ class Submission:
 
     @property
     def digest(self) -> str:
-        """Of the notebook's bytes; empty where there is none to be read."""
-        return digest(self.path) if self.path else ""
+        """The hash of the notebook file, empty if there is none to read."""
+        return file_digest(self.path) if self.path else ""
 
 
-def digest(path: Path) -> str:
-    """Of a file's bytes; empty where it cannot be read."""
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 hash of a file, empty if the file cannot be read."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:
         return ""
 
 
-def find(folder: Path, assignment: str) -> list[Submission]:
-    """The submissions in a folder, one for each student, in the order of their names.
+def find_submissions(folder: Path, assignment: str) -> list[Submission]:
+    """Return the submissions in a folder, one per student, sorted by name.
 
-    Everything in the folder but hidden files is somebody's: what cannot be graded has a `problem`.
+    Everything in the folder except hidden files belongs to somebody. What cannot be graded has a
+    `problem`.
 
     Args:
-        folder: holds ``STUDENT.ipynb`` or ``STUDENT/anything.ipynb``, also nbgrader's own
+        folder: Contains ``STUDENT.ipynb`` or ``STUDENT/anything.ipynb``, or nbgrader's own
             ``STUDENT/ASSIGNMENT/anything.ipynb``.
-        assignment: the assignment's name; of several notebooks the one of this name is taken.
+        assignment: The name of the assignment. Of several notebooks, the one with this name counts.
 
     Raises:
-        ValueError: when there is no such folder, or nothing in it.
+        ValueError: If the folder does not exist or is empty.
     """
     if not folder.is_dir():
         raise ValueError(
-            f"submissions: {folder} is not a folder; it should be one with a notebook or a folder "
-            "for each student"
+            "submissions: must be a folder with one notebook or one folder per student, but "
+            f"{folder} is not a folder"
         )
     found: dict[str, Submission] = {}
     entries = sorted(os.scandir(folder), key=lambda e: (not _is_notebook(Path(e.name)), e.name))
     for entry in entries:
-        if entry.name.startswith(".") or entry.name in NOT_THEIRS:
+        if entry.name.startswith(".") or entry.name in SYSTEM_FILES:
             continue
-        one = _one(Path(entry.path), assignment)
-        if one.student not in found:
-            found[one.student] = one
-        elif one.path is not None:
+        submission = _from_entry(Path(entry.path), assignment)
+        student = submission.student
+        if student not in found:
+            found[student] = submission
+        elif submission.path is not None:
             which = "two notebooks" if _is_notebook(Path(entry.name)) else "a notebook and a folder"
-            both = f"there are two submissions of {one.student}: {which}"
-            found[one.student] = Submission(one.student, None, both)
+            problem = f"there are two submissions of {student}: {which}"
+            found[student] = Submission(student, None, problem)
     if not found:
         raise ValueError(
-            f"submissions: {folder} is empty; it should hold a notebook or a folder "
-            "for each student"
+            "submissions: must be a folder with one notebook or one folder per student, but "
+            f"{folder} is empty"
         )
     return [found[student] for student in sorted(found)]
 
 
-def shown(path: Path) -> str:
-    """A file's name as text, whatever bytes it is made of."""
+def display_name(path: Path) -> str:
+    """Return a file's name as text, even if its bytes are not valid UTF-8."""
     return os.fsencode(path.name).decode("utf-8", "backslashreplace")
 
 
+def unreadable_reason(path: Path) -> str | None:
+    """Return why a file cannot be a notebook, without opening it; None if it can be one."""
+    name = display_name(path)
+    try:
+        status = path.lstat()
+    except OSError as error:
+        return f"{name} cannot be read: {error.strerror}"
+    if stat.S_ISLNK(status.st_mode):
+        return f"{name} is a link, not a file"
+    if not stat.S_ISREG(status.st_mode):
+        return f"{name} is not a file"
+    if status.st_size == 0:
+        return f"{name} is empty"
+    if status.st_size > MAX_MB * MEGABYTE:
+        return f"{name} has over {MAX_MB} MB"
+    return None
+
+
 def _is_notebook(path: Path) -> bool:
-    return path.suffix.lower() == ".ipynb"  # Windows knows no difference
+    return path.suffix.lower() == ".ipynb"  # Windows ignores the case.
 
 
-def _one(path: Path, assignment: str) -> Submission:
+def _from_entry(path: Path, assignment: str) -> Submission:
     if path.is_dir() and not path.is_symlink():
         try:
-            return _in_folder(path, assignment)
+            return _from_folder(path, assignment)
         except OSError as error:
-            return Submission(shown(path), None, f"the folder cannot be read: {error.strerror}")
-    student = shown(path).removesuffix(path.suffix)
+            problem = f"the folder cannot be read: {error.strerror}"
+            return Submission(display_name(path), None, problem)
+    student = display_name(path).removesuffix(path.suffix)
     if not _is_notebook(path):
-        return Submission(student, None, f"{shown(path)} is not a notebook")
-    problem = unreadable(path)
-    return Submission(student, None if problem else path, problem)
+        return Submission(student, None, f"{display_name(path)} is not a notebook")
+    unreadable = unreadable_reason(path)
+    return Submission(student, None if unreadable else path, unreadable)
 
 
-def _in_folder(folder: Path, assignment: str) -> Submission:
-    student = shown(folder)
+def _from_folder(folder: Path, assignment: str) -> Submission:
+    student = display_name(folder)
     for place in (folder, folder / assignment):
         if not place.is_dir() or place.is_symlink():
             continue
         notebooks = sorted(p for p in place.iterdir() if _is_notebook(p) and p.name[0] != ".")
-        own = [p for p in notebooks if p.stem == assignment]
-        if not notebooks:
-            continue
-        if not own and len(notebooks) > 1:
-            names = ", ".join(shown(p) for p in notebooks)[:200]
-            return Submission(student, None, f"which notebook is it? there are {names}")
-        path = (own or notebooks)[0]
-        problem = unreadable(path)
-        note = None if own else f"the file was called {shown(path)[:100]!r}"
-        if len(notebooks) > 1:
-            others = ", ".join(p.name for p in notebooks if p != path)[:200]
-            note = f"of several notebooks {path.name!r} was taken; beside it: {others}"
-        return Submission(student, None if problem else path, problem, note)
-    there = ", ".join(sorted(shown(p) for p in folder.iterdir()))[:200]
-    why = f"there is no notebook in the folder, but {there}" if there else "the folder is empty"
-    return Submission(student, None, why)
+        if notebooks:
+            return _from_notebooks(student, notebooks, assignment)
+    present = ", ".join(sorted(map(display_name, folder.iterdir())))[:200]
+    problem = f"the folder has no notebook, but {present}" if present else "the folder is empty"
+    return Submission(student, None, problem)
 
 
-def unreadable(path: Path) -> str | None:
-    """Why a file cannot be taken for a notebook before it is opened; None when it can."""
-    try:
-        status = path.lstat()
-    except OSError as error:
-        return f"{shown(path)} cannot be read: {error.strerror}"
-    if stat.S_ISLNK(status.st_mode):
-        return f"{shown(path)} is a link, not a file"
-    if not stat.S_ISREG(status.st_mode):
-        return f"{shown(path)} is not a file"
-    if status.st_size == 0:
-        return f"{shown(path)} is empty"
-    if status.st_size > LARGEST_MB * MEGABYTE:
-        return f"{shown(path)} has over {LARGEST_MB} MB"
-    return None
+def _from_notebooks(student: str, notebooks: list[Path], assignment: str) -> Submission:
+    """Choose one of the notebooks in a student's folder."""
+    named = [path for path in notebooks if path.stem == assignment]
+    if not named and len(notebooks) > 1:
+        names = ", ".join(map(display_name, notebooks))[:200]
+        return Submission(student, None, f"it is unclear which notebook to grade: {names}")
+    path = (named or notebooks)[0]
+    unreadable = unreadable_reason(path)
+    note = None if named else f"the file was called {display_name(path)[:100]!r}"
+    if len(notebooks) > 1:
+        others = ", ".join(p.name for p in notebooks if p != path)[:200]
+        note = f"of several notebooks, {path.name!r} was graded, not {others}"
+    return Submission(student, None if unreadable else path, unreadable, note)

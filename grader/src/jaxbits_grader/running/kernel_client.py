@@ -1,4 +1,4 @@
-"""Run a notebook's cells in a kernel, and believe nothing it says but what a cell put out."""
+"""Run cells in a kernel, and trust nothing it reports except what a cell outputs."""
 
 from __future__ import annotations
 
@@ -19,24 +19,32 @@ from jupyter_client.blocking.client import BlockingKernelClient
 from nbformat import NotebookNode
 
 from jaxbits_grader.running.limits import MEGABYTE, Limits
-from jaxbits_grader.running.resource_monitor import Watch
+from jaxbits_grader.running.resource_monitor import ResourceMonitor
 
 START_SECONDS = 60
-GRACE_SECONDS = 3  # to stop after an interrupt, and to be heard of after the reply
-MESSAGE = 8 * MEGABYTE
+GRACE_SECONDS = 3  # for a cell to stop after an interrupt, and for outputs to arrive after a reply
+MAX_MESSAGE_BYTES = 8 * MEGABYTE
+MAX_QUEUED_MESSAGES = 100
 
 
 class RunEnded(Exception):
-    """The kernel is gone; the message says why."""
+    """The kernel is gone. The message says why."""
 
 
-class NotStarted(Exception):
-    """No kernel could be started, of which no submission is to blame; the message says why."""
+class KernelNotStarted(Exception):
+    """No kernel could be started, which is no submission's fault. The message says why."""
 
 
 @dataclass
-class Cell:
-    """What came of running one cell: its outputs, and its error's name and text if it had one."""
+class CellResult:
+    """The result of running one cell.
+
+    Attributes:
+        outputs: The outputs, as nbformat stores them.
+        error: The name and the message of the exception, None if there was none.
+        interrupted: Whether the cell took too long.
+        reply: The content of the kernel's reply.
+    """
 
     outputs: list[NotebookNode] = field(default_factory=list)
     error: tuple[str, str] | None = None
@@ -45,155 +53,163 @@ class Cell:
 
 
 class Kernel:
-    """A running kernel and the way to talk to it. Make one with `launch.started`."""
+    """A running kernel. Use `launch_kernel` to start one.
+
+    Args:
+        process: The process of the kernel or its sandbox.
+        connection: The content of the connection file.
+        limits: The limits of the run.
+    """
 
     def __init__(
         self, process: subprocess.Popen[bytes], connection: dict[str, Any], limits: Limits
     ) -> None:
         self.process, self.limits = process, limits
+        self.client: Any = None
+        self.monitor: ResourceMonitor | None = None
+        self.reason: str | None = None
         self._connection = connection
         self._context = zmq.Context()
-        # Of a message that is larger, or that is the hundredth to wait, nothing is taken.
-        self._context.maxmsgsize = MESSAGE
-        self._context.rcvhwm = 100
-        self.client: Any = None
-        self.ends = time.monotonic() + limits.notebook_seconds
-        self.printed = 0
-        self.watch: Watch | None = None
-        self.reason: str | None = None
+        # ZeroMQ drops messages that are larger or that do not fit into the queue.
+        self._context.maxmsgsize = MAX_MESSAGE_BYTES
+        self._context.rcvhwm = MAX_QUEUED_MESSAGES
+        self._deadline = time.monotonic() + limits.notebook_seconds
+        self._output_characters = 0
 
-    def run(self, source: str, *, kept: bool = True) -> Cell:
-        """Run a cell's text.
+    def run_cell(self, source: str, *, in_history: bool = True) -> CellResult:
+        """Run the source of a cell.
 
         Args:
-            source: the text.
-            kept: whether the notebook may read it afterwards, as it can with a cell of its own.
+            source: The source.
+            in_history: Whether the notebook can read the source from IPython's history.
 
         Returns:
-            What came of it; an error, an interrupt or too much output end the cell, not the run.
+            The result. An error or an interrupt ends the cell, not the run.
 
         Raises:
-            RunEnded: when the kernel died or had to be ended.
+            RunEnded: If the kernel died or had to be ended.
         """
-        seconds = min(self.limits.cell_seconds, self.ends - time.monotonic())
+        seconds = min(self.limits.cell_seconds, self._deadline - time.monotonic())
         if seconds <= 0:
-            self._give_up(f"the notebook used up its {self.limits.notebook_seconds:g} seconds")
-        cell = Cell()
-        sent = self.client.execute(
-            source, store_history=kept, allow_stdin=False, stop_on_error=False
+            self._end_with(f"the notebook used up its {self.limits.notebook_seconds:g} seconds")
+        result = CellResult()
+        request = self.client.execute(
+            source, store_history=in_history, allow_stdin=False, stop_on_error=False
         )
-        if not self._listen(sent, cell, seconds):
-            cell.interrupted = True
-            self.client.control_channel.send(
-                self.client.session.msg("interrupt_request", content={})
-            )
-            if not self._listen(sent, cell, GRACE_SECONDS):
-                self._give_up("a cell ran too long and could not be interrupted")
-        return cell
+        if not self._collect(request, result, seconds):
+            result.interrupted = True
+            interrupt = self.client.session.msg("interrupt_request", content={})
+            self.client.control_channel.send(interrupt)
+            if not self._collect(request, result, GRACE_SECONDS):
+                self._end_with("a cell ran too long and could not be interrupted")
+        return result
 
-    def ask(self, expression: str) -> str | None:
-        """The text that an expression gives, None when it gives none.
+    def evaluate(self, expression: str) -> str | None:
+        """Evaluate an expression in the kernel, and return its value if it is a string.
 
         Raises:
-            RunEnded: when the kernel died or had to be ended.
+            RunEnded: If the kernel died or had to be ended.
         """
-        cell = Cell()
-        sent = self.client.execute("", silent=True, user_expressions={"asked": expression})
-        if not self._listen(sent, cell, self.limits.cell_seconds) or cell.reply is None:
+        result = CellResult()
+        request = self.client.execute("", silent=True, user_expressions={"value": expression})
+        if not self._collect(request, result, self.limits.cell_seconds) or result.reply is None:
             return None
-        answer = cell.reply.get("user_expressions", {}).get("asked", {})
+        answer = result.reply.get("user_expressions", {}).get("value", {})
         try:
             value = ast.literal_eval(answer["data"]["text/plain"])
         except (KeyError, TypeError, ValueError, SyntaxError):
             return None
         return value if isinstance(value, str) else None
 
-    def _listen(self, sent: str, cell: Cell, seconds: float) -> bool:
-        """Take a cell's messages until it is through; False when it is not in time."""
-        ends = time.monotonic() + seconds
+    def _collect(self, request: str, result: CellResult, seconds: float) -> bool:
+        """Collect the messages of a cell; return False if it does not finish in time."""
+        deadline = time.monotonic() + seconds
         replied: float | None = None
         idle = False
-        while not (idle and cell.reply):
-            message = self._next(self.client.get_iopub_msg, 0.0 if idle else 0.05)
-            if message and message["parent_header"].get("msg_id") == sent:
-                idle = idle or self._take(message, cell)
+        while not (idle and result.reply):
+            message = self._next_message(self.client.get_iopub_msg, 0.0 if idle else 0.05)
+            if message and message["parent_header"].get("msg_id") == request:
+                idle = idle or self._handle(message, result)
             if message is None:
                 if self.process.poll() is not None:
-                    raise RunEnded(self._why())
-                self._reply(sent, cell)
-                replied = replied or (time.monotonic() if cell.reply else None)
-                # The kernel's last word can be lost with a message that was too large to take.
+                    raise RunEnded(self._end_reason())
+                self._read_reply(request, result)
+                replied = replied or (time.monotonic() if result.reply else None)
+                # The idle status can be lost together with a message that was too large.
                 if replied and time.monotonic() > replied + GRACE_SECONDS:
-                    cell.outputs.append(_note("a part of this output was too large to keep"))
+                    result.outputs.append(_note("a part of this output was too large to keep"))
                     self._connect()
                     return True
-            if time.monotonic() > ends:
+            if time.monotonic() > deadline:
                 return False
         return True
 
     @staticmethod
-    def _next(get: Callable[..., Any], seconds: float) -> Any:
+    def _next_message(receive: Callable[..., Any], seconds: float) -> Any:
         try:
-            message = get(timeout=seconds)
-            # Who writes to the sockets by hand may write anything; what is no message is none.
-            is_one = isinstance(message["content"], dict) and message["parent_header"].get("msg_id")
-            return message if is_one or message["msg_type"] == "status" else None
+            message = receive(timeout=seconds)
+            # A submission can write anything to the sockets, so malformed messages are ignored.
+            is_reply = isinstance(message["content"], dict) and message["parent_header"].get(
+                "msg_id"
+            )
+            return message if is_reply or message["msg_type"] == "status" else None
         except queue.Empty:
             return None
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             return None
 
-    def _reply(self, sent: str, cell: Cell) -> None:
-        message = self._next(self.client.get_shell_msg, 0.01)
-        if message is None or message["parent_header"].get("msg_id") != sent:
+    def _read_reply(self, request: str, result: CellResult) -> None:
+        message = self._next_message(self.client.get_shell_msg, 0.01)
+        if message is None or message["parent_header"].get("msg_id") != request:
             return
-        cell.reply = message["content"]
-        if cell.reply.get("status") != "ok" and cell.error is None:
-            cell.error = str(cell.reply.get("ename")), str(cell.reply.get("evalue"))
+        result.reply = message["content"]
+        if result.reply.get("status") != "ok" and result.error is None:
+            result.error = str(result.reply.get("ename")), str(result.reply.get("evalue"))
 
-    def _take(self, message: dict[str, Any], cell: Cell) -> bool:
+    def _handle(self, message: dict[str, Any], result: CellResult) -> bool:
+        """Add a message to the result; return True if the kernel has become idle."""
         kind, content = message["msg_type"], message["content"]
         if kind == "status":
             return bool(content.get("execution_state") == "idle")
         if kind not in ("stream", "display_data", "execute_result", "error"):
-            return False  # no message may change or remove what another one brought
-        self.printed += sum(len(str(value)) for value in content.values())
-        if self.printed > self.limits.output_mb * MEGABYTE:
-            self._give_up(f"it put out over {self.limits.output_mb:g} MB")
+            return False  # No message may change or remove the output of another one.
+        self._output_characters += sum(len(str(value)) for value in content.values())
+        if self._output_characters > self.limits.output_mb * MEGABYTE:
+            self._end_with(f"it put out over {self.limits.output_mb:g} MB")
         if kind == "error":
-            cell.error = cell.error or (str(content.get("ename")), str(content.get("evalue")))
+            result.error = result.error or (str(content.get("ename")), str(content.get("evalue")))
         try:
             output = nbformat.v4.output_from_msg(message)
             nbformat.validate(output, ref="output", version=4, version_minor=5)
         except (ValueError, TypeError, KeyError, AttributeError, nbformat.ValidationError):
-            return False  # written to the socket by hand
-        last = cell.outputs[-1] if cell.outputs else None
+            return False  # The submission wrote it to the socket itself.
+        last = result.outputs[-1] if result.outputs else None
         if kind == "stream" and last is not None and last.get("name") == output.name:
             last.text += output.text
         else:
-            cell.outputs.append(output)
+            result.outputs.append(output)
         return False
 
-    def _give_up(self, reason: str) -> None:
+    def _end_with(self, reason: str) -> None:
         self.reason = reason
         self.end()
-        raise RunEnded(self._why())
+        raise RunEnded(self._end_reason())
 
-    def _why(self) -> str:
-        found = self.reason or (self.watch.reason if self.watch else None)
+    def _end_reason(self) -> str:
+        found = self.reason or (self.monitor.reason if self.monitor else None)
         return found or "it ended the Python process (a crash, os._exit, or out of memory)"
 
     def start(self) -> None:
-        """Wait until the kernel is there, and begin to count its time.
+        """Wait until the kernel is ready, and start the time limit of the notebook.
 
         Raises:
-            NotStarted: when it does not start, or ends before it was given anything to run.
+            KernelNotStarted: If the kernel does not start, or ends before it runs anything.
         """
         try:
             self._connect()
         except RunEnded as reason:
-            raise NotStarted(str(reason)) from None
-        self.ends = time.monotonic() + self.limits.notebook_seconds
+            raise KernelNotStarted(str(reason)) from None
+        self._deadline = time.monotonic() + self.limits.notebook_seconds
 
     def _connect(self) -> None:
         if self.client is not None:
@@ -201,26 +217,27 @@ class Kernel:
         self.client = BlockingKernelClient(context=self._context)
         self.client.load_connection_info(self._connection)
         self.client.start_channels(hb=False)
-        ends = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + START_SECONDS
         while True:
             try:
                 self.client.wait_for_ready(timeout=1)
                 return
             except RuntimeError:
-                if self.process.poll() is not None or time.monotonic() > ends:
-                    found = self.reason or (self.watch.reason if self.watch else None)
-                    raise RunEnded(f"its kernel did not start ({found or 'no reason'})") from None
+                if self.process.poll() is not None or time.monotonic() > deadline:
+                    found = self.reason or (self.monitor.reason if self.monitor else None)
+                    why = found or "no reason given"
+                    raise RunEnded(f"its kernel did not start ({why})") from None
 
     def disconnect(self) -> None:
-        """Let go of the kernel's sockets."""
+        """Close the connection to the kernel."""
         if self.client is not None:
             self.client.stop_channels()
         self._context.destroy(linger=0)
 
     def end(self) -> None:
-        """End the kernel and every process it started."""
+        """End the kernel and all processes it started."""
         with contextlib.suppress(ProcessLookupError):
-            # In the sandbox the first process's end is every other's; without it, the group's.
+            # In the sandbox, all processes end with the first one. Without it, the group does.
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 

@@ -1,4 +1,4 @@
-"""Start a kernel that cannot do more than end itself, and leave nothing of it behind."""
+"""Start a kernel in the sandbox, and remove everything it leaves behind."""
 
 from __future__ import annotations
 
@@ -15,51 +15,53 @@ from jupyter_client.connect import write_connection_file
 from jaxbits_grader.running import sandbox
 from jaxbits_grader.running.kernel_client import Kernel
 from jaxbits_grader.running.limits import Limits
-from jaxbits_grader.running.resource_monitor import Watch
+from jaxbits_grader.running.resource_monitor import ResourceMonitor
+
+_KERNEL = "jaxbits_grader.running.output_limited_kernel"
 
 
 @contextlib.contextmanager
-def started(
-    limits: Limits, settings: Sequence[str] = (), *, unsafe: bool = False
+def launch_kernel(
+    limits: Limits, options: Sequence[str] = (), *, unsafe: bool = False
 ) -> Iterator[Kernel]:
-    """A kernel in the sandbox, ended with all its processes and files when the block is left.
+    """Yield a kernel, and end it with all its processes and files when the block is left.
 
     Args:
-        limits: what it may use.
-        settings: of IPython, as arguments of its command line.
-        unsafe: without the sandbox.
+        limits: What the kernel may use.
+        options: Command-line arguments for IPython.
+        unsafe: Whether to start it outside the sandbox.
 
     Raises:
-        sandbox.NoSandbox: when it should be sandboxed and there is no bubblewrap.
-        runner.NotStarted: when the kernel does not start.
+        SandboxUnavailable: If bubblewrap is not installed.
+        KernelNotStarted: If the kernel does not start.
     """
-    # Short: the path of a socket may have about a hundred characters.
+    # A short path, because the path of a Unix socket has a limit of about 100 characters.
     shared = Path(tempfile.mkdtemp(prefix="jb"))
     try:
         file, key = str(shared / "kernel.json"), secrets.token_hex(16).encode()
         _, connection = write_connection_file(file, ip=str(shared / "s"), transport="ipc", key=key)
-        program = [
-            sys.executable,
-            "-I",
-            "-m",
-            "jaxbits_grader.running.output_limited_kernel",
-            "-f",
-            file,
-            *settings,
-        ]
+        program = [sys.executable, "-I", "-m", _KERNEL, "-f", file, *options]
         if unsafe:
             work = shared / "work"
             work.mkdir()
-            command, cwd, env = program, work, {**sandbox.variables(), "HOME": str(work)}
+            environment = {**sandbox.student_environment(), "HOME": str(work)}
+            command, cwd = program, work
         else:
-            command, cwd, env = sandbox.command(program, shared, limits), shared, {}
-        log = subprocess.DEVNULL
+            command, cwd = sandbox.sandbox_command(program, shared, limits), shared
+            environment = {}
+        null = subprocess.DEVNULL
         process = subprocess.Popen(
-            command, cwd=cwd, env=env, stdin=log, stdout=log, stderr=log, start_new_session=True
+            command,
+            cwd=cwd,
+            env=environment,
+            stdin=null,
+            stdout=null,
+            stderr=null,
+            start_new_session=True,
         )
         kernel = Kernel(process, dict(connection), limits)
         try:
-            with Watch(process.pid, shared, limits, kernel.end) as kernel.watch:
+            with ResourceMonitor(process.pid, shared, limits, kernel.end) as kernel.monitor:
                 kernel.start()
                 yield kernel
                 kernel.end()
@@ -71,7 +73,7 @@ def started(
 
 
 def _remove(folder: Path) -> None:
-    """Remove what a submission left, however deep it lies and without whatever permissions."""
+    """Remove what a submission left, however deep the folders and whatever their permissions."""
     for program in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
         command = [*program, "--", str(folder)]
         subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)

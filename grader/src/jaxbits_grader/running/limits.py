@@ -7,19 +7,21 @@ from dataclasses import asdict, dataclass
 
 GIGABYTE = 2**30
 MEGABYTE = 2**20
+# With less, no notebook can start.
+_MINIMUM = {"memory_gb": 0.25, "processes": 20, "notebook_seconds": 1}
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The bounds of one submission's run; two runs are made of each, one after the other.
+    """The limits of one run. Each submission is run twice, one run after the other.
 
     Attributes:
-        cell_seconds: for one cell; it is interrupted then.
-        notebook_seconds: for the whole notebook; its kernel is ended then.
-        memory_gb: for all processes of a run together.
-        processes: at once, threads included.
-        output_mb: for all that is printed and shown.
-        disk_mb: for each folder that can be written to; all of them are in memory.
+        cell_seconds: Time for one cell, which is then interrupted.
+        notebook_seconds: Time for the whole notebook, whose kernel is then ended.
+        memory_gb: Memory of all processes together.
+        processes: Number of processes and threads at a time.
+        output_mb: Size of everything that is printed or displayed.
+        disk_mb: Size of each writable folder. All of them are in memory.
     """
 
     cell_seconds: float = 30.0
@@ -30,25 +32,24 @@ class Limits:
     disk_mb: int = 128
 
     def __post_init__(self) -> None:
-        """Refuse limits that nothing could keep."""
+        """Check the values.
+
+        Raises:
+            ValueError: If a limit is not finite, or so low that no notebook can start.
+        """
         for name, value in asdict(self).items():
+            flag = f"--{name.replace('_', '-')}"
             if not 0 < value < math.inf:
-                flag = f"--{name.replace('_', '-')}"
-                raise ValueError(f"{flag} is {value:g}; it should be more than 0, and finite")
-        for name, least in (("memory_gb", 0.25), ("processes", 20), ("notebook_seconds", 1)):
-            value = getattr(self, name)
-            if value < least:
-                flag = f"--{name.replace('_', '-')}"
-                raise ValueError(
-                    f"{flag} is {value:g}; it should be {least} or more, or no notebook can start"
-                )
+                raise ValueError(f"{flag} must be positive and finite, got {value:g}")
+            if value < _MINIMUM.get(name, 0):
+                raise ValueError(f"{flag} must be at least {_MINIMUM[name]}, got {value:g}")
 
     @property
     def address_space(self) -> int:
-        """Bytes that one process may map: JAX and PyTorch map gigabytes that they never touch."""
+        """Bytes that one process may map. JAX and PyTorch map gigabytes that they never touch."""
         return int((self.memory_gb + 6) * GIGABYTE)
 
     @property
     def wall_seconds(self) -> float:
-        """When the grader of one student is ended whatever it does: two runs and a margin."""
+        """Time after which the grader of one submission is killed: two runs and a margin."""
         return 2 * self.notebook_seconds + 120

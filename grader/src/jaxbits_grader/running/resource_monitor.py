@@ -1,4 +1,4 @@
-"""What a run uses in memory, processes and disk, looked at while it goes on."""
+"""Watch the memory, processes, and files of a run, and end it if it uses too much."""
 
 from __future__ import annotations
 
@@ -12,21 +12,26 @@ import psutil
 
 from jaxbits_grader.running.limits import GIGABYTE, MEGABYTE, Limits
 
-EVERY = 0.2  # seconds
+INTERVAL_SECONDS = 0.2
+ENTRY_BYTES = 4096  # what even an empty file counts for
 
 
-def memory(processes: list[psutil.Process], enough: float) -> float:
-    """The bytes that some processes use together, what they share counted once.
+def measure_memory(processes: list[psutil.Process], limit: float) -> float:
+    """Return the memory of some processes in bytes.
 
-    The sum of what each uses is quick to find and never too small; only where it is over `enough`
-    is the exact number asked for.
+    The sum of the resident sets counts shared pages several times, so it is an upper bound. Only
+    if it exceeds the limit, the slower exact sum is measured.
+
+    Args:
+        processes: The processes.
+        limit: The number of bytes up to which the upper bound is good enough.
     """
-    quick = exact = 0.0
+    upper_bound = exact = 0.0
     for process in processes:
         with contextlib.suppress(psutil.Error, OSError):
-            quick += process.memory_info().rss
-    if quick <= enough:
-        return quick
+            upper_bound += process.memory_info().rss
+    if upper_bound <= limit:
+        return upper_bound
     for process in processes:
         try:
             exact += process.memory_full_info().pss
@@ -36,20 +41,21 @@ def memory(processes: list[psutil.Process], enough: float) -> float:
     return exact
 
 
-ENTRY = 4096  # bytes that even an empty file counts for
+def measure_disk(folder: Path, limit: float = float("inf")) -> int:
+    """Return the size of the files in a folder in bytes. Counting stops above the limit.
 
-
-def disk(folder: Path, enough: float = float("inf")) -> int:
-    """The bytes of the files in a folder, counted until there are enough.
+    Args:
+        folder: The folder.
+        limit: The number of bytes above which the exact size does not matter.
 
     Raises:
-        OSError: when a part of it cannot be looked into, and may hold anything.
+        OSError: If a part of the folder cannot be read, so that it may contain anything.
     """
     total, folders = 0, [os.fspath(folder)]
-    while folders and total <= enough:
+    while folders and total <= limit:
         with contextlib.suppress(FileNotFoundError), os.scandir(folders.pop()) as entries:
             for entry in entries:
-                total += ENTRY
+                total += ENTRY_BYTES
                 with contextlib.suppress(FileNotFoundError):
                     if entry.is_dir(follow_symlinks=False):
                         folders.append(entry.path)
@@ -58,49 +64,55 @@ def disk(folder: Path, enough: float = float("inf")) -> int:
     return total
 
 
-class Watch:
-    """Ends a run that uses more than it may, and knows why.
+class ResourceMonitor:
+    """Ends a run that exceeds a limit, and remembers the reason.
 
-    Used in a ``with`` statement around the run.
+    Use it in a ``with`` statement around the run.
+
+    Args:
+        pid: The first process of the run.
+        shared: The folder that the run shares with the grader.
+        limits: The limits.
+        end: Ends the run.
     """
 
     def __init__(self, pid: int, shared: Path, limits: Limits, end: Callable[[], None]) -> None:
         self.reason: str | None = None
         self._pid, self._shared, self._limits, self._end = pid, shared, limits, end
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> ResourceMonitor:
         self._thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._over.set()
+        self._stop.set()
         self._thread.join()
 
-    def _look(self) -> None:
-        while not self._over.wait(EVERY):
+    def _watch(self) -> None:
+        while not self._stop.wait(INTERVAL_SECONDS):
             try:
                 first = psutil.Process(self._pid)
                 processes = [first, *first.children(recursive=True)]
             except psutil.Error:
                 continue
             try:
-                self.reason = self._excess(processes)
-            except Exception as error:  # a run that cannot be watched does not go on
-                self.reason = f"it could not be watched ({type(error).__name__})"
+                self.reason = self._exceeded(processes)
+            except Exception as error:  # A run that cannot be monitored must not go on.
+                self.reason = f"its resources could not be monitored ({type(error).__name__})"
             if self.reason:
                 self._end()
                 return
 
-    def _excess(self, processes: list[psutil.Process]) -> str | None:
+    def _exceeded(self, processes: list[psutil.Process]) -> str | None:
         limits = self._limits
         if len(processes) > limits.processes:
             return f"it started over {limits.processes} processes"
         most = limits.memory_gb * GIGABYTE
-        if memory(processes, most) > most:
+        if measure_memory(processes, most) > most:
             return f"it used over {limits.memory_gb:g} GB of memory"
         most = limits.disk_mb * MEGABYTE
-        if disk(self._shared, most) > most:
+        if measure_disk(self._shared, most) > most:
             return f"it wrote over {limits.disk_mb} MB of files"
         return None

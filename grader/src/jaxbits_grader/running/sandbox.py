@@ -1,7 +1,8 @@
-"""Where a student's code runs: behind bubblewrap, with nothing of the machine but its Python.
+"""Build the bubblewrap command that isolates a student's code from the machine.
 
-No network, no environment, processes and users of its own; the system and this Python read-only;
-folders in memory to write to; and one folder shared with the grader for the kernel's sockets.
+Inside, there is no network and no environment, and no processes or users of the machine. The system
+and this Python are read-only, writable folders are in memory, and one folder is shared with the
+grader for the kernel's sockets.
 """
 
 from __future__ import annotations
@@ -23,18 +24,18 @@ _SETTINGS = tuple(
 )
 HOME, WORK = "/home/student", "/box"
 
-HOW_TO_GET = """\
+HOW_TO_INSTALL = """\
 Grading needs bubblewrap, on Linux: sudo apt install bubblewrap (Debian, Ubuntu), sudo dnf install \
-bubblewrap (Fedora). On macOS and Windows grade in a Linux virtual machine or in WSL 2. \
-Where you trust every submission, --unsafe grades without it, and says so in the results."""
+bubblewrap (Fedora). On macOS and Windows, grade in a Linux virtual machine or in WSL 2. \
+If you trust every submission, --unsafe grades without it and says so in the results."""
 
 
-class NoSandbox(RuntimeError):
-    """There is no sandbox here, or it does not hold; the message says why and what to do."""
+class SandboxUnavailable(RuntimeError):
+    """The sandbox is missing or does not work. The message says why and what to do."""
 
 
-def variables() -> dict[str, str]:
-    """The environment of a student's kernel; nothing else of this process's is in it."""
+def student_environment() -> dict[str, str]:
+    """Return the environment variables of a student's kernel, which inherits no others."""
     return {
         "PATH": f"{sys.prefix}/bin:/usr/bin:/bin",
         "HOME": HOME,
@@ -50,63 +51,65 @@ def variables() -> dict[str, str]:
     }
 
 
-def shown() -> list[Path]:
-    """The folders that a submission can read: the system, this Python, its packages, jaxbits."""
+def visible_folders() -> list[Path]:
+    """Return the folders that a submission can read: the system, this Python, and its packages."""
     folders = [Path(p) for p in _SYSTEM if Path(p).exists()]
     folders += [Path(sys.base_prefix), Path(sys.prefix)]
     folders += [Path(str(package.__file__)).parent for package in (jaxbits, jaxbits_grader)]
     return list(dict.fromkeys(folders))
 
 
-def hides(path: Path) -> None:
-    """Make sure that a submission cannot read a file or folder.
+def check_hidden(path: Path) -> None:
+    """Check that a submission cannot read a file or folder.
 
     Raises:
-        NoSandbox: when it lies in a folder that a submission can read.
+        SandboxUnavailable: If it is in a folder that every submission can read.
     """
     real = path.resolve()
-    for folder in shown():
+    for folder in visible_folders():
         if real == folder.resolve() or folder.resolve() in real.parents:
-            raise NoSandbox(
-                f"{path} lies in {folder}, which every submission can read; move it elsewhere"
+            raise SandboxUnavailable(
+                f"{path} is in {folder}, which every submission can read; move it elsewhere"
             )
 
 
-def bubblewrap() -> str:
-    """Where bubblewrap is.
+def find_bubblewrap() -> str:
+    """Return the path of bubblewrap.
 
     Raises:
-        NoSandbox: when it is not here.
+        SandboxUnavailable: If it is not installed, or this is not Linux.
     """
     found = shutil.which("bwrap")
     if found is None or not sys.platform.startswith("linux"):
-        raise NoSandbox(f"there is no bubblewrap (bwrap) on this machine. {HOW_TO_GET}")
+        raise SandboxUnavailable(
+            f"bubblewrap (bwrap) is not installed on this machine. {HOW_TO_INSTALL}"
+        )
     return found
 
 
-def command(program: list[str], shared: Path, limits: Limits) -> list[str]:
-    """The command that runs a program in the sandbox.
+def sandbox_command(program: list[str], shared: Path, limits: Limits) -> list[str]:
+    """Return the command that runs a program in the sandbox.
 
     Args:
-        program: the command inside.
-        shared: the one folder that inside and outside share, at the same path; ended with the run.
-        limits: what it may use.
+        program: The command to run inside.
+        shared: The only folder that inside and outside share, at the same path.
+        limits: What the program may use.
 
     Raises:
-        NoSandbox: when bubblewrap is not here.
+        SandboxUnavailable: If bubblewrap is not installed.
     """
-    bwrap = bubblewrap()
-    limited = ["nice", "-n", "5", "prlimit", "--core=0", "--nofile=1024", "--"]
-    limited[-1:-1] = [f"--as={limits.address_space}", f"--nproc={limits.processes}"]
-    limited[-1:-1] = [f"--fsize={limits.disk_mb * MEGABYTE}"]
-    root = os.geteuid() == 0
-    inner = [*_closed(bwrap, shared, limits, root), "--", *limited, *program]
-    # An empty environment from the start: what a process began with can be read in /proc.
+    bwrap = find_bubblewrap()
+    limited = ["nice", "-n", "5", "prlimit", "--core=0", "--nofile=1024"]
+    limited += [f"--as={limits.address_space}", f"--nproc={limits.processes}"]
+    limited += [f"--fsize={limits.disk_mb * MEGABYTE}", "--"]
+    is_root = os.geteuid() == 0
+    inner = [*_isolate(bwrap, shared, limits, is_root), "--", *limited, *program]
+    # The environment is empty from the start, because /proc shows the initial one of a process.
     clean = ["env", "-i", f"PATH={os.defpath}"]
-    if not root:
+    if not is_root:
         return [*clean, *inner]
-    # Root is not counted by the limit on processes, and owns too much: be nobody in particular.
-    user = spare_user(shared)
+    # RLIMIT_NPROC does not apply to root, so an outer sandbox switches to an unused user id.
+    user = unused_user_id(shared)
     for path in (shared, *shared.iterdir()):
         os.chown(path, user, user)
     outer = [bwrap, "--unshare-pid", "--unshare-net", "--unshare-ipc", "--die-with-parent"]
@@ -118,15 +121,15 @@ def command(program: list[str], shared: Path, limits: Limits) -> list[str]:
     return [*clean, *outer, "--", *drop, *inner]
 
 
-def spare_user(shared: Path) -> int:
-    """A user id that nobody has, another one for each run that goes on at the same time."""
+def unused_user_id(shared: Path) -> int:
+    """Return a user id that no account has, and that differs between simultaneous runs."""
     return 61184 + shared.stat().st_ino % 4000
 
 
 def _read_only() -> list[str]:
     files = [Path(file) for file in _SETTINGS if Path(file).exists()]
-    binds = _dirs(*shown(), *files)
-    for folder in shown():
+    binds = _dirs(*visible_folders(), *files)
+    for folder in visible_folders():
         if folder.is_symlink() and str(folder) in _SYSTEM:
             binds += ["--symlink", os.readlink(folder), str(folder)]
         else:
@@ -137,26 +140,26 @@ def _read_only() -> list[str]:
 
 
 def _dirs(*folders: Path) -> list[str]:
-    """The folders above some; those that bubblewrap makes by itself only its own user can enter."""
+    """Create the parents of some folders, since those that bubblewrap adds have mode 0700."""
     above = dict.fromkeys(p for folder in folders for p in reversed(folder.parents))
     return [part for folder in above if str(folder) != "/" for part in ("--dir", str(folder))]
 
 
-def _closed(bwrap: str, shared: Path, limits: Limits, nested: bool) -> list[str]:
+def _isolate(bwrap: str, shared: Path, limits: Limits, nested: bool) -> list[str]:
     parts = [bwrap, "--unshare-user", "--disable-userns", "--unshare-ipc", "--unshare-uts"]
     parts += ["--unshare-net", "--unshare-cgroup-try"]
     if not nested:
         parts += ["--unshare-pid"]
-    # Inside another sandbox the kernel grants no new view of the processes; the outer one's is new.
+    # Linux does not allow a nested sandbox to mount /proc, so it uses that of the outer one.
     proc = ["--ro-bind", "/proc", "/proc"] if nested else ["--proc", "/proc"]
     parts += ["--uid", str(NOBODY), "--gid", str(NOBODY), "--hostname", "grader"]
     parts += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]
-    for name, value in variables().items():
+    for name, value in student_environment().items():
         parts += ["--setenv", name, value]
     parts += [*proc, "--dev", "/dev"]
     for folder in ("/tmp", "/dev/shm", HOME, WORK):
         parts += ["--size", str(limits.disk_mb * MEGABYTE), "--tmpfs", folder]
-    # After the folders in memory: this Python may lie below one of them.
+    # After the folders in memory, because this Python may be below one of them.
     parts += [*_read_only(), *_dirs(shared), "--bind", str(shared), str(shared)]
-    # The two that bubblewrap makes by itself are in memory, too, and have no size.
+    # / and /dev are in memory too, without a size limit, so they become read-only.
     return [*parts, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WORK]

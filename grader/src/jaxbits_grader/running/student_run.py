@@ -1,46 +1,50 @@
-"""The rehearsal: the notebook without hidden tests, whose outputs the student may see."""
+"""Run a submission without hidden tests, for the outputs on the feedback page."""
 
 from __future__ import annotations
-
-import copy
 
 import nbformat
 from nbformat import NotebookNode
 
+from jaxbits_grader.notebook import ParsedNotebook
 from jaxbits_grader.running.kernel_client import RunEnded
-from jaxbits_grader.running.kernel_launcher import started
+from jaxbits_grader.running.kernel_launcher import launch_kernel
 from jaxbits_grader.running.limits import Limits
 
 
-def rehearse(notebook: NotebookNode, limits: Limits, *, unsafe: bool = False) -> NotebookNode:
-    """Run a repaired notebook whose test cells are those of the release.
+def run_without_hidden_tests(
+    notebook: ParsedNotebook, limits: Limits, *, unsafe: bool = False
+) -> NotebookNode:
+    """Run a repaired notebook with the visible tests.
 
-    Its kernel never gets a hidden test, so nothing it puts out can hold one.
+    Its kernel never receives a hidden test, so no output can contain one.
 
     Args:
-        notebook: the student's cells, the release's tests; it is not changed.
-        limits: what it may use.
-        unsafe: without the sandbox.
+        notebook: The repaired notebook.
+        limits: What the run may use.
+        unsafe: Whether to run outside the sandbox.
 
     Returns:
-        The notebook with its outputs; where it broke off, the cell says why.
+        The notebook with its outputs. If the run ended early, the last cell says why.
+
+    Raises:
+        KernelNotStarted: If no kernel could be started.
     """
-    notebook = copy.deepcopy(notebook)
+    executed = notebook.to_nbformat()
     cell = None
     try:
-        with started(limits, unsafe=unsafe) as kernel:
-            for cell in notebook.cells:
+        with launch_kernel(limits, unsafe=unsafe) as kernel:
+            for cell in executed.cells:
                 if cell.cell_type == "code":
-                    done = kernel.run(cell.source)
-                    cell.outputs = done.outputs
-                    if done.interrupted:
-                        cell.outputs.append(_said(f"stopped after {limits.cell_seconds:g} s"))
+                    result = kernel.run_cell(cell.source)
+                    cell.outputs = result.outputs
+                    if result.interrupted:
+                        cell.outputs.append(_note(f"stopped after {limits.cell_seconds:g} s"))
     except RunEnded as reason:
         if cell is not None and cell.cell_type == "code":
-            cell.outputs.append(_said(f"the run broke off here: {reason}"))
-    return notebook
+            cell.outputs.append(_note(f"the run ended here: {reason}"))
+    return executed
 
 
-def _said(text: str) -> NotebookNode:
+def _note(text: str) -> NotebookNode:
     output: NotebookNode = nbformat.v4.new_output("stream", name="stdout", text=f"[{text}]\n")
     return output

@@ -19,6 +19,7 @@ from jax.core import Tracer
 from jaxbits._analysis.python_state import object_fields
 from jaxbits._analysis.python_state.iterators import copy_of_iterator, is_iterator, position
 from jaxbits._analysis.python_state.references import ABSENT, Reference, is_of_user
+from jaxbits._formatting import format_state
 
 _MOST = 5000
 _LARGEST_ARRAY = 1 << 22
@@ -45,15 +46,8 @@ class Change:
 
 
 def short(value: Any) -> str:
-    """Return a value in at most 40 letters, a tracer by its type."""
-    if isinstance(value, Tracer):
-        return f"a traced {value.aval.str_short()}"
-    if isinstance(value, (list, dict, set, collections.deque)):
-        return f"{type(value).__name__} of {len(value)}"
-    if value is ABSENT:
-        return "nothing"
-    text = repr(value) if isinstance(value, _PLAIN) else type(value).__name__
-    return text if len(text) <= 40 else text[:39] + "…"
+    """Return a value as a message shows it, in at most 40 characters."""
+    return "nothing" if value is ABSENT else format_state(value)
 
 
 def _contents(value: Any) -> Any:

@@ -1,33 +1,42 @@
-"""Names that are given a value: whether one that the tests use still is what they take it for."""
+"""Judge whether a name that tests use still means what they expect after an assignment."""
 
 from __future__ import annotations
 
 import ast
 
-from jaxbits_grader.checking.scan import protected_names as relied_on
-from jaxbits_grader.checking.scan.ast_utils import Function
-from jaxbits_grader.checking.scan.constant_functions import always_the_same
+from jaxbits_grader.cell_names import Function
+from jaxbits_grader.checking.scan import protected_names
+from jaxbits_grader.checking.scan.constant_functions import constant_function_kind
 from jaxbits_grader.checking.scan.findings import Findings, Kind
-from jaxbits_grader.checking.scan.name_resolution import Names
+from jaxbits_grader.checking.scan.name_resolution import NameResolver
 
-_NOT_PLAIN = Function | ast.ClassDef | ast.Name | ast.Attribute | ast.Import | ast.ImportFrom
+_MAYBE_CALLABLE = Function | ast.ClassDef | ast.Name | ast.Attribute | ast.Import | ast.ImportFrom
 
 
-def bind(
+def record_assignment(
     name: str,
     value: ast.AST | None,
     path: str | None,
     where: ast.AST,
-    names: Names,
+    names: NameResolver,
     found: Findings,
 ) -> None:
-    """Give a name a value, in the notebook or inside of a function or class."""
+    """Record an assignment to a name, and judge it.
+
+    Args:
+        name: The name.
+        value: The value, None if it is unknown.
+        path: The dotted name of the value, None if it has none.
+        where: The node to report.
+        names: The names known so far. They are updated.
+        found: Receives the findings.
+    """
     scope = names.scope_of(name)
     if scope is not names.notebook:
         scope.paths[name] = path
         judge_method(name, value, where, names, found)
         return
-    judge(name, value, path, where, names, found)
+    judge_name(name, value, path, where, names, found)
     function = names.function(value)
     scope.paths[name] = path
     if function is None:
@@ -36,51 +45,66 @@ def bind(
         names.functions[name] = function
 
 
-def judge(
+def judge_name(
     name: str,
     value: ast.AST | None,
     path: str | None,
     where: ast.AST,
-    names: Names,
+    names: NameResolver,
     found: Findings,
 ) -> None:
-    """Report a name of the notebook's that gets a value with which the tests say nothing."""
-    data = _is_data(value, names)
+    """Report a value for a name of the notebook that would make tests meaningless.
+
+    Args:
+        name: The name.
+        value: The value, None if it is unknown.
+        path: The dotted name of the value, None if it has none.
+        where: The node to report.
+        names: The names known so far.
+        found: Receives the findings.
+    """
+    is_data = _is_data(value, names)
     instead = f"puts something else in place of Python's {name}"
-    if name in relied_on.NAMES:
-        if path != relied_on.NAMES[name]:
-            harmless = data or path in relied_on.LIKE_NUMPY
-            what = f"makes {name} something else than the module"
-            found.add("odd" if harmless else "tampered", where, what)
-    elif name in relied_on.TYPES | relied_on.FUNCTIONS:
-        sure = name in relied_on.TYPES
-        if (path or "").rpartition(".")[2] == name or (data and not sure):
+    if name in protected_names.NAMES:
+        if path != protected_names.NAMES[name]:
+            is_honest = is_data or path in protected_names.HONEST_MODULES
+            what = f"makes {name} something other than the module"
+            found.add("odd" if is_honest else "tampering", where, what)
+    elif name in protected_names.TYPES | protected_names.FUNCTIONS:
+        is_certain = name in protected_names.TYPES
+        if (path or "").rpartition(".")[2] == name or (is_data and not is_certain):
             return
-        # The tests take Python's own from elsewhere: a function of this name is theirs to have.
-        sure = sure or isinstance(value, ast.ClassDef) or always_the_same(value, names) is not None
-        kind: Kind = "tampered" if sure or (path or "").startswith("builtins.") else "odd"
+        # Tests use Python's own function, so a student's function of this name may be honest.
+        is_constant = constant_function_kind(value, names) is not None
+        is_certain = is_certain or isinstance(value, ast.ClassDef) or is_constant
+        kind: Kind = "tampering" if is_certain or (path or "").startswith("builtins.") else "odd"
         found.add(kind, where, instead)
-    elif name in relied_on.COMMON and (always := always_the_same(value, names)):
-        found.add(always, where, instead)
+    elif name in protected_names.COMMON and (constant_kind := constant_function_kind(value, names)):
+        found.add(constant_kind, where, instead)
 
 
 def judge_method(
-    name: str | None, value: ast.AST | None, where: ast.AST, names: Names, found: Findings
+    name: str | None, value: ast.AST | None, where: ast.AST, names: NameResolver, found: Findings
 ) -> None:
-    """Report what a class gets that makes its objects equal to anything.
+    """Report a method that makes the objects of a class equal to anything.
 
-    It may get it in its body, from outside, or by a dictionary that makes it.
+    Args:
+        name: The name of the method, None if it is unknown.
+        value: The method.
+        where: The node to report.
+        names: The names known so far.
+        found: Receives the findings.
     """
-    if name in relied_on.COMPARISONS and (kind := always_the_same(value, names)):
-        found.add(kind, where, f"makes a {name} that always answers the same")
+    if name in protected_names.COMPARISONS and (kind := constant_function_kind(value, names)):
+        found.add(kind, where, f"defines a {name} that always returns the same")
 
 
-def _is_data(value: ast.AST | None, names: Names) -> bool:
-    """Whether a value is plainly no function: calling it fails."""
+def _is_data(value: ast.AST | None, names: NameResolver) -> bool:
+    """Return True if a value is certainly not callable."""
     if not isinstance(value, ast.Call):
-        return not isinstance(value, _NOT_PLAIN)
+        return not isinstance(value, _MAYBE_CALLABLE)
     module, _, made = (names.path(value.func) or "").partition(".")
     if module == "builtins":
-        return made in relied_on.MAKES_DATA
-    makes_function = made.rpartition(".")[2] in relied_on.MAKES_FUNCTIONS
+        return made in protected_names.MAKES_DATA
+    makes_function = made.rpartition(".")[2] in protected_names.MAKES_FUNCTIONS
     return module in ("numpy", "jax", "math") and not makes_function

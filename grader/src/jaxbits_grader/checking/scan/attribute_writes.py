@@ -1,37 +1,49 @@
-"""Parts of modules, classes and the shell that are given a value, in whatever way."""
+"""Find writes to parts of modules, classes, and the shell, however they are written."""
 
 from __future__ import annotations
 
 import ast
 
-from jaxbits_grader.checking.scan import protected_names as relied_on
-from jaxbits_grader.checking.scan.assignment_rules import bind, judge, judge_method
-from jaxbits_grader.checking.scan.ast_utils import pairs, parameters, word
+from jaxbits_grader.cell_names import parameter_names
+from jaxbits_grader.checking.scan import protected_names
+from jaxbits_grader.checking.scan.assignment_rules import (
+    judge_method,
+    judge_name,
+    record_assignment,
+)
+from jaxbits_grader.checking.scan.ast_utils import key_value_pairs, string_name
 from jaxbits_grader.checking.scan.findings import Findings
-from jaxbits_grader.checking.scan.name_resolution import Names, names_of
-from jaxbits_grader.checking.scan.protected_names import within
+from jaxbits_grader.checking.scan.name_resolution import NameResolver, namespace_prefix
+from jaxbits_grader.checking.scan.protected_names import is_within
 
 _SETTERS = ("setattr", "delattr", "__setattr__", "__delattr__", "object")
-# Where these come from, the setter's first argument is what gets the part.
-_GIVEN_AN_OWNER = (None, "builtins", "builtins.object", "builtins.type", "unittest.mock.patch")
-_BY_DOTTED_NAME = ("patch", "setattr", "delattr")
-_OF_DICTIONARIES = ("update", "__setitem__", "setdefault")
-# The same, called by what it is a method of; the dictionary is the first argument.
-_UNBOUND = ("operator.setitem", *(f"builtins.dict.{name}" for name in _OF_DICTIONARIES))
+# If a setter belongs to one of these, its first argument is the object that changes.
+_TAKES_OWNER = (None, "builtins", "builtins.object", "builtins.type", "unittest.mock.patch")
+_TAKES_DOTTED_NAME = ("patch", "setattr", "delattr")
+_DICT_METHODS = ("update", "__setitem__", "setdefault")
+# As functions, whose first argument is the dictionary.
+_UNBOUND_DICT_METHODS = ("operator.setitem", *(f"builtins.dict.{name}" for name in _DICT_METHODS))
 
 
-class Changes:
-    """Reports what is changed that the tests, or the run of the cells, rely on."""
+class WriteChecker:
+    """Reports writes to what the tests, or the execution of cells, rely on."""
 
-    def __init__(self, names: Names, found: Findings) -> None:
+    def __init__(self, names: NameResolver, found: Findings) -> None:
         self.names = names
         self.found = found
 
     def assign(self, target: ast.expr, value: ast.expr | None) -> None:
-        """Give a target a value, None for one that cannot be told."""
+        """Record an assignment.
+
+        Args:
+            target: What is assigned to.
+            value: The value, None if it cannot be determined.
+        """
         match target:
             case ast.Name(id=name):
-                bind(name, value, self.names.path(value), target, self.names, self.found)
+                record_assignment(
+                    name, value, self.names.path(value), target, self.names, self.found
+                )
             case ast.Starred(value=inner):
                 self.assign(inner, None)
             case ast.Tuple(elts=elements) | ast.List(elts=elements):
@@ -41,101 +53,108 @@ class Changes:
                 for element, part in zip(elements, parts, strict=True):
                     self.assign(element, part)
             case ast.Attribute(value=owner, attr=attribute):
-                self.part(owner, attribute, value, target)
+                self.assign_part(owner, attribute, value, target)
             case ast.Subscript(value=owner, slice=index):
-                module = names_of(self.names.path(owner))
+                module = namespace_prefix(self.names.path(owner))
                 if module is not None:
-                    self._store(f"{module}{word(index) or 'its parts'}", value, target)
+                    self._store(f"{module}{string_name(index) or 'its parts'}", value, target)
 
-    def part(
+    def assign_part(
         self, owner: ast.expr, name: str | None, value: ast.expr | None, where: ast.AST
     ) -> None:
-        """Give a part of something a value; its name is None where it cannot be told."""
+        """Record an assignment to an attribute.
+
+        Args:
+            owner: The object that changes.
+            name: The name of the attribute, None if it cannot be determined.
+            value: The value, None if it cannot be determined.
+            where: The node to report.
+        """
         base = self.names.path(owner)
         if base:
             self._store(f"{base}.{name or 'its parts'}", value, where)
         elif star := self.names.star_of(owner):
             self.found.add("odd", where, f"sets a part of what may come from {star}")
         judge_method(name, value, where, self.names, self.found)
-        if name in relied_on.SHELL_PARTS:
-            self.found.add("tampered", where, f"changes how the notebook runs cells ({name})")
+        if name in protected_names.SHELL_PARTS:
+            self.found.add("tampering", where, f"changes how the notebook runs cells ({name})")
 
-    def by_call(self, call: ast.Call) -> None:
-        """Look at a call that may set parts of what it is given."""
+    def check_call(self, call: ast.Call) -> None:
+        """Check a call that may change parts of its arguments."""
         path, function = self.names.path(call.func) or "", call.func
         method = function.attr if isinstance(function, ast.Attribute) else None
         last = method or path.rpartition(".")[2]
         if method in _SETTERS or path in ("builtins.setattr", "builtins.delattr"):
-            self._by_setter(call)
-        elif last in _BY_DOTTED_NAME and call.args and "." in (word(call.args[0]) or ""):
-            self._store(word(call.args[0]), None, call)
-        elif path in _UNBOUND and call.args:
-            module = names_of(self.names.path(call.args[0]))
+            self._check_setter(call)
+        elif last in _TAKES_DOTTED_NAME and call.args and "." in (string_name(call.args[0]) or ""):
+            self._store(string_name(call.args[0]), None, call)
+        elif path in _UNBOUND_DICT_METHODS and call.args:
+            module = namespace_prefix(self.names.path(call.args[0]))
             if module is not None:
                 rest = ast.Call(function, call.args[1:], call.keywords)
-                for name, value in pairs(rest):
+                for name, value in key_value_pairs(rest):
                     self._store(f"{module}{name}", value, call)
-        elif isinstance(function, ast.Attribute) and method in _OF_DICTIONARIES:
-            module = names_of(self.names.path(function.value))
+        elif isinstance(function, ast.Attribute) and method in _DICT_METHODS:
+            module = namespace_prefix(self.names.path(function.value))
             if module is not None:
-                for name, value in pairs(call):
+                for name, value in key_value_pairs(call):
                     self._store(f"{module}{name}", value, call)
-        self._by_own_function(call)
+        self._check_own_function(call)
 
-    def by_hook(self, node: ast.Attribute) -> None:
-        """Look at an attribute that is used: there are some whose use is a change."""
+    def check_hook(self, node: ast.Attribute) -> None:
+        """Check the use of an attribute that registers a hook."""
         of_events = isinstance(node.value, ast.Attribute) and node.value.attr == "events"
-        if node.attr in relied_on.SHELL_HOOKS or (node.attr == "register" and of_events):
+        if node.attr in protected_names.SHELL_HOOKS or (node.attr == "register" and of_events):
             what = f"changes how the notebook runs cells ({node.attr})"
-            self.found.add("tampered", node, what)
+            self.found.add("tampering", node, what)
 
-    def _by_setter(self, call: ast.Call) -> None:
-        """Look at ``setattr(np, "x", 1)``, ``np.__setattr__("x", 1)``, and their like."""
+    def _check_setter(self, call: ast.Call) -> None:
+        """Check calls such as ``setattr(np, "x", 1)`` and ``np.__setattr__("x", 1)``."""
         args = [*call.args]
         function = call.func
         if isinstance(function, ast.Attribute):
-            is_owner = self.names.path(function.value) not in _GIVEN_AN_OWNER
+            is_owner = self.names.path(function.value) not in _TAKES_OWNER
             if is_owner and not function.attr.startswith("__"):
                 return
             args = [function.value] * is_owner + args
-        name = word(args[0]) if args else None
+        name = string_name(args[0]) if args else None
         if name and "." in name:
             self._store(name, None, call)
         elif args and not name:
             rest: list[ast.expr | None] = [*args[1:], None, None]
-            self.part(args[0], word(rest[0]), rest[1], call)
+            self.assign_part(args[0], string_name(rest[0]), rest[1], call)
 
-    def _by_own_function(self, call: ast.Call) -> None:
-        """A module is handed to a function of the notebook's that sets parts of its parameter."""
+    def _check_own_function(self, call: ast.Call) -> None:
+        """Check whether a module is passed to a function that sets attributes of its parameter."""
         function = self.names.function(call.func)
         if function is None:
             return
-        given = dict(zip(parameters(function), call.args, strict=False))
+        given = dict(zip(parameter_names(function), call.args, strict=False))
         given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
         paths = {name: self.names.path(value) for name, value in given.items()}
-        handed = {name: path for name, path in paths.items() if path and _is_relied_on(path)}
-        for name in self.names.parts_set_by(function) & set(handed) if handed else ():
-            path = handed[name]
-            # It may be a function that has its calls counted.
-            module = path in relied_on.NAMES.values() or "." not in path
-            what = f"hands {path} to a function that sets its parts"
-            self.found.add("tampered" if module else "odd", call, what)
+        passed = {name: path for name, path in paths.items() if path and _is_protected(path)}
+        for name in self.names.changed_parameters(function) & set(passed) if passed else ():
+            path = passed[name]
+            # A function may get attributes for honest reasons, such as to count its calls.
+            is_module = path in protected_names.NAMES.values() or "." not in path
+            what = f"passes {path} to a function that sets its parts"
+            self.found.add("tampering" if is_module else "odd", call, what)
 
     def _store(self, path: str | None, value: ast.expr | None, where: ast.AST) -> None:
-        """Something with a dotted name is given another value."""
+        """Judge a new value for the thing with a dotted name."""
         if path is None:
             return
         root, last = path.partition(".")[0], path.rpartition(".")[2]
         if root == "__main__" and path.count(".") == 1:
-            judge(last, value, self.names.path(value), where, self.names, self.found)
-        elif _is_relied_on(path):
-            if path in relied_on.SHIMS:
+            judge_name(last, value, self.names.path(value), where, self.names, self.found)
+        elif _is_protected(path):
+            if path in protected_names.SHIMS:
                 self.found.add("odd", where, f"assigns to {path}")
             else:
-                self.found.add("tampered", where, f"assigns to {path}, which the tests rely on")
-        elif root in relied_on.SHELLS and last not in relied_on.SHELL_SETTINGS:
-            self.found.add("tampered", where, f"changes how the notebook runs cells ({last})")
+                self.found.add("tampering", where, f"assigns to {path}, which the tests rely on")
+        elif root in protected_names.SHELLS and last not in protected_names.SHELL_SETTINGS:
+            self.found.add("tampering", where, f"changes how the notebook runs cells ({last})")
 
 
-def _is_relied_on(path: str | None) -> bool:
-    return within(path) and not within(path, relied_on.SETTINGS)
+def _is_protected(path: str | None) -> bool:
+    return is_within(path) and not is_within(path, protected_names.SETTINGS)

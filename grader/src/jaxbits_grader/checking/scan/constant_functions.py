@@ -1,32 +1,42 @@
-"""Functions that always answer the same, whatever they are asked."""
+"""Recognize functions that return the same value whatever their arguments are."""
 
 from __future__ import annotations
 
 import ast
 
-from jaxbits_grader.checking.scan.ast_utils import parameters
+from jaxbits_grader.cell_names import parameter_names
 from jaxbits_grader.checking.scan.findings import Kind
-from jaxbits_grader.checking.scan.name_resolution import Names
-from jaxbits_grader.checking.scan.protected_names import within
+from jaxbits_grader.checking.scan.name_resolution import NameResolver
+from jaxbits_grader.checking.scan.protected_names import is_within
 
 
-def always_the_same(value: ast.AST | None, names: Names) -> Kind | None:
-    """Say "tampered" of a function that only returns a constant, "odd" if it does more."""
+def constant_function_kind(value: ast.AST | None, names: NameResolver) -> Kind | None:
+    """Judge a function that always returns the same.
+
+    Args:
+        value: A function, or a name that stands for one.
+        names: The names known so far.
+
+    Returns:
+        "tampering" if it only returns a constant, "odd" if it does more, and None if it is not a
+        function or its result may vary.
+    """
     function = names.function(value)
     if function is None:
         return None
-    if function not in names.answers:
-        names.enter(parameters(function))
+    if function not in names.constant_kinds:
+        names.enter(parameter_names(function))
         if isinstance(function, ast.Lambda):
-            names.answers[function] = _of_body([ast.Return(function.body)], names)
+            body: list[ast.stmt] = [ast.Return(function.body)]
         else:
-            names.answers[function] = _of_body(function.body, names)
+            body = function.body
+        names.constant_kinds[function] = _body_kind(body, names)
         names.leave()
-    return names.answers[function]
+    return names.constant_kinds[function]
 
 
-def _of_body(body: list[ast.stmt], names: Names) -> Kind | None:
-    kind: Kind = "tampered"
+def _body_kind(body: list[ast.stmt], names: NameResolver) -> Kind | None:
+    kind: Kind = "tampering"
     todo = list(body)
     returned: list[ast.expr | None] = []
     while todo:
@@ -48,12 +58,12 @@ def _of_body(body: list[ast.stmt], names: Names) -> Kind | None:
     return kind if returned and all(_is_constant(value, names) for value in returned) else None
 
 
-def _is_constant(node: ast.expr | None, names: Names) -> bool:
-    """Whether an expression is the same whatever the arguments are."""
+def _is_constant(node: ast.expr | None, names: NameResolver) -> bool:
+    """Return True if an expression does not depend on the arguments."""
     if node is None or (isinstance(node, ast.Name) and node.id == "NotImplemented"):
         return False
-    if isinstance(node, ast.BoolOp):  # "... or True"
+    if isinstance(node, ast.BoolOp):  # For example `x == y or True`.
         decides = isinstance(node.op, ast.Or)
         if any(isinstance(v, ast.Constant) and bool(v.value) is decides for v in node.values):
             return True
-    return all(within(names.path(part)) for part in ast.walk(node) if isinstance(part, ast.Name))
+    return all(is_within(names.path(part)) for part in ast.walk(node) if isinstance(part, ast.Name))

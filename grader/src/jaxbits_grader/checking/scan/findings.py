@@ -1,29 +1,39 @@
-"""What is found while one cell is read."""
+"""Collect what is found in one cell."""
 
 from __future__ import annotations
 
 import ast
 from typing import Literal
 
-Kind = Literal["tampered", "odd"]
+Kind = Literal["tampering", "odd"]
 
 
 class Findings:
-    """Collects what is found, each with the line it is on."""
+    """The findings in one cell, each with its first line."""
 
     def __init__(self) -> None:
-        # Lines above the code that is read: more than none where a line holds code as a text.
+        # Lines above the code that is scanned, if it is a string inside the cell.
         self.offset = 0
-        # Each thing once, where it comes first.
-        self.lines: dict[tuple[Kind, str], int] = {}
+        self._lines: dict[tuple[Kind, str], int] = {}
 
     def add(self, kind: Kind, where: ast.AST | int, what: str) -> None:
-        """Keep what was found at a part of the syntax or in a line."""
+        """Add a finding.
+
+        Args:
+            kind: How serious it is.
+            where: The syntax node or line number.
+            what: What the code does.
+        """
         line = where if isinstance(where, int) else getattr(where, "lineno", 1)
         line += self.offset
-        self.lines[kind, what] = min(line, self.lines.get((kind, what), line))
+        self._lines[kind, what] = min(line, self._lines.get((kind, what), line))
 
-    def said(self, kind: Kind, cell: str) -> list[str]:
-        """The findings of one kind, a sentence each, as they follow in the cell."""
-        first = sorted(self.lines.items(), key=lambda item: item[1])
-        return [f"{cell}, line {line}: {what}" for (k, what), line in first if k == kind]
+    def messages(self, kind: Kind, cell: str) -> list[str]:
+        """Return the findings of one kind, sorted by line.
+
+        Args:
+            kind: How serious they are.
+            cell: The name of the cell.
+        """
+        by_line = sorted(self._lines.items(), key=lambda item: item[1])
+        return [f"{cell}, line {line}: {what}" for (k, what), line in by_line if k == kind]

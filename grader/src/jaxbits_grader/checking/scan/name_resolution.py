@@ -1,4 +1,4 @@
-"""Which name of a notebook stands for which module, or for which part of one."""
+"""Resolve the names of a notebook to the modules, or parts of modules, that they refer to."""
 
 from __future__ import annotations
 
@@ -7,123 +7,127 @@ import builtins
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from jaxbits_grader.checking.scan.ast_utils import Function, root, sets_parts_of, word
+from jaxbits_grader.cell_names import Function
+from jaxbits_grader.checking.scan.ast_utils import base_name, changed_parameters, string_name
 from jaxbits_grader.checking.scan.findings import Kind
 
-# What calls of these give back: the running shell, and the notebook's own names.
-_GIVES = {
+# What these functions return: the running shell, and the notebook's own names.
+_RETURNS = {
     "get_ipython": "ipython",
     "IPython.get_ipython": "ipython",
     "IPython.core.getipython.get_ipython": "ipython",
     "builtins.globals": "__main__.__dict__",
     "builtins.locals": "__main__.__dict__",
 }
-# Other names of the same thing.
-_SAME = {
+_ALIASES = {
     "ipython.user_ns": "__main__.__dict__",
     "ipython.user_global_ns": "__main__.__dict__",
     "sys.modules.__main__": "__main__",
 }
-_FREE = {"__builtins__": "builtins", "get_ipython": "get_ipython"}
+_PREDEFINED = {"__builtins__": "builtins", "get_ipython": "get_ipython"}
 
 
 @dataclass
 class Scope:
-    """The names bound in one place, and those that a function there shares with the notebook."""
+    """The names of one scope: their dotted names, and which of them are the notebook's."""
 
-    # What each stands for: a dotted name, None where it is something else.
+    # None if a name refers to something without a dotted name.
     paths: dict[str, str | None] = field(default_factory=dict)
     shared: frozenset[str] = frozenset()
 
 
-class Names:
-    """What each name stands for, at the point that reading has reached."""
+class NameResolver:
+    """Knows what each name refers to, at the point that the scan has reached."""
 
     def __init__(self) -> None:
         self.notebook = Scope()
         self._scopes = [self.notebook]
         # The notebook's functions by their names.
         self.functions: dict[str, Function] = {}
-        # Of each function whether it always answers the same, and the parameters that it changes:
-        # found out once, for a function can be long and its calls many.
-        self.answers: dict[Function, Kind | None] = {}
-        self._parts_set: dict[Function, set[str]] = {}
-        # Modules that tests rely on, and all names of which were imported at once.
-        self.stars: list[str] = []
+        # Cached, because a function can be long and have many calls.
+        self.constant_kinds: dict[Function, Kind | None] = {}
+        self._changed_parameters: dict[Function, set[str]] = {}
+        # Modules of which all names were imported with `import *`.
+        self.star_imports: list[str] = []
 
     def enter(self, bound: Iterable[str] = (), shared: Iterable[str] = ()) -> Scope:
-        """Start a scope, in which these names are something of its own."""
+        """Enter a scope.
+
+        Args:
+            bound: Its own names.
+            shared: The names that it shares with the notebook.
+        """
         self._scopes.append(Scope(dict.fromkeys(bound), frozenset(shared)))
         return self._scopes[-1]
 
     def leave(self) -> None:
-        """End the innermost scope."""
+        """Leave the innermost scope."""
         self._scopes.pop()
 
     def leave_all(self) -> None:
-        """End what scopes are left of a cell that was read in part."""
+        """Leave all scopes of a cell whose scan was aborted."""
         del self._scopes[1:]
 
     def scope_of(self, name: str) -> Scope:
-        """The scope in which a name is bound where it is given a value now."""
+        """Return the scope in which an assignment binds a name."""
         innermost = self._scopes[-1]
         return self.notebook if name in innermost.shared else innermost
 
     def is_bound(self, name: str) -> bool:
-        """Whether a name was seen to be given a value."""
+        """Return True if a name has been bound."""
         return any(name in scope.paths for scope in self._scopes)
 
     def function(self, value: ast.AST | None) -> Function | None:
-        """The function that a value is, where it is written there or has a name."""
+        """Return the function that a value is or names, None if it is not one."""
         if isinstance(value, ast.Name):
             is_local = any(value.id in scope.paths for scope in self._scopes[1:])
             return None if is_local else self.functions.get(value.id)
         return value if isinstance(value, Function) else None
 
-    def parts_set_by(self, function: Function) -> set[str]:
-        """The parameters of which a function sets attributes."""
-        if function not in self._parts_set:
-            self._parts_set[function] = sets_parts_of(function)
-        return self._parts_set[function]
+    def changed_parameters(self, function: Function) -> set[str]:
+        """Return the parameters whose attributes a function sets."""
+        if function not in self._changed_parameters:
+            self._changed_parameters[function] = changed_parameters(function)
+        return self._changed_parameters[function]
 
     def star_of(self, node: ast.expr) -> str | None:
-        """The module from which an expression's first name may have come by ``import *``."""
-        name = root(node)
-        unknown = name and not self.is_bound(name) and not self.named(name)
-        return self.stars[-1] if unknown and self.stars else None
+        """Return the module from which ``import *`` may have brought an expression's base name."""
+        name = base_name(node)
+        unknown = name and not self.is_bound(name) and not self.resolve(name)
+        return self.star_imports[-1] if unknown and self.star_imports else None
 
-    def named(self, name: str) -> str | None:
-        """The dotted name of what a name stands for."""
+    def resolve(self, name: str) -> str | None:
+        """Return the dotted name of what a name refers to, None if it has none."""
         for scope in reversed(self._scopes):
             if name in scope.paths:
                 return scope.paths[name]
-        return _FREE.get(name, f"builtins.{name}" if hasattr(builtins, name) else None)
+        return _PREDEFINED.get(name, f"builtins.{name}" if hasattr(builtins, name) else None)
 
     def path(self, node: ast.AST | None) -> str | None:
-        """The dotted name of what an expression is, None where that cannot be told."""
+        """Return the dotted name of an expression's value, None if it cannot be determined."""
         found = None
         if isinstance(node, ast.Name):
-            return self.named(node.id)
+            return self.resolve(node.id)
         if isinstance(node, ast.NamedExpr):
             return self.path(node.value)
         if isinstance(node, ast.Attribute):
             base = self.path(node.value)
             found = base and f"{base}.{node.attr}"
-        elif isinstance(node, ast.Subscript) and (key := word(node.slice)):
-            within = names_of(self.path(node.value))
-            found = None if within is None else f"{within}{key}"
+        elif isinstance(node, ast.Subscript) and (key := string_name(node.slice)):
+            prefix = namespace_prefix(self.path(node.value))
+            found = None if prefix is None else f"{prefix}{key}"
         elif isinstance(node, ast.Call):
-            found = self._given_by(node)
+            found = self._returned_by(node)
         if found and found.startswith("__main__.") and found.count(".") == 1:
             own = found.removeprefix("__main__.")
             return found if "__" in own else self.notebook.paths.get(own, found)
-        return _SAME.get(found, found) if found else None
+        return _ALIASES.get(found, found) if found else None
 
-    def _given_by(self, call: ast.Call) -> str | None:
-        """What a call gives back, where it is a module or a part of one."""
+    def _returned_by(self, call: ast.Call) -> str | None:
+        """Return the dotted name of a call's result, None if it is not part of a module."""
         function = self.path(call.func) or ""
-        if function in _GIVES or function.endswith("InteractiveShell.instance"):
-            return _GIVES.get(function, "ipython")
+        if function in _RETURNS or function.endswith("InteractiveShell.instance"):
+            return _RETURNS.get(function, "ipython")
         if not call.args:
             return "__main__.__dict__" if function == "builtins.vars" else None
         first = call.args[0]
@@ -132,22 +136,22 @@ class Names:
                 base = self.path(first)
                 return base and f"{base}.__dict__"
             case "builtins.getattr" if len(call.args) > 1:
-                base, name = self.path(first), word(call.args[1])
+                base, name = self.path(first), string_name(call.args[1])
                 return f"{base}.{name}" if base and name else None
             case "builtins.type" if len(call.args) == 1:
                 base = self.path(first)
                 return base and f"{base}.__class__"
             case "importlib.import_module" | "sys.modules.get":
-                return word(first)
+                return string_name(first)
             case "builtins.__import__":
-                return (word(first) or "").partition(".")[0] or None
+                return (string_name(first) or "").partition(".")[0] or None
             case "importlib.reload":
                 return self.path(first)
         return None
 
 
-def names_of(path: str | None) -> str | None:
-    """What comes before a name in this dictionary of names; None if it is none."""
+def namespace_prefix(path: str | None) -> str | None:
+    """Return what to put before a key of a namespace dictionary; None if it is not one."""
     if path == "sys.modules":
         return ""
     if path == "builtins":

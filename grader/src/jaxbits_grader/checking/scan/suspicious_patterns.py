@@ -1,16 +1,20 @@
-"""What an assignment has no use for, though now and then an honest person has."""
+"""Describe code that an assignment does not need, although it may be honest."""
 
 from __future__ import annotations
 
 import ast
 import re
 
-from jaxbits_grader.checking.scan.protected_names import within
+from jaxbits_grader.checking.scan.protected_names import is_within
 
-_FRAMES = "f_back f_globals f_locals tb_frame gi_frame cr_frame __subclasses__".split()  # noqa: SIM905
-_PARTS = "__globals__ __kwdefaults__ __defaults__ __code__ cell_contents _instance".split()  # noqa: SIM905
-# Other code's frames, what ends or leaves the kernel, and what runs or loads hidden code.
-_ODD = frozenset(
+_FRAME_ATTRIBUTES = {
+    "f_back", "f_globals", "f_locals", "tb_frame", "gi_frame", "cr_frame", "__subclasses__",
+}  # fmt: skip
+_CODE_ATTRIBUTES = {
+    "__globals__", "__kwdefaults__", "__defaults__", "__code__", "cell_contents", "_instance",
+}  # fmt: skip
+# They read other code's frames, end or leave the kernel, or run code that the scan cannot read.
+_ODD_FUNCTIONS = frozenset(
     """
     sys._getframe sys._current_frames sys.settrace sys.setprofile sys.meta_path sys.path_hooks
     inspect.stack inspect.currentframe inspect.getouterframes inspect.trace
@@ -26,44 +30,44 @@ _ODD = frozenset(
     dill.load dill.loads cloudpickle.load cloudpickle.loads joblib.load shelve.open
     """.split()  # noqa: SIM905
 )
-_HARMLESS = ("importlib.metadata.", "importlib.resources.")
-_OPENS = frozenset(
+_HARMLESS_MODULES = ("importlib.metadata.", "importlib.resources.")
+_FILE_FUNCTIONS = frozenset(
     """
     builtins.open io.open os.open codecs.open pathlib.Path pathlib.PosixPath os.listdir os.scandir
     os.walk glob.glob glob.iglob
     """.split()  # noqa: SIM905
 )
-_OTHER_CELLS = re.compile(r"In|_ih|_i{1,3}|_i[0-9]+")
+_HISTORY_NAMES = re.compile(r"In|_ih|_i{1,3}|_i[0-9]+")
 
 
-def in_use_of(path: str) -> str | None:
-    """What is odd in using the thing with this dotted name."""
+def describe_use(path: str) -> str | None:
+    """Return what is odd about using the thing with a dotted name, None if nothing is."""
     if path == "get_ipython" or path.startswith("ipython."):
         return "uses get_ipython"
-    if within(path, _HARMLESS):
+    if is_within(path, _HARMLESS_MODULES):
         return None
     parts = path.split(".")
     wholes = (".".join(parts[:length]) for length in range(1, min(len(parts), 2) + 1))
-    odd = next((whole for whole in wholes if whole in _ODD), None)
+    odd = next((whole for whole in wholes if whole in _ODD_FUNCTIONS), None)
     return odd and f"uses {odd.removeprefix('builtins.')}"
 
 
-def in_reading(name: str) -> str | None:
-    """What is odd in reading a name that the notebook gives no value."""
-    if _OTHER_CELLS.fullmatch(name):
+def describe_unbound_name(name: str) -> str | None:
+    """Return what is odd about reading a name that the notebook does not bind."""
+    if _HISTORY_NAMES.fullmatch(name):
         return f"reads the text of other cells ({name})"
     return None
 
 
-def in_attribute(name: str) -> str | None:
-    """What is odd in an attribute, whatever it is of."""
-    if name in _PARTS:
+def describe_attribute(name: str) -> str | None:
+    """Return what is odd about using an attribute of any object."""
+    if name in _CODE_ATTRIBUTES:
         return f"looks into the parts of other code ({name})"
-    return f"looks into other code's frames ({name})" if name in _FRAMES else None
+    return f"looks into other code's frames ({name})" if name in _FRAME_ATTRIBUTES else None
 
 
-def in_names(node: ast.AST) -> str | None:
-    """What is odd in a part of the syntax that asks for all of the notebook's names at once."""
+def describe_globals_call(node: ast.AST) -> str | None:
+    """Return what is odd about a node that gets all names of the notebook at once."""
     for child in ast.iter_child_nodes(node):
         match child:
             case ast.Call(func=ast.Name(id="globals"), args=[]):
@@ -76,12 +80,17 @@ def in_names(node: ast.AST) -> str | None:
     return None
 
 
-def in_opening(path: str | None, call: ast.Call) -> str | None:
-    """What is odd in a call that opens a file, where it is one."""
-    if path not in _OPENS or not call.args:
+def describe_file_access(path: str | None, call: ast.Call) -> str | None:
+    """Return what is odd about a call that opens a file, None if it is not one.
+
+    Args:
+        path: The dotted name of the function.
+        call: The call.
+    """
+    if path not in _FILE_FUNCTIONS or not call.args:
         return None
     texts = (part.value for part in ast.walk(call.args[0]) if isinstance(part, ast.Constant))
     outside = re.compile(r"[/~]|[A-Za-z]:[\\/]|.*\.\.", re.DOTALL)
     if any(isinstance(text, str) and outside.match(text) for text in texts):
-        return "opens a file outside of its folder"
+        return "opens a file outside its folder"
     return None

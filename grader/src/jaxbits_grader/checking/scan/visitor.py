@@ -1,4 +1,4 @@
-"""Reads a notebook's cells from the first to the last, and reports what it comes across."""
+"""Scan cells in the order in which they run, and report what is suspicious."""
 
 from __future__ import annotations
 
@@ -6,88 +6,100 @@ import ast
 import re
 from collections.abc import Iterable
 
-from jaxbits_grader.checking.scan import ast_utils as syntax
-from jaxbits_grader.checking.scan import magics
-from jaxbits_grader.checking.scan import suspicious_patterns as oddities
-from jaxbits_grader.checking.scan.assignment_rules import bind, judge_method
-from jaxbits_grader.checking.scan.attribute_writes import Changes
+from jaxbits_grader.cell_names import Function, declared_globals, local_names, parameter_names
+from jaxbits_grader.checking.scan import suspicious_patterns as patterns
+from jaxbits_grader.checking.scan.assignment_rules import judge_method, record_assignment
+from jaxbits_grader.checking.scan.ast_utils import parse_cell, string_name
+from jaxbits_grader.checking.scan.attribute_writes import WriteChecker
 from jaxbits_grader.checking.scan.findings import Findings
-from jaxbits_grader.checking.scan.name_resolution import Names
-from jaxbits_grader.checking.scan.protected_names import within
+from jaxbits_grader.checking.scan.magics import IPYTHON_CALLS, judge_magic
+from jaxbits_grader.checking.scan.name_resolution import NameResolver
+from jaxbits_grader.checking.scan.protected_names import is_within
+from jaxbits_grader.notebook import MAX_CELL_CHARACTERS
 
-# Characters of a cell: the syntax of one takes a thousand times the memory.
-LONGEST = 200_000
-# Lines for IPython times characters: each such line has it read all of the cell once more.
-MOST_MAGIC = 20_000_000
-_MAGIC = re.compile(r"^[^#\n]*[%!?]", re.M)
-_IGNORES = re.compile(r"#\s*jaxbits\s*:\s*ignore")
+# For each magic, IPython tokenizes the whole cell again, so the product of both is limited:
+# https://github.com/ipython/ipython/blob/8.30.0/IPython/core/inputtransformer2.py
+_MAX_MAGIC_WORK = 20_000_000
+_MAYBE_MAGIC = re.compile(r"^[^#\n]*[%!?]", re.M)
+_SUPPRESSION = re.compile(r"#\s*jaxbits\s*:\s*ignore")
 
 _Assignment = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.NamedExpr
 _Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 
 
-def read(source: str, names: Names) -> Findings:
-    """Read a cell.
+def scan_cell(source: str, names: NameResolver) -> Findings:
+    """Scan a cell.
 
     Args:
-        source: its text. Of one that does not parse nothing is said: it can only fail.
-        names: what the cells before it made of the notebook's names; they are kept up.
+        source: The source. If it cannot be parsed, there are no findings, because it can only fail.
+        names: The names that the cells above have bound. They are updated.
     """
-    walk = _Walk(names)
+    visitor = _Visitor(names)
     try:
-        if len(source) > LONGEST or len(source) * len(_MAGIC.findall(source)) > MOST_MAGIC:
-            walk.found.add("odd", 1, "is too long to be read")
+        magic_work = len(source) * len(_MAYBE_MAGIC.findall(source))
+        if len(source) > MAX_CELL_CHARACTERS or magic_work > _MAX_MAGIC_WORK:
+            visitor.found.add("odd", 1, "is too long to scan")
         else:
-            walk.read(source)
+            visitor.scan(source)
             for number, line in enumerate(source.splitlines(), 1):
-                if _IGNORES.search(line):
-                    walk.found.add("odd", number, "asks the detectors to ignore a line")
+                if _SUPPRESSION.search(line):
+                    visitor.found.add("odd", number, "asks the detectors to ignore a line")
     except (RecursionError, MemoryError):
         names.leave_all()
-        walk.found.offset = 0
-        walk.found.add("odd", 1, "is nested too deep to be read")
-    return walk.found
+        visitor.found.offset = 0
+        visitor.found.add("odd", 1, "is nested too deeply to scan")
+    return visitor.found
 
 
-class _Walk(ast.NodeVisitor):
-    """Goes through the syntax of one cell, and knows the names from the cells before it."""
+class _Visitor(ast.NodeVisitor):
+    """Visits the syntax tree of one cell, and knows the names from the cells above."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: NameResolver) -> None:
         self.names = names
         self.found = Findings()
-        self.changes = Changes(names, self.found)
+        self.writes = WriteChecker(names, self.found)
 
-    def read(self, source: str, offset: int = 0) -> None:
-        """Read code that stands so many lines below the cell's first."""
-        tree = syntax.tree(source)
+    def scan(self, source: str, offset: int = 0) -> None:
+        """Scan code.
+
+        Args:
+            source: The code.
+            offset: The number of lines above it in the cell.
+        """
+        tree = parse_cell(source)
         if tree is not None:
             before, self.found.offset = self.found.offset, self.found.offset + offset
             self.visit(tree)
             for node in ast.walk(tree):
-                self.odd(node, oddities.in_names(node))
+                self.add_odd(node, patterns.describe_globals_call(node))
             self.found.offset = before
 
-    def odd(self, where: ast.AST, what: str | None) -> None:
-        """Report what is odd, if anything is."""
+    def add_odd(self, where: ast.AST, what: str | None) -> None:
+        """Report something odd.
+
+        Args:
+            where: The node to report.
+            what: What is odd, None if nothing is.
+        """
         if what:
             self.found.add("odd", where, what)
 
-    # Names that get a value
+    # Bindings
 
     def visit_Assign(self, node: _Assignment) -> None:
         self.generic_visit(node)
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            return  # a name that stood for a module would fail
+            return  # Augmented assignment to a module fails anyway.
         for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
             if node.value is not None:
-                self.changes.assign(target, node.value)
+                self.writes.assign(target, node.value)
 
     visit_AnnAssign = visit_AugAssign = visit_NamedExpr = visit_Assign
 
     def visit_Delete(self, node: ast.Delete) -> None:
         for target in node.targets:
             if not isinstance(target, ast.Name):
-                self.changes.assign(target, None)
+                self.writes.assign(target, None)
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
         if node.name:
@@ -95,74 +107,74 @@ class _Walk(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_For(self, node: ast.For | ast.AsyncFor) -> None:
-        self._each(node.target, node.iter)
+        self._assign_loop_variable(node.target, node.iter)
         self.generic_visit(node)
 
     visit_AsyncFor = visit_For
 
-    def _each(self, target: ast.expr, values: ast.expr) -> None:
-        """A loop's variable: one of the modules that it runs over, where these are written out."""
+    def _assign_loop_variable(self, target: ast.expr, values: ast.expr) -> None:
+        """Record a loop variable, which may refer to one of the modules in a literal."""
         written = values.elts if isinstance(values, ast.Tuple | ast.List | ast.Set) else []
-        modules = [value for value in written if within(self.names.path(value))]
-        self.changes.assign(target, modules[0] if modules else None)
+        modules = [value for value in written if is_within(self.names.path(value))]
+        self.writes.assign(target, modules[0] if modules else None)
 
     def visit_With(self, node: ast.With | ast.AsyncWith) -> None:
         for item in node.items:
             if item.optional_vars is not None:
-                self.changes.assign(item.optional_vars, None)
+                self.writes.assign(item.optional_vars, None)
         self.generic_visit(node)
 
     visit_AsyncWith = visit_With
 
     def visit_Import(self, node: ast.Import) -> None:
         for alias in node.names:
-            self.odd(node, oddities.in_use_of(alias.name))
-            self._graders(node, alias.name)
+            self.add_odd(node, patterns.describe_use(alias.name))
+            self._check_grader_import(node, alias.name)
             path = alias.name if alias.asname else alias.name.partition(".")[0]
             self._bind(alias.asname or path, node, path)
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         for alias in node.names:
             path = f"{node.module or ''}.{alias.name}"
-            self.odd(node, oddities.in_use_of(path))
-            self._graders(node, path)
+            self.add_odd(node, patterns.describe_use(path))
+            self._check_grader_import(node, path)
             if alias.name == "*":
-                self.names.stars += filter(within, [node.module or ""])
+                self.names.star_imports += filter(is_within, [node.module or ""])
             else:
                 self._bind(alias.asname or alias.name, node, path)
 
-    def _graders(self, node: ast.AST, path: str) -> None:
-        if within(path, ("jaxbits_grader.",)):
-            self.found.add("tampered", node, "uses the grader's own code")
+    def _check_grader_import(self, node: ast.AST, path: str) -> None:
+        if is_within(path, ("jaxbits_grader.",)):
+            self.found.add("tampering", node, "uses the grader's own code")
 
     def _bind(self, name: str, node: ast.stmt, path: str | None = None) -> None:
-        bind(name, node, path, node, self.names, self.found)
+        record_assignment(name, node, path, node, self.names, self.found)
 
     # Scopes
 
-    def _comprehension(self, node: _Comprehension) -> None:
+    def _visit_comprehension(self, node: _Comprehension) -> None:
         self.names.enter()
         for generator in node.generators:
-            self._each(generator.target, generator.iter)
+            self._assign_loop_variable(generator.target, generator.iter)
         self.generic_visit(node)
         self.names.leave()
 
-    visit_ListComp = visit_SetComp = visit_GeneratorExp = visit_DictComp = _comprehension
+    visit_ListComp = visit_SetComp = visit_GeneratorExp = visit_DictComp = _visit_comprehension
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         self._visit_all([*node.decorator_list, node.args])
         self._bind(node.name, node)
-        self._inside(node, node.body)
+        self._visit_function_body(node, node.body)
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
     def visit_Lambda(self, node: ast.Lambda) -> None:
         self.visit(node.args)
-        self._inside(node, [node.body])
+        self._visit_function_body(node, [node.body])
 
-    def _inside(self, node: syntax.Function, body: Iterable[ast.AST]) -> None:
-        bound = [*syntax.parameters(node), *syntax.stored(node)]
-        self.names.enter(bound, syntax.declared(node))
+    def _visit_function_body(self, node: Function, body: Iterable[ast.AST]) -> None:
+        bound = [*parameter_names(node), *local_names(node)]
+        self.names.enter(bound, declared_globals(node))
         self._visit_all(body)
         self.names.leave()
 
@@ -172,54 +184,54 @@ class _Walk(ast.NodeVisitor):
         scope = self.names.enter()
         self._visit_all(node.body)
         if "__class__" in scope.paths:
-            self.odd(node, "defines a class that says it is another one (__class__)")
+            self.add_odd(node, "defines a class that says it is another one (__class__)")
         self.names.leave()
 
     def _visit_all(self, nodes: Iterable[ast.AST]) -> None:
         for node in nodes:
             self.visit(node)
 
-    # Names that are used
+    # Uses
 
     def visit_Name(self, node: ast.Name) -> None:
         if isinstance(node.ctx, ast.Load):
-            if path := self.names.named(node.id):
-                self.odd(node, oddities.in_use_of(path))
+            if path := self.names.resolve(node.id):
+                self.add_odd(node, patterns.describe_use(path))
             elif not self.names.is_bound(node.id):
-                self.odd(node, oddities.in_reading(node.id))
+                self.add_odd(node, patterns.describe_unbound_name(node.id))
 
     def visit_Attribute(self, node: ast.Attribute) -> None:
         parts = [node]
         while isinstance(parts[-1].value, ast.Attribute):
             parts.append(parts[-1].value)
         for part in parts:
-            self.changes.by_hook(part)
-            self.odd(part, oddities.in_attribute(part.attr))
+            self.writes.check_hook(part)
+            self.add_odd(part, patterns.describe_attribute(part.attr))
         path, root = self.names.path(node), parts[-1].value
         if path and isinstance(node.ctx, ast.Load):
-            self.odd(node, oddities.in_use_of(path))
+            self.add_odd(node, patterns.describe_use(path))
         if not (path and isinstance(root, ast.Name)):
             self.visit(root)
 
     def visit_Dict(self, node: ast.Dict) -> None:
         for key, value in zip(node.keys, node.values, strict=True):
-            judge_method(syntax.word(key), value, value, self.names, self.found)
+            judge_method(string_name(key), value, value, self.names, self.found)
         self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:
         path = self.names.path(node.func) or ""
         first = node.args[0] if node.args else None
-        if path in magics.CALLS:
+        if path in IPYTHON_CALLS:
             words = [str(arg.value) for arg in node.args if isinstance(arg, ast.Constant)]
-            odd, code = magics.looked_at(path, words)
-            self.odd(node, odd)
+            odd, code = judge_magic(path, words)
+            self.add_odd(node, odd)
             for below, text in enumerate(code):
-                self.read(text, node.lineno - 1 + below)
+                self.scan(text, node.lineno - 1 + below)
             return
-        self.changes.by_call(node)
+        self.writes.check_call(node)
         if path in ("builtins.exec", "builtins.eval") and isinstance(first, ast.Constant):
-            self.read(str(first.value), node.lineno - 1)
-        self.odd(node, oddities.in_opening(path, node))
+            self.scan(str(first.value), node.lineno - 1)
+        self.add_odd(node, patterns.describe_file_access(path, node))
         for keyword in node.keywords:
             judge_method(keyword.arg, keyword.value, node, self.names, self.found)
         self.generic_visit(node)

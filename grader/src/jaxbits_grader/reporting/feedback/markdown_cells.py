@@ -1,4 +1,4 @@
-"""A student's text cells as HTML: rendered, and of that only what the list below allows."""
+"""Render a student's Markdown, and keep only what an allow-list permits."""
 
 from __future__ import annotations
 
@@ -13,40 +13,44 @@ from bleach.sanitizer import Cleaner  # type: ignore[import-untyped]
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
 from jaxbits_grader.reporting.feedback.image_validation import is_image_uri
-from jaxbits_grader.reporting.feedback.text_rendering import printable
+from jaxbits_grader.reporting.feedback.text import printable
 
-# The parser of HTML takes the square of their number where tags are never closed.
-TAGS = 400
+# html5lib takes time quadratic in the number of tags that are never closed.
+MAX_TAGS = 400
 
 
-def rendered(source: str, attachments: Any) -> str:
-    """A text cell's source as HTML; as it stands where it cannot be rendered, or hardly."""
+def render_markdown(source: str, attachments: Any) -> str:
+    """Return Markdown as HTML, or as preformatted text if it cannot be rendered.
+
+    Args:
+        source: The source of the cell.
+        attachments: The cell's attachments, which may be anything.
+    """
     try:
-        if source.count("<") > TAGS:
+        if source.count("<") > MAX_TAGS:
             raise ValueError("too many tags")
         files = attachments if isinstance(attachments, dict) else {}
-        # What IPython writes into a page of its own: here it is only a step, and cleaned below.
+        # Raw HTML passes through the renderer, because bleach cleans the result.
         renderer = IPythonRenderer(escape=False, exclude_anchor_links=True, attachments=files)
         return str(_CLEANER.clean(MarkdownWithMath(renderer=renderer).render(printable(source))))
-    except Exception:  # the renderer raises whatever it runs into; the text itself is still there
+    except Exception:  # The renderer passes on whatever its plugins raise.
         return f'<pre class="wrap">{escape(printable(source))}</pre>'
 
 
-def _attribute(tag: str, name: str, value: str) -> bool:
-    """Whether an attribute may stay in a student's text."""
+def _is_allowed_attribute(tag: str, name: str, value: str) -> bool:
     if (tag, name) == ("a", "href"):
         return re.match(r"(https?://|mailto:)", value) is not None
     if (tag, name) == ("img", "src"):
         return is_image_uri(value)
-    if name == "class":  # the colours of code
+    if name == "class":  # Pygments' classes.
         return re.fullmatch(r"highlight|[a-z]{1,2}[0-9]?", value) is not None
     if name == "style":
         return tag in ("td", "th") and re.fullmatch(r"text-align: ?[a-z]+;?", value) is not None
     return (tag, name) in {("img", "alt"), ("ol", "start"), ("details", "open")}
 
 
-class _Lower(Filter):  # type: ignore[misc]
-    """A student's headings stand below the page's own; images have a word that stands for them."""
+class _AdaptToPage(Filter):  # type: ignore[misc]
+    """Moves headings below the page's own, and gives images and tables what readers need."""
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         for token in super().__iter__():
@@ -54,7 +58,7 @@ class _Lower(Filter):  # type: ignore[misc]
             if re.fullmatch("h[1-6]", name):
                 token["name"] = f"h{min(int(name[1]) + 2, 6)}"
             if name == "table" and token["type"] == "StartTag":
-                token["data"][None, "tabindex"] = "0"  # wide ones are scrolled, by keyboard too
+                token["data"][None, "tabindex"] = "0"  # Wide tables scroll, also by keyboard.
             if name == "img":
                 alt = token["data"].get((None, "alt")) or "image in the text"
                 token["data"][None, "alt"] = alt
@@ -63,14 +67,14 @@ class _Lower(Filter):  # type: ignore[misc]
             yield token
 
 
-_ALLOWED = """
+_ALLOWED_TAGS = """
 a b blockquote br code dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i img ins kbd li
 mark ol p pre q s samp small span strong sub summary sup table tbody td tfoot th thead tr u ul"""
 _CLEANER = Cleaner(
-    tags=frozenset(re.findall(r"\S+", _ALLOWED)),
-    attributes=_attribute,
+    tags=frozenset(_ALLOWED_TAGS.split()),
+    attributes=_is_allowed_attribute,
     protocols=frozenset({"http", "https", "mailto", "data"}),
     strip=True,
-    filters=[_Lower],
+    filters=[_AdaptToPage],
     css_sanitizer=CSSSanitizer(allowed_css_properties=["text-align"]),
 )

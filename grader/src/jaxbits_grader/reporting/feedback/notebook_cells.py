@@ -1,79 +1,97 @@
-"""A student's notebook as HTML, cell by cell, with the points under each test cell."""
+"""Render the cells of an executed notebook, with the points below each test cell."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from html import escape
 
+from markupsafe import Markup
 from nbconvert.filters import Highlight2HTML
 from nbformat import NotebookNode
 
-from jaxbits_grader.authoring import release_notebook as release
-from jaxbits_grader.authoring.assignment_source import marks
-from jaxbits_grader.reporting.feedback import cell_outputs as outputs
-from jaxbits_grader.reporting.feedback import markdown_cells as markdown
-from jaxbits_grader.reporting.feedback.score_table import marked
-from jaxbits_grader.reporting.feedback.text_rendering import (
-    CHARACTERS,
-    cut,
+from jaxbits_grader.authoring.cell_markers import MarkerError, visible_tests
+from jaxbits_grader.grade_records import CellPoints
+from jaxbits_grader.notebook import nbgrader_metadata
+from jaxbits_grader.reporting.feedback.cell_outputs import render_outputs
+from jaxbits_grader.reporting.feedback.markdown_cells import render_markdown
+from jaxbits_grader.reporting.feedback.text import (
+    MAX_CHARACTERS,
     printable,
-    string,
-    word,
+    remark,
+    to_string,
+    truncate,
 )
-from jaxbits_grader.reporting.grade_records import Mark
 
-# What is more is left out unread: to render it takes longer than to show it. Images aside.
-TEXT_CHARACTERS = 1_500_000
+# Rendering text takes longer than displaying it. Images do not count.
+MAX_TEXT_CHARACTERS = 1_500_000
 
-_COLOURS = Highlight2HTML(
+_highlight = Highlight2HTML(
     pygments_lexer="ipython3", extra_formatter_options={"nowrap": True, "stripnl": False}
 )
 
 
-def rendered(
-    notebook: NotebookNode, by_id: Mapping[str, Mark], room: int
-) -> tuple[list[str], set[str]]:
-    """A notebook's cells as HTML, and the ids of the marks that stand under one.
+@dataclass(frozen=True)
+class PlacedPoints:
+    """The points of a test cell, at their place among the cells."""
+
+    cell: CellPoints
+
+
+def render_cells(
+    notebook: NotebookNode, points: Mapping[str, CellPoints], max_characters: int
+) -> tuple[list[Markup | PlacedPoints], set[str]]:
+    """Render a notebook.
 
     Args:
-        notebook: the student's notebook.
-        by_id: the marks to show, by the grade_id of their cell.
-        room: how many characters the cells may take, more or less.
+        notebook: The student's notebook.
+        points: The points to show, by the grade_id of their cell.
+        max_characters: How many characters the cells may take, approximately.
+
+    Returns:
+        The parts of the page, and the ids of the points that are among them.
     """
-    shown: list[str] = []
+    parts: list[Markup | PlacedPoints] = []
     placed: set[str] = set()
-    text_room = TEXT_CHARACTERS
+    text_left = MAX_TEXT_CHARACTERS
     for cell in notebook.cells:
-        if room > 0 and text_room > 0:
-            shown.append(_cell(cell))
-            room -= len(shown[-1])
-            text_room -= _text_in(shown[-1]) + min(len(string(cell.get("source"))), CHARACTERS)
-            if room <= 0 or text_room <= 0:
-                shown.append(word("The rest of the notebook is left out: it is too long."))
-        grade_id = str(marks(cell).get("grade_id"))
-        if cell.cell_type == "code" and grade_id in by_id and grade_id not in placed:
+        if max_characters > 0 and text_left > 0:
+            html = _render_cell(cell)
+            parts.append(Markup(html))
+            max_characters -= len(html)
+            source = min(len(to_string(cell.get("source"))), MAX_CHARACTERS)
+            text_left -= _count_text(html) + source
+            if max_characters <= 0 or text_left <= 0:
+                text = "The rest of the notebook is left out: it is too long."
+                parts.append(Markup(remark(text)))
+        grade_id = str(nbgrader_metadata(cell).get("grade_id"))
+        if cell.cell_type == "code" and grade_id in points and grade_id not in placed:
             placed.add(grade_id)
-            shown.append(marked(by_id[grade_id]))
-    return shown, placed
+            parts.append(PlacedPoints(points[grade_id]))
+    return parts, placed
 
 
-def _text_in(html: str) -> int:
+def _count_text(html: str) -> int:
     return len(html) - sum(map(len, re.findall(r'"data:image/[^"]*"', html)))
 
 
-def _cell(cell: NotebookNode) -> str:
-    source = cut(string(cell.get("source")))
+def _render_cell(cell: NotebookNode) -> str:
+    source = truncate(to_string(cell.get("source")))
     if cell.cell_type == "markdown":
-        return _section(markdown.rendered(source, cell.get("attachments")))
+        return _section(render_markdown(source, cell.get("attachments")))
     if cell.cell_type != "code":
         return _section(f'<pre tabindex="0">{escape(printable(source))}</pre>')
     count = cell.get("execution_count")
     label = f"In [{count}]" if isinstance(count, int) else "In [ ]"
-    code = _COLOURS(printable(release.shown(source))).rstrip("\n")
+    # This run had no hidden tests, so malformed markers are the student's own.
+    with contextlib.suppress(MarkerError):
+        source = visible_tests(source)
+    code = _highlight(printable(source)).rstrip("\n")
     return _section(
         f'<p class="label">{label}</p><pre class="source" tabindex="0"><code>{code}</code></pre>',
-        *outputs.rendered(cell.get("outputs") or [], label),
+        *render_outputs(cell.get("outputs") or [], label),
     )
 
 

@@ -1,4 +1,4 @@
-"""Where files lie on the grading machine, which is nobody else's business."""
+"""Remove the paths of the grading machine from text."""
 
 from __future__ import annotations
 
@@ -7,22 +7,29 @@ import sys
 import tempfile
 from pathlib import Path
 
-_OWN = sorted(
+_OWN_FOLDERS = sorted(
     {str(p) for p in (sys.prefix, sys.base_prefix, Path.home(), tempfile.gettempdir(), Path.cwd())},
     key=len,
     reverse=True,
 )
-_NOTEBOOK = re.compile(r"\S*?/ipykernel_\d+/\d+\.py|<ipython-input-(\d+)-[0-9a-f]+>")
+_CELL_FILE = re.compile(r"\S*?/ipykernel_\d+/\d+\.py|<ipython-input-(\d+)-[0-9a-f]+>")
 _PATH = re.compile(
     r"(?:file://|(?<![\w.)\]}/\\~-]))(?:~|/[A-Za-z_.][^\s/'\"<>|:;,()\[\]{}]*)"
     r"(?:/[^\s/'\"<>|:;,()\[\]{}]+)+/?|\b[A-Za-z]:\\(?:[^\\\s:*?\"<>|]+\\)*[^\\\s:*?\"<>|]*"
 )
 
 
-def without_paths(text: str) -> str:
-    """Text in which files go by their names: where they lie on the grading machine is its own."""
-    text = _NOTEBOOK.sub(lambda m: f"your notebook, cell {m[1]}" if m[1] else "your notebook", text)
-    for folder in _OWN:
-        if len(folder) > 3:
+def redact_paths(text: str) -> str:
+    """Return text in which only the last part of each path is left.
+
+    Example:
+        >>> redact_paths("File /srv/course/x.py, line 3")
+        'File x.py, line 3'
+    """
+    text = _CELL_FILE.sub(
+        lambda m: f"your notebook, cell {m[1]}" if m[1] else "your notebook", text
+    )
+    for folder in _OWN_FOLDERS:
+        if len(folder) > 3:  # Not / and the like.
             text = text.replace(f"{folder}/", "/tmp/…/")
     return _PATH.sub(lambda m: re.split(r"[/\\]", m[0].rstrip("/\\"))[-1], text)

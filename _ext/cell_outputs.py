@@ -1,0 +1,175 @@
+"""Fold claims and helper code, and format tracebacks and the results of exercises."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any, ClassVar
+
+from docutils import nodes
+from pygments.lexer import RegexLexer, bygroups
+from pygments.token import Comment, Generic, Text
+from sphinx.application import Sphinx
+from sphinx.transforms import SphinxTransform
+
+KINDS = {"✓": "solved", "○": "open"}
+_LINE = re.compile(rf"([{''.join(KINDS)}]) +(\S.*)")
+_CLAIMS = '<details class="claims"'
+_END = "</details>"
+# Groups: the start of the summary, the number of checks that passed, the number that do not apply,
+# the list, and the end.
+_FOLD = re.compile(
+    r"(<details class=\"claims\"><summary[^>]*>)✓ (\d+) checks? passed here"
+    r"(?: \((\d+) do(?:es)? not apply here\))?</summary>(\s*<ul.*?</ul>)(\s*</details>)",
+    re.S,
+)
+
+
+class Folds(SphinxTransform):
+    """A transform that removes Colab's title lines from folded cells and merges folds of claims."""
+
+    default_priority = 855
+
+    def apply(self, **kwargs: Any) -> None:
+        """Transform the cells of the page."""
+        from book_tools.chapters.folding import CLAIMS_TITLE, TABLE_TITLE, read_title, without_title
+
+        prompts = {CLAIMS_TITLE: "How it is checked", TABLE_TITLE: "How the rows are checked"}
+        for cell in list(self.document.findall(nodes.container)):
+            if cell.get("nb_element") != "cell_code" or not cell.children:
+                continue
+            code = cell.children[0]
+            if code.get("nb_element") != "cell_code_source":
+                continue
+            prompt = "How it is checked"
+            for block in code.findall(nodes.literal_block):
+                if title := read_title(block.astext()):
+                    prompt = prompts.get(title, title)
+                    cell["prompt_show"] = cell["prompt_hide"] = prompt
+                    # Sphinx highlights a block only if its rawsource is the same as its text:
+                    # https://github.com/sphinx-doc/sphinx/blob/v7.4.7/sphinx/writers/html5.py
+                    block.rawsource = without_title(block.astext())
+                    block.clear()
+                    block += nodes.Text(block.rawsource)
+            if shown := [raw for raw in cell.findall(nodes.raw) if _is_claims(raw.astext())]:
+                _nest_code(_merge_folds(shown), code, prompt)
+                cell.attributes.pop("hide_mode", None)
+
+
+def _is_claims(text: str) -> bool:
+    """Return True if an HTML fragment is exactly one fold of `claims`."""
+    return text.startswith(_CLAIMS) and text.endswith(_END) and text.count(_END) == 1
+
+
+def _merge_folds(shown: list[nodes.raw]) -> nodes.raw:
+    """Return one fold with the lists of all `claims` calls in a cell."""
+    folds = [_FOLD.fullmatch(one.astext()) for one in shown]
+    if len(shown) == 1 or not all(folds):  # the fold of a failed check stays open and separate
+        return shown[0]
+    passed, skipped = (sum(int(fold[n] or 0) for fold in folds if fold) for n in (2, 3))
+    text = f"✓ {passed} checks passed here"
+    if skipped:
+        text += f" ({skipped} {'does' if skipped == 1 else 'do'} not apply here)"
+    head, *_, end = folds[0].group(1, 2, 3, 4, 5)  # type: ignore[union-attr]
+    items = "".join(fold[4] for fold in folds if fold)
+    for one in shown[1:]:
+        bundle = _bundle(one)
+        bundle.parent.remove(bundle)
+    joined = nodes.raw("", f"{head}{text}</summary>{items}{end}", format="html")
+    shown[0].replace_self(joined)
+    return joined
+
+
+def _bundle(shown: nodes.Element) -> nodes.Element:
+    """Return the output that contains an HTML fragment."""
+    while shown.get("nb_element") != "mime_bundle":
+        shown = shown.parent
+    return shown
+
+
+def _nest_code(shown: nodes.raw, code: nodes.Element, prompt: str) -> None:
+    """Move a cell's code into a nested fold at the end of the fold in the cell's output."""
+    bundle = _bundle(shown)
+    head = f'<div class="output text_html">\n{shown.astext().removesuffix(_END)}'
+    head += f'<details class="how"><summary>{html.escape(prompt)}</summary>\n'
+    foot = f"{_END}\n{_END}\n</div>\n"
+    code.parent.remove(code)
+    bundle.replace_self(
+        [nodes.raw("", head, format="html"), code, nodes.raw("", foot, format="html")]
+    )
+
+
+def parse_results(text: str) -> list[tuple[str, str]] | None:
+    r"""Return the mark and the text of each result of an exercise, or None for other output.
+
+    Example:
+        >>> parse_results("✓ one and one is two\n○ not yet\n")
+        [('✓', 'one and one is two'), ('○', 'not yet')]
+        >>> parse_results("✓ one\nand more") is None
+        True
+    """
+    found: list[tuple[str, str]] = []
+    for line in text.rstrip("\n").split("\n"):
+        if start := _LINE.fullmatch(line):
+            found.append((start[1], start[2]))
+        elif found and line.startswith("  ") and line.strip():  # the continuation of a long result
+            mark, before = found.pop()
+            found.append((mark, f"{before}\n{line.strip()}"))
+        else:
+            return None
+    return found
+
+
+def results_html(found: list[tuple[str, str]]) -> str:
+    """Return the results of exercises as an HTML list."""
+    items = "".join(
+        f'<li class="{KINDS[mark]}"><b>{mark}</b> '
+        + html.escape(text, quote=False).replace("\n", "<br>")
+        + "</li>\n"
+        for mark, text in found
+    )
+    return f'<ul class="results">\n{items}</ul>\n'
+
+
+class Results(SphinxTransform):
+    """A transform that turns the lines that `check` prints into a list.
+
+    Lists wrap on narrow screens, and screen readers announce their items.
+    """
+
+    default_priority = 860
+
+    def apply(self, **kwargs: Any) -> None:
+        """Transform the outputs of the page."""
+        for block in list(self.document.findall(nodes.literal_block)):
+            if "stream" not in block["classes"] or "stderr" in block["classes"]:
+                continue
+            if found := parse_results(block.astext()):
+                block.replace_self(nodes.raw("", results_html(found), format="html"))
+
+
+class TracebackLexer(RegexLexer):
+    """A lexer for the tracebacks in the stored notebooks, which have no color codes."""
+
+    name = "A traceback of a notebook cell"
+    aliases: ClassVar[list[str]] = ["cell-traceback"]  # type: ignore[misc]
+    tokens: ClassVar[dict[str, Any]] = {
+        "root": [
+            (r"^-{20,}\n", Generic.Traceback),
+            (r"^([A-Za-z_]\w*)( +)(Traceback \(most recent call last\)\n)",
+             bygroups(Generic.Error, Text, Comment)),
+            (r"^(?:Cell In\s*\[\d+\]|File .*?)[,:].*\n", Generic.Subheading),
+            (r"^ *… \d+ frames? .*\n", Comment),
+            (r"^-+> *\d+.*\n", Generic.Strong),
+            (r"^([A-Za-z_][\w.]*)(: .*\n)", bygroups(Generic.Error, Text)),
+            (r".*\n", Text),
+        ]
+    }  # fmt: skip
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register the extension with Sphinx."""
+    app.add_transform(Folds)
+    app.add_transform(Results)
+    app.add_lexer("cell-traceback", TracebackLexer)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,37 @@
+"""Render the Jinja2 templates of the generated pages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jinja2
+
+from book_tools.pages.html_utils import bit_address, escape_html, inline_code, script_json
+
+# Without autoescaping, because most templates are Markdown, in which only some parts are HTML.
+_TEMPLATES = jinja2.Environment(
+    loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
+    undefined=jinja2.StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+)
+_TEMPLATES.filters |= {
+    "address": bit_address,
+    "code": inline_code,
+    "text": escape_html,
+    "script_json": script_json,
+}
+
+
+def render_page(template: str, **values: object) -> str:
+    """Return the text of a page.
+
+    Args:
+        template: the name of a file in ``templates/`` without the suffix ``.jinja``.
+        values: the variables of the template.
+
+    Raises:
+        jinja2.UndefinedError: the template uses a variable that has no value.
+    """
+    return _TEMPLATES.get_template(f"{template}.jinja").render(**values)

@@ -1,0 +1,108 @@
+"""Join printed pages into one PDF file, and turn the links between them into links inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from urllib.parse import unquote, urldefrag
+
+from pypdf import PageObject, PdfReader, PdfWriter
+from pypdf.generic import ArrayObject, DictionaryObject, FloatObject, NameObject, NullObject
+
+from book_tools.website.pdf_contents import Entry
+
+
+def _destination(page: PageObject, top: float | None) -> ArrayObject:
+    """Return a PDF destination at the given height of a page."""
+    reference = page.indirect_reference
+    assert reference is not None
+    where = NullObject() if top is None else FloatObject(top)
+    return ArrayObject([reference, NameObject("/XYZ"), NullObject(), where, NullObject()])
+
+
+def _relink(page: PageObject, resolve: Callable[[str], ArrayObject | None], server: str) -> None:
+    """Turn a page's links into links inside the file where possible, and drop dead ones.
+
+    Args:
+        page: a page of the joined file.
+        resolve: returns the destination for a link's address or local name, or None.
+        server: the address that the pages were printed from.
+    """
+    kept = ArrayObject()
+    for reference in page.get("/Annots", ()):
+        annotation = reference.get_object()
+        action = annotation.get("/A", {})
+        named = annotation.get("/Dest") or action.get("/D")
+        address = str(action.get("/URI", ""))
+        link = address or (f"#{str(named).removeprefix('/')}" if named is not None else "")
+        destination = resolve(link) if link else None
+        if destination is not None:
+            annotation.pop("/Dest", None)
+            annotation[NameObject("/A")] = DictionaryObject(
+                {NameObject("/S"): NameObject("/GoTo"), NameObject("/D"): destination}
+            )
+        elif not address or address.startswith(server):
+            continue  # the target is not in the file, for example a notebook to download
+        kept.append(reference)
+    if kept or "/Annots" in page:
+        page[NameObject("/Annots")] = kept
+
+
+def join_pages(
+    book: Sequence[Entry],
+    printed: Mapping[str, PdfReader],
+    front: PdfReader,
+    numbers: PdfReader,
+    server: str,
+) -> PdfWriter:
+    """Join the printed pages after the front matter, and fix the links between them.
+
+    Args:
+        book: the pages in their order.
+        printed: the PDF of each page, by the page's name.
+        front: the title page and the contents.
+        numbers: a PDF with as many pages as the whole file, each with its number at the bottom.
+        server: the address that the pages were printed from, with a slash at the end.
+    """
+    writer = PdfWriter()
+    writer.append(front, outline_item="Contents", import_outline=False)
+    first: dict[str, int] = {}
+    tops: dict[tuple[str, str], tuple[int, float | None]] = {}
+    for entry in book:
+        reader = printed[entry.name]
+        first[entry.name] = len(writer.pages)
+        for name, destination in reader.named_destinations.items():
+            number = reader.get_destination_page_number(destination)
+            if number is not None:
+                top = destination.top
+                at = float(top) if isinstance(top, int | float) else None
+                anchor = unquote(str(name).removeprefix("/"))
+                tops[entry.name, anchor] = (first[entry.name] + number, at)
+        writer.append(reader, import_outline=True)  # the page's first heading is its entry
+
+    def resolver(here: str) -> Callable[[str], ArrayObject | None]:
+        def resolve(link: str) -> ArrayObject | None:
+            path, anchor = urldefrag(link)
+            for root in (server, "https://book.invalid/"):
+                path = path.removeprefix(root)
+            name = path.split("?")[0].removesuffix(".html") or here
+            if name not in first:
+                return None
+            number, top = tops.get((name, unquote(anchor)), (first[name], None))
+            return _destination(writer.pages[number], top)
+
+        return resolve
+
+    bounds = [*first.values(), len(writer.pages)]
+    sections = [("", 0, bounds[0])]
+    sections += [(e.name, bounds[n], bounds[n + 1]) for n, e in enumerate(book)]
+    for name, begin, end in sections:
+        for number in range(begin, end):
+            page = writer.pages[number]
+            _relink(page, resolver(name), server)
+            if name:
+                page.merge_page(numbers.pages[number])
+                page.compress_content_streams()  # because merging decompresses them
+    writer.add_metadata({"/Title": "JAX sharp bits", "/Author": "the authors of JAX sharp bits"})
+    writer.page_mode = "/UseOutlines"
+    writer.compress_identical_objects()
+    return writer

@@ -1,0 +1,47 @@
+"""Write the results of an assignment as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Mapping
+
+from jaxbits_grader.grade_records import SCORED_STATUSES, GradeRecord
+
+
+def results_table(records: Iterable[GradeRecord], tasks: Mapping[str, Iterable[str]]) -> str:
+    """Return the results as CSV, sorted by student.
+
+    The columns are ``student,status,score,max_score,notes`` and one per task. A score is empty if
+    the status has none.
+
+    Args:
+        records: The results of grading.
+        tasks: The grade_ids of each task's test cells, in the order of the assignment.
+    """
+    out = io.StringIO()
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(["student", "status", "score", "max_score", "notes", *tasks])
+    for record in sorted(records, key=lambda r: r.student):
+        notes = ["UNSAFE: graded without a sandbox"] * record.unsafe + list(record.notes)
+        points = {cell.id: cell.points for cell in record.cells}
+        has_score = record.status in SCORED_STATUSES
+        totals = [
+            sum(points.get(cell) or 0.0 for cell in cells) if has_score else None
+            for cells in tasks.values()
+        ]
+        numbers = _format_number(record.score), _format_number(record.max_score)
+        student, all_notes = _plain_text(record.student), _plain_text("; ".join(notes))
+        rows.writerow([student, record.status, *numbers, all_notes, *map(_format_number, totals)])
+    return out.getvalue()
+
+
+def _format_number(value: float | None) -> str:
+    return "" if value is None else f"{value:g}"
+
+
+def _plain_text(text: str) -> str:
+    """Return a single line that no spreadsheet takes for a formula."""
+    line = " ".join(re.sub(r"[\x00-\x1f\x7f\u2028\u2029]+", " ", text).split())
+    return f"'{line}" if line[:1] in ("=", "+", "-", "@") else line

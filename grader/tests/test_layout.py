@@ -1,0 +1,72 @@
+"""The layout that README.md describes is the one that the imports have."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import jaxbits_grader
+
+ROOT = Path(jaxbits_grader.__file__).parent
+# From the ground up. Modules on one floor do not import each other, unless they share a folder.
+FLOORS = [
+    {"cell_names", "files"},
+    {"notebook", "grade_records"},
+    {"authoring", "running"},
+    {"checking", "intake"},
+    {"gradebook"},
+    {"reporting"},
+    {"grade_submission"},
+    {"worker_pool"},
+    {"grade_command"},
+    {"cli"},
+    {"__main__"},
+]
+FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}
+MODULES = [path for path in sorted(ROOT.rglob("*.py")) if path != ROOT / "__init__.py"]
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imported_parts(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("jaxbits_grader."):
+            found.add(str(node.module).split(".")[1])
+    return found
+
+
+def test_imports_run_from_the_commands_to_the_shared_modules() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {other}"
+        for path in MODULES
+        for other in imported_parts(path)
+        if other != part_of(path) and FLOOR_OF[other] >= FLOOR_OF[part_of(path)]
+    ]
+    assert wrong == []
+
+
+def test_every_part_is_in_the_map_of_the_readme() -> None:
+    readme = (ROOT.parents[1] / "README.md").read_text(encoding="utf-8")
+    missing = [name for name in FLOOR_OF if f"`{name}" not in readme and name != "__main__"]
+    assert missing == []
+
+
+def test_no_module_has_the_name_of_a_public_function() -> None:
+    names = {path.stem for path in MODULES} | {path.parent.name for path in MODULES}
+    functions = {
+        node.name
+        for path in MODULES
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")
+    }
+    assert names & functions == set()
+
+
+def test_nothing_in_jaxbits_imports_the_grader() -> None:
+    import jaxbits
+
+    library = Path(str(jaxbits.__file__)).parent
+    assert [p for p in library.rglob("*.py") if "jaxbits_grader" in p.read_text("utf8")] == []

@@ -1,0 +1,142 @@
+"""Find out who raised an error: the user's own code, or JAX and the libraries that build on it."""
+
+from __future__ import annotations
+
+import linecache
+import re
+import sysconfig
+import traceback
+import types
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+JAX_ECOSYSTEM = ("jax", "jaxlib", "flax", "optax", "orbax", "chex")
+"""The packages whose errors the book explains."""
+
+_PACKAGE = re.compile(r"[/\\](?:site|dist)-packages[/\\](\w+)")
+_LIBRARIES = (sysconfig.get_paths()["stdlib"], str(Path(__file__).parent), "<frozen")
+_TORCH_LOADER = re.compile(r"[/\\]torch[/\\]utils[/\\]data[/\\]")
+# The sentence with which a tracer names the function that JAX is tracing:
+# https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/interpreters/partial_eval.py
+_TRACED_FUNCTION = re.compile(r"while tracing the function (\S+) at ")
+_MENTIONS_JAX = re.compile(r"Tracer|\bjax\b|\bJAX\b")
+# jit raises these errors in C++, so no frame of the traceback is in JAX:
+# https://github.com/jax-ml/jax/blob/jax-v0.10.2/jaxlib/jax_jit.cc
+_NON_HASHABLE_STATIC = "Non-hashable static arguments are not supported"
+_XLA_STATUS = re.compile(r"(?:INVALID_ARGUMENT|FAILED_PRECONDITION|INTERNAL|RESOURCE_EXHAUSTED):")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A line of the user's code.
+
+    Attributes:
+        file: The path of the file, or the name that IPython gives to a cell.
+        line: The number of the line, from 1.
+        code: The line without the whitespace around it, or "" if the file cannot be read.
+    """
+
+    file: str
+    line: int
+    code: str
+
+    def __str__(self) -> str:
+        name = "this cell" if _is_cell(self.file) else Path(self.file).name
+        return f"{name}, line {self.line}" + (f": {self.code}" if self.code else "")
+
+
+def user_frame(error: BaseException) -> Frame | None:
+    """Return the innermost frame of an error's traceback that is in the user's own code."""
+    for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
+        file = frame.f_code.co_filename
+        if _is_users(file):
+            return Frame(file, line, linecache.getline(file, line).strip())
+    return None
+
+
+def is_from_jax_ecosystem(error: BaseException) -> bool:
+    """Return True if JAX, or a library that builds on it, raised an error or caused it.
+
+    The evidence is any of the following: the error's class; the innermost frame of the traceback,
+    or of the unfiltered traceback that JAX attaches as the cause; a message that mentions a tracer;
+    a frame of PyTorch's data loader, which chapter 17 is about; or an error that Python or NumPy
+    raises in a line of the user's code that contains an object of these libraries.
+    """
+    if _package_of_class(type(error)) in JAX_ECOSYSTEM:
+        return True
+    if any(_innermost_package(e) in JAX_ECOSYSTEM for e in (error, error.__cause__) if e):
+        return True
+    # An error that `jaxbits.book` brings back from a subprocess has the files in this attribute.
+    if any(_package_of_file(file) in JAX_ECOSYSTEM for file in getattr(error, "raised_in", ())):
+        return True
+    frames = traceback.walk_tb(error.__traceback__)
+    if any(_TORCH_LOADER.search(frame.f_code.co_filename) for frame, _ in frames):
+        return True
+    message = str(error)
+    if isinstance(error, TypeError) and _MENTIONS_JAX.search(message):
+        return True
+    if isinstance(error, ValueError) and message.startswith(_NON_HASHABLE_STATIC):
+        return True
+    # Python raises a TypeError or an AttributeError for `x.device()`. NumPy raises a ValueError for
+    # a write to a view of a JAX array's memory.
+    may_be_python = isinstance(error, TypeError | AttributeError | ValueError)
+    may_be_python |= bool(_XLA_STATUS.match(message))
+    return may_be_python and _last_line_uses_jax_ecosystem(error)
+
+
+def has_leaked_tracer(error: BaseException) -> bool:
+    """Return True if an error is about a tracer that has outlived its trace.
+
+    The message then names a function that is in no frame of the traceback, because its trace is
+    over.
+    """
+    match = _TRACED_FUNCTION.search(str(error))
+    frames = traceback.walk_tb(error.__traceback__)
+    return match is not None and match[1] not in {frame.f_code.co_name for frame, _ in frames}
+
+
+def _is_users(file: str) -> bool:
+    return _is_cell(file) or not (_PACKAGE.search(file) or file.startswith(_LIBRARIES))
+
+
+def _is_cell(file: str) -> bool:
+    return "ipykernel_" in file or file.startswith("<ipython-input")
+
+
+def _package_of_class(kind: type) -> str:
+    return kind.__module__.split(".")[0]
+
+
+def _package_of_file(file: str) -> str:
+    match = _PACKAGE.search(file)
+    return match[1] if match else ""
+
+
+def _innermost_package(error: BaseException) -> str:
+    frames = list(traceback.walk_tb(error.__traceback__))
+    return _package_of_file(frames[-1][0].f_code.co_filename) if frames else ""
+
+
+def _last_line_uses_jax_ecosystem(error: BaseException) -> bool:
+    frames = list(traceback.walk_tb(error.__traceback__))
+    if not frames or not _is_users(frames[-1][0].f_code.co_filename):
+        return False
+    frame, line = frames[-1]
+    names = re.findall(r"[^\W\d]\w*", linecache.getline(frame.f_code.co_filename, line))
+    values = [{**frame.f_globals, **frame.f_locals}.get(name) for name in names]
+    return any(
+        value.__name__.split(".")[0] in JAX_ECOSYSTEM
+        if isinstance(value, types.ModuleType)
+        else _package_of_class(type(_memory_owner(value))) in JAX_ECOSYSTEM
+        for value in values
+    )
+
+
+def _memory_owner(value: Any) -> Any:
+    """Return the object whose memory a NumPy array views, or any other value itself."""
+    while isinstance(value, np.ndarray) and value.base is not None:
+        value = value.base
+    return value.obj if isinstance(value, memoryview) else value

@@ -1,0 +1,110 @@
+"""How messages show values and errors in one line."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxbits import _formatting
+
+
+@pytest.mark.parametrize(
+    ("message", "line"),
+    [("one\ntwo", "one"), ("", ""), ("\n one", "one"), ("x" * 200, "x" * 100), ("a\r\nb", "a")],
+)
+def test_the_first_line_of_an_error(message, line):
+    assert _formatting.first_line(ValueError(message)) == line
+    assert len(_formatting.first_line(ValueError("x" * 200), limit=None)) == 200
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("`x < 1` fails", "<code>x &lt; 1</code> fails"),
+        ("it's `x`", "it&#x27;s <code>x</code>"),
+        ("a single ` is text", "a single ` is text"),
+    ],
+)
+def test_text_between_backticks_becomes_code(text, html):
+    assert _formatting.html_with_code(text) == html
+    assert _formatting.html_with_code("it's", quote=False) == "it's"
+
+
+class Silent:
+    def __repr__(self):
+        raise RuntimeError
+
+
+def double(x):
+    return 2 * x
+
+
+# The value as a claim, a test of an assignment, an exercise, and a report about state show it, and
+# as an argument of a call.
+SHOWN = {
+    "a float": (0.1 + 0.2, "0.30000000000000004", "0.30000000000000004", "0.3", None, "0.3"),
+    "a string": ("a'b", '"a\'b"', '"a\'b"', '"a\'b"', '"a\'b"', '"a\'b"'),
+    "a scalar": (np.float32(9), "9.0", "9. (float32[])", "9.0", "float32", "9.0"),
+    "an array": (
+        np.array([[1.0, 0.123456789]]),
+        "[[1. 0.12345679]]",
+        "[[1. , 0.123457]] (float64[1, 2])",
+        "[[1.0, 0.123457]]",
+        "ndarray",
+        "[[1.0, 0.123457]]",
+    ),
+    "a large array": (
+        np.zeros(20, np.int8),
+        "[0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0]",
+        "[0, 0, 0, ..., 0, 0, 0] (int8[20])",
+        f"[{', '.join('0' * 20)}]",
+        "ndarray",
+        "int8[20]",
+    ),
+    "a container": (
+        {"w": (np.ones(1),)},
+        "{'w': (array([1.]),)}",
+        "{'w': (array([1.]),)}",
+        "{'w': ([1.0],)}",
+        "dict of 1",
+        "{'w': ([1.0],)}",
+    ),
+    "a function": (double, None, None, None, "function", "double"),
+    "None": (None, "None", "None", "None", "None", "None"),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_value_in_the_messages(name):
+    value, line, with_dtype, plain, state, argument = SHOWN[name]
+    formats = {
+        "format_line": line,
+        "format_with_dtype": with_dtype,
+        "format_value": plain,
+        "format_state": state,
+        "format_argument": argument,
+    }
+    for function, text in formats.items():
+        if text is not None:
+            assert getattr(_formatting, function)(value) == text, function
+
+
+def test_long_values_are_truncated():
+    assert _formatting.format_line("x" * 200) == "'" + "x" * 116 + "..."
+    assert _formatting.format_state("x" * 200) == "'" + "x" * 38 + "…"
+    assert len(_formatting.format_with_dtype("x" * 200)) == 160
+
+
+def test_a_value_that_cannot_be_shown():
+    assert _formatting.format_with_dtype(Silent()) == "a Silent"
+
+
+def test_keys_tracers_and_brief_arguments():
+    assert _formatting.format_argument(jax.random.key(0)) == "a key"
+    assert _formatting.format_value(jax.random.split(jax.random.key(0))) == "2 keys"
+    assert _formatting.format_argument(np.ones((2, 3)), brief=True) == "float64[2, 3]"
+    assert _formatting.format_argument([1, 2], brief=True) == "a list of 2"
+    assert _formatting.format_argument(object()) == "an object"
+    shown = []
+    jax.jit(lambda x: shown.append(_formatting.format_state(x)))(jnp.ones(3))
+    assert shown == ["a traced float32[3]"]
