@@ -16,7 +16,7 @@ LONGEST = [
     "detect/test_sweep.py",
     "book/test_browser.py",
     "../grader/tests/test_assignments.py",
-    "../grader/tests/test_grading.py",
+    "../grader/tests/test_grade_corpus.py",
     "../grader/tests/test_crash_recovery.py",
     "detect/test_scores.py",
     "strict/test_mutations.py",
