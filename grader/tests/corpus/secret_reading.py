@@ -1,4 +1,4 @@
-"""Submissions that go after what is on the grading machine, and what they get they tell."""
+"""Submissions that try to read files of the grading machine, and to reveal them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from corpus.expected import LOOKED_AT, Submission
 from corpus.planted_files import STRAY, Secrets
 from corpus.sandbox_escape import REACHES
-from corpus.submission_builder import Desk, clean, says
+from corpus.submission_builder import SubmissionBuilder, clean, description
 
-# How all of them tell what they got: in every form, by every way out of a notebook.
+# All of them output what they get in every encoding, in every way that a notebook has.
 TELL = """
 import sys
 from IPython.display import HTML, Markdown, display
@@ -40,7 +40,7 @@ def tell_by_error():
     raise type("Told" + text[:2000], (Exception,), {})(text)
 """.strip()
 
-# Each runs below the last test; names in capitals are put in place from the secrets.
+# Inserted below the last test. `filled` replaces the names in capitals.
 READS = {
     "reads-environment": """
         # Reads the environment of its process and of all others, and their arguments.
@@ -72,7 +72,7 @@ READS = {
             attempt(place, os.listdir, place)
             for path in pathlib.Path(place).rglob("*"):
                 attempt(str(path), lambda: path.read_bytes()[:5000])
-        attempt("neighbour", lambda: open(OTHER).read())
+        attempt("neighbor", lambda: open(OTHER).read())
         attempt("gradebook", lambda: open(GRADEBOOK, "rb").read())
         book = sqlite3.connect(f"file:{GRADEBOOK}?mode=ro", uri=True)
         attempt("tables", lambda: book.execute("select * from student").fetchall())
@@ -135,24 +135,26 @@ display(SVG(filename="figure.svg"))
 
 
 def filled(code: str, secrets: Secrets) -> str:
-    """A snippet with the paths, and the other names in capitals, in place."""
+    """Return a snippet with the names in capitals replaced by the secrets."""
     for word in ("COURSE", "SUBMISSIONS", "OTHER", "GRADEBOOK", "FILE"):
         code = code.replace(word, repr(str(getattr(secrets, word.lower()))))
     code = code.replace("VARIABLE", secrets.variable).replace("STRAY", STRAY)
     return code.replace("PORT", str(secrets.port))
 
 
-def submissions(desk: Desk) -> Iterator[Submission]:
-    """Make them."""
-    secrets = desk.secrets
+def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
+    """Yield the submissions of this kind."""
+    secrets = builder.secrets
     for name, text in {**READS, **REACHES, "tells-in-a-figure": PICTURE}.items():
         code = filled(clean(text), secrets)
         if name in HARMFUL:
-            code = desk.apart(code)
-        notebook = desk.insert(desk.right(), TELL, at="start")
-        desk.insert(desk.insert(notebook, code), "tell_by_error()")
+            code = builder.only_in_sandbox(code)
+        notebook = builder.insert(builder.right(), TELL, at="start")
+        builder.insert(builder.insert(notebook, code), "tell_by_error()")
         core = name not in ("reads-memory", "tells-in-a-figure", "leaves-files")
-        yield Submission(name, "reading", says(code), notebook, LOOKED_AT, desk.full, core=core)
+        yield Submission(
+            name, "reading", description(code), notebook, LOOKED_AT, builder.full, core=core
+        )
 
     code = filled(
         "# Has the answer read the file, and raise what it says.\n"
@@ -160,14 +162,14 @@ def submissions(desk: Desk) -> Iterator[Submission]:
         "if _text:\n    raise type(_text, (AssertionError,), {})(_text)",
         secrets,
     )
-    score = (desk.full - desk.function()[0].total, desk.full)
-    content = desk.called(code)
-    yield Submission("reads-in-the-answer", "reading", says(code), content, LOOKED_AT, score)
+    score = (builder.full - builder.function()[0].total, builder.full)
+    content = builder.called(code)
+    yield Submission("reads-in-the-answer", "reading", description(code), content, LOOKED_AT, score)
 
     path = secrets.file
     text = f"![x]({path}) <img src='file://{path}'> ![y](attachment:{path})"
     text += f"\n\n{{% include '{path}' %}} {{{{ resources }}}}\n\n<object data='{path}'>"
-    notebook = desk.insert(desk.right(), text, kind="markdown")
+    notebook = builder.insert(builder.right(), text, kind="markdown")
     notebook.cells[-1]["attachments"] = {str(secrets.file): {"text/plain": f"@{secrets.file}"}}
     yield Submission(
         "embeds-files",
@@ -175,6 +177,6 @@ def submissions(desk: Desk) -> Iterator[Submission]:
         "Text that embeds files of the machine.",
         notebook,
         LOOKED_AT,
-        desk.full,
+        builder.full,
         core=True,
     )

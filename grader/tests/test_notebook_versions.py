@@ -1,4 +1,4 @@
-"""What a student gets holds nothing of the solutions and hidden tests, and the search finds it."""
+"""The student's notebook reveals no solution and no hidden test, and leaks are found."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def cell(notebook: NotebookNode, id: str) -> NotebookNode:
     return next(c for c in notebook.cells if c.id == id)
 
 
-def test_what_a_student_gets() -> None:
+def test_student_notebook() -> None:
     released = student_notebook(SHIPS)
     assert cell(released, "load").source == (
         "def load(holds):\n    # YOUR CODE HERE\n    raise NotImplementedError()"
@@ -45,14 +45,14 @@ def test_what_a_student_gets() -> None:
     )
 
 
-def test_the_solution_and_other_answers() -> None:
+def test_solution_notebook() -> None:
     assert "total = sum(holds)" in cell(solution_notebook(SHIPS), "load").source
     assert "###" not in cell(solution_notebook(SHIPS), "load").source
     other = solution_notebook(SHIPS, {"load": "load = sum"})
     assert cell(other, "load").source == "load = sum"
 
 
-def test_the_teachers_notebook_is_what_nbgrader_wants() -> None:
+def test_teacher_notebook() -> None:
     whole = teacher_notebook(SHIPS)
     assert "### BEGIN SOLUTION" in cell(whole, "load").source
     assert "### BEGIN HIDDEN TESTS" in cell(whole, "load-values").source
@@ -60,7 +60,7 @@ def test_the_teachers_notebook_is_what_nbgrader_wants() -> None:
     assert nbgrader_metadata(cell(whole, "load-values"))["points"] == 2
 
 
-def test_several_solutions_in_one_cell_and_their_indentation() -> None:
+def test_several_solutions_in_one_cell() -> None:
     cell_ = (
         "### BEGIN SOLUTION\na = 1\n### END SOLUTION\n"
         "if x:\n\t### BEGIN SOLUTION\n\ty\n\t### END SOLUTION"
@@ -70,7 +70,7 @@ def test_several_solutions_in_one_cell_and_their_indentation() -> None:
     assert solution_source(cell_) == "a = 1\nif x:\n\ty"
 
 
-def test_nothing_leaks() -> None:
+def test_the_student_notebook_leaks_nothing() -> None:
     assert find_leaks(SHIPS, student_notebook(SHIPS)) == []
 
 
@@ -101,13 +101,13 @@ def test_a_leak_is_found_wherever_it_is(put: object, line: str) -> None:
     assert find_leaks(SHIPS, released) == [line]
 
 
-def test_a_short_line_on_its_own_is_a_leak() -> None:
+def test_a_short_line_is_a_leak() -> None:
     released = student_notebook(SHIPS)
     into_source(released, "s = 5")
     assert find_leaks(SHIPS, released) == ["s = 5"]
 
 
-def test_whole_cells_and_marks_are_leaks() -> None:
+def test_whole_cells_and_markers_are_leaks() -> None:
     assert "BEGIN SOLUTION" in find_leaks(SHIPS, teacher_notebook(SHIPS))
     assert "total = sum(holds)" in find_leaks(SHIPS, solution_notebook(SHIPS))
     released = copy.deepcopy(student_notebook(SHIPS))

@@ -1,14 +1,14 @@
-"""Submissions that go after the hidden tests while these run beside them, and tell them."""
+"""Submissions that try to read the hidden tests while they run, and to reveal them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from corpus.expected import LOOKED_AT, Submission
-from corpus.reading import TELL
-from corpus.submission_builder import Desk, clean, says
+from corpus.secret_reading import TELL
+from corpus.submission_builder import SubmissionBuilder, clean, description
 
-# At the start; what they heard is told at the end.
+# Inserted at the start. The end of the notebook outputs what they found.
 HEARS = {
     "hears-by-events": """
         # Is told of every cell before and after it runs.
@@ -77,7 +77,7 @@ HEARS = {
         testing.assert_close = close
     """,
 }
-# At the end: what is left of the tests in the kernel.
+# Inserted at the end. They look for traces of the tests in the kernel.
 FINDS = {
     "finds-in-history": """
         # Looks into IPython's history of cells.
@@ -139,7 +139,7 @@ class Spy:
 {name} = lambda *args, **kwargs: Spy()
 """
 SMUGGLES = """
-# Leaves the hidden tests for those who come later, in every place that may outlive it.
+# Stores the hidden tests wherever they might outlive the run.
 import os, pathlib, tempfile
 places = [".", "..", "/tmp", "/var/tmp", "/dev/shm", "~", "~/.cache", "~/.ipython"]
 for place in [*places, tempfile.gettempdir()]:
@@ -151,7 +151,7 @@ for place in [*places, tempfile.gettempdir()]:
         pass
 """
 RECEIVES = """
-# Looks for what an earlier run left, its own or another student's.
+# Looks for what an earlier run has stored.
 import pathlib
 for place in (".", "..", "/tmp", "/var/tmp", "/dev/shm", "~", "~/.cache", "~/.ipython"):
     path = pathlib.Path(place).expanduser() / "jaxbits-corpus-was-here"
@@ -161,8 +161,8 @@ for place in (".", "..", "/tmp", "/var/tmp", "/dev/shm", "~", "~/.cache", "~/.ip
 END = 'get_ipython().events.callbacks["pre_run_cell"].clear()\ntell_by_error()'
 
 
-def submissions(desk: Desk) -> Iterator[Submission]:
-    """Make them."""
+def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
+    """Yield the submissions of this kind."""
 
     def make(
         name: str, what: str, notebook: object, score: object, core: bool = True
@@ -171,25 +171,29 @@ def submissions(desk: Desk) -> Iterator[Submission]:
 
     for name, text in HEARS.items():
         code = clean(text)
-        notebook = desk.insert(desk.right(), TELL + "\n\n\n" + code, at="start")
+        notebook = builder.insert(builder.right(), TELL + "\n\n\n" + code, at="start")
         # What is told between the cells may cost time or a test that asks for silence.
-        score = (0.0, desk.full)
-        yield make(name, says(code), desk.insert(notebook, END), score, name != "hears-by-trace")
+        score = (0.0, builder.full)
+        yield make(
+            name, description(code), builder.insert(notebook, END), score, name != "hears-by-trace"
+        )
     for name, text in {**FINDS, "receives": RECEIVES}.items():
         code = clean(text)
-        notebook = desk.insert(desk.right(), TELL, at="start")
-        desk.insert(desk.insert(notebook, code), END)
-        yield make(name, says(code), notebook, desk.full)
-    notebook = desk.insert(desk.right(), SMUGGLES)
-    yield make("a-smuggler", says(SMUGGLES), notebook, desk.full)
+        notebook = builder.insert(builder.right(), TELL, at="start")
+        builder.insert(builder.insert(notebook, code), END)
+        yield make(name, description(code), notebook, builder.full)
+    notebook = builder.insert(builder.right(), SMUGGLES)
+    yield make("a-smuggler", description(SMUGGLES), notebook, builder.full)
 
-    task, name = desk.function()
-    lost = (0.0, desk.full)
-    yield make("hears-its-callers", says(CALLER), desk.called(CALLER.strip()), lost)
-    yield make("raises-what-it-hears", says(CALLER), desk.called(CALLER.strip() + RAISES), lost)
+    task, name = builder.function()
+    lost = (0.0, builder.full)
+    yield make("hears-its-callers", description(CALLER), builder.called(CALLER.strip()), lost)
+    yield make(
+        "raises-what-it-hears", description(CALLER), builder.called(CALLER.strip() + RAISES), lost
+    )
     body = CALLER.strip().replace("frame, heard", "global heard\nframe, heard")
     body = body.replace("\n", "\n        ")
-    notebook = desk.extend(desk.wrong(), task, clean(SPY.format(body=body, name=name)))
+    notebook = builder.extend(builder.wrong(), task, clean(SPY.format(body=body, name=name)))
     yield make(
         "hears-as-an-answer",
         "Answers with an object that looks at its callers.",

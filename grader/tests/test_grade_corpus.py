@@ -1,4 +1,4 @@
-"""A folder of good, broken and hostile submissions, graded by the command that a teacher types."""
+"""Grade good, broken, and hostile submissions with the command that a teacher uses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import corpus
-import grading_harness as hall
+import grading_harness as harness
 import pytest
 from corpus.expected import Expected
 from corpus.expected import Submission as CorpusEntry
@@ -17,7 +17,7 @@ from jaxbits_grader.authoring.assignment_source import read_assignment
 from jaxbits_grader.intake.submissions import Submission
 from nbgrader.api import Gradebook
 
-pytestmark = hall.needs_sandbox
+pytestmark = harness.needs_sandbox
 
 NAME = "pure-functions"
 OF_EACH_FAMILY = 2
@@ -25,11 +25,11 @@ SECRET, TOKEN = "the secret is 918273645", "token-5551212"
 
 
 class Graded(NamedTuple):
-    """What the command was given, what it must make of it, and what it made."""
+    """The submissions, the expected results, and the actual ones."""
 
     course: Path
     expected: dict[str, Expected]
-    results: dict[str, hall.Row]
+    results: dict[str, harness.Row]
     text: str
     before: dict[str, str]
     after: dict[str, str]
@@ -37,7 +37,7 @@ class Graded(NamedTuple):
 
 
 def _some() -> object:
-    """Of each family the first ones: those that stand for all, the slow among them once."""
+    """Select the first core submissions of each family, and one that is slow."""
     count: Counter[str] = Counter()
 
     def only(entry: CorpusEntry) -> bool:
@@ -45,7 +45,7 @@ def _some() -> object:
             return False
         count[entry.family] += 1
         count[f"{entry.family}, slow"] += entry.slow
-        return count[entry.family] <= OF_EACH_FAMILY or entry.student == corpus.NEIGHBOUR
+        return count[entry.family] <= OF_EACH_FAMILY or entry.student == corpus.NEIGHBOR
 
     return only
 
@@ -54,14 +54,14 @@ def _some() -> object:
 def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graded]:
     place = tmp_path_factory.mktemp("hall")
     course, folder, secret = place / "course", place / "submissions", place / "secret.txt"
-    listener = hall.Listener()
-    hall.call("course", course, "--from", hall.ASSIGNMENTS / NAME)
+    listener = harness.Listener()
+    harness.call("course", course, "--from", harness.ASSIGNMENTS / NAME)
     secret.write_text(SECRET)
     secrets = corpus.Secrets(
         course=course,
         gradebook=course / "gradebook.db",
-        other=folder / f"{corpus.NEIGHBOUR}.ipynb",
-        other_text="a neighbour's own words 4711",
+        other=folder / f"{corpus.NEIGHBOR}.ipynb",
+        other_text="a neighbor's own words 4711",
         file=secret,
         text=SECRET,
         variable="CORPUS_TOKEN",
@@ -69,12 +69,12 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Graded]:
         port=listener.port,
         submissions=folder,
     )
-    expected = corpus.write(folder, read_assignment(hall.ASSIGNMENTS / NAME), secrets, _some())
+    expected = corpus.write(folder, read_assignment(harness.ASSIGNMENTS / NAME), secrets, _some())
     untouched = (folder, secret, course / "assignments", course / "source", course / "release")
     before = corpus.snapshot(*untouched)
-    hall.grade(course, folder, NAME, "-j", "2", *hall.SHORT, env={"CORPUS_TOKEN": TOKEN})
+    harness.grade(course, folder, NAME, "-j", "2", *harness.SHORT, env={"CORPUS_TOKEN": TOKEN})
     text = (course / "results" / f"{NAME}.csv").read_text()
-    results = hall.of_students(hall.rows(text), list(expected))
+    results = harness.of_students(harness.rows(text), list(expected))
     yield Graded(
         course, expected, results, text, before, corpus.snapshot(*untouched), listener.heard
     )
@@ -85,7 +85,7 @@ def page_of(course: Path, student: str) -> Path:
     return course / "feedback" / NAME / f"{Submission(student, None).id}.html"
 
 
-def test_every_submission_becomes_what_it_must(graded: Graded) -> None:
+def test_every_submission_gets_the_expected_result(graded: Graded) -> None:
     assert len(graded.expected) >= 40
     complaints = []
     for student, expected in graded.expected.items():
@@ -97,36 +97,36 @@ def test_every_submission_becomes_what_it_must(graded: Graded) -> None:
     assert complaints == []
 
 
-def test_none_is_lost_and_none_invented(graded: Graded) -> None:
+def test_every_submission_has_one_line(graded: Graded) -> None:
     assert set(graded.results) == set(graded.expected)
     assert len(graded.text.splitlines()) == len(graded.expected) + 1
 
 
-def test_what_has_no_mark_does_not_look_like_a_zero(graded: Graded) -> None:
+def test_missing_scores_do_not_look_like_zeros(graded: Graded) -> None:
     for row in graded.results.values():
         scored = row.status in ("graded", "flagged", "partial")
         assert (row.score is not None) == scored, row
         assert all(bool(points) == scored for points in row.tasks.values()), row
 
 
-def test_all_have_a_page_and_what_ran_is_on_it(graded: Graded) -> None:
+def test_every_submission_has_a_page(graded: Graded) -> None:
     for student, row in graded.results.items():
         ran = row.status not in ("unreadable", "failed")
         page = page_of(graded.course, student).read_text()
         assert ("Your notebook, as it ran" in page) == ran, student
 
 
-def test_nothing_of_the_machine_was_changed_or_reached(graded: Graded) -> None:
+def test_the_machine_is_unchanged(graded: Graded) -> None:
     assert graded.after == graded.before
     assert graded.heard == []
     assert corpus.strays() == []
 
 
-def test_no_process_is_left(graded: Graded) -> None:
+def test_no_process_is_left_behind(graded: Graded) -> None:
     assert corpus.left_behind() == []
 
 
-def test_the_gradebook_holds_what_the_results_say(graded: Graded) -> None:
+def test_the_gradebook_agrees_with_the_results(graded: Graded) -> None:
     url = f"sqlite:///{graded.course / 'gradebook.db'}"
     with Gradebook(url, graded.course.name) as gradebook:
         kept = {s.student.id: s for s in gradebook.assignment_submissions(NAME)}
@@ -146,7 +146,7 @@ def test_what_was_graded_is_not_graded_again(graded: Graded) -> None:
     records = sorted((graded.course / "results" / NAME).glob("*.json"))
     times = [path.stat().st_mtime_ns for path in records]
     folder = next(iter(graded.before)).rstrip("/")
-    hall.grade(graded.course, Path(folder), NAME, *hall.SHORT, env={"CORPUS_TOKEN": TOKEN})
+    harness.grade(graded.course, Path(folder), NAME, *harness.SHORT, env={"CORPUS_TOKEN": TOKEN})
     again = [
         path for path, time in zip(records, times, strict=True) if path.stat().st_mtime_ns != time
     ]
