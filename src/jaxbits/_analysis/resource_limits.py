@@ -31,7 +31,7 @@ class TooLarge(Stopped):
     """The arguments are too large to be copied."""
 
 
-class FunctionExited(Exception):
+class Exited(Exception):
     """The user's function ended the program with `sys.exit` or a similar exception."""
 
 
@@ -119,19 +119,19 @@ def _raise_in_thread(thread: int, error: type[BaseException]) -> None:
 
 @contextlib.contextmanager
 def exits_as_errors() -> Iterator[None]:
-    """Turn `SystemExit` and similar exceptions into `FunctionExited`.
+    """Turn `SystemExit` and similar exceptions into `Exited`.
 
     `KeyboardInterrupt` and `Stopped` pass through.
 
     Raises:
-        FunctionExited: If the block raises any other exception that is not an `Exception`.
+        Exited: If the block raises any other exception that is not an `Exception`.
     """
     try:
         yield
     except (Exception, KeyboardInterrupt, GeneratorExit, Stopped):
         raise
     except BaseException as error:
-        raise FunctionExited(f"{type(error).__name__} {error}".strip()) from error
+        raise Exited(f"{type(error).__name__} {error}".strip()) from error
 
 
 def array_bytes(tree: object) -> int:
