@@ -143,7 +143,7 @@ WRONG = {
         ),
         (
             looked_up_unknown,
-            "your function reads at the label -100 and discards the result afterward",
+            "your function reads at the label -100 and discards the result",
         ),
         (times_zero, "got nan: 0 times NaN is NaN, unless XLA happens"),
         (not_minus_100, "a label of -1 is not a class"),

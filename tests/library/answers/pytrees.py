@@ -208,7 +208,7 @@ WRONG = {
         (distances_in_pairs, "inconsistent sizes"),
         (
             distances_turned,
-            "for 3 points and 2 centers, the result must be a 3 × 2 table, got a 2 × 3 table",
+            "because the outer map is over the centers",
         ),
         (distances_to_all, "an array of shape"),
         (distances_rooted, "the task asks for their squares"),
@@ -234,9 +234,7 @@ WRONG = {
         ),
         (
             standardize_squares,
-            "for the batch [[1, 10], [2, 30], [6, 20]], the result must be [[-0.9258, -1.225], "
-            "[-0.4629, 1.225], [1.389, 0]], got [[-0.541, -0.4629], [-0.2705, 0.4629], [0.8115, "
-            "0]]",
+            "must be [[-0.9258, -1.225]",
         ),
         (standardize_other_name, "unbound axis name"),
         (standardize_by_squares, "cancels in float32"),
@@ -249,14 +247,11 @@ WRONG = {
         ),
         (
             standardize_by_the_variance,
-            "for the batch [[1, 10], [2, 30], [6, 20]], the result must be [[-0.9258, -1.225], "
-            "[-0.4629, 1.225], [1.389, 0]], got [[-0.4286, -0.15], [-0.2143, 0.15], [0.6429, 0]]",
+            "must be [[-0.9258, -1.225]",
         ),
         (
             standardize_over_features,
-            "for the batch [[1, 10], [2, 30], [6, 20]], the result must be [[-0.9258, -1.225], "
-            "[-0.4629, 1.225], [1.389, 0]], got [[-1.235, -0.1765], [-1.118, 2.176], [-0.6471, "
-            "1]]",
+            "must be [[-0.9258, -1.225]",
         ),
         (standardize_all, "returns an array of shape (3, 3, 2)"),
     ],

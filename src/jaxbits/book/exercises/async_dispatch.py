@@ -19,7 +19,7 @@ from jaxbits.book.exercises.base import Exercise
 
 
 def seconds(function: Callable[..., Any], x: Any) -> float:
-    """Return the shortest time of five calls that come after the first, each waited for."""
+    """Return the shortest time of five calls after the first one, in seconds."""
     raise NotImplementedError
 
 
@@ -42,7 +42,7 @@ _DISTURBED = {1: 0.06, 3: 0.2, 5: 0.12}
 
 
 class _Pending:
-    """A part of a result that is ready some time after the call."""
+    """A part of a result that becomes ready some time after the call."""
 
     def __init__(self, wait: float, waited: Callable[[], None]) -> None:
         self.ready, self.waited = time.perf_counter() + wait, waited
@@ -58,10 +58,10 @@ class _Pending:
 
 
 def verify_seconds(answer: Callable[..., Any]) -> None:
-    """Pass a function that acts like a jitted one: slow at first, and back before it is done.
+    """Pass a function that behaves like a jitted one: slow at first, and asynchronous.
 
-    Three of the later calls are disturbed, as on a busy machine. The middle part of the result is
-    ready later than the others.
+    Three of the later calls are slower, as on a busy machine. The middle part of the result becomes
+    ready after the others.
     """
     started: list[float] = []
     ended: list[float] = []
@@ -111,7 +111,7 @@ def verify_seconds(answer: Callable[..., Any]) -> None:
 
 
 def _must_be_shortest(told: float, took: list[float]) -> None:
-    """Compare with what six calls took, and name the statistic that was returned instead."""
+    """Compare the answer with the times of six calls, and name the wrong statistic."""
     shortest = min(took[1:])
     if told <= 1.5 * shortest + 0.005:
         return
@@ -139,12 +139,12 @@ def _must_be_shortest(told: float, took: list[float]) -> None:
 
 
 def begin(params: Any) -> dict[str, Any]:
-    """Return a state of params and their average that may be donated; the caller keeps params."""
+    """Return a state of params and their average that may be donated without deleting params."""
     raise NotImplementedError
 
 
 def solve_begin(params: Any) -> dict[str, Any]:
-    """Copy twice: the caller's arrays, the state's, and the average must all be different ones."""
+    """Copy twice, because the caller's arrays, the state's, and the average must all differ."""
     return {
         "params": jax.tree.map(jnp.copy, params),
         "average": jax.tree.map(jnp.copy, params),
@@ -152,7 +152,7 @@ def solve_begin(params: Any) -> dict[str, Any]:
 
 
 def verify_begin(answer: Callable[..., Any]) -> None:
-    """Donate both parts of the state, one after the other, and look at what is deleted."""
+    """Donate both parts of the state, one after the other, and check what is deleted."""
     params = {"w": jnp.arange(3.0), "layers": [jnp.ones((2, 2))]}
     kept = jax.tree.map(np.array, params)
     state = call(answer, params)

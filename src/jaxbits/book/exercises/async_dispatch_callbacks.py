@@ -26,7 +26,7 @@ def curve(x: jax.Array, places: jax.Array, values: jax.Array) -> jax.Array:
 
 
 def solve_curve(x: jax.Array, places: jax.Array, values: jax.Array) -> Any:
-    """Declare shape, dtype, and how to batch; inside the callback, convert to NumPy first."""
+    """Declare shape, dtype, and how to batch. Inside the callback, convert to NumPy first."""
     shape = jax.ShapeDtypeStruct(jnp.shape(x), jnp.float32)
 
     def read(*given: Any) -> Any:
@@ -83,7 +83,7 @@ def verify_curve(answer: Callable[..., Any]) -> None:
 
 @contextmanager
 def _watching() -> Iterator[set[str]]:
-    """Yield a set that collects where a callback meets JAX: a call, an argument, or a result."""
+    """Yield a set that records where a callback meets JAX: a call, an argument, or a result."""
     seen: set[str] = set()
     in_jax, in_numpy, callback = jnp.interp, np.interp, jax.pure_callback
 

@@ -90,12 +90,12 @@ def _rows_are(told: Any, batch: dict[str, Any], size: int) -> None:
 
 
 def numbers_of(process: int, processes: int, samples: int, seed: int, epoch: int) -> Any:
-    """Return the numbers of the samples that a process reads in an epoch."""
+    """Return the indices of the samples that a process reads in an epoch."""
     raise NotImplementedError
 
 
 def solve_numbers_of(process: int, processes: int, samples: int, seed: int, epoch: int) -> Any:
-    """Draw one order for all processes, drop the remainder, and take every n-th number."""
+    """Draw one order for all processes, drop the remainder, and take every n-th index."""
     order = np.random.default_rng((seed, epoch)).permutation(samples)
     return order[: samples - samples % processes][process::processes]
 
@@ -108,7 +108,7 @@ _APART = (
 
 
 def verify_numbers_of(answer: Callable[..., Any]) -> None:
-    """Gather the numbers of all processes, over epochs and seeds, and look for global state."""
+    """Check the indices of all processes over epochs and seeds, and the global generators."""
 
     def asked(process: int, processes: int, samples: int, seed: int = 0, epoch: int = 0) -> Any:
         given = call(answer, process, processes, samples, seed, epoch)

@@ -15,7 +15,7 @@ from jaxbits.book.exercises.error_advice import describe_error
 
 
 def prefetched(batches: Iterable[Any], size: int) -> Iterator[Any]:
-    """Yield the batches as JAX arrays, with `size` of them on the device ahead of time."""
+    """Yield the batches as JAX arrays, and keep `size` of them on the device in advance."""
     raise NotImplementedError
 
 
@@ -38,7 +38,7 @@ SHAPE = (4, 48)  # the shape of a batch, which few other arrays have
 
 
 def verify_prefetched(answer: Callable[..., Any]) -> None:
-    """Count what is read and when, with new arrays, with a buffer that is refilled, and a list."""
+    """Check what is read and when, for new arrays, a refilled buffer, and a list."""
     for count, size in ((5, 2), (5, 3), (1, 2), (0, 2), (9, 2)):
         _hands_out(answer, count, size)
         _hands_out(answer, count, size, refill=True)
@@ -46,7 +46,7 @@ def verify_prefetched(answer: Callable[..., Any]) -> None:
 
 
 class _Loader:
-    """Batches that are counted as they are read, and read from the start by every `iter`."""
+    """A loader that counts the batches that are read. Every `iter` starts from the beginning."""
 
     def __init__(self, count: int, refill: bool) -> None:
         self.count, self.buffer, self.read = count, aligned_zeros(SHAPE) if refill else None, 0
@@ -108,7 +108,7 @@ def _hands_out(
 
 
 def _each(made: Any, what: str) -> Iterator[Any]:
-    """Yield what a generator yields, and report its errors as those of a call."""
+    """Yield the batches of a generator, and turn its errors into rejections."""
     end = object()
     while True:
         try:

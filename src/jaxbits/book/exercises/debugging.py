@@ -35,7 +35,7 @@ def solve_first_bad_step(
 
 
 def _training(bad_number: float, bad_at: int, in_loss: bool = False) -> Callable[..., Any]:
-    """Return a step that ruins one weight, or only its loss, when its state has come that far."""
+    """Return a training step that makes one weight or its loss bad at a given count."""
 
     def step(state: dict[str, Any], batch: jax.Array) -> tuple[dict[str, Any], jax.Array]:
         loss = jnp.mean((state["w"] - batch) ** 2)
@@ -49,7 +49,7 @@ def _training(bad_number: float, bad_at: int, in_loss: bool = False) -> Callable
 
 
 def verify_first_bad_step(answer: Callable[..., Any]) -> None:
-    """Ruin a state, a loss, or nothing, with a NaN and with an infinity."""
+    """Check bad states and bad losses, with a NaN and with an infinity, and a good run."""
     arrays = {"count": jnp.int32(0), "rate": jnp.float32(1.0), "w": jnp.ones(2)}
     numbers = {"count": 0, "rate": 1.0, "w": jnp.ones(2)}
     batches = [jnp.full(2, float(n)) for n in range(6)]
@@ -88,7 +88,7 @@ def verify_first_bad_step(answer: Callable[..., Any]) -> None:
 
 
 def watched(name: str, x: jax.Array) -> jax.Array:
-    """Return x, and have the program print ``name: least to largest``, in the order written."""
+    """Return x, and make the program print ``name: least to largest`` in program order."""
     raise NotImplementedError
 
 
@@ -109,7 +109,7 @@ def _printed(
 
 
 def verify_watched(answer: Callable[..., Any]) -> None:
-    """Call a compiled program twice, use a name with braces, and watch twice in a loop."""
+    """Check two compiled calls, a name with braces, and two probes in a loop."""
     x = jnp.array([2.0, -1.0, 5.0])
     table = jnp.array([[0.5, 1.25], [-0.25, 0.0]])
     watching = under_jit(answer, static=(0,))
@@ -177,7 +177,7 @@ def run_checked(function: Callable[..., Any], x: Any) -> tuple[str | None, Any]:
 
 
 def solve_run_checked(function: Callable[..., Any], x: Any) -> tuple[str | None, Any]:
-    """Join the sets of checks with |; checkify rewrites the function, and jit compiles that."""
+    """Join the sets of checks with |, and compile the function that checkify returns."""
     from jax.experimental import checkify
 
     errors = checkify.user_checks | checkify.float_checks
@@ -186,7 +186,7 @@ def solve_run_checked(function: Callable[..., Any], x: Any) -> tuple[str | None,
 
 
 def verify_run_checked(answer: Callable[..., Any]) -> None:
-    """Call it with a function that checks, one that produces a NaN, and a jitted one."""
+    """Check a function with its own check, one that divides by zero, and a jitted one."""
     traced: list[bool] = []
 
     def price(x: jax.Array) -> jax.Array:

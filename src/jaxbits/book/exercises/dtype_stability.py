@@ -20,7 +20,7 @@ def keep_types(old: Any, new: Any) -> Any:
 
 
 def solve_keep_types(old: Any, new: Any) -> Any:
-    """Map over both trees at once; `jnp.asarray` also accepts Python numbers."""
+    """Map over both trees at once. `jnp.asarray` also accepts Python numbers."""
     return jax.tree.map(lambda was, now: jnp.asarray(now, was.dtype), old, new)
 
 
@@ -88,7 +88,7 @@ def half_gradient(
 def solve_half_gradient(
     loss: Callable[..., jax.Array], params: Any, x: jax.Array
 ) -> tuple[jax.Array, Any]:
-    """Cast inside the function that is differentiated; its gradient then has the outer dtype."""
+    """Cast inside the differentiated function, so that the gradient has the outer dtype."""
 
     def in_half(params: Any) -> jax.Array:
         half = jax.tree.map(lambda p: p.astype(jnp.bfloat16), params)
@@ -165,7 +165,7 @@ def solve_freeze(tx: Any, frozen: Collection[str]) -> Any:
 
 
 def verify_freeze(answer: Callable[..., Any]) -> None:
-    """Freeze two names of three, one, and none, and take two steps with weight decay."""
+    """Freeze two of three parameters, one, and none, and take two steps with weight decay."""
     import optax
 
     params = {"a": jnp.ones(2), "b": jnp.ones(2), "c": jnp.ones(2)}

@@ -21,7 +21,7 @@ def settle(settings: Mapping[str, Any], dtype: Any) -> dict[str, Any]:
 
 
 def solve_settle(settings: Mapping[str, Any], dtype: Any) -> Any:
-    """Map over the dict of dicts, which is a pytree; naming a dtype makes an array strong."""
+    """Map over the dict, which is a pytree. An explicit dtype makes an array strongly typed."""
     return jax.tree.map(lambda n: jnp.asarray(n, dtype), settings)
 
 
@@ -97,7 +97,7 @@ def solve_culprits(f: Callable[..., Any], settings: Mapping[str, Any]) -> list[s
 
 
 def verify_culprits(answer: Callable[..., Any]) -> None:
-    """Hide two culprits among numbers that are cast, unused, weak, or Python floats."""
+    """Check two culprits among numbers that are cast, unused, weakly typed, or Python floats."""
     computed: list[bool] = []
     with x64_on():
         x = jnp.ones(3, jnp.float32)
@@ -156,7 +156,7 @@ def verify_culprits(answer: Callable[..., Any]) -> None:
 
 
 def ulps_apart(a: Any, b: Any) -> float:
-    """Return by how many units in the last place two float32 arrays differ at most."""
+    """Return the largest difference of two float32 arrays, in units in the last place."""
     raise NotImplementedError
 
 
@@ -168,7 +168,7 @@ def solve_ulps_apart(a: Any, b: Any) -> float:
 
 
 def verify_ulps_apart(answer: Callable[..., Any]) -> None:
-    """Check neighbors of several sizes and signs, a mixture, and pairs around 0 and around 1."""
+    """Check neighbors of several sizes and signs, and pairs around 0 and around 1."""
     ones = np.array([0.75, -1.5, 1e6, -3e-5], np.float32)
     up = np.nextafter(ones, np.float32(np.inf) * np.sign(ones))
     two_up = np.nextafter(up, np.float32(np.inf) * np.sign(ones))

@@ -28,7 +28,7 @@ def penalty(params: Any) -> jax.Array:
 
 
 def solve_penalty(params: Any) -> jax.Array:
-    """Look at the number of axes of every leaf; None is not a leaf, so it needs no test."""
+    """Check the number of axes of every leaf. None is not a leaf, so it needs no check."""
     matrices = [leaf for leaf in jax.tree.leaves(params) if jnp.ndim(leaf) >= 2]
     return sum((jnp.sum(w**2) for w in matrices), start=jnp.float32(0))
 
@@ -82,7 +82,7 @@ def distances(points: jax.Array, centers: jax.Array) -> jax.Array:
 
 
 def solve_distances(points: jax.Array, centers: jax.Array) -> Any:
-    """Map over the centers for one point, then over the points: the outer map makes the rows."""
+    """Map over the centers for one point, and then over the points, which makes the rows."""
 
     def between(a: jax.Array, b: jax.Array) -> jax.Array:
         return jnp.sum((a - b) ** 2)
@@ -149,7 +149,7 @@ def verify_distances(answer: Callable[..., Any]) -> None:
 
 
 def _equations(answer: Callable[..., Any], points: int, centers: int) -> int:
-    """Return the length of the program for so many points and centers."""
+    """Return the number of equations in the program for this many points and centers."""
     program = jax.make_jaxpr(answer)(jnp.ones((points, 2)), jnp.ones((centers, 2)))
     return str(program).count(" = ")
 
@@ -160,7 +160,7 @@ def standardize(x: jax.Array) -> jax.Array:
 
 
 def solve_standardize(x: jax.Array) -> Any:
-    """Take two means over the batch: of the values, then of their squared distances from it."""
+    """Take two means over the batch: of the values, and of their squared deviations."""
     centered = x - lax.pmean(x, "batch")
     return centered / jnp.sqrt(lax.pmean(centered**2, "batch"))
 
@@ -226,7 +226,7 @@ def _must_agree(seen: Any, expected: Any, rows: Any, error: float, why: str = ""
 
 
 def _rounded(array: Any) -> str:
-    """Return an array as a list of numbers with four digits or all those before the point."""
+    """Format an array with four significant digits, and large numbers without decimals."""
     rows = np.asarray(array, np.float64).tolist()
     return (
         "["

@@ -19,7 +19,7 @@ def training_pass(model: Any, variables: Any, x: jax.Array, key: jax.Array) -> A
 
 
 def solve_training_pass(model: Any, variables: Any, x: jax.Array, key: jax.Array) -> Any:
-    """Let apply write the statistics, and merge what it wrote with the other variables."""
+    """Let apply change the statistics, and merge the changes with the other variables."""
     outputs, written = model.apply(
         variables, x, train=True, mutable=["batch_stats"], rngs={"dropout": key}
     )
@@ -39,7 +39,7 @@ def _model() -> Any:
 
 
 def verify_training_pass(answer: Callable[..., Any]) -> None:
-    """Check the outputs for the key, and what became of the parameters and the statistics."""
+    """Check the outputs, the parameters, and the statistics of a pass."""
     from flax.core import FrozenDict, unfreeze
 
     model, key = _model(), jax.random.key(5)
@@ -103,7 +103,7 @@ def solve_kernel_after_flatten(
 
 
 def verify_kernel_after_flatten(answer: Callable[..., Any]) -> None:
-    """Compare the two layers on images of two sizes, and name the mistake if it is a known one."""
+    """Compare the two layers on images of two sizes, and name known mistakes."""
     rng = np.random.default_rng(0)
     # Images that are not square reveal swapped axes, and two sizes reveal a hard-coded one.
     for channels, height, width, outputs in ((3, 2, 4, 5), (2, 3, 2, 4)):
@@ -140,7 +140,7 @@ def verify_kernel_after_flatten(answer: Callable[..., Any]) -> None:
 
 
 def jitted_call(model: Any, x: jax.Array) -> Any:
-    """Call an nnx model on x in compiled form, and leave in it what an eager call would leave."""
+    """Return a compiled nnx model's outputs for x, and leave the model as an eager call would."""
     raise NotImplementedError
 
 
@@ -162,7 +162,7 @@ def solve_jitted_call(model: Any, x: jax.Array) -> Any:
 
 
 def verify_jitted_call(answer: Callable[..., Any]) -> None:
-    """Compare with a model that is called eagerly: outputs, statistics, and masks."""
+    """Compare outputs, statistics, and masks with those of a model that is called eagerly."""
     from flax import nnx
 
     traced = []

@@ -15,7 +15,7 @@ from jaxbits.book.exercises.base import Exercise
 
 
 def collate(samples: list[Any]) -> Any:
-    """Return a batch: samples are pairs (inputs, label), and the batch is a pair of arrays."""
+    """Return a batch, a pair of arrays, from samples that are pairs (inputs, label)."""
     raise NotImplementedError
 
 
@@ -74,13 +74,13 @@ def sgd_step(
 def solve_sgd_step(
     params: Any, inputs: jax.Array, labels: jax.Array, loss_of: Callable[..., jax.Array]
 ) -> tuple[Any, jax.Array]:
-    """Compute value and gradient in one call, then map over both trees."""
+    """Compute the value and the gradient in one call, and then map over both trees."""
     loss, gradients = jax.value_and_grad(loss_of)(params, inputs, labels)
     return jax.tree.map(lambda p, g: p - 0.1 * g, params, gradients), loss
 
 
 def verify_sgd_step(answer: Callable[..., Any]) -> None:
-    """Check the new parameters and the old loss, also under jit, and that nothing is changed."""
+    """Check the new parameters and the old loss, and that the arguments are unchanged."""
     params = {"w": jnp.array([1.0, -2.0]), "deep": [{"b": jnp.array(0.5)}]}
     inputs, labels = jnp.array([[1.0, 0.0], [0.0, 1.0]]), jnp.array([0.0, 1.0])
 

@@ -29,7 +29,7 @@ def solve_momentum_steps(params: jax.Array, grads: jax.Array, tx: Any) -> jax.Ar
 
 
 def verify_momentum_steps(answer: Callable[..., Any]) -> None:
-    """Check SGD, momentum, and Adam, and tell a lost state from a wrong update."""
+    """Check SGD, momentum, and Adam, and distinguish a lost state from a wrong update."""
     import optax
 
     params, grads = jnp.array([1.0, 2.0]), jnp.array([[1.0, -1.0], [1.0, 0.5], [-2.5, 1.0]])
@@ -83,10 +83,10 @@ def _counting(tx: Any, updated: list[bool]) -> Any:
 
 
 def resume(path: str, tx: Any, loader: Any, epochs: int) -> Any:
-    """Restore a training run with the optimizer tx from path, and train until `epochs` are done.
+    """Restore the training run at path with the optimizer tx, and train until `epochs` are done.
 
-    The model is Classifier(). The state's step and the number of batches in the loader say how
-    many epochs are done already. Return the last state.
+    The model is Classifier(). The step of the state and the number of batches in the loader
+    determine how many epochs are already done. Return the last state.
     """
     raise NotImplementedError
 
@@ -122,7 +122,7 @@ def verify_resume(answer: Callable[..., Any]) -> None:
 
 
 def _trained(state: Any, loader: Any, epochs: int) -> Any:
-    """Return the state after some epochs, and show no progress bar on stderr."""
+    """Return the state after some epochs, without showing a progress bar."""
     import contextlib
     import io
 
