@@ -16,7 +16,7 @@ import torch
 from measure import interleaved, ratio, significant, spread
 from torch.utils.data import DataLoader, default_collate
 
-from jaxbits.book.data_loading import Pictures, ahead
+from jaxbits.book.data_loading import RandomImages, prefetch
 from jaxbits.xor.data import numpy_collate
 
 TITLE = f"a step with its batch: in the loop, ahead, in workers (torch {torch.__version__})"
@@ -65,7 +65,7 @@ def epoch(batches: Iterable[Any], length: int, read: bool) -> None:
     loss.block_until_ready()
 
 
-def loader(data: Pictures, workers: int) -> Any:
+def loader(data: RandomImages, workers: int) -> Any:
     """Return PyTorch's loader with a NumPy collate; its workers live from pass to pass."""
     return DataLoader(
         data,  # type: ignore[arg-type]
@@ -77,7 +77,7 @@ def loader(data: Pictures, workers: int) -> Any:
     )
 
 
-def loops(data: Pictures, length: int) -> dict[str, list[float]]:
+def loops(data: RandomImages, length: int) -> dict[str, list[float]]:
     """Return for each way of loading the milliseconds a step, round by round."""
     plain, one, two = (loader(data, workers) for workers in (0, 1, 2))
     ways: dict[str, Callable[[], object]] = {
@@ -85,7 +85,7 @@ def loops(data: Pictures, length: int) -> dict[str, list[float]]:
         "loss read every step": lambda: epoch(plain, length, read=True),
         "loss not read": lambda: epoch(plain, length, read=False),
         "2 on the device ahead": lambda: epoch(on_device(plain, 2), length, read=True),
-        "a thread ahead": lambda: epoch(ahead(plain, 2), length, read=True),
+        "a thread ahead": lambda: epoch(prefetch(plain, 2), length, read=True),
         "1 worker": lambda: epoch(one, length, read=True),
         "2 workers": lambda: epoch(two, length, read=True),
     }
@@ -97,7 +97,7 @@ def loops(data: Pictures, length: int) -> dict[str, list[float]]:
 
 def work_for(seconds: float) -> int:
     """Return how often a picture is to be sorted for a batch to take that long."""
-    trial = Pictures(BATCH, work=100)
+    trial = RandomImages(BATCH, work=100)
     times = []
     for _ in range(5):
         began = time.perf_counter()
@@ -109,10 +109,10 @@ def work_for(seconds: float) -> int:
 
 def stacking() -> dict[str, list[float]]:
     """Return the milliseconds from 256 samples to one array on the device, by the way of it."""
-    samples = list(Pictures(256).images)
+    samples = list(RandomImages(256).images)
     on_jax = [jnp.asarray(sample) for sample in samples]
     indices = np.arange(256)
-    images = Pictures(256).images
+    images = RandomImages(256).images
     ways: dict[str, Callable[[], object]] = {
         "one indexing of the whole array": lambda: jnp.asarray(images[indices]),
         "np.stack, then one transfer": lambda: jnp.asarray(np.stack(samples)),
@@ -132,7 +132,7 @@ def stacking() -> dict[str, list[float]]:
 
 def cheap() -> dict[str, list[float]]:
     """Return the microseconds a batch takes whose samples cost nothing, by number of workers."""
-    loaders = {f"{n} workers": loader(Pictures(BATCH * 200), n) for n in (0, 1, 2)}
+    loaders = {f"{n} workers": loader(RandomImages(BATCH * 200), n) for n in (0, 1, 2)}
 
     def consume(batches: Any) -> None:
         collections.deque(batches, maxlen=0)
@@ -151,8 +151,8 @@ def run() -> dict[str, Any]:
     alone = stepping(length)
     goal = statistics.median(alone)  # reading a batch is to take as long as a step
     kinds = {
-        "waits": loops(Pictures(STEPS * BATCH, wait=goal / BATCH), length),
-        "computes": loops(Pictures(STEPS * BATCH, work=work_for(goal)), length),
+        "waits": loops(RandomImages(STEPS * BATCH, wait=goal / BATCH), length),
+        "computes": loops(RandomImages(STEPS * BATCH, work=work_for(goal)), length),
     }
     stacked, little = stacking(), cheap()
 

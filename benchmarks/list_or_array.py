@@ -9,8 +9,16 @@ import numpy as np
 from measure import interleaved, ratio, significant, spread
 
 from jaxbits import x64_on
-from jaxbits.book.gru_training import SETTINGS, STEPS, Run, apart, identical, score, train
-from jaxbits.book.settings_vector import pack, unpack
+from jaxbits.book.experiments.gru_training import (
+    SETTINGS,
+    STEPS,
+    TrainingRun,
+    is_identical,
+    r2_score,
+    relative_weight_distance,
+    train,
+)
+from jaxbits.book.experiments.settings_vector import pack, unpack
 
 TITLE = "a GRU trained from lists and from arrays of settings, x64 on"
 ROUNDS, SEEDS = 9, 5
@@ -18,7 +26,7 @@ RATES = {"calm": SETTINGS["training"]["rate"], "restless": 0.4}
 SHOWN = [*range(1, 11), *range(15, 50, 5), *range(50, STEPS + 1, 10)]
 
 
-def runs(rate: float) -> dict[str, list[Run]]:
+def runs(rate: float) -> dict[str, list[TrainingRun]]:
     """Train from lists, from arrays, and from lists with one weight moved, for each seed."""
     settings = SETTINGS | {"training": {"rate": rate}}
     lists, arrays = (
@@ -50,7 +58,7 @@ def run() -> dict[str, Any]:
         samples = interleaved(ways, ROUNDS, dict.fromkeys(ways, 1))
     calm = done["calm"]
     one, other = (np.asarray(calm[kind][0].losses, np.float64) for kind in ("lists", "arrays"))
-    scores = {n: {k: [score(r) for r in rs] for k, rs in d.items()} for n, d in done.items()}
+    scores = {n: {k: [r2_score(r) for r in rs] for k, rs in d.items()} for n, d in done.items()}
     series: dict[str, Any] = {
         "steps": SHOWN,
         "rates": RATES,
@@ -61,14 +69,17 @@ def run() -> dict[str, Any]:
     for name, found in done.items():
         pairs = zip(found["lists"], found["lists"][1:], strict=False)
         series[name] = {
-            "arrays": [short(apart(*p)) for p in zip(found["lists"], found["arrays"], strict=True)],
+            "arrays": [
+                short(relative_weight_distance(*p))
+                for p in zip(found["lists"], found["arrays"], strict=True)
+            ],
             "one weight moved": [
-                short(apart(*p))
+                short(relative_weight_distance(*p))
                 for p in zip(found["lists"], found["one weight moved"], strict=True)
             ],
-            "another seed": [short(apart(*p)) for p in pairs],
+            "another seed": [short(relative_weight_distance(*p)) for p in pairs],
         }
-    parted = [not identical(*p) for p in zip(calm["lists"], calm["arrays"], strict=True)]
+    parted = [not is_identical(*p) for p in zip(calm["lists"], calm["arrays"], strict=True)]
     changed = np.abs(np.subtract(scores["calm"]["arrays"], scores["calm"]["lists"])).max()
     return {
         "results": {n: spread([1e3 * s for s in times], "ms") for n, times in samples.items()},

@@ -15,7 +15,7 @@ import sys
 from nbformat import NotebookNode
 from pairs import Pair, PairError, find, read_source, replace_file
 
-from jaxbits.book.exercises import exercise
+from jaxbits.book.exercises import get_exercise
 
 _FOLDED = re.compile(
     r'(?<=^check\(")(?P<id>[^"]+)(?P<end>", \w+\)\n```\n+)<details class="solution">.*?</details>$',
@@ -68,7 +68,8 @@ def with_solutions(pair: Pair) -> str:
     known = imported(read_source(pair))
     text = pair.source.read_text(encoding="utf-8")
     return _FOLDED.sub(
-        lambda found: found["id"] + found["end"] + folded(exercise(found["id"]).source(known)), text
+        lambda found: found["id"] + found["end"] + folded(get_exercise(found["id"]).source(known)),
+        text,
     )
 
 

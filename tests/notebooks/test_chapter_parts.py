@@ -11,7 +11,7 @@ from notebooks.stored import STEMS, sections
 from pairs import CHAPTERS, Pair
 from solutions import with_solutions
 
-from jaxbits.book.exercises import exercises
+from jaxbits.book.exercises import all_exercises
 
 
 def markdown(stem, heading):
@@ -52,7 +52,7 @@ def test_a_chapter_has_two_to_five_exercises_and_they_are_handed_out_unsolved(st
         if isinstance(node, ast.FunctionDef)
     }
     for id, name in checked:
-        task = exercises()[id]
+        task = all_exercises()[id]
         assert task.stub.__name__ == name
         assert stubs[name] == list(inspect.signature(task.stub).parameters)
 
@@ -78,4 +78,4 @@ def test_hint_and_solution_are_imported_and_mentioned(stem):
 
 def test_every_exercise_is_in_a_chapter():
     text = "\n".join(section.code for stem in STEMS for section in sections(stem))
-    assert set(re.findall(r'check\("([^"]+)"', text)) == set(exercises())
+    assert set(re.findall(r'check\("([^"]+)"', text)) == set(all_exercises())

@@ -12,9 +12,9 @@ import pytest
 
 from jaxbits import assert_clean, audit
 from jaxbits._analysis.code_location import Place
-from jaxbits.detect import detectors
 from jaxbits._finding import Finding, folded
 from jaxbits._report import AuditError, Report
+from jaxbits.detect import detectors
 
 
 def busy(x):

@@ -16,19 +16,19 @@ import numpy as np
 import pytest
 
 import jaxbits
-from jaxbits.book.exercises import assertions, check, exercise, exercises, hint, solution
+from jaxbits.book.exercises import all_exercises, assertions, check, get_exercise, hint, solution
 from jaxbits.book.exercises.assertions import (
-    NotYet,
+    AnswerRejected,
     advice,
+    assert_returns,
+    assert_returns_under_grad,
+    assert_returns_under_jit,
     call,
-    returns,
-    returns_under_grad,
-    returns_under_jit,
     under_jit,
 )
-from jaxbits.book.exercises.listing import listing, unannotated
+from jaxbits.book.exercises.solution_source import pasteable_source, strip_annotations
 
-ALL = sorted(exercises())
+ALL = sorted(all_exercises())
 
 
 def answers(file: Path) -> ModuleType:
@@ -47,14 +47,14 @@ RIGHT = [case for module in ANSWERS.values() for case in getattr(module, "RIGHT"
 
 @pytest.mark.parametrize("id", ALL)
 def test_a_stub_is_not_written_yet(id):
-    task = exercise(id)
+    task = get_exercise(id)
     assert "not written yet" in task.problem(task.stub)
 
 
 @pytest.mark.parametrize("id", ALL)
 def test_the_solution_passes(id, capsys):
-    check(id, exercise(id).solution)
-    assert capsys.readouterr().out == f"✓ {id}: {exercise(id).title}\n"
+    check(id, get_exercise(id).solution)
+    assert capsys.readouterr().out == f"✓ {id}: {get_exercise(id).title}\n"
 
 
 @pytest.mark.parametrize("id", ALL)
@@ -63,7 +63,7 @@ def test_the_printed_solution_passes_under_the_name_of_the_stub(id, capsys, monk
     solution(id)
     source = capsys.readouterr().out
     assert "import numpy" not in source
-    task = exercise(id)
+    task = get_exercise(id)
     names = {"np": np}
     exec(source, names)
     assert task.problem(names[task.stub.__name__]) is None
@@ -74,7 +74,7 @@ def test_the_printed_solution_passes_under_the_name_of_the_stub(id, capsys, monk
 )
 def test_a_foreseen_mistake_gets_the_message_meant_for_it(id, answer, message):
     ANSWERS["tracing"].LOGGED.clear()
-    assert message in exercise(id).problem(answer)
+    assert message in get_exercise(id).problem(answer)
 
 
 def test_every_exercise_has_at_least_two_foreseen_mistakes():
@@ -193,47 +193,52 @@ LAYERS = {f"layer {n}": {"w": jnp.ones(3), "b": 0.5} for n in range(5)}
     ("ask", "expected"),
     [
         (
-            lambda: returns(gain, TENTH, 1.0, expected=1.0, why="as it should"),
+            lambda: assert_returns(gain, TENTH, 1.0, expected=1.0, why="as it should"),
             "gain(signal=0.81, factor=1.0) must return 1.0, got 0.81: as it should",
         ),
         (
-            lambda: returns_under_jit(gain, TENTH, 2, expected=1.0, static=(1,)),
+            lambda: assert_returns_under_jit(gain, TENTH, 2, expected=1.0, static=(1,)),
             "under jit, gain(signal=0.81, factor=2) must return 1.0, got 1.62",
         ),
         (
-            lambda: returns_under_grad(gain, TENTH, 3, expected=1.0),
+            lambda: assert_returns_under_grad(gain, TENTH, 3, expected=1.0),
             "the gradient of gain(signal=0.81, factor=3) with respect to signal must be 1.0, "
             "got 3.0",
         ),
         (
-            lambda: returns(lambda *a: 1.0, jnp.ones(3), expected=np.float32([1.0])),
+            lambda: assert_returns(lambda *a: 1.0, jnp.ones(3), expected=np.float32([1.0])),
             "f([1.0, 1.0, 1.0]) must return [1.0], got 1.0",
         ),
         (
-            lambda: returns(lambda x: np.float16(x), 1.0, expected=np.float16(1.001)),
+            lambda: assert_returns(lambda x: np.float16(x), 1.0, expected=np.float16(1.001)),
             "f(x=1.0) must return 1.00098, got 1.0",
         ),
         (
-            lambda: returns(lambda x: np.float64(x), 1.0, expected=1.00001234),
+            lambda: assert_returns(lambda x: np.float64(x), 1.0, expected=1.00001234),
             "f(x=1.0) must return 1.00001, got 1.0",
         ),
         (
-            lambda: returns(lambda x: np.bool_(x), 1.0, expected="True"),
+            lambda: assert_returns(lambda x: np.bool_(x), 1.0, expected="True"),
             "f(x=1.0) must return 'True', got True",
         ),
         (
-            lambda: returns(lambda x: np.int32(x), 1.0, expected=True),
+            lambda: assert_returns(lambda x: np.int32(x), 1.0, expected=True),
             "f(x=1.0) must return True, got 1",
         ),
         (
-            lambda: returns(lambda x: np.ones(()), 1.0, expected=jnp.ones((), complex) * (1 + 0j)),
+            lambda: assert_returns(
+                lambda x: np.ones(()), 1.0, expected=jnp.ones((), complex) * (1 + 0j)
+            ),
             "f(x=1.0) must return (1+0j), got 1.0",
         ),
         (
-            lambda: returns(lambda x: jnp.zeros((0, 2)), 1.0, expected=np.zeros((0, 3))),
+            lambda: assert_returns(lambda x: jnp.zeros((0, 2)), 1.0, expected=np.zeros((0, 3))),
             "f(x=1.0) must return [] (float64[0, 3]), got [] (float32[0, 2])",
         ),
-        (lambda: returns(lambda x: [2], 1, expected=(2,)), "f(x=1) must return (2,), got [2]"),
+        (
+            lambda: assert_returns(lambda x: [2], 1, expected=(2,)),
+            "f(x=1) must return (2,), got [2]",
+        ),
         (
             lambda: call(lambda tree, images: 1 / 0, {"w": jnp.ones((9, 9))}, jnp.ones((2, 8, 8))),
             "f(tree={'w': float32[9, 9]}, images=float32[2, 8, 8]) raises ZeroDivisionError: "
@@ -247,7 +252,7 @@ LAYERS = {f"layer {n}": {"w": jnp.ones(3), "b": 0.5} for n in range(5)}
     ],
 )
 def test_a_message_shows_the_call_as_the_reader_writes_it(ask, expected):
-    with pytest.raises(NotYet) as caught:
+    with pytest.raises(AnswerRejected) as caught:
         ask()
     assert str(caught.value) == expected
 
@@ -256,7 +261,7 @@ def test_a_check_that_stumbles_over_a_result_says_so(monkeypatch):
     def verify(answer):
         answer()["missing"]
 
-    task = dataclasses.replace(exercise("tracing/1"), verify=verify)
+    task = dataclasses.replace(get_exercise("tracing/1"), verify=verify)
     assert task.problem(dict) == (
         "the check cannot use what your function returns: it raises KeyError: 'missing'"
     )
@@ -285,7 +290,7 @@ def f(
 
 def test_a_listing_has_no_annotations_and_keeps_all_else():
     assert (
-        unannotated(SOURCE)
+        strip_annotations(SOURCE)
         == '''
 def f(x, *more, last=2):
     """Return ….
@@ -307,7 +312,7 @@ def f(x, *more, last=2):
 
 
 def test_a_listing_brings_the_imports_and_helpers_that_the_notebook_lacks():
-    text = listing(needs_more, "answer", known={"jnp"})
+    text = pasteable_source(needs_more, "answer", known={"jnp"})
     assert (
         text
         == """\
@@ -321,7 +326,9 @@ def helper(x):
 def answer(x):
     return helper(jnp.sin(x))"""
     )
-    assert listing(needs_more, "answer", known={"jnp", "helper"}).startswith("def answer(x):")
+    assert pasteable_source(needs_more, "answer", known={"jnp", "helper"}).startswith(
+        "def answer(x):"
+    )
 
 
 def helper(x: float) -> np.ndarray:
@@ -334,7 +341,7 @@ def needs_more(x: float) -> np.ndarray:
 
 @pytest.mark.parametrize(("id", "answer"), RIGHT)
 def test_a_right_answer_of_another_kind_passes(id, answer):
-    assert exercise(id).problem(answer) is None
+    assert get_exercise(id).problem(answer) is None
 
 
 def test_hints_come_one_by_one_and_end(capsys):
@@ -357,4 +364,4 @@ def test_an_unknown_exercise_is_answered_with_the_near_ones():
         with pytest.raises(KeyError, match="there are out-of-bounds/1, out-of-bounds/2"):
             verb("out-of-bounds/9")
     with pytest.raises(KeyError, match="no exercise 'nothing/1'; there are"):
-        exercise("nothing/1")
+        get_exercise("nothing/1")

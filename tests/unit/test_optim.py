@@ -11,7 +11,7 @@ import pytest
 from jax import lax
 from optax import contrib
 
-from jaxbits.book.optimizer_survey import optimisers, survey, wrapped
+from jaxbits.book.experiments.optimizer_survey import composite_optimizers, optax_optimizers, survey
 from jaxbits.optim import dtype_stable
 
 TYPES = [
@@ -36,7 +36,9 @@ def abstract(tree):
     ]
 
 
-@pytest.mark.parametrize("makers", [optimisers(), wrapped()], ids=["exported", "put around"])
+@pytest.mark.parametrize(
+    "makers", [optax_optimizers(), composite_optimizers()], ids=["exported", "put around"]
+)
 def test_every_optimiser_of_the_survey_is_made_stable(makers):
     rows = survey(makers, TYPES, dtype_stable)
     unstable = [
@@ -48,7 +50,7 @@ def test_every_optimiser_of_the_survey_is_made_stable(makers):
     assert unstable == []
 
 
-AROUND = wrapped() | {"prodigy": contrib.prodigy, "muon": lambda: contrib.muon(0.1)}
+AROUND = composite_optimizers() | {"prodigy": contrib.prodigy, "muon": lambda: contrib.muon(0.1)}
 
 
 def program(make, wrap):

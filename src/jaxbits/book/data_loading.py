@@ -18,7 +18,7 @@ import numpy.typing as npt
 Batch = TypeVar("Batch")
 
 
-class Pictures:
+class RandomImages:
     """Small grey pictures and their labels, made from a seed.
 
     Args:
@@ -31,7 +31,7 @@ class Pictures:
         images: uint8 of shape (size, 28, 28).
         labels: int64 of shape (size,), 0 to 9.
 
-    >>> pictures = Pictures(3)
+    >>> pictures = RandomImages(3)
     >>> pictures[0][0].shape, pictures[0][0].dtype, len(pictures)
     ((28, 28), dtype('uint8'), 3)
     """
@@ -54,10 +54,10 @@ class Pictures:
         return self.images[i], self.labels[i]
 
 
-def aligned(shape: tuple[int, ...]) -> npt.NDArray[np.float32]:
+def aligned_zeros(shape: tuple[int, ...]) -> npt.NDArray[np.float32]:
     """Return zeros that begin at a multiple of 64 bytes, which JAX may share on a CPU.
 
-    >>> aligned((2, 3)).ctypes.data % 64
+    >>> aligned_zeros((2, 3)).ctypes.data % 64
     0
     """
     size = 4 * int(np.prod(shape))
@@ -69,7 +69,7 @@ def aligned(shape: tuple[int, ...]) -> npt.NDArray[np.float32]:
 _END = object()
 
 
-def ahead(batches: Iterable[Batch], size: int = 2) -> Iterator[Batch]:
+def prefetch(batches: Iterable[Batch], size: int = 2) -> Iterator[Batch]:
     """Yield batches that a thread loads ahead, while whoever takes them computes.
 
     The thread starts when the first batch is asked for. An error of the loading is raised where the
@@ -83,7 +83,7 @@ def ahead(batches: Iterable[Batch], size: int = 2) -> Iterator[Batch]:
     Raises:
         ValueError: when `size` is below 1.
 
-    >>> list(ahead(range(3)))
+    >>> list(prefetch(range(3)))
     [0, 1, 2]
     """
     if size < 1:

@@ -49,7 +49,7 @@ def _is_own(file: str) -> bool:
     return is_users(file) and file != __file__
 
 
-def session(
+def post_mortem(
     commands: Sequence[str], function: Callable[..., Any] | None = None, *args: Any
 ) -> None:
     """Print what a debugger answers to some commands, after the last error.
@@ -63,10 +63,10 @@ def session(
             is the one that ended the last failing cell.
         *args: the function's arguments.
 
-    >>> session(["p x"], lambda x: 1 / x, 0)
+    >>> post_mortem(["p x"], lambda x: 1 / x, 0)
     ZeroDivisionError: division by zero
     > <lambda>()
-    -> session(["p x"], lambda x: 1 / x, 0)
+    -> post_mortem(["p x"], lambda x: 1 / x, 0)
     ipdb> p x
     0
     ipdb> quit
@@ -107,7 +107,7 @@ class _Typist:
 
 
 @contextmanager
-def typed(*commands: str) -> Iterator[None]:
+def breakpoint_commands(*commands: str) -> Iterator[None]:
     """Type commands at the breakpoints that a block comes to, Python's and JAX's.
 
     At a breakpoint for which no command is left, the program goes on. JAX's must be one for a
@@ -120,7 +120,7 @@ def typed(*commands: str) -> Iterator[None]:
     >>> def doubled(x):
     ...     jax.debug.breakpoint(backend="cli")
     ...     return 2 * x
-    >>> with typed("p x"):
+    >>> with breakpoint_commands("p x"):
     ...     _ = jax.jit(doubled)(jax.numpy.float32(1.5))
     Entering jdb:
     (jdb) p x
@@ -147,7 +147,7 @@ def typed(*commands: str) -> Iterator[None]:
         builtins.input, sys.breakpointhook = asked, hook
 
 
-def own_frames(error: BaseException) -> list[tuple[str, str]]:
+def user_frames(error: BaseException) -> list[tuple[str, str]]:
     """Return the frames of an error's traceback that are your own code, the innermost last.
 
     Each is the name of the function, and its line as it is written.
@@ -157,7 +157,7 @@ def own_frames(error: BaseException) -> list[tuple[str, str]]:
     >>> try:
     ...     halve(1)
     ... except ZeroDivisionError as error:
-    ...     own_frames(error)[-1]
+    ...     user_frames(error)[-1]
     ('halve', 'return x / 0')
     """
     frames = traceback.extract_tb(error.__traceback__)

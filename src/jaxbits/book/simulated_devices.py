@@ -1,7 +1,7 @@
 """Run a small program on several simulated devices, in a process of its own.
 
 JAX counts its devices once, when it first computes: a process that has begun on one device stays
-on one. `simulate` starts another, tells it to take one CPU for many, and brings back what was
+on one. `run_on_simulated_devices` starts another, tells it to take one CPU for many, and brings back what was
 printed, returned or raised. The process that calls it stays as it is.
 
 A process that has left its answer waits to be ended. Left to itself it would take a while to put
@@ -79,7 +79,7 @@ threading.Event().wait()  # it is ended from outside, when the others have answe
 """
 
 
-def simulate(
+def run_on_simulated_devices(
     program: Callable[..., Any], *, devices: int = 8, processes: int = 1, seconds: float = 180.0
 ) -> Any:
     """Run a function on simulated CPU devices, print what it prints, and return what it returns.
@@ -109,7 +109,7 @@ def simulate(
     >>> def count():
     ...     import jax
     ...     return jax.device_count()
-    >>> simulate(count, devices=3)
+    >>> run_on_simulated_devices(count, devices=3)
     3
     """
     if devices < 1 or processes < 1:

@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 _ENVIRONMENT = ("TF_CPP_MIN_LOG_LEVEL", "3"), ("JAX_PLATFORMS", "cpu")
 
 
-def fresh(code: str, *, limit: float = 120, **variables: str) -> str:
+def run_in_subprocess(code: str, *, limit: float = 120, **variables: str) -> str:
     """Run code in a fresh interpreter, on the CPU, and return what it prints.
 
     Args:
@@ -30,12 +30,12 @@ def fresh(code: str, *, limit: float = 120, **variables: str) -> str:
         TimeoutError: it ran longer than the limit.
         Exception: what the code raised, when it is one of Python's own; RuntimeError otherwise.
 
-    >>> fresh("import os; print(os.environ['JAX_ENABLE_X64'])", JAX_ENABLE_X64="1")
+    >>> run_in_subprocess("import os; print(os.environ['JAX_ENABLE_X64'])", JAX_ENABLE_X64="1")
     '1'
-    >>> fresh("1 / 0")
+    >>> run_in_subprocess("1 / 0")
     Traceback (most recent call last):
     ZeroDivisionError: division by zero
-    >>> fresh("while True: pass", limit=0.2)
+    >>> run_in_subprocess("while True: pass", limit=0.2)
     Traceback (most recent call last):
     TimeoutError: the program was ended: it ran longer than 0.2 seconds, and had printed nothing
     """
@@ -156,7 +156,7 @@ def _program(lines: list[str], moment: int) -> str:
     )
 
 
-def when_settings_count() -> Mapping[str, tuple[str, ...]]:
+def config_timing_table() -> Mapping[str, tuple[str, ...]]:
     """Make every setting at every moment, in fresh interpreters, and see what comes of it.
 
     Returns:
@@ -166,7 +166,7 @@ def when_settings_count() -> Mapping[str, tuple[str, ...]]:
     groups = [list(SETTINGS)[part] for part in _TOGETHER]
     runs = [(g, m) for g in groups for m in range(3) if m or not g[0].startswith("jax.")]
     with ThreadPoolExecutor(2) as pool:
-        told = list(pool.map(lambda run: fresh(_program(*run)).split(), runs))
+        told = list(pool.map(lambda run: run_in_subprocess(_program(*run)).split(), runs))
     found = {line: ["", "", ""] for line in SETTINGS}
     for (lines, moment), words in zip(runs, told, strict=True):
         for line, word in zip(lines, words, strict=True):

@@ -26,7 +26,7 @@ topic: contextvars.ContextVar[str] = contextvars.ContextVar("topic", default="")
 """The topic of the exercise that is being checked, such as ``out-of-bounds``."""
 
 
-class NotYet(Exception):
+class AnswerRejected(Exception):
     """What is wrong with an answer, as a sentence for the reader."""
 
 
@@ -36,7 +36,7 @@ def call(
     how: str = "",
     through: Callable[..., Any] | None = None,
 ) -> Any:
-    """Call an answer, turning whatever it raises into a `NotYet`.
+    """Call an answer, turning whatever it raises into a `AnswerRejected`.
 
     Args:
         answer: the reader's function, by whose name and parameters the message speaks.
@@ -45,17 +45,17 @@ def call(
         through: what to call with the arguments instead, such as the jitted answer.
 
     Raises:
-        NotYet: when the answer raises anything, `SystemExit` included.
+        AnswerRejected: when the answer raises anything, `SystemExit` included.
     """
     try:
         return (through or answer)(*args)
-    except NotYet:
+    except AnswerRejected:
         raise
     except (Exception, SystemExit) as error:  # an answer may call exit()
         if isinstance(error, NotImplementedError) and not error.args:
             text = f"{_name(answer) or 'it'} is not written yet: it raises NotImplementedError"
-            raise NotYet(text) from error
-        raise NotYet(raised(error, f"{how}{call_text(answer, args) or 'it'}")) from error
+            raise AnswerRejected(text) from error
+        raise AnswerRejected(raised(error, f"{how}{call_text(answer, args) or 'it'}")) from error
 
 
 def raised(error: BaseException, what: str) -> str:
@@ -176,15 +176,15 @@ def _is_ref(value: Any) -> bool:
 
 def _short(value: Any, brief: bool) -> str:
     if _is_ref(value):
-        return show_kind(value)
+        return format_value(value)
     if isinstance(value, jax.Array | np.ndarray | np.generic):
         if jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
             return "a key" if value.shape == () else f"{value.size} keys"
         if value.size > _MANY or (brief and value.shape):
             return f"{value.dtype}[{', '.join(map(str, value.shape))}]"
-        return show_kind(value)
+        return format_value(value)
     if value is None or isinstance(value, bool | int | float | complex | str):
-        return show_kind(value)
+        return format_value(value)
     if name := getattr(value, "__name__", ""):
         return str(name)
     if brief and isinstance(value, Mapping | list | tuple):
@@ -197,13 +197,13 @@ def _short(value: Any, brief: bool) -> str:
     return f"{article} {kind}" if brief or text.startswith("<") or len(text) > 60 else text
 
 
-def returns(answer: Callable[..., Any], *args: Any, expected: Any, why: str = "") -> None:
+def assert_returns(answer: Callable[..., Any], *args: Any, expected: Any, why: str = "") -> None:
     """Ask for a value.
 
     Raises:
-        NotYet: when the answer raises, or returns another value, shape or kind of number.
+        AnswerRejected: when the answer raises, or returns another value, shape or kind of number.
     """
-    must_equal(call(answer, *args), expected, f"{call_text(answer, args)} must return", why)
+    assert_equal(call(answer, *args), expected, f"{call_text(answer, args)} must return", why)
 
 
 def under_jit(answer: Callable[..., Any], static: tuple[int, ...] = ()) -> Callable[..., Any]:
@@ -225,7 +225,7 @@ def under_jit(answer: Callable[..., Any], static: tuple[int, ...] = ()) -> Calla
     return jax.jit(traced, static_argnums=static)
 
 
-def returns_under_jit(
+def assert_returns_under_jit(
     answer: Callable[..., Any],
     *args: Any,
     expected: Any,
@@ -235,26 +235,26 @@ def returns_under_jit(
     """Ask for the same value when every argument is traced, those at `static` positions excepted.
 
     Raises:
-        NotYet: when the answer cannot be traced, or gives another value then.
+        AnswerRejected: when the answer cannot be traced, or gives another value then.
     """
     how = "under jit, "
     seen = call(answer, *args, how=how, through=under_jit(answer, static))
-    must_equal(seen, expected, f"{how}{call_text(answer, args)} must return", why)
+    assert_equal(seen, expected, f"{how}{call_text(answer, args)} must return", why)
 
 
-def returns_under_grad(
+def assert_returns_under_grad(
     answer: Callable[..., Any], *args: Any, expected: Any, why: str = ""
 ) -> None:
     """Ask for the gradient of the answer's (scalar) result with respect to its first argument.
 
     Raises:
-        NotYet: when the answer cannot be differentiated, or has another gradient.
+        AnswerRejected: when the answer cannot be differentiated, or has another gradient.
     """
     gradient = jax.grad(lambda *given: answer(*given))
     seen = call(answer, *args, how="under grad, ", through=gradient)
     first = _first_parameter(answer)
     what = f"the gradient of {call_text(answer, args)} with respect to {first} must be"
-    must_equal(seen, expected, what, why)
+    assert_equal(seen, expected, what, why)
 
 
 def _first_parameter(answer: Callable[..., Any]) -> str:
@@ -262,7 +262,7 @@ def _first_parameter(answer: Callable[..., Any]) -> str:
     return name[0] if name[1] else "the first argument"
 
 
-def must_equal(seen: Any, expected: Any, what: str, why: str = "") -> None:
+def assert_equal(seen: Any, expected: Any, what: str, why: str = "") -> None:
     """Ask that a value is the expected one.
 
     Args:
@@ -272,11 +272,11 @@ def must_equal(seen: Any, expected: Any, what: str, why: str = "") -> None:
         why: a reason for the reader.
 
     Raises:
-        NotYet: when the two differ in value, shape or kind of number.
+        AnswerRejected: when the two differ in value, shape or kind of number.
 
-    >>> must_equal(np.float32(0.9), 0.81, "after one step, w must be")
+    >>> assert_equal(np.float32(0.9), 0.81, "after one step, w must be")
     Traceback (most recent call last):
-    jaxbits.book.exercises.assertions.NotYet: after one step, w must be 0.81, got 0.9
+    jaxbits.book.exercises.assertions.AnswerRejected: after one step, w must be 0.81, got 0.9
     """
     try:
         agree = same(seen, expected)
@@ -284,12 +284,12 @@ def must_equal(seen: Any, expected: Any, what: str, why: str = "") -> None:
         agree = False
     if not agree:
         wanted, got = _told_apart(expected, seen)
-        raise NotYet(f"{what} {wanted}, got {got}" + (f": {why}" if why else ""))
+        raise AnswerRejected(f"{what} {wanted}, got {got}" + (f": {why}" if why else ""))
 
 
 def _told_apart(expected: Any, seen: Any) -> tuple[str, str]:
     for digits in (6, 9, 17):
-        texts = show_kind(expected, digits), show_kind(seen, digits)
+        texts = format_value(expected, digits), format_value(seen, digits)
         if texts[0] != texts[1]:
             return texts
     return f"{texts[0]} ({_kind(expected)})", f"{texts[1]} ({_kind(seen)})"
@@ -301,10 +301,10 @@ def _kind(value: Any) -> str:
     return type(value).__name__
 
 
-def show_kind(value: Any, digits: int = 6) -> str:
+def format_value(value: Any, digits: int = 6) -> str:
     """Return a value as one reads it: lists for arrays, numbers to so many digits, no types.
 
-    >>> show_kind({"w": np.array([0.81, 2.1], np.float32), "steps": 5})
+    >>> format_value({"w": np.array([0.81, 2.1], np.float32), "steps": 5})
     "{'w': [0.81, 2.1], 'steps': 5}"
     """
     if isinstance(value, jax.Array) and jnp.issubdtype(value.dtype, jax.dtypes.prng_key):
@@ -314,9 +314,9 @@ def show_kind(value: Any, digits: int = 6) -> str:
     if type(value) in (float, complex):
         return show(_rounded(value, digits))
     if type(value) in (tuple, list, dict):
-        return _container(value, lambda part: show_kind(part, digits))
+        return _container(value, lambda part: format_value(part, digits))
     if _is_ref(value):
-        return f"a Ref of {show_kind(value[...], digits)}"
+        return f"a Ref of {format_value(value[...], digits)}"
     return show(value)
 
 
@@ -337,7 +337,7 @@ def _rounded(value: Any, digits: int) -> Any:
     return float(f"{value:.{digits}g}") if isinstance(value, float) else value
 
 
-def returns_step_by_step(
+def assert_returns_op_by_op(
     answer: Callable[..., Any], *args: Any, expected: Any, why: str = ""
 ) -> None:
     """Ask for a value when XLA sees only one operation at a time.
@@ -346,19 +346,19 @@ def returns_step_by_step(
     Nothing promises that it does.
 
     Raises:
-        NotYet: when the answer raises, or returns another value, shape or kind of number.
+        AnswerRejected: when the answer raises, or returns another value, shape or kind of number.
     """
     how = "run one operation at a time, "
     with jax.disable_jit():
         seen = call(answer, *args, how=how)
-    must_equal(seen, expected, f"{how}{call_text(answer, args)} must return", why)
+    assert_equal(seen, expected, f"{how}{call_text(answer, args)} must return", why)
 
 
 def traces(answer: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> int:
     """Count how often `jax.jit` traces an answer over a list of calls.
 
     Raises:
-        NotYet: when one of the calls raises.
+        AnswerRejected: when one of the calls raises.
     """
 
     def run(jitted: Callable[..., Any], *args: Any) -> Any:

@@ -13,7 +13,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbits.book.exercises.assertions import NotYet, call, returns, returns_under_jit
+from jaxbits.book.exercises.assertions import (
+    AnswerRejected,
+    assert_returns,
+    assert_returns_under_jit,
+    call,
+)
 from jaxbits.book.exercises.registry import Exercise
 
 
@@ -81,23 +86,25 @@ def verify_seconds(answer: Callable[..., Any]) -> None:
 
     told = call(answer, pretended, 2.0)
     if isinstance(told, bool) or np.ndim(told) != 0 or np.asarray(told).dtype.kind != "f":
-        raise NotYet(f"it returns a {type(told).__name__} instead of a number of seconds")
+        raise AnswerRejected(f"it returns a {type(told).__name__} instead of a number of seconds")
     told = float(told)
     if len(started) < 2:
-        raise NotYet(
+        raise AnswerRejected(
             "the function was called once, and the first call compiles"
             if started
             else "the function was not called"
         )
     if not waited:
-        raise NotYet("it never waits for a result, so the clock sees only how fast calls return")
+        raise AnswerRejected(
+            "it never waits for a result, so the clock sees only how fast calls return"
+        )
     if not told >= 0.9 * _COMPUTING:
-        raise NotYet(
+        raise AnswerRejected(
             f"it returns {1e3 * told:.1f} ms, but a call takes {1e3 * _COMPUTING:.0f} ms: in each "
             "of the calls, wait for the whole result before you read the clock again"
         )
     if len(started) != 6:
-        raise NotYet(
+        raise AnswerRejected(
             f"the function was called {len(started)} times instead of 6: once to compile, and "
             "five times with the clock running"
         )
@@ -118,7 +125,7 @@ def _must_be_shortest(told: float, took: list[float]) -> None:
         "the last": took[-1],
     }
     if told > 1.5 * max(took):
-        raise NotYet(
+        raise AnswerRejected(
             f"it returns {told:.3g} s, more than any of the calls took: return seconds, as "
             "time.perf_counter counts them"
         )
@@ -129,7 +136,7 @@ def _must_be_shortest(told: float, took: list[float]) -> None:
     why = "disturbances only make a call slower, so return the shortest of the five times"
     if "first" in name:
         why = "the first call compiles, so leave it out, and return the shortest of the other times"
-    raise NotYet(f"{what}, but an undisturbed call takes {1e3 * shortest:.0f} ms: {why}")
+    raise AnswerRejected(f"{what}, but an undisturbed call takes {1e3 * shortest:.0f} ms: {why}")
 
 
 def begin(params: Any) -> dict[str, Any]:
@@ -151,26 +158,28 @@ def verify_begin(answer: Callable[..., Any]) -> None:
     kept = jax.tree.map(np.array, params)
     state = call(answer, params)
     if not isinstance(state, dict) or set(state) != {"params", "average"}:
-        raise NotYet('it should return a dictionary with the keys "params" and "average"')
+        raise AnswerRejected('it should return a dictionary with the keys "params" and "average"')
     shape: Any = jax.tree.structure(params)
     for name, part in state.items():
         if jax.tree.structure(part) != shape:
-            raise NotYet(f'state["{name}"] should be a tree like params')
+            raise AnswerRejected(f'state["{name}"] should be a tree like params')
         leaves = jax.tree.leaves(part)
         if not all(isinstance(leaf, jax.Array) for leaf in leaves):
-            raise NotYet(f'state["{name}"] should hold JAX arrays, because only those are donated')
+            raise AnswerRejected(
+                f'state["{name}"] should hold JAX arrays, because only those are donated'
+            )
         if not all(map(np.array_equal, leaves, jax.tree.leaves(kept))):
-            raise NotYet(f'state["{name}"] should start with the values of params')
+            raise AnswerRejected(f'state["{name}"] should start with the values of params')
     # One part at a time: to donate a buffer twice in one call makes XLA print an error of its own.
     for name, other in (("params", "average"), ("average", "params")):
         jax.block_until_ready(_step(state[name]))
         if name == "params" and _deleted(state[other]):
-            raise NotYet(
+            raise AnswerRejected(
                 'state["params"] and state["average"] share their arrays, so the first step with a '
                 'donated state raises "Attempt to donate the same buffer twice"'
             )
         if _deleted(params):
-            raise NotYet(
+            raise AnswerRejected(
                 "after the first step with a donated state, the caller's params are deleted: "
                 f'state["{name}"] holds the same arrays, not copies'
             )
@@ -204,26 +213,28 @@ def verify_curve(answer: Callable[..., Any]) -> None:
     places, values = jnp.array([0.0, 1.0, 3.0]), jnp.array([0.0, 10.0, 30.0])
     x = jnp.array([0.5, 2.0, 4.0])
     expected = np.array([5.0, 20.0, 30.0], np.float32)
-    returns(answer, x, places, values, expected=expected)
-    returns_under_jit(answer, x, places, values, expected=expected)
-    returns_under_jit(answer, jnp.float32(2.0), places, values, expected=np.float32(20.0))
+    assert_returns(answer, x, places, values, expected=expected)
+    assert_returns_under_jit(answer, x, places, values, expected=expected)
+    assert_returns_under_jit(answer, jnp.float32(2.0), places, values, expected=np.float32(20.0))
     program = str(call(jax.make_jaxpr(answer), x, places, values, how="while tracing, "))
     if "callback" not in program:
-        raise NotYet("it returns the right numbers without calling NumPy: use jax.pure_callback")
+        raise AnswerRejected(
+            "it returns the right numbers without calling NumPy: use jax.pure_callback"
+        )
     with _watching() as seen:
         jax.block_until_ready(call(answer, x, places, values))
     if "jnp.interp" in seen:
-        raise NotYet(
+        raise AnswerRejected(
             "the callback calls jnp.interp, and a callback that calls JAX may wait forever: "
             "inside it, use NumPy only"
         )
     if "an argument" in seen:
-        raise NotYet(
+        raise AnswerRejected(
             "inside the callback, np.interp receives a JAX array. Convert every argument with "
             "np.asarray first, because a callback that computes with JAX arrays may wait forever"
         )
     if "a result" in seen:
-        raise NotYet(
+        raise AnswerRejected(
             "the callback returns a JAX array, and a callback that calls JAX may wait forever: "
             "inside it, use NumPy only"
         )
@@ -234,12 +245,12 @@ def verify_curve(answer: Callable[..., Any]) -> None:
         answer, rows, places, values, how="under vmap over the rows of x, ", through=mapped
     )
     if np.shape(found) != (2, 2) or not np.allclose(np.asarray(found), each):
-        raise NotYet(
+        raise AnswerRejected(
             f"under vmap over the rows of {rows.tolist()}, it returns {np.asarray(found).tolist()} "
             f"instead of {each.tolist()}"
         )
     if found.dtype != jnp.float32:
-        raise NotYet(f"under vmap it returns {found.dtype} instead of float32")
+        raise AnswerRejected(f"under vmap it returns {found.dtype} instead of float32")
 
 
 @contextmanager

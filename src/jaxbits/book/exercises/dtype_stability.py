@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbits.book.exercises.assertions import NotYet, call, under_jit
+from jaxbits.book.exercises.assertions import AnswerRejected, call, under_jit
 from jaxbits.book.exercises.registry import Exercise
 
 
@@ -38,27 +38,29 @@ def verify_keep_types(answer: Callable[..., Any]) -> None:
     new = {"m": jnp.full(2, 0.1, jnp.float32), "count": 4, "none": None, "scale": 0.5}
     try:
         seen = call(answer, old, new)
-    except NotYet as wrong:
+    except AnswerRejected as wrong:
         if isinstance(wrong.__cause__, AttributeError) and "astype" in str(wrong.__cause__):
-            raise NotYet(
+            raise AnswerRejected(
                 "it calls astype on a leaf of new that is a Python number, and Python numbers have "
                 "no astype: jnp.asarray accepts both"
             ) from wrong.__cause__
         raise
     wanted: Any = jax.tree.structure(new)
     if jax.tree.structure(seen) != wanted:
-        raise NotYet("it returns a tree of another structure: the keys, tuples, and None must stay")
+        raise AnswerRejected(
+            "it returns a tree of another structure: the keys, tuples, and None must stay"
+        )
     for name in ("m", "count", "scale"):
         dtype = getattr(seen[name], "dtype", type(seen[name]).__name__)
         if dtype != old[name].dtype:
-            raise NotYet(
+            raise AnswerRejected(
                 f"the leaf {name!r} is {dtype} instead of {old[name].dtype}, its dtype in old"
             )
     tenth = np.asarray(jnp.bfloat16(0.1), np.float32)
     if not np.array_equal(np.asarray(seen["m"], np.float32), [tenth, tenth]):
-        raise NotYet("the values should come from new, but those of the leaf 'm' do not")
+        raise AnswerRejected("the values should come from new, but those of the leaf 'm' do not")
     if int(seen["count"]) != 4 or float(seen["scale"]) != 0.5:
-        raise NotYet(
+        raise AnswerRejected(
             f"the values should come from new, where count is 4 and scale is 0.5; "
             f"it returns {int(seen['count'])} and {float(seen['scale']):g}"
         )
@@ -71,7 +73,7 @@ def verify_keep_types(answer: Callable[..., Any]) -> None:
         lax.scan(body, tx.init(params), jnp.ones((3, 2)))
     except Exception as error:
         first = str(error).strip().split("\n")[0]
-        raise NotYet(
+        raise AnswerRejected(
             f"a lax.scan with Adam's state as its carry raises {type(error).__name__}: {first}"
         ) from error
 
@@ -112,39 +114,47 @@ def verify_half_gradient(answer: Callable[..., Any]) -> None:
         given = {**params}
         result = call(answer, loss, given, x, how=how, through=function)
         if not (isinstance(result, tuple) and len(result) == 2):
-            raise NotYet("it should return two things in a tuple: the value and the gradient")
+            raise AnswerRejected(
+                "it should return two things in a tuple: the value and the gradient"
+            )
         if not seen:
-            raise NotYet("it never calls the loss")
+            raise AnswerRejected("it never calls the loss")
         for dtypes, dtype_of_x in seen:
             if set(dtypes.values()) != {"bfloat16"}:
                 said = " and ".join(sorted(set(dtypes.values())))
-                raise NotYet(f"the loss received {said} parameters, but they should be bfloat16")
+                raise AnswerRejected(
+                    f"the loss received {said} parameters, but they should be bfloat16"
+                )
             if dtype_of_x != "bfloat16":
-                raise NotYet(
+                raise AnswerRejected(
                     f"the loss received bfloat16 parameters but a {dtype_of_x} batch, so it "
                     f"computed in {dtype_of_x}: cast the batch, too"
                 )
         if any(leaf.dtype != jnp.float32 for leaf in jax.tree.leaves(given)):
-            raise NotYet("it changes the parameters that you passed in")
+            raise AnswerRejected("it changes the parameters that you passed in")
         value = jax.tree.leaves(result[0])
         if len(value) != 1 or not np.array_equal(np.asarray(value[0], np.float32), in_half):
-            raise NotYet(f"{how}the first of the two should be the value of the loss, {in_half}")
+            raise AnswerRejected(
+                f"{how}the first of the two should be the value of the loss, {in_half}"
+            )
         form: Any = jax.tree.structure(params)
         if jax.tree.structure(result[1]) != form:
-            raise NotYet(
+            raise AnswerRejected(
                 f"{how}the second of the two should be the gradient with respect to the "
                 "parameters, a tree like theirs"
             )
         kinds = {str(getattr(g, "dtype", type(g).__name__)) for g in jax.tree.leaves(result[1])}
         if kinds != {"float32"}:
-            raise NotYet(
+            raise AnswerRejected(
                 f"{how}the gradient is {' and '.join(sorted(kinds))} instead of float32, the dtype "
                 "of the parameters: a gradient has the dtype of what you differentiate with "
                 "respect to"
             )
         expected = jax.grad(lambda p: jnp.mean((x @ p["w"] + p["b"]) ** 2))(params)
         if not all(jnp.allclose(result[1][k], expected[k], rtol=0.05) for k in params):
-            raise NotYet(f"{how}the gradient has other values than the gradient of the loss")
+            raise AnswerRejected(
+                f"{how}the gradient has other values than the gradient of the loss"
+            )
 
 
 def freeze(tx: Any, frozen: Collection[str]) -> Any:
@@ -172,7 +182,7 @@ def verify_freeze(answer: Callable[..., Any]) -> None:
     for frozen in (("b", "c"), ("a",), ()):
         made = call(answer, tx, frozen)
         if not (hasattr(made, "init") and hasattr(made, "update")):
-            raise NotYet(
+            raise AnswerRejected(
                 f"it should return a transformation, with init and update; it returns a "
                 f"{type(made).__name__}"
             )
@@ -181,23 +191,25 @@ def verify_freeze(answer: Callable[..., Any]) -> None:
         for name, first, wanted in zip(params, seen[0].values(), plain[0].values(), strict=True):
             moved = f"with frozen={frozen}, {name!r} went from 1 to {float(first[0]):.3g}"
             if name in frozen and float(first[0]) == 4.0:
-                raise NotYet(
+                raise AnswerRejected(
                     f"{moved}: its raw gradient, 3, was added. optax.masked and optax.identity "
                     "pass on the updates that they do not transform"
                 )
             if name in frozen and float(first[0]) != 1.0:
-                raise NotYet(
+                raise AnswerRejected(
                     f"{moved}, but it is frozen. Weight decay moves a parameter even if its "
                     "gradient is zero, so make the updates zero instead"
                 )
             if name not in frozen and float(first[0]) == 1.0:
-                raise NotYet(f"with frozen={frozen}, {name!r} is not frozen, but it did not move")
+                raise AnswerRejected(
+                    f"with frozen={frozen}, {name!r} is not frozen, but it did not move"
+                )
             if name not in frozen and not np.allclose(first, wanted):
-                raise NotYet(f"{moved}; tx alone takes it to {float(wanted[0]):.3g}")
+                raise AnswerRejected(f"{moved}; tx alone takes it to {float(wanted[0]):.3g}")
         for name in params:
             wanted = params[name] if name in frozen else plain[1][name]
             if not np.allclose(seen[1][name], wanted):
-                raise NotYet(
+                raise AnswerRejected(
                     f"with frozen={frozen}, {name!r} is {float(seen[1][name][0]):.3g} after two "
                     f"steps instead of {float(wanted[0]):.3g}"
                 )
@@ -221,7 +233,7 @@ def _two_steps(tx: Any, params: Any, gradient: Any) -> list[Any]:
             why = "\n  A label was given for which multi_transform has no transformation."
         elif "pytree structure" in first:
             why = "\n  The labels, or the mask, must be a tree like params: one for each parameter."
-        raise NotYet(
+        raise AnswerRejected(
             f"its transformation raises {type(error).__name__}: {first.rstrip('.')}.{why}"
         ) from error
     return after

@@ -12,12 +12,12 @@ import numpy as np
 
 from jaxbits import _jax_compat
 from jaxbits.book.exercises.assertions import (
-    NotYet,
+    AnswerRejected,
+    assert_equal,
+    assert_returns,
     call,
     call_text,
-    must_equal,
-    returns,
-    show_kind,
+    format_value,
     traces,
     under_jit,
 )
@@ -50,34 +50,38 @@ def verify_bucketed(answer: Callable[..., Any]) -> None:
     sentences = [[5, 6], [7, 8, 9]]
     result = call(answer, sentences, SIZES)
     if not isinstance(result, tuple) or len(result) != 2:
-        raise NotYet(f"the result must be a pair (tokens, known), got {show_kind(result)}")
+        raise AnswerRejected(
+            f"the result must be a pair (tokens, known), got {format_value(result)}"
+        )
     tokens, known = result
     if not all(isinstance(part, np.ndarray | jax.Array) for part in result):
-        raise NotYet("the pair must hold two NumPy arrays")
+        raise AnswerRejected("the pair must hold two NumPy arrays")
     if isinstance(tokens, jax.Array) or isinstance(known, jax.Array):
-        raise NotYet("the pair must hold NumPy arrays: padding with jnp compiles for every length")
+        raise AnswerRejected(
+            "the pair must hold NumPy arrays: padding with jnp compiles for every length"
+        )
     given = f"for sentences of 2 and 3 tokens and the sizes {SIZES}, "
-    must_equal(np.shape(tokens), (2, 4), f"{given}the shape of tokens must be")
-    must_equal(tokens.tolist(), [[5, 6, 0, 0], [7, 8, 9, 0]], f"{given}tokens must be")
-    must_equal(str(known.dtype), "bool", "the dtype of known must be")
+    assert_equal(np.shape(tokens), (2, 4), f"{given}the shape of tokens must be")
+    assert_equal(tokens.tolist(), [[5, 6, 0, 0], [7, 8, 9, 0]], f"{given}tokens must be")
+    assert_equal(str(known.dtype), "bool", "the dtype of known must be")
     wanted = np.array([[1, 1, 0, 0], [1, 1, 1, 0]], bool)
-    must_equal(known, wanted, f"{given}known must be")
+    assert_equal(known, wanted, f"{given}known must be")
     if tokens.dtype.kind not in "iu":
-        raise NotYet(f"the dtype of tokens must be an integer, got {tokens.dtype}")
+        raise AnswerRejected(f"the dtype of tokens must be an integer, got {tokens.dtype}")
     tokens, known = call(answer, [[0, 3], [4]], SIZES)
     wanted = np.array([[1, 1, 0, 0], [1, 0, 0, 0]], bool)
     why = "a 0 in a sentence is a token: use the lengths of the sentences, not their values"
-    must_equal(known, wanted, "for the sentences [0, 3] and [4], known must be", why)
+    assert_equal(known, wanted, "for the sentences [0, 3] and [4], known must be", why)
     for count, size in ((4, 4), (5, 8), (8, 8)):
         shape = np.shape(call(answer, [[1] * count], SIZES)[0])
-        must_equal(shape, (1, size), f"for a sentence of {count} tokens, the shape must be")
+        assert_equal(shape, (1, size), f"for a sentence of {count} tokens, the shape must be")
     shape = np.shape(call(answer, [[1] * 3], (16, 8, 4))[0])
     what = "for 3 tokens and the sizes (16, 8, 4), the shape must be"
-    must_equal(shape, (1, 4), what, "take the smallest size that fits")
+    assert_equal(shape, (1, 4), what, "take the smallest size that fits")
     with _jax_compat.fresh_caches(), _jax_compat.counted("compile") as compiled:
         call(answer, [[1] * 3, [1] * 7, [1] * 11], (13,))
     if compiled[0]:
-        raise NotYet(
+        raise AnswerRejected(
             f"a batch with new lengths must not compile anything, got {compiled[0]} programs: pad "
             "in NumPy"
         )
@@ -87,8 +91,8 @@ def verify_bucketed(answer: Callable[..., Any]) -> None:
         return
     except Exception as error:
         what = "9 tokens fit into none of the sizes: it must raise a ValueError"
-        raise NotYet(f"{what}, got {type(error).__name__}") from error
-    raise NotYet(
+        raise AnswerRejected(f"{what}, got {type(error).__name__}") from error
+    raise AnswerRejected(
         "9 tokens fit into none of the sizes: it must raise a ValueError, but it returns tokens of "
         f"shape {np.shape(cut[0])}"
     )
@@ -114,12 +118,16 @@ def verify_peaks(answer: Callable[..., Any]) -> None:
     signal = jnp.array([0.0, 5.0, 1.0, 7.0, 9.0])
     seen = call(answer, signal, 4.0, 4)
     if not isinstance(seen, tuple | list) or len(seen) != 2:
-        raise NotYet(f"the result must be a pair (places, count), got {show_kind(seen)}")
+        raise AnswerRejected(f"the result must be a pair (places, count), got {format_value(seen)}")
     places = np.asarray(seen[0]).tolist()
     if places == [1, 3, 4, 0]:
-        raise NotYet("the last place is 0, which looks like a peak at the start: fill with 5")
+        raise AnswerRejected(
+            "the last place is 0, which looks like a peak at the start: fill with 5"
+        )
     if places == [1, 3, 4, -1]:
-        raise NotYet("the last place is -1, which reads the last element: fill with 5, the length")
+        raise AnswerRejected(
+            "the last place is -1, which reads the last element: fill with 5, the length"
+        )
     two = jnp.array([9.0, 0.0])
     for given, threshold, size, wanted, number, why in (
         (signal, 4.0, 4, [1, 3, 4, 5], 3, ""),
@@ -140,7 +148,7 @@ def verify_peaks(answer: Callable[..., Any]) -> None:
         return answer(signal, threshold, 2)
 
     count = traces(of_two, [(signal, 4.0), (signal, 8.0), (signal, 99.0)])
-    must_equal(count, 1, "the number of traces for three thresholds must be")
+    assert_equal(count, 1, "the number of traces for three thresholds must be")
 
 
 def _must_find(
@@ -154,7 +162,7 @@ def _must_find(
     """Ask for places and their count, whatever kind of integer they are."""
     places, count = call(answer, *args, how=how, through=through)
     seen = np.asarray(places).tolist(), np.asarray(count).tolist()
-    must_equal(seen, expected, f"{how}{call_text(answer, args)} must return", why)
+    assert_equal(seen, expected, f"{how}{call_text(answer, args)} must return", why)
 
 
 def why_traced_again(before: tuple[Any, ...], now: tuple[Any, ...]) -> Any:
@@ -196,7 +204,7 @@ def verify_why_traced_again(answer: Callable[..., Any]) -> None:
         (None, (np.float32(1.0),), (jnp.float32(1.0),), "a JAX float32 after a NumPy float32"),
     ]
     for expected, before, now, what in cases:
-        returns(answer, before, now, expected=expected, why=what)
+        assert_returns(answer, before, now, expected=expected, why=what)
 
 
 EXERCISES = (

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbits._jax_compat import x64_on
-from jaxbits.book.exercises.assertions import NotYet, call, show_kind
+from jaxbits.book.exercises.assertions import AnswerRejected, call, format_value
 from jaxbits.book.exercises.registry import Exercise
 
 
@@ -43,29 +43,29 @@ def _must_settle(answer: Callable[..., Any], dtype: str, when: str) -> None:
     seen = call(answer, settings, dtype, how=when)
     structure: Any = jax.tree.structure(seen)
     if structure != jax.tree.structure(settings):
-        raise NotYet(f"{when}it should return a nested dict with the same keys as settings")
+        raise AnswerRejected(f"{when}it should return a nested dict with the same keys as settings")
     if jax.tree.map(id, settings) != before:
-        raise NotYet(f"{when}it changes the dict that you passed in: return a new one")
+        raise AnswerRejected(f"{when}it changes the dict that you passed in: return a new one")
     leaves = zip(jax.tree_util.tree_leaves_with_path(seen), jax.tree.leaves(settings), strict=True)
     for (path, got), was in leaves:
         name, kind = f"{when}{jax.tree_util.keystr(path)}", _kind(was)
         if not isinstance(got, jax.Array):
-            raise NotYet(f"{name} is {_kind(got)} instead of a JAX array")
+            raise AnswerRejected(f"{name} is {_kind(got)} instead of a JAX array")
         if str(got.dtype) != dtype:
-            raise NotYet(f"{name}, which was {kind}, is {got.dtype} instead of {dtype}")
+            raise AnswerRejected(f"{name}, which was {kind}, is {got.dtype} instead of {dtype}")
         if got.weak_type:
-            raise NotYet(
+            raise AnswerRejected(
                 f"{name}, which was {kind}, has a weak type, so it adapts to the arrays that it "
                 "meets"
             )
         if got.shape != ():
-            raise NotYet(f"{name} has the shape {got.shape} instead of ()")
+            raise AnswerRejected(f"{name} has the shape {got.shape} instead of ()")
         wanted = float(jnp.asarray(was, dtype))
         if float(got) != wanted:
             shown = [f"{number:.6g}" for number in (float(got), wanted)]
             if shown[0] == shown[1]:
-                raise NotYet(f"{name} was rounded to fewer digits than {dtype} has")
-            raise NotYet(f"{name} is {shown[0]} instead of {shown[1]}")
+                raise AnswerRejected(f"{name} was rounded to fewer digits than {dtype} has")
+            raise AnswerRejected(f"{name} is {shown[0]} instead of {shown[1]}")
 
 
 def _kind(value: Any) -> str:
@@ -116,13 +116,13 @@ def verify_culprits(answer: Callable[..., Any]) -> None:
         seen = call(answer, f, settings, how="with x64 on, ")
         jax.effects_barrier()
     if list(settings) != list(before) or any(settings[name] is not before[name] for name in before):
-        raise NotYet("it changes the dict that you passed in")
+        raise AnswerRejected("it changes the dict that you passed in")
     try:
         names = list(seen)
     except TypeError:
-        raise NotYet(f"it returns {seen!r} instead of a list of names") from None
+        raise AnswerRejected(f"it returns {seen!r} instead of a list of names") from None
     if isinstance(seen, str) or not all(isinstance(n, str) and n in settings for n in names):
-        raise NotYet(f"it returns {seen!r:.80} instead of a list of names of the settings")
+        raise AnswerRejected(f"it returns {seen!r:.80} instead of a list of names of the settings")
     for name, why in {
         "unused": "f does not use it, so looking at the dtype of each number is not enough",
         "cast": "f casts it to float32 before it uses it",
@@ -131,17 +131,21 @@ def verify_culprits(answer: Callable[..., Any]) -> None:
         "one",
     }.items():
         if name in names:
-            raise NotYet(f"{name!r} is not a culprit: {why}")
+            raise AnswerRejected(f"{name!r} is not a culprit: {why}")
     missing = [name for name in ("shift", "power") if name not in names]
     if missing:
-        raise NotYet(
+        raise AnswerRejected(
             f"{missing[0]!r} is missing: it makes the result float64 even if all others are plain "
             "Python floats"
         )
     if names != ["shift", "power"]:
-        raise NotYet(f"it returns {names!r} instead of ['shift', 'power'], the order in settings")
+        raise AnswerRejected(
+            f"it returns {names!r} instead of ['shift', 'power'], the order in settings"
+        )
     if computed:
-        raise NotYet("it computes f, but jax.eval_shape returns the dtype without computing")
+        raise AnswerRejected(
+            "it computes f, but jax.eval_shape returns the dtype without computing"
+        )
 
 
 def ulps_apart(a: Any, b: Any) -> float:
@@ -187,10 +191,10 @@ def _must_be(
     try:
         number = float(seen)
     except (TypeError, ValueError):
-        raise NotYet(f"it returns {show_kind(seen)} instead of a number") from None
+        raise AnswerRejected(f"it returns {format_value(seen)} instead of a number") from None
     if not abs(number - expected) < 1e-3 * max(1.0, expected):
         reason = f": {why}" if why else ""
-        raise NotYet(f"for {what}, it returns {number:.4g} instead of {expected:g}{reason}")
+        raise AnswerRejected(f"for {what}, it returns {number:.4g} instead of {expected:g}{reason}")
 
 
 EXERCISES = (

@@ -12,12 +12,12 @@ import numpy as np
 from jax import lax
 
 from jaxbits.book.exercises.assertions import (
-    NotYet,
+    AnswerRejected,
+    assert_returns,
+    assert_returns_under_grad,
+    assert_returns_under_jit,
     call,
-    returns,
-    returns_under_grad,
-    returns_under_jit,
-    show_kind,
+    format_value,
 )
 from jaxbits.book.exercises.registry import Exercise
 
@@ -36,31 +36,37 @@ def solve_penalty(params: Any) -> jax.Array:
 def verify_penalty(answer: Callable[..., Any]) -> None:
     """Check nested trees, None, biases, numbers, a kernel with four axes, jit, and grad."""
     two, bias = jnp.full((2, 2), 2.0), jnp.ones(3)
-    returns(answer, {"w": two}, expected=np.float32(16))
-    returns(answer, {"w": two, "b": bias}, expected=np.float32(16), why="a bias has one axis")
+    assert_returns(answer, {"w": two}, expected=np.float32(16))
+    assert_returns(
+        answer, {"w": two, "b": bias}, expected=np.float32(16), why="a bias has one axis"
+    )
     nested = {"enc": [{"w": two, "b": None}, ({"w": two},)], "scale": 3.0}
     try:
-        returns(answer, nested, expected=np.float32(32), why="the tree is nested")
-    except NotYet as wrong:
+        assert_returns(answer, nested, expected=np.float32(32), why="the tree is nested")
+    except AnswerRejected as wrong:
         missing = re.match(r"'(float|NoneType)' object has no attribute", str(wrong.__cause__))
         if missing is None:
             raise
         if missing[1] == "NoneType":
-            raise NotYet(
+            raise AnswerRejected(
                 "it asks None for its number of axes: in a pytree None is not a leaf, and "
                 "jax.tree.leaves leaves it out"
             ) from wrong.__cause__
-        raise NotYet(
+        raise AnswerRejected(
             f"it raises AttributeError: {wrong.__cause__}. A leaf may be a Python number, and "
             "jnp.ndim also accepts those"
         ) from wrong.__cause__
-    returns(answer, jnp.ones((2, 2, 1, 3)), expected=np.float32(12), why="the tree is one array")
+    assert_returns(
+        answer, jnp.ones((2, 2, 1, 3)), expected=np.float32(12), why="the tree is one array"
+    )
     nothing = call(answer, {"b": bias})
     if np.shape(nothing) != () or nothing != 0:
-        raise NotYet(f"for a tree without a matrix it returns {show_kind(nothing)} instead of 0")
-    returns_under_jit(answer, nested, expected=np.float32(32))
+        raise AnswerRejected(
+            f"for a tree without a matrix it returns {format_value(nothing)} instead of 0"
+        )
+    assert_returns_under_jit(answer, nested, expected=np.float32(32))
     for name, matrix in (("twos", two), ("zeros", jnp.zeros((2, 2)))):
-        returns_under_grad(
+        assert_returns_under_grad(
             answer,
             {"w": matrix, "b": bias},
             expected={"w": np.asarray(2 * matrix), "b": np.zeros(3, np.float32)},
@@ -93,37 +99,39 @@ def verify_distances(answer: Callable[..., Any]) -> None:
     seen = call(answer, points, centers)
     shape = getattr(seen, "shape", None)
     if shape == (2, 3):
-        raise NotYet(
+        raise AnswerRejected(
             "for 3 points and 2 centers it returns a 2 × 3 table instead of a 3 × 2 one: its outer "
             "map is over the centers"
         )
     if shape != (3, 2):
-        what = f"an array of shape {shape}" if shape is not None else show_kind(seen)
-        raise NotYet(f"for 3 points and 2 centers it returns {what} instead of a 3 × 2 table")
+        what = f"an array of shape {shape}" if shape is not None else format_value(seen)
+        raise AnswerRejected(
+            f"for 3 points and 2 centers it returns {what} instead of a 3 × 2 table"
+        )
     if np.allclose(seen, np.sqrt(expected)):
-        raise NotYet("it returns the distances, and the task asks for their squares")
-    returns(answer, points, centers, expected=expected)
+        raise AnswerRejected("it returns the distances, and the task asks for their squares")
+    assert_returns(answer, points, centers, expected=expected)
     same = call(answer, points, points)
     if getattr(same, "shape", None) != (3, 3):
-        raise NotYet(
+        raise AnswerRejected(
             f"for 3 points and 3 centers it returns an array of shape {np.shape(same)} instead of "
             "a 3 × 3 table of all pairs"
         )
-    returns_under_jit(answer, points, centers, expected=expected)
+    assert_returns_under_jit(answer, points, centers, expected=expected)
     gradient = jax.grad(lambda *given: answer(*given).sum())
     slope = call(answer, points, centers, how="under grad, ", through=gradient)
     if np.isnan(slope).any():
-        raise NotYet(
+        raise AnswerRejected(
             "its gradient is NaN where a point lies on a center: a square root has no gradient at "
             "0, so do not take a root and square it again"
         )
     if not np.allclose(slope, 2 * (2 * points - centers.sum(0))):
-        raise NotYet(
+        raise AnswerRejected(
             f"the gradient of the sum of its table is {np.asarray(slope).tolist()} instead of "
             f"{np.asarray(2 * (2 * points - centers.sum(0))).tolist()}"
         )
     far = jnp.array([[1000.0, 1000.0], [1000.25, 1000.0]])
-    returns(
+    assert_returns(
         answer,
         far,
         far,
@@ -131,7 +139,7 @@ def verify_distances(answer: Callable[..., Any]) -> None:
         why="subtract before you square, because a² - 2ab + b² cancels in float32",
     )
     if _equations(answer, 12, 8) > _equations(answer, 3, 2):
-        raise NotYet("its program grows with the number of points or centers, so it has a Python "
+        raise AnswerRejected("its program grows with the number of points or centers, so it has a Python "
                      "loop in it: use jax.vmap")  # fmt: skip
 
 
@@ -159,20 +167,22 @@ def verify_standardize(answer: Callable[..., Any]) -> None:
     mapped = jax.vmap(lambda x: answer(x), axis_name="batch")
     seen = call(answer, rows, how="under vmap, ", through=mapped)
     if getattr(seen, "shape", None) != rows.shape:
-        raise NotYet(
+        raise AnswerRejected(
             f"each example has the shape (2,) and should keep it: for a batch of 3, vmap of it "
             f"returns {_form(seen)}"
         )
     own = (rows - rows.mean(1, keepdims=True)) / rows.std(1, keepdims=True)
     if np.allclose(seen, own, atol=1e-3):
-        raise NotYet(
+        raise AnswerRejected(
             "it standardizes each example by itself: inside vmap, x is a single example, so "
             "x.mean() averages its features"
         )
     if np.allclose(seen, rows - rows.mean(0), atol=1e-5):
-        raise NotYet("it subtracts the mean, but it does not divide by the standard deviation")
+        raise AnswerRejected(
+            "it subtracts the mean, but it does not divide by the standard deviation"
+        )
     if np.allclose(seen, expected * np.sqrt(2 / 3), atol=1e-5):
-        raise NotYet("it divides by n - 1 in the variance; divide by n, as jnp.std does")
+        raise AnswerRejected("it divides by n - 1 in the variance; divide by n, as jnp.std does")
     _must_agree(seen, expected, rows, 1e-5)
     # Four examples, so that the mean is exact, and squares of which float32 keeps multiples of 8.
     far = jnp.array([[1.0, 10.0], [2.0, 30.0], [6.0, 20.0], [7.0, 20.0]]) + 10_000
@@ -195,12 +205,14 @@ def verify_standardize(answer: Callable[..., Any]) -> None:
     )
     jitted = call(answer, rows, how="under jit of vmap, ", through=jax.jit(mapped))
     if not np.allclose(jitted, expected, atol=1e-5):
-        raise NotYet(f"under jit it returns {_rounded(jitted)} instead of {_rounded(expected)}")
+        raise AnswerRejected(
+            f"under jit it returns {_rounded(jitted)} instead of {_rounded(expected)}"
+        )
 
 
 def _must_agree(seen: Any, expected: Any, rows: Any, error: float, why: str = "") -> None:
     if not np.allclose(seen, expected, rtol=0, atol=error):
-        raise NotYet(
+        raise AnswerRejected(
             f"for the batch {_rounded(rows)} it returns {_rounded(seen)} instead of "
             f"{_rounded(expected)}{': ' + why if why else ''}"
         )
@@ -221,7 +233,7 @@ def _rounded(array: Any) -> str:
 
 def _form(value: Any) -> str:
     shape = getattr(value, "shape", None)
-    return show_kind(value) if shape is None else f"an array of shape {shape}"
+    return format_value(value) if shape is None else f"an array of shape {shape}"
 
 
 EXERCISES = (

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import jaxbits.book.exercises
-from jaxbits.book.exercises.assertions import NotYet, raised, show_kind, topic
-from jaxbits.book.exercises.listing import listing
+from jaxbits.book.exercises.assertions import AnswerRejected, format_value, raised, topic
+from jaxbits.book.exercises.solution_source import pasteable_source
 
 _MACHINERY = {"assertions", "listing", "registry"}
 _hints_given: dict[str, int] = {}
@@ -28,7 +28,7 @@ class Exercise:
         title: the task in a few words.
         stub: the unwritten function, as the chapter shows it.
         hints: the hints, from a nudge to nearly the answer.
-        verify: a function that raises `NotYet`, with a message for the reader, on a wrong answer.
+        verify: a function that raises `AnswerRejected`, with a message for the reader, on a wrong answer.
         solution: a function that passes.
     """
 
@@ -42,11 +42,11 @@ class Exercise:
     def problem(self, answer: Any) -> str | None:
         """Return a sentence that says what is wrong with an answer, or None if it passes."""
         if not callable(answer):
-            return f"pass the function itself to check, got {show_kind(answer)}"
+            return f"pass the function itself to check, got {format_value(answer)}"
         before = topic.set(self.id.partition("/")[0])
         try:
             self.verify(answer)
-        except NotYet as why:
+        except AnswerRejected as why:
             return str(why)
         except Exception as error:
             return raised(error, "the check cannot use what your function returns: it")
@@ -61,11 +61,11 @@ class Exercise:
             known: the names that the notebook has imported; an import or a helper for any other
                 name comes first.
         """
-        return listing(self.solution, self.stub.__name__, known)
+        return pasteable_source(self.solution, self.stub.__name__, known)
 
 
 @functools.cache
-def exercises() -> dict[str, Exercise]:
+def all_exercises() -> dict[str, Exercise]:
     """Return every exercise of the book by id."""
     rooms = sorted(m.name for m in pkgutil.iter_modules(jaxbits.book.exercises.__path__))
     modules = (
@@ -76,17 +76,17 @@ def exercises() -> dict[str, Exercise]:
     return {e.id: e for module in modules for e in module.EXERCISES}
 
 
-def exercise(id: str) -> Exercise:
+def get_exercise(id: str) -> Exercise:
     """Return one exercise.
 
     Raises:
         KeyError: when there is no exercise with that id; the message lists the closest ones.
 
-    >>> exercise("out-of-bounds/99")
+    >>> get_exercise("out-of-bounds/99")
     Traceback (most recent call last):
     KeyError: "no exercise 'out-of-bounds/99'; there are out-of-bounds/1, out-of-bounds/2, ..."
     """
-    known = exercises()
+    known = all_exercises()
     if id not in known:
         topic = str(id).split("/")[0]
         near = [name for name in known if name.split("/")[0] == topic]
@@ -110,7 +110,7 @@ def check(id: str, answer: Any) -> None:
     ○ out-of-bounds/1: f(table=[10.0, 20.0, 30.0], i=3, default=-1.0) must return -1.0, got 30.0
       hint("out-of-bounds/1") gives a hint.
     """
-    task = exercise(id)
+    task = get_exercise(id)
     problem = task.problem(answer)
     if problem is None:
         print(f"✓ {id}: {task.title}")
@@ -124,7 +124,7 @@ def hint(id: str) -> None:
     Raises:
         KeyError: when there is no exercise with that id.
     """
-    task = exercise(id)
+    task = get_exercise(id)
     given = _hints_given.get(id, 0)
     if given >= len(task.hints):
         print(f'That was the last hint. solution("{id}") shows one way to do it.')
@@ -141,7 +141,7 @@ def solution(id: str) -> None:
     Raises:
         KeyError: when there is no exercise with that id.
     """
-    task = exercise(id)
+    task = get_exercise(id)
     there = vars(sys.modules["__main__"])
     needed = sys.modules[task.solution.__module__]
     known = {name for name in there if there[name] is getattr(needed, name, task)}

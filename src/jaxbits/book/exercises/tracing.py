@@ -11,13 +11,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbits.book.exercises.assertions import (
-    NotYet,
+    AnswerRejected,
+    assert_equal,
+    assert_returns,
+    assert_returns_under_grad,
+    assert_returns_under_jit,
     call,
-    must_equal,
-    returns,
-    returns_under_grad,
-    returns_under_jit,
-    show_kind,
+    format_value,
     under_jit,
 )
 from jaxbits.book.exercises.registry import Exercise
@@ -49,7 +49,7 @@ def verify_count_traces(answer: Callable[..., Any]) -> None:
 
     def not_a_call(x: Any) -> None:
         if isinstance(x, tuple):
-            raise NotYet(
+            raise AnswerRejected(
                 "the function gets a whole call as its first argument. A call is a tuple of "
                 "arguments: unpack it with a star"
             )
@@ -95,12 +95,14 @@ def verify_count_traces(answer: Callable[..., Any]) -> None:
         seen = call(answer, fresh(), calls)
         whole_number = np.asarray(seen).dtype.kind in "iu" and np.shape(seen) == ()
         if not whole_number:
-            raise NotYet(f"the number of traces must be an integer, got {show_kind(seen)}")
-        must_equal(int(seen), expected, f"for {what}, the number of traces must be", why)
+            raise AnswerRejected(
+                f"the number of traces must be an integer, got {format_value(seen)}"
+            )
+        assert_equal(int(seen), expected, f"for {what}, the number of traces must be", why)
     double = of_one()
     first, second = (call(answer, double, [(three,)]) for _ in range(2))
     what = "the second time it is asked about the same function, it must return"
-    must_equal(int(second), int(first), what, "start with a new wrapper each time")
+    assert_equal(int(second), int(first), what, "start with a new wrapper each time")
     what = (
         "asked about the same function a third time, now for one call with a new shape, it must "
         "return"
@@ -109,7 +111,7 @@ def verify_count_traces(answer: Callable[..., Any]) -> None:
         "an earlier count is still included, because jax.jit keeps the traces of a function even "
         "if you jit it again. Jit a wrapper that you define inside your answer"
     )
-    must_equal(int(call(answer, double, [(four,)])), 1, what, why)
+    assert_equal(int(call(answer, double, [(four,)])), 1, what, why)
 
 
 def scaled_with_log(x: jax.Array, factor: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -129,28 +131,30 @@ def verify_scaled_with_log(answer: Callable[..., Any]) -> None:
     first = (np.array([2, -6, 4], np.float32), np.float32(6))
     seen = call(answer, x, 2.0)
     if not (isinstance(seen, tuple | list) and len(seen) == 2):
-        raise NotYet(f"the result must be a pair (scaled, largest), got {show_kind(seen)}")
+        raise AnswerRejected(
+            f"the result must be a pair (scaled, largest), got {format_value(seen)}"
+        )
 
     @functools.wraps(answer)
     def pair(x: Any, factor: Any) -> tuple[Any, Any]:
         scaled, largest = answer(x, factor)
         return scaled, largest
 
-    returns(pair, x, 2.0, expected=first)
+    assert_returns(pair, x, 2.0, expected=first)
     turned = (np.array([-2, 6, -4], np.float32), np.float32(6))
-    returns(pair, x, -2.0, expected=turned, why="a factor may be negative")
-    returns_under_jit(pair, x, 2.0, expected=first)
+    assert_returns(pair, x, -2.0, expected=turned, why="a factor may be negative")
+    assert_returns_under_jit(pair, x, 2.0, expected=first)
     jitted = under_jit(pair)
     call(pair, x, 2.0, how="under jit, ", through=jitted)
     again = call(pair, x, 5.0, how="under jit, ", through=jitted)
     what = "on the second jitted call, with a factor of 5, the largest value must be"
-    must_equal(again[1], np.float32(15), what)
+    assert_equal(again[1], np.float32(15), what)
     for found in side_effect(answer, x, 2.0):
         # A print that is left in does no harm to the log.
         if found.message.endswith("while tracing"):
             changed = found.message.partition(" is ")[0].rstrip(",")
             article = "" if changed.startswith(("an ", "the ")) else "the "
-            raise NotYet(
+            raise AnswerRejected(
                 f"the pair is right, but your function also changes {article}{changed}. Under jit "
                 "that happens only while JAX traces the function, and not on every call. Return "
                 "the largest value without storing it anywhere else"
@@ -172,16 +176,20 @@ def verify_squared_norm(answer: Callable[..., Any]) -> None:
     """Ask for flat, nested, listed and empty trees, under jit and under grad."""
     flat = {"w": jnp.array([1.0, 2.0]), "b": jnp.array(3.0)}
     nested = {"layer": [flat, ({"w": jnp.ones((2, 2))},)], "none": None}
-    returns(answer, flat, expected=14.0)
-    returns(answer, nested, expected=18.0, why="trees nest dicts, lists and tuples, and hold None")
-    returns(answer, {}, expected=0, why="a tree may be empty")
-    returns_under_jit(answer, nested, expected=18.0)
+    assert_returns(answer, flat, expected=14.0)
+    assert_returns(
+        answer, nested, expected=18.0, why="trees nest dicts, lists and tuples, and hold None"
+    )
+    assert_returns(answer, {}, expected=0, why="a tree may be empty")
+    assert_returns_under_jit(answer, nested, expected=18.0)
     grown = flat | {"new": jnp.zeros(2)}
     doubled = {"w": np.array([2, 4], np.float32), "b": np.float32(6), "new": np.zeros(2, "f")}
-    returns_under_grad(answer, grown, expected=doubled, why="the slope of 0² is 0, not NaN")
+    assert_returns_under_grad(answer, grown, expected=doubled, why="the slope of 0² is 0, not NaN")
     zeros = {"w": jnp.zeros(2)}
     flat_at_zero = {"w": np.zeros(2, np.float32)}
-    returns_under_grad(answer, zeros, expected=flat_at_zero, why="the slope of 0² is 0, not NaN")
+    assert_returns_under_grad(
+        answer, zeros, expected=flat_at_zero, why="the slope of 0² is 0, not NaN"
+    )
 
 
 EXERCISES = (

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbits.book.exercises.assertions import NotYet, call, show_kind, under_jit
+from jaxbits.book.exercises.assertions import AnswerRejected, call, format_value, under_jit
 from jaxbits.book.exercises.registry import Exercise
 
 
@@ -32,31 +32,33 @@ def verify_collate(answer: Callable[..., Any]) -> None:
     ]
     batch = call(answer, samples)
     if isinstance(batch, list):
-        raise NotYet(
+        raise AnswerRejected(
             "it returns a list instead of a tuple: to jit, a list and a tuple are different "
             "structures, and each is compiled separately"
         )
     if not isinstance(batch, tuple) or len(batch) != 2:
-        raise NotYet(f"it should return a pair (inputs, labels), but it returns {_kind(batch)}")
+        raise AnswerRejected(
+            f"it should return a pair (inputs, labels), but it returns {_kind(batch)}"
+        )
     for name, part in zip(("inputs", "labels"), batch, strict=True):
         if not isinstance(part, np.ndarray):
-            raise NotYet(f"its {name} are {_kind(part)} instead of a NumPy array")
+            raise AnswerRejected(f"its {name} are {_kind(part)} instead of a NumPy array")
     shapes = batch[0].shape, batch[1].shape
     if shapes == ((2,), (2, 2)):
-        raise NotYet("the inputs come first in the pair, and the labels second")
+        raise AnswerRejected("the inputs come first in the pair, and the labels second")
     if shapes != ((2, 2), (2,)):
-        raise NotYet(
+        raise AnswerRejected(
             f"for two samples its inputs have the shape {shapes[0]} and its labels {shapes[1]}, "
             "instead of (2, 2) and (2,)"
         )
     for name, part, dtype in zip(("inputs", "labels"), batch, (np.float32, np.int32), strict=True):
         if part.dtype != dtype:
-            raise NotYet(
+            raise AnswerRejected(
                 f"its {name} are {part.dtype} instead of {np.dtype(dtype)}, the dtype that they had"
             )
     if not np.array_equal(batch[0], [[0, 1], [1, 1]]) or not np.array_equal(batch[1], [1, 0]):
-        raise NotYet(
-            f"for two samples it returns {show_kind(batch)} instead of "
+        raise AnswerRejected(
+            f"for two samples it returns {format_value(batch)} instead of "
             "([[0.0, 1.0], [1.0, 1.0]], [1, 0])"
         )
 
@@ -99,24 +101,28 @@ def verify_sgd_step(answer: Callable[..., Any]) -> None:
     for how, step in (("", answer), ("under jit, ", under_jit(answer, static=(3,)))):
         seen = _stepped(answer, step, (params, inputs, labels, loss_of), how)
         if not isinstance(seen, tuple) or len(seen) != 2:
-            raise NotYet(f"{how}it should return a tuple (parameters, loss)")
+            raise AnswerRejected(f"{how}it should return a tuple (parameters, loss)")
         if not _close(params, before):
-            raise NotYet("it changes the parameters that you passed in: return new ones")
+            raise AnswerRejected("it changes the parameters that you passed in: return new ones")
         new, told = seen
         if str(jax.tree.structure(told)) == str(jax.tree.structure(params)):
-            raise NotYet(f"{how}it returns the loss first: return (parameters, loss)")
+            raise AnswerRejected(f"{how}it returns the loss first: return (parameters, loss)")
         forms: list[Any] = [jax.tree.structure(tree) for tree in (new, params)]
         if forms[0] != forms[1]:
-            raise NotYet(f"{how}the new parameters are a tree of another structure than params")
+            raise AnswerRejected(
+                f"{how}the new parameters are a tree of another structure than params"
+            )
         if _close(new, jax.tree.map(lambda p, g: p + 0.1 * g, params, gradients)):
-            raise NotYet(f"{how}the loss increases: subtract the gradient instead of adding it")
+            raise AnswerRejected(
+                f"{how}the loss increases: subtract the gradient instead of adding it"
+            )
         if _close(new, gradients):
-            raise NotYet(f"{how}it returns the gradient instead of params - 0.1 * gradient")
+            raise AnswerRejected(f"{how}it returns the gradient instead of params - 0.1 * gradient")
         if not _close(new, wanted):
-            raise NotYet(f"{how}the new parameters are not params - 0.1 * gradient")
+            raise AnswerRejected(f"{how}the new parameters are not params - 0.1 * gradient")
         if np.shape(told) != () or not np.isclose(float(told), float(loss)):
-            raise NotYet(
-                f"{how}the loss that it returns is {show_kind(told)} instead of {float(loss):g}, "
+            raise AnswerRejected(
+                f"{how}the loss that it returns is {format_value(told)} instead of {float(loss):g}, "
                 "the loss before the step"
             )
 
@@ -124,11 +130,11 @@ def verify_sgd_step(answer: Callable[..., Any]) -> None:
 def _stepped(answer: Any, step: Any, args: tuple[Any, ...], how: str) -> Any:
     try:
         return call(answer, *args, how=how, through=step)
-    except NotYet as wrong:
+    except AnswerRejected as wrong:
         cause = wrong.__cause__
         if not (isinstance(cause, ValueError) and "pytree structure error" in str(cause)):
             raise
-        raise NotYet(
+        raise AnswerRejected(
             f"{how}the trees that it maps over differ. Parameters and gradient have the same "
             "structure if you differentiate with respect to the first argument of the loss"
         ) from cause
@@ -176,26 +182,26 @@ def verify_scan_epoch(answer: Callable[..., Any]) -> None:
         losses.append(loss)
     seen = call(answer, step, params, inputs, labels)
     if not isinstance(seen, tuple) or len(seen) != 2:
-        raise NotYet("it should return a tuple (parameters, losses)")
+        raise AnswerRejected("it should return a tuple (parameters, losses)")
     if _close(seen[::-1], (expected, np.array(losses))):
-        raise NotYet("it returns the losses first: return (parameters, losses)")
+        raise AnswerRejected("it returns the losses first: return (parameters, losses)")
     if np.shape(seen[1]) != (3,):
-        raise NotYet(
+        raise AnswerRejected(
             f"for 3 batches it returns losses of shape {np.shape(seen[1])} instead of (3,)"
         )
     alone = [float(step(params, x, y)[1]) for x, y in zip(inputs, labels, strict=True)]
     if np.allclose(seen[1], alone):
-        raise NotYet(
+        raise AnswerRejected(
             "every batch starts from the first parameters: those that a step returns are the carry "
             "for the next one"
         )
     if not np.allclose(seen[1], losses):
-        raise NotYet(
-            f"it returns the losses {show_kind(seen[1])} instead of {show_kind(np.array(losses))}"
+        raise AnswerRejected(
+            f"it returns the losses {format_value(seen[1])} instead of {format_value(np.array(losses))}"
         )
     if not _close(seen[0], expected):
-        raise NotYet(
-            f"it returns the parameters {show_kind(seen[0])} instead of {show_kind(expected)}"
+        raise AnswerRejected(
+            f"it returns the parameters {format_value(seen[0])} instead of {format_value(expected)}"
         )
 
     def size_of_program(batches: int) -> int:
@@ -204,7 +210,7 @@ def verify_scan_epoch(answer: Callable[..., Any]) -> None:
         return lowered.as_text().count(" = ")
 
     if size_of_program(30) > size_of_program(3) + 3:
-        raise NotYet(
+        raise AnswerRejected(
             "its program grows with the number of batches, as that of an unrolled loop does: use "
             "jax.lax.scan"
         )
@@ -238,26 +244,32 @@ def verify_momentum_steps(answer: Callable[..., Any]) -> None:
         seen = call(answer, params, grads, _counting(tx, updated))
         wanted = solve_momentum_steps(params, grads, tx)
         if not isinstance(seen, jax.Array | np.ndarray):
-            raise NotYet(f"it returns {_kind(seen)} instead of the parameters, an array")
+            raise AnswerRejected(f"it returns {_kind(seen)} instead of the parameters, an array")
         if _close(seen, wanted):
             continue
         if _close(seen, params - (wanted - params)):
-            raise NotYet(f"with {name} it goes the wrong way: Optax's updates must be added")
+            raise AnswerRejected(
+                f"with {name} it goes the wrong way: Optax's updates must be added"
+            )
         if not updated:
-            raise NotYet(f"with {name} it returns {show_kind(seen)}, and it never calls tx.update")
+            raise AnswerRejected(
+                f"with {name} it returns {format_value(seen)}, and it never calls tx.update"
+            )
         first, _ = tx.update(grads[0], tx.init(params), params)
         if _close(seen, params + first):
-            raise NotYet(f"with {name} it takes one step instead of one for each row of grads")
+            raise AnswerRejected(
+                f"with {name} it takes one step instead of one for each row of grads"
+            )
         forgetful = params
         for grad in grads:
             forgetful = forgetful + tx.update(grad, tx.init(params), params)[0]
         if _close(seen, forgetful):
-            raise NotYet(
+            raise AnswerRejected(
                 f"with {name} every update is computed as if it were the first: the new state is "
                 "dropped"
             )
-        raise NotYet(
-            f"with {name} it returns {show_kind(seen)} instead of {show_kind(wanted)}: use every "
+        raise AnswerRejected(
+            f"with {name} it returns {format_value(seen)} instead of {format_value(wanted)}: use every "
             "row of grads once, in order"
         )
 
@@ -327,12 +339,12 @@ def _resumed(answer: Callable[..., Any], path: str, tx: Any, loader: Any, epochs
     try:
         with contextlib.redirect_stderr(io.StringIO()):  # shows no progress bar
             return call(answer, path, tx, loader, epochs)
-    except NotYet as wrong:
+    except AnswerRejected as wrong:
         cause = wrong.__cause__
         if not (isinstance(cause, ValueError) and _is_from_orbax(cause)):
             raise
         first = str(cause).split("\n")[0].split(". ")[0].rstrip(".:")
-        raise NotYet(
+        raise AnswerRejected(
             f"Orbax raises ValueError: {first}.\n  Restore into a state with the same "
             "model and the same optimizer, create_state(0, Classifier(), tx)"
         ) from cause
@@ -351,18 +363,18 @@ def _must_end_alike(end: Any, whole: Any, scratch: Any) -> None:
     from flax.training.train_state import TrainState
 
     if not isinstance(end, TrainState):
-        raise NotYet(f"it returns {_kind(end)} instead of the state after the last epoch")
+        raise AnswerRejected(f"it returns {_kind(end)} instead of the state after the last epoch")
     if int(end.step) != int(whole.step):
-        raise NotYet(
+        raise AnswerRejected(
             f"it ends at step {int(end.step)}, but a run without a break ends at step "
             f"{int(whole.step)}. In train, epochs counts all epochs, and first_epoch those that "
             "are done"
         )
     if _close(end.params, scratch.params):
-        raise NotYet("it trains from the start: what was saved is not used")
+        raise AnswerRejected("it trains from the start: what was saved is not used")
     exact = jax.tree.map(np.array_equal, end.params, whole.params)
     if not all(jax.tree.leaves(exact)):
-        raise NotYet(
+        raise AnswerRejected(
             "it ends at the right step, but with other parameters than a run without a break. "
             "Check that first_epoch is right and that the optimizer's state is restored, too"
         )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @style.drawing
-def queued_and_done() -> tuple[Figure, str]:
+def async_timeline() -> tuple[Figure, str]:
     """Draw five steps in a row, as recorded: when each call returned, and when it was done."""
     run = measurements.load("async_dispatch")
     marks = run["series"]["queued"]
@@ -72,7 +72,7 @@ def _lanes(axes: Axes, marks: Mapping[str, Sequence[float]], top: float, read: b
 
 
 @style.drawing
-def read_or_not() -> tuple[Figure, str]:
+def cost_of_reading() -> tuple[Figure, str]:
     """Draw a loop that loads, steps and reads nothing, above one that reads each loss."""
     run = measurements.load("async_dispatch")
     fig, axes = style.figure(6, 3.9)
@@ -105,7 +105,7 @@ def read_or_not() -> tuple[Figure, str]:
 
 
 @style.drawing
-def small_arrays() -> tuple[Figure, str]:
+def small_array_times() -> tuple[Figure, str]:
     """Draw the recorded time of x * 2 + 1 by the size of x, in NumPy and in JAX."""
     run = measurements.load("async_dispatch")
     series = run["series"]["small"]
@@ -133,11 +133,11 @@ def small_arrays() -> tuple[Figure, str]:
 
 
 @style.drawing
-def settings_in_time(outcomes: Mapping[str, Sequence[str]]) -> tuple[Figure, str]:
+def config_timing(outcomes: Mapping[str, Sequence[str]]) -> tuple[Figure, str]:
     """Draw for each setting at which moment it is obeyed, ignored or refused.
 
     Args:
-        outcomes: what `jaxbits.book.subprocesses.when_settings_count` found.
+        outcomes: what `jaxbits.book.subprocesses.config_timing_table` found.
     """
     from matplotlib.patches import FancyBboxPatch
 

@@ -35,7 +35,7 @@ def _cell(outcome: Outcome) -> tuple[str, str, str, str]:
 
 
 @style.drawing
-def where_it_works(table: Mapping[str, Mapping[str, Outcome]]) -> tuple[Figure, str]:
+def transformation_support(table: Mapping[str, Mapping[str, Outcome]]) -> tuple[Figure, str]:
     """Draw which construct works under which transformation.
 
     Args:
@@ -67,7 +67,7 @@ def where_it_works(table: Mapping[str, Mapping[str, Outcome]]) -> tuple[Figure, 
 
 
 @style.drawing
-def two_climbs(heights: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
+def memory_growth(heights: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
     """Draw how the signal-to-noise ratio changes while two gradients are followed.
 
     Args:
@@ -97,7 +97,7 @@ def two_climbs(heights: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
 
 
 @style.drawing
-def lanes_that_wait(needed: Sequence[int], together: int) -> tuple[Figure, str]:
+def wasted_vmap_iterations(needed: Sequence[int], together: int) -> tuple[Figure, str]:
     """Draw the turns that each lane of a batched loop needed, and those it sat through.
 
     Args:
@@ -154,7 +154,7 @@ def _counted(series: Mapping[str, Any], what: str) -> dict[str, list[float]]:
 
 
 @style.drawing
-def price_of_a_loop() -> tuple[Figure, str]:
+def loop_costs() -> tuple[Figure, str]:
     """Draw the recorded equations and building time of a loop, written out and as one."""
     from matplotlib.figure import Figure
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @style.drawing
-def who_answers() -> tuple[Figure, str]:
+def forked_worker_outcomes() -> tuple[Figure, str]:
     """Draw how long two workers took, forked or spawned, with NumPy or JAX in them."""
     run = measurements.load("forked_workers")
     limit = run["series"]["limit"]
@@ -45,7 +45,7 @@ def who_answers() -> tuple[Figure, str]:
 
 
 @style.drawing
-def drawn(epochs: Mapping[str, Sequence[Sequence[int]]]) -> tuple[Figure, str]:
+def augmentation_draws(epochs: Mapping[str, Sequence[Sequence[int]]]) -> tuple[Figure, str]:
     """Draw the numbers that were drawn, a row for each epoch, equal ones in one colour.
 
     Args:
@@ -94,7 +94,7 @@ def drawn(epochs: Mapping[str, Sequence[Sequence[int]]]) -> tuple[Figure, str]:
 
 
 @style.drawing
-def stacking() -> tuple[Figure, str]:
+def stacking_times() -> tuple[Figure, str]:
     """Draw how long it took to bring 256 samples over as one array, by the way of doing it."""
     run = measurements.load("data_loading")
     times = run["series"]["stacking"]
@@ -129,7 +129,7 @@ def _bars(axes: Axes, times: Mapping[str, float], load: float, step: float) -> N
 
 
 @style.drawing
-def loops() -> tuple[Figure, str]:
+def loop_timelines() -> tuple[Figure, str]:
     """Draw the time of a step with its batch, by the way of loading, for two kinds of reader."""
     run = measurements.load("data_loading")
     series = run["series"]["loops"]
@@ -179,7 +179,7 @@ def _short(way: str) -> str:
 
 
 @style.drawing
-def handed_out(seen: Mapping[str, Sequence[int]]) -> tuple[Figure, str]:
+def prefetched_batches(seen: Mapping[str, Sequence[int]]) -> tuple[Figure, str]:
     """Draw which batch was seen in each step, those that stand in a wrong place in red.
 
     Args:

@@ -32,7 +32,7 @@ def _box(axes: Axes, x: float, y: float, width: float, height: float, **look: An
     )
 
 
-def runs_of_frames(error: BaseException) -> list[tuple[str, list[tuple[str, str]]]]:
+def group_frames(error: BaseException) -> list[tuple[str, list[tuple[str, str]]]]:
     """Return the frames of an error's traceback in runs, outermost first: yours, or a library's.
 
     Returns:
@@ -42,7 +42,7 @@ def runs_of_frames(error: BaseException) -> list[tuple[str, list[tuple[str, str]
     >>> try:
     ...     jnp.ones(3) @ jnp.ones(4)
     ... except TypeError as error:
-    ...     [(whose, len(frames) > 0) for whose, frames in runs_of_frames(error)]
+    ...     [(whose, len(frames) > 0) for whose, frames in group_frames(error)]
     [('yours', True), ('a library', True)]
     """
     runs: list[tuple[str, list[tuple[str, str]]]] = []
@@ -70,7 +70,7 @@ def _unfiltered(function: Callable[..., Any], *args: Any) -> Exception:
 
 
 @style.drawing
-def traceback_of(function: Callable[..., Any], *args: Any) -> tuple[Figure, str]:
+def traceback_frames(function: Callable[..., Any], *args: Any) -> tuple[Figure, str]:
     """Draw the traceback of a call that fails: whose frames they are, and what to read first.
 
     Args:
@@ -78,7 +78,7 @@ def traceback_of(function: Callable[..., Any], *args: Any) -> tuple[Figure, str]
         *args: what it is called with.
     """
     error = _unfiltered(function, *args)
-    runs = runs_of_frames(error)
+    runs = group_frames(error)
     rows: list[tuple[str, str, str]] = []
     for whose, frames in runs:
         if whose == "yours":
@@ -139,10 +139,10 @@ def two_prints(value: Any, ordered: bool = False) -> Any:
     return scaled
 
 
-def lines_of(function: Callable[..., Any], *args: Any) -> list[str]:
+def printed_lines(function: Callable[..., Any], *args: Any) -> list[str]:
     """Return what a call prints, line by line, once everything has arrived.
 
-    >>> lines_of(jax.jit(two_prints), 3)
+    >>> printed_lines(jax.jit(two_prints), 3)
     ['x3', 'y3']
     """
     text = io.StringIO()
@@ -162,7 +162,7 @@ _WAYS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
 
 
 @style.drawing
-def order_of_prints() -> tuple[Figure, str]:
+def print_order() -> tuple[Figure, str]:
     """Draw in which order four prints arrive under several transformations, and when ordered."""
     from matplotlib.figure import Figure as Empty
 
@@ -178,7 +178,7 @@ def order_of_prints() -> tuple[Figure, str]:
     for axes, ordered in zip(panels, (False, True), strict=True):
         style.blank(axes)
         for row, (name, way) in enumerate(_WAYS.items()):
-            lines = lines_of(way, lambda v, ordered=ordered: two_prints(v, ordered))
+            lines = printed_lines(way, lambda v, ordered=ordered: two_prints(v, ordered))
             written = list(lines) == ["x0", "y0", "x1", "y1"]
             for n, line in enumerate(lines):
                 pale, tone = tones.get(line, (style.FILL, style.LINE))
@@ -215,7 +215,7 @@ _TOOLS = (
 
 
 @style.drawing
-def which_tool() -> tuple[Figure, str]:
+def tool_guide() -> tuple[Figure, str]:
     """Draw what one may have in hand, and the tool to begin with."""
     fig, axes = style.figure(6, 4.9)
     style.blank(axes)
@@ -241,7 +241,7 @@ def which_tool() -> tuple[Figure, str]:
 
 
 @style.drawing
-def what_repairs_bought(runs: Mapping[str, Sequence[float]], baseline: float) -> tuple[Figure, str]:
+def loss_after_fixes(runs: Mapping[str, Sequence[float]], baseline: float) -> tuple[Figure, str]:
     """Draw the losses of a training after each repair, the means of ten steps, and a level.
 
     Args:

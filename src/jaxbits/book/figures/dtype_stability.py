@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxbits.book.experiments.optimizer_survey import DtypeCombination, UpdateOutcome
 from jaxbits.book.figures import style
-from jaxbits.book.optimizer_survey import Outcome, Types
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,7 +30,7 @@ _WORDS = {
 _SHORT = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64"}
 
 
-def _said(outcome: Outcome) -> str:
+def _said(outcome: UpdateOutcome) -> str:
     if outcome.verdict == "raises":
         return "error"
     if outcome.verdict == "state":
@@ -40,9 +40,9 @@ def _said(outcome: Outcome) -> str:
 
 @style.drawing
 def survey_table(
-    found: Mapping[str, Mapping[Types, Outcome]], title: str, group: str = ""
+    found: Mapping[str, Mapping[DtypeCombination, UpdateOutcome]], title: str, group: str = ""
 ) -> tuple[Figure, str]:
-    """Draw what `jaxbits.book.optimizer_survey.survey` found: a row an optimiser, a column a combination.
+    """Draw what `jaxbits.book.experiments.optimizer_survey.survey` found: a row an optimiser, a column a combination.
 
     Args:
         found: what the survey returned.
@@ -83,7 +83,9 @@ def survey_table(
     return fig, f"{title}. " + " ".join(_column_in_words(rows, types) for types in columns)
 
 
-def _column_in_words(rows: Mapping[str, Mapping[Types, Outcome]], types: Types) -> str:
+def _column_in_words(
+    rows: Mapping[str, Mapping[DtypeCombination, UpdateOutcome]], types: DtypeCombination
+) -> str:
     verdicts = [row[types].verdict for row in rows.values()]
     counts = [f"{verdicts.count(v)} {_WORDS[v]}" for v in _GROUNDS if v in verdicts]
     return f"With {', '.join(types)} for params, gradient, value: {'; '.join(counts)}."
@@ -121,7 +123,7 @@ def step_sizes(sizes: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
 
 
 @style.drawing
-def losses_of(losses: Mapping[str, Any], steps: int) -> tuple[Figure, str]:
+def loss_curves(losses: Mapping[str, Any], steps: int) -> tuple[Figure, str]:
     """Draw losses over the steps of trainings, on a logarithmic scale.
 
     Args:

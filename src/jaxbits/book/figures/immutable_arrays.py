@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LINE = 64
 """JAX takes a buffer on a CPU as it is when its address is a multiple of this."""
 
-WAYS: dict[str, Callable[[Any], jax.Array]] = {
+CONVERSIONS: dict[str, Callable[[Any], jax.Array]] = {
     "jax.device_put(a)": jax.device_put,
     "device_put(…, may_alias=False)": lambda a: jax.device_put(a, may_alias=False),
     "jnp.from_dlpack(a)": jnp.from_dlpack,
@@ -30,10 +30,10 @@ WAYS: dict[str, Callable[[Any], jax.Array]] = {
 """The ways of a NumPy array to JAX that the figure compares."""
 
 
-def buffer(count: int, dtype: Any = np.float32, offset: int = 0) -> np.ndarray[Any, Any]:
+def aligned_buffer(count: int, dtype: Any = np.float32, offset: int = 0) -> np.ndarray[Any, Any]:
     """Return a NumPy array of zeros that begins `offset` bytes after a multiple of 64.
 
-    >>> buffer(4, offset=16).ctypes.data % 64
+    >>> aligned_buffer(4, offset=16).ctypes.data % 64
     16
     """
     size = count * np.dtype(dtype).itemsize
@@ -42,10 +42,10 @@ def buffer(count: int, dtype: Any = np.float32, offset: int = 0) -> np.ndarray[A
     return raw[start : start + size].view(dtype)
 
 
-def shares(way: Callable[[Any], jax.Array], given: np.ndarray[Any, Any]) -> bool:
+def shares_memory(way: Callable[[Any], jax.Array], given: np.ndarray[Any, Any]) -> bool:
     """Tell whether what JAX makes of a NumPy array changes when the array is written to.
 
-    >>> shares(lambda a: jax.device_put(a.copy()), buffer(4))
+    >>> shares_memory(lambda a: jax.device_put(a.copy()), aligned_buffer(4))
     False
     """
     given[:] = 1
@@ -75,27 +75,27 @@ def _shown(axes: Axes, place: tuple[float, float], shared: bool) -> None:
 
 
 @style.drawing
-def who_shares_memory() -> tuple[Figure, str]:
+def shared_memory_table() -> tuple[Figure, str]:
     """Draw, for each way from NumPy to JAX, whether the two end up with one piece of memory.
 
     Each cell is an experiment: the NumPy array is written to afterwards, and the JAX array read.
     """
     buffers = {
-        "begins at a\nmultiple of 64": buffer(16),
-        "begins 16\nbytes later": buffer(16, offset=16),
-        "needs another\ntype (float64)": buffer(16, np.float64),
+        "begins at a\nmultiple of 64": aligned_buffer(16),
+        "begins 16\nbytes later": aligned_buffer(16, offset=16),
+        "needs another\ntype (float64)": aligned_buffer(16, np.float64),
     }
     fig, axes = style.figure(6, 4.3)
     style.blank(axes)
     said = []
     for column, title in enumerate(buffers):
         axes.text(4.9 + 1.9 * column, 0.95, title, ha="center", va="center", fontsize=9.5)
-    for row, (name, way) in enumerate(WAYS.items()):
+    for row, (name, way) in enumerate(CONVERSIONS.items()):
         y = -row * 0.92 - 0.5
         axes.text(-0.1, y + 0.36, name, va="center", fontsize=9.5, family="DejaVu Sans Mono")
         found = []
         for column, given in enumerate(buffers.values()):
-            shared = shares(way, given)
+            shared = shares_memory(way, given)
             found.append(shared)
             _shown(axes, (4.1 + 1.9 * column, y), shared)
         said.append(f"{name} " + ", ".join("shares" if f else "copies" for f in found))
@@ -109,7 +109,7 @@ def who_shares_memory() -> tuple[Figure, str]:
 
 
 @style.drawing
-def memory_held(programs: Mapping[str, Any]) -> tuple[Figure, str]:
+def memory_use(programs: Mapping[str, Any]) -> tuple[Figure, str]:
     """Draw what compiled programs hold in memory while they run.
 
     Args:

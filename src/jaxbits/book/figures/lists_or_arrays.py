@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxbits.book import measurements
+from jaxbits.book.experiments.jaxpr_diff import Intermediate, first_dtype_difference
 from jaxbits.book.figures import style
-from jaxbits.book.jaxpr_diff import Intermediate, first_difference
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +50,7 @@ def dtypes_side_by_side(programs: Mapping[str, Sequence[Intermediate]]) -> tuple
             at += width
         wide = sum(part.dtype == "float64" for part in program)
         said.append(f"{name}: {wide} of {len(program)} are float64")
-    where = first_difference(one, other)
+    where = first_dtype_difference(one, other)
     if where is not None:
         axes.annotate(
             f"operation {where + 1}: the first that differs",
@@ -83,7 +83,7 @@ def _ulp_line(axes: Axes) -> None:
 
 
 @style.drawing
-def two_trajectories() -> tuple[Figure, str]:
+def weight_trajectories() -> tuple[Figure, str]:
     """Draw the recorded losses of one seed from lists and from arrays, and their difference."""
     from matplotlib.figure import Figure
 
@@ -117,7 +117,7 @@ def two_trajectories() -> tuple[Figure, str]:
 
 
 @style.drawing
-def drift() -> tuple[Figure, str]:
+def weight_distances() -> tuple[Figure, str]:
     """Draw how far apart the recorded weights come, all seeds, with two learning rates."""
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D

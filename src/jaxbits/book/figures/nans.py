@@ -37,7 +37,7 @@ def _bad(axes: Axes, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> int:
 
 
 @style.drawing
-def gradients_of(versions: Mapping[str, Function]) -> tuple[Figure, str]:
+def gradient_plots(versions: Mapping[str, Function]) -> tuple[Figure, str]:
     """Draw the value that versions of a function share, and the gradient of each, from −2 to 4.
 
     Args:
@@ -71,10 +71,10 @@ def gradients_of(versions: Mapping[str, Function]) -> tuple[Figure, str]:
     return fig, f"{alike}, over x from -2 to 4. Their gradients: {'; '.join(said)}."
 
 
-def seen_by_debug_nans(function: Function, *args: Any) -> bool:
+def is_found_by_debug_nans(function: Function, *args: Any) -> bool:
     """Call a function under `jax.debug_nans`, and return whether that raised.
 
-    >>> seen_by_debug_nans(jnp.sqrt, jnp.float32(-1)), jax.config.jax_debug_nans
+    >>> is_found_by_debug_nans(jnp.sqrt, jnp.float32(-1)), jax.config.jax_debug_nans
     (True, False)
     """
     try:
@@ -85,33 +85,33 @@ def seen_by_debug_nans(function: Function, *args: Any) -> bool:
     return False
 
 
-def seen_by_checkify(function: Function, *args: Any) -> bool:
+def is_found_by_checkify(function: Function, *args: Any) -> bool:
     """Return whether `checkify.nan_checks` reports an error of a call.
 
-    >>> seen_by_checkify(jnp.sqrt, jnp.float32(-1))
+    >>> is_found_by_checkify(jnp.sqrt, jnp.float32(-1))
     True
     """
     error, _ = checkify.checkify(function, errors=checkify.nan_checks)(*args)
     return error.get() is not None
 
 
-def seen_by_detector(function: Function, *args: Any) -> bool:
+def is_found_by_detector(function: Function, *args: Any) -> bool:
     """Return whether `jaxbits.detect.nan` finds anything.
 
-    >>> seen_by_detector(jnp.sqrt, jnp.float32(-1))
+    >>> is_found_by_detector(jnp.sqrt, jnp.float32(-1))
     True
     """
     return bool(detect.nan(function, *args))
 
 
-WATCHERS: dict[str, Callable[..., bool]] = {
-    "debug_nans": seen_by_debug_nans,
-    "checkify": seen_by_checkify,
-    "detect.nan": seen_by_detector,
+TOOLS: dict[str, Callable[..., bool]] = {
+    "debug_nans": is_found_by_debug_nans,
+    "checkify": is_found_by_checkify,
+    "detect.nan": is_found_by_detector,
 }
 
 
-def verdicts(
+def nan_reports(
     harmful: Mapping[str, Case], harmless: Mapping[str, Case]
 ) -> dict[str, dict[str, str]]:
     """Run each way to find a NaN on each case, and say what came of it.
@@ -124,13 +124,13 @@ def verdicts(
         For every case, by the name of the way: ``found`` or ``missed`` where a NaN does harm,
         ``false alarm`` or ``quiet`` where it does none.
 
-    >>> verdicts({"root": (jnp.sqrt, jnp.float32(-1))}, {})["root"]["debug_nans"]
+    >>> nan_reports({"root": (jnp.sqrt, jnp.float32(-1))}, {})["root"]["debug_nans"]
     'found'
     """
     said: dict[str, dict[str, str]] = {}
     for cases, alarm, silence in ((harmful, "found", "missed"), (harmless, "false alarm", "quiet")):
         for name, (function, *args) in cases.items():
-            found = {way: see(function, *args) for way, see in WATCHERS.items()}
+            found = {way: see(function, *args) for way, see in TOOLS.items()}
             said[name] = {way: alarm if seen else silence for way, seen in found.items()}
     return said
 
@@ -144,11 +144,11 @@ _GROUNDS = {
 
 
 @style.drawing
-def what_finds_a_nan(found: Mapping[str, Mapping[str, str]], harmful: int) -> tuple[Figure, str]:
-    """Draw the outcomes of `verdicts` as a table.
+def nan_tool_table(found: Mapping[str, Mapping[str, str]], harmful: int) -> tuple[Figure, str]:
+    """Draw the outcomes of `nan_reports` as a table.
 
     Args:
-        found: what `verdicts` returned.
+        found: what `nan_reports` returned.
         harmful: how many of the cases, the first ones, have a NaN that does harm.
     """
     from matplotlib.patches import Rectangle
@@ -158,7 +158,7 @@ def what_finds_a_nan(found: Mapping[str, Mapping[str, str]], harmful: int) -> tu
     axes.set_title("Three ways to find a NaN")
     width, left = 2.0, 4.35
     y = 0.0
-    for column, name in enumerate(WATCHERS):
+    for column, name in enumerate(TOOLS):
         place = left + width * (column + 0.5)
         axes.text(place, 0.75, name, ha="center", va="center", fontsize=11, fontweight="bold")
     for row, (name, outcomes) in enumerate(found.items()):
@@ -176,14 +176,14 @@ def what_finds_a_nan(found: Mapping[str, Mapping[str, str]], harmful: int) -> tu
             place = left + width * (column + 0.5)
             axes.text(place, y, outcome, ha="center", va="center", fontsize=10)
         y -= 1.0
-    axes.set_xlim(-0.05, left + width * len(WATCHERS) + 0.05)
+    axes.set_xlim(-0.05, left + width * len(TOOLS) + 0.05)
     axes.set_ylim(y + 0.4, 1.2)
     rows = "; ".join(f"{n}: {', '.join(o.values())}" for n, o in found.items())
-    return fig, f"A table of what {', '.join(WATCHERS)} make of calls. {rows}."
+    return fig, f"A table of what {', '.join(TOOLS)} make of calls. {rows}."
 
 
 @style.drawing
-def which_are_nan(histories: Mapping[str, list[Mapping[str, Any]]]) -> tuple[Figure, str]:
+def nan_history(histories: Mapping[str, list[Mapping[str, Any]]]) -> tuple[Figure, str]:
     """Draw which parameters are NaN after each step, for several optimisers.
 
     Args:

@@ -22,7 +22,7 @@ def _seconds(ms: float) -> str:
 
 
 @style.drawing
-def first_call_by_length() -> tuple[Figure, str]:
+def first_call_times() -> tuple[Figure, str]:
     """Draw the recorded time of a first jitted call against the length of a list, and an array."""
     run = measurements.load("list_argument")
     series = run["series"]
@@ -55,7 +55,7 @@ def first_call_by_length() -> tuple[Figure, str]:
 
 
 @style.drawing
-def list_to_array() -> tuple[Figure, str]:
+def list_conversion_times() -> tuple[Figure, str]:
     """Draw the recorded time of making an array of a list, directly and by way of NumPy."""
     run = measurements.load("list_to_array")
     results = run["results"]
@@ -76,7 +76,7 @@ def list_to_array() -> tuple[Figure, str]:
     return fig, "Bars, in time: " + "; ".join(reversed(said)) + "."
 
 
-def answered_by(function: Callable[[Any], Any], x: Any) -> tuple[str, str]:
+def executing_library(function: Callable[[Any], Any], x: Any) -> tuple[str, str]:
     """Return who answers a call, on an array and on a tracer: JAX, NumPy, or an error's name."""
     seen = []
 
@@ -98,14 +98,14 @@ def _kind(result: Any) -> str:
 
 
 @style.drawing
-def who_answers(functions: Mapping[str, Callable[[Any], Any]]) -> tuple[Figure, str]:
+def library_table(functions: Mapping[str, Callable[[Any], Any]]) -> tuple[Figure, str]:
     """Draw who answers each function, called on an array and under `jax.jit`.
 
     Args:
         functions: what to call, under the name to be shown; each takes an array of three floats.
     """
     x = jnp.array([3.0, 1.0, 2.0])
-    rows = {name: answered_by(function, x) for name, function in functions.items()}
+    rows = {name: executing_library(function, x) for name, function in functions.items()}
     looks = {
         "JAX": (style.PALE_BLUE, style.BLUE, "a JAX array"),
         "NumPy": (style.PALE_ORANGE, style.ORANGE, "NumPy's"),

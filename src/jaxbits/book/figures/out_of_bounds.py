@@ -26,41 +26,41 @@ CLAMP, FILL, DROP, SHIFT = style.ORANGE, style.PURPLE, style.RED, style.BLUE
 
 
 @dataclass(frozen=True)
-class Landing:
+class AccessResult:
     """Where an index goes: the cells it reads or writes, none when it is filled or dropped."""
 
     index: int
     cells: tuple[int, ...]
 
 
-def read_landing(read: Callable[[jax.Array, int], jax.Array], index: int) -> Landing:
+def read_cells(read: Callable[[jax.Array, int], jax.Array], index: int) -> AccessResult:
     """Find the cell of a ten-element array that a read ends in, by reading from one.
 
-    >>> read_landing(lambda x, i: x[i], 11).cells, read_landing(jnp.take, 11).cells
+    >>> read_cells(lambda x, i: x[i], 11).cells, read_cells(jnp.take, 11).cells
     ((9,), ())
     """
     value = float(read(jnp.arange(float(LENGTH)), index))
-    return Landing(index, () if np.isnan(value) else (int(value),))
+    return AccessResult(index, () if np.isnan(value) else (int(value),))
 
 
-def write_landing(index: int) -> Landing:
+def written_cells(index: int) -> AccessResult:
     """Find the cell of a ten-element array that `.at[index].set` changes.
 
-    >>> write_landing(-1).cells, write_landing(11).cells
+    >>> written_cells(-1).cells, written_cells(11).cells
     ((9,), ())
     """
     changed = jnp.zeros(LENGTH).at[index].set(1.0)
-    return Landing(index, tuple(int(i) for i in np.flatnonzero(changed)))
+    return AccessResult(index, tuple(int(i) for i in np.flatnonzero(changed)))
 
 
-def slice_landing(start: int, size: int) -> Landing:
+def sliced_cells(start: int, size: int) -> AccessResult:
     """Find the cells of a ten-element array that `dynamic_slice` reads.
 
-    >>> slice_landing(8, 4).cells
+    >>> sliced_cells(8, 4).cells
     (6, 7, 8, 9)
     """
     read = lax.dynamic_slice(jnp.arange(LENGTH), (start,), (size,))
-    return Landing(start, tuple(int(i) for i in read))
+    return AccessResult(start, tuple(int(i) for i in read))
 
 
 def _cells(axes: Axes, y: float, hit: dict[int, str]) -> None:
@@ -77,7 +77,7 @@ def _nominal(index: int) -> int:
     return index if index >= 0 else index + LENGTH
 
 
-def _arrow(axes: Axes, y: float, landing: Landing, miss: str, colour: str) -> None:
+def _arrow(axes: Axes, y: float, landing: AccessResult, miss: str, colour: str) -> None:
     place = _nominal(landing.index) + 0.5
     inside = 0 <= place < LENGTH
     tone = style.MUTED if inside else colour
@@ -115,7 +115,13 @@ def _arrow(axes: Axes, y: float, landing: Landing, miss: str, colour: str) -> No
 
 
 def _row(
-    axes: Axes, y: float, title: str, landings: list[Landing], miss: str, colour: str, pale: str
+    axes: Axes,
+    y: float,
+    title: str,
+    landings: list[AccessResult],
+    miss: str,
+    colour: str,
+    pale: str,
 ) -> None:
     axes.text(-2.2, y + 1.78, title, fontsize=11, fontweight="bold", color=colour, va="center")
     outside = [at for at in landings if not 0 <= _nominal(at.index) < LENGTH]
@@ -137,7 +143,7 @@ def where_indices_land() -> tuple[Figure, str]:
         axes,
         8.1,
         "x[i] reads: clamp to the nearest end",
-        [read_landing(lambda x, i: x[i], i) for i in indices],
+        [read_cells(lambda x, i: x[i], i) for i in indices],
         "",
         CLAMP,
         style.PALE_ORANGE,
@@ -146,7 +152,7 @@ def where_indices_land() -> tuple[Figure, str]:
         axes,
         5.4,
         "jnp.take(x, i) reads: fill with NaN",
-        [read_landing(jnp.take, i) for i in indices],
+        [read_cells(jnp.take, i) for i in indices],
         "NaN",
         FILL,
         style.PALE_PURPLE,
@@ -155,13 +161,13 @@ def where_indices_land() -> tuple[Figure, str]:
         axes,
         2.7,
         "x.at[i].set(v) writes: drop",
-        [write_landing(i) for i in indices],
+        [written_cells(i) for i in indices],
         "lost",
         DROP,
         style.PALE_RED,
     )
     size, y = 4, 0.0
-    window = slice_landing(8, size)
+    window = sliced_cells(8, size)
     axes.text(
         -2.2,
         y + 1.78,
@@ -191,7 +197,7 @@ def where_indices_land() -> tuple[Figure, str]:
 
 
 @style.drawing
-def gradient_of_a_miss() -> tuple[Figure, str]:
+def gradient_of_out_of_bounds_read() -> tuple[Figure, str]:
     """Draw the gradient of `x[[0, 5]].sum()` for three elements, by way of reading and mode.
 
     Each row is a way to read, each cell the derivative with respect to one of the elements, by
@@ -313,7 +319,7 @@ def _columns(x: jax.Array, i: jax.Array) -> jax.Array:
     return x.reshape(2, 5)[:, i]
 
 
-def accesses() -> list[Access]:
+def example_accesses() -> list[Access]:
     """Return the accesses of the figure: first the bugs, then code that is right."""
     x = jnp.arange(float(LENGTH))
     one, many, far = jnp.array(11), jnp.array([2, 11]), jnp.array([2, -11])
@@ -374,20 +380,20 @@ CHECKS: dict[str, Callable[[Access], bool]] = {
 """The four ways to look for a bad index, each as a function that says whether it reports one."""
 
 
-def reports() -> dict[str, dict[str, bool]]:
+def check_reports() -> dict[str, dict[str, bool]]:
     """Return for each access by name, and for each check by name, whether it reports the access.
 
-    >>> reports()["x[i], i = 11"]["checkify.index_checks"]
+    >>> check_reports()["x[i], i = 11"]["checkify.index_checks"]
     True
     """
     return {
         access.name: {name: check(access) for name, check in CHECKS.items()}
-        for access in accesses()
+        for access in example_accesses()
     }
 
 
 @style.drawing
-def what_each_check_reports() -> tuple[Figure, str]:
+def check_report_table() -> tuple[Figure, str]:
     """Draw which check reports which access: eleven bugs, and four that are right.
 
     Every check is run on every access when the figure is drawn.
@@ -395,13 +401,13 @@ def what_each_check_reports() -> tuple[Figure, str]:
     from matplotlib.patches import Rectangle
 
     heads = ("checkify", "check_static_\nindices", "behavior_\noob", "detect.out_\nof_bounds")
-    found = reports()
+    found = check_reports()
     fig, axes = style.figure(6, 6.6)
     style.blank(axes)
     told = []
     y = 0.0
-    for number, access in enumerate(accesses()):
-        if number == 0 or access.is_bug != accesses()[number - 1].is_bug:
+    for number, access in enumerate(example_accesses()):
+        if number == 0 or access.is_bug != example_accesses()[number - 1].is_bug:
             title = "Bugs" if access.is_bug else "Correct code"
             y -= 1.25 if number else 0.0
             axes.text(-4.7, y + 0.45, title, fontsize=11, fontweight="bold", va="center")

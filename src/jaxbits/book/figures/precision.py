@@ -17,10 +17,10 @@ _FORMATS = {"float64": (11, 52), "float32": (8, 23), "bfloat16": (8, 7), "float1
 _UNSIGNED = {2: "uint16", 4: "uint32", 8: "uint64"}
 
 
-def bits(value: float, dtype: str) -> str:
+def bit_string(value: float, dtype: str) -> str:
     """Return the bits of a number in a format: the sign, the exponent, the fraction.
 
-    >>> bits(1.5, "bfloat16")
+    >>> bit_string(1.5, "bfloat16")
     '0 01111111 1000000'
     """
     with np.errstate(over="ignore"):
@@ -31,7 +31,7 @@ def bits(value: float, dtype: str) -> str:
 
 
 @style.drawing
-def bits_of(value: float) -> tuple[Figure, str]:
+def float_bits(value: float) -> tuple[Figure, str]:
     """Draw the bits of a number in four formats of floats, and the number that each holds."""
     from matplotlib.patches import Rectangle
 
@@ -40,7 +40,7 @@ def bits_of(value: float) -> tuple[Figure, str]:
     left, said = 12, []
     for row, dtype in enumerate(_FORMATS):
         y = -row * 3.0
-        sign, exponent, fraction = bits(value, dtype).split()
+        sign, exponent, fraction = bit_string(value, dtype).split()
         with np.errstate(over="ignore"):
             kept = float(np.asarray(value).astype(jnp.dtype(dtype)))
         said.append(f"{dtype} holds {kept:.17g} with {len(fraction)} bits of fraction")
@@ -113,7 +113,7 @@ def token_counter(per_step: int = 2**22) -> tuple[Figure, str]:
 
 
 @style.drawing
-def brightened(image: jax.Array, ways: dict[str, jax.Array]) -> tuple[Figure, str]:
+def image_comparison(image: jax.Array, ways: dict[str, jax.Array]) -> tuple[Figure, str]:
     """Draw a uint8 image, and beside it what became of it."""
     from matplotlib.figure import Figure
 
@@ -131,7 +131,7 @@ def brightened(image: jax.Array, ways: dict[str, jax.Array]) -> tuple[Figure, st
 
 
 @style.drawing
-def out_of_range() -> tuple[Figure, str]:
+def out_of_range_casts() -> tuple[Figure, str]:
     """Draw which uint8 a number becomes, converted from a float and from an integer."""
     numbers = np.arange(-300, 601)
     ways = {

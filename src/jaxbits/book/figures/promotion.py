@@ -26,10 +26,10 @@ _ORDER = (
 _PYTHONS: dict[Node, Any] = {"int": 0, "float": 0.0, "complex": 0j}
 
 
-def joined(a: Node, b: Node) -> Node:
+def promoted_type(a: Node, b: Node) -> Node:
     """Return what two kinds of number become together, in JAX, with x64 on.
 
-    >>> joined("int32", "float16"), joined("uint64", "int64"), joined("int8", "float")
+    >>> promoted_type("int32", "float16"), promoted_type("uint64", "int64"), promoted_type("int8", "float")
     ('float16', 'float', 'float')
     """
     with x64_on():
@@ -41,17 +41,17 @@ def joined(a: Node, b: Node) -> Node:
     return str(dtype)
 
 
-def lattice() -> list[tuple[Node, Node]]:
+def lattice_edges() -> list[tuple[Node, Node]]:
     """Return the edges of JAX's order of dtypes: from each to the next that it may become.
 
     They are computed: one kind is below another when both together become the other, and an edge
     joins those with none in between.
 
-    >>> [edge for edge in lattice() if edge[0] == "int32"]
+    >>> [edge for edge in lattice_edges() if edge[0] == "int32"]
     [('int32', 'int64')]
     """
     nodes = _ORDER.split()
-    below = {(a, b) for a, b in itertools.permutations(nodes, 2) if joined(a, b) == b}
+    below = {(a, b) for a, b in itertools.permutations(nodes, 2) if promoted_type(a, b) == b}
     return [
         (a, b)
         for a, b in sorted(below, key=lambda edge: (nodes.index(edge[0]), nodes.index(edge[1])))
@@ -86,7 +86,7 @@ def promotion_lattice() -> tuple[Figure, str]:
     """Draw JAX's order of dtypes; every arrow is computed by `jax.dtypes.result_type`."""
     fig, axes = style.figure(6, 6.6)
     style.blank(axes)
-    edges = lattice()
+    edges = lattice_edges()
     for a, b in edges:
         (x, y), (u, v) = _PLACES[a], _PLACES[b]
         axes.annotate(

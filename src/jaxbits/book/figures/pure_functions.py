@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 _MONO = "DejaVu Sans Mono"
 
 
-def lines_that_run(function: Callable[..., Any], call: Callable[[], Any]) -> set[int]:
+def executed_lines(function: Callable[..., Any], call: Callable[[], Any]) -> set[int]:
     """Call, and return the lines of a function that Python ran, its first one being 0.
 
     >>> def half(x):
     ...     if x > 1:
     ...         return x / 2
     ...     return x
-    >>> sorted(lines_that_run(half, lambda: half(0.5)))
+    >>> sorted(executed_lines(half, lambda: half(0.5)))
     [1, 3]
     """
     code = function.__code__
@@ -53,7 +53,7 @@ def lines_that_run(function: Callable[..., Any], call: Callable[[], Any]) -> set
     return seen
 
 
-def four_calls(function: Callable[..., Any], *args: Any) -> dict[str, set[int]]:
+def executed_lines_per_call(function: Callable[..., Any], *args: Any) -> dict[str, set[int]]:
     """Return the lines that Python runs in two plain calls and in two jitted ones.
 
     Args:
@@ -68,11 +68,11 @@ def four_calls(function: Callable[..., Any], *args: Any) -> dict[str, set[int]]:
         "jit\ncall 2": lambda: jitted(*args),
     }
     with contextlib.redirect_stdout(io.StringIO()):
-        return {name: lines_that_run(function, call) for name, call in calls.items()}
+        return {name: executed_lines(function, call) for name, call in calls.items()}
 
 
 @style.drawing
-def what_the_tracer_sees(function: Callable[..., Any], *args: Any) -> tuple[Figure, str]:
+def traced_lines(function: Callable[..., Any], *args: Any) -> tuple[Figure, str]:
     """Draw each line of a function, the calls in which Python runs it, and what became of it.
 
     Nothing is assumed: the calls are made and watched line by line, the last column is the jaxpr.
@@ -84,7 +84,7 @@ def what_the_tracer_sees(function: Callable[..., Any], *args: Any) -> tuple[Figu
     from matplotlib.patches import Rectangle
 
     lines = textwrap.dedent(inspect.getsource(function)).rstrip().split("\n")
-    ran = four_calls(function, *args)
+    ran = executed_lines_per_call(function, *args)
     with contextlib.redirect_stdout(io.StringIO()):
         rows = equations_by_line(function, *args)
     program: dict[int | None, str] = {line: text.split(" = ")[1].split()[0] for line, text in rows}
@@ -163,7 +163,7 @@ def noisy_descent(stale: bool) -> list[float]:
 
 
 @style.drawing
-def a_rate_that_never_falls() -> tuple[Figure, str]:
+def stale_learning_rate() -> tuple[Figure, str]:
     """Draw a noisy descent whose rate is lowered twice: read as a global, and passed."""
     fig, axes = style.figure(6, 3.2)
     ends = []
@@ -202,7 +202,7 @@ _CURVES = (
 
 
 @style.drawing
-def cost_of_a_captured_array() -> tuple[Figure, str]:
+def captured_array_costs() -> tuple[Figure, str]:
     """Draw the recorded compile time against the size of a table: captured, or an argument."""
     run = measurements.load("captured_constant")
     series = run["series"]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-GROUNDS = (
+LANE_COLORS = (
     style.PALE_BLUE,
     style.PALE_ORANGE,
     style.PALE_GREEN,
@@ -37,10 +37,10 @@ class Node:
     y: int = 0
 
 
-def nodes(tree: Any, key: str = "") -> Node:
+def build_tree(tree: Any, key: str = "") -> Node:
     """Take a tree apart as JAX does, level by level.
 
-    >>> top = nodes({"w": 1.0, "b": None})
+    >>> top = build_tree({"w": 1.0, "b": None})
     >>> [(n.key, n.kind) for n in top.below]
     [("['b']", 'none'), ("['w']", 'leaf')]
     """
@@ -51,7 +51,7 @@ def nodes(tree: Any, key: str = "") -> Node:
         text = str(tuple(np.shape(tree))) if isinstance(tree, jax.Array) else type(tree).__name__
         return Node(key, text, "leaf")
     level, _ = jax.tree_util.tree_flatten_with_path(tree, is_leaf=lambda part: part is not tree)
-    below = [nodes(part, jax.tree_util.keystr(path)) for path, part in level]
+    below = [build_tree(part, jax.tree_util.keystr(path)) for path, part in level]
     return Node(key, type(tree).__name__, "node", below)
 
 
@@ -111,13 +111,13 @@ def _draw_node(axes: Axes, node: Node, said: list[str]) -> None:
 
 
 @style.drawing
-def tree_of(tree: Any) -> tuple[Figure, str]:
+def tree_diagram(tree: Any) -> tuple[Figure, str]:
     """Draw a tree as JAX takes it apart: nodes grey, leaves green, None dashed.
 
     Args:
         tree: any pytree; a leaf that is an array is named by its shape, others by their type.
     """
-    top = nodes(tree)
+    top = build_tree(tree)
     free = [0.0]
     _place(top, free)
     said: list[str] = []
@@ -135,12 +135,12 @@ def _depths(node: Node) -> list[int]:
     return [node.y, *(depth for child in node.below for depth in _depths(child))]
 
 
-def lanes_of(shape: tuple[int, ...], axis: int | None, size: int) -> np.ndarray[Any, Any]:
+def lane_numbers(shape: tuple[int, ...], axis: int | None, size: int) -> np.ndarray[Any, Any]:
     """Return, for each element of an array, the one call of a mapped function that sees it.
 
     -1 stands for an element that all calls see. Found by mapping over the elements' numbers.
 
-    >>> lanes_of((2, 3), 1, 3).tolist()
+    >>> lane_numbers((2, 3), 1, 3).tolist()
     [[0, 1, 2], [0, 1, 2]]
     """
     numbers = jnp.arange(int(np.prod(shape))).reshape(shape)
@@ -164,7 +164,7 @@ def _grid(axes: Axes, left: float, top: float, lanes: np.ndarray[Any, Any]) -> N
                     (left + column * 0.8, top - (row + 1) * 0.8),
                     0.8,
                     0.8,
-                    facecolor=style.FILL if lane < 0 else GROUNDS[lane],
+                    facecolor=style.FILL if lane < 0 else LANE_COLORS[lane],
                     edgecolor=style.LINE,
                 )
             )
@@ -179,7 +179,7 @@ def _grid(axes: Axes, left: float, top: float, lanes: np.ndarray[Any, Any]) -> N
 
 
 @style.drawing
-def what_vmap_maps() -> tuple[Figure, str]:
+def vmap_axes() -> tuple[Figure, str]:
     """Draw which call of a mapped function sees which element, and where its results go.
 
     Above, a 4 × 3 array goes in, by `in_axes`; below, four results of length 3 come out, by
@@ -191,7 +191,7 @@ def what_vmap_maps() -> tuple[Figure, str]:
     ways: list[tuple[int | None, int]] = [(0, 4), (1, 3), (None, 4)]
     for place, (axis, size) in enumerate(ways):
         left = place * 3.6
-        lanes = lanes_of((4, 3), axis, size)
+        lanes = lane_numbers((4, 3), axis, size)
         _grid(axes, left, 0.0, lanes)
         part = "the whole (4, 3)" if axis is None else f"{size} calls, each (3,)"
         if axis == 1:
@@ -235,7 +235,7 @@ Held = Mapping[Any, Sequence[Sequence[int]]]
 
 
 @style.drawing
-def who_holds_what(
+def device_layout(
     layouts: Mapping[str, Held], processes: Mapping[Any, int] | None = None
 ) -> tuple[Figure, str]:
     """Draw which device holds which part of a table, for one layout or several.
@@ -266,7 +266,7 @@ def who_holds_what(
                     (left + start, -bottom),
                     stop - start,
                     bottom - top,
-                    facecolor=GROUNDS[owner % len(GROUNDS)],
+                    facecolor=LANE_COLORS[owner % len(LANE_COLORS)],
                     edgecolor=style.INK,
                     linewidth=1.2,
                 )
@@ -281,7 +281,11 @@ def who_holds_what(
                 ha="center",
                 va="center",
                 fontsize=11,
-                bbox={"facecolor": GROUNDS[owner % len(GROUNDS)], "edgecolor": "none", "pad": 1},
+                bbox={
+                    "facecolor": LANE_COLORS[owner % len(LANE_COLORS)],
+                    "edgecolor": "none",
+                    "pad": 1,
+                },
             )
             who = f"device {_ranges(devices)}"
             said.append(f"{title}: {who} rows {top} to {bottom - 1}, columns {start} to {stop - 1}")
@@ -294,7 +298,9 @@ def who_holds_what(
             mine = [int(device) for device, owner in processes.items() if owner == process]
             y = -0.7 - 1.2 * process
             axes.add_patch(
-                Rectangle((left, y - 0.35), 0.6, 0.7, facecolor=GROUNDS[process % len(GROUNDS)])
+                Rectangle(
+                    (left, y - 0.35), 0.6, 0.7, facecolor=LANE_COLORS[process % len(LANE_COLORS)]
+                )
             )
             axes.text(left + 0.8, y, f"process {process}", fontsize=10, va="center")
             said.append(f"process {process} has the devices {_ranges(mine)}")

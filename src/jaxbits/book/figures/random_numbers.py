@@ -18,13 +18,13 @@ Family = Mapping[str, tuple[jax.Array, str]]
 """Keys by name, each with the name of the key it was made from, empty for the first."""
 
 
-def same_keys(keys: Family) -> list[list[str]]:
+def group_equal_keys(keys: Family) -> list[list[str]]:
     """Return the names of the keys, those of equal keys together, in the order given.
 
     >>> root = jax.random.key(0)
     >>> left, right = jax.random.split(root)
     >>> again = jax.random.fold_in(root, 0)
-    >>> same_keys({"root": (root, ""), "l": (left, "root"), "f": (again, "root")})
+    >>> group_equal_keys({"root": (root, ""), "l": (left, "root"), "f": (again, "root")})
     [['root'], ['l', 'f']]
     """
     groups: dict[bytes, list[str]] = {}
@@ -81,7 +81,7 @@ def key_tree(keys: Family, title: str) -> tuple[Figure, str]:
         keys: each key with the name of its parent, parents first; the first has none.
         title: what the tree is of.
     """
-    groups = same_keys(keys)
+    groups = group_equal_keys(keys)
     rows = _levels(groups, keys)
     tallest = [max(len(group) for group in row) for row in rows]
     fig, axes = style.figure(6, 0.75 + 0.55 * len(rows) + 0.27 * sum(tallest))
@@ -121,7 +121,7 @@ def key_tree(keys: Family, title: str) -> tuple[Figure, str]:
 
 
 @style.drawing
-def two_draws_of_one_key(count: int = 400) -> tuple[Figure, str]:
+def draws_from_one_key(count: int = 400) -> tuple[Figure, str]:
     """Draw a normal and a uniform draw against each other: from one key, and from two."""
     fig, left = style.figure(6, 3.1)
     fig.clear()
@@ -145,7 +145,7 @@ def two_draws_of_one_key(count: int = 400) -> tuple[Figure, str]:
 
 
 @style.drawing
-def units_kept(masks: Mapping[str, np.ndarray]) -> tuple[Figure, str]:
+def dropout_masks(masks: Mapping[str, np.ndarray]) -> tuple[Figure, str]:
     """Draw which units dropout keeps at each step, for several ways to give it a key.
 
     Args:

@@ -20,7 +20,7 @@ KERNEL, STRIDE = 3, 2
 
 
 @style.drawing
-def over_steps(series: Mapping[str, Sequence[float]], title: str, what: str) -> tuple[Figure, str]:
+def step_plot(series: Mapping[str, Sequence[float]], title: str, what: str) -> tuple[Figure, str]:
     """Draw losses over the steps of a training, on a log axis, a line each.
 
     Args:
@@ -54,12 +54,12 @@ def over_steps(series: Mapping[str, Sequence[float]], title: str, what: str) -> 
     return fig, f"{title}. {what} over the steps: {'; '.join(said)}."
 
 
-def cells_read(size: int, padding: str | tuple[int, int]) -> list[list[int]]:
+def window_inputs(size: int, padding: str | tuple[int, int]) -> list[list[int]]:
     """Return for each output of a convolution which input cells it reads, by its derivative.
 
     The kernel has three places, the stride is two.
 
-    >>> cells_read(4, "SAME"), cells_read(4, (1, 1))
+    >>> window_inputs(4, "SAME"), window_inputs(4, (1, 1))
     ([[0, 1, 2], [2, 3]], [[0, 1], [1, 2, 3]])
     """
     how = padding if isinstance(padding, str) else [padding]
@@ -112,7 +112,7 @@ def _windows(
 
 
 @style.drawing
-def windows(size: int = 8) -> tuple[Figure, str]:
+def padding_windows(size: int = 8) -> tuple[Figure, str]:
     """Draw which cells each output reads, for padding 'SAME' and for padding=1, with a stride of 2.
 
     Nothing is assumed: the cells are those by which an output has a derivative.
@@ -121,7 +121,7 @@ def windows(size: int = 8) -> tuple[Figure, str]:
     style.blank(axes)
     said = []
     for top, title, padding in ((4.0, "padding 'SAME' (Flax)", "SAME"), (0.4, "padding=1", (1, 1))):
-        reads = cells_read(size, padding)
+        reads = window_inputs(size, padding)
         pads = _pads(size, padding)
         _windows(axes, top, size, title, reads, pads)
         said.append(
@@ -135,7 +135,7 @@ def windows(size: int = 8) -> tuple[Figure, str]:
 
 
 @style.drawing
-def flattened(height: int = 2, width: int = 2, channels: int = 3) -> tuple[Figure, str]:
+def flatten_order(height: int = 2, width: int = 2, channels: int = 3) -> tuple[Figure, str]:
     """Draw the order in which the numbers of one image lie when PyTorch and Flax flatten it."""
     from matplotlib.patches import Rectangle
 

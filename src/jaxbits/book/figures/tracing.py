@@ -36,7 +36,7 @@ def _arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float], col
 
 
 @style.drawing
-def who_does_what() -> tuple[Figure, str]:
+def library_stack() -> tuple[Figure, str]:
     """Draw the four libraries of a training step, and what each passes to the next."""
     fig, axes = style.figure(6, 3.0)
     style.blank(axes)
@@ -100,7 +100,7 @@ def equations_by_line(function: Callable[..., Any], *args: Any) -> list[tuple[in
 
 
 @style.drawing
-def jaxpr_beside_source(function: Callable[..., Any], *args: Any) -> tuple[Figure, str]:
+def jaxpr_and_source(function: Callable[..., Any], *args: Any) -> tuple[Figure, str]:
     """Draw the source of a function next to the equations that each line became.
 
     Args:
@@ -137,7 +137,7 @@ def jaxpr_beside_source(function: Callable[..., Any], *args: Any) -> tuple[Figur
 
 
 @style.drawing
-def why_an_ir() -> tuple[Figure, str]:
+def compiler_diagram() -> tuple[Figure, str]:
     """Draw the translators between front ends and back ends, without and with a common form."""
     fronts, backs = ("PyTorch", "TensorFlow", "JAX"), ("CPU", "GPU", "TPU")
     fig, axes = style.figure(6, 4.3)
@@ -179,7 +179,7 @@ def why_an_ir() -> tuple[Figure, str]:
 
 
 @style.drawing
-def from_python_to_machine() -> tuple[Figure, str]:
+def compilation_stages() -> tuple[Figure, str]:
     """Draw the stages from a Python function to machine code, and how often each one runs."""
     fig, axes = style.figure(6, 4.4)
     style.blank(axes)
@@ -213,7 +213,7 @@ def from_python_to_machine() -> tuple[Figure, str]:
 
 
 @style.drawing
-def calls_over_time() -> tuple[Figure, str]:
+def call_timeline() -> tuple[Figure, str]:
     """Draw 30 recorded calls of a jitted gradient while the length of its argument changes."""
     run = measurements.load("retraces")
     series = run["series"]
@@ -252,7 +252,7 @@ def _time(result: dict[str, Any]) -> str:
 
 
 @style.drawing
-def eager_against_jit() -> tuple[Figure, str]:
+def eager_and_jit_times() -> tuple[Figure, str]:
     """Draw the recorded time of a forward pass and a gradient, eager and jitted."""
     run = measurements.load("jit_speed")
     fig, axes = style.figure(6, 2.7)

@@ -53,7 +53,9 @@ def _line(equation: Any, home: str) -> str:
     return ""
 
 
-def first_difference(one: Sequence[Intermediate], other: Sequence[Intermediate]) -> int | None:
+def first_dtype_difference(
+    one: Sequence[Intermediate], other: Sequence[Intermediate]
+) -> int | None:
     """Return where two programs of the same operations first differ in dtype, None where nowhere.
 
     Raises:

@@ -5,9 +5,15 @@ import optax
 import pytest
 from optax import contrib
 
-from jaxbits.book.optimizer_survey import TYPES, Outcome, optimisers, survey, wrapped
+from jaxbits.book.experiments.optimizer_survey import (
+    DTYPE_COMBINATIONS,
+    UpdateOutcome,
+    composite_optimizers,
+    optax_optimizers,
+    survey,
+)
 
-SAME, HALF, WIDE = TYPES[0], TYPES[1], TYPES[2]
+SAME, HALF, WIDE = DTYPE_COMBINATIONS[0], DTYPE_COMBINATIONS[1], DTYPE_COMBINATIONS[2]
 BY_HAND = """
     adabelief adafactor adam adamw lamb lbfgs lion nadam nadamw novograd polyak_sgd sgd sm3 yogi
     contrib.dpsgd contrib.muon contrib.prodigy contrib.schedule_free_adamw contrib.sophia
@@ -15,7 +21,7 @@ BY_HAND = """
 
 
 def test_optimisers_are_those_that_optax_exports():
-    found = optimisers()
+    found = optax_optimizers()
     assert set(BY_HAND.split()) <= set(found)
     assert not [name for name in found if "scale_by" in name or "._" in name or name[0] == "_"]
     for name in found:
@@ -32,9 +38,9 @@ def test_optimisers_are_those_that_optax_exports():
         (lambda: optax.adam(0.1), WIDE, "state", 1.5),
         (lambda: optax.sgd(0.1, momentum=0.9), WIDE, "state", 2.0),
         (lambda: optax.novograd(0.1), WIDE, "raises", 1.0),
-        (wrapped()["backtracking"], SAME, "weak", 1.0),
-        (wrapped()["apply_if_finite"], WIDE, "raises", 1.0),
-        (lambda: optax.adam(0.1), TYPES[6], "state", 1.5),
+        (composite_optimizers()["backtracking"], SAME, "weak", 1.0),
+        (composite_optimizers()["apply_if_finite"], WIDE, "raises", 1.0),
+        (lambda: optax.adam(0.1), DTYPE_COMBINATIONS[6], "state", 1.5),
     ],
 )
 def test_what_an_update_does_is_told(make, types, verdict, growth):
@@ -50,7 +56,7 @@ def test_each_leaf_that_changed_is_named():
         "[0].mu['w']: bfloat16 -> float32",
     )
     assert outcome.updates == ("float32",)
-    assert Outcome(state=("a: ~int32 -> int32",)).verdict == "weak"
+    assert UpdateOutcome(state=("a: ~int32 -> int32",)).verdict == "weak"
 
 
 def test_the_switch_of_64_bits_is_left_as_it_was():

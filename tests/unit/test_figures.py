@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from jaxbits.book import figures
+from jaxbits.book.experiments.jaxpr_diff import Intermediate
+from jaxbits.book.experiments.optimizer_survey import UpdateOutcome
 from jaxbits.book.figures import immutable_arrays, nans, out_of_bounds, style, tracing
-from jaxbits.book.jaxpr_diff import Intermediate
-from jaxbits.book.optimizer_survey import Outcome
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -35,19 +35,19 @@ def doubled_compiled():
 
 
 WITH_ARGUMENTS = {
-    "async_dispatch.settings_in_time": lambda draw: draw(
+    "async_dispatch.config_timing": lambda draw: draw(
         {"early": ("", "obeyed", "ignored"), "late": ("obeyed", "obeyed", "refused")}
     ),
-    "debugging.traceback_of": lambda draw: draw(jax.jit(mean_of_squares), "three"),
-    "debugging.what_repairs_bought": lambda draw: draw(
+    "debugging.traceback_frames": lambda draw: draw(jax.jit(mean_of_squares), "three"),
+    "debugging.loss_after_fixes": lambda draw: draw(
         {"as found": [0.5] * 15 + [np.nan] * 15, "mended": [0.5] * 10 + [0.1] * 20}, 0.3
     ),
     "random_numbers.key_tree": lambda draw: draw(split_twice(), "Split, and folded in"),
-    "random_numbers.units_kept": lambda draw: draw(
+    "random_numbers.dropout_masks": lambda draw: draw(
         {"one key": np.eye(1, 4, dtype=bool).repeat(3, 0), "a key each": np.eye(3, 4, dtype=bool)}
     ),
-    "precision.bits_of": lambda draw: draw(1763645590.25),
-    "precision.brightened": lambda draw: draw(
+    "precision.float_bits": lambda draw: draw(1763645590.25),
+    "precision.image_comparison": lambda draw: draw(
         jnp.zeros((2, 2), jnp.uint8), {"wrapped": jnp.full((2, 2), 44, jnp.uint8)}
     ),
     "promotion.column_minus_row": lambda draw: draw([1.0, 2.0], [1.0, 2.0]),
@@ -56,42 +56,50 @@ WITH_ARGUMENTS = {
     ),
     "dtype_stability.survey_table": lambda draw: draw(
         {
-            "adam": {("bfloat16", "float32", "float32"): Outcome(("mu: bfloat16 -> float32",))},
-            "sgd": {("bfloat16", "float32", "float32"): Outcome(updates=("float32",))},
+            "adam": {
+                ("bfloat16", "float32", "float32"): UpdateOutcome(("mu: bfloat16 -> float32",))
+            },
+            "sgd": {("bfloat16", "float32", "float32"): UpdateOutcome(updates=("float32",))},
         },
         "What one update does",
     ),
     "dtype_stability.step_sizes": lambda draw: draw({"float16": [1, 9], "float32": [1, 1]}),
-    "dtype_stability.losses_of": lambda draw: draw({"half": [1, 0.1], "master": [1, 0.01]}, 2),
-    "immutable_arrays.memory_held": lambda draw: draw({"doubled": doubled_compiled()}),
-    "non_array_inputs.who_answers": lambda draw: draw({"np.max(x)": np.max, "np.sin(x)": np.sin}),
-    "stateful_layers.over_steps": lambda draw: draw(
+    "dtype_stability.loss_curves": lambda draw: draw({"half": [1, 0.1], "master": [1, 0.01]}, 2),
+    "immutable_arrays.memory_use": lambda draw: draw({"doubled": doubled_compiled()}),
+    "non_array_inputs.library_table": lambda draw: draw({"np.max(x)": np.max, "np.sin(x)": np.sin}),
+    "stateful_layers.step_plot": lambda draw: draw(
         {"jax.jit": [3.0, 3.0], "nnx.jit": [3.0, 1.0]}, "Two kinds of jit", "loss"
     ),
-    "tracing.jaxpr_beside_source": lambda draw: draw(mean_of_squares, jnp.ones(3)),
-    "control_flow.where_it_works": lambda draw: draw(
+    "tracing.jaxpr_and_source": lambda draw: draw(mean_of_squares, jnp.ones(3)),
+    "control_flow.transformation_support": lambda draw: draw(
         {"if": {"grad": (1, 1), "vmap": "TracerBoolConversionError"}, "cond": {"grad": (2, 1)}}
     ),
-    "control_flow.two_climbs": lambda draw: draw({"one": [1.0, 2.0], "other": [1.0, 0.5]}),
-    "control_flow.lanes_that_wait": lambda draw: draw([3, 1, 2], 3),
-    "nans.gradients_of": lambda draw: draw({"root": lambda x: jnp.where(x > 0, jnp.sqrt(x), 0.0)}),
-    "nans.what_finds_a_nan": lambda draw: draw(
-        nans.verdicts({"log": (jnp.log, -1.0)}, {"square": (jnp.square, 2.0)}), 1
+    "control_flow.memory_growth": lambda draw: draw({"one": [1.0, 2.0], "other": [1.0, 0.5]}),
+    "control_flow.wasted_vmap_iterations": lambda draw: draw([3, 1, 2], 3),
+    "nans.gradient_plots": lambda draw: draw(
+        {"root": lambda x: jnp.where(x > 0, jnp.sqrt(x), 0.0)}
     ),
-    "pytrees.tree_of": lambda draw: draw({"w": jnp.ones((2, 3)), "b": None, "sub": [1.0, (2.0,)]}),
-    "pytrees.who_holds_what": lambda draw: draw(
+    "nans.nan_tool_table": lambda draw: draw(
+        nans.nan_reports({"log": (jnp.log, -1.0)}, {"square": (jnp.square, 2.0)}), 1
+    ),
+    "pytrees.tree_diagram": lambda draw: draw(
+        {"w": jnp.ones((2, 3)), "b": None, "sub": [1.0, (2.0,)]}
+    ),
+    "pytrees.device_layout": lambda draw: draw(
         {"cut": {"0": [[0, 4], [0, 2]], "1": [[4, 8], [0, 2]]}, "whole": {"0": [[0, 8], [0, 2]]}},
         {"0": 0, "1": 1},
     ),
-    "data_loading.drawn": lambda draw: draw({"no worker": [[1, 2]], "two": [[3, 3], [3, 3]]}),
-    "data_loading.handed_out": lambda draw: draw({"1 ahead": [0, 1], "2 ahead": [1, 1]}),
+    "data_loading.augmentation_draws": lambda draw: draw(
+        {"no worker": [[1, 2]], "two": [[3, 3], [3, 3]]}
+    ),
+    "data_loading.prefetched_batches": lambda draw: draw({"1 ahead": [0, 1], "2 ahead": [1, 1]}),
     "lists_or_arrays.dtypes_side_by_side": lambda draw: draw(
         {
             "lists": [Intermediate("mul", "float32", ""), Intermediate("add", "float32", "")],
             "arrays": [Intermediate("mul", "float32", ""), Intermediate("add", "float64", "")],
         }
     ),
-    "nans.which_are_nan": lambda draw: draw({"sgd": [{"w": jnp.zeros(1)}, {"w": jnp.nan}]}),
+    "nans.nan_history": lambda draw: draw({"sgd": [{"w": jnp.zeros(1)}, {"w": jnp.nan}]}),
 }
 
 
@@ -134,20 +142,23 @@ def test_the_figure_of_the_readme_is_the_one_of_the_chapter():
 
 
 def test_landings_are_found_by_indexing():
-    assert out_of_bounds.read_landing(lambda x, i: x[i], -11).cells == (0,)
-    assert out_of_bounds.read_landing(jnp.take, -11).cells == ()
-    assert out_of_bounds.write_landing(-4).cells == (6,)
-    assert out_of_bounds.write_landing(-11).cells == ()
-    assert out_of_bounds.slice_landing(-11, 4).cells == (0, 1, 2, 3)
+    assert out_of_bounds.read_cells(lambda x, i: x[i], -11).cells == (0,)
+    assert out_of_bounds.read_cells(jnp.take, -11).cells == ()
+    assert out_of_bounds.written_cells(-4).cells == (6,)
+    assert out_of_bounds.written_cells(-11).cells == ()
+    assert out_of_bounds.sliced_cells(-11, 4).cells == (0, 1, 2, 3)
 
 
 def test_memory_is_shared_where_a_write_is_seen():
     for offset in (0, 4, 16):
-        given = immutable_arrays.buffer(16, offset=offset)
+        given = immutable_arrays.aligned_buffer(16, offset=offset)
         assert given.ctypes.data % 64 == offset
-        assert not immutable_arrays.shares(lambda a: jax.device_put(a.copy()), given)
+        assert not immutable_arrays.shares_memory(lambda a: jax.device_put(a.copy()), given)
     on_cpu = jax.default_backend() == "cpu"
-    assert immutable_arrays.shares(jax.device_put, immutable_arrays.buffer(16)) == on_cpu
+    assert (
+        immutable_arrays.shares_memory(jax.device_put, immutable_arrays.aligned_buffer(16))
+        == on_cpu
+    )
 
 
 def test_each_equation_is_found_on_its_line():

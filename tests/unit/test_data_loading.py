@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from jaxbits.book.data_loading import Pictures, ahead, aligned
+from jaxbits.book.data_loading import RandomImages, aligned_zeros, prefetch
 
 
 def others() -> set[threading.Thread]:
@@ -33,7 +33,7 @@ def endless() -> Iterator[int]:
 
 
 def test_the_same_seed_gives_the_same_pictures() -> None:
-    one, other, third = Pictures(4), Pictures(4), Pictures(4, seed=1)
+    one, other, third = RandomImages(4), RandomImages(4), RandomImages(4, seed=1)
     assert np.array_equal(one.images, other.images)
     assert not np.array_equal(one.images, third.images)
     image, label = one[2]
@@ -43,16 +43,16 @@ def test_the_same_seed_gives_the_same_pictures() -> None:
 
 
 def test_reading_waits_and_works_without_changing_anything() -> None:
-    slow = Pictures(2, wait=0.02, work=2)
+    slow = RandomImages(2, wait=0.02, work=2)
     began = time.perf_counter()
     image, _ = slow[1]
     assert time.perf_counter() - began >= 0.02
-    assert np.array_equal(image, Pictures(2).images[1])
+    assert np.array_equal(image, RandomImages(2).images[1])
 
 
 @pytest.mark.parametrize("shape", [(1,), (3, 5), ()])
 def test_aligned_zeros(shape: tuple[int, ...]) -> None:
-    buffer = aligned(shape)
+    buffer = aligned_zeros(shape)
     assert buffer.shape == shape
     assert buffer.dtype == np.float32
     assert buffer.ctypes.data % 64 == 0
@@ -68,13 +68,13 @@ def test_the_module_needs_no_jax() -> None:
 @pytest.mark.parametrize("size", [1, 3])
 def test_ahead_yields_all_in_order_and_its_thread_ends(count: int, size: int) -> None:
     before = others()
-    assert list(ahead(range(count), size)) == list(range(count))
+    assert list(prefetch(range(count), size)) == list(range(count))
     assert ended(before)
 
 
 def test_a_size_below_one_is_refused_at_the_call() -> None:
     with pytest.raises(ValueError, match="size=0"):
-        ahead(range(3), 0)
+        prefetch(range(3), 0)
 
 
 def test_no_more_than_size_and_one_are_read_ahead() -> None:
@@ -85,7 +85,7 @@ def test_no_more_than_size_and_one_are_read_ahead() -> None:
             read.append(number)
             yield number
 
-    batches = ahead(logged(), 2)
+    batches = prefetch(logged(), 2)
     next(batches)
     time.sleep(0.3)
     assert len(read) == 4  # one handed over, two that wait, one in the thread's hand
@@ -94,7 +94,7 @@ def test_no_more_than_size_and_one_are_read_ahead() -> None:
 
 def test_the_thread_ends_when_the_loop_breaks_off() -> None:
     before = others()
-    for batch in ahead(endless()):
+    for batch in prefetch(endless()):
         if batch == 3:
             break
     assert ended(before)
@@ -104,7 +104,7 @@ def test_the_thread_ends_when_the_loop_raises() -> None:
     before = others()
 
     def loop() -> None:
-        for batch in ahead(endless()):
+        for batch in prefetch(endless()):
             1 / (3 - batch)
 
     with pytest.raises(ZeroDivisionError):
@@ -114,7 +114,7 @@ def test_the_thread_ends_when_the_loop_raises() -> None:
 
 def test_there_is_no_thread_before_the_first_batch() -> None:
     before = others()
-    batches = ahead(endless())
+    batches = prefetch(endless())
     assert others() == before
     del batches
 
@@ -128,6 +128,6 @@ def test_an_error_of_the_loading_arrives_after_the_batches_before_it(error: Base
     before = others()
     seen: list[int] = []
     with pytest.raises(type(error)):
-        seen.extend(ahead(fails()))
+        seen.extend(prefetch(fails()))
     assert seen == [0]
     assert ended(before)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 
-def listing(function: Callable[..., Any], name: str, known: Collection[str] = ()) -> str:
+def pasteable_source(function: Callable[..., Any], name: str, known: Collection[str] = ()) -> str:
     """Return the source of a function, ready to be pasted into a notebook.
 
     Args:
@@ -22,7 +22,7 @@ def listing(function: Callable[..., Any], name: str, known: Collection[str] = ()
         known: the names that the notebook has imported. Whatever else the function needs from its
             module, an import or a helper, comes before it.
     """
-    source = unannotated(textwrap.dedent(inspect.getsource(function)).rstrip())
+    source = strip_annotations(textwrap.dedent(inspect.getsource(function)).rstrip())
     imports: list[str] = []
     helpers: list[str] = []
     module = inspect.getsource(sys.modules[function.__module__])
@@ -50,7 +50,7 @@ def _add_needed(
                         )
                         imports.append(f"{source_of}import {ast.unparse(alias)}")
             elif name in _defines(node):
-                helper = unannotated(ast.get_source_segment(module, node) or "")
+                helper = strip_annotations(ast.get_source_segment(module, node) or "")
                 _add_needed(helper, module, known, imports, helpers)
                 helpers.append(helper)
 
@@ -74,12 +74,12 @@ def _globals(source: str) -> set[str]:
     return found - own - set(dir(builtins))
 
 
-def unannotated(source: str) -> str:
+def strip_annotations(source: str) -> str:
     r"""Return Python source without the annotations of its functions and of their variables.
 
     Comments and line breaks stay, except in the head of a function, which becomes one line.
 
-    >>> print(unannotated("def f(\n    x: int, *more: float\n) -> int:\n    y: int = 2  # two"))
+    >>> print(strip_annotations("def f(\n    x: int, *more: float\n) -> int:\n    y: int = 2  # two"))
     def f(x, *more):
         y = 2  # two
     """

@@ -3,7 +3,7 @@ import jax.numpy as jnp
 import pytest
 
 from jaxbits import x64_on
-from jaxbits.book.jaxpr_diff import first_difference, intermediates
+from jaxbits.book.experiments.jaxpr_diff import first_dtype_difference, intermediates
 
 
 def total(x, scale):
@@ -24,11 +24,13 @@ def test_the_first_difference_is_found():
     with x64_on():
         x = jnp.ones(3, jnp.float32)
         weak, strong = (intermediates(total, x, n) for n in (2.0, jnp.array([2.0])[0]))
-    assert first_difference(weak, strong) == 2
+    assert first_dtype_difference(weak, strong) == 2
     assert (weak[2].dtype, strong[2].dtype) == ("float32", "float64")
-    assert first_difference(weak, weak) is None
+    assert first_dtype_difference(weak, weak) is None
 
 
 def test_other_operations_are_refused():
     with pytest.raises(ValueError, match="other operations: 1 and 2 of them"):
-        first_difference(intermediates(jnp.sin, 1.0), intermediates(lambda x: -jnp.sin(x), 1.0))
+        first_dtype_difference(
+            intermediates(jnp.sin, 1.0), intermediates(lambda x: -jnp.sin(x), 1.0)
+        )

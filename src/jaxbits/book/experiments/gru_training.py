@@ -26,7 +26,7 @@ SETTINGS: dict[str, dict[str, float]] = {
     "training": {"rate": 0.02},
 }
 STEPS, BATCH, LENGTH, WIDTH = 300, 16, 24, 12
-BLIND = 2
+WARMUP_STEPS = 2
 """So many numbers are heard before an answer counts: a single one does not tell the phase."""
 
 
@@ -50,7 +50,7 @@ class Model(nn.Module):
         return answer
 
 
-class Run(NamedTuple):
+class TrainingRun(NamedTuple):
     """What a training leaves: the loss before each step, all weights after it, the last answers."""
 
     losses: jax.Array
@@ -78,7 +78,7 @@ def loss(params: Any, settings: Settings, key: jax.Array, dtype: Any = jnp.float
     noise = jax.random.normal(for_noise, (BATCH, LENGTH), dtype)
     targets = wanted(settings, phases) + settings["noise"]["scale"] * noise
     answers = Model(dtype).apply({"params": params}, heard(phases))
-    return jnp.mean((answers - targets)[:, BLIND:] ** 2)
+    return jnp.mean((answers - targets)[:, WARMUP_STEPS:] ** 2)
 
 
 def start(seed: int, nudge: int = 0, dtype: Any = "float32") -> State:
@@ -116,7 +116,7 @@ def step(
     return (optax.apply_updates(params, updates), opt_state), before
 
 
-def train(settings: Settings, seed: int, nudge: int = 0, *, dtype: Any = "float32") -> Run:
+def train(settings: Settings, seed: int, nudge: int = 0, *, dtype: Any = "float32") -> TrainingRun:
     """Train a model for `STEPS` steps, all of them in one program.
 
     Args:
@@ -127,7 +127,7 @@ def train(settings: Settings, seed: int, nudge: int = 0, *, dtype: Any = "float3
     """
     keys = jax.random.split(jax.random.fold_in(jax.random.key(seed), 1), STEPS)
     params, losses, weights = _steps(start(seed, nudge, dtype), settings, keys, dtype)
-    return Run(losses, weights, _answers(params, dtype))
+    return TrainingRun(losses, weights, _answers(params, dtype))
 
 
 @functools.partial(jax.jit, static_argnames="dtype")
@@ -155,7 +155,7 @@ def _held_out(dtype: Any) -> jax.Array:
     return phases
 
 
-def score(run: Run) -> float:
+def r2_score(run: TrainingRun) -> float:
     """Return the R² of a training's last answers on a hundred phases, computed in NumPy.
 
     One is perfect; zero is as good as the mean.
@@ -164,11 +164,11 @@ def score(run: Run) -> float:
     phases = np.linspace(0.0, 2 * np.pi, 100, endpoint=False)[:, None]
     t = np.arange(LENGTH)
     truth = np.exp(-wave["gamma"] * t) * np.cos(wave["omega"] * t + phases + wave["delta"])
-    truth, answers = truth[:, BLIND:], np.asarray(run.answers, np.float64)[:, BLIND:]
+    truth, answers = truth[:, WARMUP_STEPS:], np.asarray(run.answers, np.float64)[:, WARMUP_STEPS:]
     return float(1 - ((answers - truth) ** 2).sum() / ((truth - truth.mean()) ** 2).sum())
 
 
-def identical(one: Run, other: Run) -> bool:
+def is_identical(one: TrainingRun, other: TrainingRun) -> bool:
     """Return whether two trainings agree in dtype and in every bit of every number."""
     return all(
         a.dtype == b.dtype and np.asarray(a).tobytes() == np.asarray(b).tobytes()
@@ -176,7 +176,7 @@ def identical(one: Run, other: Run) -> bool:
     )
 
 
-def apart(one: Run, other: Run) -> np.ndarray[Any, Any]:
+def relative_weight_distance(one: TrainingRun, other: TrainingRun) -> np.ndarray[Any, Any]:
     """Return how far apart the weights are after each step, relative to their own size."""
     a, b = (np.asarray(run.weights, np.float64) for run in (one, other))
     distances: np.ndarray[Any, Any] = np.linalg.norm(a - b, axis=1) / np.linalg.norm(a, axis=1)

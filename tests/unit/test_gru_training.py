@@ -4,8 +4,17 @@ import numpy as np
 import pytest
 
 from jaxbits import x64_on
-from jaxbits.book.gru_training import SETTINGS, STEPS, apart, identical, score, start, step, train
-from jaxbits.book.settings_vector import pack, unpack
+from jaxbits.book.experiments.gru_training import (
+    SETTINGS,
+    STEPS,
+    is_identical,
+    r2_score,
+    relative_weight_distance,
+    start,
+    step,
+    train,
+)
+from jaxbits.book.experiments.settings_vector import pack, unpack
 
 
 def packed(*, as_arrays):
@@ -20,34 +29,34 @@ def lists():
 def test_it_learns(lists):
     assert lists.losses.shape == (STEPS,)
     assert lists.losses[-1] < 0.05 * lists.losses[0]
-    assert score(lists) > 0.99
+    assert r2_score(lists) > 0.99
 
 
 def test_a_run_repeats_itself_and_the_packing_does_not_matter(lists):
-    assert identical(lists, train(packed(as_arrays=False), 0))
-    assert identical(lists, train(packed(as_arrays=True), 0))
-    assert identical(lists, train(SETTINGS, 0))
-    assert not apart(lists, train(SETTINGS, 0)).any()
+    assert is_identical(lists, train(packed(as_arrays=False), 0))
+    assert is_identical(lists, train(packed(as_arrays=True), 0))
+    assert is_identical(lists, train(SETTINGS, 0))
+    assert not relative_weight_distance(lists, train(SETTINGS, 0)).any()
 
 
 def test_a_last_digit_and_a_seed_matter(lists):
     moved, other = train(SETTINGS, 0, 1), train(SETTINGS, 1)
-    assert not identical(lists, moved)
-    assert (apart(lists, moved) > 0).all()
-    assert apart(lists, moved)[0] < 1e-6
-    assert apart(lists, other)[0] > 0.1
+    assert not is_identical(lists, moved)
+    assert (relative_weight_distance(lists, moved) > 0).all()
+    assert relative_weight_distance(lists, moved)[0] < 1e-6
+    assert relative_weight_distance(lists, other)[0] > 0.1
 
 
 def test_the_dtype_is_that_of_weights_and_losses():
     with x64_on():
         run = train(SETTINGS, 0, dtype="float64")
     assert {str(part.dtype) for part in run} == {"float64"}
-    assert score(run) > 0.99
+    assert r2_score(run) > 0.99
 
 
 def test_identical_asks_for_dtypes_too(lists):
     wider = lists._replace(losses=np.asarray(lists.losses, np.float64))
-    assert not identical(lists, wider)
+    assert not is_identical(lists, wider)
 
 
 def test_a_step_alone_is_the_first_of_a_training(lists):

@@ -18,10 +18,10 @@ from optax import contrib
 
 from jaxbits import _jax_compat
 
-Make = Callable[[], Any]
-Types = tuple[str, str, str]
+OptimizerFactory = Callable[[], Any]
+DtypeCombination = tuple[str, str, str]
 
-TYPES: tuple[Types, ...] = (
+DTYPE_COMBINATIONS: tuple[DtypeCombination, ...] = (
     ("float32", "float32", "float32"),
     ("bfloat16", "bfloat16", "float32"),
     ("bfloat16", "float32", "float32"),
@@ -34,7 +34,7 @@ TYPES: tuple[Types, ...] = (
 
 
 @dataclass(frozen=True)
-class Outcome:
+class UpdateOutcome:
     """What one update did to types.
 
     Attributes:
@@ -61,16 +61,16 @@ class Outcome:
         return "updates" if self.updates else "stable"
 
 
-def optimisers() -> dict[str, Make]:
+def optax_optimizers() -> dict[str, OptimizerFactory]:
     """Return a maker of each optimiser that the installed Optax exports, by name.
 
     An optimiser is a function that returns a transformation and whose first parameter is a
     learning rate. Those of `optax.contrib` are named ``contrib.…``.
 
-    >>> sorted(optimisers())[:3]
+    >>> sorted(optax_optimizers())[:3]
     ['adabelief', 'adadelta', 'adafactor']
     """
-    found: dict[str, Make] = {}
+    found: dict[str, OptimizerFactory] = {}
     for module, prefix in ((optax, ""), (contrib, "contrib.")):
         for name in sorted(vars(module)):
             function = getattr(module, name)
@@ -79,7 +79,7 @@ def optimisers() -> dict[str, Make]:
     return found
 
 
-def wrapped() -> dict[str, Make]:
+def composite_optimizers() -> dict[str, OptimizerFactory]:
     """Return makers of optimisers inside of what Optax puts around them, by name."""
     adam = functools.partial(optax.adam, 0.1)
     return {
@@ -104,14 +104,14 @@ def wrapped() -> dict[str, Make]:
 
 
 def survey(
-    makers: Mapping[str, Make] | None = None,
-    types: Iterable[Types] = TYPES,
+    makers: Mapping[str, OptimizerFactory] | None = None,
+    types: Iterable[DtypeCombination] = DTYPE_COMBINATIONS,
     wrap: Callable[[Any], Any] = lambda tx: tx,
-) -> dict[str, dict[Types, Outcome]]:
+) -> dict[str, dict[DtypeCombination, UpdateOutcome]]:
     """Trace one update of each optimiser for each combination of dtypes; nothing is computed.
 
     Args:
-        makers: functions that make an optimiser, by name; `optimisers` when not given.
+        makers: functions that make an optimiser, by name; `optax_optimizers` when not given.
         types: the dtypes of parameters, gradient and value; with a float64 among them the
             64-bit switch is on for that combination.
         wrap: applied to each optimiser before it is tried, such as `jaxbits.optim.dtype_stable`.
@@ -124,7 +124,7 @@ def survey(
     >>> seen.verdict, seen.growth
     ('state', 1.5)
     """
-    makers = optimisers() if makers is None else makers
+    makers = optax_optimizers() if makers is None else makers
     columns = list(types)
     return {
         name: {column: _outcome(name, make, column, wrap) for column in columns}
@@ -159,7 +159,9 @@ def _value(params: Any, dtype: str) -> jax.Array:
     return jnp.asarray(total, dtype)
 
 
-def _outcome(name: str, make: Make, types: Types, wrap: Callable[[Any], Any]) -> Outcome:
+def _outcome(
+    name: str, make: OptimizerFactory, types: DtypeCombination, wrap: Callable[[Any], Any]
+) -> UpdateOutcome:
     of_params, of_gradient, of_value = types
     context = _jax_compat.x64_on() if "float64" in types else contextlib.nullcontext()
     with context, warnings.catch_warnings():
@@ -179,12 +181,14 @@ def _outcome(name: str, make: Make, types: Types, wrap: Callable[[Any], Any]) ->
             before = jax.eval_shape(tx.init, params)
             updates, after = jax.eval_shape(update, gradient, before, params)
         except (TypeError, ValueError) as error:
-            return Outcome(error=f"{type(error).__name__}: {str(error).splitlines()[0]}")
+            return UpdateOutcome(error=f"{type(error).__name__}: {str(error).splitlines()[0]}")
     shape: Any = jax.tree.structure(before)
     if shape != jax.tree.structure(after):
-        return Outcome(error="ValueError: the new state is another tree than the old one")
+        return UpdateOutcome(error="ValueError: the new state is another tree than the old one")
     others = {str(u.dtype) for u in jax.tree.leaves(updates)} - {of_params}
-    return Outcome(_changes(before, after), tuple(sorted(others)), _bytes(after) / _bytes(before))
+    return UpdateOutcome(
+        _changes(before, after), tuple(sorted(others)), _bytes(after) / _bytes(before)
+    )
 
 
 def _arrays(dtype: str, w: tuple[int, ...], b: tuple[int, ...]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from jax.sharding import PartitionSpec as P
 
 from jaxbits import explain
 from jaxbits.book import simulated_devices
-from jaxbits.book.simulated_devices import simulate
+from jaxbits.book.simulated_devices import run_on_simulated_devices
 
 FACTOR = 3
 unfit = object()
@@ -32,7 +32,7 @@ def test_a_program_sees_the_devices_it_asked_for_and_this_process_keeps_its_own(
         print("hello", jax.device_count())
         return {"spec": str(P("x")), "list": jnp.arange(2), "tuple": (doubled(2), None)}
 
-    found = simulate(program, devices=3)
+    found = run_on_simulated_devices(program, devices=3)
     assert capsys.readouterr().out == "hello 3\n"
     assert found["list"] == [0, 1]
     assert found["tuple"] == [6, None]
@@ -46,7 +46,7 @@ def test_an_error_keeps_its_class_and_text_and_says_no_path(capsys):
         raise KeyError(__file__)
 
     with pytest.raises(KeyError) as raised:
-        simulate(program)
+        run_on_simulated_devices(program)
     assert str(raised.value) == "'…/program.py'"
     assert raised.value.__notes__ == ["In program: raise KeyError(__file__)"]
     assert capsys.readouterr().out == "before …/program.py\n"
@@ -60,7 +60,7 @@ def test_an_error_of_jax_is_the_same_class_here():
         jax.device_put(jnp.ones(6), NamedSharding(mesh, P("x")))
 
     with pytest.raises(ValueError, match="divi") as raised:
-        simulate(program, devices=4)
+        run_on_simulated_devices(program, devices=4)
     assert [bit.id for bit in explain(raised.value).bits] == ["axis-not-divisible"]
 
 
@@ -70,7 +70,7 @@ def test_an_error_of_the_program_itself_is_not_taken_for_one_of_jax():
                          "dimension size 6")  # fmt: skip
 
     with pytest.raises(ValueError, match="evenly") as raised:
-        simulate(program)
+        run_on_simulated_devices(program)
     assert not explain(raised.value)
     assert explain(f"ValueError: {raised.value}")
 
@@ -83,7 +83,7 @@ def test_a_class_that_is_not_here_comes_as_a_runtime_error():
         raise Own("mine")
 
     with pytest.raises(RuntimeError, match="Own: mine"):
-        simulate(program)
+        run_on_simulated_devices(program)
 
 
 def test_several_processes_are_told_apart(capsys):
@@ -91,7 +91,7 @@ def test_several_processes_are_told_apart(capsys):
         print(f"I am {process}")
         return process, ":" in address
 
-    assert simulate(program, devices=1, processes=2) == [[0, True], [1, True]]
+    assert run_on_simulated_devices(program, devices=1, processes=2) == [[0, True], [1, True]]
     assert capsys.readouterr().out == "process 0: I am 0\nprocess 1: I am 1\n"
 
 
@@ -153,7 +153,7 @@ def test_after_the_limit_or_an_interrupt_nothing_is_left(
 
     monkeypatch.setattr(simulated_devices, "time", clock(Path(note), then))
     with pytest.raises(error, match=said):
-        simulate(program, seconds=9)
+        run_on_simulated_devices(program, seconds=9)
     pids = [int(pid) for pid in Path(note).read_text().split()]
     assert len(pids) == 2
     assert all(gone(pid) for pid in pids)
@@ -165,7 +165,7 @@ def test_a_grandchild_does_not_outlive_a_program_that_ended_well(tmp_path):
     def program():
         return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]).pid
 
-    assert gone(simulate(program))
+    assert gone(run_on_simulated_devices(program))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a signal of POSIX")
@@ -174,13 +174,13 @@ def test_a_child_ends_when_its_parent_is_killed(tmp_path):
     code = tmp_path / "parent.py"
     code.write_text(
         "import os, time\n"
-        "from jaxbits.book.simulated_devices import simulate\n"
+        "from jaxbits.book.simulated_devices import run_on_simulated_devices\n"
         f"note = {str(note)!r}\n"
         "def program():\n"
         "    with open(note, 'w') as file:\n"
         "        file.write(str(os.getpid()))\n"
         "    time.sleep(60)\n"
-        "simulate(program)\n"
+        "run_on_simulated_devices(program)\n"
     )
     parent = subprocess.Popen([sys.executable, str(code)])
     try:
@@ -202,7 +202,7 @@ def test_when_one_process_fails_the_others_are_not_waited_for():
 
     begin = time.monotonic()
     with pytest.raises(LookupError, match="lost"):
-        simulate(program, processes=2)
+        run_on_simulated_devices(program, processes=2)
     assert time.monotonic() - begin < 40
 
 
@@ -214,7 +214,7 @@ def test_a_process_that_dies_without_a_word_is_reported():
         time.sleep(50)
 
     with pytest.raises(RuntimeError, match=r"program ended with code 3 and no answer: . out of"):
-        simulate(program, processes=2)
+        run_on_simulated_devices(program, processes=2)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a signal of POSIX")
@@ -223,7 +223,7 @@ def test_a_process_that_is_killed_is_reported():
         os.kill(os.getpid(), 11)
 
     with pytest.raises(RuntimeError, match="program was ended by signal 11"):
-        simulate(program)
+        run_on_simulated_devices(program)
 
 
 def test_what_is_no_text_is_printed_as_well_as_may_be(capsys):
@@ -231,7 +231,7 @@ def test_what_is_no_text_is_printed_as_well_as_may_be(capsys):
         sys.stdout.buffer.write(b"\xff\n")
         os.write(1, b"from below\n")
 
-    assert simulate(program) is None
+    assert run_on_simulated_devices(program) is None
     assert capsys.readouterr().out == "\ufffd\n"
 
 
@@ -240,13 +240,13 @@ def test_what_cannot_travel_is_named():
         return unfit
 
     with pytest.raises(ValueError, match="program uses unfit, a object, which cannot travel"):
-        simulate(program)
+        run_on_simulated_devices(program)
     with pytest.raises(ValueError, match="a function written with def"):
-        simulate(len)
+        run_on_simulated_devices(len)
     with pytest.raises(ValueError, match="a function written with def"):
-        simulate(functools.partial(doubled, 1))
+        run_on_simulated_devices(functools.partial(doubled, 1))
     with pytest.raises(ValueError, match="a plain def, without decorators"):
-        simulate(lambda: 3)
+        run_on_simulated_devices(lambda: 3)
 
 
 def test_what_cannot_come_back_is_named():
@@ -254,7 +254,7 @@ def test_what_cannot_come_back_is_named():
         return object()
 
     with pytest.raises(TypeError, match="program returned a object: return numbers") as raised:
-        simulate(program)
+        run_on_simulated_devices(program)
     assert not hasattr(raised.value, "__notes__")
 
 
@@ -263,4 +263,4 @@ def test_what_cannot_come_back_is_named():
 )
 def test_numbers_that_make_no_sense_are_refused(wrong):
     with pytest.raises(ValueError, match=r"should be between|at least one"):
-        simulate(doubled, **wrong)
+        run_on_simulated_devices(doubled, **wrong)

@@ -2,7 +2,7 @@ import jax.numpy as jnp
 import pytest
 
 from jaxbits import x64_on
-from jaxbits.book.settings_vector import pack, unpack
+from jaxbits.book.experiments.settings_vector import pack, unpack
 
 SETTINGS = {
     "wave": {"gamma": 0.1, "delta": -4.5, "more": {"omega": 0.7, "alpha": 3}},

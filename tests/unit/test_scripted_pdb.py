@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from jaxbits.book.scripted_pdb import own_frames, session, typed
+from jaxbits.book.scripted_pdb import breakpoint_commands, post_mortem, user_frames
 
 
 @jax.jit
@@ -20,7 +20,7 @@ def step(w):
 
 def test_a_session_begins_in_the_users_innermost_frame_and_goes_up(capsys):
     with jax.debug_nans(True):
-        session(["p inner", "up", "p w"], step, jnp.float32(0.5))
+        post_mortem(["p inner", "up", "p w"], step, jnp.float32(0.5))
     said = capsys.readouterr().out.splitlines()
     start = said.index("FloatingPointError: invalid value (nan) encountered in log")
     assert said[start + 1 :] == [
@@ -39,13 +39,13 @@ def test_a_session_begins_in_the_users_innermost_frame_and_goes_up(capsys):
 
 def test_without_a_function_it_is_about_the_last_error(capsys, monkeypatch):
     monkeypatch.delattr(sys, "last_value", raising=False)
-    session(["p w"])
+    post_mortem(["p w"])
     assert capsys.readouterr().out == "no error to look at\n"
     try:
         step("one")
     except TypeError as error:
         monkeypatch.setattr(sys, "last_value", error, raising=False)
-    session(["p w"])
+    post_mortem(["p w"])
     assert capsys.readouterr().out.splitlines() == [
         "> step()",
         "-> return logged(w)",
@@ -56,12 +56,12 @@ def test_without_a_function_it_is_about_the_last_error(capsys, monkeypatch):
 
 
 def test_nothing_is_printed_where_nothing_is_raised(capsys):
-    session(["p x"], lambda x: x, 1)
+    post_mortem(["p x"], lambda x: x, 1)
     assert capsys.readouterr().out == ""
 
 
 def test_a_mistake_in_a_command_is_answered_as_the_debugger_does(capsys):
-    session(["p nothing", "up", "up", "up"], lambda x: 1 / x, 0)
+    post_mortem(["p nothing", "up", "up", "up"], lambda x: 1 / x, 0)
     said = capsys.readouterr().out
     assert "NameError" in said
     assert "Oldest frame" in said
@@ -82,7 +82,7 @@ def stopped_early(y):
 
 def test_commands_are_typed_at_the_breakpoints_in_turn(capsys):
     before = builtins.input, sys.breakpointhook
-    with typed("p y", "c", "p y * 10"):
+    with breakpoint_commands("p y", "c", "p y * 10"):
         stopped(jnp.float32(1.0))
         stopped(jnp.float32(2.0))
     assert (builtins.input, sys.breakpointhook) == before
@@ -99,7 +99,7 @@ def test_commands_are_typed_at_the_breakpoints_in_turn(capsys):
 
 
 def test_pythons_breakpoint_is_come_to_while_tracing(capsys):
-    with typed("p type(y).__name__"):
+    with breakpoint_commands("p type(y).__name__"):
         stopped_early(jnp.float32(1.0))
         stopped_early(jnp.float32(2.0))
     said = capsys.readouterr().out.splitlines()
@@ -110,7 +110,7 @@ def test_pythons_breakpoint_is_come_to_while_tracing(capsys):
 
 def test_what_was_patched_is_put_back_after_an_error():
     before = builtins.input, sys.breakpointhook
-    with pytest.raises(TypeError), typed():
+    with pytest.raises(TypeError), breakpoint_commands():
         step("one")
     assert (builtins.input, sys.breakpointhook) == before
 
@@ -119,7 +119,7 @@ def test_after_an_error_it_still_types_for_the_program_under_way(capsys):
     before = builtins.input, sys.breakpointhook
 
     def block():
-        with typed("p y"):
+        with breakpoint_commands("p y"):
             stopped(jnp.float32(3.0))
             raise KeyError("a mistake in the block")
 
@@ -132,4 +132,4 @@ def test_after_an_error_it_still_types_for_the_program_under_way(capsys):
 def test_own_frames_leave_out_those_of_libraries():
     with pytest.raises(TypeError) as caught:
         step("one")
-    assert own_frames(caught.value)[-1] == ("step", "return logged(w)")
+    assert user_frames(caught.value)[-1] == ("step", "return logged(w)")
