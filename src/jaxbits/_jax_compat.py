@@ -160,66 +160,6 @@ def set_config(values: Mapping[str, Any]) -> None:
             jax.config.update(name, value)
 
 
-@contextmanager
-def switched(name: str, value: Any) -> Iterator[bool]:
-    """Set a switch of `jax.config` inside the block, and restore its value afterward.
-
-    Some switches are newer than the oldest JAX that this book supports. The block runs unchanged
-    if this JAX does not have the switch.
-
-    Args:
-        name: the switch, such as ``"jax_check_static_indices"``, which JAX has since 0.8.2.
-        value: its value inside the block.
-
-    Yields:
-        Whether this JAX has the switch.
-
-    >>> import jax
-    >>> with switched("jax_debug_nans", True) as has_switch:
-    ...     has_switch, jax.config.jax_debug_nans
-    (True, True)
-    >>> jax.config.jax_debug_nans
-    False
-    """
-    before = config_values()
-    if name not in before:
-        yield False
-        return
-    jax.config.update(name, value)
-    try:
-        yield True
-    finally:
-        jax.config.update(name, before[name])
-
-
-def recorded_error() -> str | None:
-    """Return the message that JAX's error-checking switches recorded, and clear the record.
-
-    The switches are `jax_error_checking_behavior_nan`, `_oob`, and `_divide`. The only function
-    that reads their record is `jax._src.error_check.raise_if_error`, which no public module of JAX
-    0.7.2, 0.10.2, or 0.12.0.1 offers.
-
-    Returns:
-        The message of the first error since the last call. None if there was no error, or if this
-        JAX keeps no record.
-
-    >>> import jax
-    >>> with switched("jax_error_checking_behavior_nan", "raise"):
-    ...     _ = jax.numpy.log(-1.0)
-    >>> recorded_error(), recorded_error()
-    ('NaN encountered', None)
-    """
-    try:
-        from jax._src.error_check import raise_if_error
-    except ImportError:
-        return None
-    try:
-        raise_if_error()
-    except ValueError as error:
-        return str(error)
-    return None
-
-
 def bind(equation: Any, inputs: Sequence[Any], **changed: Any) -> list[Any]:
     """Apply the primitive of an equation to other inputs; always a list of outputs.
 

@@ -22,27 +22,6 @@ def test_what_cannot_be_told_is_none():
     assert _jax_compat.source_line(object()) is None
 
 
-def test_a_switch_is_restored_after_an_error():
-    before = jax.config.jax_debug_nans
-    with pytest.raises(KeyError), _jax_compat.switched("jax_debug_nans", not before):
-        raise KeyError
-    assert jax.config.jax_debug_nans == before
-
-
-def test_a_switch_that_this_jax_does_not_have_changes_nothing():
-    before = _jax_compat.config_values()
-    with _jax_compat.switched("jax_of_tomorrow", True) as has_switch:
-        assert not has_switch
-        assert _jax_compat.config_values() == before
-
-
-def test_a_recorded_error_is_returned_once():
-    with _jax_compat.switched("jax_error_checking_behavior_oob", "raise"):
-        _ = jax.numpy.arange(10.0)[jax.numpy.array([2, 11])]
-        assert "Out of bounds" in _jax_compat.recorded_error()
-    assert _jax_compat.recorded_error() is None
-
-
 @pytest.mark.skipif(
     jax.__version_info__ >= (0, 12), reason="jax 0.12 traces once more whatever is made beforehand"
 )

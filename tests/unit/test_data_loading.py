@@ -32,7 +32,7 @@ def endless() -> Iterator[int]:
         number += 1
 
 
-def test_the_same_seed_gives_the_same_pictures() -> None:
+def test_random_images_depend_only_on_the_seed() -> None:
     one, other, third = RandomImages(4), RandomImages(4), RandomImages(4, seed=1)
     assert np.array_equal(one.images, other.images)
     assert not np.array_equal(one.images, third.images)
@@ -42,7 +42,7 @@ def test_the_same_seed_gives_the_same_pictures() -> None:
     assert label.dtype == np.int64
 
 
-def test_reading_waits_and_works_without_changing_anything() -> None:
+def test_wait_and_work_do_not_change_the_images() -> None:
     slow = RandomImages(2, wait=0.02, work=2)
     began = time.perf_counter()
     image, _ = slow[1]
@@ -59,25 +59,25 @@ def test_aligned_zeros(shape: tuple[int, ...]) -> None:
     assert not buffer.any()
 
 
-def test_the_module_needs_no_jax() -> None:
+def test_the_module_imports_no_jax() -> None:
     program = "import sys; sys.modules['jax'] = None; import jaxbits.book.data_loading"
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 7])
 @pytest.mark.parametrize("size", [1, 3])
-def test_ahead_yields_all_in_order_and_its_thread_ends(count: int, size: int) -> None:
+def test_prefetch_yields_all_batches_in_order_and_ends_its_thread(count: int, size: int) -> None:
     before = others()
     assert list(prefetch(range(count), size)) == list(range(count))
     assert ended(before)
 
 
-def test_a_size_below_one_is_refused_at_the_call() -> None:
-    with pytest.raises(ValueError, match="size=0"):
+def test_prefetch_rejects_a_size_below_one_immediately() -> None:
+    with pytest.raises(ValueError, match="size must be at least 1, got 0"):
         prefetch(range(3), 0)
 
 
-def test_no_more_than_size_and_one_are_read_ahead() -> None:
+def test_prefetch_loads_at_most_size_plus_one_batches() -> None:
     read: list[int] = []
 
     def logged() -> Iterator[int]:
@@ -88,11 +88,11 @@ def test_no_more_than_size_and_one_are_read_ahead() -> None:
     batches = prefetch(logged(), 2)
     next(batches)
     time.sleep(0.3)
-    assert len(read) == 4  # one handed over, two that wait, one in the thread's hand
+    assert len(read) == 4  # One was yielded, two wait, and the thread holds one.
     assert list(batches) == list(range(1, 20))
 
 
-def test_the_thread_ends_when_the_loop_breaks_off() -> None:
+def test_the_thread_ends_after_a_break() -> None:
     before = others()
     for batch in prefetch(endless()):
         if batch == 3:
@@ -100,7 +100,7 @@ def test_the_thread_ends_when_the_loop_breaks_off() -> None:
     assert ended(before)
 
 
-def test_the_thread_ends_when_the_loop_raises() -> None:
+def test_the_thread_ends_after_an_error_in_the_loop() -> None:
     before = others()
 
     def loop() -> None:
@@ -112,7 +112,7 @@ def test_the_thread_ends_when_the_loop_raises() -> None:
     assert ended(before)
 
 
-def test_there_is_no_thread_before_the_first_batch() -> None:
+def test_prefetch_starts_no_thread_before_the_first_batch() -> None:
     before = others()
     batches = prefetch(endless())
     assert others() == before
@@ -120,7 +120,7 @@ def test_there_is_no_thread_before_the_first_batch() -> None:
 
 
 @pytest.mark.parametrize("error", [KeyError("lost"), SystemExit(3)])
-def test_an_error_of_the_loading_arrives_after_the_batches_before_it(error: BaseException) -> None:
+def test_a_loading_error_is_raised_after_the_earlier_batches(error: BaseException) -> None:
     def fails() -> Iterator[int]:
         yield 0
         raise error

@@ -14,13 +14,13 @@ def total(x, scale):
     return scale * jax.lax.scan(add, start, jnp.sin(x))[0]
 
 
-def test_operations_inside_of_loops_are_listed_with_their_lines():
+def test_intermediates_include_loop_bodies_with_their_lines():
     found = intermediates(total, jnp.ones(3), 2.0)
     assert [part.operation for part in found] == ["sin", "add", "mul"]
     assert found[1].code == "return carry + value, None"
 
 
-def test_the_first_difference_is_found():
+def test_first_dtype_difference_finds_the_widened_operation():
     with x64_on():
         x = jnp.ones(3, jnp.float32)
         weak, strong = (intermediates(total, x, n) for n in (2.0, jnp.array([2.0])[0]))
@@ -29,8 +29,8 @@ def test_the_first_difference_is_found():
     assert first_dtype_difference(weak, weak) is None
 
 
-def test_other_operations_are_refused():
-    with pytest.raises(ValueError, match="other operations: 1 and 2 of them"):
+def test_first_dtype_difference_rejects_other_operations():
+    with pytest.raises(ValueError, match="the same operations, got 1 and 2"):
         first_dtype_difference(
             intermediates(jnp.sin, 1.0), intermediates(lambda x: -jnp.sin(x), 1.0)
         )

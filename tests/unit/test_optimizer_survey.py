@@ -1,4 +1,4 @@
-"""The survey finds what optimisers do to types, and tells the kinds apart."""
+"""The survey of what Optax optimizers do to dtypes."""
 
 import jax.numpy as jnp
 import optax
@@ -20,7 +20,7 @@ BY_HAND = """
 """
 
 
-def test_optimisers_are_those_that_optax_exports():
+def test_optax_optimizers_are_those_that_optax_exports():
     found = optax_optimizers()
     assert set(BY_HAND.split()) <= set(found)
     assert not [name for name in found if "scale_by" in name or "._" in name or name[0] == "_"]
@@ -43,13 +43,13 @@ def test_optimisers_are_those_that_optax_exports():
         (lambda: optax.adam(0.1), DTYPE_COMBINATIONS[6], "state", 1.5),
     ],
 )
-def test_what_an_update_does_is_told(make, types, verdict, growth):
+def test_the_outcome_has_the_right_verdict_and_growth(make, types, verdict, growth):
     outcome = survey({"it": make}, [types])["it"][types]
     assert (outcome.verdict, outcome.growth) == (verdict, growth)
     assert bool(outcome.error) == (verdict == "raises")
 
 
-def test_each_leaf_that_changed_is_named():
+def test_the_outcome_names_each_leaf_that_changed():
     outcome = survey({"adam": lambda: optax.adam(0.1)}, [WIDE])["adam"][WIDE]
     assert outcome.state == (
         "[0].mu['b']: bfloat16 -> float32",
@@ -59,12 +59,12 @@ def test_each_leaf_that_changed_is_named():
     assert UpdateOutcome(state=("a: ~int32 -> int32",)).verdict == "weak"
 
 
-def test_the_switch_of_64_bits_is_left_as_it_was():
+def test_survey_leaves_x64_off():
     survey({"sgd": lambda: optax.sgd(0.1)})
     assert jnp.arange(2.0).dtype == jnp.float32
 
 
-def test_another_kind_of_tree_is_told():
+def test_a_new_tree_structure_is_reported():
     grows = optax.GradientTransformation(lambda p: {}, lambda u, s, p: (u, {"new": p}))
     outcome = survey({"grows": lambda: grows}, [SAME])["grows"][SAME]
     assert outcome.verdict == "raises"

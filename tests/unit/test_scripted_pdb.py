@@ -18,7 +18,7 @@ def step(w):
     return logged(w)
 
 
-def test_a_session_begins_in_the_users_innermost_frame_and_goes_up(capsys):
+def test_post_mortem_starts_in_the_innermost_user_frame(capsys):
     with jax.debug_nans(True):
         post_mortem(["p inner", "up", "p w"], step, jnp.float32(0.5))
     said = capsys.readouterr().out.splitlines()
@@ -37,10 +37,10 @@ def test_a_session_begins_in_the_users_innermost_frame_and_goes_up(capsys):
     ]
 
 
-def test_without_a_function_it_is_about_the_last_error(capsys, monkeypatch):
+def test_post_mortem_without_a_function_examines_the_last_error(capsys, monkeypatch):
     monkeypatch.delattr(sys, "last_value", raising=False)
     post_mortem(["p w"])
-    assert capsys.readouterr().out == "no error to look at\n"
+    assert capsys.readouterr().out == "there is no error to examine\n"
     try:
         step("one")
     except TypeError as error:
@@ -55,12 +55,12 @@ def test_without_a_function_it_is_about_the_last_error(capsys, monkeypatch):
     ]
 
 
-def test_nothing_is_printed_where_nothing_is_raised(capsys):
+def test_post_mortem_prints_nothing_without_an_error(capsys):
     post_mortem(["p x"], lambda x: x, 1)
     assert capsys.readouterr().out == ""
 
 
-def test_a_mistake_in_a_command_is_answered_as_the_debugger_does(capsys):
+def test_post_mortem_reports_mistakes_in_commands(capsys):
     post_mortem(["p nothing", "up", "up", "up"], lambda x: 1 / x, 0)
     said = capsys.readouterr().out
     assert "NameError" in said
@@ -80,7 +80,7 @@ def stopped_early(y):
     return y
 
 
-def test_commands_are_typed_at_the_breakpoints_in_turn(capsys):
+def test_breakpoint_commands_serve_jax_breakpoints_in_turn(capsys):
     before = builtins.input, sys.breakpointhook
     with breakpoint_commands("p y", "c", "p y * 10"):
         stopped(jnp.float32(1.0))
@@ -98,7 +98,7 @@ def test_commands_are_typed_at_the_breakpoints_in_turn(capsys):
     ]
 
 
-def test_pythons_breakpoint_is_come_to_while_tracing(capsys):
+def test_breakpoint_commands_serve_python_breakpoints_while_tracing(capsys):
     with breakpoint_commands("p type(y).__name__"):
         stopped_early(jnp.float32(1.0))
         stopped_early(jnp.float32(2.0))
@@ -108,14 +108,14 @@ def test_pythons_breakpoint_is_come_to_while_tracing(capsys):
     assert said[-1] == "ipdb> continue"
 
 
-def test_what_was_patched_is_put_back_after_an_error():
+def test_breakpoint_commands_restores_input_after_an_error():
     before = builtins.input, sys.breakpointhook
     with pytest.raises(TypeError), breakpoint_commands():
         step("one")
     assert (builtins.input, sys.breakpointhook) == before
 
 
-def test_after_an_error_it_still_types_for_the_program_under_way(capsys):
+def test_breakpoint_commands_serves_callbacks_after_an_error(capsys):
     before = builtins.input, sys.breakpointhook
 
     def block():
@@ -129,7 +129,7 @@ def test_after_an_error_it_still_types_for_the_program_under_way(capsys):
     assert "Array(3., dtype=float32)" in capsys.readouterr().out
 
 
-def test_own_frames_leave_out_those_of_libraries():
+def test_user_frames_leaves_out_libraries():
     with pytest.raises(TypeError) as caught:
         step("one")
     assert user_frames(caught.value)[-1] == ("step", "return logged(w)")

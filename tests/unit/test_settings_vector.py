@@ -12,7 +12,7 @@ SETTINGS = {
 
 
 @pytest.mark.parametrize("as_arrays", [False, True])
-def test_what_is_packed_comes_out_again(as_arrays):
+def test_unpack_inverts_pack(as_arrays):
     packed = pack(SETTINGS, as_arrays=as_arrays)
     assert packed.lengths == [4, 0, 1]
     assert [len(segment) for segment in packed.segments] == packed.lengths
@@ -23,11 +23,11 @@ def test_what_is_packed_comes_out_again(as_arrays):
     assert float(back["noise"]["scale"]) == 0.25
 
 
-def test_a_list_holds_the_numbers_themselves_in_the_order_written():
+def test_pack_keeps_the_numbers_of_a_list_in_order():
     assert pack(SETTINGS, as_arrays=False).segments[0] == [0.1, -4.5, 0.7, 3]
 
 
-def test_an_array_has_the_dtype_of_the_switch():
+def test_pack_makes_float64_arrays_with_x64():
     assert {str(s.dtype) for s in pack(SETTINGS, as_arrays=True).segments} == {"float32"}
     with x64_on():
         segments = pack(SETTINGS, as_arrays=True).segments
@@ -36,13 +36,13 @@ def test_an_array_has_the_dtype_of_the_switch():
         assert not element.weak_type
 
 
-def test_a_number_without_a_group_is_refused():
-    with pytest.raises(TypeError, match="group 'rate' should be a dict of numbers"):
+def test_pack_rejects_a_number_without_a_group():
+    with pytest.raises(TypeError, match="group 'rate' must be a dict of numbers"):
         pack({"rate": 0.1}, as_arrays=False)
 
 
-def test_a_segment_of_another_length_is_refused():
-    with pytest.raises(ValueError, match="group 'noise' has 1 numbers, its segment 2"):
+def test_unpack_rejects_segments_of_the_wrong_length():
+    with pytest.raises(ValueError, match="segment 'noise' must have length 1, got 2"):
         unpack([[0.1, 0.2]], {"noise": {"scale": 0.25}})
-    with pytest.raises(ValueError, match="there are 1 groups, and 0 segments"):
+    with pytest.raises(ValueError, match="expected 1 segments, one for each group, got 0"):
         unpack([], {"noise": {"scale": 0.25}})

@@ -1,4 +1,4 @@
-"""Programs on simulated devices: what comes back, what is refused, that nothing stays behind."""
+"""`run_on_simulated_devices`: results, errors, rejected arguments, and that no process is left."""
 
 import functools
 import os
@@ -25,7 +25,7 @@ def doubled(x):
     return FACTOR * x
 
 
-def test_a_program_sees_the_devices_it_asked_for_and_this_process_keeps_its_own(capsys):
+def test_only_the_program_sees_the_simulated_devices(capsys):
     before = jax.device_count(), dict(os.environ)
 
     def program():
@@ -40,7 +40,7 @@ def test_a_program_sees_the_devices_it_asked_for_and_this_process_keeps_its_own(
     assert (jax.device_count(), dict(os.environ)) == before
 
 
-def test_an_error_keeps_its_class_and_text_and_says_no_path(capsys):
+def test_an_error_keeps_its_class_and_message_without_paths(capsys):
     def program():
         print("before", __file__, flush=True)
         raise KeyError(__file__)
@@ -52,7 +52,7 @@ def test_an_error_keeps_its_class_and_text_and_says_no_path(capsys):
     assert capsys.readouterr().out == "before …/program.py\n"
 
 
-def test_an_error_of_jax_is_the_same_class_here():
+def test_an_error_of_jax_keeps_its_class():
     def program():
         from jax.sharding import NamedSharding
 
@@ -64,7 +64,7 @@ def test_an_error_of_jax_is_the_same_class_here():
     assert [bit.id for bit in explain(raised.value).bits] == ["axis-not-divisible"]
 
 
-def test_an_error_of_the_program_itself_is_not_taken_for_one_of_jax():
+def test_an_error_of_the_program_is_not_explained_as_one_of_jax():
     def program():
         raise ValueError("array axis 0 is partitioned 8 times, but does not evenly divide the "
                          "dimension size 6")  # fmt: skip
@@ -75,7 +75,7 @@ def test_an_error_of_the_program_itself_is_not_taken_for_one_of_jax():
     assert explain(f"ValueError: {raised.value}")
 
 
-def test_a_class_that_is_not_here_comes_as_a_runtime_error():
+def test_an_unknown_error_class_becomes_a_runtime_error():
     def program():
         class Own(Exception):
             pass
@@ -86,7 +86,7 @@ def test_a_class_that_is_not_here_comes_as_a_runtime_error():
         run_on_simulated_devices(program)
 
 
-def test_several_processes_are_told_apart(capsys):
+def test_output_names_the_process(capsys):
     def program(address, process):
         print(f"I am {process}")
         return process, ":" in address
@@ -105,7 +105,7 @@ def alive(pid):
 
 
 def gone(pid):
-    """Whether a process is over, which takes a moment after the signal."""
+    """Return whether a process ends within ten seconds."""
     limit = time.monotonic() + 10
     while alive(pid) and time.monotonic() < limit:
         time.sleep(0.02)
@@ -113,7 +113,7 @@ def gone(pid):
 
 
 def clock(note, then):
-    """A clock that stands still until a program has left its note."""
+    """Return a `time` module whose clock stands still until the program has written its note."""
 
     def monotonic():
         if note.exists() and note.read_text().endswith("\n"):
@@ -139,7 +139,7 @@ def interrupted():
         (interrupted, KeyboardInterrupt, None),
     ],
 )
-def test_after_the_limit_or_an_interrupt_nothing_is_left(
+def test_after_the_limit_or_an_interrupt_all_processes_are_killed(
     tmp_path, monkeypatch, capsys, then, error, said
 ):
     note = str(tmp_path / "pids")
@@ -161,7 +161,7 @@ def test_after_the_limit_or_an_interrupt_nothing_is_left(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="groups of processes are POSIX's")
-def test_a_grandchild_does_not_outlive_a_program_that_ended_well(tmp_path):
+def test_a_program_that_ends_leaves_no_process(tmp_path):
     def program():
         return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]).pid
 
@@ -169,7 +169,7 @@ def test_a_grandchild_does_not_outlive_a_program_that_ended_well(tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a signal of POSIX")
-def test_a_child_ends_when_its_parent_is_killed(tmp_path):
+def test_a_process_ends_with_its_parent(tmp_path):
     note = tmp_path / "pid"
     code = tmp_path / "parent.py"
     code.write_text(
@@ -194,7 +194,7 @@ def test_a_child_ends_when_its_parent_is_killed(tmp_path):
     assert gone(child)
 
 
-def test_when_one_process_fails_the_others_are_not_waited_for():
+def test_a_failed_process_ends_the_run():
     def program(address, process):
         if process:
             raise LookupError("lost")
@@ -206,27 +206,29 @@ def test_when_one_process_fails_the_others_are_not_waited_for():
     assert time.monotonic() - begin < 40
 
 
-def test_a_process_that_dies_without_a_word_is_reported():
+def test_an_exit_without_a_result_is_reported():
     def program(address, process):
         if process:
             os.write(2, b"\xff out of luck\n\n")
             os._exit(3)
         time.sleep(50)
 
-    with pytest.raises(RuntimeError, match=r"program ended with code 3 and no answer: . out of"):
+    with pytest.raises(
+        RuntimeError, match=r"program exited with status 3 without a result: . out of"
+    ):
         run_on_simulated_devices(program, processes=2)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a signal of POSIX")
-def test_a_process_that_is_killed_is_reported():
+def test_a_signal_is_reported():
     def program():
         os.kill(os.getpid(), 11)
 
-    with pytest.raises(RuntimeError, match="program was ended by signal 11"):
+    with pytest.raises(RuntimeError, match="program was terminated by signal 11"):
         run_on_simulated_devices(program)
 
 
-def test_what_is_no_text_is_printed_as_well_as_may_be(capsys):
+def test_output_that_is_not_utf8_is_printed(capsys):
     def program():
         sys.stdout.buffer.write(b"\xff\n")
         os.write(1, b"from below\n")
@@ -235,25 +237,27 @@ def test_what_is_no_text_is_printed_as_well_as_may_be(capsys):
     assert capsys.readouterr().out == "\ufffd\n"
 
 
-def test_what_cannot_travel_is_named():
+def test_values_that_cannot_be_sent_are_rejected():
     def program():
         return unfit
 
-    with pytest.raises(ValueError, match="program uses unfit, a object, which cannot travel"):
+    with pytest.raises(ValueError, match=r"program uses unfit \(object\), which cannot be sent"):
         run_on_simulated_devices(program)
-    with pytest.raises(ValueError, match="a function written with def"):
+    with pytest.raises(ValueError, match="a function defined with def"):
         run_on_simulated_devices(len)
-    with pytest.raises(ValueError, match="a function written with def"):
+    with pytest.raises(ValueError, match="a function defined with def"):
         run_on_simulated_devices(functools.partial(doubled, 1))
-    with pytest.raises(ValueError, match="a plain def, without decorators"):
+    with pytest.raises(ValueError, match="a plain def without decorators"):
         run_on_simulated_devices(lambda: 3)
 
 
-def test_what_cannot_come_back_is_named():
+def test_results_that_cannot_be_returned_are_rejected():
     def program():
         return object()
 
-    with pytest.raises(TypeError, match="program returned a object: return numbers") as raised:
+    with pytest.raises(
+        TypeError, match=r"program must return numbers, strings, .* got object"
+    ) as raised:
         run_on_simulated_devices(program)
     assert not hasattr(raised.value, "__notes__")
 
@@ -261,6 +265,6 @@ def test_what_cannot_come_back_is_named():
 @pytest.mark.parametrize(
     "wrong", [{"devices": 0}, {"processes": 0}, {"seconds": 0}, {"seconds": 1e9}]
 )
-def test_numbers_that_make_no_sense_are_refused(wrong):
-    with pytest.raises(ValueError, match=r"should be between|at least one"):
+def test_numbers_out_of_range_are_rejected(wrong):
+    with pytest.raises(ValueError, match=r"must be (above 0|at least 1)"):
         run_on_simulated_devices(doubled, **wrong)

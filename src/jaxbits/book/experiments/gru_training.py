@@ -1,8 +1,8 @@
-"""A small recurrent training whose settings are numbers in a dict: the experiment of chapter 18.
+"""A small GRU training run whose settings are numbers in a dict: the experiment of chapter 18.
 
-A GRU hears a tone and says what a damped oscillator answers: for the input cos(t + phase) it should
-give exp(-gamma t) cos(omega t + phase + delta), with some noise. The phase is another one for each
-sequence, and is nowhere given.
+A GRU receives a tone and learns the response of a damped oscillator. For the input
+``cos(t + phase)`` its target is ``exp(-gamma t) cos(omega t + phase + delta)``, plus some noise.
+Each sequence has its own phase, which the network does not receive.
 """
 
 from __future__ import annotations
@@ -27,44 +27,50 @@ SETTINGS: dict[str, dict[str, float]] = {
 }
 STEPS, BATCH, LENGTH, WIDTH = 300, 16, 24, 12
 WARMUP_STEPS = 2
-"""So many numbers are heard before an answer counts: a single one does not tell the phase."""
+"""The number of time steps that the loss leaves out, because one input does not fix the phase."""
 
 
 Settings: TypeAlias = Mapping[str, Mapping[str, Any]]
-"""Numbers of any kind in groups, with the names that `SETTINGS` has."""
+"""Groups of numbers of any type, with the names in `SETTINGS`."""
 
 State: TypeAlias = tuple[Any, Any]
-"""The weights, and the state of the optimiser."""
+"""The weights, and the state of the optimizer."""
 
 
 class Model(nn.Module):
-    """A GRU and a linear layer: from a number at each time to a number at each time."""
+    """A GRU followed by a linear layer, from one number per time step to one number."""
 
     dtype: Any = jnp.float32
 
     @nn.compact
-    def __call__(self, heard: jax.Array) -> jax.Array:
-        """Return what is answered at each time, for inputs of shape (batch, time)."""
-        states = nn.RNN(nn.GRUCell(WIDTH, param_dtype=self.dtype))(heard[..., None])
-        answer: jax.Array = nn.Dense(1, param_dtype=self.dtype)(states)[..., 0]
-        return answer
+    def __call__(self, tones: jax.Array) -> jax.Array:
+        """Return the outputs, [batch, time], for inputs of the same shape."""
+        states = nn.RNN(nn.GRUCell(WIDTH, param_dtype=self.dtype))(tones[..., None])
+        outputs: jax.Array = nn.Dense(1, param_dtype=self.dtype)(states)[..., 0]
+        return outputs
 
 
 class TrainingRun(NamedTuple):
-    """What a training leaves: the loss before each step, all weights after it, the last answers."""
+    """The record of a training run.
+
+    Attributes:
+        losses: The loss before each step, [STEPS].
+        weights: All weights after each step, [STEPS, weights].
+        answers: The outputs of the trained model for a hundred phases, [100, LENGTH].
+    """
 
     losses: jax.Array
     weights: jax.Array
     answers: jax.Array
 
 
-def heard(phases: jax.Array) -> jax.Array:
-    """Return the tones of these phases, shape (batch, time), in the dtype of the phases."""
+def inputs(phases: jax.Array) -> jax.Array:
+    """Return the tones of these phases, [batch, time], in the dtype of the phases."""
     return jnp.cos(jnp.arange(LENGTH, dtype=phases.dtype) + phases[:, None])
 
 
-def wanted(settings: Settings, phases: jax.Array) -> jax.Array:
-    """Return what the oscillator answers to these tones, without noise."""
+def targets(settings: Settings, phases: jax.Array) -> jax.Array:
+    """Return the responses of the oscillator to the tones of these phases, without noise."""
     wave = settings["wave"]
     t = jnp.arange(LENGTH, dtype=phases.dtype)
     turned = wave["omega"] * t + phases[:, None] + wave["delta"]
@@ -72,43 +78,49 @@ def wanted(settings: Settings, phases: jax.Array) -> jax.Array:
 
 
 def loss(params: Any, settings: Settings, key: jax.Array, dtype: Any = jnp.float32) -> jax.Array:
-    """Return the mean squared error of a model on a batch that the key draws."""
+    """Return the mean squared error of the model on a batch drawn from the key."""
     for_phases, for_noise = jax.random.split(key)
     phases = jax.random.uniform(for_phases, (BATCH,), dtype, 0.0, 2 * math.pi)
     noise = jax.random.normal(for_noise, (BATCH, LENGTH), dtype)
-    targets = wanted(settings, phases) + settings["noise"]["scale"] * noise
-    answers = Model(dtype).apply({"params": params}, heard(phases))
-    return jnp.mean((answers - targets)[:, WARMUP_STEPS:] ** 2)
+    noisy = targets(settings, phases) + settings["noise"]["scale"] * noise
+    answers = Model(dtype).apply({"params": params}, inputs(phases))
+    return jnp.mean((answers - noisy)[:, WARMUP_STEPS:] ** 2)
 
 
-def start(seed: int, nudge: int = 0, dtype: Any = "float32") -> State:
-    """Return the first weights that a seed gives, and Adam's state for them.
+def initial_state(seed: int, nudge: int = 0, dtype: Any = "float32") -> State:
+    """Return the initial weights for a seed, and Adam's state for them.
 
     Args:
-        seed: of the weights.
-        nudge: where it is 1, the largest weight is moved to the next number that its dtype has:
-            a change by one unit in the last place.
-        dtype: of the weights.
+        seed: The seed of the weights.
+        nudge: If 1, the largest weight is replaced by the next number of its dtype, away from 0.
+        dtype: The dtype of the weights.
     """
-    state: State = _start(seed, nudge, dtype)
+    state: State = _initial_state(seed, nudge, dtype)
     return state
 
 
 @functools.partial(jax.jit, static_argnames="dtype")
-def _start(seed: Any, nudge: Any, dtype: Any) -> State:
-    still = jnp.zeros((BATCH, LENGTH), dtype)
-    flat, named = ravel_pytree(Model(dtype).init(jax.random.key(seed), still)["params"])
+def _initial_state(seed: Any, nudge: Any, dtype: Any) -> State:
+    silence = jnp.zeros((BATCH, LENGTH), dtype)
+    flat, unravel = ravel_pytree(Model(dtype).init(jax.random.key(seed), silence)["params"])
     largest = jnp.argmax(flat)
     nudged = jnp.nextafter(flat[largest], 2 * flat[largest])
-    params = named(flat.at[largest].set(jnp.where(nudge, nudged, flat[largest])))
+    params = unravel(flat.at[largest].set(jnp.where(nudge, nudged, flat[largest])))
     state: State = (params, optax.adam(0.0).init(params))
     return state
 
 
-def step(
+def train_step(
     state: State, settings: Settings, key: jax.Array, dtype: Any = jnp.float32
 ) -> tuple[State, jax.Array]:
-    """Take one step of Adam on one batch; return the new state, and the loss before it."""
+    """Return the state after one step of Adam on one batch, and the loss before the step.
+
+    Args:
+        state: The weights and the state of the optimizer.
+        settings: Numbers of any type, with the names in `SETTINGS`.
+        key: The key from which the batch is drawn.
+        dtype: The dtype of the weights, the inputs, and the noise.
+    """
     params, opt_state = state
     before, slopes = jax.value_and_grad(loss)(params, settings, key, dtype)
     adam = optax.adam(settings["training"]["rate"])
@@ -117,48 +129,43 @@ def step(
 
 
 def train(settings: Settings, seed: int, nudge: int = 0, *, dtype: Any = "float32") -> TrainingRun:
-    """Train a model for `STEPS` steps, all of them in one program.
+    """Train a model for `STEPS` steps in one compiled program, and return its record.
 
     Args:
-        settings: numbers of any kind, named as in `SETTINGS`.
-        seed: of the first weights and of all batches.
-        nudge: where it is 1, one of the first weights is moved by its last digit, see `start`.
-        dtype: of the weights, the inputs, and the random numbers.
+        settings: Numbers of any type, with the names in `SETTINGS`.
+        seed: The seed of the weights and of all batches.
+        nudge: If 1, one initial weight changes by its last digit. See `initial_state`.
+        dtype: The dtype of the weights, the inputs, and the noise.
     """
     keys = jax.random.split(jax.random.fold_in(jax.random.key(seed), 1), STEPS)
-    params, losses, weights = _steps(start(seed, nudge, dtype), settings, keys, dtype)
-    return TrainingRun(losses, weights, _answers(params, dtype))
+    start = initial_state(seed, nudge, dtype)
+    params, losses, weights = _run_steps(start, settings, keys, dtype)
+    return TrainingRun(losses, weights, _final_answers(params, dtype))
 
 
 @functools.partial(jax.jit, static_argnames="dtype")
-def _steps(
+def _run_steps(
     state: State, settings: Settings, keys: jax.Array, dtype: Any
 ) -> tuple[Any, jax.Array, jax.Array]:
-    def scanned(state: State, key: jax.Array) -> tuple[State, tuple[jax.Array, jax.Array]]:
-        state, before = step(state, settings, key, dtype)
+    def body(state: State, key: jax.Array) -> tuple[State, tuple[jax.Array, jax.Array]]:
+        state, before = train_step(state, settings, key, dtype)
         return state, (before, ravel_pytree(state[0])[0])
 
-    (params, _), (losses, weights) = lax.scan(scanned, state, keys)
+    (params, _), (losses, weights) = lax.scan(body, state, keys)
     return params, losses, weights
 
 
 @functools.partial(jax.jit, static_argnames="dtype")
-def _answers(params: Any, dtype: Any) -> jax.Array:
-    answers: jax.Array = jnp.asarray(
-        Model(dtype).apply({"params": params}, heard(_held_out(dtype)))
-    )
+def _final_answers(params: Any, dtype: Any) -> jax.Array:
+    phases = jnp.linspace(0.0, 2 * math.pi, 100, endpoint=False, dtype=dtype)
+    answers: jax.Array = jnp.asarray(Model(dtype).apply({"params": params}, inputs(phases)))
     return answers
 
 
-def _held_out(dtype: Any) -> jax.Array:
-    phases: jax.Array = jnp.linspace(0.0, 2 * math.pi, 100, endpoint=False, dtype=dtype)
-    return phases
-
-
 def r2_score(run: TrainingRun) -> float:
-    """Return the R² of a training's last answers on a hundred phases, computed in NumPy.
+    """Return the R² of the final answers for a hundred phases, computed in NumPy.
 
-    One is perfect; zero is as good as the mean.
+    A perfect model scores 1, and a model that always answers the mean scores 0.
     """
     wave = SETTINGS["wave"]
     phases = np.linspace(0.0, 2 * np.pi, 100, endpoint=False)[:, None]
@@ -169,7 +176,7 @@ def r2_score(run: TrainingRun) -> float:
 
 
 def is_identical(one: TrainingRun, other: TrainingRun) -> bool:
-    """Return whether two trainings agree in dtype and in every bit of every number."""
+    """Return whether two runs agree in every dtype and in every bit of every number."""
     return all(
         a.dtype == b.dtype and np.asarray(a).tobytes() == np.asarray(b).tobytes()
         for a, b in zip(one, other, strict=True)
@@ -177,7 +184,10 @@ def is_identical(one: TrainingRun, other: TrainingRun) -> bool:
 
 
 def relative_weight_distance(one: TrainingRun, other: TrainingRun) -> np.ndarray[Any, Any]:
-    """Return how far apart the weights are after each step, relative to their own size."""
+    """Return the relative distance between the weights of two runs after each step, [STEPS].
+
+    The distance is the norm of the difference, divided by the norm of the weights of `one`.
+    """
     a, b = (np.asarray(run.weights, np.float64) for run in (one, other))
     distances: np.ndarray[Any, Any] = np.linalg.norm(a - b, axis=1) / np.linalg.norm(a, axis=1)
     return distances

@@ -1,4 +1,4 @@
-"""Two programs beside each other: what operation each intermediate comes from, and its dtype."""
+"""Compare two jaxprs, equation by equation: the primitive, the dtype, and the source line."""
 
 from __future__ import annotations
 
@@ -14,41 +14,50 @@ from jaxbits._analysis import jaxpr_utils
 
 
 class Intermediate(NamedTuple):
-    """A value between the arguments and the results of a function."""
+    """The output of one equation of a jaxpr.
+
+    Attributes:
+        operation: The name of the primitive.
+        dtype: The dtype of the output.
+        code: The line in the function's file that was traced. Empty if it is unknown.
+    """
 
     operation: str
     dtype: str
     code: str
-    """The line of the function's own file that it was traced under, empty where unknown."""
 
 
 def intermediates(function: Callable[..., Any], *args: Any) -> list[Intermediate]:
-    """Trace a function, and list what its jaxpr computes, also inside of loops and calls.
+    """Trace a function, and return the outputs of its equations, including those of sub-jaxprs.
 
-    Conversions of dtypes are left out: they are where two programs of different dtypes differ
-    anyway, and without them the same code gives the same operations.
+    Dtype conversions are left out, so that the same code gives the same operations for arguments
+    of any dtype.
+
+    Args:
+        function: The function to trace.
+        args: Its positional arguments.
 
     >>> [(i.operation, i.dtype) for i in intermediates(lambda x: 2 * x + 1, 1.5)]
     [('mul', 'float32'), ('add', 'float32')]
     """
-    home = inspect.getsourcefile(inspect.unwrap(function)) or ""
-    return list(_walk(jax.make_jaxpr(function)(*args), home, ""))
+    file = inspect.getsourcefile(inspect.unwrap(function)) or ""
+    return list(_walk(jax.make_jaxpr(function)(*args), file, ""))
 
 
-def _walk(program: Any, home: str, outer: str) -> Iterator[Intermediate]:
+def _walk(program: Any, file: str, outer: str) -> Iterator[Intermediate]:
     for equation in program.jaxpr.eqns:
-        code = _line(equation, home) or outer
+        code = _source_line(equation, file) or outer
         parts = list(jaxpr_utils.inner(equation))
         for part in parts:
-            yield from _walk(part, home, code)
+            yield from _walk(part, file, code)
         if not parts and equation.primitive.name != "convert_element_type":
             aval = equation.outvars[0].aval
             yield Intermediate(equation.primitive.name, str(getattr(aval, "dtype", "")), code)
 
 
-def _line(equation: Any, home: str) -> str:
-    for _, file, line in _jax_compat.frames(equation):
-        if file == home:
+def _source_line(equation: Any, file: str) -> str:
+    for _, frame_file, line in _jax_compat.frames(equation):
+        if frame_file == file:
             return linecache.getline(file, line).strip()
     return ""
 
@@ -56,12 +65,18 @@ def _line(equation: Any, home: str) -> str:
 def first_dtype_difference(
     one: Sequence[Intermediate], other: Sequence[Intermediate]
 ) -> int | None:
-    """Return where two programs of the same operations first differ in dtype, None where nowhere.
+    """Return the index of the first pair of intermediates with different dtypes, or None.
+
+    Args:
+        one: The intermediates of a program.
+        other: The intermediates of another program with the same operations.
 
     Raises:
-        ValueError: when they are not of the same operations.
+        ValueError: If the operations differ.
     """
     if [i.operation for i in one] != [i.operation for i in other]:
-        raise ValueError(f"the programs have other operations: {len(one)} and {len(other)} of them")
+        raise ValueError(
+            f"the programs must have the same operations, got {len(one)} and {len(other)}"
+        )
     pairs = zip(one, other, strict=True)
     return next((n for n, (a, b) in enumerate(pairs) if a.dtype != b.dtype), None)

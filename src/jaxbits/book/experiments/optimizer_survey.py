@@ -1,4 +1,4 @@
-"""What every optimiser of Optax's does to the types of its state, without computing a number."""
+"""Survey how every Optax optimizer changes the dtypes of its state, by tracing only."""
 
 from __future__ import annotations
 
@@ -30,18 +30,20 @@ DTYPE_COMBINATIONS: tuple[DtypeCombination, ...] = (
     ("float32", "float32", "float64"),
     ("float32", "float64", "float64"),
 )
-"""Dtypes of parameters, gradient and value (the loss) that people meet together."""
+"""Common combinations of dtypes: of the parameters, the gradient, and the value (the loss)."""
 
 
 @dataclass(frozen=True)
 class UpdateOutcome:
-    """What one update did to types.
+    """The effect of one update on dtypes.
 
     Attributes:
-        state: the leaves of the state that changed their type, each as ``path: old -> new``.
-        updates: the dtypes of the updates that are not the parameters' own.
-        growth: bytes of the state's floating-point leaves after the update, by those before.
-        error: the error's class and first line, where the update could not even be traced.
+        state: The leaves of the state whose type changed, each as ``path: old -> new``. A tilde
+            marks a weak type.
+        updates: The dtypes of the updates that differ from the dtype of the parameters.
+        growth: The size of the state's floating-point leaves after the update, relative to their
+            size before.
+        error: The class and the first line of the error, if the update could not be traced.
     """
 
     state: tuple[str, ...] = ()
@@ -51,7 +53,7 @@ class UpdateOutcome:
 
     @property
     def verdict(self) -> str:
-        """``raises``, ``state``, ``weak`` (weak types only), ``updates``, or ``stable``."""
+        """``raises``, ``state``, ``weak`` (only weak types changed), ``updates``, or ``stable``."""
         if self.error:
             return "raises"
         if any(_dtypes_differ(change) for change in self.state):
@@ -62,10 +64,10 @@ class UpdateOutcome:
 
 
 def optax_optimizers() -> dict[str, OptimizerFactory]:
-    """Return a maker of each optimiser that the installed Optax exports, by name.
+    """Return a factory for each optimizer of the installed Optax, by name.
 
-    An optimiser is a function that returns a transformation and whose first parameter is a
-    learning rate. Those of `optax.contrib` are named ``contrib.…``.
+    An optimizer is a function that returns a gradient transformation, and whose first parameter is
+    a learning rate. The names from `optax.contrib` start with ``contrib.``.
 
     >>> sorted(optax_optimizers())[:3]
     ['adabelief', 'adadelta', 'adafactor']
@@ -74,13 +76,13 @@ def optax_optimizers() -> dict[str, OptimizerFactory]:
     for module, prefix in ((optax, ""), (contrib, "contrib.")):
         for name in sorted(vars(module)):
             function = getattr(module, name)
-            if not name.startswith(("_", "scale_by")) and _is_optimiser(function):
-                found[prefix + name] = functools.partial(_made, name, function)
+            if not name.startswith(("_", "scale_by")) and _is_optimizer(function):
+                found[prefix + name] = functools.partial(_make_optimizer, name, function)
     return found
 
 
 def composite_optimizers() -> dict[str, OptimizerFactory]:
-    """Return makers of optimisers inside of what Optax puts around them, by name."""
+    """Return a factory for each of Optax's wrappers and combinators, by name."""
     adam = functools.partial(optax.adam, 0.1)
     return {
         "momentum": lambda: optax.sgd(0.1, momentum=0.9),
@@ -104,35 +106,36 @@ def composite_optimizers() -> dict[str, OptimizerFactory]:
 
 
 def survey(
-    makers: Mapping[str, OptimizerFactory] | None = None,
+    factories: Mapping[str, OptimizerFactory] | None = None,
     types: Iterable[DtypeCombination] = DTYPE_COMBINATIONS,
     wrap: Callable[[Any], Any] = lambda tx: tx,
 ) -> dict[str, dict[DtypeCombination, UpdateOutcome]]:
-    """Trace one update of each optimiser for each combination of dtypes; nothing is computed.
+    """Trace one update of each optimizer for each combination of dtypes, without computing it.
 
     Args:
-        makers: functions that make an optimiser, by name; `optax_optimizers` when not given.
-        types: the dtypes of parameters, gradient and value; with a float64 among them the
-            64-bit switch is on for that combination.
-        wrap: applied to each optimiser before it is tried, such as `jaxbits.optim.dtype_stable`.
+        factories: Functions that return an optimizer, by name. The default is
+            `optax_optimizers()`.
+        types: The dtypes of the parameters, the gradient, and the value. x64 is on for a
+            combination that contains float64.
+        wrap: A function applied to each optimizer first, such as `jaxbits.optim.dtype_stable`.
 
     Returns:
-        For each optimiser and each combination what happened.
+        The outcome for each optimizer and each combination.
 
     >>> wide = ("bfloat16", "float32", "float32")
     >>> seen = survey({"adam": lambda: optax.adam(0.1)}, [wide])["adam"][wide]
     >>> seen.verdict, seen.growth
     ('state', 1.5)
     """
-    makers = optax_optimizers() if makers is None else makers
+    factories = optax_optimizers() if factories is None else factories
     columns = list(types)
     return {
-        name: {column: _outcome(name, make, column, wrap) for column in columns}
-        for name, make in makers.items()
+        name: {column: _trace_update(name, make, column, wrap) for column in columns}
+        for name, make in factories.items()
     }
 
 
-def _is_optimiser(function: Any) -> bool:
+def _is_optimizer(function: Any) -> bool:
     if not (inspect.isfunction(function) or isinstance(function, functools.partial)):
         return False
     signature = inspect.signature(function)
@@ -141,17 +144,14 @@ def _is_optimiser(function: Any) -> bool:
     return "GradientTransformation" in returns and first in {"learning_rate", "max_learning_rate"}
 
 
-def _made(name: str, function: Callable[..., Any]) -> Any:
-    more: dict[str, dict[str, Any]] = {
+def _make_optimizer(name: str, function: Callable[..., Any]) -> Any:
+    arguments: dict[str, dict[str, Any]] = {
         "noisy_sgd": {"key": 0},
         "dpsgd": {"l2_norm_clip": 1.0, "noise_multiplier": 0.1, "seed": 0},
     }
-    needed = [
-        p.name
-        for p in inspect.signature(function).parameters.values()
-        if p.default is p.empty and p.name == "learning_rate"
-    ]
-    return function(**dict.fromkeys(needed, 0.1), **more.get(name, {}))
+    parameter = inspect.signature(function).parameters.get("learning_rate")
+    rate = {"learning_rate": 0.1} if parameter and parameter.default is parameter.empty else {}
+    return function(**rate, **arguments.get(name, {}))
 
 
 def _value(params: Any, dtype: str) -> jax.Array:
@@ -159,22 +159,22 @@ def _value(params: Any, dtype: str) -> jax.Array:
     return jnp.asarray(total, dtype)
 
 
-def _outcome(
+def _trace_update(
     name: str, make: OptimizerFactory, types: DtypeCombination, wrap: Callable[[Any], Any]
 ) -> UpdateOutcome:
     of_params, of_gradient, of_value = types
     context = _jax_compat.x64_on() if "float64" in types else contextlib.nullcontext()
     with context, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # L-BFGS writes wide numbers into a narrow memory
+        warnings.simplefilter("ignore")  # L-BFGS stores wide numbers in narrow arrays.
         tx = optax.with_extra_args_support(wrap(make()))
         params = _arrays(of_params, (32, 32), (32,))
-        lead = (2,) if name == "contrib.dpsgd" else ()  # it wants a gradient for each example
-        asked = "obj_fn" if name == "contrib.sophia" else "value_fn"
+        lead = (2,) if name == "contrib.dpsgd" else ()  # It takes one gradient per example.
+        function_argument = "obj_fn" if name == "contrib.sophia" else "value_fn"
         gradient = _arrays(of_gradient, (*lead, 32, 32), (*lead, 32))
         value_fn = functools.partial(_value, dtype=of_value)
 
         def update(gradient: Any, state: Any, params: Any) -> Any:
-            more = {"value": value_fn(params), "grad": gradient, asked: value_fn}
+            more = {"value": value_fn(params), "grad": gradient, function_argument: value_fn}
             return tx.update(gradient, state, params, **more)
 
         try:
@@ -184,7 +184,7 @@ def _outcome(
             return UpdateOutcome(error=f"{type(error).__name__}: {str(error).splitlines()[0]}")
     shape: Any = jax.tree.structure(before)
     if shape != jax.tree.structure(after):
-        return UpdateOutcome(error="ValueError: the new state is another tree than the old one")
+        return UpdateOutcome(error="ValueError: the new state has a different tree structure")
     others = {str(u.dtype) for u in jax.tree.leaves(updates)} - {of_params}
     return UpdateOutcome(
         _changes(before, after), tuple(sorted(others)), _bytes(after) / _bytes(before)

@@ -1,7 +1,7 @@
-"""Settings as they travel: a dict of groups of numbers, flattened into a segment for each group.
+"""Pack a nested dict of settings into one list or array per group, and unpack it again.
 
-The numbers are the same either way; what they are when they come out again is not. A number out of
-a list is Python's, which gives way to what it meets; one out of an array has the array's dtype.
+The numbers are equal either way, but their types are not. A number from a list is a Python number,
+which adapts to the dtype of the arrays that it meets. A number from an array keeps its dtype.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ import jax
 import jax.numpy as jnp
 
 Numbers: TypeAlias = Mapping[str, Any]
-"""Numbers by name; a group may hold groups."""
+"""Numbers by name. A group may contain further groups."""
 
 
 class Packed(NamedTuple):
-    """A segment for each group, and how long each is."""
+    """The numbers of each group in one segment, and the lengths of the segments."""
 
     segments: list[list[float]] | list[jax.Array]
     lengths: list[int]
 
 
 def pack(settings: Mapping[str, Numbers], *, as_arrays: bool) -> Packed:
-    """Flatten a nested dict of numbers, group by group, in the order in which it is written.
+    """Flatten each group of a nested dict of numbers, in the order of its keys.
 
     Args:
-        settings: groups of numbers; a group may hold further groups.
-        as_arrays: a segment is a `jax.numpy` array, else a list of the numbers as they are.
+        settings: Groups of numbers. A group may contain further groups.
+        as_arrays: Whether each segment is a `jax.numpy` array instead of a list of the numbers.
 
     Raises:
-        TypeError: when a group is no dict.
+        TypeError: If a group is not a mapping.
 
     >>> settings = {"wave": {"gamma": 0.5, "delta": -1.0}, "noise": {"scale": 0.25}}
     >>> pack(settings, as_arrays=False)
@@ -41,7 +41,7 @@ def pack(settings: Mapping[str, Numbers], *, as_arrays: bool) -> Packed:
     """
     for name, group in settings.items():
         if not isinstance(group, Mapping):
-            raise TypeError(f"the group {name!r} should be a dict of numbers, was {group!r}")
+            raise TypeError(f"group {name!r} must be a dict of numbers, got {group!r}")
     lists = [list(_leaves(group)) for group in settings.values()]
     lengths = [len(numbers) for numbers in lists]
     return Packed([jnp.array(numbers) for numbers in lists] if as_arrays else lists, lengths)
@@ -50,27 +50,27 @@ def pack(settings: Mapping[str, Numbers], *, as_arrays: bool) -> Packed:
 def unpack(
     segments: Sequence[Sequence[Any] | jax.Array], like: Mapping[str, Numbers]
 ) -> dict[str, dict[str, Any]]:
-    """Give the numbers of packed segments their names back.
+    """Return the numbers in packed segments under their names.
 
     Args:
-        segments: one for each group, as `pack` made them.
-        like: the settings that they were packed from: the names.
+        segments: The segments that `pack` returned, one for each group.
+        like: Settings with the same names, such as the packed ones.
 
     Raises:
-        ValueError: when there are not as many segments as groups, or a segment has another
-            length than its group.
+        ValueError: If the number of segments differs from the number of groups, or if the length
+            of a segment differs from the size of its group.
 
     >>> settings = {"wave": {"gamma": 0.5, "delta": -1.0}, "noise": {"scale": 0.25}}
     >>> unpack(pack(settings, as_arrays=False).segments, settings) == settings
     True
     """
     if len(segments) != len(like):
-        raise ValueError(f"there are {len(like)} groups, and {len(segments)} segments")
+        raise ValueError(f"expected {len(like)} segments, one for each group, got {len(segments)}")
     named = {}
     for (name, group), segment in zip(like.items(), segments, strict=True):
-        names = sum(1 for _ in _leaves(group))
-        if len(segment) != names:
-            raise ValueError(f"the group {name!r} has {names} numbers, its segment {len(segment)}")
+        size = sum(1 for _ in _leaves(group))
+        if len(segment) != size:
+            raise ValueError(f"segment {name!r} must have length {size}, got {len(segment)}")
         named[name] = _refill(group, iter(segment))
     return named
 
