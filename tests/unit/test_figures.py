@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from jaxbits.book import figures
+from jaxbits.book.experiments import index_landing
 from jaxbits.book.experiments.jaxpr_diff import Intermediate
 from jaxbits.book.experiments.optimizer_survey import UpdateOutcome
 from jaxbits.book.figures import immutable_arrays, nans, out_of_bounds, style, tracing
@@ -74,7 +75,7 @@ WITH_ARGUMENTS = {
     "control_flow.transformation_support": lambda draw: draw(
         {"if": {"grad": (1, 1), "vmap": "TracerBoolConversionError"}, "cond": {"grad": (2, 1)}}
     ),
-    "control_flow.memory_growth": lambda draw: draw({"one": [1.0, 2.0], "other": [1.0, 0.5]}),
+    "control_flow.ascent_curves": lambda draw: draw({"one": [1.0, 2.0], "other": [1.0, 0.5]}),
     "control_flow.wasted_vmap_iterations": lambda draw: draw([3, 1, 2], 3),
     "nans.gradient_plots": lambda draw: draw(
         {"root": lambda x: jnp.where(x > 0, jnp.sqrt(x), 0.0)}
@@ -104,7 +105,7 @@ WITH_ARGUMENTS = {
 
 
 def pictures():
-    """Yield every figure that needs no arguments, and those that are listed with theirs."""
+    """Yield every figure without required arguments, and those in WITH_ARGUMENTS."""
     for module in pkgutil.iter_modules(figures.__path__):
         room = importlib.import_module(f"jaxbits.book.figures.{module.name}")
         for name, draw in vars(room).items():
@@ -120,7 +121,7 @@ def pictures():
 
 
 @pytest.mark.parametrize("draw", list(pictures()))
-def test_a_figure_is_the_same_bytes_each_time_and_says_what_it_shows(draw):
+def test_a_figure_is_deterministic_and_has_an_alternative_text(draw):
     first, second = draw(), draw()
     assert first == second
     assert len(first.alt) > 40
@@ -135,21 +136,21 @@ def test_a_figure_is_the_same_bytes_each_time_and_says_what_it_shows(draw):
     assert first.alt in repr(first)
 
 
-def test_the_figure_of_the_readme_is_the_one_of_the_chapter():
+def test_the_figure_in_the_readme_is_up_to_date():
     stored = (ROOT / "_static" / "where-indices-land.svg").read_text("utf8")
     same = stored == out_of_bounds.where_indices_land().svg
     assert same, "run: .venv/bin/python tools/reference.py --readme"
 
 
-def test_landings_are_found_by_indexing():
-    assert out_of_bounds.read_cells(lambda x, i: x[i], -11).cells == (0,)
-    assert out_of_bounds.read_cells(jnp.take, -11).cells == ()
-    assert out_of_bounds.written_cells(-4).cells == (6,)
-    assert out_of_bounds.written_cells(-11).cells == ()
-    assert out_of_bounds.sliced_cells(-11, 4).cells == (0, 1, 2, 3)
+def test_read_and_written_cells_follow_jax_indexing():
+    assert index_landing.read_cells(lambda x, i: x[i], -11).cells == (0,)
+    assert index_landing.read_cells(jnp.take, -11).cells == ()
+    assert index_landing.written_cells(-4).cells == (6,)
+    assert index_landing.written_cells(-11).cells == ()
+    assert index_landing.sliced_cells(-11, 4).cells == (0, 1, 2, 3)
 
 
-def test_memory_is_shared_where_a_write_is_seen():
+def test_shares_memory_detects_writes():
     for offset in (0, 4, 16):
         given = immutable_arrays.aligned_buffer(16, offset=offset)
         assert given.ctypes.data % 64 == offset
@@ -161,35 +162,35 @@ def test_memory_is_shared_where_a_write_is_seen():
     )
 
 
-def test_each_equation_is_found_on_its_line():
+def test_equations_by_line_finds_the_source_line():
     rows = tracing.equations_by_line(mean_of_squares, jnp.ones(3))
     assert rows[0] == (1, "b = integer_pow a")
     assert [line for line, _ in rows[1:]] == [2] * (len(rows) - 1)
 
 
-def test_a_colour_without_a_dark_twin_is_refused():
+def test_a_color_without_a_dark_twin_is_rejected():
     @style.drawing
     def strange():
         fig, axes = style.figure(2, 2)
         axes.plot([0, 1], color="#123456")
-        return fig, "A line of a colour of its own."
+        return fig, "A line in a color of its own."
 
     with pytest.raises(ValueError, match="#123456"):
         strange()
 
 
-def test_a_figure_without_words_is_refused():
+def test_a_figure_without_alternative_text_is_rejected():
     @style.drawing
     def silent():
         return style.figure(2, 2)[0], " "
 
-    with pytest.raises(ValueError, match="should say what it shows"):
+    with pytest.raises(ValueError, match="alternative text of a figure must not be empty"):
         silent()
 
 
 def contrast(one, other):
-    def light(colour):
-        parts = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    def light(color):
+        parts = (int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
         line = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
         return 0.2126 * line[0] + 0.7152 * line[1] + 0.0722 * line[2]
 
@@ -198,9 +199,9 @@ def contrast(one, other):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_words_can_be_read_on_every_ground(theme):
-    def seen(colour):
-        return style.DARK[colour] if theme == "dark" else colour
+def test_text_has_enough_contrast_on_every_background(theme):
+    def seen(color):
+        return style.DARK[color] if theme == "dark" else color
 
     grounds = (style.PAPER, style.FILL, style.PALE_BLUE, style.PALE_ORANGE, style.PALE_GREEN,
                style.PALE_PURPLE, style.PALE_RED)  # fmt: skip
@@ -211,7 +212,7 @@ def test_words_can_be_read_on_every_ground(theme):
         assert contrast(seen(tone), seen(style.PAPER)) >= 4.5
 
 
-def test_ids_say_nothing_of_coordinates_and_differ_between_figures():
+def test_ids_do_not_depend_on_coordinates_and_are_unique():
     @style.drawing
     def line(shift, alt):
         fig, axes = style.figure(3, 2)

@@ -1,8 +1,9 @@
-"""Figures of chapter 14: a traceback with what to read first, prints as they arrive, which tool."""
+"""Figures of chapter 14: the parts of a traceback, the order of prints, and the tools."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import textwrap
 import traceback
@@ -18,26 +19,20 @@ from jaxbits._analysis.code_location import is_users
 from jaxbits.book.figures import style
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _MONO = "DejaVu Sans Mono"
 
 
-def _box(axes: Axes, x: float, y: float, width: float, height: float, **look: Any) -> None:
-    from matplotlib.patches import FancyBboxPatch
-
-    axes.add_patch(
-        FancyBboxPatch((x, y), width, height, boxstyle="round,pad=0,rounding_size=0.1", **look)
-    )
+_box = functools.partial(style.rounded_box, rounding=0.1)
 
 
 def group_frames(error: BaseException) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return the frames of an error's traceback in runs, outermost first: yours, or a library's.
+    """Return the frames of an error's traceback in groups, outermost first.
 
     Returns:
-        Pairs of ``"yours"`` or ``"a library"`` and the frames, each with its function's name and
-        its line.
+        Pairs of ``"yours"`` or ``"a library"`` and a list of frames. Each frame is a pair of the
+        function's name and the source line.
 
     >>> try:
     ...     jnp.ones(3) @ jnp.ones(4)
@@ -57,7 +52,7 @@ def group_frames(error: BaseException) -> list[tuple[str, list[tuple[str, str]]]
 
 
 def _unfiltered(function: Callable[..., Any], *args: Any) -> Exception:
-    """Call a function that raises, and return its error with every frame of the traceback."""
+    """Return the error that a call raises, with the unfiltered traceback."""
     before = getattr(jax.config, "jax_traceback_filtering", "auto")
     jax.config.update("jax_traceback_filtering", "off")
     try:
@@ -66,16 +61,16 @@ def _unfiltered(function: Callable[..., Any], *args: Any) -> Exception:
         return error
     finally:
         jax.config.update("jax_traceback_filtering", before)
-    raise ValueError(f"{function!r} was to raise, and did not")
+    raise ValueError(f"function must raise an error, but {function!r} did not")
 
 
 @style.drawing
 def traceback_frames(function: Callable[..., Any], *args: Any) -> tuple[Figure, str]:
-    """Draw the traceback of a call that fails: whose frames they are, and what to read first.
+    """Draw the traceback of a failing call: whose frames it contains, and what to read first.
 
     Args:
-        function: a function that raises.
-        *args: what it is called with.
+        function: A function that raises an error.
+        *args: Its arguments.
     """
     error = _unfiltered(function, *args)
     runs = group_frames(error)
@@ -101,8 +96,8 @@ def traceback_frames(function: Callable[..., Any], *args: Any) -> tuple[Figure, 
             axes.text(0.15, y - 0.34, text, fontsize=9.5, family=_MONO, va="center")
             said.append(f"your {name}, {line}")
         else:
-            colour = style.MUTED
-            axes.text(0.15, y - 0.34, name, fontsize=9.5, va="center", color=colour)
+            color = style.MUTED
+            axes.text(0.15, y - 0.34, name, fontsize=9.5, va="center", color=color)
             said.append(name)
     message = textwrap.wrap(f"{type(error).__name__}: {error}", 44)
     y = -len(rows) * height - 0.1
@@ -132,7 +127,7 @@ def traceback_frames(function: Callable[..., Any], *args: Any) -> tuple[Figure, 
 
 
 def two_prints(value: Any, ordered: bool = False) -> Any:
-    """Print a value as x, ten times it as y, from inside of the program."""
+    """Print a value as x and ten times the value as y, with `jax.debug.print`."""
     jax.debug.print("x{}", value, ordered=ordered)
     scaled = 10 * value
     jax.debug.print("y{}", scaled // 10, ordered=ordered)
@@ -140,7 +135,11 @@ def two_prints(value: Any, ordered: bool = False) -> Any:
 
 
 def printed_lines(function: Callable[..., Any], *args: Any) -> list[str]:
-    """Return what a call prints, line by line, once everything has arrived.
+    """Return the lines that a call prints, after waiting for its callbacks.
+
+    Args:
+        function: The function to call.
+        *args: Its arguments.
 
     >>> printed_lines(jax.jit(two_prints), 3)
     ['x3', 'y3']
@@ -163,7 +162,7 @@ _WAYS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
 
 @style.drawing
 def print_order() -> tuple[Figure, str]:
-    """Draw in which order four prints arrive under several transformations, and when ordered."""
+    """Draw the order in which four prints arrive under several transformations."""
     from matplotlib.figure import Figure as Empty
 
     fig = Empty(figsize=(6, 3.3), layout="constrained")
@@ -216,7 +215,7 @@ _TOOLS = (
 
 @style.drawing
 def tool_guide() -> tuple[Figure, str]:
-    """Draw what one may have in hand, and the tool to begin with."""
+    """Draw the tool to start with for each kind of symptom."""
     fig, axes = style.figure(6, 4.9)
     style.blank(axes)
     axes.text(0.1, 0.28, "what you have", fontsize=11, fontweight="bold", va="center")
@@ -242,11 +241,11 @@ def tool_guide() -> tuple[Figure, str]:
 
 @style.drawing
 def loss_after_fixes(runs: Mapping[str, Sequence[float]], baseline: float) -> tuple[Figure, str]:
-    """Draw the losses of a training after each repair, the means of ten steps, and a level.
+    """Draw the losses of a training run after each fix, averaged over ten steps.
 
     Args:
-        runs: the loss of every step, by what had been repaired.
-        baseline: the loss of a model that gives one number to all.
+        runs: The loss of every step, by what had been fixed.
+        baseline: The loss of a model that predicts a constant, drawn as a line.
     """
     fig, axes = style.figure(6, 3.6)
     tones = (style.RED, style.ORANGE, style.PURPLE, style.GREEN)

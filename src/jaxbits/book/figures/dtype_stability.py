@@ -1,4 +1,4 @@
-"""Figures of chapter 11: what optimisers do to types, and what narrow types do to optimisers."""
+"""Figures of chapter 11: how optimizers change dtypes, and the effects of narrow dtypes."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def _said(outcome: UpdateOutcome) -> str:
 def survey_table(
     found: Mapping[str, Mapping[DtypeCombination, UpdateOutcome]], title: str, group: str = ""
 ) -> tuple[Figure, str]:
-    """Draw what `jaxbits.book.experiments.optimizer_survey.survey` found: a row an optimiser, a column a combination.
+    """Draw the outcomes of an optimizer survey, with one row per optimizer.
 
     Args:
-        found: what the survey returned.
-        title: the figure's title.
-        group: draw the names that begin with it alone, without it.
+        found: The result of `jaxbits.book.experiments.optimizer_survey.survey`.
+        title: The title of the figure.
+        group: A prefix. Only the names that start with it are drawn, without the prefix.
     """
     from matplotlib.patches import Patch, Rectangle
 
@@ -93,10 +93,10 @@ def _column_in_words(
 
 @style.drawing
 def step_sizes(sizes: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
-    """Draw how long Adam's steps are, in learning rates, while the gradient stays the same.
+    """Draw the size of Adam's steps in learning rates while the gradient stays constant.
 
     Args:
-        sizes: the length of each step, by what is to be written at its line.
+        sizes: The size of each step, by the label of the line.
     """
     fig, axes = style.figure(6, 3.6)
     axes.set_title("Adam's steps for a gradient that never changes")
@@ -107,7 +107,7 @@ def step_sizes(sizes: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
         values = np.asarray(series, float)
         turns = np.arange(1, len(values) + 1)
         axes.plot(turns, values, color=tone)
-        below = values[-1] < 1.2  # the lowest line is written under, clear of the next one
+        below = values[-1] < 1.2  # The label of the lowest line goes below it, clear of the next.
         axes.text(len(values), values[-1] * (0.86 if below else 1.12), name, ha="right",
                   va="top" if below else "bottom", color=tone)  # fmt: skip
         said.append(f"{name}: from {values[0]:.3g} to {values[-1]:.3g}")
@@ -124,11 +124,11 @@ def step_sizes(sizes: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
 
 @style.drawing
 def loss_curves(losses: Mapping[str, Any], steps: int) -> tuple[Figure, str]:
-    """Draw losses over the steps of trainings, on a logarithmic scale.
+    """Draw the losses of training runs on a logarithmic scale.
 
     Args:
-        losses: the loss at each step, by what is to be written at its line.
-        steps: how many steps there were.
+        losses: The loss at each step, by the label of the line.
+        steps: The number of steps.
     """
     fig, axes = style.figure(6, 3.3)
     axes.set_title("One training, two ways to keep the weights")
@@ -137,7 +137,7 @@ def loss_curves(losses: Mapping[str, Any], steps: int) -> tuple[Figure, str]:
     for (name, series), tone in zip(losses.items(), (style.RED, style.BLUE), strict=False):
         values = np.asarray(series, float)
         axes.plot(np.arange(len(values)), values, color=tone)
-        # above the highest point of the part that the words stand over
+        # The label goes above the highest point of the line below it.
         clear = values[len(values) * 2 // 5 :].max() * 1.6
         axes.text(steps, clear, name, ha="right", va="bottom", color=tone)
         said.append(f"{name}: {values[0]:.2g} at first, {values[-1]:.2g} at last")

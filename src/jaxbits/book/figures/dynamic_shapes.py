@@ -1,4 +1,4 @@
-"""Figures of chapter 08: what padding wastes, and what a function made anew on each call costs."""
+"""Figures of chapter 08: the cost of padding, and the cost of recreating a function."""
 
 from __future__ import annotations
 
@@ -19,9 +19,14 @@ BUCKETS = (32, 64, 128)
 
 
 def sentence_lengths(count: int = 400, median: float = 18.0, spread: float = 0.6) -> list[int]:
-    """Return the lengths of a corpus of sentences, in tokens: many short ones, a few long ones.
+    """Return the token counts of a made-up corpus: many short sentences, and a few long ones.
 
-    They are the quantiles of a log-normal distribution, in a shuffled order: the same everywhere.
+    They are the quantiles of a log-normal distribution in a fixed random order.
+
+    Args:
+        count: The number of sentences.
+        median: The median length.
+        spread: The standard deviation of the logarithm of the length.
 
     >>> lengths = sentence_lengths()
     >>> min(lengths), max(lengths), len(set(lengths)), sum(lengths)
@@ -34,7 +39,11 @@ def sentence_lengths(count: int = 400, median: float = 18.0, spread: float = 0.6
 
 
 def smallest_bucket(length: int, sizes: Sequence[int]) -> int:
-    """Return the smallest of the sizes that holds the length.
+    """Return the smallest size that is at least `length`.
+
+    Args:
+        length: The number of tokens.
+        sizes: The sizes of the buckets, in any order.
 
     >>> smallest_bucket(32, (32, 64)), smallest_bucket(33, (32, 64))
     (32, 64)
@@ -43,7 +52,11 @@ def smallest_bucket(length: int, sizes: Sequence[int]) -> int:
 
 
 def padding_cost(lengths: Sequence[int], sizes: Sequence[int]) -> tuple[int, float]:
-    """Return how many sizes are used when lengths are padded, and which part is padding.
+    """Return the number of sizes that are used, and the fraction of padding.
+
+    Args:
+        lengths: The lengths of the sentences.
+        sizes: The sizes to which they are padded.
 
     >>> padding_cost([2, 3, 4], [4]), padding_cost([2, 3, 4], [2, 3, 4])
     ((1, 0.25), (3, 0.0))
@@ -53,14 +66,18 @@ def padding_cost(lengths: Sequence[int], sizes: Sequence[int]) -> tuple[int, flo
 
 
 def best_bucket_sizes(lengths: Sequence[int], most: int) -> list[list[int]]:
-    """Return, for one size, two, … up to `most`, the sizes that waste least.
+    """Return the sizes that need the least padding, for each number of sizes up to `most`.
+
+    Args:
+        lengths: The lengths of the sentences.
+        most: The largest number of sizes.
 
     >>> best_bucket_sizes([2, 2, 2, 9, 10], 2)
     [[10], [2, 10]]
     """
     ends = sorted(set(lengths))
     counts = [sum(1 for n in lengths if n <= end) for end in ends]
-    # cheapest[k][j]: tokens and sizes when the first j + 1 lengths go into k + 1 sizes.
+    # cheapest[k][j] is the best (tokens, sizes) for the first j + 1 lengths and k + 1 sizes.
     cheapest = [[(counts[j] * end, [end]) for j, end in enumerate(ends)]]
     for k in range(1, most):
         row = [cheapest[k - 1][0]]
@@ -79,7 +96,7 @@ def best_bucket_sizes(lengths: Sequence[int], most: int) -> list[list[int]]:
 
 
 def bucket_choices(lengths: Sequence[int]) -> dict[str, list[int]]:
-    """Return the sizes of each way of padding that the chapter compares, by its name."""
+    """Return the bucket sizes of each padding strategy in the chapter, by name."""
     longest = max(BUCKETS)
     return {
         "one size": [longest],
@@ -92,10 +109,10 @@ def bucket_choices(lengths: Sequence[int]) -> dict[str, list[int]]:
 
 @style.drawing
 def padding_against_programs(lengths: Sequence[int] | None = None) -> tuple[Figure, str]:
-    """Draw how much is padding against how many programs there are, for each way of padding.
+    """Draw the fraction of padding against the number of programs, for each padding strategy.
 
     Args:
-        lengths: of the sentences; those of `sentence_lengths` by default.
+        lengths: The lengths of the sentences. The default is `sentence_lengths()`.
     """
     lengths = lengths or sentence_lengths()
     fig, axes = style.figure(6, 4)
@@ -153,11 +170,11 @@ def _bars(axes: Axes, lengths: Sequence[int], sizes: Sequence[int], tone: str, p
 
 @style.drawing
 def computed_tokens(lengths: Sequence[int] | None = None, show: int = 24) -> tuple[Figure, str]:
-    """Draw a few sentences as they are computed, in one size and in buckets.
+    """Draw the tokens that are computed for a few sentences, with one size and with buckets.
 
     Args:
-        lengths: of the sentences; those of `sentence_lengths` by default.
-        show: how many of them.
+        lengths: The lengths of the sentences. The default is `sentence_lengths()`.
+        show: The number of sentences to draw.
     """
     from matplotlib.figure import Figure
 
@@ -185,7 +202,7 @@ def _milliseconds(value: float) -> str:
 
 @style.drawing
 def retrace_costs() -> tuple[Figure, str]:
-    """Draw the recorded time of a call, for a jitted function that is kept and ones made anew."""
+    """Draw the recorded time of a call, for a jitted function that is kept or created again."""
     run = measurements.load("made_anew")
     results = run["results"]
     fig, axes = style.figure(6, 2.9)

@@ -1,4 +1,4 @@
-"""Figures of chapter 03: who shares whose memory, and what an update costs in bytes and time."""
+"""Figures of chapter 03: shared memory, and the memory and time of updates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LINE = 64
-"""JAX takes a buffer on a CPU as it is when its address is a multiple of this."""
+"""On a CPU, JAX can share a NumPy buffer whose address is a multiple of this number."""
 
 CONVERSIONS: dict[str, Callable[[Any], jax.Array]] = {
     "jax.device_put(a)": jax.device_put,
@@ -27,11 +27,16 @@ CONVERSIONS: dict[str, Callable[[Any], jax.Array]] = {
     "jnp.array(a)": jnp.array,
     "jax.device_put(a.copy())": lambda a: jax.device_put(a.copy()),
 }
-"""The ways of a NumPy array to JAX that the figure compares."""
+"""The ways to convert a NumPy array to a JAX array that the figure compares."""
 
 
 def aligned_buffer(count: int, dtype: Any = np.float32, offset: int = 0) -> np.ndarray[Any, Any]:
-    """Return a NumPy array of zeros that begins `offset` bytes after a multiple of 64.
+    """Return a NumPy array of zeros whose address is `offset` bytes after a multiple of 64.
+
+    Args:
+        count: The number of elements.
+        dtype: The dtype of the array.
+        offset: The offset in bytes.
 
     >>> aligned_buffer(4, offset=16).ctypes.data % 64
     16
@@ -43,7 +48,11 @@ def aligned_buffer(count: int, dtype: Any = np.float32, offset: int = 0) -> np.n
 
 
 def shares_memory(way: Callable[[Any], jax.Array], given: np.ndarray[Any, Any]) -> bool:
-    """Tell whether what JAX makes of a NumPy array changes when the array is written to.
+    """Return whether the JAX array changes when the NumPy array is written to.
+
+    Args:
+        way: A function that converts a NumPy array to a JAX array.
+        given: The NumPy array. It is overwritten.
 
     >>> shares_memory(lambda a: jax.device_put(a.copy()), aligned_buffer(4))
     False
@@ -76,9 +85,9 @@ def _shown(axes: Axes, place: tuple[float, float], shared: bool) -> None:
 
 @style.drawing
 def shared_memory_table() -> tuple[Figure, str]:
-    """Draw, for each way from NumPy to JAX, whether the two end up with one piece of memory.
+    """Draw which conversions from NumPy to JAX share memory.
 
-    Each cell is an experiment: the NumPy array is written to afterwards, and the JAX array read.
+    Each cell is an experiment: the figure writes to the NumPy array, and then reads the JAX array.
     """
     buffers = {
         "begins at a\nmultiple of 64": aligned_buffer(16),
@@ -110,10 +119,10 @@ def shared_memory_table() -> tuple[Figure, str]:
 
 @style.drawing
 def memory_use(programs: Mapping[str, Any]) -> tuple[Figure, str]:
-    """Draw what compiled programs hold in memory while they run.
+    """Draw the memory that compiled programs need while they run.
 
     Args:
-        programs: compiled programs by name, as ``jax.jit(f).lower(x).compile()`` gives them.
+        programs: Compiled programs by name, such as ``jax.jit(f).lower(x).compile()``.
     """
     fig, axes = style.figure(6, 0.62 * len(programs) + 1.9)
     parts = ("input", "output", "scratch")
@@ -150,7 +159,7 @@ def memory_use(programs: Mapping[str, Any]) -> tuple[Figure, str]:
 
 @style.drawing
 def update_times() -> tuple[Figure, str]:
-    """Draw the recorded time of changing one element, by the size of the array and the way."""
+    """Draw the recorded time of changing one element, by the size of the array."""
     run = measurements.load("array_updates")
     series = run["series"]
     kinds = {

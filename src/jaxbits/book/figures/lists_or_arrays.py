@@ -1,4 +1,4 @@
-"""Figures of chapter 18: the dtypes of two programs, and two trainings that drift apart."""
+"""Figures of chapter 18: the dtypes of two programs, and the distance between training runs."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _ARTICLE = 0.9997 - 0.998
 
 @style.drawing
 def dtypes_side_by_side(programs: Mapping[str, Sequence[Intermediate]]) -> tuple[Figure, str]:
-    """Draw the dtype of every intermediate of two programs as stripes, one program below the other.
+    """Draw the dtype of every intermediate of two programs as stripes, one program per row.
 
     Args:
-        programs: the two, by name.
+        programs: The intermediates of the two programs, by name.
     """
     from matplotlib.patches import Patch, Rectangle
 
@@ -118,7 +118,7 @@ def weight_trajectories() -> tuple[Figure, str]:
 
 @style.drawing
 def weight_distances() -> tuple[Figure, str]:
-    """Draw how far apart the recorded weights come, all seeds, with two learning rates."""
+    """Draw the recorded distances between the weights, for all seeds and two learning rates."""
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
@@ -162,7 +162,7 @@ def weight_distances() -> tuple[Figure, str]:
 
 @style.drawing
 def score_changes() -> tuple[Figure, str]:
-    """Draw how much each change moved the recorded scores, beside what the article reports."""
+    """Draw how much each change moved the recorded scores, next to the change in the article."""
     run = measurements.load("list_or_array")
     rows: dict[str, list[float]] = {}
     for name in ("restless", "calm"):

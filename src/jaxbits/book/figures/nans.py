@@ -1,4 +1,4 @@
-"""Figures of chapter 09: gradients of a guarded function, what finds a NaN, how one spreads."""
+"""Figures of chapter 09: guarded gradients, tools that find NaNs, and how NaNs spread."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 Function = Callable[..., Any]
 Case = tuple[Any, ...]
-"""A function, and the arguments it is called with."""
+"""A function and its arguments."""
 
 
 def _bad(axes: Axes, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> int:
-    """Mark where `y` is NaN by a band, and return how many of the points those are."""
+    """Shade the x range where `y` is NaN, and return the number of NaNs."""
     nans = np.isnan(y)
     if nans.any():
         low, high = x[nans].min(), x[nans].max()
@@ -38,10 +38,10 @@ def _bad(axes: Axes, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> int:
 
 @style.drawing
 def gradient_plots(versions: Mapping[str, Function]) -> tuple[Figure, str]:
-    """Draw the value that versions of a function share, and the gradient of each, from −2 to 4.
+    """Draw the common value of several versions of a function, and the gradient of each.
 
     Args:
-        versions: functions of a scalar by name; the first one's value is drawn.
+        versions: Functions of a scalar by name. The value of the first one is drawn.
     """
     from matplotlib.figure import Figure as Empty
 
@@ -56,12 +56,12 @@ def gradient_plots(versions: Mapping[str, Function]) -> tuple[Figure, str]:
     title = "value of all of them" if same else "value of the first"
     rows[0].set_title(title, fontsize=11)
     said = []
-    colours = (style.ORANGE, style.BLUE, style.GREEN, style.PURPLE)
-    for axes, (name, f), colour in zip(rows[1:], versions.items(), colours, strict=False):
+    colors = (style.ORANGE, style.BLUE, style.GREEN, style.PURPLE)
+    for axes, (name, f), color in zip(rows[1:], versions.items(), colors, strict=False):
         slope = np.asarray(jax.jit(jax.vmap(jax.grad(f)))(x))
-        axes.plot(x, slope, color=colour)
+        axes.plot(x, slope, color=color)
         nans = _bad(axes, np.asarray(x), slope)
-        axes.set_title(f"gradient: {name}", fontsize=11, color=colour)
+        axes.set_title(f"gradient: {name}", fontsize=11, color=color)
         axes.set_ylim(0, 1.25)
         axes.set_yticks([0, 0.5, 1])
         upto = f"NaN for every x up to {np.asarray(x)[np.isnan(slope)].max():g}" if nans else ""
@@ -72,7 +72,11 @@ def gradient_plots(versions: Mapping[str, Function]) -> tuple[Figure, str]:
 
 
 def is_found_by_debug_nans(function: Function, *args: Any) -> bool:
-    """Call a function under `jax.debug_nans`, and return whether that raised.
+    """Return whether a call raises an error under `jax.debug_nans`.
+
+    Args:
+        function: The function to call.
+        *args: Its arguments.
 
     >>> is_found_by_debug_nans(jnp.sqrt, jnp.float32(-1)), jax.config.jax_debug_nans
     (True, False)
@@ -86,7 +90,11 @@ def is_found_by_debug_nans(function: Function, *args: Any) -> bool:
 
 
 def is_found_by_checkify(function: Function, *args: Any) -> bool:
-    """Return whether `checkify.nan_checks` reports an error of a call.
+    """Return whether `checkify.nan_checks` reports an error in a call.
+
+    Args:
+        function: The function to call.
+        *args: Its arguments.
 
     >>> is_found_by_checkify(jnp.sqrt, jnp.float32(-1))
     True
@@ -96,7 +104,11 @@ def is_found_by_checkify(function: Function, *args: Any) -> bool:
 
 
 def is_found_by_detector(function: Function, *args: Any) -> bool:
-    """Return whether `jaxbits.detect.nan` finds anything.
+    """Return whether `jaxbits.detect.nan` reports a finding for a call.
+
+    Args:
+        function: The function to call.
+        *args: Its arguments.
 
     >>> is_found_by_detector(jnp.sqrt, jnp.float32(-1))
     True
@@ -114,15 +126,15 @@ TOOLS: dict[str, Callable[..., bool]] = {
 def nan_reports(
     harmful: Mapping[str, Case], harmless: Mapping[str, Case]
 ) -> dict[str, dict[str, str]]:
-    """Run each way to find a NaN on each case, and say what came of it.
+    """Run every tool that finds NaNs on every case.
 
     Args:
-        harmful: by name, the cases in which a NaN does harm.
-        harmless: those in which there is none, or none that matters.
+        harmful: The cases with a NaN that does harm, by name.
+        harmless: The cases without a NaN, or with one that does not matter, by name.
 
     Returns:
-        For every case, by the name of the way: ``found`` or ``missed`` where a NaN does harm,
-        ``false alarm`` or ``quiet`` where it does none.
+        For every case, the outcome of every tool. It is ``found`` or ``missed`` for a harmful case,
+        and ``false alarm`` or ``quiet`` for a harmless one.
 
     >>> nan_reports({"root": (jnp.sqrt, jnp.float32(-1))}, {})["root"]["debug_nans"]
     'found'
@@ -148,8 +160,8 @@ def nan_tool_table(found: Mapping[str, Mapping[str, str]], harmful: int) -> tupl
     """Draw the outcomes of `nan_reports` as a table.
 
     Args:
-        found: what `nan_reports` returned.
-        harmful: how many of the cases, the first ones, have a NaN that does harm.
+        found: The result of `nan_reports`.
+        harmful: The number of harmful cases, which come first.
     """
     from matplotlib.patches import Rectangle
 
@@ -184,10 +196,10 @@ def nan_tool_table(found: Mapping[str, Mapping[str, str]], harmful: int) -> tupl
 
 @style.drawing
 def nan_history(histories: Mapping[str, list[Mapping[str, Any]]]) -> tuple[Figure, str]:
-    """Draw which parameters are NaN after each step, for several optimisers.
+    """Draw which parameters are NaN after each step, for several optimizers.
 
     Args:
-        histories: for each optimiser by name, the parameters after each step, arrays by name.
+        histories: For each optimizer, the parameters by name after each step.
     """
     from matplotlib.patches import Rectangle
 

@@ -1,4 +1,4 @@
-"""Figures of chapter 05: lists that become programs, and NumPy functions that take arrays away."""
+"""Figures of chapter 05: the cost of list arguments, and NumPy functions on JAX arrays."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def _seconds(ms: float) -> str:
-    """Return a time in the unit one would say it in, in two figures."""
+    """Format a time with two digits in a suitable unit."""
     return f"{ms / 1000:.2g} s" if ms >= 1000 else f"{ms:.2g} ms" if ms < 10 else f"{ms:.0f} ms"
 
 
 @style.drawing
 def first_call_times() -> tuple[Figure, str]:
-    """Draw the recorded time of a first jitted call against the length of a list, and an array."""
+    """Draw the recorded time of a first jitted call by the length of a list or an array."""
     run = measurements.load("list_argument")
     series = run["series"]
     fig, axes = style.figure(6, 3.6)
@@ -56,7 +56,7 @@ def first_call_times() -> tuple[Figure, str]:
 
 @style.drawing
 def list_conversion_times() -> tuple[Figure, str]:
-    """Draw the recorded time of making an array of a list, directly and by way of NumPy."""
+    """Draw the recorded time of converting a list to an array, directly and through NumPy."""
     run = measurements.load("list_to_array")
     results = run["results"]
     fig, axes = style.figure(6, 2.9)
@@ -77,7 +77,12 @@ def list_conversion_times() -> tuple[Figure, str]:
 
 
 def executing_library(function: Callable[[Any], Any], x: Any) -> tuple[str, str]:
-    """Return who answers a call, on an array and on a tracer: JAX, NumPy, or an error's name."""
+    """Return what executes a call on an array and on a tracer: JAX, NumPy, or an error.
+
+    Args:
+        function: A function of one array.
+        x: The array.
+    """
     seen = []
 
     def traced(x: Any) -> int:
@@ -99,10 +104,10 @@ def _kind(result: Any) -> str:
 
 @style.drawing
 def library_table(functions: Mapping[str, Callable[[Any], Any]]) -> tuple[Figure, str]:
-    """Draw who answers each function, called on an array and under `jax.jit`.
+    """Draw which library executes each function, on an array and under `jax.jit`.
 
     Args:
-        functions: what to call, under the name to be shown; each takes an array of three floats.
+        functions: Functions of an array of three floats, by the name to show.
     """
     x = jnp.array([3.0, 1.0, 2.0])
     rows = {name: executing_library(function, x) for name, function in functions.items()}
