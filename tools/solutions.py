@@ -68,7 +68,9 @@ def with_solutions(pair: Pair) -> str:
     known = imported(read_source(pair))
     text = pair.source.read_text(encoding="utf-8")
     return _FOLDED.sub(
-        lambda found: found["id"] + found["end"] + folded(get_exercise(found["id"]).source(known)),
+        lambda found: (
+            found["id"] + found["end"] + folded(get_exercise(found["id"]).solution_source(known))
+        ),
         text,
     )
 

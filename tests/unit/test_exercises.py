@@ -1,7 +1,7 @@
-"""Every exercise, both ways: stubs fail, solutions pass, foreseen mistakes are told apart.
+"""Every exercise in both directions: stubs and foreseen mistakes fail, and solutions pass.
 
-The answers of a chapter are in `answers/`, in a module of its name: WRONG maps an exercise to
-pairs of an answer and a part of the message meant for it; RIGHT lists other answers that pass.
+The module of each topic in `answers/` has two lists. WRONG maps an exercise to pairs of an answer
+and a part of its message. RIGHT contains other answers that pass.
 """
 
 import dataclasses
@@ -16,16 +16,24 @@ import numpy as np
 import pytest
 
 import jaxbits
-from jaxbits.book.exercises import all_exercises, assertions, check, get_exercise, hint, solution
+from jaxbits.book.exercises import (
+    all_exercises,
+    check,
+    error_advice,
+    get_exercise,
+    hint,
+    registry,
+    solution,
+)
 from jaxbits.book.exercises.assertions import (
     AnswerRejected,
-    advice,
     assert_returns,
     assert_returns_under_grad,
     assert_returns_under_jit,
     call,
     under_jit,
 )
+from jaxbits.book.exercises.error_advice import find_sharp_bit
 from jaxbits.book.exercises.solution_source import pasteable_source, strip_annotations
 
 ALL = sorted(all_exercises())
@@ -46,9 +54,9 @@ RIGHT = [case for module in ANSWERS.values() for case in getattr(module, "RIGHT"
 
 
 @pytest.mark.parametrize("id", ALL)
-def test_a_stub_is_not_written_yet(id):
+def test_a_stub_is_reported_as_not_written_yet(id):
     task = get_exercise(id)
-    assert "not written yet" in task.problem(task.stub)
+    assert "not written yet" in task.find_problem(task.stub)
 
 
 @pytest.mark.parametrize("id", ALL)
@@ -58,7 +66,7 @@ def test_the_solution_passes(id, capsys):
 
 
 @pytest.mark.parametrize("id", ALL)
-def test_the_printed_solution_passes_under_the_name_of_the_stub(id, capsys, monkeypatch):
+def test_the_printed_solution_passes(id, capsys, monkeypatch):
     monkeypatch.setattr("__main__.np", np, raising=False)
     solution(id)
     source = capsys.readouterr().out
@@ -66,15 +74,15 @@ def test_the_printed_solution_passes_under_the_name_of_the_stub(id, capsys, monk
     task = get_exercise(id)
     names = {"np": np}
     exec(source, names)
-    assert task.problem(names[task.stub.__name__]) is None
+    assert task.find_problem(names[task.stub.__name__]) is None
 
 
 @pytest.mark.parametrize(
     ("id", "answer", "message"), [(id, *case) for id in WRONG for case in WRONG[id]]
 )
-def test_a_foreseen_mistake_gets_the_message_meant_for_it(id, answer, message):
+def test_a_foreseen_mistake_gets_its_message(id, answer, message):
     ANSWERS["tracing"].LOGGED.clear()
-    assert message in get_exercise(id).problem(answer)
+    assert message in get_exercise(id).find_problem(answer)
 
 
 def test_every_exercise_has_at_least_two_foreseen_mistakes():
@@ -103,7 +111,7 @@ def crash(*args):
         lambda *args: {"a": 1},
     ],
 )
-def test_no_wrong_answer_makes_check_raise(id, answer, capsys):
+def test_check_never_raises_on_a_wrong_answer(id, answer, capsys):
     check(id, answer)
     printed = capsys.readouterr().out
     assert printed.startswith(f"○ {id}: ")
@@ -170,15 +178,15 @@ def not_jax(x):
         (not_jax, False, None),
     ],
 )
-def test_advice_fits_the_error_or_is_not_given(answer, jitted, bit):
+def test_find_sharp_bit_fits_the_error_or_is_none(answer, jitted, bit):
     with pytest.raises(Exception) as caught:  # noqa: PT011 - of every class
         (under_jit(answer) if jitted else answer)(jnp.float32(1))
-    found = advice(caught.value)
+    found = find_sharp_bit(caught.value)
     assert (found and found.id) == bit
 
 
-def test_the_bits_that_need_a_certain_line_are_in_the_catalogue():
-    assert set(assertions._ONLY_FOR) <= set(jaxbits.load())
+def test_bits_that_require_code_are_in_the_catalogue():
+    assert set(error_advice._REQUIRED_CODE) <= set(jaxbits.load())
 
 
 def gain(signal, factor):
@@ -251,18 +259,18 @@ LAYERS = {f"layer {n}": {"w": jnp.ones(3), "b": 0.5} for n in range(5)}
         (lambda: call(lambda: 1 / 0), "it raises ZeroDivisionError: division by zero"),
     ],
 )
-def test_a_message_shows_the_call_as_the_reader_writes_it(ask, expected):
+def test_a_message_shows_the_call(ask, expected):
     with pytest.raises(AnswerRejected) as caught:
         ask()
     assert str(caught.value) == expected
 
 
-def test_a_check_that_stumbles_over_a_result_says_so(monkeypatch):
+def test_an_error_in_verify_is_reported(monkeypatch):
     def verify(answer):
         answer()["missing"]
 
     task = dataclasses.replace(get_exercise("tracing/1"), verify=verify)
-    assert task.problem(dict) == (
+    assert task.find_problem(dict) == (
         "the check cannot use what your function returns: it raises KeyError: 'missing'"
     )
 
@@ -288,7 +296,7 @@ def f(
 '''
 
 
-def test_a_listing_has_no_annotations_and_keeps_all_else():
+def test_strip_annotations_keeps_everything_else():
     assert (
         strip_annotations(SOURCE)
         == '''
@@ -311,7 +319,7 @@ def f(x, *more, last=2):
     )
 
 
-def test_a_listing_brings_the_imports_and_helpers_that_the_notebook_lacks():
+def test_pasteable_source_adds_missing_imports_and_helpers():
     text = pasteable_source(needs_more, "answer", known={"jnp"})
     assert (
         text
@@ -340,14 +348,12 @@ def needs_more(x: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("id", "answer"), RIGHT)
-def test_a_right_answer_of_another_kind_passes(id, answer):
-    assert get_exercise(id).problem(answer) is None
+def test_other_right_answers_pass(id, answer):
+    assert get_exercise(id).find_problem(answer) is None
 
 
-def test_hints_come_one_by_one_and_end(capsys):
-    import jaxbits.book.exercises.registry as core
-
-    core._hints_given.clear()
+def test_hint_prints_one_hint_at_a_time(capsys):
+    registry._hints_given.clear()
     for _ in range(5):
         hint("out-of-bounds/1")
     said = capsys.readouterr().out.splitlines()
@@ -359,7 +365,7 @@ def test_hints_come_one_by_one_and_end(capsys):
     )
 
 
-def test_an_unknown_exercise_is_answered_with_the_near_ones():
+def test_an_unknown_id_lists_the_closest_ones():
     for verb in (hint, solution, lambda id: check(id, max)):
         with pytest.raises(KeyError, match="there are out-of-bounds/1, out-of-bounds/2"):
             verb("out-of-bounds/9")

@@ -206,9 +206,12 @@ def fixed_shape(x, places, values):
 
 WRONG = {
     "async-dispatch/1": [
-        (never_waited, "it never waits for a result"),
+        (
+            never_waited,
+            "your function never waits for a result, so it measures only how fast calls return",
+        ),
         (lambda f, x: timed(f, x, wait=False), "wait for the whole result before"),
-        (cold, "the function was called once"),
+        (cold, "your function calls the given function only once, and the first call compiles"),
         (
             lambda f, x: timed(f, x, warm=0, calls=6, pick=max),
             "which is the time of the first call",
@@ -217,36 +220,47 @@ WRONG = {
             lambda f, x: timed(f, x, warm=0, calls=6, pick=mean),
             "which is the average with the first call",
         ),
-        (lambda f, x: timed(f, x, warm=0), "was called 5 times instead of 6"),
+        (
+            lambda f, x: timed(f, x, warm=0),
+            "your function must call the given function 6 times, got 5: once to compile, and "
+            "five times to measure",
+        ),
         (lambda f, x: timed(f, x, pick=mean), "which is the average of the five times"),
         (lambda f, x: timed(f, x, pick=median), "which is the median of the five"),
         (lambda f, x: timed(f, x, pick=lambda times: times[-1]), "which is the last of the five"),
         (first_leaf, "wait for the whole result before"),
         (lambda f, x: first_leaf(f, x, -1), "wait for the whole result before"),
-        (lambda f, x: timed(f, x, calls=3), "was called 4 times instead of 6"),
-        (lambda f, x: [timed(f, x)], "it returns a list instead of a number"),
+        (
+            lambda f, x: timed(f, x, calls=3),
+            "your function must call the given function 6 times, got 4: once to compile, and "
+            "five times to measure",
+        ),
+        (lambda f, x: [timed(f, x)], "your function must return a number of seconds, got a list"),
         (lambda f, x: timed(f, x, pick=max), "which is the longest of the five times"),
         (lambda f, x: 1e3 * timed(f, x), "more than any of the calls took"),
-        (lambda f, x: timed(f, x) * float("nan"), "it returns nan ms"),
+        (lambda f, x: timed(f, x) * float("nan"), "your function returns nan ms"),
         (waited_at_the_end, "wait for the whole result before"),
     ],
     "async-dispatch/2": [
         (one_array, "share their arrays"),
         (copied_once, "share their arrays"),
-        (average_copied, 'the caller\'s params are deleted: state["params"] holds'),
+        (
+            average_copied,
+            "after the first step with a donated state, the caller's params are deleted",
+        ),
         (params_by(jnp.asarray), "the caller's params are deleted"),
         (params_by(lambda x: x[:]), "the caller's params are deleted"),
         (params_by(jax.device_put), "the caller's params are deleted"),
         (average_by(jnp.asarray), 'state["average"] holds'),
         (lambda params: {"params": params.copy(), "average": params.copy()}, "share their arrays"),
         (lambda params: {**params}, 'the keys "params" and "average"'),
-        (in_numpy, "should hold JAX arrays"),
+        (in_numpy, 'state["params"] must contain JAX arrays, because only those are donated'),
         (
             lambda params: {
                 "params": jax.tree.map(jnp.copy, params),
                 "average": jax.tree.map(jnp.zeros_like, params),
             },
-            "should start with the values of params",
+            'state["average"] must start with the values of params',
         ),
     ],
     "async-dispatch/3": [

@@ -173,10 +173,10 @@ WRONG = {
         (lambda error, width: error**2 / 2, "must return 2.5"),
         (huber_squared_outside, "f(error=-3.0, width=1.0) must return 2.5"),
         (huber_signed, "must return 2.5, got -3.5"),
-        (huber_by_any, "each element chooses its own piece"),
-        (huber_cut, "beyond the width, the slope is the width"),
+        (huber_by_any, "each element selects its own piece"),
+        (huber_cut, "beyond the width, the gradient is the width with the sign of the error"),
         (huber_by_item, "raises ValueError"),
-        (huber_by_root, "the piece that is not chosen needs a finite slope, too"),
+        (huber_by_root, "the unused piece also needs a finite gradient"),
     ],
     "control-flow/2": [
         (root_by_python, "JAX unrolls the loop"),
@@ -193,7 +193,7 @@ WRONG = {
     "control-flow/3": [
         (cool_by_while, "Reverse-mode differentiation does not work"),
         (cool_by_python, "under jit, cool_by_python(heat=40.0"),
-        (cool_too_long, "stop once the heat is not above the limit"),
+        (cool_too_long, "stop as soon as the heat is not above the limit"),
         (cool_at_the_limit, "the limit itself is not above the limit"),
         (cool_without_most, "halve at most four times"),
         (cool_counts_all, "must return (5.0, 3), got (5.0, 10)"),

@@ -314,55 +314,118 @@ def in_blocks(process, processes, samples, seed, epoch):
 
 WRONG = {
     "data-loading/1": [
-        (no_mask, "it returns 2 arrays instead of a tuple of images, labels, and a mask"),
+        (
+            no_mask,
+            "for a batch of 3 rows and size 3, your function must return a tuple of images, "
+            "labels, and a mask, got 2 arrays",
+        ),
         (mask_from_labels, "a label of 0 and a black image can be real"),
         (mask_from_images, "a label of 0 and a black image can be real"),
         (a_pair_only, "not enough values to unpack"),
-        (a_list_of_bools, "the mask should be a NumPy array of 3 booleans"),
-        (a_count, "the mask should be a NumPy array of 3 booleans; it is 3"),
-        (into_zeros, "its images are float64 instead of uint8"),
-        (repeated, "the added images should be zeros"),
-        (in_jax, "its images are a JAX array instead of a NumPy array"),
-        (at_the_start, "should start with those of the batch"),
-        (with_a_list, "it returns a list instead of a tuple"),
-        (with_ones, "it is float32 (3,)"),
+        (
+            a_list_of_bools,
+            "for a batch of 3 rows and size 3, the mask must be a NumPy array of 3 booleans, got "
+            "[True, True, True]",
+        ),
+        (
+            a_count,
+            "for a batch of 3 rows and size 3, the mask must be a NumPy array of 3 booleans, got 3",
+        ),
+        (into_zeros, "for a batch of 3 rows and size 3, the images must be uint8, got float64"),
+        (repeated, "for a batch of 2 rows and size 3, the added images must be zeros"),
+        (
+            in_jax,
+            "for a batch of 3 rows and size 3, the images must be a NumPy array, got a JAX array",
+        ),
+        (
+            at_the_start,
+            "for a batch of 2 rows and size 3, the images must start with those of the batch",
+        ),
+        (
+            with_a_list,
+            "for a batch of 3 rows and size 3, your function must return a tuple of images, "
+            "labels, and a mask, got a list",
+        ),
+        (
+            with_ones,
+            "for a batch of 3 rows and size 3, the mask must be a NumPy array of 3 booleans, got "
+            "float32 (3,)",
+        ),
         (all_true, "The rows that you add are not real"),
-        (short_ones_only, "it returns 2 arrays"),
-        (resized_in_place, "it changes the batch"),
+        (
+            short_ones_only,
+            "for a batch of 3 rows and size 3, your function must return a tuple of images, "
+            "labels, and a mask, got 2 arrays",
+        ),
+        (resized_in_place, "your function modifies its input batch in place"),
     ],
     "data-loading/2": [
         (queue_of(jax.device_put), "from a loader that refills one buffer"),
-        (queue_of(np.copy), "it yields a NumPy array instead of a JAX array"),
-        (nothing_ahead, "it has read 1 when it yields the first, instead of 2"),
-        (all_ahead, "it has read 5 when it yields the first, instead of 2"),
-        (as_list, "it returns a list, but it should yield"),
-        (ahead_on_the_host, "only 1 of them is on the device"),
+        (queue_of(np.copy), "your function must yield JAX arrays, got a NumPy array"),
+        (
+            nothing_ahead,
+            "with 5 batches and size=2, your function must have read 2 when it yields the first, "
+            "got 1",
+        ),
+        (
+            all_ahead,
+            "with 5 batches and size=2, your function must have read 2 when it yields the first, "
+            "got 5",
+        ),
+        (as_list, "your function must yield each batch, got a list"),
+        (
+            ahead_on_the_host,
+            "with 5 batches and size=2, 2 of them must be on the device when your function "
+            "yields the first, got 1",
+        ),
         (restarted, "call iter(batches) once"),
         (taken_by_next, "'_Loader' object is not an iterator"),
         (never_fewer, "raises RuntimeError"),
-        (last_in_first_out, "it yields the batches [1, 2, 3, 4, 0] instead of"),
-        (never_ends, "it does not end after 5"),
-        (then_all, "no more than 2 should wait"),
-        (end_lost, "it yields the batches [0, 1, 2] instead of"),
+        (
+            last_in_first_out,
+            "with 5 batches and size=2, your function must yield the batches [0, 1, 2, 3, 4], "
+            "got [1, 2, 3, 4, 0]",
+        ),
+        (never_ends, "with 5 batches and size=2, your generator does not end after 5"),
+        (
+            then_all,
+            "with 9 batches and size=2, your function has read 9 when it yields number 3, but at "
+            "most 2 may wait",
+        ),
+        (
+            end_lost,
+            "with 5 batches and size=2, your function must yield the batches [0, 1, 2, 3, 4], "
+            "got [0, 1, 2]",
+        ),
     ],
     "data-loading/3": [
         (own_order, "two processes read the same sample"),
-        (everything, "each should read 20"),
-        (rest_given_out, "each should read 10"),
+        (
+            everything,
+            "for 40 samples and 2 processes, each process must read 20 samples, got [40, 40]",
+        ),
+        (
+            rest_given_out,
+            "for 43 samples and 4 processes, each process must read 10 samples, got [11, 11, 11, "
+            "10]",
+        ),
         (one_epoch, "epoch 1 has the same order as epoch 0"),
-        (added_up, "do not compute one number"),
-        (added_up_apart, "do not compute one number"),
+        (added_up, "seed 0 gives the same order in epoch 1 as seed 1 in epoch 0"),
+        (added_up_apart, "seed 0 gives the same order in epoch 1000 as seed 1 in epoch 0"),
         (times_a_prime, "seed 0 gives the same order in epoch 31 as seed 1 in epoch 0"),
         (epochs_apart, "seed 1000 gives the same order in epoch 0 as seed 0 in epoch 1"),
-        (times_each_other, "do not compute one number"),
+        (times_each_other, "seed 0 gives the same order in epoch 1 as seed 1 in epoch 0"),
         (from_the_clock, "read the same sample"),
-        (counted_from_one, "some numbers are outside 0 to 39"),
+        (counted_from_one, "for 40 samples, all numbers must be from 0 to 39"),
         (by_the_standard_library, "a global random generator"),
         (shuffled_within, "the same samples in every epoch"),
-        (as_floats, "instead of integers"),
+        (as_floats, "the numbers must be integers, got float64"),
         (unshuffled, "the samples are not shuffled"),
         (global_generator, "a global random generator"),
-        (lambda *a: list(in_blocks(*a)), "it returns a list instead of a NumPy array"),
+        (
+            lambda *a: list(in_blocks(*a)),
+            "the result must be a NumPy array with one axis, got a list",
+        ),
     ],
 }
 RIGHT = [

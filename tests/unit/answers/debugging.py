@@ -248,47 +248,90 @@ WRONG = {
     "debugging/1": [
         (by_the_loss, "the loss shows a bad state one step late"),
         (by_the_state, "step 4 returns a NaN as its loss"),
-        (nan_only, "with an infinity, but it returns None"),
+        (nan_only, "step 2 returns a state with an infinity, so the result must be 2, got None"),
         (the_state_that_came_in, "the loss shows a bad state one step late"),
-        (the_same_state, "it returns None instead of 3"),
+        (the_same_state, "step 3 returns a state with a NaN, so the result must be 3, got None"),
         (from_one, "count the steps from 0"),
-        (minus_one, "it returns -1 instead of None"),
-        (by_dtype, "it raises AttributeError: 'int' object has no attribute 'dtype'"),
-        (last_one, "it returns 5 instead of 3"),
+        (minus_one, "no step returns a NaN or an infinity, so the result must be None, got -1"),
+        (
+            by_dtype,
+            "for a step that is not compiled and a state with Python numbers, your function "
+            "raises AttributeError",
+        ),
+        (last_one, "step 3 returns a state with a NaN, so the result must be 3, got 5"),
         (first_elements, "the loss shows a bad state one step late"),
     ],
     "debugging/2": [
         (plainly, "print and f-strings run only while JAX traces"),
         (by_fstring, "print and f-strings run only while JAX traces"),
-        (name_in_the_format, "it raises KeyError: braces in a format string"),
+        (name_in_the_format, "for the name 'grad {w}', your function raises KeyError"),
         (unordered, "pass ordered=True"),
-        (fixed_places, "it prints 'w: 1.25 to 0.0' instead of"),
+        (
+            fixed_places,
+            "under jit, for the array [[0.5, 1.25], [-0.25, 0.0]], the program prints 'w",
+        ),
         (rounded, "'w: -0.2 to 1.2' instead of 'w: -0.25 to 1.25'"),
         (escaped, "pass the name as a value"),
-        (swapped, "it prints 'w: 5.0 to -1.0' instead of 'w: -1.0 to 5.0'"),
-        (along_rows, "it prints 'w: [0.5  1.25] to [-0.25  0.  ]' instead of"),
+        (
+            swapped,
+            "under jit, for the array [2.0, -1.0, 5.0], the program prints 'w: 5.0 to -1.0' "
+            "instead of 'w: -1.0 to 5.0'",
+        ),
+        (
+            along_rows,
+            "under jit, for the array [[0.5, 1.25], [-0.25, 0.0]], the program prints 'w: [0.5  "
+            "1.25] to [-0.25  0",
+        ),
         (by_float, "raises ConcretizationTypeError"),
-        (changed, "it should return the array unchanged"),
-        (lambda name, x: x, "it prints nothing instead of"),
-        (nothing_returned, "it returns None"),
+        (changed, "your function must return the array unchanged"),
+        (
+            lambda name, x: x,
+            "under jit, for the array [2.0, -1.0, 5.0], the program prints nothing instead of "
+            "'w: -1.0 to 5.0'",
+        ),
+        (nothing_returned, "the result must be the array, got None"),
     ],
     "debugging/3": [
-        (with_errors(checkify.user_checks), "instead of a message with 'nan' in it"),
-        (with_errors(checkify.float_checks), "instead of a message with 'a price of 200' in it"),
+        (
+            with_errors(checkify.user_checks),
+            "for price at -1, the message must contain 'nan', got None",
+        ),
+        (
+            with_errors(checkify.float_checks),
+            "for price at 200, the message must contain 'a price of 200', got None",
+        ),
         (with_errors(BOTH, jit=lambda f: f), "the function ran on numbers"),
         (
             with_errors(checkify.user_checks | checkify.nan_checks),
-            "instead of a message with 'division by zero' in it",
+            "for inverse at 0, the message must contain 'division by zero', got None",
         ),
-        (with_errors(checkify.user_checks & checkify.float_checks), "'a price of 200' in it"),
+        (
+            with_errors(checkify.user_checks & checkify.float_checks),
+            "for price at 200, the message must contain 'a price of 200', got None",
+        ),
         (lambda function, x: (None, jax.jit(function)(x)), "which was not functionalized"),
-        (as_text, "the message is 'Error(None)' instead of None"),
-        (lambda *args: with_errors(BOTH)(*args)[::-1], "should be the message, error.get()"),
-        (lambda *args: list(with_errors(BOTH)(*args)), "it should return a tuple"),
-        (thrown, "it should return the message: error.get()"),
+        (as_text, "for price at 1, the message must be None, got 'Error(None)'"),
+        (
+            lambda *args: with_errors(BOTH)(*args)[::-1],
+            "the first result must be the message, error.get(), got Array(0., dtype=float32)",
+        ),
+        (
+            lambda *args: list(with_errors(BOTH)(*args)),
+            "your function must return a tuple of the message and the value, got [None, "
+            "Array(0., dtype=float32)]",
+        ),
+        (
+            thrown,
+            "for price at 200, your function raises the error instead of returning the message, "
+            "error.get()",
+        ),
         (text_or_value, "return it even if a check fails"),
-        (as_it_is, "it returns the error itself"),
-        (value_only, "it should return a tuple of the message and the value"),
+        (as_it_is, "your function returns the error itself; the message, or None, is error.get()"),
+        (
+            value_only,
+            "your function must return a tuple of the message and the value, got Array(0., "
+            "dtype=float32)",
+        ),
     ],
 }
 RIGHT = [

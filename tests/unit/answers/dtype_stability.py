@@ -93,22 +93,22 @@ def of_the_opposite(loss, params, x):
 
 WRONG = {
     "dtype-stability/1": [
-        (lambda old, new: new, "the leaf 'm' is float32 instead of bfloat16, its dtype in old"),
-        (lambda old, new: old, "the values should come from new"),
+        (lambda old, new: new, "the leaf 'm' must be bfloat16, its dtype in old, got float32"),
+        (lambda old, new: old, "the values must come from new, but those of the leaf 'm' do not"),
         (
             lambda old, new: jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.bfloat16), new),
-            "the leaf 'count' is bfloat16 instead of int32",
+            "the leaf 'count' must be int32, its dtype in old, got bfloat16",
         ),
         (
             lambda old, new: jax.tree.map(lambda was, now: now.astype(was.dtype), old, new),
-            "Python numbers have no astype",
+            "your function calls astype on a Python number, which has no astype",
         ),
         (
             lambda old, new: [
                 jnp.asarray(n, o.dtype)
                 for o, n in zip(jax.tree.leaves(old), jax.tree.leaves(new), strict=True)
             ],
-            "a tree of another structure",
+            "the result must have the tree structure of new, with the same keys, tuples, and None",
         ),
         (
             lambda old, new: jax.tree.map(
@@ -118,7 +118,7 @@ WRONG = {
         ),
         (
             lambda old, new: jax.tree.map(lambda was, now: jnp.zeros_like(was) + now, old, new),
-            "the leaf 'm' is float32",
+            "the leaf 'm' must be bfloat16, its dtype in old, got float32",
         ),
         (
             lambda old, new: jax.tree.map(
@@ -128,36 +128,48 @@ WRONG = {
                 old,
                 new,
             ),
-            "the leaf 'count' is int instead of int32",
+            "the leaf 'count' must be int32, its dtype in old, got int",
         ),
     ],
     "dtype-stability/2": [
         (
             lambda loss, params, x: jax.value_and_grad(loss)(params, x),
-            "the loss received float32 parameters",
+            "the loss must receive bfloat16 parameters, got float32",
         ),
-        (cast_before, "the gradient is bfloat16 instead of float32"),
+        (cast_before, "the gradient must be float32 like the parameters, got bfloat16"),
         (cast_parameters_only, "cast the batch, too"),
-        (value_in_full, "the loss received float32 parameters"),
-        (lambda *args: cast_back(*args)[::-1], "the first of the two should be the value"),
-        (lambda *args: (0.0, cast_back(*args)[1]), "the first of the two should be the value"),
+        (value_in_full, "the loss must receive bfloat16 parameters, got float32"),
+        (
+            lambda *args: cast_back(*args)[::-1],
+            "the first result must be the value of the loss, 0.8125",
+        ),
+        (
+            lambda *args: (0.0, cast_back(*args)[1]),
+            "the first result must be the value of the loss, 0.8125",
+        ),
         (
             lambda loss, params, x: jax.grad(lambda p: loss(cast_all(p), cast_all(x)))(params),
-            "it should return two things",
+            "your function must return a tuple of the value and the gradient",
         ),
-        (put_into, "it changes the parameters that you passed in"),
-        (by_x, "with respect to the parameters"),
-        (in_float16, "the loss received float16 parameters"),
-        (of_the_opposite, "has other values"),
+        (put_into, "your function modifies its parameters in place"),
+        (
+            by_x,
+            "the second result must be the gradient, a tree with the structure of the parameters",
+        ),
+        (in_float16, "the loss must receive bfloat16 parameters, got float16"),
+        (of_the_opposite, "the gradient differs from the gradient of the loss"),
     ],
     "dtype-stability/3": [
         (lambda tx, frozen: tx, "Weight decay moves a parameter"),
         (no_gradient, "Weight decay moves a parameter"),
         (lambda tx, frozen: optax.masked(tx, mask_of(frozen, False)), "its raw gradient"),
-        (lambda tx, frozen: optax.set_to_zero(), "'a' is not frozen, but it did not move"),
+        (
+            lambda tx, frozen: optax.set_to_zero(),
+            "with frozen=('b', 'c'), 'a' did not move, although it is not frozen",
+        ),
         (
             lambda tx, frozen: zeroed_afterwards(optax.chain(tx, optax.scale(0.5)), frozen),
-            "tx alone takes it",
+            "with frozen=('b', 'c'), 'a' went from 1 to 0.945, but tx alone moves it to 0.89",
         ),
         (
             lambda tx, frozen: labeled(tx, labels_of(frozen), optax.identity()),
@@ -165,18 +177,21 @@ WRONG = {
         ),
         (
             lambda tx, frozen: labeled(tx, labels_of(frozen, "train", "freeze")),
-            "'a' is not frozen, but it did not move",
+            "with frozen=('b', 'c'), 'a' did not move, although it is not frozen",
         ),
         (
             lambda tx, frozen: labeled(tx, labels_of(frozen, "frozen")),
-            "A label was given for which multi_transform has no transformation",
+            "A label has no corresponding transformation in multi_transform",
         ),
         (
             lambda tx, frozen: labeled(tx, dict.fromkeys(frozen, "freeze")),
             "one for each parameter",
         ),
-        (frozen_once, "after two steps instead of 1"),
-        (lambda tx, frozen: tx.update, "it should return a transformation"),
+        (frozen_once, "with frozen=('b', 'c'), 'b' must be 1 after two steps, got 0.89"),
+        (
+            lambda tx, frozen: tx.update,
+            "your function must return a transformation with init and update, got a function",
+        ),
     ],
 }
 RIGHT = [

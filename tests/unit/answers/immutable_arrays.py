@@ -127,7 +127,7 @@ WRONG = {
         (by_if, "Choose with `jnp.where`"),
         (
             lambda memory, place, item: (memory.at[place].set(item), place + 1),
-            "after the last place comes the first",
+            "the place after the last one is 0",
         ),
         (
             lambda memory, place, item: (jnp.asarray(memory).at[place].set(item), (place + 1) % 3),
@@ -135,12 +135,15 @@ WRONG = {
         ),
     ],
     "immutable-arrays/2": [
-        (read_and_set, "one of them gets lost"),
-        (with_nan_to_num, "a NaN among the values must show in the mean of its group"),
+        (read_and_set, "two values of a group are written to one index, so one of them is lost"),
+        (with_nan_to_num, "a NaN must appear in the mean of its own group, and in no other"),
         (by_matrix, "and in no other"),
         (one_by_one, "one_by_one(values=[1.0, 2.0, 6.0, 5.0]"),
-        (sums_only, "it returns the sums"),
-        (nothing_is_nan, "group 1, which has no value, must be 0.0, got nan"),
+        (
+            sums_only,
+            "your function returns the sums; divide each by the number of values in its group",
+        ),
+        (nothing_is_nan, "the mean of group 1, which has no values, must be 0.0, got nan"),
         (
             lambda values, groups, count: jnp.zeros(3).at[groups].add(values),
             "must return [1.0, 2.0]",
@@ -165,15 +168,18 @@ WRONG = {
     "immutable-arrays/4": [
         (
             lambda reader: [jax.device_put(batch) for batch in reader],
-            "do they share memory with the reader's array?",
+            "the batches must contain 0, 1, and 2, got [-1.0, -1.0, -1.0]: they may share memory "
+            "with the reader's array",
         ),
         (
             lambda reader: [jnp.from_dlpack(batch) for batch in reader],
-            "do they share memory with the reader's array?",
+            "the batches must contain 0, 1, and 2, got [-1.0, -1.0, -1.0]: they may share memory "
+            "with the reader's array",
         ),
         (
             lambda reader: [jax.device_put(batch) for batch in list(reader)],
-            "do they share memory with the reader's array?",
+            "the batches must contain 0, 1, and 2, got [-1.0, -1.0, -1.0]: they may share memory "
+            "with the reader's array",
         ),
         (lambda reader: [jnp.asarray(batch) for batch in reader], "with a busy device, "),
         (lambda reader: [jnp.array(batch) for batch in reader], "the copies were made only after"),
@@ -181,7 +187,7 @@ WRONG = {
         (list, "the batches must be JAX arrays, got ndarray"),
         (
             lambda reader: jnp.array([batch.copy() for batch in reader]),
-            "it must return a list of three, got an array",
+            "for three batches, your function must return a list of three, got a JAX array",
         ),
     ],
 }

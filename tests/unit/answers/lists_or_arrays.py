@@ -166,14 +166,17 @@ def signed(a, b):
 
 WRONG = {
     "lists-or-arrays/1": [
-        (lambda settings, dtype: jax.tree.map(jnp.array, settings), "is int32 instead of float32"),
+        (
+            lambda settings, dtype: jax.tree.map(jnp.array, settings),
+            "['noise']['scale'], which was a Python int, must be float32, got int32",
+        ),
         (
             lambda settings, dtype: jax.tree.map(float, settings),
-            "is a Python float instead of a JAX",
+            "['noise']['scale'] must be a JAX array, got a Python float",
         ),
         (
             lambda settings, dtype: jax.tree.map(lambda n: jnp.full(1, n, dtype), settings),
-            "has the shape (1,) instead of ()",
+            "['noise']['scale'] must have the shape (), got (1,)",
         ),
         (lambda settings, dtype: jax.tree.map(lambda n: n.astype(dtype), settings), "has no"),
         (lambda settings, dtype: jax.tree.leaves(settings), "a nested dict with the same keys"),
@@ -188,7 +191,7 @@ WRONG = {
             lambda settings, dtype: jax.tree.map(
                 lambda n: jnp.asarray(float(n), "float32").astype(dtype) * 2 / 2.0001, settings
             ),
-            "is 1.9999 instead of 2",
+            "['noise']['scale'] must be 2, got 1.9999",
         ),
         (
             lambda settings, dtype: jax.tree.map(lambda n: jnp.array(float(n)), settings),
@@ -198,37 +201,63 @@ WRONG = {
             lambda settings, dtype: jax.tree.map(
                 lambda n: jnp.asarray(n, "float32").astype(dtype), settings
             ),
-            "was rounded to fewer digits than float64 has",
+            "with x64 on, ['wave']['gamma'] has fewer digits than float64 can store",
         ),
-        (in_place, "changes the dict"),
-        (in_half_first, "instead of 0.1"),
-        (by_numpy, "is a NumPy float32 instead of a JAX array"),
+        (in_place, "your function modifies its argument in place; return a new dict"),
+        (in_half_first, "['wave']['gamma'] must be 0.1, got 0.100098"),
+        (by_numpy, "['noise']['scale'] must be a JAX array, got a NumPy float32"),
     ],
     "lists-or-arrays/2": [
         (float64_ones, "f does not use it"),
-        (all_but_one, "'shift' is missing: it makes"),
-        (by_computing, "it computes f"),
-        (by_computing_under_jit, "it computes f"),
+        (
+            all_but_one,
+            "'shift' is missing. It makes the result float64 even if all others are plain Python "
+            "floats",
+        ),
+        (
+            by_computing,
+            "your function computes f, but jax.eval_shape returns the dtype without computing",
+        ),
+        (
+            by_computing_under_jit,
+            "your function computes f, but jax.eval_shape returns the dtype without computing",
+        ),
         (sorted_names, "the order in settings"),
-        (put_back_in_place, "it changes the dict"),
+        (put_back_in_place, "your function modifies its settings argument in place"),
         (by_result_type, "f does not use it"),
         (others_zero, "is not a culprit"),
-        (lambda f, settings: "shift", "instead of a list of names"),
+        (
+            lambda f, settings: "shift",
+            "the result must be a list of names of the settings, got 'shift'",
+        ),
         (with_others_left, "f does not use it"),
         (lambda f, settings: ["shift"], "'power' is missing"),
     ],
     "lists-or-arrays/3": [
-        (by_epsilon, "instead of 1"),
-        (relative, "instead of 1"),
-        (mean_of_them, "instead of 2"),
-        (signed, "instead of 1"),
-        (lambda a, b: a == b, "instead of a number"),
-        (by_bits, "for 1 and the next float32 below it, it returns 1 instead of 0.5"),
+        (by_epsilon, "for 0.75 and the next float32 outward, the result must be 1, got 0.5"),
+        (relative, "for 0.75 and the next float32 outward, the result must be 1, got 0.6667"),
+        (
+            mean_of_them,
+            "for four numbers, of which one is two steps away, the result must be 2, got 0.75",
+        ),
+        (
+            signed,
+            "for 0.75 and the next float32 outward, in the other order, the result must be 1, "
+            "got -1",
+        ),
+        (lambda a, b: a == b, "the result must be a number, got [True, True, True, True]"),
+        (by_bits, "for 1 and the next float32 below it, the result must be 0.5, got 1"),
         (by_spacing_of_the_smaller, "the spacing at the larger of the two"),
         (by_spacing_of_the_first, "the spacing at the larger of the two"),
-        (by_spacing_with_a_sign, "instead of 1"),
-        (by_norm, "for four numbers, of which one is two steps away, it returns 1"),
-        (lambda a, b: np.abs(np.asarray(a) - b).max(), "instead of 1"),
+        (
+            by_spacing_with_a_sign,
+            "for -1.5 and the next float32 outward, the result must be 1, got -1",
+        ),
+        (by_norm, "for four numbers, of which one is two steps away, the result must be 2, got 1"),
+        (
+            lambda a, b: np.abs(np.asarray(a) - b).max(),
+            "for 0.75 and the next float32 outward, the result must be 1, got 5.96e-08",
+        ),
     ],
 }
 RIGHT = [

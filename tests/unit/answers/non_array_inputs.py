@@ -176,18 +176,23 @@ def by_limits(batch):
 
 WRONG = {
     "non-array-inputs/1": [
-        (jax.jit, "the function must get an array, got a list"),
+        (
+            jax.jit,
+            "the function must receive an array, got a list; jit passes a list as a list of "
+            "tracers",
+        ),
         (lambda f: lambda numbers: f(jnp.asarray(numbers, jnp.float32)), "is not jitted"),
         (
             lambda f: (lambda j: lambda n: j(np.asarray(n)))(jax.jit(f)),
-            "must be traced once, got 2 traces: float32[3], int32[3]",
+            "four calls with three numbers each must need one trace, got 2 traces: float32[3], "
+            "int32[3]",
         ),
-        (converts_inside, "must be traced once, got 4 traces"),
-        (flattened, "must be traced once, got"),
-        (jits_each_time, "must be traced once, got 4 traces"),
+        (converts_inside, "four calls with three numbers each must need one trace, got 4 traces"),
+        (flattened, "four calls with three numbers each must need one trace, got 4 traces"),
+        (jits_each_time, "four calls with three numbers each must need one trace, got 4 traces"),
         (
             lambda f: lambda numbers: max(numbers) - min(numbers),
-            "the function that you were given is never called",
+            "the values are right, but your function never calls the given function",
         ),
         (
             lambda f: (lambda j: lambda n: j(jnp.array(n, jnp.float16)))(jax.jit(f)),
@@ -195,14 +200,14 @@ WRONG = {
         ),
     ],
     "non-array-inputs/2": [
-        (for_each_call, "three rates must be traced once, got 3 traces"),
+        (for_each_call, "three rates must need one trace, got 3 traces"),
         (rate_captured, "Choose with `jnp.where`"),
-        (as_a_number, "mode must reach the step as a string, got a"),
+        (as_a_number, "step must receive mode as a string, got a"),
         (jax.jit, "as an abstract array"),
         (lambda step: step, "is not jitted"),
         (
             lambda step: jax.jit(step, static_argnames=("rate", "mode")),
-            "three rates must be traced once, got 3 traces",
+            "three rates must need one trace, got 3 traces",
         ),
         (
             lambda step: functools.partial(jax.jit(step, static_argnames="mode"), mode="train"),
@@ -218,18 +223,34 @@ WRONG = {
         ),
         (
             by_size_but_unsigned,
-            "for ids with 2**31 it must raise OverflowError, but the ids become",
+            "for ids with 2**31, your function must raise OverflowError, but the ids become "
+            "[[0], [-2147483648]]",
         ),
         (by_size_of_int64, "(batch={'ids': [7, 2147483647, -2147483648]}) raises"),
         (without_a_size, "for an empty array, without_a_size(batch={'ids': []}) raises ValueError"),
         (all_in_int32, "an array of uint8 must become one of uint8, got int32"),
-        (only_upwards, "ids with -5_000_000_000 it must raise OverflowError"),
-        (only_in_int64, "for ids with 2**31 it must raise OverflowError"),
-        (only_the_ids, "look at each leaf"),
-        (compares_in_jax, "for ids with 5_000_000_000 it must raise OverflowError"),
+        (
+            only_upwards,
+            "for ids with -5_000_000_000, your function must raise OverflowError, but the ids "
+            "become [-705032704]",
+        ),
+        (
+            only_in_int64,
+            "for ids with 2**31, your function must raise OverflowError, but the ids become "
+            "[[0], [-2147483648]]",
+        ),
+        (only_the_ids, "2**32 + 3 is accepted inside a list of the batch; check every leaf"),
+        (
+            compares_in_jax,
+            "for ids with 5_000_000_000, your function must raise OverflowError, but the ids "
+            "become [3, 705032704]",
+        ),
         (asserts, "must raise OverflowError, got AssertionError"),
         (lambda batch: batch, "each leaf must be a JAX array, got a ndarray"),
-        (lambda batch: jnp.asarray(batch["ids"]), "a tree with the structure of the batch"),
+        (
+            lambda batch: jnp.asarray(batch["ids"]),
+            "the result must have the tree structure of the batch",
+        ),
     ],
 }
 RIGHT = [

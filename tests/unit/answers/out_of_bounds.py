@@ -141,11 +141,17 @@ WRONG = {
             lambda s, labels: jax.lax.stop_gradient(SOLUTION(s, labels)),
             "with a label of -100 in row 1, the gradient of row 0 must be",
         ),
-        (looked_up_unknown, "it reads at the label -100, and leaves the result out afterwards"),
+        (
+            looked_up_unknown,
+            "your function reads at the label -100 and discards the result",
+        ),
         (times_zero, "got nan: 0 times NaN is NaN, unless XLA happens"),
         (not_minus_100, "a label of -1 is not a class"),
         (none_is_nan, "must return 0.0, got nan: no label is a class"),
-        (lambda s, labels: naive(s, labels), "a large logit must not become infinity"),
+        (
+            lambda s, labels: naive(s, labels),
+            "a large logit must not become infinite; use log_softmax",
+        ),
     ],
     "out-of-bounds/3": [
         (slide, "it was shifted into the array"),

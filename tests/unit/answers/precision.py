@@ -104,7 +104,7 @@ WRONG = {
         (lambda image, amount: jnp.clip(image + amount, 0, 255), "the sum was computed in uint8"),
         (
             lambda image, amount: jnp.clip(image.astype(float) + amount, 0, 255),
-            "it returns float32",
+            "the result must be uint8 like the image, got float32",
         ),
         (
             lambda image, amount: jnp.clip(image.astype(jnp.int32) + amount, None, 255).astype(
@@ -145,11 +145,11 @@ WRONG = {
     "precision/2": [
         (
             lambda scores, features: scores / np.sqrt(features),
-            "for bfloat16 scores and a Python int it returns float32 instead of bfloat16",
+            "for bfloat16 scores and a Python int, the result must be bfloat16, got float32",
         ),
         (
             lambda scores, features: scores / jnp.float32(features) ** 0.5,
-            "for bfloat16 scores and a Python int it returns float32 instead of bfloat16",
+            "for bfloat16 scores and a Python int, the result must be bfloat16, got float32",
         ),
         (
             lambda scores, features: scores / features**0.5,
@@ -159,12 +159,19 @@ WRONG = {
             lambda scores, features: (scores / np.float32(np.sqrt(features))).astype(scores.dtype),
             "only as precise as float32",
         ),
-        (lambda scores, features: scores / features, "it returns [0.125, -0.25] instead of"),
+        (
+            lambda scores, features: scores / features,
+            "for scores of 8 and -16 and 64 features, the result must be [1.0, -2.0], got "
+            "[0.125, -0.25]",
+        ),
         (
             lambda scores, features: scores // float(features) ** 0.5,
-            "it returns 0.0000 instead of 0.5774",
+            "for a score of 1 and 3 features, the result must be 0.5774, got 0.0000",
         ),
-        (lambda scores, features: scores / jnp.sqrt(features), "and a NumPy integer it returns"),
+        (
+            lambda scores, features: scores / jnp.sqrt(features),
+            "for bfloat16 scores and a NumPy integer, the result must be bfloat16, got float32",
+        ),
         (
             lambda scores, features: (scores / math.sqrt(features)).astype(jnp.float32),
             "for bfloat16 scores",
@@ -177,22 +184,37 @@ WRONG = {
             "the difference of a column and a row is a 4 × 4 array",
         ),
         (lambda p, t: jnp.mean(jnp.abs(jnp.ravel(p) - jnp.ravel(t))), "1.25"),
-        (by_squeezing, "for arrays of 4 and 1 values it returns"),
-        (by_reshaping, "300² is more than 65504"),
+        (
+            by_squeezing,
+            "for arrays of 4 and 1 values, your function must raise a ValueError, but it returns "
+            "7.5",
+        ),
+        (
+            by_reshaping,
+            "a float16 error of 300 makes the result infinite, because 300² exceeds 65504",
+        ),
         (converted_late, "Convert to float32 before you subtract"),
-        (asserted, "it raises AssertionError instead of ValueError"),
-        (reshaped_alike, "it raises TypeError instead of ValueError"),
+        (
+            asserted,
+            "for arrays of 4 and 1 values, your function must raise a ValueError, got "
+            "AssertionError",
+        ),
+        (
+            reshaped_alike,
+            "for arrays of 4 and 1 values, your function must raise a ValueError, got TypeError",
+        ),
         (
             lambda p, t: compared(lambda p, t: p.astype(jnp.float32) - t, p, t).astype(jnp.float16),
-            "it returns float16 instead of float32",
+            "for float16 arrays, the result must be float32, got float16",
         ),
         (
             lambda p, t: compared(lambda p, t: p - t, p, t).astype(jnp.float32),
-            "300² is more than 65504",
+            "a float16 error of 300 makes the result infinite, because 300² exceeds 65504",
         ),
         (
             lambda p, t: jnp.mean((jnp.ravel(p) - jnp.ravel(t)) ** 2).astype(jnp.float32),
-            "for arrays of 4 and 1 values it returns",
+            "for arrays of 4 and 1 values, your function must raise a ValueError, but it returns "
+            "7.5",
         ),
     ],
     "precision/4": [
@@ -200,22 +222,31 @@ WRONG = {
             lambda stamps: jnp.asarray(stamps) - stamps[0],
             "neighboring float32 numbers are 128 s apart",
         ),
-        (lambda stamps: jnp.asarray(stamps - stamps[0])[1:], "an array of shape (3,)"),
-        (lambda stamps: stamps - stamps[0], "it returns a NumPy array instead of a JAX array"),
-        (switched_for_ever, "x64 switched on for the whole program"),
-        (in_place, "changes the array"),
+        (
+            lambda stamps: jnp.asarray(stamps - stamps[0])[1:],
+            "for 4 times, the shape must be (4,), got (3,)",
+        ),
+        (lambda stamps: stamps - stamps[0], "the result must be a JAX array, got a NumPy array"),
+        (switched_for_ever, "your function leaves x64 on for the whole program"),
+        (in_place, "your function modifies its argument in place"),
         (lambda stamps: jnp.asarray(stamps - stamps.min()), "seconds since the earliest time"),
         (
             lambda stamps: jnp.asarray(stamps - stamps[0], jnp.float16),
-            "it returns float16 instead of float32",
+            "the result must be float32, got float16",
         ),
         (
             lambda stamps: jnp.asarray(stamps.astype(np.float32) - np.float32(stamps[0])),
             "neighboring float32 numbers are 128 s apart",
         ),
-        (lambda stamps: jnp.asarray(np.diff(stamps)), "an array of shape (3,)"),
-        (lambda stamps: (stamps - stamps[0]).tolist(), "it returns a list instead of"),
-        (in_a_block, "it returns float64 instead of float32"),
+        (
+            lambda stamps: jnp.asarray(np.diff(stamps)),
+            "for 4 times, the shape must be (4,), got (3,)",
+        ),
+        (
+            lambda stamps: (stamps - stamps[0]).tolist(),
+            "the result must be a JAX array, got a list",
+        ),
+        (in_a_block, "the result must be float32, got float64"),
     ],
 }
 RIGHT = [

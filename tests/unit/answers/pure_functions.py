@@ -204,25 +204,32 @@ def by_minimum(ring, count, loss):
 
 WRONG = {
     "pure-functions/1": [
-        (in_place, "it changes the state that it was given"),
-        (counting_in_the_state, "it changes the state that it was given"),
+        (in_place, "your function modifies its state argument in place; return a new dict instead"),
+        (
+            counting_in_the_state,
+            "your function modifies its state argument in place; return a new dict instead",
+        ),
         (with_a_python_if, "under jit, with_a_python_if(state={"),
         (
             with_a_remembered_rate,
-            "jitted, with a rate of 0.1 after calls with a rate of 0, w must be",
+            "under jit, with a rate of 0.1 after calls with a rate of 0, w must be [0.81, 2.1], "
+            "got [1.0, 2.0]",
         ),
         (with_old_velocity, "after one step, w must be [0.81, 2.1], got [0.9, 2.0]"),
         (counting_in_python, "after three jitted calls, steps must be 7"),
         (
             lambda state, gradient, rate: state["w"] - rate * gradient,
-            "the result must be a dict of w, velocity and steps",
+            "the result must be a dict of w, velocity, and steps, got [0.9, 2.1]",
         ),
     ],
     "pure-functions/2": [
-        (with_an_iterator, "each step uses the first batch"),
+        (
+            with_an_iterator,
+            "every step uses the first batch, because an iterator yields only one value per trace",
+        ),
         (by_vmap, "must return (2.25, [2.0, 12.5, 3.125]), got"),
         (all_at_once, "must return (2.25, [2.0, 12.5, 3.125]), got"),
-        (with_a_python_loop, "use lax.scan over the rows"),
+        (with_a_python_loop, "scan over the rows with lax.scan"),
         (with_a_list, "raises UnexpectedTracerError"),
         (loss_after_the_step, "loss_after_the_step(w=0.0"),
         (for_three_batches, "for_three_batches(w=0.0, batches=[[4.0], [8.0], [0.0], [2.0]]"),

@@ -197,7 +197,7 @@ WRONG = {
         (penalty_of_the_top, "raises AttributeError: 'list' object"),
         (penalty_by_name, "the tree is one array"),
         (penalty_in_python, "under jit"),
-        (penalty_without_matrices, "for a tree without a matrix it returns nan instead of 0"),
+        (penalty_without_matrices, "for a tree without a matrix, the result must be 0, got nan"),
         (penalty_by_ndim, "jnp.ndim also accepts those"),
         (penalty_of_none, "None is not a leaf"),
         (penalty_by_norms, "a norm has no gradient at zero"),
@@ -206,27 +206,53 @@ WRONG = {
     ],
     "pytrees/2": [
         (distances_in_pairs, "inconsistent sizes"),
-        (distances_turned, "its outer map is over the centers"),
+        (
+            distances_turned,
+            "because the outer map is over the centers",
+        ),
         (distances_to_all, "an array of shape"),
         (distances_rooted, "the task asks for their squares"),
         (distances_squared_again, "NaN where a point lies on a center"),
-        (distances_in_loops, "it has a Python loop"),
-        (distances_in_one_loop, "it has a Python loop"),
+        (
+            distances_in_loops,
+            "the program grows with the number of points or centers, so it contains a Python "
+            "loop; use jax.vmap",
+        ),
+        (
+            distances_in_one_loop,
+            "the program grows with the number of points or centers, so it contains a Python "
+            "loop; use jax.vmap",
+        ),
         (distances_expanded, "subtract before you square"),
         (distances_of_the_first_axis, "[25.0, 20.0]"),
     ],
     "pytrees/3": [
-        (standardize_itself, "it standardizes each example by itself"),
-        (standardize_halfway, "it does not divide by the standard deviation"),
-        (standardize_squares, "instead of [[-0.9258, -1.225]"),
+        (standardize_itself, "your function standardizes each example separately"),
+        (
+            standardize_halfway,
+            "your function subtracts the mean, but does not divide by the standard deviation",
+        ),
+        (
+            standardize_squares,
+            "must be [[-0.9258, -1.225]",
+        ),
         (standardize_other_name, "unbound axis name"),
         (standardize_by_squares, "cancels in float32"),
         (standardize_with_epsilon(1e-5), "an epsilon in the denominator"),
         (standardize_with_epsilon(1e-12), "an epsilon in the denominator"),
         (standardize_with_epsilon_outside, "an epsilon in the denominator"),
-        (standardize_unbiased, "it divides by n - 1"),
-        (standardize_by_the_variance, "instead of [[-0.9258, -1.225]"),
-        (standardize_over_features, "instead of [[-0.9258, -1.225]"),
+        (
+            standardize_unbiased,
+            "your function divides by n - 1 in the variance; divide by n, as jnp.std does",
+        ),
+        (
+            standardize_by_the_variance,
+            "must be [[-0.9258, -1.225]",
+        ),
+        (
+            standardize_over_features,
+            "must be [[-0.9258, -1.225]",
+        ),
         (standardize_all, "returns an array of shape (3, 3, 2)"),
     ],
 }

@@ -181,30 +181,49 @@ WRONG = {
             "used 2 times: a draw at random_numbers.py:22. `jax.random.split` first",
         ),
         (by_python_if, "Choose with `jnp.where`"),
-        (in_numpy, "called twice with the same key, it returns different images"),
-        (one_coin, "no image is mirrored: each image needs a coin of its own"),
-        (one_noise, "every image has the same noise"),
-        (key_inside, "use the key that you are given"),
-        (coins_inside, "do not come from the key that you are given"),
-        (wide_noise, "the standard deviation 0.1, got 0.04 and 0.99"),
-        (met_again, "coins and noise are correlated"),
+        (in_numpy, "called twice with the same key, your function must return the same images"),
+        (one_coin, "no image is mirrored; draw a separate coin for each image"),
+        (one_noise, "all images have the same noise; draw new noise for each image"),
+        (key_inside, "two keys give the same images; use the key argument"),
+        (coins_inside, "some random numbers do not depend on the key argument"),
+        (wide_noise, "the noise must have mean 0 and standard deviation 0.1, got 0.04 and 0.99"),
+        (
+            met_again,
+            "the coins and the noise are correlated, because their keys are equal although they "
+            "were derived differently",
+        ),
         (noise_by_row, "all pixels of a row or column"),
         (flat_noise, "not a normal distribution"),
-        (upside_down, "neither the original nor its mirror image"),
-        (lambda k, images: images + 0.1 * normal(k, images.shape), "a coin of its own"),
+        (upside_down, "some images are neither the original nor its left-right mirror image"),
+        (
+            lambda k, images: images + 0.1 * normal(k, images.shape),
+            "no image is mirrored; draw a separate coin for each image",
+        ),
     ],
     "random-numbers/2": [
-        (walked(lambda k, step, first: k), "step 0 and step 1 are equal"),
+        (
+            walked(lambda k, step, first: k),
+            "steps 0 and 1 are equal; derive the key of a step from its number",
+        ),
         (by_coins, "not a normal distribution"),
         (for_vectors, "all rows or columns"),
-        (straight, "step 0 and step 1 are equal"),
-        (chain, "step 0 and step 1 are equal"),
-        (walked(lambda k, step, first: fold_in(k, step - first)), "step 0 and step 1"),
-        (walked(lambda k, step, first: fold_in(fold_in(k, first), step)), "does not end where"),
-        (walked(lambda k, step, first: key(step)), "use the key that you are given"),
+        (straight, "steps 0 and 1 are equal; derive the key of a step from its number"),
+        (chain, "steps 0 and 1 are equal; derive the key of a step from its number"),
+        (
+            walked(lambda k, step, first: fold_in(k, step - first)),
+            "steps 0 and 1 are equal; derive the key of a step from its number",
+        ),
+        (
+            walked(lambda k, step, first: fold_in(fold_in(k, first), step)),
+            "a walk from 0 to 4 and on to 6 must end where a walk from 0 to 6 ends",
+        ),
+        (
+            walked(lambda k, step, first: key(step)),
+            "two keys give the same walk; use the key argument",
+        ),
         (
             lambda k, x, first, last: x + sum(normal(fold_in(k, s)) for s in range(first, last)),
-            "all elements of x make the same step",
+            "all elements of x take the same step; draw an array with the shape of x",
         ),
     ],
     "random-numbers/3": [
@@ -218,10 +237,17 @@ WRONG = {
         ),
         (
             jax.random.PRNGKey,
-            "for the seed 0 it must return a key, as jax.random.key makes it, got [0, 0]",
+            "for the seed 0, your function must return a key such as jax.random.key returns, got "
+            "[0, 0]",
         ),
-        (lambda seed: seed, "it must return a key, as jax.random.key makes it, got 0"),
-        (lambda seed: split(key(seed % 2**32), 2), "for the seed 0 it must return one key, got 2"),
+        (
+            lambda seed: seed,
+            "for the seed 0, your function must return a key such as jax.random.key returns, got 0",
+        ),
+        (
+            lambda seed: split(key(seed % 2**32), 2),
+            "for the seed 0, your function must return one key, got 2",
+        ),
     ],
 }
 RIGHT = [

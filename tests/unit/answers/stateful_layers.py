@@ -189,42 +189,63 @@ WRONG = {
         (only_written, "lack 'params'"),
         (old_variables, "are thrown away"),
         (no_key, "InvalidRngError"),
-        (key_inside, "not those that the key itself gives"),
+        (key_inside, "the outputs do not match the key for the stream 'dropout'"),
         (evaluating, "no unit was dropped"),
         (written_into, "return a new dict"),
-        (in_the_other_order, "those that apply returns are thrown away"),
-        (with_a_part_of_the_key, "the key itself gives"),
+        (
+            in_the_other_order,
+            "the statistics are unchanged, because the ones that apply returns are thrown away",
+        ),
+        (with_a_part_of_the_key, "the outputs do not match the key for the stream 'dropout'"),
         (not_mutable, "ModifyScopeVariableError"),
         (the_mode_forgotten, "missing 1 required positional argument: 'train'"),
-        (variables_first, "the first of the pair should be the outputs"),
+        (variables_first, "the first result must be the outputs, an array of shape (32, 8)"),
         (statistics_only, "lack 'batch_stats'"),
-        (lambda *args: passed(*args)[0], "should return a pair"),
+        (
+            lambda *args: passed(*args)[0],
+            "your function must return a pair of the outputs and the variables for the next pass",
+        ),
     ],
     "stateful-layers/2": [
-        (lambda weight, *shape: weight.T, "it only transposes the weight"),
+        (
+            lambda weight, *shape: weight.T,
+            "your function only transposes the weight, so its rows still have PyTorch's order of "
+            "the inputs",
+        ),
         (lambda weight, *shape: weight, "has the shape (inputs, outputs)"),
         (
             lambda *args: unfolded(*args).transpose(3, 2, 1, 0).reshape(-1, 5),
-            "it swaps the rows and the columns",
+            "your function swaps the rows and the columns of the image",
         ),
         (outputs_inside, "outputs differ from PyTorch's"),
         (built_for_five, "raises ValueError"),
         (back_to_front, "outputs differ from PyTorch's"),
-        (inputs_last, "it returns (5, 24)"),
-        (four_axes, "it returns (2, 4, 3, 5)"),
+        (inputs_last, "it must be (24, 5), got (5, 24)"),
+        (four_axes, "it must be (24, 5), got (2, 4, 3, 5)"),
         (lambda weight, *shape: [weight, [1]], "an array of numbers"),
     ],
     "stateful-layers/3": [
         (under_jax_jit, "the running mean is still 0"),
-        (lambda model, x: model(x), "it does not call the model under jit"),
-        (state_left_inside, "what the model wrote under jit is lost"),
-        (state_thrown_away, "what the model wrote under jit is lost"),
+        (lambda model, x: model(x), "your function does not call the model under jit"),
+        (
+            state_left_inside,
+            "the running mean is still 0, because the changes that the model made under jit are "
+            "lost",
+        ),
+        (
+            state_thrown_away,
+            "the running mean is still 0, because the changes that the model made under jit are "
+            "lost",
+        ),
         (model_by_name, "Pass the model as an argument"),
         (lambda model, x: nnx.jit(model)(x), "TraceContextError"),
         (eagerly_as_well, "but also without jit"),
         (without_keys, "drops the same units"),
         (lambda model, x: jax.jit(model)(x), "TraceContextError"),
-        (lambda model, x: (model(x), model), "should return the outputs"),
+        (
+            lambda model, x: (model(x), model),
+            "your function must return the outputs of the model, an array of shape (16, 3)",
+        ),
     ],
 }
 RIGHT = [

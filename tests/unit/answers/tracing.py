@@ -156,11 +156,11 @@ WRONG = {
             "for a Python float and then a float32 scalar, the number of traces must be 2, got 1: "
             "JAX traces them separately because the Python float is weakly typed",
         ),
-        (traces_of_one_jit, "must return 1, got 0: start with a new wrapper each time"),
+        (traces_of_one_jit, "create a new wrapper each time"),
         (
             size_of_the_cache,
-            "now for one call with a new shape, it must return 1, got 2: an earlier count is still "
-            "included",
+            "an earlier count is still included, because jax.jit keeps the traces of a function "
+            "even if you jit it again. Jit a wrapper that you define inside your answer",
         ),
     ],
     "tracing/2": [
@@ -189,7 +189,7 @@ WRONG = {
             lambda params: sum(
                 (jnp.linalg.norm(v) ** 2 for v in jax.tree.leaves(params)), jnp.float32(0)
             ),
-            "the slope of 0² is 0",
+            "the gradient of x² at 0 is 0, not NaN",
         ),
         (lambda params: optax.tree.norm(params) ** 2, "'w': [nan, nan]"),
         (without_a_start, "squared_norm(params={}) raises TypeError"),

@@ -168,29 +168,32 @@ def half_known(path, tx, loader, epochs):
 
 WRONG = {
     "xor/1": [
-        (lambda samples: [np.stack(part) for part in zip(*samples, strict=True)], "returns a list"),
+        (
+            lambda samples: [np.stack(part) for part in zip(*samples, strict=True)],
+            "your function must return a tuple instead of a list",
+        ),
         (
             lambda samples: torch.utils.data.default_collate(samples),
-            "it returns a list",
+            "your function must return a tuple instead of a list",
         ),
         (
             lambda samples: tuple(torch.utils.data.default_collate(samples)),
-            "its inputs are a torch.Tensor instead of a NumPy array",
+            "the inputs must be a NumPy array, got a torch.Tensor",
         ),
         (
             lambda samples: tuple(np.array(p, np.float64) for p in zip(*samples, strict=True)),
-            "its inputs are float64 instead of float32",
+            "the inputs must be float32 as in the samples, got float64",
         ),
         (
             lambda samples: tuple(jnp.stack(part) for part in zip(*samples, strict=True)),
-            "its inputs are a JAX array",
+            "the inputs must be a NumPy array, got a JAX array",
         ),
         (
             lambda samples: (
                 np.stack([x for x, _ in samples]),
                 np.array([int(y) for _, y in samples]),
             ),
-            "its labels are int64 instead of int32",
+            "the labels must be int32 as in the samples, got int64",
         ),
         (
             lambda samples: tuple(np.stack(p) for p in zip(*samples, strict=True))[::-1],
@@ -201,36 +204,57 @@ WRONG = {
                 np.concatenate([x for x, _ in samples]),
                 np.stack([y for _, y in samples]),
             ),
-            "have the shape (4,)",
+            "for two samples, the inputs and the labels must have the shapes (2, 2) and (2,), "
+            "got (4,) and (2,)",
         ),
-        (lambda samples: map(np.stack, zip(*samples, strict=True)), "it returns a map"),
+        (
+            lambda samples: map(np.stack, zip(*samples, strict=True)),
+            "your function must return a pair (inputs, labels), got a map",
+        ),
     ],
     "xor/2": [
         (step_up, "the loss increases"),
         (step_then_loss, "the loss before the step"),
-        (lambda p, x, y, f: jax.grad(f)(p, x, y), "should return a tuple"),
-        (lambda *args: jax.value_and_grad(args[3])(*args[:3])[::-1], "it returns the gradient"),
-        (step_in_place, "it changes the parameters that you passed in"),
+        (
+            lambda p, x, y, f: jax.grad(f)(p, x, y),
+            "your function must return a tuple (parameters, loss)",
+        ),
+        (
+            lambda *args: jax.value_and_grad(args[3])(*args[:3])[::-1],
+            "your function returns the gradient instead of params - 0.1 * gradient",
+        ),
+        (step_in_place, "your function modifies its parameters in place; return new ones"),
         (step_by_inputs, "with respect to the first argument"),
-        (step_of_leaves, "a tree of another structure"),
-        (lambda p, x, y, f: step_then_loss(p, x, y, f)[::-1], "it returns the loss first"),
+        (step_of_leaves, "the new parameters must have the tree structure of params"),
+        (
+            lambda p, x, y, f: step_then_loss(p, x, y, f)[::-1],
+            "your function returns the loss first; return (parameters, loss)",
+        ),
     ],
     "xor/3": [
-        (python_epoch, "as that of an unrolled loop does"),
+        (
+            python_epoch,
+            "the program grows with the number of batches, as an unrolled loop does; use "
+            "jax.lax.scan",
+        ),
         (
             lambda step, p, x, y: jax.lax.scan(lambda p, b: step(p, *b), p, (x, y), unroll=True),
-            "as that of an unrolled loop does",
+            "the program grows with the number of batches, as an unrolled loop does; use "
+            "jax.lax.scan",
         ),
         (scan_from_the_first, "every batch starts from the first parameters"),
         (lambda step, p, x, y: jax.lax.scan(step, p, (x, y)), "missing 1 required positional"),
-        (lambda *args: scan_of_a_dict(*args)[::-1], "it returns the losses first"),
+        (
+            lambda *args: scan_of_a_dict(*args)[::-1],
+            "your function returns the losses first; return (parameters, losses)",
+        ),
         (
             lambda step, p, x, y: jax.lax.scan(lambda p, x: step(p, x, y), p, x),
-            "it returns the losses [3.5, 9.0, 27.75] instead of [1.5, 9.0, 29.75]",
+            "the losses must be [1.5, 9.0, 29.75], got [3.5, 9.0, 27.75]",
         ),
         (
             lambda *args: (scan_of_a_dict(*args)[0], scan_of_a_dict(*args)[1].mean()),
-            "it returns losses of shape ()",
+            "for 3 batches, the losses must have the shape (3,), got ()",
         ),
         (
             lambda step, p, x, y: (p, jax.vmap(lambda x, y: step(p, x, y)[1])(x, y)),
@@ -240,13 +264,20 @@ WRONG = {
     "xor/4": [
         (forgetful, "the new state is dropped"),
         (state_kept, "the new state is dropped"),
-        (updates_subtracted, "Optax's updates must be added"),
+        (
+            updates_subtracted,
+            "with optax.sgd(0.1), the parameters move the wrong way; add the updates of Optax",
+        ),
         (last_update_only, "use every row of grads once"),
-        (lambda p, g, tx: (scanned_steps(p, g, tx), None), "it returns a tuple instead of"),
+        (
+            lambda p, g, tx: (scanned_steps(p, g, tx), None),
+            "your function must return the parameters, an array, got a tuple",
+        ),
         (lambda p, g, tx: scanned_steps(p, g[::-1], tx), "in order"),
         (
             lambda params, grads, tx: params - 0.1 * grads.sum(axis=0),
-            "it never calls tx.update",
+            "with optax.sgd(0.1, momentum=0.9), your function returns [1.05, 1.95] without "
+            "calling tx.update",
         ),
         (
             lambda p, g, tx: p + tx.update(g[0], tx.init(p), p)[0],
@@ -254,16 +285,22 @@ WRONG = {
         ),
     ],
     "xor/5": [
-        (all_epochs_again, "it ends at step 20, but a run without a break ends at step 16"),
-        (from_scratch, "it trains from the start"),
-        (half_known, "it ends at step"),
+        (all_epochs_again, "the last step must be 16, as in a run without a break, got 20"),
+        (from_scratch, "your function trains from the start and does not use the checkpoint"),
+        (half_known, "the last step must be 16, as in a run without a break, got 12"),
         (rest_from_done, "epochs counts all epochs"),
         (rest_as_epochs, "Check that first_epoch is right"),
-        (with_fresh_moments, "the optimizer's state is restored, too"),
+        (
+            with_fresh_moments,
+            "the last step is right, but the parameters differ from those of a run without a break",
+        ),
         (another_optimizer, "Restore into a state with the same model and the same optimizer"),
         (the_wrong_path, "raises FileNotFoundError: Checkpoint at"),
         (lambda *args: xor.train(*args), "epochs must be a whole number"),
-        (lambda *args: from_scratch(*args).params, "it returns a dict instead of the state"),
+        (
+            lambda *args: from_scratch(*args).params,
+            "your function must return the state after the last epoch, got a dict",
+        ),
     ],
 }
 RIGHT = [

@@ -1,8 +1,8 @@
-"""The exercises of the book: `check` an answer, ask for a `hint`, see the `solution`."""
+"""The exercises of the book: `check` an answer, print a `hint`, or print the `solution`."""
 
 from __future__ import annotations
 
-from jaxbits.book.exercises.registry import Exercise as Exercise
+from jaxbits.book.exercises.base import Exercise as Exercise
 from jaxbits.book.exercises.registry import all_exercises as all_exercises
 from jaxbits.book.exercises.registry import check as check
 from jaxbits.book.exercises.registry import get_exercise as get_exercise

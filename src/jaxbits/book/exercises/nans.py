@@ -18,23 +18,23 @@ from jaxbits.book.exercises.assertions import (
     call,
     format_value,
 )
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits.book.exercises.base import Exercise
 
 
 def speed(height: jax.Array) -> jax.Array:
-    """Return sqrt(2 * 9.81 * height) where the height is above 0, else 0, for an array."""
+    """Return sqrt(2 * 9.81 * height) where the height is above 0, and 0 elsewhere."""
     raise NotImplementedError
 
 
 def solve_speed(height: jax.Array) -> jax.Array:
-    """Give the root a harmless number wherever its result is not used."""
+    """Pass the square root a harmless number wherever its result is not used."""
     falls = height > 0
     safe = jnp.where(falls, height, 1.0)
     return jnp.where(falls, jnp.sqrt(2 * 9.81 * safe), 0.0)
 
 
 def verify_speed(answer: Callable[..., Any]) -> None:
-    """Ask for values and gradients above, at and below zero, and for values under jit."""
+    """Check values and gradients above, at, and below zero, and values under jit."""
     heights = jnp.array([-1.0, 0.0, 1e-6, 5.0])
     above = np.sqrt(2 * 9.81 * np.array([1e-6, 5.0], np.float32))
     right = np.array([0, 0, *above], np.float32)
@@ -53,7 +53,7 @@ def verify_speed(answer: Callable[..., Any]) -> None:
 
 
 def masked_mean(x: jax.Array, keep: jax.Array) -> jax.Array:
-    """Return the mean of x where keep is True, 0.0 if it is True nowhere."""
+    """Return the mean of x where keep is True, or 0.0 if it is True nowhere."""
     raise NotImplementedError
 
 
@@ -64,7 +64,7 @@ def solve_masked_mean(x: jax.Array, keep: jax.Array) -> jax.Array:
 
 
 def verify_masked_mean(answer: Callable[..., Any]) -> None:
-    """Ask for the mean with NaN and infinity masked and kept, of nothing, and for gradients."""
+    """Check masked and kept NaNs and infinities, an empty mask, and gradients."""
     x = jnp.array([1.0, 2.0, 6.0])
     some, none = jnp.array([True, False, True]), jnp.zeros(3, bool)
     assert_returns(answer, x, some, expected=3.5)
@@ -78,10 +78,10 @@ def verify_masked_mean(answer: Callable[..., Any]) -> None:
     )
     spike = jnp.array([1.0, jnp.inf, 6.0])
     assert_returns(answer, spike, ~none, expected=jnp.inf, why="an infinity that is kept must stay")
-    why = "0 times NaN is NaN, unless XLA happens to compile the product into a choice"
+    why = "0 times NaN is NaN, unless XLA happens to compile the product into a select"
     assert_returns_op_by_op(answer, nan, some, expected=3.5, why=why)
     if _has_a_dot_of_booleans(call(answer, nan, some, through=jax.make_jaxpr(answer)).jaxpr):
-        raise AnswerRejected(f"a dot product with keep multiplies by it: {why}")
+        raise AnswerRejected(f"a dot product with keep multiplies by keep: {why}")
     assert_returns_under_jit(answer, nan, some, expected=3.5)
     half, nothing = np.array([0.5, 0, 0.5], np.float32), np.zeros(3, np.float32)
     for data, mask, expected in ((nan, some, half), (inf, some, half), (nan, none, nothing)):
@@ -99,14 +99,14 @@ def not_finite(tree: Any) -> list[str]:
 
 
 def solve_not_finite(tree: Any) -> list[str]:
-    """Look at every number of every leaf, because a sum of them may overflow."""
+    """Check every number of every leaf, because their sum may overflow."""
     leaves = jax.tree_util.tree_flatten_with_path(tree)[0]
     bad = [path for path, leaf in leaves if not jnp.isfinite(leaf).all()]
     return [jax.tree_util.keystr(path) for path in bad]
 
 
 def verify_not_finite(answer: Callable[..., Any]) -> None:
-    """Ask for NaN, infinity, large numbers, integers, a deeper tree and an empty one."""
+    """Check NaN, infinity, large numbers, integers, a nested tree, and an empty one."""
     good = {"b": jnp.zeros(2), "w": jnp.ones((2, 2))}
     assert_returns(answer, good, expected=[])
     assert_returns(answer, {**good, "w": jnp.array([1.0, jnp.nan])}, expected=["['w']"])
@@ -136,7 +136,7 @@ EXERCISES = (
             "jnp.where gives the value. Now take the gradient at 0 and at -1. Which branch of the "
             "where does the NaN come from?",
             "The root must never get a height of 0 or less, not even where its result is not used.",
-            "Take the root of safe = jnp.where(height > 0, height, 1.0), and choose once more.",
+            ("Take the root of safe = jnp.where(height > 0, height, 1.0), and select once more."),
         ),
         verify=verify_speed,
         solution=solve_speed,
@@ -146,10 +146,12 @@ EXERCISES = (
         title="a mean without the masked elements",
         stub=masked_mean,
         hints=(
-            "Do not mask with x * keep, because 0 times NaN is NaN, and so is 0 times infinity. "
-            "With booleans, XLA may compile the product into a choice that hides this, but nothing "
-            "promises that it does.",
-            "Choose first, with jnp.where(keep, x, 0.0), and add up afterwards.",
+            (
+                "Do not mask with x * keep, because 0 times NaN is NaN, and so is 0 times "
+                "infinity. With booleans, XLA may compile the product into a select that hides "
+                "this, but nothing guarantees it."
+            ),
+            "Select first, with jnp.where(keep, x, 0.0), and then take the sum.",
             "If nothing is kept, you divide 0 by 0. jnp.maximum(count, 1) avoids that.",
         ),
         verify=verify_masked_mean,

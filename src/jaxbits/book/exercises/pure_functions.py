@@ -17,11 +17,11 @@ from jaxbits.book.exercises.assertions import (
     assert_equal,
     call,
     call_text,
+    count_traces,
     format_value,
-    traces,
     under_jit,
 )
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits.book.exercises.base import Exercise
 
 
 def momentum_step(state: dict[str, Any], gradient: jax.Array, rate: float) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def momentum_step(state: dict[str, Any], gradient: jax.Array, rate: float) -> di
 
 
 def solve_momentum_step(state: dict[str, Any], gradient: jax.Array, rate: float) -> dict[str, Any]:
-    """Whatever changes comes in as an argument and goes out in the result."""
+    """Pass everything that changes as an argument, and return it as a result."""
     velocity = 0.9 * state["velocity"] + gradient
     return {
         "w": state["w"] - rate * velocity,
@@ -40,17 +40,19 @@ def solve_momentum_step(state: dict[str, Any], gradient: jax.Array, rate: float)
 
 
 def verify_momentum_step(answer: Callable[..., Any]) -> None:
-    """Ask for values, for the given state untouched, and for several jitted calls in a row."""
+    """Check one step, several jitted calls in a row, and that the given state is unchanged."""
     start = {"w": jnp.array([1.0, 2.0]), "velocity": jnp.array([1.0, 0.0]), "steps": jnp.int32(4)}
     gradient = jnp.array([1.0, -1.0])
     given = copy.copy(start)
     seen = call(answer, given, gradient, 0.1)
     if not (isinstance(seen, dict) and set(seen) == set(start)):
         raise AnswerRejected(
-            f"the result must be a dict of w, velocity and steps, got {format_value(seen)}"
+            f"the result must be a dict of w, velocity, and steps, got {format_value(seen)}"
         )
     if seen is given or any(given.get(name) is not start[name] for name in start):
-        raise AnswerRejected("it changes the state that it was given: return a new dictionary")
+        raise AnswerRejected(
+            "your function modifies its state argument in place; return a new dict instead"
+        )
     for name, expected in (("velocity", [1.9, -1.0]), ("w", [0.81, 2.1]), ("steps", 5)):
         kind = np.int32 if name == "steps" else np.float32
         assert_equal(seen[name], np.array(expected, kind), f"after one step, {name} must be")
@@ -62,14 +64,14 @@ def verify_momentum_step(answer: Callable[..., Any]) -> None:
     what = "after three jitted calls with a rate of 0, w must be"
     assert_equal(state["w"], np.array([1, 2], np.float32), what)
     moved = call(answer, start, gradient, 0.1, how="under jit, ", through=jitted)
-    what = "jitted, with a rate of 0.1 after calls with a rate of 0, w must be"
+    what = "under jit, with a rate of 0.1 after calls with a rate of 0, w must be"
     assert_equal(moved["w"], np.array([0.81, 2.1], np.float32), what)
-    count = traces(answer, [(start, gradient, rate) for rate in (0.1, 0.2, 0.3)])
+    count = count_traces(answer, [(start, gradient, rate) for rate in (0.1, 0.2, 0.3)])
     assert_equal(count, 1, "the number of traces for three rates must be")
 
 
 def fit(w: jax.Array, batches: jax.Array, rate: float) -> tuple[jax.Array, jax.Array]:
-    """Return w after one step for each row of the batches, and the loss before each step."""
+    """Return w after one step for each row of `batches`, and the loss before each step."""
     raise NotImplementedError
 
 
@@ -85,7 +87,7 @@ def solve_fit(w: jax.Array, batches: jax.Array, rate: float) -> tuple[jax.Array,
 
 
 def verify_fit(answer: Callable[..., Any]) -> None:
-    """Ask for the last w and all losses, eager and jitted, and for a program of one size."""
+    """Check the last w and all losses, and that the program does not grow with the batches."""
 
     @functools.wraps(answer)
     def pair(w: Any, batches: Any, rate: Any) -> tuple[Any, Any]:
@@ -102,7 +104,7 @@ def verify_fit(answer: Callable[..., Any]) -> None:
     first_only = np.float32(2.0 * (1 - 0.5**3))
     if np.shape(seen[0]) == () and np.allclose(seen[0], first_only):
         raise AnswerRejected(
-            "each step uses the first batch: an iterator gives one value per trace"
+            "every step uses the first batch, because an iterator yields only one value per trace"
         )
     expected = _fitted([2.0, 6.0, 1.0], 0.5)
     assert_equal(seen, expected, f"{call_text(answer, (start, batches, 0.5))} must return")
@@ -123,8 +125,8 @@ def verify_fit(answer: Callable[..., Any]) -> None:
     )
     if long > short + 3:
         raise AnswerRejected(
-            f"with ten times the batches, the program grows from {short} to {long} lines: "
-            "use lax.scan over the rows"
+            f"with ten times as many batches, the program grows from {short} to {long} "
+            "lines; scan over the rows with lax.scan"
         )
 
 
@@ -142,7 +144,7 @@ def remember(ring: Any, count: Any, loss: jax.Array) -> jax.Array:
 
 
 def solve_remember(ring: Any, count: Any, loss: jax.Array) -> Any:
-    """Mask the unused part of the ring, so that no shape depends on how many losses there are."""
+    """Mask the unused part of the ring, so that no shape depends on the number of losses."""
     ring[count[...] % len(ring[...])] = loss
     count[...] += 1
     known = jnp.arange(len(ring[...])) < count[...]
@@ -150,7 +152,7 @@ def solve_remember(ring: Any, count: Any, loss: jax.Array) -> Any:
 
 
 def verify_remember(answer: Callable[..., Any]) -> None:
-    """Ask for five losses in a ring of three and in one of two, eager and then jitted."""
+    """Check five losses in rings of three and of two, eagerly and under jit."""
     losses = [4.0, 2.0, 6.0, 10.0, 8.0]
     means = {3: [4.0, 3.0, 4.0, 6.0, 8.0], 2: [4.0, 3.0, 4.0, 8.0, 9.0]}
     for places, how, function in (
@@ -204,7 +206,7 @@ EXERCISES = (
         hints=(
             "Read a Ref with ref[...] or ref[i], and write to it with ref[...] = value or ref[i] = "
             "value.",
-            "The index is count[...] % n. Write the loss before you raise the count.",
+            "The index is count[...] % n. Write the loss before you increment the count.",
             "Use a mask for the mean: the indices below count[...] are in use. jnp.where and two "
             "sums need no shape that depends on a value. A slice [:count] would.",
         ),

@@ -19,7 +19,7 @@ from jaxbits.book.exercises.assertions import (
     call,
     format_value,
 )
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits.book.exercises.base import Exercise
 
 
 def penalty(params: Any) -> jax.Array:
@@ -28,7 +28,7 @@ def penalty(params: Any) -> jax.Array:
 
 
 def solve_penalty(params: Any) -> jax.Array:
-    """Look at the number of axes of every leaf; None is not a leaf, so it needs no test."""
+    """Check the number of axes of every leaf. None is not a leaf, so it needs no check."""
     matrices = [leaf for leaf in jax.tree.leaves(params) if jnp.ndim(leaf) >= 2]
     return sum((jnp.sum(w**2) for w in matrices), start=jnp.float32(0))
 
@@ -49,12 +49,12 @@ def verify_penalty(answer: Callable[..., Any]) -> None:
             raise
         if missing[1] == "NoneType":
             raise AnswerRejected(
-                "it asks None for its number of axes: in a pytree None is not a leaf, and "
-                "jax.tree.leaves leaves it out"
+                "your function asks None for its number of axes. None is not a leaf of a "
+                "pytree, and jax.tree.leaves leaves it out"
             ) from wrong.__cause__
         raise AnswerRejected(
-            f"it raises AttributeError: {wrong.__cause__}. A leaf may be a Python number, and "
-            "jnp.ndim also accepts those"
+            f"your function raises AttributeError: {wrong.__cause__}. A leaf may be a "
+            "Python number, and jnp.ndim also accepts those"
         ) from wrong.__cause__
     assert_returns(
         answer, jnp.ones((2, 2, 1, 3)), expected=np.float32(12), why="the tree is one array"
@@ -62,7 +62,7 @@ def verify_penalty(answer: Callable[..., Any]) -> None:
     nothing = call(answer, {"b": bias})
     if np.shape(nothing) != () or nothing != 0:
         raise AnswerRejected(
-            f"for a tree without a matrix it returns {format_value(nothing)} instead of 0"
+            f"for a tree without a matrix, the result must be 0, got {format_value(nothing)}"
         )
     assert_returns_under_jit(answer, nested, expected=np.float32(32))
     for name, matrix in (("twos", two), ("zeros", jnp.zeros((2, 2)))):
@@ -82,7 +82,7 @@ def distances(points: jax.Array, centers: jax.Array) -> jax.Array:
 
 
 def solve_distances(points: jax.Array, centers: jax.Array) -> Any:
-    """Map over the centers for one point, then over the points: the outer map makes the rows."""
+    """Map over the centers for one point, and then over the points, which makes the rows."""
 
     def between(a: jax.Array, b: jax.Array) -> jax.Array:
         return jnp.sum((a - b) ** 2)
@@ -100,35 +100,38 @@ def verify_distances(answer: Callable[..., Any]) -> None:
     shape = getattr(seen, "shape", None)
     if shape == (2, 3):
         raise AnswerRejected(
-            "for 3 points and 2 centers it returns a 2 × 3 table instead of a 3 × 2 one: its outer "
-            "map is over the centers"
+            "for 3 points and 2 centers, the result must be a 3 × 2 table, got a 2 × 3 "
+            "table, because the outer map is over the centers"
         )
     if shape != (3, 2):
         what = f"an array of shape {shape}" if shape is not None else format_value(seen)
         raise AnswerRejected(
-            f"for 3 points and 2 centers it returns {what} instead of a 3 × 2 table"
+            f"for 3 points and 2 centers, the result must be a 3 × 2 table, got {what}"
         )
     if np.allclose(seen, np.sqrt(expected)):
-        raise AnswerRejected("it returns the distances, and the task asks for their squares")
+        raise AnswerRejected(
+            "your function returns the distances, but the task asks for their squares"
+        )
     assert_returns(answer, points, centers, expected=expected)
     same = call(answer, points, points)
     if getattr(same, "shape", None) != (3, 3):
         raise AnswerRejected(
-            f"for 3 points and 3 centers it returns an array of shape {np.shape(same)} instead of "
-            "a 3 × 3 table of all pairs"
+            "for 3 points and 3 centers, the result must be a 3 × 3 table of all pairs, "
+            f"got an array of shape {np.shape(same)}"
         )
     assert_returns_under_jit(answer, points, centers, expected=expected)
     gradient = jax.grad(lambda *given: answer(*given).sum())
     slope = call(answer, points, centers, how="under grad, ", through=gradient)
     if np.isnan(slope).any():
         raise AnswerRejected(
-            "its gradient is NaN where a point lies on a center: a square root has no gradient at "
-            "0, so do not take a root and square it again"
+            "the gradient is NaN where a point lies on a center. A square root has no "
+            "gradient at 0, so do not take a root and square it again"
         )
     if not np.allclose(slope, 2 * (2 * points - centers.sum(0))):
         raise AnswerRejected(
-            f"the gradient of the sum of its table is {np.asarray(slope).tolist()} instead of "
-            f"{np.asarray(2 * (2 * points - centers.sum(0))).tolist()}"
+            "the gradient of the sum of the table must be "
+            f"{np.asarray(2 * (2 * points - centers.sum(0))).tolist()}, got "
+            f"{np.asarray(slope).tolist()}"
         )
     far = jnp.array([[1000.0, 1000.0], [1000.25, 1000.0]])
     assert_returns(
@@ -139,12 +142,14 @@ def verify_distances(answer: Callable[..., Any]) -> None:
         why="subtract before you square, because a² - 2ab + b² cancels in float32",
     )
     if _equations(answer, 12, 8) > _equations(answer, 3, 2):
-        raise AnswerRejected("its program grows with the number of points or centers, so it has a Python "
-                     "loop in it: use jax.vmap")  # fmt: skip
+        raise AnswerRejected(
+            "the program grows with the number of points or centers, so it contains a Python "
+            "loop; use jax.vmap"
+        )
 
 
 def _equations(answer: Callable[..., Any], points: int, centers: int) -> int:
-    """Return the length of the program for so many points and centers."""
+    """Return the number of equations in the program for this many points and centers."""
     program = jax.make_jaxpr(answer)(jnp.ones((points, 2)), jnp.ones((centers, 2)))
     return str(program).count(" = ")
 
@@ -155,7 +160,7 @@ def standardize(x: jax.Array) -> jax.Array:
 
 
 def solve_standardize(x: jax.Array) -> Any:
-    """Take two means over the batch: of the values, then of their squared distances from it."""
+    """Take two means over the batch: of the values, and of their squared deviations."""
     centered = x - lax.pmean(x, "batch")
     return centered / jnp.sqrt(lax.pmean(centered**2, "batch"))
 
@@ -168,23 +173,25 @@ def verify_standardize(answer: Callable[..., Any]) -> None:
     seen = call(answer, rows, how="under vmap, ", through=mapped)
     if getattr(seen, "shape", None) != rows.shape:
         raise AnswerRejected(
-            f"each example has the shape (2,) and should keep it: for a batch of 3, vmap of it "
+            "each example has the shape (2,) and must keep it, but for a batch of 3, vmap "
             f"returns {_form(seen)}"
         )
     own = (rows - rows.mean(1, keepdims=True)) / rows.std(1, keepdims=True)
     if np.allclose(seen, own, atol=1e-3):
         raise AnswerRejected(
-            "it standardizes each example by itself: inside vmap, x is a single example, so "
-            "x.mean() averages its features"
+            "your function standardizes each example separately. Inside vmap, x is a "
+            "single example, so x.mean() averages its features"
         )
     if np.allclose(seen, rows - rows.mean(0), atol=1e-5):
         raise AnswerRejected(
-            "it subtracts the mean, but it does not divide by the standard deviation"
+            "your function subtracts the mean, but does not divide by the standard deviation"
         )
     if np.allclose(seen, expected * np.sqrt(2 / 3), atol=1e-5):
-        raise AnswerRejected("it divides by n - 1 in the variance; divide by n, as jnp.std does")
+        raise AnswerRejected(
+            "your function divides by n - 1 in the variance; divide by n, as jnp.std does"
+        )
     _must_agree(seen, expected, rows, 1e-5)
-    # Four examples, so that the mean is exact, and squares of which float32 keeps multiples of 8.
+    # The mean of four examples is exact, and float32 stores squares of this size in steps of 8.
     far = jnp.array([[1.0, 10.0], [2.0, 30.0], [6.0, 20.0], [7.0, 20.0]]) + 10_000
     _must_agree(
         call(answer, far, how="under vmap, ", through=mapped),
@@ -206,20 +213,20 @@ def verify_standardize(answer: Callable[..., Any]) -> None:
     jitted = call(answer, rows, how="under jit of vmap, ", through=jax.jit(mapped))
     if not np.allclose(jitted, expected, atol=1e-5):
         raise AnswerRejected(
-            f"under jit it returns {_rounded(jitted)} instead of {_rounded(expected)}"
+            f"under jit, the result must be {_rounded(expected)}, got {_rounded(jitted)}"
         )
 
 
 def _must_agree(seen: Any, expected: Any, rows: Any, error: float, why: str = "") -> None:
     if not np.allclose(seen, expected, rtol=0, atol=error):
         raise AnswerRejected(
-            f"for the batch {_rounded(rows)} it returns {_rounded(seen)} instead of "
-            f"{_rounded(expected)}{': ' + why if why else ''}"
+            f"for the batch {_rounded(rows)}, the result must be {_rounded(expected)}, got "
+            f"{_rounded(seen)}{': ' + why if why else ''}"
         )
 
 
 def _rounded(array: Any) -> str:
-    """Return an array as a list of numbers with four digits or all those before the point."""
+    """Format an array with four significant digits, and large numbers without decimals."""
     rows = np.asarray(array, np.float64).tolist()
     return (
         "["
