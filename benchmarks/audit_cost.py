@@ -14,7 +14,7 @@ from jax import lax
 
 from book_tools.benchmarking.timing import quartiles, ratio_quartiles, round_significant
 from jaxbits import audit, detect
-from jaxbits._analysis.function_under_test import Subject
+from jaxbits._analysis.function_under_test import FunctionUnderTest
 
 TITLE = "an audit beside the first call of the same function, and as the program grows"
 REPEATS = 5
@@ -92,13 +92,15 @@ def _seconds(call: Callable[[], object]) -> float:
 
 def _parts(fn: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, float]:
     """Return the seconds of the trace that all checks share, and of each check after it."""
-    subject = Subject(fn, args)
+    checks = detect.detectors()
+    probes = [check.probe for check in checks.values() if check.probe is not None]
+    target = FunctionUnderTest(fn, args, probes=probes)
     began = time.perf_counter()
-    assert subject.trace.program is not None
+    assert target.trace.program is not None
     found = {"the trace": time.perf_counter() - began}
-    for name, check in detect.detectors().items():
+    for name, check in checks.items():
         began = time.perf_counter()
-        check.on(subject)
+        check.on(target)
         found[name] = time.perf_counter() - began
     return found
 

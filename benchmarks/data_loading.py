@@ -21,7 +21,7 @@ from book_tools.benchmarking.timing import (
     round_significant,
     time_interleaved,
 )
-from jaxbits.book.data_loading import Pictures, ahead
+from jaxbits.book.data_loading import RandomImages, prefetch
 from jaxbits.xor.data import numpy_collate
 
 TITLE = f"a step with its batch: in the loop, ahead, in workers (torch {torch.__version__})"
@@ -70,7 +70,7 @@ def _epoch(batches: Iterable[Any], length: int, read: bool) -> None:
     loss.block_until_ready()
 
 
-def _loader(data: Pictures, workers: int) -> Any:
+def _loader(data: RandomImages, workers: int) -> Any:
     """Return PyTorch's loader with a NumPy collate function and persistent workers."""
     return DataLoader(
         data,  # type: ignore[arg-type]
@@ -82,7 +82,7 @@ def _loader(data: Pictures, workers: int) -> Any:
     )
 
 
-def _loops(data: Pictures, length: int) -> dict[str, list[float]]:
+def _loops(data: RandomImages, length: int) -> dict[str, list[float]]:
     """Return the milliseconds per step for each way of loading, round by round."""
     plain, one, two = (_loader(data, workers) for workers in (0, 1, 2))
     ways: dict[str, Callable[[], object]] = {
@@ -90,7 +90,7 @@ def _loops(data: Pictures, length: int) -> dict[str, list[float]]:
         "loss read every step": lambda: _epoch(plain, length, read=True),
         "loss not read": lambda: _epoch(plain, length, read=False),
         "2 on the device ahead": lambda: _epoch(_on_device(plain, 2), length, read=True),
-        "a thread ahead": lambda: _epoch(ahead(plain, 2), length, read=True),
+        "a thread ahead": lambda: _epoch(prefetch(plain, 2), length, read=True),
         "1 worker": lambda: _epoch(one, length, read=True),
         "2 workers": lambda: _epoch(two, length, read=True),
     }
@@ -102,7 +102,7 @@ def _loops(data: Pictures, length: int) -> dict[str, list[float]]:
 
 def _work_for(seconds: float) -> int:
     """Return how often an image must be sorted for a batch to take the given time."""
-    trial = Pictures(BATCH, work=100)
+    trial = RandomImages(BATCH, work=100)
     times = []
     for _ in range(5):
         began = time.perf_counter()
@@ -114,10 +114,10 @@ def _work_for(seconds: float) -> int:
 
 def _stacking() -> dict[str, list[float]]:
     """Return the milliseconds from 256 samples to one array on the device for each way."""
-    samples = list(Pictures(256).images)
+    samples = list(RandomImages(256).images)
     on_jax = [jnp.asarray(sample) for sample in samples]
     indices = np.arange(256)
-    images = Pictures(256).images
+    images = RandomImages(256).images
     ways: dict[str, Callable[[], object]] = {
         "one indexing of the whole array": lambda: jnp.asarray(images[indices]),
         "np.stack, then one transfer": lambda: jnp.asarray(np.stack(samples)),
@@ -137,7 +137,7 @@ def _stacking() -> dict[str, list[float]]:
 
 def _cheap() -> dict[str, list[float]]:
     """Return the microseconds per batch for samples that cost nothing, by number of workers."""
-    loaders = {f"{n} workers": _loader(Pictures(BATCH * 200), n) for n in (0, 1, 2)}
+    loaders = {f"{n} workers": _loader(RandomImages(BATCH * 200), n) for n in (0, 1, 2)}
 
     def consume(batches: Any) -> None:
         collections.deque(batches, maxlen=0)
@@ -156,8 +156,8 @@ def run() -> dict[str, Any]:
     alone = _stepping(length)
     goal = statistics.median(alone)  # reading a batch is to take as long as a step
     kinds = {
-        "waits": _loops(Pictures(STEPS * BATCH, wait=goal / BATCH), length),
-        "computes": _loops(Pictures(STEPS * BATCH, work=_work_for(goal)), length),
+        "waits": _loops(RandomImages(STEPS * BATCH, wait=goal / BATCH), length),
+        "computes": _loops(RandomImages(STEPS * BATCH, work=_work_for(goal)), length),
     }
     stacked, little = _stacking(), _cheap()
 

@@ -14,8 +14,16 @@ from book_tools.benchmarking.timing import (
     time_interleaved,
 )
 from jaxbits import x64_on
-from jaxbits.book.gru_training import SETTINGS, STEPS, Run, apart, identical, score, train
-from jaxbits.book.settings_vector import pack, unpack
+from jaxbits.book.experiments.gru_training import (
+    SETTINGS,
+    STEPS,
+    TrainingRun,
+    is_identical,
+    r2_score,
+    relative_weight_distance,
+    train,
+)
+from jaxbits.book.experiments.settings_vector import pack, unpack
 
 TITLE = "a GRU trained from lists and from arrays of settings, x64 on"
 ROUNDS, SEEDS = 9, 5
@@ -23,7 +31,7 @@ RATES = {"calm": SETTINGS["training"]["rate"], "restless": 0.4}
 SHOWN = [*range(1, 11), *range(15, 50, 5), *range(50, STEPS + 1, 10)]
 
 
-def _runs(rate: float) -> dict[str, list[Run]]:
+def _runs(rate: float) -> dict[str, list[TrainingRun]]:
     """Train from lists, from arrays, and from lists with one weight changed, for each seed."""
     settings = SETTINGS | {"training": {"rate": rate}}
     lists, arrays = (
@@ -55,7 +63,7 @@ def run() -> dict[str, Any]:
         samples = time_interleaved(ways, ROUNDS, dict.fromkeys(ways, 1))
     calm = done["calm"]
     one, other = (np.asarray(calm[kind][0].losses, np.float64) for kind in ("lists", "arrays"))
-    scores = {n: {k: [score(r) for r in rs] for k, rs in d.items()} for n, d in done.items()}
+    scores = {n: {k: [r2_score(r) for r in rs] for k, rs in d.items()} for n, d in done.items()}
     series: dict[str, Any] = {
         "steps": SHOWN,
         "rates": RATES,
@@ -67,15 +75,16 @@ def run() -> dict[str, Any]:
         pairs = zip(found["lists"], found["lists"][1:], strict=False)
         series[name] = {
             "arrays": [
-                _short(apart(*p)) for p in zip(found["lists"], found["arrays"], strict=True)
+                _short(relative_weight_distance(*p))
+                for p in zip(found["lists"], found["arrays"], strict=True)
             ],
             "one weight moved": [
-                _short(apart(*p))
+                _short(relative_weight_distance(*p))
                 for p in zip(found["lists"], found["one weight moved"], strict=True)
             ],
-            "another seed": [_short(apart(*p)) for p in pairs],
+            "another seed": [_short(relative_weight_distance(*p)) for p in pairs],
         }
-    parted = [not identical(*p) for p in zip(calm["lists"], calm["arrays"], strict=True)]
+    parted = [not is_identical(*p) for p in zip(calm["lists"], calm["arrays"], strict=True)]
     changed = np.abs(np.subtract(scores["calm"]["arrays"], scores["calm"]["lists"])).max()
     return {
         "results": {n: quartiles([1e3 * s for s in times], "ms") for n, times in samples.items()},

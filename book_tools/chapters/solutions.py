@@ -22,7 +22,7 @@ from book_tools.chapters.chapter_files import (
     read_source,
 )
 from book_tools.files import write_if_changed
-from jaxbits.book.exercises import exercise
+from jaxbits.book.exercises import get_exercise
 
 _FOLDED = re.compile(
     r'(?<=^check\(")(?P<id>[^"]+)(?P<end>", \w+\)\n```\n+)<details class="solution">.*?</details>$',
@@ -78,7 +78,11 @@ def insert_solutions(chapter: ChapterFiles) -> str:
     text = chapter.source.read_text(encoding="utf-8")
 
     def replace(match: re.Match[str]) -> str:
-        return match["id"] + match["end"] + fold_solution(exercise(match["id"]).source(known))
+        return (
+            match["id"]
+            + match["end"]
+            + fold_solution(get_exercise(match["id"]).solution_source(known))
+        )
 
     return _FOLDED.sub(replace, text)
 

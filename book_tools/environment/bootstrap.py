@@ -7,8 +7,8 @@
 If everything is already installed, nothing happens. The environment variable TORCH_INDEX names the
 package index that PyTorch is installed from.
 
-This file uses only the standard library and syntax that old Pythons read, because it has to get far
-enough to tell a Python that it is too old.
+This file and diagnosis.py use only the standard library and syntax that old Pythons read, because
+they have to get far enough to tell a Python that it is too old.
 """
 
 import glob
@@ -20,11 +20,18 @@ import subprocess
 import sys
 import time
 
+from book_tools.environment.diagnosis import (
+    NEWEST,
+    OLDEST,
+    BootstrapError,
+    check_disk,
+    check_version,
+    find_reason,
+)
+
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 VENV = os.path.join(ROOT, ".venv")
 LOG = os.path.join(ROOT, "_build", "bootstrap.log")
-
-OLDEST, NEWEST = (3, 11), (3, 14)  # what the pinned JAX supports
 
 # For each layer: its lock, the projects that are installed in editable mode, and the gigabytes that
 # it takes together with the room to unpack it. The first lock is a subset of the second.
@@ -37,63 +44,6 @@ TORCH_NOTICE = """\
 Note: on Linux, the default package index may deliver the CUDA build of PyTorch, which takes several
 gigabytes. The CPU build (about 0.2 GB to download) is enough for the book and its tests. To get it,
 stop now and repeat the command with TORCH_INDEX=https://download.pytorch.org/whl/cpu"""
-
-NO_DISK = re.compile(r"No space left on device|Errno 28|WinError 112|Disk quota exceeded")
-NO_NETWORK = re.compile(
-    r"NewConnectionError|NameResolutionError|ConnectTimeout|ReadTimeout|Max retries exceeded"
-    r"|Temporary failure in name resolution|getaddrinfo failed|Network is unreachable"
-    r"|ProxyError|SSLError|Connection (?:refused|reset|aborted)"
-)
-
-
-class BootstrapError(Exception):
-    """.venv cannot be set up; the message says why in one line."""
-
-
-def check_version(version, executable):
-    """Raise an error unless the pinned JAX supports a version of Python.
-
-    Args:
-        version: The version as a sequence that starts with the major and minor number.
-        executable: The path of the interpreter, for the message.
-
-    Raises:
-        BootstrapError: If the version is too old or too new.
-    """
-    if not OLDEST <= tuple(version[:2]) <= NEWEST:
-        raise BootstrapError(
-            "Python must be {}.{} to {}.{}, got {}.{} ({}). "
-            "Name another one: make PYTHON=python3.11 book".format(
-                *(OLDEST + NEWEST + tuple(version[:2]) + (executable,))
-            )
-        )
-
-
-def check_disk(free, needed):
-    """Raise an error if the disk has too little room for .venv.
-
-    Args:
-        free: The free space in gigabytes.
-        needed: The required space in gigabytes.
-
-    Raises:
-        BootstrapError: If `free` is less than `needed`.
-    """
-    if free < needed:
-        raise BootstrapError(
-            ".venv needs about {:.1f} GB of disk space, got {:.1f} GB".format(needed, free)
-        )
-
-
-def find_reason(log):
-    """Return one line that says why pip failed, given everything that it printed."""
-    if NO_DISK.search(log):
-        return "the disk is full"
-    if NO_NETWORK.search(log):
-        return "the network or the package index cannot be reached"
-    errors = [line for line in log.splitlines() if line.startswith("ERROR:")]
-    lines = errors or [line for line in log.splitlines() if line.strip()]
-    return lines[-1].strip() if lines else "it printed no message"
 
 
 def digest_files(*names):

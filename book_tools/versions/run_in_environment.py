@@ -101,11 +101,11 @@ def run_tests(environment: Environment, root: Path) -> dict[str, Any]:
         root: the project's folder.
     """
     with tempfile.TemporaryDirectory() as folder:
-        report, unit = Path(folder) / "report.xml", root / "tests" / "unit"
+        report, library = Path(folder) / "report.xml", root / "tests" / "library"
         # Without the project's pytest plugins, and without turning warnings into errors.
         command = [
-            "-m", "pytest", unit, "--quiet", "--rootdir", root,
-            "--confcutdir", unit, "-p", "no:cacheprovider", "--junitxml", report,
+            "-m", "pytest", library, "--quiet", "--rootdir", root,
+            "--confcutdir", library, "-p", "no:cacheprovider", "--junitxml", report,
             "-o", "addopts=--import-mode=importlib", "-o", "filterwarnings=", "-o", "testpaths=",
             "-o", "pythonpath=",
         ]  # fmt: skip

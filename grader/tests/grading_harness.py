@@ -1,4 +1,4 @@
-"""An examination hall: a course, submissions, and the command that grades them."""
+"""Run the grader's command line on courses and submissions, and read its results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ASSIGNMENTS = ROOT / "assignments"
 SAMPLE = Path(__file__).parent / "sample"
 # Enough for an honest notebook on a busy machine.
 LIMITS = ("--cell-seconds", "120", "--notebook-seconds", "400")
-# A shorter wait for those that never end.
+# A shorter limit for submissions that never end.
 SHORT = ("--cell-seconds", "20", "--notebook-seconds", "90", "--memory-gb", "2")
 
 needs_sandbox = pytest.mark.skipif(
@@ -31,7 +31,7 @@ needs_sandbox = pytest.mark.skipif(
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the results."""
+    """One line of the results table."""
 
     status: str
     score: float | None
@@ -52,7 +52,7 @@ def command(*arguments: object, env: Mapping[str, str] | None = None) -> subproc
 
 
 def call(*arguments: object, env: Mapping[str, str] | None = None, status: int = 0) -> str:
-    """Run it, and return what it printed, to both streams."""
+    """Run the command line, and return what it printed to both streams."""
     process = command(*arguments, env=env)
     out, errors = process.communicate(timeout=3600)
     assert process.returncode == status, out + errors
@@ -66,13 +66,13 @@ def grade(
     *more: object,
     env: Mapping[str, str] | None = None,
 ) -> str:
-    """Grade an assignment's submissions."""
+    """Grade a folder of submissions, and return the output."""
     where = ("--submissions", submissions, "--course", course)
     return call("grade", name, *where, "--quiet", *LIMITS, *more, env=env)
 
 
 def rows(text: str) -> dict[str, Row]:
-    """The results by student."""
+    """Return the lines of a results table by student."""
     table = csv.DictReader(io.StringIO(text))
     first = ("student", "status", "score", "max_score", "notes")
     assert tuple(table.fieldnames or ())[:5] == first
@@ -89,7 +89,7 @@ def rows(text: str) -> dict[str, Row]:
 
 
 def of_students(results: Mapping[str, Row], students: Sequence[str]) -> dict[str, Row]:
-    """The results by the students' own names: a spreadsheet's safe form of one is another."""
+    """Return the lines by the students' original names, which the table may have escaped."""
     shown = {" ".join(s.split()): s for s in students}
     return {
         shown.get(name.removeprefix("'"), shown.get(name, name)): r for name, r in results.items()
@@ -97,7 +97,7 @@ def of_students(results: Mapping[str, Row], students: Sequence[str]) -> dict[str
 
 
 class Listener:
-    """Listens on a port of this machine, over TCP and UDP, and counts who came."""
+    """Listens on a port of this machine, over TCP and UDP, and records who connects."""
 
     def __init__(self) -> None:
         self.heard: list[str] = []

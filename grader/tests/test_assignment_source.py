@@ -1,4 +1,4 @@
-"""A source that breaks a rule is refused, by a message that names the cell."""
+"""Reading assignments, and the messages for sources that break a rule."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ assert load([7] * rows) == 7 * rows, "the sum of many"
 """
 
 
-def test_what_is_read() -> None:
+def test_parse_assignment() -> None:
     ships = parse_assignment(GOOD, "ships")
     assert (ships.title, ships.minutes, ships.points) == ("Ships", 10, 2)
     assert ships.tasks[0].points == {"load-values": 2}
@@ -112,14 +112,14 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("says", BROKEN)
-def test_a_broken_rule_is_named(says: str) -> None:
+def test_broken_rules_are_rejected(says: str) -> None:
     old, new = BROKEN[says]
     assert old in GOOD
     with pytest.raises(SourceError, match=says if says != "no front matter" else "front matter"):
         parse_assignment(GOOD.replace(old, new, 1), "ships")
 
 
-def test_text_is_no_answer() -> None:
+def test_an_answer_must_be_code() -> None:
     text = '+++ {"nbgrader": {"grade_id": "load", "solution": true}}\n\nYour answer.\n\n'
     start, end = (
         GOOD.index(f"```{{code-cell}} ipython3\n:nbgrader: {{grade_id: {id}")

@@ -1,11 +1,11 @@
-"""Every assignment: its tests take what is right, refuse what is wrong, and give nothing away."""
+"""Every assignment accepts right answers, rejects wrong ones, and reveals nothing."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-import grading_harness as hall
+import grading_harness as harness
 import nbformat
 import pytest
 from jaxbits_grader.authoring.assignment_source import (
@@ -29,7 +29,7 @@ from jaxbits_grader.authoring.variants import (
 from jaxbits_grader.files import notebook_text
 from jaxbits_grader.notebook import nbgrader_metadata
 
-FOLDERS = find_assignments(hall.ASSIGNMENTS)
+FOLDERS = find_assignments(harness.ASSIGNMENTS)
 TOPICS = {
     "pure-functions",
     "immutable-arrays",
@@ -44,7 +44,7 @@ TOPICS = {
 each = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 
 
-def test_there_is_one_for_each_topic() -> None:
+def test_every_topic_has_an_assignment() -> None:
     assert {folder.name for folder in FOLDERS} == TOPICS
 
 
@@ -62,7 +62,7 @@ def test_solutions_get_full_marks_stubs_none_and_wrong_answers_fail(folder: Path
 
 
 @each
-def test_other_numbers_are_really_other_and_the_source_stays_whole(folder: Path) -> None:
+def test_variants_differ_and_are_valid(folder: Path) -> None:
     given = (folder / SOURCE_FILE).read_text(encoding="utf-8")
     assert count_variable_values(given) >= 2 * len(read_assignment(folder).tasks)
     drawn = [draw_variant(given, seed) for seed in range(5)]
@@ -73,14 +73,14 @@ def test_other_numbers_are_really_other_and_the_source_stays_whole(folder: Path)
 
 
 @each
-def test_the_released_notebook_is_as_its_source_says(folder: Path) -> None:
+def test_released_notebooks_are_up_to_date(folder: Path) -> None:
     assignment = read_assignment(folder)
     stored = (folder / f"{folder.name}.ipynb").read_text(encoding="utf-8")
     assert stored == notebook_text(student_notebook(assignment)), "run: make assignments"
 
 
 @each
-def test_nothing_of_solutions_or_hidden_tests_is_in_the_release(folder: Path) -> None:
+def test_released_notebooks_leak_nothing(folder: Path) -> None:
     assignment = read_assignment(folder)
     notebook = nbformat.read(folder / f"{folder.name}.ipynb", as_version=4)
     assert find_leaks(assignment, notebook) == []
@@ -93,7 +93,7 @@ def test_nothing_of_solutions_or_hidden_tests_is_in_the_release(folder: Path) ->
 
 
 @each
-def test_a_student_can_run_it_anywhere(folder: Path) -> None:
+def test_released_notebooks_are_valid_and_portable(folder: Path) -> None:
     notebook = nbformat.read(folder / f"{folder.name}.ipynb", as_version=4)
     nbformat.validate(notebook)
     assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
@@ -106,7 +106,7 @@ def test_a_student_can_run_it_anywhere(folder: Path) -> None:
 
 
 @each
-def test_every_test_shows_something_and_hides_something(folder: Path) -> None:
+def test_every_test_has_visible_and_hidden_parts(folder: Path) -> None:
     assignment = read_assignment(folder)
     for task in assignment.tasks:
         for id in task.points:
@@ -116,19 +116,19 @@ def test_every_test_shows_something_and_hides_something(folder: Path) -> None:
             assert "testing." in visible or "assert" in visible, f"{id} shows no test"
 
 
-@hall.needs_sandbox
+@harness.needs_sandbox
 def test_the_real_grader_gives_solutions_full_marks(tmp_path: Path) -> None:
-    """One that switches 64 bits on, one with PyTorch and Flax; the corpus answers another."""
+    """One enables 64-bit types, the other uses PyTorch and Flax. The corpus covers a third."""
     course = tmp_path / "course"
-    hall.call("course", course, "--from", hall.ASSIGNMENTS)
-    for folder in (hall.ASSIGNMENTS / "precision", hall.ASSIGNMENTS / "xor-classifier"):
+    harness.call("course", course, "--from", harness.ASSIGNMENTS)
+    for folder in (harness.ASSIGNMENTS / "precision", harness.ASSIGNMENTS / "xor-classifier"):
         assignment = read_assignment(folder)
         handed_in = tmp_path / folder.name
         handed_in.mkdir()
         (handed_in / "ann.ipynb").write_text(notebook_text(solution_notebook(assignment)))
-        hall.grade(course, handed_in, folder.name)
+        harness.grade(course, handed_in, folder.name)
         csv = (course / "results" / f"{folder.name}.csv").read_text()
-        row = hall.rows(csv)["ann"]
+        row = harness.rows(csv)["ann"]
         assert (row.status, row.notes) == ("graded", "")
         assert row.score == row.max_score == assignment.points
         assert row.tasks == {task.id: str(task.total) for task in assignment.tasks}

@@ -1,4 +1,4 @@
-"""The file for Canvas: what its importer needs, and nothing that would delete or overwrite a score.
+"""The file for Canvas has what its importer needs, and deletes or overwrites no other score.
 
 The importer: https://github.com/instructure/canvas-lms/blob/master/lib/gradebook_importer.rb
 """
@@ -46,7 +46,7 @@ def rows(text: str, delimiter: str = ",") -> list[list[str]]:
     return list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
 
 
-def test_scores_are_filled_in_and_nobody_elses_score_is_touched(tmp_path: Path) -> None:
+def test_scores_are_filled_in_and_others_stay(tmp_path: Path) -> None:
     ours = [record("ada"), record("grace", None, "tampered"), record("emmy", 0.0), record("bob")]
     text, unknown = fill_in_scores(export(tmp_path), ours, "Nans")
     assert rows(text) == [
@@ -60,14 +60,14 @@ def test_scores_are_filled_in_and_nobody_elses_score_is_touched(tmp_path: Path) 
     assert text.endswith("\r\n")
 
 
-def test_a_column_of_other_points_is_another_assignments(tmp_path: Path) -> None:
+def test_different_points_are_rejected(tmp_path: Path) -> None:
     lines = [[*line] for line in LINES]
     lines[1][5] = "20.00"
     with pytest.raises(CanvasError, match=r"column: 'Nans' has 20 points in Canvas.* have 10"):
         fill_in_scores(export(tmp_path, lines), [record("ada")], "Nans")
 
 
-def test_no_line_of_a_student_has_an_empty_score(tmp_path: Path) -> None:
+def test_no_score_is_empty(tmp_path: Path) -> None:
     text, _ = fill_in_scores(
         export(tmp_path), [record("ada"), record("emmy", None, "failed")], "Nans (77)"
     )
@@ -83,7 +83,7 @@ def test_no_line_of_a_student_has_an_empty_score(tmp_path: Path) -> None:
         ["lovelaceada_1", "hopperamazinggrace_2"],
     ],
 )
-def test_students_are_found_by_any_name_of_theirs(tmp_path: Path, names: list[str]) -> None:
+def test_students_are_found_by_every_id(tmp_path: Path, names: list[str]) -> None:
     text, unknown = fill_in_scores(export(tmp_path), map(record, names), "Nans")
     assert [line[0] for line in rows(text)[3:]] == ["Lovelace, Ada", 'Hopper, "Amazing" Grace']
     assert unknown == []
@@ -97,14 +97,14 @@ def test_semicolons_and_decimal_commas(tmp_path: Path) -> None:
     assert len({len(line) for line in rows(text, ";")}) == 1
 
 
-def test_first_and_last_names_in_columns_of_their_own(tmp_path: Path) -> None:
+def test_first_and_last_names_in_separate_columns(tmp_path: Path) -> None:
     head = ["LastName", "FirstName", *HEAD[1:5], "Integration ID", "Root Account", *HEAD[5:]]
     line = ["Lovelace", "Ada", "1", "s1", "ada", "A", "i", "r", "", "", "", ""]
     text, _ = fill_in_scores(export(tmp_path, [line], head), [record("ada")], "Nans")
     assert rows(text) == [[*head[:8], "Nans (77)"], [*line[:8], "7.5"]]
 
 
-def test_two_students_of_one_name_are_left_to_a_person(tmp_path: Path) -> None:
+def test_students_with_the_same_name_are_reported(tmp_path: Path) -> None:
     twin = ["Lovelace, Ada", "9", "s9", "ada9", "A", "", "", "", ""]
     names = ["Lovelace, Ada", "Noether, Emmy"]
     text, unknown = fill_in_scores(export(tmp_path, [*LINES, twin]), map(record, names), "Nans")
@@ -112,14 +112,14 @@ def test_two_students_of_one_name_are_left_to_a_person(tmp_path: Path) -> None:
     assert [line[0] for line in rows(text)[3:]] == ["Noether, Emmy"]
 
 
-def test_two_of_ours_with_one_number_are_left_to_a_person(tmp_path: Path) -> None:
+def test_students_with_the_same_number_are_reported(tmp_path: Path) -> None:
     ours = [record("lovelaceada_1"), record("lovelace_1", 1.0), record("noetheremmy_3")]
     text, unknown = fill_in_scores(export(tmp_path), ours, "Nans")
     assert unknown == ["lovelace_1", "lovelaceada_1"]
     assert [line[0] for line in rows(text)[3:]] == ["Noether, Emmy"]
 
 
-def test_letters_that_a_mac_takes_apart(tmp_path: Path) -> None:
+def test_decomposed_letters(tmp_path: Path) -> None:
     line = ["Gödel, Kurt", "8", "s8", "gödel", "A", "", "", "", ""]
     name = unicodedata.normalize("NFD", "gödel")
     text, unknown = fill_in_scores(export(tmp_path, [line]), [record(name)], "Nans")
@@ -156,7 +156,7 @@ def test_read_only_columns_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"a,b\n1,2\n", "Student,ID\nä,1".encode("latin-1"), b'"' + b"x" * 200_000]
 )
-def test_what_is_no_export(tmp_path: Path, data: bytes) -> None:
+def test_other_files_are_rejected(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "export.csv"
     path.write_bytes(data)
     with pytest.raises(CanvasError, match="export: "):

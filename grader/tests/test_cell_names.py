@@ -1,4 +1,4 @@
-"""The names that a cell binds: the definition agrees with what running the cell does."""
+"""The names that a cell binds are those that running it binds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from jaxbits_grader.authoring.name_rewriter import rename_names
 from jaxbits_grader.cell_names import bound_names, local_names, without_magics
 
-# By what it shows: the cell, and the names that it binds or deletes in the notebook.
+# By description: the cell, and the names that it binds or deletes in the notebook.
 CELLS = {
     "assignment": ("x, (y, *z) = 1, (2, 3)", "x y z"),
     "attribute and item": ("import types\na = types.SimpleNamespace()\na.b = 1", "types a"),
@@ -66,7 +66,7 @@ def test_bound_names_are_those_that_running_the_cell_binds(what: str) -> None:
 
 
 @pytest.mark.parametrize("what", CELLS)
-def test_bound_names_are_those_of_python_s_own_symbol_table(what: str) -> None:
+def test_bound_names_agree_with_the_symbol_table(what: str) -> None:
     source, _ = CELLS[what]
     tables = [symtable.symtable(without_magics(source), "<cell>", "exec")]
     found = {s.get_name() for s in tables[0].get_symbols() if s.is_assigned() or s.is_imported()}

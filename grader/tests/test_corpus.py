@@ -1,4 +1,4 @@
-"""The corpus of submissions that the grader is tried on: what it says of itself is so."""
+"""The corpus of submissions is complete and consistent."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import corpus
 import nbformat
 import pytest
 from corpus.expected import SCORED
-from corpus.submission_builder import Desk, graded_cells
+from corpus.submission_builder import SubmissionBuilder, graded_cells
 from IPython.core.inputtransformer2 import TransformerManager
 from jaxbits_grader.authoring.assignment_source import Assignment, read_assignment
 from jaxbits_grader.grade_records import STATUSES
@@ -26,7 +26,7 @@ FAMILIES = {
     "damaged", "unreadable", "kernel-death", "parent", "endless", "memory", "children", "output",
     "shell", "reading", "hidden-tests", "tampering", "equal", "beside", "web",
 }  # fmt: skip
-# What is no Python on purpose, and what is no IPython either.
+# These contain invalid code on purpose.
 NO_PYTHON = {"syntax-error", "typos-in-own-cells"}
 
 
@@ -41,8 +41,8 @@ def secrets(tmp_path_factory: pytest.TempPathFactory) -> corpus.Secrets:
     return corpus.Secrets(
         course=machine / "course",
         gradebook=machine / "course" / "gradebook.db",
-        other=machine / "submissions" / f"{corpus.NEIGHBOUR}.ipynb",
-        other_text="a neighbour's own words 4711",
+        other=machine / "submissions" / f"{corpus.NEIGHBOR}.ipynb",
+        other_text="a neighbor's own words 4711",
         file=machine / "secret.txt",
         text="the secret is 918273645",
         variable="CORPUS_TOKEN",
@@ -86,7 +86,7 @@ def test_each_student_has_an_entry_and_half_of_them_a_folder(
     assert secrets.other_text in secrets.other.read_text()
 
 
-def test_what_is_expected_can_be_met(
+def test_expectations_are_consistent(
     written: dict[str, corpus.Expected], assignment: Assignment
 ) -> None:
     for student, expected in written.items():
@@ -116,7 +116,7 @@ def test_scores_follow_the_tasks(
     assert written["patches-testing"].statuses == {"tampered"}
 
 
-def test_notebooks_made_whole_are_read_as_such_and_are_python(
+def test_intact_notebooks_contain_python(
     written: dict[str, corpus.Expected], secrets: corpus.Secrets
 ) -> None:
     odd = {
@@ -141,25 +141,23 @@ def test_notebooks_made_whole_are_read_as_such_and_are_python(
                 )
 
 
-def test_right_and_wrong_are_so_in_the_marks_too(
-    assignment: Assignment, secrets: corpus.Secrets
-) -> None:
-    desk = Desk(assignment, secrets)
-    for notebook in (desk.right(), desk.wrong(), desk.blank()):
+def test_right_wrong_and_blank_notebooks(assignment: Assignment, secrets: corpus.Secrets) -> None:
+    builder = SubmissionBuilder(assignment, secrets)
+    for notebook in (builder.right(), builder.wrong(), builder.blank()):
         nbformat.validate(notebook)
         assert (
             sum(nbgrader_metadata(cell)["points"] for cell in graded_cells(notebook))
             == assignment.points
         )
         assert "HIDDEN" not in nbformat.writes(notebook)
-    assert "raise NotImplementedError()" not in nbformat.writes(desk.wrong())
-    assert "return None" in nbformat.writes(desk.wrong())
-    task, name = desk.function()
-    assert f"{name} = _around({name})" in nbformat.writes(desk.called("print(1)"))
-    assert desk.before(assignment.tasks[1]) == desk.until(task) == task.total
+    assert "raise NotImplementedError()" not in nbformat.writes(builder.wrong())
+    assert "return None" in nbformat.writes(builder.wrong())
+    task, name = builder.function()
+    assert f"{name} = _around({name})" in nbformat.writes(builder.called("print(1)"))
+    assert builder.before(assignment.tasks[1]) == builder.until(task) == task.total
 
 
-def test_what_is_unreadable_is_no_notebook(
+def test_unreadable_entries_are_not_notebooks(
     written: dict[str, corpus.Expected], secrets: corpus.Secrets
 ) -> None:
     for student, expected in written.items():
@@ -175,7 +173,7 @@ def test_what_is_unreadable_is_no_notebook(
         assert not isinstance(cells, list) or not cells, student
 
 
-def test_what_would_harm_a_machine_asks_where_it_is(
+def test_harmful_code_runs_only_in_a_sandbox(
     written: dict[str, corpus.Expected], secrets: corpus.Secrets
 ) -> None:
     for student, expected in written.items():
@@ -186,7 +184,7 @@ def test_what_would_harm_a_machine_asks_where_it_is(
             assert "not in a sandbox: not tried" in path.read_text()
 
 
-def test_no_secret_is_in_what_is_handed_in(
+def test_no_submission_contains_a_secret(
     written: dict[str, corpus.Expected], secrets: corpus.Secrets
 ) -> None:
     for student, expected in written.items():
@@ -196,9 +194,9 @@ def test_no_secret_is_in_what_is_handed_in(
                 continue
             text = file.read_bytes().decode("utf-8", "replace")
             assert not [secret for secret in expected.forbidden if secret in text], student
-    neighbour, right = written[corpus.NEIGHBOUR], written["right"]
+    neighbor, right = written[corpus.NEIGHBOR], written["right"]
     assert secrets.other_text in right.forbidden
-    assert secrets.other_text not in neighbour.forbidden
+    assert secrets.other_text not in neighbor.forbidden
 
 
 def test_hidden_tests_are_among_what_is_forbidden(
@@ -231,17 +229,15 @@ def test_complaints() -> None:
     assert not expected.complaints("graded", 2.0, "mended", "&lt;script&gt;x()")
 
 
-def test_only_some_are_written(
-    tmp_path: Path, assignment: Assignment, secrets: corpus.Secrets
-) -> None:
+def test_write_a_selection(tmp_path: Path, assignment: Assignment, secrets: corpus.Secrets) -> None:
     quick = corpus.write(tmp_path, assignment, secrets, only=lambda s: s.family == "plain")
-    assert set(quick) >= {"right", "blank", corpus.NEIGHBOUR}
+    assert set(quick) >= {"right", "blank", corpus.NEIGHBOR}
     assert {expected.family for expected in quick.values()} == {"plain"}
     own = dataclasses.replace(secrets, file=tmp_path / "FILE")
     assert {entry.student for entry in corpus.all_submissions(assignment, own)} >= set(quick)
 
 
-def test_what_is_on_the_machine_is_seen_to_change(tmp_path: Path) -> None:
+def test_snapshot_shows_changes(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("a")
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("nowhere")

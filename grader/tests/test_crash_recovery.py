@@ -1,4 +1,4 @@
-"""Graders that are killed, graders side by side, and gradebooks of other kinds."""
+"""Killed graders, several graders on one course, and gradebooks in PostgreSQL."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import grading_harness as hall
+import grading_harness as harness
 import psutil
 import pytest
 from jaxbits_grader.authoring.assignment_source import Assignment, read_assignment
@@ -22,20 +22,20 @@ from jaxbits_grader.files import notebook_text
 from nbformat.v4 import new_code_cell
 from nbgrader.api import Gradebook
 
-pytestmark = hall.needs_sandbox
+pytestmark = harness.needs_sandbox
 
-NAME = hall.SAMPLE.name
+NAME = harness.SAMPLE.name
 STUDENTS = 6
 
 
 @pytest.fixture(scope="module")
 def assignment() -> Assignment:
-    return read_assignment(hall.SAMPLE)
+    return read_assignment(harness.SAMPLE)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, assignment: Assignment) -> Path:
-    """Students who have solved one task less, each of them."""
+    """A folder of submissions, each with one more unsolved task."""
     folder = tmp_path_factory.mktemp("submissions")
     ids = [task.id for task in assignment.tasks]
     for number in range(STUDENTS):
@@ -58,7 +58,7 @@ def expected(assignment: Assignment) -> dict[str, tuple[str, float | None]]:
 
 
 def seen(course: Path) -> dict[str, tuple[str, float | None]]:
-    rows = hall.rows((course / "results" / f"{NAME}.csv").read_text())
+    rows = harness.rows((course / "results" / f"{NAME}.csv").read_text())
     return {student: (row.status, row.score) for student, row in rows.items()}
 
 
@@ -66,7 +66,7 @@ def seen(course: Path) -> dict[str, tuple[str, float | None]]:
 def blank(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A course in which nothing has been graded."""
     course = tmp_path_factory.mktemp("blank") / "course"
-    hall.call("course", course, "--from", hall.SAMPLE)
+    harness.call("course", course, "--from", harness.SAMPLE)
     return course
 
 
@@ -86,13 +86,13 @@ def _graders(marker: str) -> list[psutil.Process]:
     return found
 
 
-def test_killed_at_any_moment_and_run_again_it_ends_the_same(
+def test_grading_resumes_after_being_killed(
     course: Path, blank: Path, folder: Path, assignment: Assignment, tmp_path: Path
 ) -> None:
-    where = ("--submissions", folder, "--course", course, "--quiet", *hall.LIMITS)
+    where = ("--submissions", folder, "--course", course, "--quiet", *harness.LIMITS)
     mark = f"jaxbits-test-{os.getpid()}-{time.monotonic_ns()}"
     for done in (1, 3):
-        process = hall.command("grade", NAME, *where, "-j", "2", env={"MARK": mark})
+        process = harness.command("grade", NAME, *where, "-j", "2", env={"MARK": mark})
         ends = time.monotonic() + 300
         while len(list((course / "results" / NAME).glob("*.json"))) < done:
             assert process.poll() is None, process.communicate()
@@ -105,16 +105,16 @@ def test_killed_at_any_moment_and_run_again_it_ends_the_same(
             assert time.monotonic() < ends, _graders(mark)
             time.sleep(0.1)
     kept = {p: p.stat().st_mtime_ns for p in (course / "results" / NAME).glob("*.json")}
-    hall.grade(course, folder, NAME, "-j", "2")
+    harness.grade(course, folder, NAME, "-j", "2")
     assert seen(course) == expected(assignment)
     assert {p: p.stat().st_mtime_ns for p in kept} == kept
     whole = shutil.copytree(blank, tmp_path / "whole")
-    hall.grade(whole, folder, NAME, "-j", "1")
+    harness.grade(whole, folder, NAME, "-j", "1")
     results = [c / "results" / f"{NAME}.csv" for c in (course, whole)]
     assert results[0].read_bytes() == results[1].read_bytes()
 
 
-def test_nothing_goes_on_after_the_grader_was_killed(
+def test_no_process_survives_a_killed_grader(
     course: Path, assignment: Assignment, tmp_path: Path
 ) -> None:
     folder = tmp_path / "submissions"
@@ -123,8 +123,8 @@ def test_nothing_goes_on_after_the_grader_was_killed(
     endless.cells.insert(1, new_code_cell("while True:\n    pass"))
     (folder / "ann.ipynb").write_text(notebook_text(endless))
     mark = f"jaxbits-test-{os.getpid()}-{time.monotonic_ns()}"
-    where = ("--submissions", folder, "--course", course, "--quiet", *hall.LIMITS)
-    process = hall.command("grade", NAME, *where, env={"MARK": mark})
+    where = ("--submissions", folder, "--course", course, "--quiet", *harness.LIMITS)
+    process = harness.command("grade", NAME, *where, env={"MARK": mark})
     ends = time.monotonic() + 120
     while not any(p.children() for p in _graders(mark) if p.pid != process.pid):
         assert time.monotonic() < ends
@@ -139,21 +139,21 @@ def test_nothing_goes_on_after_the_grader_was_killed(
 
 
 def _side_by_side(course: Path, folder: Path) -> None:
-    """Two graders at once, each told to grade everything."""
-    where = ("--submissions", folder, "--course", course, "--quiet", *hall.LIMITS)
-    both = [hall.command("grade", NAME, *where) for _ in range(2)]
+    """Run two graders at the same time, both for all submissions."""
+    where = ("--submissions", folder, "--course", course, "--quiet", *harness.LIMITS)
+    both = [harness.command("grade", NAME, *where) for _ in range(2)]
     for process in both:
         out = "".join(process.communicate(timeout=600))
         assert process.returncode == 0, out
 
 
 def _graded_once(course: Path) -> None:
-    """The log of each submission tells of one grading."""
+    """Check that each submission's log shows that it was graded once."""
     for log in (course / "results" / NAME).glob("student-*.log"):
         assert log.read_text(errors="replace").count("Autograding ") == 1, log.read_text()
 
 
-def test_two_graders_side_by_side(course: Path, folder: Path, assignment: Assignment) -> None:
+def test_two_pools_on_one_course(course: Path, folder: Path, assignment: Assignment) -> None:
     _side_by_side(course, folder)
     assert seen(course) == expected(assignment)
     _graded_once(course)
@@ -161,7 +161,7 @@ def test_two_graders_side_by_side(course: Path, folder: Path, assignment: Assign
 
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[str]:
-    """The address of a PostgreSQL server of this test's own."""
+    """The URL of a PostgreSQL server that runs during these tests."""
     programs = sorted(glob.glob("/usr/lib/postgresql/*/bin")) or [
         os.path.dirname(found) for found in [shutil.which("initdb")] if found
     ]
@@ -169,7 +169,7 @@ def postgres() -> Iterator[str]:
         pytest.skip("no PostgreSQL server is installed")
     place = Path(tempfile.mkdtemp(prefix="pg"))
     os.chmod(place, 0o777)
-    # A server refuses to be started by root.
+    # PostgreSQL refuses to run as root.
     user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
 
     def run(program: str, *arguments: str) -> None:
@@ -187,11 +187,11 @@ def postgres() -> Iterator[str]:
     shutil.rmtree(place)
 
 
-def test_two_graders_with_the_gradebook_in_postgresql(
+def test_two_pools_with_postgresql(
     tmp_path: Path, folder: Path, assignment: Assignment, postgres: str
 ) -> None:
     course = tmp_path / "course"
-    hall.call("course", course, "--from", hall.SAMPLE, "--db", postgres)
+    harness.call("course", course, "--from", harness.SAMPLE, "--db", postgres)
     _side_by_side(course, folder)
     assert seen(course) == expected(assignment)
     _graded_once(course)
@@ -202,14 +202,14 @@ def test_two_graders_with_the_gradebook_in_postgresql(
     assert scores == {student: score for student, score in wanted.items() if score is not None}
 
 
-def test_a_job_for_each_student(course: Path, folder: Path, assignment: Assignment) -> None:
-    one = hall.grade(course, folder, NAME, "--student", "student-1")
+def test_grading_one_student_at_a_time(course: Path, folder: Path, assignment: Assignment) -> None:
+    one = harness.grade(course, folder, NAME, "--student", "student-1")
     assert "student-1: graded" in one
-    hall.call("results", NAME, "--submissions", folder, "--course", course)
+    harness.call("results", NAME, "--submissions", folder, "--course", course)
     rows = seen(course)
     assert rows["student-1"] == expected(assignment)["student-1"]
     assert {row for student, row in rows.items() if student != "student-1"} == {("failed", None)}
-    unknown = hall.call(
+    unknown = harness.call(
         "grade", NAME, "--submissions", folder, "--course", course, "--student", "nobody", status=2
     )
     assert "no submission of nobody" in unknown
@@ -222,54 +222,54 @@ def test_a_submission_that_changed_is_graded_again(
     folder.mkdir()
     path = folder / "ann.ipynb"
     path.write_text(notebook_text(student_notebook(assignment)))
-    hall.grade(course, folder, NAME)
+    harness.grade(course, folder, NAME)
     assert seen(course)["ann"] == ("graded", 0.0)
     path.write_text(notebook_text(solution_notebook(assignment)))
-    hall.grade(course, folder, NAME)
+    harness.grade(course, folder, NAME)
     assert seen(course)["ann"] == ("graded", float(assignment.points))
 
 
-def test_a_mark_by_hand_outlives_regrading(
+def test_manual_points_survive_regrading(
     course: Path, assignment: Assignment, tmp_path: Path
 ) -> None:
     folder = tmp_path / "submissions"
     folder.mkdir()
     (folder / "ann.ipynb").write_text(notebook_text(student_notebook(assignment)))
-    hall.grade(course, folder, NAME)
+    harness.grade(course, folder, NAME)
     test, points = next(iter(assignment.tasks[0].points.items()))
-    hall.call("mark", NAME, "ann", test, points, "--course", course)
+    harness.call("mark", NAME, "ann", test, points, "--course", course)
     where = ("--submissions", folder, "--course", course)
     page = course / "feedback" / NAME / "ann.html"
     by_hand = f"{points} of {assignment.points} points"
     assert by_hand not in page.read_text()
-    hall.call("results", NAME, *where)
+    harness.call("results", NAME, *where)
     assert seen(course)["ann"] == ("graded", float(points))
     assert by_hand in page.read_text()
     assert f"points entered by hand: {test}" in page.read_text()
     assert "Your notebook, as it ran" in page.read_text()
-    hall.grade(course, folder, NAME, "--again")
+    harness.grade(course, folder, NAME, "--again")
     assert seen(course)["ann"] == ("graded", float(points))
     assert by_hand in page.read_text()
-    refused = hall.call("mark", NAME, "ann", test, points + 1, "--course", course, status=2)
+    refused = harness.call("mark", NAME, "ann", test, points + 1, "--course", course, status=2)
     assert "must be between 0 and" in refused
 
 
-def test_no_page_tells_of_an_earlier_submission(
+def test_no_page_shows_an_earlier_submission(
     course: Path, assignment: Assignment, tmp_path: Path
 ) -> None:
     folder = tmp_path / "submissions"
     folder.mkdir()
     path = folder / "cleo.ipynb"
     path.write_text(notebook_text(solution_notebook(assignment)))
-    hall.grade(course, folder, NAME)
+    harness.grade(course, folder, NAME)
     page = course / "feedback" / NAME / "cleo.html"
     full = f"{assignment.points} of {assignment.points} points"
     assert full in page.read_text()
     path.write_text("{")
-    hall.grade(course, folder, NAME)
+    harness.grade(course, folder, NAME)
     assert "could not be read as a notebook" in page.read_text()
     assert full not in page.read_text()
     path.write_text(notebook_text(solution_notebook(assignment)))
-    hall.call("results", NAME, "--submissions", folder, "--course", course)
+    harness.call("results", NAME, "--submissions", folder, "--course", course)
     assert seen(course)["cleo"] == ("failed", None)
     assert "not graded since it was handed in again" in page.read_text()

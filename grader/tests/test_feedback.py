@@ -1,4 +1,4 @@
-"""The page a student gets: what it says, and that nothing hostile comes through it."""
+"""The feedback page shows the results, and nothing hostile gets through it."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ RECORD = GradeRecord("Ada <b>Lovelace</b>", "graded", (), MARKS, 9)
 
 
 def notebook(*cells: NotebookNode) -> NotebookNode:
-    """A notebook of these cells, which need not be as the format wants them, and a test cell."""
+    """Make a notebook of cells, which may be malformed, and a test cell."""
     own = [new_code_cell("assert mean", metadata={"nbgrader": {"grade_id": "mean-rows"}})]
     made = new_notebook()
     made.cells = [*cells, *own]
@@ -114,7 +114,7 @@ def encoded(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-# What may be on a page at all: the frame's own tags, and those of a student's text.
+# The tags that may be on a page: its own, and those that Markdown may contain.
 TAGS = """html head meta title style body main header section h1 h2 h3 h4 h5 h6 p ul ol li table
 thead tbody tfoot tr td th caption pre code div span a b i u s em strong del ins sub sup hr br img
 blockquote details summary dl dt dd kbd samp mark small q""".split()  # noqa: SIM905
@@ -133,7 +133,7 @@ ATTRIBUTES = {
 
 
 class Checked(HTMLParser):
-    """Reads a page, and fails on what is not on the list."""
+    """Parses a page, and fails if anything on it is not allowed."""
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -190,7 +190,7 @@ def said(*cells: NotebookNode, record: GradeRecord = RECORD) -> str:
     return "".join(checked(*cells, record=record).text)
 
 
-# Every one of these would show itself by the title of the page.
+# If one of these ran, it would change the title of the page.
 RUN = "document.title='pwned'"
 HOSTILE = [
     f"<script>{RUN}</script>",
@@ -258,13 +258,13 @@ EVERYWHERE = {
 
 
 @pytest.mark.parametrize("where", EVERYWHERE)
-def test_nothing_hostile_comes_through(where: str) -> None:
+def test_hostile_content_is_removed(where: str) -> None:
     for text in HOSTILE:
         text_said = said(EVERYWHERE[where](text))
         assert "under vmap <each> row" in text_said
 
 
-def test_nothing_hostile_comes_through_the_record() -> None:
+def test_hostile_records_are_escaped() -> None:
     for text in HOSTILE:
         mark = CellPoints(text, 0, 3, text)
         hostile = replace(RECORD, student=text, notes=(text,), cells=(*MARKS, mark))
@@ -293,7 +293,7 @@ def test_nothing_runs_or_loads_in_a_browser(browser: Browser, tmp_path: Path) ->
     opened.close()
 
 
-def test_the_policy_alone_stops_a_script(browser: Browser, tmp_path: Path) -> None:
+def test_the_policy_alone_blocks_scripts(browser: Browser, tmp_path: Path) -> None:
     bare = render_page(ASSIGNMENT, RECORD, notebook())
     inserted = f"<script>{RUN}</script><img src=x onerror={RUN}><svg onload={RUN}></svg>"
     broken = bare.replace("<main>", f"<main>{inserted}")
@@ -336,7 +336,7 @@ def test_the_page_can_be_read(browser: Browser, tmp_path: Path, width: int, sche
     context.close()
 
 
-def test_the_policy_stands_before_anything_of_a_student() -> None:
+def test_the_policy_comes_before_student_content() -> None:
     html = render_page(ASSIGNMENT, RECORD, notebook())
     policy = next(m for m in Checked(html).metas if m.get("http-equiv"))["content"] or ""
     assert policy.startswith("default-src 'none'; ")
@@ -345,7 +345,7 @@ def test_the_policy_stands_before_anything_of_a_student() -> None:
 
 
 @pytest.mark.parametrize("status", STATUSES)
-def test_the_score_stands_only_where_there_is_one(status: str) -> None:
+def test_only_scored_statuses_show_a_score(status: str) -> None:
     text = said(record=replace(RECORD, status=status, notes=("Why & what.",)))
     scored = status in ("graded", "flagged", "partial")
     assert ("5 of 9 points" in text) is scored
@@ -356,7 +356,7 @@ def test_the_score_stands_only_where_there_is_one(status: str) -> None:
     assert "Ada <b>Lovelace</b>" in text
 
 
-def test_each_test_cell_says_its_points_and_what_was_found() -> None:
+def test_each_test_cell_shows_points_and_message() -> None:
     own = new_code_cell("assert spread", metadata={"nbgrader": {"grade_id": "spread-jit"}})
     text = said(own)
     assert "✗ 0 of 3 points mean-rowsWhat" in text
@@ -369,12 +369,12 @@ def test_each_test_cell_says_its_points_and_what_was_found() -> None:
     )
 
 
-def test_marks_are_not_placed_twice() -> None:
+def test_points_appear_once() -> None:
     again = new_code_cell("assert mean", metadata={"nbgrader": {"grade_id": "mean-rows"}})
     assert said(again).count("0 of 3 points") == 1
 
 
-def test_no_solution_and_no_hidden_test_is_on_it() -> None:
+def test_solutions_and_hidden_tests_do_not_appear() -> None:
     cell = new_code_cell("### BEGIN HIDDEN TESTS\nSECRET_TEST = 1\n### END HIDDEN TESTS\nx = 1")
     assert "SECRET" not in said(cell)
 
@@ -395,14 +395,14 @@ def test_no_solution_and_no_hidden_test_is_on_it() -> None:
         ("jit(f)/jit(main)/mul and 3/4/5", "jit(f)/jit(main)/mul and 3/4/5"),
     ],
 )
-def test_no_path_of_the_machine_is_on_it(text: str, shown: str) -> None:
+def test_paths_are_redacted(text: str, shown: str) -> None:
     assert shown in said(output("stream", name="stderr", text=text))
     assert shown in said(output("error", ename="E", evalue="e", traceback=[text]))
     plain = re.sub(r"\x1b\[\d+m", "", text)
     assert shown in said(record=replace(RECORD, notes=(plain,)))
 
 
-def test_the_folder_of_this_interpreter_is_not_on_it() -> None:
+def test_own_folders_are_redacted() -> None:
     import sys
 
     text = f"{sys.prefix}/lib/x.py {Path.home()}/x {Path.cwd()}/a b/y.py"
@@ -411,7 +411,7 @@ def test_the_folder_of_this_interpreter_is_not_on_it() -> None:
     assert str(Path.cwd()) not in found
 
 
-def test_images_are_kept_with_a_word_for_those_who_cannot_see_them() -> None:
+def test_images_have_alternative_text() -> None:
     cells = [
         output(data={"image/png": encoded(png()), "text/plain": "<Figure size 1x1>"}),
         output(data={"image/jpeg": encoded(jpeg()) + "\n"}),
@@ -441,7 +441,7 @@ def test_images_are_kept_with_a_word_for_those_who_cannot_see_them() -> None:
         png() + b"\0" * 2_000_000,
     ],
 )
-def test_what_is_no_image_is_left_out(data: bytes) -> None:
+def test_invalid_images_are_left_out(data: bytes) -> None:
     text = encoded(data)
     seen = checked(
         output(data={"image/png": text}), new_markdown_cell(f"![x](data:image/png;base64,{text})")
@@ -455,7 +455,7 @@ def test_a_broken_jpeg_is_left_out() -> None:
         assert not checked(output(data={"image/jpeg": encoded(data)})).images
 
 
-def test_other_outputs_are_left_out_with_a_word() -> None:
+def test_other_outputs_are_named() -> None:
     kinds = ["text/html", "image/svg+xml", "application/javascript"]
     widget = "application/vnd.jupyter.widget-view+json"
     data = {"text/plain": "a table", **dict.fromkeys(kinds, "<x>"), widget: {"model_id": "1"}}
@@ -464,7 +464,7 @@ def test_other_outputs_are_left_out_with_a_word() -> None:
     assert f"Left out here: {', '.join([*kinds, widget])}." in text
 
 
-def test_what_is_long_is_cut_with_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_outputs_are_truncated(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = said(output("stream", name="stdout", text="\n".join(map(str, range(900)))))
     assert f"{900 - MAX_LINES} lines left out" in lines
     assert "899" in lines
@@ -482,7 +482,7 @@ def test_what_is_long_is_cut_with_a_word(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "too long" in said(*[new_code_cell("x = 1\n" * 199)] * 30)
 
 
-def test_most_of_thousands_of_large_cells_is_not_even_rendered() -> None:
+def test_rendering_stops_at_the_limit() -> None:
     large = output("stream", name="stdout", text="x = 1\n" * 10_000)
     large.source = "x = 1\n" * 10_000
     html = render_page(ASSIGNMENT, RECORD, notebook(*[large] * 5000))
@@ -491,14 +491,14 @@ def test_most_of_thousands_of_large_cells_is_not_even_rendered() -> None:
     assert len(html) < 2_000_000
 
 
-def test_pieces_of_a_stream_are_one_and_progress_is_its_last_state() -> None:
+def test_streams_are_joined_and_progress_bars_collapse() -> None:
     parts = ["10%\r", "50%\r", "100%\n", "do", "ne"]
     cell = new_code_cell(outputs=[new_output("stream", name="stdout", text=p) for p in parts])
     assert "100%\ndone" in said(cell)
     assert "50%" not in said(cell)
 
 
-def test_colours_of_a_terminal_become_classes_and_other_sequences_go() -> None:
+def test_terminal_colors_become_classes() -> None:
     text = "\x1b[31mred\x1b[0m \x1b[38;5;28;01mbold\x1b[39;00m "
     text += "\x1b]8;;javascript:x\x07link\x1b[2J\x1b[H\x07"
     html = render_page(ASSIGNMENT, RECORD, notebook(output("stream", name="stdout", text=text)))

@@ -1,4 +1,4 @@
-"""The table of results: one line a student, whatever they are called, and no mark made up."""
+"""The results table and the stored records."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def table(*records: GradeRecord) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text, newline="")))
 
 
-def test_a_line_for_each_student() -> None:
+def test_one_line_per_student() -> None:
     unread = GradeRecord("bob", "unreadable", ("not JSON", "x"), (), 5)
     assert table(unread, GRADED) == [
         ["student", "status", "score", "max_score", "notes", "one", "two"],
@@ -44,12 +44,12 @@ def test_a_line_for_each_student() -> None:
 
 
 @pytest.mark.parametrize("status", STATUSES)
-def test_only_a_mark_that_stands_is_a_number(status: str) -> None:
+def test_only_scored_statuses_have_numbers(status: str) -> None:
     line = table(replace(GRADED, status=status))[1]
     assert (line[2] != "") == (line[5] != "") == (status in SCORED_STATUSES)
 
 
-def test_a_score_of_nothing_is_zero_and_written() -> None:
+def test_a_score_of_zero_is_written() -> None:
     nothing = tuple(replace(mark, points=0.0) for mark in MARKS)
     assert table(replace(GRADED, cells=nothing))[1][2] == "0"
 
@@ -69,17 +69,17 @@ NAMES = {
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_names_and_notes_are_text_of_one_line_and_no_formula(name: str) -> None:
+def test_names_and_notes_cannot_be_formulas(name: str) -> None:
     lines = table(replace(GRADED, student=name, notes=(name,)))
     assert len(lines) == 2
     assert (lines[1][0], lines[1][4]) == (NAMES[name], NAMES[name])
 
 
-def test_unsafe_is_said() -> None:
+def test_unsafe_is_noted() -> None:
     assert table(replace(GRADED, unsafe=True))[1][4] == "UNSAFE: graded without a sandbox"
 
 
-def test_a_record_comes_back_as_it_was_written(tmp_path: Path) -> None:
+def test_record_round_trip(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "ada.json"
     odd = replace(GRADED, student="Zoë \udcff", notes=("a\nb", "\ud800"), unsafe=True, seconds=1.5)
     for record in (GRADED, odd):
@@ -89,7 +89,7 @@ def test_a_record_comes_back_as_it_was_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "5", "[]", "null", "{}", '{"cells": 1}', '"x"'])
-def test_a_broken_record_is_none(tmp_path: Path, text: str) -> None:
+def test_broken_records_are_ignored(tmp_path: Path, text: str) -> None:
     path = tmp_path / "ada.json"
     path.write_text(text)
     assert read_record(path) is None
@@ -97,6 +97,6 @@ def test_a_broken_record_is_none(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize("value", [0, -1, 0.01, float("nan"), float("inf")])
-def test_limits_that_nothing_could_keep(value: float) -> None:
+def test_impossible_limits_are_rejected(value: float) -> None:
     with pytest.raises(ValueError, match="--memory-gb must be"):
         Limits(memory_gb=value)

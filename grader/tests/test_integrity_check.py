@@ -1,4 +1,4 @@
-"""What the census finds in a session that was tampered with, and that it finds nothing in others.
+"""The integrity check finds what was replaced in a session, and nothing in an honest one.
 
 Two processes run IPython's shell: one a cell for each way to tamper, each in a fork of its own, the
 other an honest session. The real kernel names the text of its cells otherwise; both are tried.
@@ -154,7 +154,7 @@ with open(sys.argv[1], "w") as file:
 """
 
 
-def census(folder: Path, cells: dict[str, str], **told: object) -> dict[str, str]:
+def check_sessions(folder: Path, cells: dict[str, str], **told: object) -> dict[str, str]:
     outcome = folder / "found.json"
     done = subprocess.run(
         [sys.executable, "-c", SHELL, str(outcome)],
@@ -172,22 +172,22 @@ def census(folder: Path, cells: dict[str, str], **told: object) -> dict[str, str
 @pytest.fixture(scope="module")
 def tampered(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     place = tmp_path_factory.mktemp("tampered")
-    return census(place, TAMPERED, one_by_one=True, as_kernel=True)
+    return check_sessions(place, TAMPERED, one_by_one=True, as_kernel=True)
 
 
 @pytest.mark.parametrize("what", TAMPERED)
-def test_what_was_replaced_is_named(tampered: dict[str, str], what: str) -> None:
+def test_replaced_functions_are_named(tampered: dict[str, str], what: str) -> None:
     assert what in tampered[what].splitlines()
 
 
-def test_nothing_is_found_in_an_honest_session(tmp_path: Path) -> None:
+def test_honest_sessions_are_clean(tmp_path: Path) -> None:
     cells = {f"{n}: {source}": source for n, source in enumerate(HONEST)}
-    found = census(tmp_path, cells, one_by_one=False, as_kernel=True)
+    found = check_sessions(tmp_path, cells, one_by_one=False, as_kernel=True)
     assert [cell for cell, said in found.items() if said] == []
     assert len(found) == len(HONEST)
 
 
-def test_a_shell_without_a_kernel_is_looked_through_too(tmp_path: Path) -> None:
+def test_a_shell_without_a_kernel(tmp_path: Path) -> None:
     cells = {"honest": HONEST[4], "numpy.allclose": TAMPERED["numpy.allclose"]}
-    found = census(tmp_path, cells, one_by_one=False, as_kernel=False)
+    found = check_sessions(tmp_path, cells, one_by_one=False, as_kernel=False)
     assert found == {"honest": "", "numpy.allclose": "numpy.allclose"}

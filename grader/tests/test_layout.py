@@ -1,4 +1,4 @@
-"""The layout that README.md describes is the one that the imports have."""
+"""The imports follow the layout that README.md describes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import jaxbits_grader
 
 ROOT = Path(jaxbits_grader.__file__).parent
-# From the ground up. Modules on one floor do not import each other, unless they share a folder.
+# From the bottom to the top. Parts on the same floor do not import each other.
 FLOORS = [
     {"cell_names", "files"},
     {"notebook", "grade_records"},

@@ -1,4 +1,4 @@
-"""A download as Canvas and Moodle write it becomes a folder for each student."""
+"""Downloads from Canvas and Moodle become one folder per student."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_moodle(made: Callable[[Path, list[str]], Path], tmp_path: Path) -> None
     }
 
 
-def test_what_was_handed_in_anew_takes_the_place_of_the_old(tmp_path: Path) -> None:
+def test_a_new_submission_replaces_the_old_one(tmp_path: Path) -> None:
     to = tmp_path / "to"
     import_download(packed(tmp_path, CANVAS[:3]), to)
     import_download(packed(tmp_path, ["doejane_4521_99000_nans-1.ipynb"]), to)
@@ -89,7 +89,7 @@ def test_what_was_handed_in_anew_takes_the_place_of_the_old(tmp_path: Path) -> N
     assert "99000" in (to / "doejane_4521/nans.ipynb").read_text()
 
 
-def test_nothing_is_written_elsewhere_and_what_is_nobodys_is_told(
+def test_files_stay_in_the_folder_and_unknown_ones_are_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = ["readme.txt", "../x_1_2_out.ipynb", "__MACOSX/a_1_2_b.ipynb", "a_1_2_..", CANVAS[0]]
@@ -109,7 +109,7 @@ def test_nothing_is_written_elsewhere_and_what_is_nobodys_is_told(
     }
 
 
-def test_a_damaged_or_strange_download_is_refused_and_loses_nothing(tmp_path: Path) -> None:
+def test_invalid_downloads_change_nothing(tmp_path: Path) -> None:
     to = tmp_path / "to"
     whole = packed(tmp_path, CANVAS[:1])
     import_download(whole, to)

@@ -1,4 +1,4 @@
-"""Marks that a person gave: they count, regrading keeps them, and none is made up."""
+"""Points entered by hand replace the grader's, and incomplete ones give no score."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def record(status: str, marks: tuple[CellPoints, ...] = MARKS) -> GradeRecord:
     return GradeRecord("ada", status, ("why",), marks, 5.0)
 
 
-def test_nothing_by_hand_changes_nothing() -> None:
+def test_no_manual_points_change_nothing() -> None:
     for given in ({}, {"gone": 1.0}):
         assert apply_manual_points(record("partial"), given, POINTS) == record("partial")
 
 
-def test_a_mark_by_hand_takes_the_place_of_the_one_found() -> None:
+def test_manual_points_replace_the_graders() -> None:
     found = apply_manual_points(record("partial"), {"a": 0.5, "gone": 9.0}, POINTS)
     assert [(m.id, m.points) for m in found.cells] == [("a", 0.5), ("b", None)]
     assert found.notes == ("points entered by hand: a", "why")
@@ -39,12 +39,12 @@ def test_a_mark_by_hand_takes_the_place_of_the_one_found() -> None:
 
 @pytest.mark.parametrize("status", ["tampered", "unreadable", "failed"])
 @pytest.mark.parametrize("given", [{"a": 1.0}, {"b": 0.0}, {"a": 1.0, "gone": 2.0}, {"gone": 1.0}])
-def test_some_marks_by_hand_are_no_score(status: str, given: dict[str, float]) -> None:
+def test_incomplete_manual_points_give_no_score(status: str, given: dict[str, float]) -> None:
     assert apply_manual_points(record(status, ()), given, POINTS).score is None
 
 
 @pytest.mark.parametrize("status", ["tampered", "unreadable", "failed"])
-def test_all_marks_by_hand_are_a_score(status: str) -> None:
+def test_complete_manual_points_give_a_score(status: str) -> None:
     found = apply_manual_points(record(status, ()), {"b": 0.0, "a": 1.0, "gone": 3.0}, POINTS)
     assert (found.status, found.score) == ("flagged", 1.0)
     assert found.notes == ("points entered by hand: a, b", f"was {status}", "why")
@@ -73,7 +73,7 @@ def ships() -> Any:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_marking(course: Course, ships: Any) -> None:
+def test_set_manual_points(course: Course, ships: Any) -> None:
     assert read_manual_points(course, ships) == {}
     set_manual_points(course, ships, "ada", "a", 0.0)
     set_manual_points(course, ships, "ada", "b", 2.5)

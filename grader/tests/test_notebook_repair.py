@@ -1,4 +1,4 @@
-"""Whatever becomes of a notebook in a student's hands, it is mended, and no answer is lost."""
+"""Whatever students do to a notebook, it is repaired, and no answer is lost."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ TESTS = {
 
 
 def handed_in() -> list[dict[str, Any]]:
-    """The cells of a notebook as a student saved it, with every answer written."""
+    """Return the cells of a saved notebook in which every task is answered."""
     notebook = copy.deepcopy(RELEASED)
     for cell in notebook.cells:
         if cell.id in ANSWERS:
@@ -186,7 +186,7 @@ def answer(notebook: NotebookNode, id: str) -> str:
 
 
 def passes(notebook: NotebookNode) -> bool:
-    """Whether the notebook's code runs from top to bottom, tests and all."""
+    """Return True if all cells of the notebook run, including its tests."""
     namespace: dict[str, Any] = {}
     try:
         for cell in notebook.cells:
@@ -197,7 +197,7 @@ def passes(notebook: NotebookNode) -> bool:
     return True
 
 
-def test_a_notebook_as_it_should_be_is_left_alone(tmp_path: Path) -> None:
+def test_an_intact_notebook_is_unchanged(tmp_path: Path) -> None:
     notebook, notes = repaired(handed_in(), tmp_path)
     assert notes == []
     assert texts(notebook) == ["".join(c["source"]) for c in handed_in()]
@@ -224,7 +224,7 @@ def test_an_answer_in_the_cell_of_its_test(tmp_path: Path) -> None:
     assert any("tests were changed" in note for note in notes)
 
 
-def test_another_assignments_notebook(tmp_path: Path) -> None:
+def test_a_notebook_of_another_assignment(tmp_path: Path) -> None:
     other = [{**CELL, "source": "def cargo():\n    return 1"}]
     with pytest.raises(UnreadableNotebook, match="another notebook"):
         repaired(other, tmp_path)
@@ -233,7 +233,7 @@ def test_another_assignments_notebook(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "lost", [{"ids": False}, {"metadata": False}, {}], ids=["metadata", "ids", "both"]
 )
-def test_lost_marks_and_ids(tmp_path: Path, lost: dict[str, bool]) -> None:
+def test_lost_metadata_and_ids(tmp_path: Path, lost: dict[str, bool]) -> None:
     cells = handed_in()
     bare(cells, **lost)
     notebook, notes = repaired(cells, tmp_path)
@@ -309,7 +309,7 @@ def test_an_answer_split_over_two_cells_whose_tests_are_gone(tmp_path: Path) -> 
     assert notes == ["tests that were missing, restored: load-values, load-empty"]
 
 
-def test_both_halves_of_a_split_answer_have_its_marks(tmp_path: Path) -> None:
+def test_both_halves_of_a_split_answer_have_its_metadata(tmp_path: Path) -> None:
     cells = handed_in()
     place = cells.index(find(cells, "trim"))
     half = copy.deepcopy(cells[place])
@@ -327,7 +327,7 @@ def test_an_answer_turned_to_text_is_tried_as_code(tmp_path: Path) -> None:
     assert notes == ["cells had a different type: load"]
 
 
-def test_an_answer_turned_to_text_beside_the_stub_is_not_lost(tmp_path: Path) -> None:
+def test_an_answer_turned_to_text_next_to_the_stub_is_kept(tmp_path: Path) -> None:
     cells = handed_in()
     kept = copy.deepcopy(find(cells, "load"))
     kept.update(cell_type="markdown", id="kept")
@@ -336,7 +336,7 @@ def test_an_answer_turned_to_text_beside_the_stub_is_not_lost(tmp_path: Path) ->
     assert ANSWERS["load"] in texts(repaired(cells, tmp_path)[0])
 
 
-def test_two_different_copies_of_an_answer_are_told(tmp_path: Path) -> None:
+def test_different_copies_of_an_answer_are_noted(tmp_path: Path) -> None:
     cells = handed_in()
     second = copy.deepcopy(find(cells, "load"))
     cells.insert(cells.index(find(cells, "load")) + 1, second)
@@ -349,7 +349,7 @@ def test_two_different_copies_of_an_answer_are_told(tmp_path: Path) -> None:
     assert repaired(cells, tmp_path)[1] == []
 
 
-def test_an_answer_above_its_untouched_stub_is_told(tmp_path: Path) -> None:
+def test_an_answer_above_its_stub_is_noted(tmp_path: Path) -> None:
     told = "answers that are overwritten by their own stub further down: load"
     cells = handed_in()
     own = {"cell_type": "code", "metadata": {}, "id": "own", "source": ANSWERS["load"]}
@@ -367,7 +367,7 @@ def test_an_answer_above_its_untouched_stub_is_told(tmp_path: Path) -> None:
     assert passes(repaired(cells, tmp_path)[0])
 
 
-def test_a_stub_that_ends_before_it_defines_undoes_nothing(tmp_path: Path) -> None:
+def test_a_stub_that_raises_first_overwrites_nothing(tmp_path: Path) -> None:
     cells = handed_in()
     find(cells, "trim")["source"] = OURS["trim"].source
     find(cells, "load")["source"] += f"\n\n{ANSWERS['trim']}"
@@ -416,13 +416,13 @@ def test_tests_and_given_cells_are_those_of_the_release(tmp_path: Path) -> None:
     ]
 
 
-def test_all_from_back_to_front(tmp_path: Path) -> None:
+def test_reversed_order(tmp_path: Path) -> None:
     notebook, notes = repaired(handed_in()[::-1], tmp_path)
     assert passes(notebook)
     assert "cells were in a different order" in notes[0]
 
 
-def test_a_task_called_as_another_and_more_does_not_take_its_tests(tmp_path: Path) -> None:
+def test_a_task_whose_name_extends_another(tmp_path: Path) -> None:
     longer = SOURCE.replace("trim-aft", "load-values-more")
     released = student_notebook(parse_assignment(longer, "ships"))
     path = write(tmp_path / "a.ipynb", json.loads(nbformat.writes(released))["cells"])
@@ -438,7 +438,7 @@ IDS: list[Any] = [None, 5, "", [], "x" * 70, "load", "own-1"]
 
 
 def edit(cells: list[dict[str, Any]], kind: str, place: int, choice: int) -> None:
-    """Do to a notebook's cells what students do, except delete an answer, which nobody can find."""
+    """Edit cells as students do, except for deleting answers, which nobody could restore."""
     index = place % len(cells)
     cell = cells[index]
     is_answer = any(text in "".join(cell["source"]) for text in ANSWERS.values())
@@ -478,7 +478,7 @@ def test_no_answer_is_lost_whatever_is_done_to_the_cells(
         assert any(text in present for present in texts(notebook))
 
 
-# -- reading
+# Reading files
 
 
 def loaded(path: Path, text: str | bytes) -> ParsedNotebook:
@@ -512,12 +512,12 @@ NO_NOTEBOOK = {
 
 
 @pytest.mark.parametrize("what", NO_NOTEBOOK)
-def test_what_is_no_notebook_is_unreadable(tmp_path: Path, what: str) -> None:
+def test_other_files_are_unreadable(tmp_path: Path, what: str) -> None:
     with pytest.raises(UnreadableNotebook, match=r"a\.ipynb"):
         loaded(tmp_path / "a.ipynb", NO_NOTEBOOK[what])
 
 
-def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(_: Path) -> bytes:
         raise PermissionError(13, "Permission denied")
 
@@ -556,7 +556,7 @@ def test_an_old_format(tmp_path: Path) -> None:
     assert list(found.notes) == ["it is in the old format 3"]
 
 
-def test_notes_hold_nothing_that_cannot_be_written(tmp_path: Path) -> None:
+def test_notes_can_be_encoded(tmp_path: Path) -> None:
     kernel = {"kernelspec": {"name": "\ud800" * 50}}
     more = {"nbformat": "\ud800", "metadata": kernel}
     notes = read_notebook(write(tmp_path / "a.ipynb", [CELL], **more)).notes

@@ -1,11 +1,11 @@
-"""What a student calls a thing changes no test, and no test changes a thing of the student's."""
+"""Students' names do not change tests, and tests do not change students' names."""
 
 from __future__ import annotations
 
 import ast
 from typing import Any
 
-import grading_harness as hall
+import grading_harness as harness
 import pytest
 from jaxbits_grader.authoring.assignment_source import (
     find_assignments,
@@ -82,7 +82,7 @@ HONEST = "def total(xs):\n    return sum(xs)"
 
 
 def run(*own: str, answer: str = HONEST) -> dict[str, Any]:
-    """The notebook's names after the student's cells and the test."""
+    """Run the student's cells and the test, and return the notebook's names."""
     private, names = PrivateNames(SUMS), {"__name__": "__main__"}
     given = SUMS.cell("given").source
     for cell in (given, private.save_given_names(given), *own, answer):
@@ -113,9 +113,7 @@ def test_the_honest_answer_passes_and_leaves_no_hidden_name() -> None:
         "testing._equality = None",
     ],
 )
-def test_what_is_the_students_stays_so_and_harms_no_test(
-    own: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_student_names_survive_tests(own: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # An answer that patches one of these is undone.
     for module, name in (
         (testing, "assert_close"),
@@ -131,22 +129,22 @@ def test_what_is_the_students_stays_so_and_harms_no_test(
     assert all(names[name] == before[name] for name in mine)
 
 
-def test_a_helper_called_as_a_hidden_one_is_the_students() -> None:
+def test_a_helper_with_the_name_of_a_hidden_one() -> None:
     helper = "def draw(xs):\n    return xs"
     run(helper, answer="def total(xs):\n    return sum(draw(xs))")
 
 
-def test_a_hidden_name_cannot_be_asked_for() -> None:
+def test_hidden_names_cannot_be_read() -> None:
     with pytest.raises(NameError):
         run(answer="def total(xs):\n    return 3 if xs == [1, 2] else sum(rows)")
 
 
-def test_a_hidden_value_of_a_visible_name_cannot_be_asked_for() -> None:
+def test_hidden_values_cannot_be_read() -> None:
     with pytest.raises(AssertionError, match="the sum of three"):
         run(answer="def total(any):\n    return sum(xs)")
 
 
-def test_a_hidden_part_may_begin_with_a_blank_line() -> None:
+def test_hidden_tests_may_begin_with_a_blank_line() -> None:
     text = "xs = 1\n### BEGIN HIDDEN TESTS\n\nxs = 2\n### END HIDDEN TESTS\nys = xs"
     sums = parse_assignment(SOURCE.replace("xs = [1, 2]\n", f"{text}\n"), "sums")
     names: dict[str, Any] = {}
@@ -154,15 +152,15 @@ def test_a_hidden_part_may_begin_with_a_blank_line() -> None:
     assert (names["xs"], names["ys"]) == (1, 1)
 
 
-def test_what_was_given_and_is_defined_anew_is_told() -> None:
+def test_redefined_given_functions_are_found() -> None:
     assert run(SUMS.cell("given").source)["redefined"] == ""
     assert run("def twice(x):\n    return 0")["redefined"] == "twice"
 
 
 @pytest.mark.parametrize(
-    "folder", find_assignments(hall.ASSIGNMENTS), ids=lambda folder: folder.name
+    "folder", find_assignments(harness.ASSIGNMENTS), ids=lambda folder: folder.name
 )
-def test_every_test_of_the_assignments_can_be_written_so(folder: Any) -> None:
+def test_tests_of_the_assignments_can_be_renamed(folder: Any) -> None:
     assignment = read_assignment(folder)
     private = PrivateNames(assignment)
     for cell in assignment.notebook.cells:
@@ -174,9 +172,9 @@ def test_every_test_of_the_assignments_can_be_written_so(folder: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "folder", find_assignments(hall.ASSIGNMENTS), ids=lambda folder: folder.name
+    "folder", find_assignments(harness.ASSIGNMENTS), ids=lambda folder: folder.name
 )
-def test_whatever_a_test_of_the_assignments_asks_it_can_say_why_not(folder: Any) -> None:
+def test_every_check_in_the_assignments_has_a_literal_message(folder: Any) -> None:
     silent = [
         ast.unparse(node)
         for cell in read_assignment(folder).notebook.cells

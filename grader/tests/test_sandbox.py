@@ -1,4 +1,4 @@
-"""The sandbox: it holds here, and where it does not nothing is graded."""
+"""The sandbox works here, and where it does not, nothing is graded."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-import grading_harness as hall
+import grading_harness as harness
 import pytest
 from jaxbits_grader.authoring.assignment_source import read_assignment
 from jaxbits_grader.authoring.notebook_versions import solution_notebook
@@ -28,17 +28,17 @@ from jaxbits_grader.running.sandbox_check import check_sandbox
 
 import jaxbits
 
-pytestmark = hall.needs_sandbox
+pytestmark = harness.needs_sandbox
 
-NAME = hall.SAMPLE.name
+NAME = harness.SAMPLE.name
 NO_SANDBOX = "sudo apt install bubblewrap"
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("place")
-    hall.call("course", place / "course", "--from", hall.SAMPLE)
-    assignment = read_assignment(hall.SAMPLE)
+    harness.call("course", place / "course", "--from", harness.SAMPLE)
+    assignment = read_assignment(harness.SAMPLE)
     (place / "submissions").mkdir()
     (place / "submissions" / "ann.ipynb").write_text(notebook_text(solution_notebook(assignment)))
     return place
@@ -47,11 +47,11 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _grade(place: Path, *more: object, path: str | None = None, status: int = 0) -> str:
     env = {"PATH": path} if path is not None else {}
     where = ("--submissions", place / "submissions", "--course", place / "course", "--quiet")
-    return hall.call("grade", NAME, *where, *hall.LIMITS, *more, env=env, status=status)
+    return harness.call("grade", NAME, *where, *harness.LIMITS, *more, env=env, status=status)
 
 
 def _tools(folder: Path, bwrap: str) -> str:
-    """A PATH with all programs of this machine but bubblewrap, which is another one."""
+    """Return a PATH with all programs of this machine, and a fake bubblewrap or none."""
     folder.mkdir(exist_ok=True)
     for directory in os.environ["PATH"].split(os.pathsep):
         for program in Path(directory).glob("*") if Path(directory).is_dir() else ():
@@ -64,7 +64,7 @@ def _tools(folder: Path, bwrap: str) -> str:
     return str(folder)
 
 
-def test_it_holds_here() -> None:
+def test_the_sandbox_works_here() -> None:
     check_sandbox()
 
 
@@ -84,7 +84,7 @@ def test_a_sandbox_that_does_not_start_is_refused(place: Path, tmp_path: Path) -
 
 
 def test_a_sandbox_that_lets_everything_out_is_refused(place: Path, tmp_path: Path) -> None:
-    # One that starts the program, which stands behind the last of its --, and does nothing else.
+    # It only starts the program, which comes after the last `--`.
     open_door = (
         "#!/bin/sh\n"
         'for word; do [ "$word" = -- ] && all=$((all + 1)); done\n'
@@ -98,17 +98,17 @@ def test_a_sandbox_that_lets_everything_out_is_refused(place: Path, tmp_path: Pa
     assert not (place / "course" / "results").exists()
 
 
-def test_unsafe_is_said_in_every_line(place: Path, tmp_path: Path) -> None:
+def test_unsafe_is_noted_in_every_line(place: Path, tmp_path: Path) -> None:
     _grade(place, "--unsafe", path=_tools(tmp_path / "bin", ""))
-    rows = hall.rows((place / "course" / "results" / f"{NAME}.csv").read_text())
+    rows = harness.rows((place / "course" / "results" / f"{NAME}.csv").read_text())
     assert rows["ann"].notes.startswith("UNSAFE")
     assert (rows["ann"].status, rows["ann"].score) == ("graded", rows["ann"].max_score)
     _grade(place)
-    rows = hall.rows((place / "course" / "results" / f"{NAME}.csv").read_text())
+    rows = harness.rows((place / "course" / "results" / f"{NAME}.csv").read_text())
     assert rows["ann"].notes == ""
 
 
-def test_what_lies_where_submissions_can_read_is_refused(tmp_path: Path) -> None:
+def test_folders_that_submissions_can_read_are_rejected(tmp_path: Path) -> None:
     sandbox.check_hidden(tmp_path)
     for shown in (Path(sys.prefix) / "course", Path(jaxbits.__file__).parent, Path("/usr/share")):
         with pytest.raises(sandbox.SandboxUnavailable, match="which every submission can read"):
@@ -119,8 +119,8 @@ def test_what_lies_where_submissions_can_read_is_refused(tmp_path: Path) -> None
         sandbox.check_hidden(link)
 
 
-def test_a_python_below_a_folder_in_memory_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clone in /tmp has its Python there, where a submission has a folder of its own."""
+def test_a_python_below_tmp_is_visible(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the repository is in /tmp, so is its Python, although submissions get an own /tmp."""
     place, shared = Path(tempfile.mkdtemp(dir="/tmp")), Path(tempfile.mkdtemp(dir="/tmp"))
     place.chmod(0o755)
     (place / "word").write_text("seen")
@@ -133,16 +133,16 @@ def test_a_python_below_a_folder_in_memory_is_there(monkeypatch: pytest.MonkeyPa
     assert (done.stdout, done.stderr) == ("seen", "")
 
 
-def test_limits_that_nothing_can_keep_are_refused(place: Path) -> None:
+def test_impossible_limits_are_rejected(place: Path) -> None:
     with pytest.raises(ValueError, match="--cell-seconds must be positive and finite, got 0"):
         Limits(cell_seconds=0)
     assert "--memory-gb must be positive" in _grade(place, "--memory-gb", "0", status=2)
     assert "-j must be at least 1, got 0" in _grade(place, "-j", "0", status=2)
 
 
-def test_an_interrupted_grader_says_how_to_go_on(place: Path) -> None:
+def test_an_interrupted_grader_says_how_to_continue(place: Path) -> None:
     where = ("--submissions", place / "submissions", "--course", place / "course", "--quiet")
-    process = hall.command("grade", NAME, *where, *hall.LIMITS, "--again")
+    process = harness.command("grade", NAME, *where, *harness.LIMITS, "--again")
     log = place / "course" / "results" / NAME / "ann.log"
     log.unlink(missing_ok=True)
     while not log.exists():
@@ -155,7 +155,7 @@ def test_an_interrupted_grader_says_how_to_go_on(place: Path) -> None:
 
 
 def test_a_run_leaves_no_file_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    # A folder of this test's own, and a short one: the path of a socket is.
+    # A separate folder with a short name, because the path of a socket is limited.
     temporary = Path(tempfile.mkdtemp(dir="/tmp"))
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     with launch_kernel(Limits()) as kernel:
@@ -173,7 +173,7 @@ def test_a_run_leaves_no_file_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     assert stat.S_ISDIR(os.stat("/etc").st_mode)
 
 
-def test_what_is_written_to_the_shared_folder_is_bounded() -> None:
+def test_the_shared_folder_is_limited() -> None:
     fill = (
         "import os, time\n"
         "run = os.path.dirname([a for a in open('/proc/self/cmdline').read().split('\\0')"
@@ -189,7 +189,7 @@ def test_what_is_written_to_the_shared_folder_is_bounded() -> None:
         kernel.run_cell(fill)
 
 
-def test_a_run_that_cannot_be_watched_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_cannot_be_monitored_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     temporary = Path(tempfile.mkdtemp(dir="/tmp"))
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     hide = (
@@ -209,7 +209,7 @@ def test_a_run_that_cannot_be_watched_is_ended(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     "content", ["{'text': 'x'}", "{'name': 'stdout', 'text': 3}", "{'name': 5, 'text': ['x']}"]
 )
-def test_what_is_written_to_a_socket_by_hand_is_no_message(content: str) -> None:
+def test_forged_messages_are_ignored(content: str) -> None:
     by_hand = (
         "import json\n"
         "kernel = get_ipython().kernel\n"
@@ -223,7 +223,7 @@ def test_what_is_written_to_a_socket_by_hand_is_no_message(content: str) -> None
         assert kernel.run_cell("1 + 1").outputs[0].data == {"text/plain": "2"}
 
 
-def test_a_kernel_that_does_not_start_is_nobodys_zero(
+def test_a_kernel_that_does_not_start_gives_no_zero(
     place: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(sandbox, "sandbox_command", lambda *_: ["false"])
@@ -236,7 +236,7 @@ def test_a_kernel_that_does_not_start_is_nobodys_zero(
     assert "did not start" in record.notes[0]
 
 
-def test_programs_that_the_sandbox_needs_are_here() -> None:
-    """What CI has to install; with these missing, nothing above was shown."""
+def test_programs_for_the_sandbox_are_installed() -> None:
+    """Without these programs, the tests above would show nothing."""
     for program in ("bwrap", "prlimit", "setpriv", "nice", "env"):
         assert shutil.which(program), program

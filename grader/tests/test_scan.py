@@ -1,4 +1,4 @@
-"""What the scan calls tampering, what it calls odd, and what it must not mention."""
+"""What the scan calls tampering, what it calls odd, and what it must ignore."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ ODD = {
 
 
 @pytest.mark.parametrize("source", ODD.values(), ids=ODD)
-def test_what_is_odd_is_no_more_than_that(source: str) -> None:
+def test_odd_code_is_not_called_tampering(source: str) -> None:
     found = scanned(source)
     assert found.odd
     assert not found.tampering
@@ -300,17 +300,17 @@ FINE = {
 
 
 @pytest.mark.parametrize("source", FINE.values(), ids=FINE)
-def test_honest_code_gives_nothing(source: str) -> None:
+def test_honest_code_has_no_findings(source: str) -> None:
     assert scanned(source) == ScanFindings((), ())
 
 
-def test_a_released_cell_is_left_out_wherever_it_stands() -> None:
+def test_released_cells_are_skipped() -> None:
     odd = new_code_cell("import threading\nnp.allclose = max")
     given = new_notebook(cells=[*GIVEN.cells, odd])
     assert scan(new_notebook(cells=[odd, *GIVEN.cells]), given) == ScanFindings((), ())
 
 
-def test_a_cell_is_named_by_its_id_only_where_the_release_has_it() -> None:
+def test_cells_are_named_by_released_ids_only() -> None:
     def cell(source: str, grade_id: str) -> NotebookNode:
         mark = {"grade_id": grade_id, "solution": True}
         return new_code_cell(source, metadata={"nbgrader": mark})
@@ -322,13 +322,13 @@ def test_a_cell_is_named_by_its_id_only_where_the_release_has_it() -> None:
     assert found == ScanFindings((said,), ("cell 4, line 1: uses socket",))
 
 
-def test_names_are_known_from_cell_to_cell_and_each_thing_is_said_once_a_cell() -> None:
+def test_names_are_known_across_cells() -> None:
     found = scanned(
         "mine = np", "mine.allclose = max\nmine.allclose = min", "x = " + "-" * 2000 + "1"
     )
     assert [s.partition(":")[0] for s in found.tampering] == ["cell 4, line 1"]
 
 
-def test_what_stands_in_a_text_cell_is_no_code() -> None:
+def test_text_cells_are_skipped() -> None:
     own = new_notebook(cells=[*GIVEN.cells, new_markdown_cell("np.allclose = max")])
     assert scan(own, GIVEN) == ScanFindings((), ())

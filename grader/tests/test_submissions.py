@@ -1,4 +1,4 @@
-"""Whose notebook is which, in a folder as a teacher gets it."""
+"""Finding each student's notebook in a folder as teachers get it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_notebooks_and_folders(tmp_path: Path) -> None:
     }
 
 
-def test_what_cannot_be_graded_has_a_problem_and_stops_nobody(tmp_path: Path) -> None:
+def test_ungradable_entries_have_a_problem(tmp_path: Path) -> None:
     put(tmp_path / "ada.ipynb", "")
     put(tmp_path / "bob.pdf")
     put(tmp_path / "cleo" / "answers.py")
@@ -81,7 +81,7 @@ def test_what_cannot_be_graded_has_a_problem_and_stops_nobody(tmp_path: Path) ->
     }
 
 
-def test_a_folder_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tmp_path / "ada" / "ships.ipynb")
     put(tmp_path / "bob.ipynb")
 
@@ -95,7 +95,7 @@ def test_a_folder_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.Monke
     }
 
 
-def test_names_that_are_no_text(tmp_path: Path) -> None:
+def test_undecodable_names(tmp_path: Path) -> None:
     with open(os.fsencode(tmp_path) + b"/\xff.ipynb", "w") as file:
         file.write("{}")
     (only,) = find_submissions(tmp_path, "ships")

@@ -1,4 +1,4 @@
-"""What the proof of an assignment finds wrong with it."""
+"""The problems that validating an assignment finds."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def problems(found: list[Attempt]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("seed", [None, 3])
-def test_an_assignment_as_it_should_be(tmp_path: Path, seed: int | None) -> None:
+def test_a_valid_assignment(tmp_path: Path, seed: int | None) -> None:
     found = tried(tmp_path, seed=seed)  # type: ignore[arg-type]
     assert problems(found) == []
     assert [(one.kind, one.points) for one in found] == [
@@ -46,7 +46,7 @@ def test_an_assignment_as_it_should_be(tmp_path: Path, seed: int | None) -> None
     assert "[AssertionError: the sum]" in found[3].line()
 
 
-def test_answers_that_are_not_what_they_are_said_to_be(tmp_path: Path) -> None:
+def test_mislabeled_answers_are_problems(tmp_path: Path) -> None:
     more = """
 # %% load · wrong: as good as right
 load = sum
@@ -110,7 +110,7 @@ def test_a_solution_and_a_given_cell_that_fail(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_answers_that_cannot_be_tried(tmp_path: Path, answers: str, says: str) -> None:
+def test_invalid_answers_are_rejected(tmp_path: Path, answers: str, says: str) -> None:
     with pytest.raises(SourceError, match=says):
         tried(tmp_path, answers)
 
@@ -121,13 +121,13 @@ def test_an_endless_answer_is_named(tmp_path: Path) -> None:
         tried(tmp_path, RIGHT + WRONG + more, timeout=8)
 
 
-def test_an_answer_that_ends_the_trial_is_named(tmp_path: Path) -> None:
+def test_an_answer_that_ends_the_process_is_named(tmp_path: Path) -> None:
     more = "\n# %% load · wrong: goes away\nimport os\ndef load(holds):\n    os._exit(3)\n"
     with pytest.raises(SourceError, match="ended while running load, goes away"):
         tried(tmp_path, RIGHT + WRONG + more)
 
 
-def test_a_range_without_its_number_is_found_without_a_seed(tmp_path: Path) -> None:
+def test_an_invalid_range_is_found_without_a_seed(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="must contain the current value 3"):
         tried(tmp_path, text=GOOD.replace("2..9", "4..9"))
 

@@ -1,4 +1,4 @@
-"""Other numbers: within their ranges, other ones indeed, and no comment that does nothing."""
+"""Variants have different numbers within their ranges, and no comment is ignored."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_choices() -> None:
     )
 
 
-def test_a_range_of_one_number_stays() -> None:
+def test_a_range_of_one_number_does_not_change() -> None:
     for line in (
         "n = 3  # variant: 3..3",
         "x = 0.5  # variant: 0.5..0.5",
@@ -96,7 +96,7 @@ def test_a_range_of_one_number_stays() -> None:
         "x = 0.5  # variant: 0.0..1e999",
     ],
 )
-def test_a_range_that_cannot_be_read_is_refused(line: str) -> None:
+def test_invalid_ranges_are_rejected(line: str) -> None:
     with pytest.raises(SourceError, match=re.escape(line.split("variant: ")[1].split("|")[0])):
         draw_variant(line, 1)
 
@@ -118,19 +118,19 @@ def test_a_range_that_cannot_be_read_is_refused(line: str) -> None:
         "return 3  # variant: 1..9",
     ],
 )
-def test_a_comment_on_what_is_no_assignment_is_refused(line: str) -> None:
+def test_misplaced_comments_are_rejected(line: str) -> None:
     with pytest.raises(SourceError, match="must be at the end of an assignment"):
         count_variable_values(f"n = 3  # variant: 1..9\n{line}\n")
     assert draw_variant(line, 1) == line
 
 
-def test_text_without_ranges_is_left_alone() -> None:
+def test_text_without_ranges_does_not_change() -> None:
     text = "# variants\nx = 3\ny = '..'\n"
     assert draw_variant(text, 1) == without_variant_comments(text) == text
     assert count_variable_values(text) == 0
 
 
-def test_variants_of_a_folder(tmp_path: Path) -> None:
+def test_write_variants(tmp_path: Path) -> None:
     book, to = tmp_path / "book", tmp_path / "mine"
     for name in ("a", "b"):
         (book / name).mkdir(parents=True)
@@ -150,7 +150,7 @@ def test_variants_of_a_folder(tmp_path: Path) -> None:
         write_variants(tmp_path / "none", to, "s")
 
 
-def test_of_a_folder_with_a_mistake_nothing_is_written(tmp_path: Path) -> None:
+def test_a_folder_with_a_mistake_is_not_written(tmp_path: Path) -> None:
     for name, text in (("a", GOOD), ("b", GOOD.replace("2..9", "7..9"))):
         (tmp_path / "book" / name).mkdir(parents=True)
         (tmp_path / "book" / name / SOURCE_FILE).write_text(text)

@@ -3,7 +3,7 @@
 ``catalogue/`` has one file per chapter, with the name of the chapter's file. Each entry has the
 keys ``title``, ``section`` (the exact heading, or "Also sharp"), ``silent``, ``fix``, and
 ``guard``. A silent entry also has ``look_for``. An entry that raises an error has ``symptoms``, a
-list of ``{error = "TypeError", text = "…"}``. tests/unit/test_catalogue.py checks every entry.
+list of ``{error = "TypeError", text = "…"}``. tests/library/test_catalogue.py checks every entry.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `jaxbits.audit` gives back: findings, in a terminal and in a notebook."""
+"""The report that `jaxbits.audit` returns, for a terminal and for a notebook."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ _STYLE = """<style>
 
 
 class AuditError(AssertionError):
-    """An audited function has findings that were not allowed; the message is the report."""
+    """An audited function has findings that are not allowed. The message is the report."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """The findings of an audit, the gravest first.
+    """The findings of an audit, the most severe first.
 
     Attributes:
-        function: the name of the function.
-        findings: what the checks found; those of one check on one line are one, with a count.
-        checks: the checks that ran.
-        notes: what was not looked into, and why: time, memory, checks that failed themselves.
-        seconds: how long each check took; the first to need a trace or a run pays for it.
-        not_run: the checks for which no time was left.
+        function: The name of the function.
+        findings: What the checks found. Findings of one check on one line are merged, with a count.
+        checks: The names of the checks that ran.
+        notes: What was not examined and why: time, memory, or a failure of a check itself.
+        seconds: How long each check took. The first check that needs a trace or a run pays for it.
+        not_run: The names of the checks that did not run in time.
     """
 
     function: str
@@ -57,13 +57,19 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing above a note was found; `notes` say what was not looked into."""
+        """Whether nothing above a note was found. `notes` say what was not examined."""
         return not any(finding.severity != "note" for finding in self.findings)
 
     def __getitem__(self, check: str) -> tuple[Finding, ...]:
+        """Return the findings of a check.
+
+        Raises:
+            KeyError: If the check did not run.
+        """
         if check not in self.checks:
-            why = "had no time left" if check in self.not_run else "should be one that ran"
-            raise KeyError(f"check was {check!r}, and {why}: {', '.join(self.checks)}")
+            ran = ", ".join(map(repr, self.checks)) or "none"
+            why = f"; {check} did not run in time" if check in self.not_run else ""
+            raise KeyError(f"check must be one that ran, {ran}; got {check!r}{why}")
         return tuple(finding for finding in self.findings if finding.check == check)
 
     def __iter__(self) -> Iterator[Finding]:
@@ -76,20 +82,24 @@ class Report:
         return True
 
     def raise_if(self, severity: Severity = "error") -> None:
-        """Raise where something is as grave as `severity`, or graver.
+        """Raise an error if any finding is at least this severe.
+
+        Args:
+            severity: ``"error"``, ``"warning"``, or ``"note"``.
 
         Raises:
-            AuditError: with the report as its message.
-            ValueError: when `severity` is none of ``error``, ``warning`` and ``note``.
+            AuditError: If there is such a finding. Its message is the report.
+            ValueError: If `severity` is not one of the three.
         """
         if severity not in SEVERITIES:
-            raise ValueError(f"severity was {severity!r}, and should be one of {SEVERITIES}")
-        grave = SEVERITIES[: SEVERITIES.index(severity) + 1]
-        if any(finding.severity in grave for finding in self.findings):
+            choices = ", ".join(map(repr, SEVERITIES))
+            raise ValueError(f"severity must be one of {choices}; got {severity!r}")
+        included = SEVERITIES[: SEVERITIES.index(severity) + 1]
+        if any(finding.severity in included for finding in self.findings):
             raise AuditError(str(self))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as what JSON can hold."""
+        """Return the report as a dictionary for JSON."""
         return {
             "function": self.function,
             "ok": self.ok,
@@ -101,7 +111,7 @@ class Report:
         }
 
     @property
-    def _head(self) -> str:
+    def _headline(self) -> str:
         count = {s: sum(f.severity == s for f in self.findings) for s in SEVERITIES}
         parts = [f"{n} {s}{'s' * (n > 1)}" for s, n in count.items() if n]
         checked = f"{len(self.checks)} check{'s' * (len(self.checks) != 1)}"
@@ -109,19 +119,19 @@ class Report:
 
     def __str__(self) -> str:
         notes = [f"· {note}" for note in self.notes]
-        return "\n".join([self._head, *map(str, self.findings), *notes])
+        return "\n".join([self._headline, *map(str, self.findings), *notes])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        rows = [_row(finding) for finding in self.findings]
+        rows = [_finding_html(finding) for finding in self.findings]
         rows += [f"<li>{html_with_code(note)}</li>" for note in self.notes]
         rows = [f"<ol>{''.join(rows)}</ol>"] if rows else []
-        head = f"<p>{html.escape(self._head)}</p>"
+        head = f"<p>{html.escape(self._headline)}</p>"
         return f'{_STYLE}<div class="jaxbits-audit">{head}{"".join(rows)}</div>'
 
 
-def _row(finding: Finding) -> str:
+def _finding_html(finding: Finding) -> str:
     parts = [f"<p><b>{finding.severity} · {finding.check}</b>: {html_with_code(finding.title)}</p>"]
     if finding.place:
         where = html.escape(str(finding.place))

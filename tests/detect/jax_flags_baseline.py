@@ -19,8 +19,8 @@ from jax.experimental import checkify
 from labelled_cases import Case, Sweep
 from scores import Score
 
-from jaxbits._analysis.function_under_test import copied
-from jaxbits._analysis.python_state.call_monitor import watch
+from jaxbits._analysis.copying import copy_tree
+from jaxbits._analysis.python_state.call_monitor import monitor_calls
 
 _OF_DETECTORS = {"carry", "calls"}
 """Named arguments of a case that the detector takes for itself."""
@@ -37,7 +37,7 @@ class Switch(NamedTuple):
 def _calls(case: Case) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
     named = {k: v for k, v in case.kwargs.items() if k not in _OF_DETECTORS}
     given = case.args if isinstance(case.args, Sweep) else case.kwargs.get("calls") or [case.args]
-    return [(copied(tuple(args)), copied(named)) for args in given]
+    return [(copy_tree(tuple(args)), copy_tree(named)) for args in given]
 
 
 def _bound(function: Callable[..., Any], args: Any, kwargs: Any) -> tuple[Any, list[Any]]:
@@ -80,7 +80,7 @@ def _set(*settings: tuple[str, Any]) -> Iterator[None]:
 
 def _error(function: Callable[..., Any], case: Case) -> Exception | None:
     """Return what the calls of a case raise, with warnings and output kept away."""
-    with watch([]):
+    with monitor_calls([]):
         try:
             for args, kwargs in _calls(case):
                 jax.block_until_ready(function(*args, **kwargs))
@@ -154,7 +154,7 @@ def _compiles_again(case: Case) -> bool:
     kept = logger.propagate, logger.handlers
     logger.propagate, logger.handlers = False, [heard]
     try:
-        with watch([]), jax.log_compiles():
+        with monitor_calls([]), jax.log_compiles():
             for number, (args, kwargs) in enumerate(calls):
                 if number == free:
                     heard.count = 0

@@ -1,7 +1,7 @@
 """Print the scores of all detectors on the labelled cases as JSON, for the page *Detectors*.
 
-python tests/detect/record.py              the detectors
-python tests/detect/record.py --switches   and JAX's own switches
+python tests/detect/score_records.py              the detectors
+python tests/detect/score_records.py --switches   and JAX's own switches
 """
 
 from __future__ import annotations

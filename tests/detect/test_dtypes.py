@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxbits import _jax_compat, detect
-from jaxbits._analysis.function_under_test import Subject
+from jaxbits._analysis.function_under_test import FunctionUnderTest
 
 
 def test_promotion_says_where():
@@ -28,20 +28,20 @@ def test_x64_puts_the_switch_back():
 
 def test_carry_needs_a_state_in_an_audit():
     step, state = (lambda n: n * 0.5), jnp.int32(1)
-    assert not detect.detectors()["carry"].on(Subject(step, (state,)))
-    assert detect.detectors()["carry"].on(Subject(step, (state,), carry=0))
+    assert not detect.detectors()["carry"].on(FunctionUnderTest(step, (state,)))
+    assert detect.detectors()["carry"].on(FunctionUnderTest(step, (state,), carry=0))
 
 
 def test_carry_of_a_loop_needs_no_state():
     def total(x):
         return jax.lax.scan(lambda c, v: (c + v, None), jnp.int32(0), x)[0]
 
-    found = detect.detectors()["carry"].on(Subject(total, (jnp.ones(3),)))
+    found = detect.detectors()["carry"].on(FunctionUnderTest(total, (jnp.ones(3),)))
     assert found[0].severity == "error"
 
 
 def test_carry_names_an_argument():
-    with pytest.raises(ValueError, match="position or one of x"):
+    with pytest.raises(ValueError, match="carry must be a position or one of 'x'; got 'state'"):
         detect.carry(lambda x: x, 1.0, carry="state")
 
 

@@ -94,10 +94,10 @@ shapes, rates = [(jnp.ones(2),), (jnp.ones(3),)], [(x, 1.0), (x, 2.0)]
     ],
 )
 def test_a_finding_names_what_it_is_about(check, fn, args, kwargs, bit):
-    assert getattr(detect, check)(fn, *args, **kwargs)[0].bit == bit
+    assert getattr(detect, check)(fn, *args, **kwargs)[0].catalogue_id == bit
 
 
 def test_without_a_bit_it_refers_to_what_is_most_about_the_check():
-    assert Finding("no_such_check", "error", "m", "e", "f").reference == ""
-    leak = Finding("leak", "error", "m", "e", "f")
+    assert Finding("error", "m", "e", "f", check="no_such_check").reference == ""
+    leak = Finding("error", "m", "e", "f", check="leak")
     assert leak.reference == 'chapter 02, "A traced value kept for later"'

@@ -9,10 +9,10 @@ import pytest
 from jax import lax
 
 from jaxbits import detect
-from jaxbits._analysis.instrumented_run import observe
-from jaxbits._analysis.python_state.call_monitor import watch
+from jaxbits._analysis.instrumented_run import run_instrumented
+from jaxbits._analysis.python_state.call_monitor import monitor_calls
 from jaxbits._analysis.python_state.references import Reference
-from jaxbits._analysis.python_state.snapshot import Memory
+from jaxbits._analysis.python_state.snapshot import StateSnapshot
 
 normal, split, fold_in = jax.random.normal, jax.random.split, jax.random.fold_in
 KEY = jax.random.key(0)
@@ -39,7 +39,7 @@ def program_of(fn, *args):
 )
 def test_the_instrumented_run_gives_the_same_results(fn):
     x = jnp.arange(6.0)
-    seen = observe(program_of(fn, x), [x])
+    seen = run_instrumented(program_of(fn, x), [x])
     for got, expected in zip(seen.outputs, jax.tree.leaves(fn(x)), strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-5)
 
@@ -91,7 +91,7 @@ def test_memory_restores_nested_state():
             self.log = [{"a": 1}]
 
     holder = {"thing": Thing()}
-    memory = Memory([Reference("global", "thing", holder, "thing")])
+    memory = StateSnapshot([Reference("global", "thing", holder, "thing")])
     thing = holder["thing"]
     thing.log[0]["a"] = 2
     thing.log.append({})
@@ -103,11 +103,11 @@ def test_memory_restores_nested_state():
 
 
 def test_the_watch_sees_the_users_lines_only():
-    with watch([]) as seen:
+    with monitor_calls([]) as seen:
         jnp.sin(jnp.ones(3)) + 1
         sorted([3, 1])
     assert not seen.calls
-    with watch([]) as seen:
+    with monitor_calls([]) as seen:
         np.random.default_rng()
         open(__file__).close()
     assert {name for name, _ in seen.calls} == {"random.getrandbits", "open"}

@@ -9,14 +9,13 @@ import pytest
 from jax import lax
 
 from jaxbits import detect
-from jaxbits._analysis.function_under_test import Subject
-from jaxbits._analysis.instrumented_run import observe
-from jaxbits._analysis.probes import Plan, Probe, Reading
+from jaxbits._analysis.function_under_test import FunctionUnderTest
+from jaxbits._analysis.instrumented_run import run_instrumented
+from jaxbits._analysis.probes import Measurement, Plan, Probe
 
 EVERY = Probe(
-    "every",
-    lambda equation, around: bool(equation.outvars),
-    lambda equation, values, outputs: Reading(jnp.ones(outputs[0].shape, bool), jnp.int32(0)),
+    lambda equation, context: bool(equation.outvars),
+    lambda equation, inputs, outputs: Measurement(jnp.ones(outputs[0].shape, bool), jnp.int32(0)),
 )
 
 
@@ -34,7 +33,7 @@ EVERY = Probe(
 )
 def test_a_probe_on_every_equation_leaves_the_results(fn):
     x = jnp.arange(6.0)
-    seen = observe(jax.make_jaxpr(fn)(x), [x], EVERY)
+    seen = run_instrumented(jax.make_jaxpr(fn)(x), [x], EVERY)
     assert seen.sites
     for got, expected in zip(seen.outputs, jax.tree.leaves(fn(x)), strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-5)
@@ -85,13 +84,16 @@ def test_a_mode_may_be_said_in_options_that_the_call_unpacks() -> None:
 
 
 def test_one_run_serves_all_checks():
-    subject = Subject(
-        lambda x, i: x[i].astype(jnp.uint8) + i * i, (jnp.ones(3) * 300, jnp.int32(70000))
+    checks = [detect.out_of_bounds, detect.cast, detect.overflow]
+    target = FunctionUnderTest(
+        lambda x, i: x[i].astype(jnp.uint8) + i * i,
+        (jnp.ones(3) * 300, jnp.int32(70000)),
+        probes=[check.probe for check in checks],
     )
-    for name in ("out_of_bounds", "cast", "overflow"):
-        assert detect.detectors()[name].on(subject), name
-    assert subject.observed is subject.observed
-    assert subject.left_out == []
+    for check in checks:
+        assert check.on(target), check.name
+    assert target.instrumented_run is target.instrumented_run
+    assert target.left_out == []
 
 
 def test_planning_is_linear_in_depth():
@@ -113,8 +115,8 @@ def test_what_cannot_be_read_is_left_out_and_said():
     def broken(*_):
         raise TypeError
 
-    plan = Plan(jax.make_jaxpr(jnp.sin)(1.0), [Probe("x", lambda *_: True, broken)])
+    plan = Plan(jax.make_jaxpr(jnp.sin)(1.0), [Probe(lambda *_: True, broken)])
     assert plan.sites
-    seen = observe(jax.make_jaxpr(jnp.sin)(1.0), [1.0], Probe("x", lambda *_: True, broken))
+    seen = run_instrumented(jax.make_jaxpr(jnp.sin)(1.0), [1.0], Probe(lambda *_: True, broken))
     assert seen.sites == []
     assert seen.plan.failed == {"sin"}

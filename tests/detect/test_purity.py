@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from jaxbits import audit, detect
-from jaxbits._analysis.source.rebinding import evidence
+from jaxbits._analysis.source.rebinding import collect_evidence
 
 
 @functools.lru_cache(maxsize=4)
@@ -90,13 +90,13 @@ def test_what_only_could_change_is_a_note():
 
 
 def test_names_bound_in_either_branch_are_bound_once():
-    said = evidence(("if 1:\n    a = 1\nelse:\n    a = 2\nfor b in c:\n    pass\n",))
-    assert not said.is_rebound("a", 0)
-    assert said.is_rebound("b", 0)
+    found = collect_evidence(("if 1:\n    a = 1\nelse:\n    a = 2\nfor b in c:\n    pass\n",))
+    assert not found.is_rebound("a", 0)
+    assert found.is_rebound("b", 0)
 
 
 def test_a_source_that_is_no_python_says_nothing():
-    assert evidence(("%matplotlib inline", "a = 1")).events
+    assert collect_evidence(("%matplotlib inline", "a = 1")).events
 
 
 def test_a_ref_is_read_at_each_call_and_not_stale():
@@ -157,6 +157,6 @@ def makes_a_buffer_each(data):
 def test_a_buffer_that_a_loop_fills_again_after_jax_has_taken_it():
     (found,) = detect.inplace(refills, (1, 2))
     assert found.place.text == "buffer[:] = row"
-    assert found.bit == "host-buffer-shared"
+    assert found.catalogue_id == "host-buffer-shared"
     assert detect.inplace(copies, (1, 2)) == []
     assert detect.inplace(makes_a_buffer_each, (1, 2)) == []

@@ -17,6 +17,8 @@ from flax import linen, nnx
 
 from jaxbits import audit, detect
 
+pytestmark = pytest.mark.slow
+
 EVERY = 8
 RUNS = {
     "out_of_bounds", "recompile", "inplace", "nan", "cast", "overflow", "x64", "transfer",

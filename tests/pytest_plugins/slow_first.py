@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 # Files of more than half a minute, longest first, as `pytest --durations=0` shows them.
 SLOW_FILES = [
     "tests/detect/test_sweep.py",
-    "tests/book/test_browser.py",
+    "tests/pages/test_browser.py",
     "tests/detect/test_scores.py",
     "tests/nbval_exact/test_compare.py",
     "tests/nbval_exact/test_plugin.py",

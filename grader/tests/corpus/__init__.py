@@ -1,7 +1,7 @@
-"""Submissions to one assignment, good, broken and hostile, with what must become of each.
+"""Good, broken, and hostile submissions to one assignment, with the expected result of each.
 
-`write` puts them into a folder, one entry for each student. None of them is run here: many would
-do harm outside of a sandbox, though the worst of them refuse to run there.
+`write` writes them into a folder, one entry per student. Nothing runs them here, because many
+would do harm outside a sandbox. The worst of them refuse to run there.
 """
 
 from __future__ import annotations
@@ -20,19 +20,29 @@ from jaxbits_grader.authoring.cell_markers import (
 )
 from nbformat import NotebookNode
 
-from corpus import damaged, good, output, reading, renamed, shell, tampering, unreadable, web
-from corpus import fake_equality as equal
-from corpus import kernel_exit as ending
-from corpus import network_access as listening
-from corpus import repaired as mended
-from corpus import resource_abuse as swelling
+from corpus import (
+    damaged,
+    fake_equality,
+    good,
+    hidden_test_theft,
+    kernel_exit,
+    output,
+    renamed,
+    repaired,
+    resource_abuse,
+    secret_reading,
+    shell,
+    tampering,
+    unreadable,
+    web,
+)
 from corpus.expected import Expected, Submission
 from corpus.planted_files import LEFT, STRAY, Secrets, forms, left_behind, snapshot, strays
-from corpus.submission_builder import Desk
+from corpus.submission_builder import SubmissionBuilder
 
 __all__ = [
     "LEFT",
-    "NEIGHBOUR",
+    "NEIGHBOR",
     "STRAY",
     "Expected",
     "Secrets",
@@ -44,19 +54,19 @@ __all__ = [
     "write",
 ]
 
-# The student whose submission holds `Secrets.other_text`; handed in as a file.
-NEIGHBOUR = "neighbour"
+# The student whose submission contains `Secrets.other_text`. It is a file, not a folder.
+NEIGHBOR = "neighbor"
 MODULES = (
-    good, mended, renamed, damaged, unreadable, ending, swelling, output, shell, reading,
-    listening, tampering, equal, web,
+    good, repaired, renamed, damaged, unreadable, kernel_exit, resource_abuse, output, shell,
+    secret_reading, hidden_test_theft, tampering, fake_equality, web,
 )  # fmt: skip
 
 
 def all_submissions(assignment: Assignment, secrets: Secrets) -> Iterator[Submission]:
-    """Make all submissions."""
-    desk = Desk(assignment, secrets)
+    """Yield all submissions."""
+    builder = SubmissionBuilder(assignment, secrets)
     for module in MODULES:
-        yield from module.submissions(desk)
+        yield from module.submissions(builder)
 
 
 def write(
@@ -65,17 +75,17 @@ def write(
     secrets: Secrets,
     only: Callable[[Submission], bool] = lambda submission: True,
 ) -> dict[str, Expected]:
-    """Write submissions into a folder, half of them as files, half as folders with a file.
+    """Write submissions into a folder, half of them as files and half as folders.
 
     Args:
-        folder: where; it is made.
-        assignment: what they answer.
-        secrets: what is planted on the machine, for the hostile ones to go after.
-        only: which ones to write, such as ``lambda s: s.core and not s.slow``.
+        folder: The folder, which is created.
+        assignment: The assignment.
+        secrets: What is planted on the machine as a target.
+        only: Selects submissions, for example ``lambda s: s.core and not s.slow``.
 
     Returns:
-        What must become of each, by the student's name. The CSV writes some names otherwise: with
-        an apostrophe in front of what looks like a formula, and without line ends.
+        The expected result of each, by the student's name. The results table changes some names: it
+        adds an apostrophe to what looks like a formula, and removes line breaks.
     """
     folder.mkdir(parents=True, exist_ok=True)
     secret = forbidden(assignment, secrets)
@@ -86,13 +96,13 @@ def write(
             continue
         if entry.student in written:
             raise ValueError(f"two submissions are called {entry.student!r}")
-        as_file = number % 2 == 0 or entry.student == NEIGHBOUR
+        as_file = number % 2 == 0 or entry.student == NEIGHBOR
         _place(folder, entry, f"{assignment.name}.ipynb", as_file)
         written[entry.student] = Expected(
             statuses=entry.statuses,
             score=entry.score,
             notes=entry.notes,
-            forbidden=tuple(s for s in secret if entry.student != NEIGHBOUR or s not in own),
+            forbidden=tuple(s for s in secret if entry.student != NEIGHBOR or s not in own),
             live=entry.live,
             family=entry.family,
             slow=entry.slow,
@@ -120,15 +130,15 @@ def _place(folder: Path, entry: Submission, name: str, as_file: bool) -> None:
 
 
 def forbidden(assignment: Assignment, secrets: Secrets) -> tuple[str, ...]:
-    """What no student may be shown: the secrets and the hidden tests, as they are and encoded."""
+    """Return what no page may show: the secrets and hidden tests, plain and encoded."""
     found = [secrets.text, secrets.value, secrets.other_text, "BEGIN HIDDEN" + " TESTS"]
     return tuple(form for secret in [*found, *hidden(assignment)] for form in forms(secret))
 
 
 def hidden(assignment: Assignment) -> list[str]:
-    """The lines of the hidden tests that say something, and stand nowhere else.
+    """Return the lines of hidden tests that appear nowhere else and reveal something.
 
-    A line that is only a message does not count: a student is told the one that failed.
+    A line that is only a message does not count, because a student sees it if the test fails.
     """
     cells = [cell.source for cell in assignment.notebook.cells]
     public = {

@@ -1,6 +1,6 @@
-"""What submissions change that is hard to see, or has no effect; as in `tampering`."""
+"""Tampering that is hard to detect or has no effect, in the form of `tampering`."""
 
-# Hard to see, or without effect: no point for it, whether it is seen or not.
+# They must get no points, whether they are detected or not.
 TRICKS = {
     "forges-replies": """
         # Sends the grader, before each cell runs, that it ran well.

@@ -1,4 +1,4 @@
-"""A submission, what must become of it, and what is wrong with what did."""
+"""A submission, its expected result, and the complaints about an actual result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from nbformat import NotebookNode
 
 Score = float | tuple[float, float] | None
 Place = Callable[[Path, str], None]
-# A notebook; a file's bytes; the files of a student's folder; what writes the entry itself.
+# A notebook, the bytes of a file, the files of a folder, or a function that writes the entry.
 Content = NotebookNode | bytes | Mapping[str, bytes] | Place
 GRADED = frozenset({"graded"})
 FINE = frozenset({"graded", "flagged"})
@@ -24,19 +24,19 @@ LOOKED_AT = RAN | {"tampered"}
 
 @dataclass(frozen=True)
 class Expected:
-    """What must become of a submission.
+    """The expected result of a submission.
 
     Attributes:
-        statuses: the statuses that are right.
-        score: the score, or the least and the most of it, if the status is one with a score; None
-            if no status with a score is right. A status without a score has a blank one.
-        notes: regular expressions, each of which the notes must match.
-        forbidden: what may stand nowhere in the feedback or the CSV, also not between tags.
-        live: regular expressions of markup that may not stand in the feedback as it is.
-        family: the kind of submission.
-        slow: whether it ends only at the limit of time or memory.
-        core: whether it is one of those that stand for all.
-        what: what it tries.
+        statuses: The acceptable statuses.
+        score: The score, or its minimum and maximum, if the status has a score. None if no
+            acceptable status has one.
+        notes: Regular expressions, each of which the notes must match.
+        forbidden: Strings that neither the page nor the table may show, not even between tags.
+        live: Regular expressions of markup that may not be on the page unescaped.
+        family: The kind of submission.
+        slow: Whether it ends only at the limit of time or memory.
+        core: Whether it is representative of its family.
+        what: What it tries.
     """
 
     statuses: frozenset[str]
@@ -52,7 +52,7 @@ class Expected:
     def complaints(
         self, status: str, score: float | None, notes: str, shown: str = ""
     ) -> list[str]:
-        """What is not as it must be; `shown` is the text of the feedback and the CSV."""
+        """Return what differs from the expectation. `shown` is the text of the page and table."""
         found = []
         if status not in self.statuses:
             found.append(f"the status is {status}, not one of {sorted(self.statuses)}")
@@ -72,7 +72,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Submission:
-    """One student's entry, and what must become of it."""
+    """One student's entry, and its expected result."""
 
     student: str
     family: str

@@ -1,4 +1,4 @@
-"""Answers that are equal to anything, or fail in a way that may be taken for success."""
+"""Answers that equal anything, or fail in a way that could be mistaken for success."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from jaxbits_grader.authoring.notebook_versions import solution_notebook
 from nbformat import NotebookNode
 
 from corpus.expected import FINE, RAN, Content, Submission
-from corpus.reading import filled
-from corpus.submission_builder import Desk, clean, says
+from corpus.secret_reading import filled
+from corpus.submission_builder import SubmissionBuilder, clean, description
 from corpus.tampering import PATCHES
 
 ANYTHING = """
@@ -95,7 +95,7 @@ ANSWERS = {
         ANSWER = Dict()
     """,
 }
-# Errors that a shell, or a grader that looks for errors shown, may not take for failures.
+# Errors that IPython does not display, which a grader could mistake for success.
 ERRORS = {
     "quits-the-debugger": "bdb.BdbQuit",
     "exits-in-a-test": "SystemExit(0)",
@@ -130,28 +130,28 @@ BESIDE: dict[str, tuple[str, str]] = {
 }
 
 
-def _answered(desk: Desk, code: str, value: str = "return ANSWER") -> NotebookNode:
-    """A notebook in which every answer does the same, below this code."""
+def _answered(builder: SubmissionBuilder, code: str, value: str = "return ANSWER") -> NotebookNode:
+    """Return a notebook in which every answer does the same, below some code."""
     answers = {}
-    for task in desk.tasks:
-        stub = stub_source(desk.assignment.cell(task.id).source)
+    for task in builder.tasks:
+        stub = stub_source(builder.assignment.cell(task.id).source)
         answers[task.id] = stub.replace("raise NotImplementedError()", value)
-    return desk.insert(solution_notebook(desk.assignment, answers), code, at="start")
+    return builder.insert(solution_notebook(builder.assignment, answers), code, at="start")
 
 
-def submissions(desk: Desk) -> Iterator[Submission]:
-    """Make them."""
+def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
+    """Yield the submissions of this kind."""
     for name, text in ANSWERS.items():
         code = clean(text)
-        what = says("\n".join(line.strip() for line in code.splitlines()))
-        content: Content = _answered(desk, code)
+        what = description("\n".join(line.strip() for line in code.splitlines()))
+        content: Content = _answered(builder, code)
         core = name in ("equal-object", "equal-array-like", "equal-float", "equal-ndarray")
         # A test that takes the answer apart, or asks for its type first, rightly fails it.
         statuses = FINE | {"tampered"}
         yield Submission(name, "equal", what, content, statuses, 0.0, core=core)
     for name, error in ERRORS.items():
         imports = "import asyncio, bdb\nimport IPython.core.error"
-        content = _answered(desk, imports, f"raise {error}")
+        content = _answered(builder, imports, f"raise {error}")
         what = f"Its answers raise {error}."
         core = name in ("quits-the-debugger", "exits-in-a-test", "interrupts-a-test")
         statuses = RAN | {"tampered"}
@@ -159,8 +159,8 @@ def submissions(desk: Desk) -> Iterator[Submission]:
     for file, (name, code) in BESIDE.items():
         code = clean(PATCHES["patches-testing"]) if code == "FORGIVE" else code
         files = {
-            f"{desk.assignment.name}.ipynb": release_bytes(desk.wrong()),
-            file: filled(code, desk.secrets).encode(),
+            f"{builder.assignment.name}.ipynb": release_bytes(builder.wrong()),
+            file: filled(code, builder.secrets).encode(),
         }
         what = f"A file {file} beside the notebook, and wrong answers."
         core = name in ("a-module-beside", "a-start-up-beside", "a-config-beside")
@@ -168,7 +168,7 @@ def submissions(desk: Desk) -> Iterator[Submission]:
 
 
 def release_bytes(notebook: NotebookNode) -> bytes:
-    """A notebook as a file."""
+    """Return a notebook as the bytes of a file."""
     import json
 
     return json.dumps(notebook).encode()

@@ -1,4 +1,4 @@
-"""Submissions without malice: right, half, blank, with warnings, with what Colab and people add."""
+"""Honest submissions: right, partial, blank, with warnings, and with what Colab adds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jaxbits_grader.authoring.cell_markers import stub_source
 from jaxbits_grader.authoring.notebook_versions import solution_notebook
 
 from corpus.expected import FINE, GRADED, Submission
-from corpus.submission_builder import Desk, by_id, clean, graded_cells, says
+from corpus.submission_builder import SubmissionBuilder, by_id, clean, description, graded_cells
 
 STDERR = {
     "jax-warns": """
@@ -101,67 +101,71 @@ HARMLESS = {
 }
 
 
-def submissions(desk: Desk) -> Iterator[Submission]:
-    """Make them."""
-    first, last = desk.tasks[0], desk.tasks[-1]
+def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
+    """Yield the submissions of this kind."""
+    first, last = builder.tasks[0], builder.tasks[-1]
 
     def plain(student: str, what: str, content: nbformat.NotebookNode, score: float) -> Submission:
         return Submission(student, "plain", what, content, GRADED, score, core=True)
 
-    yield plain("right", "Everything right.", desk.right(), desk.full)
-    yield plain("blank", "Nothing done.", desk.blank(), 0.0)
-    yield plain("wrong", "Answers that return nothing.", desk.wrong(), 0.0)
+    yield plain("right", "Everything right.", builder.right(), builder.full)
+    yield plain("blank", "Nothing done.", builder.blank(), 0.0)
+    yield plain("wrong", "Answers that return nothing.", builder.wrong(), 0.0)
     for name, task in (("first-missing", first), ("last-missing", last)):
-        stub = stub_source(desk.assignment.cell(task.id).source)
-        notebook = solution_notebook(desk.assignment, {task.id: stub})
-        yield plain(name, "All but one task.", notebook, desk.full - task.total)
-    notebook = solution_notebook(desk.assignment, {first.id: "def oops(:\n    return"})
-    yield plain("syntax-error", "An answer that is no Python.", notebook, desk.full - first.total)
-    notebook = desk.insert(desk.right(), "# Ünïcode: grüße = 1 ☃ 𝛼\ngrüße = 1", at="start")
-    desk.insert(notebook, "My answer, with $x^2$ and <b>bold</b>.", at=first.id, kind="markdown")
-    yield plain("own-cells", "Cells of its own between those given.", notebook, desk.full)
+        stub = stub_source(builder.assignment.cell(task.id).source)
+        notebook = solution_notebook(builder.assignment, {task.id: stub})
+        yield plain(name, "All but one task.", notebook, builder.full - task.total)
+    notebook = solution_notebook(builder.assignment, {first.id: "def oops(:\n    return"})
+    yield plain(
+        "syntax-error", "An answer that is no Python.", notebook, builder.full - first.total
+    )
+    notebook = builder.insert(builder.right(), "# Ünïcode: grüße = 1 ☃ 𝛼\ngrüße = 1", at="start")
+    builder.insert(notebook, "My answer, with $x^2$ and <b>bold</b>.", at=first.id, kind="markdown")
+    yield plain("own-cells", "Cells of its own between those given.", notebook, builder.full)
 
-    notebook = desk.blank()
+    notebook = builder.blank()
     for cell in graded_cells(notebook):
         cell.execution_count = 7
         cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text="10 of 10 points\n")]
     yield plain("old-outputs", "Says in its stored outputs that all is right.", notebook, 0.0)
 
-    neighbour = desk.insert(desk.right(), f"# {desk.secrets.other_text}", at="start")
+    neighbor = builder.insert(builder.right(), f"# {builder.secrets.other_text}", at="start")
     yield Submission(
-        "neighbour", "plain", "Whom the others go after.", neighbour, GRADED, desk.full
+        "neighbor", "plain", "Whom the others go after.", neighbor, GRADED, builder.full
     )
 
     for name, text in STDERR.items():
         code = clean(text)
-        content = desk.extend(desk.right(), first, code)
+        content = builder.extend(builder.right(), first, code)
         # To start a child is odd enough for a note.
         statuses = FINE if "subprocess" in code else GRADED
         core = name != "warns"
-        yield Submission(name, "stderr", says(code), content, statuses, desk.full, core=core)
+        yield Submission(
+            name, "stderr", description(code), content, statuses, builder.full, core=core
+        )
         # A test may rightly say that a function which prints is not pure.
-        score = (desk.full - desk.function()[0].total, desk.full)
-        content = desk.called(code)
-        yield Submission(f"{name}-when-called", "stderr", says(code), content, FINE, score)
+        score = (builder.full - builder.function()[0].total, builder.full)
+        content = builder.called(code)
+        yield Submission(f"{name}-when-called", "stderr", description(code), content, FINE, score)
 
     for name, text in HARMLESS.items():
         code = clean(text)
-        content = desk.insert(desk.right(), code, at=first.id)
-        yield Submission(name, "harmless", says(code), content, FINE, desk.full)
+        content = builder.insert(builder.right(), code, at=first.id)
+        yield Submission(name, "harmless", description(code), content, FINE, builder.full)
 
-    yield _colab(desk)
+    yield _colab(builder)
 
 
-def _colab(desk: Desk) -> Submission:
-    """A notebook as Colab saves it."""
-    notebook = desk.right()
+def _colab(builder: SubmissionBuilder) -> Submission:
+    """Return a notebook as Colab saves it."""
+    notebook = builder.right()
     notebook.metadata.colab = {"provenance": [], "toc_visible": True}
     notebook.metadata.accelerator = "GPU"
     notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
     for number, cell in enumerate(notebook.cells):
         cell.metadata.id = f"Zx{number:08}"
         cell.metadata.colab = {"base_uri": "https://localhost:8080/"}
-    task = desk.tasks[0]
+    task = builder.tasks[0]
     by_id(notebook, task.id).metadata.outputId = "8d0e-4c"
     data = json.dumps(notebook).encode()
-    return Submission("colab", "harmless", "Saved by Colab.", data, FINE, desk.full, core=True)
+    return Submission("colab", "harmless", "Saved by Colab.", data, FINE, builder.full, core=True)

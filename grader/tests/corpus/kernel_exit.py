@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from corpus.expected import ENDED, FINE, RAN, STOPPED, Submission
 from corpus.planted_files import LEFT
-from corpus.submission_builder import Desk, clean, says
+from corpus.submission_builder import SubmissionBuilder, clean, description
 
 WHY = (r"(?i)ended|died|crash|memory|process|kernel",)
 TIME = (r"(?i)second|long|time",)
@@ -45,7 +45,7 @@ PARENTS = {
     """,
 }
 
-# One for each way to be endless; each takes a cell's or the notebook's time.
+# One for each way to never end. Each uses up the time of a cell or of the notebook.
 ENDLESS = {
     "loops": "# Loops without an end.\nwhile True:\n    pass",
     "loops-and-catches": """
@@ -65,7 +65,7 @@ ENDLESS = {
     """,
 }
 
-# Over at once for whoever ends the kernel with all it has, and endless for whoever asks it to stop.
+# These end at once if the kernel is killed, and never if it is only asked to stop.
 STAYS = {
     "stays-in-atexit": """
         # Sleeps when Python ends.
@@ -103,9 +103,9 @@ SLEEPS = {
 }
 
 
-def submissions(desk: Desk) -> Iterator[Submission]:
-    """Make them."""
-    first, second, last = desk.tasks[0], desk.tasks[1], desk.tasks[-1]
+def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
+    """Yield the submissions of this kind."""
+    first, second, last = builder.tasks[0], builder.tasks[1], builder.tasks[-1]
 
     for name, text in DEATHS.items():
         code = clean(text)
@@ -114,40 +114,56 @@ def submissions(desk: Desk) -> Iterator[Submission]:
             yield Submission(
                 f"{name}-in-{where}-task",
                 "kernel-death",
-                says(code),
-                desk.extend(desk.right(), task, code),
+                description(code),
+                builder.extend(builder.right(), task, code),
                 ENDED,
-                desk.before(task),
+                builder.before(task),
                 WHY,
                 core=name in ("os-exit", "kills-itself"),
             )
     code = clean(DEATHS["os-exit"])
-    score = desk.before(desk.function()[0])
-    content = desk.called(code)
+    score = builder.before(builder.function()[0])
+    content = builder.called(code)
     yield Submission(
-        "os-exit-when-called", "kernel-death", says(code), content, ENDED, score, WHY, core=True
+        "os-exit-when-called",
+        "kernel-death",
+        description(code),
+        content,
+        ENDED,
+        score,
+        WHY,
+        core=True,
     )
-    content = desk.insert(desk.right(), code)
-    yield Submission("os-exit-at-the-end", "kernel-death", says(code), content, RAN, desk.full, WHY)
+    content = builder.insert(builder.right(), code)
+    yield Submission(
+        "os-exit-at-the-end", "kernel-death", description(code), content, RAN, builder.full, WHY
+    )
 
     for name, text in PARENTS.items():
-        code = desk.apart(clean(text))
-        content = desk.extend(desk.right(), second, code)
-        score = desk.before(second)
+        code = builder.only_in_sandbox(clean(text))
+        content = builder.extend(builder.right(), second, code)
+        score = builder.before(second)
         yield Submission(
-            name, "parent", says(code), content, ENDED, score, WHY, core=name != "stops-its-parent"
+            name,
+            "parent",
+            description(code),
+            content,
+            ENDED,
+            score,
+            WHY,
+            core=name != "stops-its-parent",
         )
 
     for name, text in ENDLESS.items():
         code = clean(text)
-        content = desk.extend(desk.right(), second, code)
+        content = builder.extend(builder.right(), second, code)
         yield Submission(
             name,
             "endless",
-            says(code),
+            description(code),
             content,
             STOPPED,
-            (desk.before(second), desk.full),
+            (builder.before(second), builder.full),
             TIME,
             slow=True,
             core=True,
@@ -155,17 +171,19 @@ def submissions(desk: Desk) -> Iterator[Submission]:
 
     for name, text in STAYS.items():
         code = clean(text)
-        content = desk.insert(desk.right(), code, at=first.id)
-        yield Submission(name, "endless", says(code), content, FINE, desk.full, core=True)
+        content = builder.insert(builder.right(), code, at=first.id)
+        yield Submission(name, "endless", description(code), content, FINE, builder.full, core=True)
     for name, text in SLEEPS.items():
         code = clean(text)
-        content = desk.insert(desk.right(), code, at=first.id)
-        score = (desk.until(first), desk.full)
-        yield Submission(name, "endless", says(code), content, STOPPED, score, TIME, slow=True)
+        content = builder.insert(builder.right(), code, at=first.id)
+        score = (builder.until(first), builder.full)
+        yield Submission(
+            name, "endless", description(code), content, STOPPED, score, TIME, slow=True
+        )
 
     code = clean(
         "# Is at the limit of nothing: a right answer that takes two seconds.\n"
         "import time\ntime.sleep(2)"
     )
-    content = desk.extend(desk.right(), first, code)
-    yield Submission("takes-its-time", "endless", says(code), content, FINE, desk.full)
+    content = builder.extend(builder.right(), first, code)
+    yield Submission("takes-its-time", "endless", description(code), content, FINE, builder.full)

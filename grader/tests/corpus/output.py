@@ -1,11 +1,11 @@
-"""Submissions that put out more than anyone wants to read."""
+"""Submissions with excessive output."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from corpus.expected import RAN, STOPPED, Submission
-from corpus.submission_builder import Desk, clean, says
+from corpus.submission_builder import SubmissionBuilder, clean, description
 
 FLOODS = {
     "prints-one-string": '# Prints 200 MB in one string.\nprint("x" * 200_000_000)',
@@ -80,9 +80,9 @@ WITHOUT_END = {
 }
 
 
-def submissions(desk: Desk) -> Iterator[Submission]:
-    """Make them."""
-    first = desk.tasks[0]
+def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
+    """Yield the submissions of this kind."""
+    first = builder.tasks[0]
     for name, text in FLOODS.items():
         code = clean(text)
         core = name in (
@@ -92,22 +92,38 @@ def submissions(desk: Desk) -> Iterator[Submission]:
             "has-a-huge-result",
         )
         # At the end: even where the flood ends the run, all points were earned before.
-        content = desk.insert(desk.right(), code)
-        yield Submission(name, "output", says(code), content, RAN, desk.full, core=core)
+        content = builder.insert(builder.right(), code)
+        yield Submission(name, "output", description(code), content, RAN, builder.full, core=core)
     code = clean(FLOODS["raises-a-huge-message"])
-    content = desk.called(code)
-    score = (0.0, desk.full - desk.function()[0].total)
+    content = builder.called(code)
+    score = (0.0, builder.full - builder.function()[0].total)
     yield Submission(
-        "raises-a-huge-message-when-called", "output", says(code), content, RAN, score, core=True
+        "raises-a-huge-message-when-called",
+        "output",
+        description(code),
+        content,
+        RAN,
+        score,
+        core=True,
     )
     code = clean(FLOODS["prints-one-string"])
-    score = (desk.before(first), desk.full)
-    content = desk.extend(desk.right(), first, code)
-    yield Submission("prints-one-string-in-first-task", "output", says(code), content, RAN, score)
+    score = (builder.before(first), builder.full)
+    content = builder.extend(builder.right(), first, code)
+    yield Submission(
+        "prints-one-string-in-first-task", "output", description(code), content, RAN, score
+    )
     for name, text in WITHOUT_END.items():
         code = clean(text)
-        content = desk.insert(desk.right(), code, at=first.id)
-        score = (desk.until(first), desk.full)
+        content = builder.insert(builder.right(), code, at=first.id)
+        score = (builder.until(first), builder.full)
         yield Submission(
-            name, "output", says(code), content, STOPPED, score, (r"\S",), slow=True, core=True
+            name,
+            "output",
+            description(code),
+            content,
+            STOPPED,
+            score,
+            (r"\S",),
+            slow=True,
+            core=True,
         )

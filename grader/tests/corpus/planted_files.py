@@ -1,4 +1,4 @@
-"""What a test plants on the grading machine, and how it sees that nothing came of the attacks."""
+"""Plant secrets on the grading machine, and check that no attack had an effect."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-# Every child that a submission leaves is a `sleep` of this length, by which it is found.
+# Every process that a submission leaves behind is a `sleep` with this argument.
 LEFT = "77777.7"
-# Every file that a submission writes where it has no business is called so.
+# Every file that a submission writes outside its folder has this name.
 STRAY = "jaxbits-corpus-was-here"
 PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/", "~")
 
 
 @dataclass(frozen=True)
 class Secrets:
-    """What the test has put on the grading machine, for the submissions to go after.
+    """What the test has planted on the grading machine as a target.
 
     Attributes:
-        course: the folder with the assignments' sources.
-        gradebook: the gradebook's file.
-        other: another student's submission; best the entry of `NEIGHBOUR` in `submissions`.
-        other_text: words that stand in it and nowhere else.
-        file: a file outside of all of these.
-        text: what it holds.
-        variable: a variable of the environment that the grader is started with.
-        value: what it holds.
-        port: where the test listens, on 127.0.0.1, over TCP and UDP.
-        submissions: the folder with all submissions.
+        course: The folder of the course.
+        gradebook: The file of the gradebook.
+        other: Another student's submission, that of `NEIGHBOR` in `submissions`.
+        other_text: Words that are in it and nowhere else.
+        file: A file outside all of these.
+        text: The content of `file`.
+        variable: An environment variable of the grader.
+        value: The value of `variable`.
+        port: A port on which the test listens, on 127.0.0.1, with TCP and UDP.
+        submissions: The folder with all submissions.
     """
 
     course: Path
@@ -46,13 +46,13 @@ class Secrets:
 
 
 def forms(secret: str) -> tuple[str, ...]:
-    """A secret as it is, backwards, as hexadecimal digits, and in base 64."""
+    """Return a secret as it is, reversed, in hexadecimal, and in base64."""
     data = secret.encode()
     return secret, secret[::-1], data.hex(), base64.b64encode(data).decode().rstrip("=")
 
 
 def snapshot(*places: Path) -> dict[str, str]:
-    """What stands in files and folders, to be compared with what stands there afterwards."""
+    """Return the state of files and folders, for a comparison before and after."""
     found = {}
     for place in places:
         for path in [place, *sorted(place.rglob("*"))] if place.is_dir() else [place]:
@@ -68,19 +68,19 @@ def _state(path: Path) -> str:
     kind = f"{stat.filemode(about.st_mode)} {about.st_size if path.is_file() else ''}"
     if stat.S_ISLNK(about.st_mode):
         return f"{kind} to {os.readlink(path)}"
-    # Neither a pipe, which has no end, nor a sparse file of gigabytes is read.
+    # Pipes have no end, and sparse files can be huge, so neither is read.
     if not stat.S_ISREG(about.st_mode) or about.st_size > 2**28:
         return kind
     return f"{kind} {hashlib.sha256(path.read_bytes()).hexdigest()}"
 
 
 def left_behind() -> list[int]:
-    """The processes that submissions started and that still run."""
+    """Return the ids of processes that submissions have left behind."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             arguments = path.read_bytes().split(b"\0")
-        except OSError:  # it has ended by now
+        except OSError:  # It has ended in the meantime.
             continue
         if LEFT.encode() in arguments:
             found.append(int(path.parent.name))
@@ -88,13 +88,13 @@ def left_behind() -> list[int]:
 
 
 def strays() -> list[Path]:
-    """The files that submissions wrote where they have no business."""
+    """Return the files that submissions have written outside their folders."""
     places = [Path(place).expanduser() for place in PLACES]
     return [place / STRAY for place in places if (place / STRAY).exists()]
 
 
 def own_namespaces() -> dict[str, str]:
-    """The namespaces of this process: what could harm a machine refuses to run in the same ones."""
+    """Return the namespaces of this process. Harmful code refuses to run in them."""
     try:
         return {name: os.readlink(f"/proc/self/ns/{name}") for name in ("pid", "mnt")}
     except OSError:

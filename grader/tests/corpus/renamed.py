@@ -1,4 +1,4 @@
-"""Files, kernels and students that are called otherwise than one thinks."""
+"""Files, kernels, and students with unexpected names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from corpus.expected import FINE, Content, Submission
-from corpus.submission_builder import Desk
+from corpus.submission_builder import SubmissionBuilder
 
 KERNELS: dict[str, Any] = {
     "kernel-r": {"display_name": "R", "language": "R", "name": "ir"},
@@ -48,8 +48,8 @@ def _data(notebook: Any) -> bytes:
     return json.dumps(notebook).encode()
 
 
-def _files(desk: Desk) -> Iterator[tuple[str, str, dict[str, bytes]]]:
-    right, blank, name = _data(desk.right()), _data(desk.blank()), desk.assignment.name
+def _files(builder: SubmissionBuilder) -> Iterator[tuple[str, str, dict[str, bytes]]]:
+    right, blank, name = _data(builder.right()), _data(builder.blank()), builder.assignment.name
     yield "copy-of", "A copy as Drive calls it.", {f"Copy of {name}.ipynb": right}
     yield "downloaded-again", "A copy as a browser calls it.", {f"{name} (1).ipynb": right}
     yield "capitals", "An ending in capitals.", {f"{name}.IPYNB": right}
@@ -67,27 +67,27 @@ def _files(desk: Desk) -> Iterator[tuple[str, str, dict[str, bytes]]]:
     )
 
 
-def _two(desk: Desk) -> dict[str, bytes]:
-    name = desk.assignment.name
-    return {f"{name}.ipynb": _data(desk.right()), f"{name} (1).ipynb": _data(desk.right())}
+def _two(builder: SubmissionBuilder) -> dict[str, bytes]:
+    name = builder.assignment.name
+    return {f"{name}.ipynb": _data(builder.right()), f"{name} (1).ipynb": _data(builder.right())}
 
 
-def submissions(desk: Desk) -> Iterator[Submission]:
-    """Make them."""
-    for student, what, files in _files(desk):
+def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
+    """Yield the submissions of this kind."""
+    for student, what, files in _files(builder):
         core = student in ("copy-of", "downloaded-again", "checkpoints")
         statuses = FINE | {"unreadable"} if student == "capitals" else FINE
-        yield Submission(student, "renamed", what, files, statuses, desk.full, core=core)
+        yield Submission(student, "renamed", what, files, statuses, builder.full, core=core)
     either = frozenset({"flagged", "unreadable"})
     what = "Two notebooks in a folder."
     yield Submission(
-        "two-notebooks", "renamed", what, _two(desk), either, desk.full, (r"\S",), core=True
+        "two-notebooks", "renamed", what, _two(builder), either, builder.full, (r"\S",), core=True
     )
 
     def both(folder: Path, student: str) -> None:
         (folder / student).mkdir()
         for path in (folder / f"{student}.ipynb", folder / student / "again.ipynb"):
-            path.write_bytes(_data(desk.right()))
+            path.write_bytes(_data(builder.right()))
 
     yield Submission(
         "file-and-folder",
@@ -95,30 +95,32 @@ def submissions(desk: Desk) -> Iterator[Submission]:
         "A file and a folder of one student.",
         both,
         either,
-        desk.full,
+        builder.full,
         (r"\S",),
     )
     for student, kernel in KERNELS.items():
-        notebook = json.loads(_data(desk.right()))
+        notebook = json.loads(_data(builder.right()))
         if kernel is None:
             notebook["metadata"] = {}
         else:
             notebook["metadata"]["kernelspec"] = kernel
         core = student in ("kernel-r", "kernel-with-a-path", "kernel-missing")
         what = "Another kernel."
-        yield Submission(student, "renamed", what, _data(notebook), FINE, desk.full, core=core)
-    notebook = desk.right()
+        yield Submission(student, "renamed", what, _data(notebook), FINE, builder.full, core=core)
+    notebook = builder.right()
     notebook.metadata.language_info = {"name": "julia", "file_extension": ".jl"}
-    yield Submission("language-julia", "renamed", "Another language.", notebook, FINE, desk.full)
+    yield Submission("language-julia", "renamed", "Another language.", notebook, FINE, builder.full)
 
     for student, what in NAMES.items():
-        content: Content = _data(desk.right())
+        content: Content = _data(builder.right())
         core = student in ("Ada Lovelace", "-rf", "=1+1", "%2e%2e%2f%2e%2e%2fgradebook", "x" * 240)
         live = (r"<img src=x onerror=corpus_ran",) if student.startswith("<img") else ()
         if _writable(student):
-            yield Submission(student, "names", what, content, FINE, desk.full, live=live, core=core)
+            yield Submission(
+                student, "names", what, content, FINE, builder.full, live=live, core=core
+            )
 
 
 def _writable(student: str) -> bool:
-    """Whether names are bytes here, as Linux has them."""
+    """Return True if file names are arbitrary bytes here, as on Linux."""
     return os.name == "posix" and (os.uname().sysname == "Linux" or "\udce9" not in student)

@@ -1,4 +1,4 @@
-"""Notebooks whose tests or marks are lost, replaced or doubled: repaired from the release."""
+"""Notebooks whose tests or metadata are lost, replaced, or duplicated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jaxbits_grader.notebook import nbgrader_metadata
 from nbformat import NotebookNode
 
 from corpus.expected import FINE, Submission
-from corpus.submission_builder import Desk, by_id, graded_cells, twice
+from corpus.submission_builder import SubmissionBuilder, by_id, graded_cells, twice
 
 FLAGGED = frozenset({"flagged"})
 WHY = (r"\S",)
@@ -31,39 +31,39 @@ def _strip(notebook: NotebookNode, *, metadata: bool, ids: bool) -> bytes:
     return json.dumps(notebook).encode()
 
 
-def _retyped(desk: Desk) -> NotebookNode:
+def _retyped(builder: SubmissionBuilder) -> NotebookNode:
     cells = [
         nbformat.v4.new_code_cell(cell.source, id=f"mine-{number:02}")
-        for number, cell in enumerate(desk.right().cells)
+        for number, cell in enumerate(builder.right().cells)
         if cell.cell_type == "code"
     ]
     return nbformat.v4.new_notebook(cells=cells)
 
 
-def _lost(desk: Desk) -> Iterator[tuple[str, str, object, object]]:
-    all_tests = [cell.id for cell in graded_cells(desk.right())]
+def _lost(builder: SubmissionBuilder) -> Iterator[tuple[str, str, object, object]]:
+    all_tests = [cell.id for cell in graded_cells(builder.right())]
     given = [
         c.id
-        for c in desk.right().cells
+        for c in builder.right().cells
         if nbgrader_metadata(c).get("locked") and c.id not in all_tests
     ]
-    full, any_score = desk.full, (0.0, desk.full)
-    yield "tests-deleted", "All tests deleted.", _without(desk.right(), *all_tests), full
-    yield "one-test-deleted", "A test deleted.", _without(desk.right(), all_tests[0]), full
+    full, any_score = builder.full, (0.0, builder.full)
+    yield "tests-deleted", "All tests deleted.", _without(builder.right(), *all_tests), full
+    yield "one-test-deleted", "A test deleted.", _without(builder.right(), all_tests[0]), full
     yield (
         "given-deleted",
         "The imports and all that is given deleted.",
-        _without(desk.right(), *given),
+        _without(builder.right(), *given),
         full,
     )
-    stripped = _strip(desk.right(), metadata=True, ids=False)
+    stripped = _strip(builder.right(), metadata=True, ids=False)
     yield "metadata-emptied", "All metadata lost, ids kept.", stripped, full
-    # With neither marks nor ids no cell can be told; what it earns depends on what is found.
-    stripped = _strip(desk.right(), metadata=True, ids=True)
+    # Without metadata and ids, the score depends on which cells are recognized.
+    stripped = _strip(builder.right(), metadata=True, ids=True)
     yield "all-marks-emptied", "Metadata and ids lost.", stripped, any_score
-    yield "retyped", "Typed into a new notebook.", _retyped(desk), any_score
-    notebook = desk.right()
-    index = [cell.id for cell in notebook.cells].index(desk.tasks[0].id)
+    yield "retyped", "Typed into a new notebook.", _retyped(builder), any_score
+    notebook = builder.right()
+    index = [cell.id for cell in notebook.cells].index(builder.tasks[0].id)
     notebook.cells[index] = nbformat.v4.new_code_cell(notebook.cells[index].source, id="my-own")
     yield (
         "answer-in-own-cell",
@@ -71,90 +71,90 @@ def _lost(desk: Desk) -> Iterator[tuple[str, str, object, object]]:
         notebook,
         any_score,
     )
-    notebook = desk.right()
+    notebook = builder.right()
     for cell in notebook.cells:
         if nbgrader_metadata(cell).get("locked"):
             cell.source = "# changed\n" + cell.source.replace("import jax\n", "")
     yield "given-changed", "All given cells changed.", notebook, full
-    odd = desk.right()
+    odd = builder.right()
     for number, cell in enumerate(odd.cells):
         if nbgrader_metadata(cell):
             cell.metadata["nbgrader"] = [None, [], "marks", 7, {"grade_id": 5}][number % 5]
     yield "marks-odd", "Marks that are none.", odd, full
-    notebook = desk.right()
+    notebook = builder.right()
     for cell in graded_cells(notebook):
         cell.cell_type = "markdown"
         cell.pop("outputs"), cell.pop("execution_count")
     yield "tests-as-text", "The test cells turned into text.", notebook, full
 
 
-def _kept(desk: Desk) -> Iterator[tuple[str, str, object, object]]:
-    full = desk.full
-    stripped = _strip(desk.right(), metadata=False, ids=True)
+def _kept(builder: SubmissionBuilder) -> Iterator[tuple[str, str, object, object]]:
+    full = builder.full
+    stripped = _strip(builder.right(), metadata=False, ids=True)
     yield "ids-new", "Ids lost, marks kept.", stripped, full
-    notebook = desk.right()
+    notebook = builder.right()
     for cell in notebook.cells:
         if nbgrader_metadata(cell):
             cell.metadata.nbgrader.schema_version = 1
     yield "marks-of-an-old-kind", "Marks that an old nbgrader has written.", notebook, full
-    notebook = desk.right()
+    notebook = builder.right()
     notebook.cells = [c for c in notebook.cells if c.cell_type == "code"]
     yield "text-deleted", "All text deleted.", notebook, full
     for what, student in (("right", "points-raised"), ("wrong", "points-raised-for-nothing")):
-        notebook = getattr(desk, what)()
+        notebook = getattr(builder, what)()
         for cell in graded_cells(notebook):
             cell.metadata.nbgrader.points = 1000
-        for task in desk.tasks:
+        for task in builder.tasks:
             by_id(notebook, task.id).metadata.nbgrader.update(grade=True, points=500, locked=False)
         yield student, "A thousand points a test.", notebook, full if what == "right" else 0.0
-        notebook = getattr(desk, what)()
+        notebook = getattr(builder, what)()
         for cell in graded_cells(notebook):
             cell.source = "assert True"
         student = "tests-replaced" if what == "right" else "tests-replaced-for-nothing"
         yield student, "Tests replaced by assert True.", notebook, full if what == "right" else 0.0
-        notebook = getattr(desk, what)()
+        notebook = getattr(builder, what)()
         for number in range(5):
-            copied = twice(graded_cells(notebook)[0], f"{desk.tasks[0].id}-mine-{number}")
+            copied = twice(graded_cells(notebook)[0], f"{builder.tasks[0].id}-mine-{number}")
             copied["id"], copied.source = f"mine-{number}", "assert True"
             copied.metadata.nbgrader.points = 100
             notebook.cells.append(copied)
         student = "tests-added" if what == "right" else "tests-added-for-nothing"
         yield student, "Tests of its own, with points.", notebook, full if what == "right" else 0.0
-    notebook = desk.right()
-    for task in desk.tasks:
+    notebook = builder.right()
+    for task in builder.tasks:
         by_id(notebook, task.id).metadata.nbgrader.update(solution=False, locked=True)
     yield "answers-locked", "Answers marked as no answers.", notebook, full
-    # A copy, as pasting makes it: the same marks, another id.
+    # A copy, as pasting makes it, has the same metadata and another id.
     for student, what, ids in (
-        ("answers-twice", "Each answer twice.", [task.id for task in desk.tasks]),
-        ("tests-twice", "Each test twice.", [cell.id for cell in graded_cells(desk.right())]),
+        ("answers-twice", "Each answer twice.", [task.id for task in builder.tasks]),
+        ("tests-twice", "Each test twice.", [cell.id for cell in graded_cells(builder.right())]),
         ("given-twice", "The imports twice.", ["imports"]),
     ):
-        notebook = desk.right()
+        notebook = builder.right()
         notebook.cells = [
             copy for c in notebook.cells for copy in ([c, twice(c)] if c.id in ids else [c])
         ]
         yield student, what, notebook, full
-    notebook = desk.right()
+    notebook = builder.right()
     notebook.cells += [twice(cell) for cell in notebook.cells]
     yield "all-twice", "The whole notebook twice.", notebook, full
-    notebook = desk.right()
+    notebook = builder.right()
     notebook.cells += [json.loads(json.dumps(cell)) for cell in notebook.cells]
     yield "all-twice-same-ids", "The whole notebook twice, with the same ids.", notebook, full
-    task = desk.tasks[0]
+    task = builder.tasks[0]
     for student, order in (("stub-then-answer", 1), ("answer-then-stub", -1)):
-        notebook = desk.right()
+        notebook = builder.right()
         index = [cell.id for cell in notebook.cells].index(task.id)
         stub = twice(notebook.cells[index])
-        stub.source = stub_source(desk.assignment.cell(task.id).source)
+        stub.source = stub_source(builder.assignment.cell(task.id).source)
         notebook.cells[index : index + 1] = [stub, notebook.cells[index]][::order]
         yield student, "An answer and its stub.", notebook, (full - task.total, full)
-    notebook = desk.right()
+    notebook = builder.right()
     notebook.cells.reverse()
     yield "upside-down", "Its cells in reverse order.", notebook, (0.0, full)
-    if len(desk.tasks) > 1:
-        notebook = desk.right()
-        one, other = (by_id(notebook, task.id) for task in desk.tasks[:2])
+    if len(builder.tasks) > 1:
+        notebook = builder.right()
+        one, other = (by_id(notebook, task.id) for task in builder.tasks[:2])
         one.metadata, other.metadata = other.metadata, one.metadata
         yield (
             "marks-swapped",
@@ -167,9 +167,9 @@ def _kept(desk: Desk) -> Iterator[tuple[str, str, object, object]]:
 DOUBLED = ("-twice", "-twice-same-ids", "answer-then-stub", "stub-then-answer")
 
 
-def submissions(desk: Desk) -> Iterator[Submission]:
-    """Make them."""
-    for name, what, content, score in _lost(desk):
+def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
+    """Yield the submissions of this kind."""
+    for name, what, content, score in _lost(builder):
         statuses = (
             FLAGGED if name not in ("all-marks-emptied", "retyped") else FLAGGED | {"unreadable"}
         )
@@ -180,7 +180,7 @@ def submissions(desk: Desk) -> Iterator[Submission]:
             "tests-as-text",
         )
         yield Submission(name, "tests-lost", what, content, statuses, score, WHY, core=core)
-    for name, what, content, score in _kept(desk):
+    for name, what, content, score in _kept(builder):
         family = "duplicates" if name.endswith(DOUBLED) else "tests-replaced"
         core = name in (
             "all-twice",

@@ -1,4 +1,4 @@
-"""Submissions that take memory, disk, processes, or leave some behind."""
+"""Submissions that use too much memory, disk space, or processes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from corpus.expected import RAN, Submission
 from corpus.planted_files import LEFT
-from corpus.submission_builder import Desk, clean, says
+from corpus.submission_builder import SubmissionBuilder, clean, description
 
 HOGS = {
     "hog-numpy": """
@@ -132,26 +132,28 @@ FORK_BOMB = f"""
 """
 
 
-def submissions(desk: Desk) -> Iterator[Submission]:
-    """Make them."""
-    first = desk.tasks[0]
+def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
+    """Yield the submissions of this kind."""
+    first = builder.tasks[0]
 
     for slow, hogs in ((True, HOGS), (False, QUICK_HOGS)):
         for name, text in hogs.items():
-            code = desk.apart(clean(text))
-            content = desk.insert(desk.right(), code, at=first.id)
-            range_ = (desk.until(first), desk.full)
+            code = builder.only_in_sandbox(clean(text))
+            content = builder.insert(builder.right(), code, at=first.id)
+            range_ = (builder.until(first), builder.full)
             core = name in ("hog-numpy", "hog-at-once", "hog-files")
-            yield Submission(name, "memory", says(code), content, RAN, range_, slow=slow, core=core)
+            yield Submission(
+                name, "memory", description(code), content, RAN, range_, slow=slow, core=core
+            )
 
     for name, text in CHILDREN.items():
         code = clean(text)
-        content = desk.insert(desk.right(), code, at=first.id)
-        range_ = (desk.until(first), desk.full)
+        content = builder.insert(builder.right(), code, at=first.id)
+        range_ = (builder.until(first), builder.full)
         # Ending the run for so many processes is right; so is going on.
         core = name != "thread-bomb"
-        yield Submission(name, "children", says(code), content, RAN, range_, core=core)
-    code = desk.apart(clean(FORK_BOMB))
-    content = desk.insert(desk.right(), code, at=first.id)
-    range_ = (desk.until(first), desk.full)
-    yield Submission("fork-bomb", "children", says(code), content, RAN, range_, slow=True)
+        yield Submission(name, "children", description(code), content, RAN, range_, core=core)
+    code = builder.only_in_sandbox(clean(FORK_BOMB))
+    content = builder.insert(builder.right(), code, at=first.id)
+    range_ = (builder.until(first), builder.full)
+    yield Submission("fork-bomb", "children", description(code), content, RAN, range_, slow=True)

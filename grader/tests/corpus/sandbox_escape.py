@@ -1,6 +1,6 @@
-"""What submissions try beyond reading: the network, sockets, and writing what is not theirs.
+"""Attempts to reach the network and sockets, and to write outside the folder.
 
-As in `reading`, which runs these too: names in capitals are put in place from the secrets.
+`secret_reading` inserts them, and replaces the names in capitals.
 """
 
 REACHES = {

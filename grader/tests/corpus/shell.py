@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from corpus.expected import FINE, LOOKED_AT, Submission
-from corpus.submission_builder import Desk, clean, says
+from corpus.submission_builder import SubmissionBuilder, clean, description
 
 # All else goes on as before: full marks.
 UNHARMED = {
@@ -128,20 +128,20 @@ HARMED = {
 }
 
 
-def submissions(desk: Desk) -> Iterator[Submission]:
-    """Make them."""
-    first = desk.tasks[0]
+def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
+    """Yield the submissions of this kind."""
+    first = builder.tasks[0]
     for name, text in UNHARMED.items():
         code = clean(text)
         at = "end" if name == "warnings-as-errors-at-end" else first.id
-        content = desk.insert(desk.right(), code, at=at)
+        content = builder.insert(builder.right(), code, at=at)
         core = name in ("asks-for-input", "raises-system-exit")
-        yield Submission(name, "shell", says(code), content, FINE, desk.full, core=core)
+        yield Submission(name, "shell", description(code), content, FINE, builder.full, core=core)
     for name, text in HARMED.items():
-        code = desk.apart(clean(text)) if name == "deletes-its-files" else clean(text)
-        content = desk.insert(desk.right(), code, at=first.id)
-        score = (desk.until(first), desk.full)
+        code = builder.only_in_sandbox(clean(text)) if name == "deletes-its-files" else clean(text)
+        content = builder.insert(builder.right(), code, at=first.id)
+        score = (builder.until(first), builder.full)
         # A patched or closed stream may look like tampering: then a person looks.
         statuses = LOOKED_AT
         core = name in ("resets", "exits", "x64-left-on")
-        yield Submission(name, "shell", says(code), content, statuses, score, core=core)
+        yield Submission(name, "shell", description(code), content, statuses, score, core=core)

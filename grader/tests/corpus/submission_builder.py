@@ -1,4 +1,4 @@
-"""Where submissions are made: an assignment's notebooks, and code put into them."""
+"""Build submissions from an assignment's notebooks and code snippets."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from nbformat import NotebookNode
 from corpus.planted_files import Secrets, own_namespaces
 
 
-def says(code: str) -> str:
-    """What a piece of code says of itself: its first comment."""
+def description(code: str) -> str:
+    """Return the first comment of a snippet, which describes it."""
     return next(line for line in code.splitlines() if line.startswith("# "))[2:]
 
 
 @dataclass(frozen=True)
-class Desk:
-    """An assignment and the secrets, and notebooks made of them."""
+class SubmissionBuilder:
+    """Builds notebooks for an assignment."""
 
     assignment: Assignment
     secrets: Secrets
@@ -40,7 +40,7 @@ class Desk:
         return self.assignment.tasks
 
     def before(self, task: Task) -> float:
-        """The points to be had from the test cells above the answer to a task."""
+        """Return the points of the test cells above the answer to a task."""
         points = 0.0
         for cell in self.assignment.notebook.cells:
             if nbgrader_metadata(cell).get("grade_id") == task.id:
@@ -49,7 +49,7 @@ class Desk:
         return points
 
     def until(self, task: Task) -> float:
-        """The points to be had from the test cells down to a task's last one."""
+        """Return the points of the test cells up to the last one of a task."""
         cells = self.assignment.notebook.cells
         ends = [
             i for i, c in enumerate(cells) if nbgrader_metadata(c).get("grade_id") in task.points
@@ -57,19 +57,19 @@ class Desk:
         return float(sum(nbgrader_metadata(c).get("points", 0) for c in cells[: max(ends) + 1]))
 
     def right(self) -> NotebookNode:
-        """All tasks answered rightly."""
+        """Return a notebook with right answers to all tasks."""
         return solution_notebook(self.assignment)
 
     def blank(self) -> NotebookNode:
-        """Nothing answered."""
+        """Return a notebook without answers."""
         return student_notebook(self.assignment)
 
     def wrong(self) -> NotebookNode:
-        """All tasks answered by a function that returns nothing: no point is due."""
+        """Return a notebook in which every answer returns None, which earns no points."""
         return solution_notebook(self.assignment, {t.id: self.nothing(t) for t in self.tasks})
 
     def nothing(self, task: Task) -> str:
-        """The stub of a task, returning where it raises."""
+        """Return the stub of a task, with `return` instead of `raise`."""
         text = stub_source(self.assignment.cell(task.id).source)
         for word in ("return None", "pass"):
             given = text.replace("raise NotImplementedError()", word)
@@ -81,7 +81,7 @@ class Desk:
         return text
 
     def function(self) -> tuple[Task, str]:
-        """The first task that is answered by a function, and the function's name."""
+        """Return the first task whose answer is a function, and the function's name."""
         for task in self.tasks:
             for node in ast.parse(stub_source(self.assignment.cell(task.id).source)).body:
                 if isinstance(node, ast.FunctionDef):
@@ -89,7 +89,7 @@ class Desk:
         raise LookupError(f"{self.assignment.name}: no task is answered by a function")
 
     def insert(self, notebook: NotebookNode, code: str, at: str = "end", kind: str = "code") -> Any:
-        """Add a cell: at the "start" (below what is given), at the "end", or below a task."""
+        """Insert a cell at the "start" (above the first task), at the "end", or below a task."""
         new: Any = getattr(nbformat.v4, f"new_{kind}_cell")(code)
         ids = [nbgrader_metadata(cell).get("grade_id") for cell in notebook.cells]
         if at == "start":
@@ -104,13 +104,13 @@ class Desk:
         return notebook
 
     def extend(self, notebook: NotebookNode, task: Task, code: str) -> NotebookNode:
-        """Add lines to the answer to a task."""
+        """Append code to the answer of a task."""
         cell = by_id(notebook, task.id)
         cell.source += "\n\n\n" + code
         return notebook
 
     def called(self, code: str) -> NotebookNode:
-        """All answers right, and the code run whenever the first function that is one is called."""
+        """Return right answers, with code that runs when the first answer is called."""
         task, name = self.function()
         body = "".join(f"        {line}\n" if line else "\n" for line in code.splitlines())
         return self.extend(
@@ -121,8 +121,8 @@ class Desk:
             f"    return answer\n\n\n{name} = _around({name})",
         )
 
-    def apart(self, code: str) -> str:
-        """Code that runs only in other namespaces than this process's: it would do harm here."""
+    def only_in_sandbox(self, code: str) -> str:
+        """Return harmful code that refuses to run outside a sandbox."""
         here = repr(own_namespaces())
         return (
             f"{code.splitlines()[0]}\nimport os\n\n"
@@ -134,17 +134,17 @@ class Desk:
 
 
 def by_id(notebook: NotebookNode, grade_id: str) -> Any:
-    """The cell with this grade_id."""
+    """Return the cell with a grade_id."""
     return next(c for c in notebook.cells if nbgrader_metadata(c).get("grade_id") == grade_id)
 
 
 def graded_cells(notebook: NotebookNode) -> list[Any]:
-    """The test cells."""
+    """Return the test cells."""
     return [cell for cell in notebook.cells if nbgrader_metadata(cell).get("grade")]
 
 
 def twice(cell: Any, grade_id: str | None = None) -> Any:
-    """A copy of a cell, as pasting makes one: with an id of its own."""
+    """Return a copy of a cell with another id, as pasting makes one."""
     copied = copy.deepcopy(cell)
     copied["id"] = f"{cell['id']}-copy"[-64:]
     if grade_id:
@@ -153,7 +153,7 @@ def twice(cell: Any, grade_id: str | None = None) -> Any:
 
 
 def clean(text: str) -> str:
-    """A snippet as a cell's text."""
+    """Return a snippet without its indentation."""
     lines = text.strip("\n").splitlines()
     indent = len(lines[0]) - len(lines[0].lstrip())
     return "\n".join(line[indent:] for line in lines).rstrip()

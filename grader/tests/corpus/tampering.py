@@ -1,4 +1,4 @@
-"""Submissions with wrong answers that change what judges them: no points, and a person looks."""
+"""Submissions with wrong answers that tamper with the tests: no points, and a person looks."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from corpus.covert_tampering import TRICKS
 from corpus.expected import RAN, Submission
-from corpus.submission_builder import Desk, clean, says
+from corpus.submission_builder import SubmissionBuilder, clean, description
 
 TAMPERED = frozenset({"tampered"})
 
-# Above the first task. Plain enough that it has to be seen.
+# Inserted above the first task. Obvious enough that they must be detected.
 PATCHES = {
     "patches-testing": """
         # Replaces what the tests ask with.
@@ -147,26 +147,26 @@ PATCHES = {
 }
 
 
-def submissions(desk: Desk) -> Iterator[Submission]:
-    """Make them."""
+def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
+    """Yield the submissions of this kind."""
     for name, text in PATCHES.items():
         code = clean(text)
-        notebook = desk.insert(desk.wrong(), code, at="start")
+        notebook = builder.insert(builder.wrong(), code, at="start")
         core = name in ("patches-testing", "patches-code", "patches-numpy", "patches-builtins")
         core |= name.startswith("takes") or name in ("patches-do-execute", "swallows-messages")
-        yield Submission(name, "tampering", says(code), notebook, TAMPERED, None, core=core)
+        yield Submission(name, "tampering", description(code), notebook, TAMPERED, None, core=core)
     for name, text in TRICKS.items():
         code = clean(text)
-        notebook = desk.insert(desk.wrong(), code, at="start")
+        notebook = builder.insert(builder.wrong(), code, at="start")
         if name == "patches-late":
-            task, function = desk.function()
-            desk.extend(notebook, task, f"def {function}(*args, **kwargs):\n    later()")
+            task, function = builder.function()
+            builder.extend(notebook, task, f"def {function}(*args, **kwargs):\n    later()")
         core = name in ("forges-replies", "raises-quietly", "patches-where-it-counts")
         statuses = RAN | TAMPERED
-        yield Submission(name, "tampering", says(code), notebook, statuses, 0.0, core=core)
+        yield Submission(name, "tampering", description(code), notebook, statuses, 0.0, core=core)
     # The same in a right answer: what cannot be trusted is not trusted.
     code = clean(PATCHES["patches-testing"])
-    notebook = desk.insert(desk.right(), code, at="start")
+    notebook = builder.insert(builder.right(), code, at="start")
     yield Submission(
-        "patches-and-is-right", "tampering", says(code), notebook, TAMPERED, None, core=True
+        "patches-and-is-right", "tampering", description(code), notebook, TAMPERED, None, core=True
     )

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from corpus.expected import Content, Submission
-from corpus.submission_builder import Desk
+from corpus.submission_builder import SubmissionBuilder
 
 UNREADABLE = frozenset({"unreadable"})
 
@@ -23,8 +23,8 @@ def _zip(**files: bytes) -> bytes:
     return out.getvalue()
 
 
-def _files(desk: Desk) -> dict[str, tuple[str, bytes]]:
-    right = json.dumps(desk.right()).encode()
+def _files(builder: SubmissionBuilder) -> dict[str, tuple[str, bytes]]:
+    right = json.dumps(builder.right()).encode()
     conflict = b"<<<<<<< HEAD\n" + right[:200] + b"\n=======\n" + right + b"\n>>>>>>> theirs\n"
     return {
         "empty": ("An empty file.", b""),
@@ -46,7 +46,7 @@ def _files(desk: Desk) -> dict[str, tuple[str, bytes]]:
         "json-list": ("A list.", b"[]"),
         "json-null": ("null.", b"null"),
         "json-number": ("A number.", b"42"),
-        "json-text": ("A text.", json.dumps(json.dumps(desk.right())).encode()),
+        "json-text": ("A text.", json.dumps(json.dumps(builder.right())).encode()),
         "deep": ("200 000 lists in lists.", b"[" * 200_000 + b"]" * 200_000),
         "deep-objects": ("Objects in objects.", b'{"cells":' * 100_000 + b"1" + b"}" * 100_000),
         "cells-a-text": ("Its cells are a text.", b'{"cells": "all", "nbformat": 4}'),
@@ -91,8 +91,8 @@ def _forbidden(folder: Path, student: str) -> None:
     (folder / f"{student}.ipynb").chmod(0)
 
 
-def _links(desk: Desk) -> dict[str, tuple[str, Content]]:
-    secrets = desk.secrets
+def _links(builder: SubmissionBuilder) -> dict[str, tuple[str, Content]]:
+    secrets = builder.secrets
 
     def link(target: Path | str, inside: bool = False) -> Content:
         def place(folder: Path, student: str) -> None:
@@ -108,7 +108,7 @@ def _links(desk: Desk) -> dict[str, tuple[str, Content]]:
         (folder / student).symlink_to(secrets.course, target_is_directory=True)
 
     return {
-        "link-to-neighbour": ("A link to another student's work.", link(secrets.other)),
+        "link-to-neighbor": ("A link to another student's work.", link(secrets.other)),
         "link-in-folder": ("The same, in a folder.", link(secrets.other, inside=True)),
         "link-to-secret": ("A link to a secret.", link(secrets.file)),
         "link-to-gradebook": ("A link to the gradebook.", link(secrets.gradebook, inside=True)),
@@ -119,11 +119,11 @@ def _links(desk: Desk) -> dict[str, tuple[str, Content]]:
     }
 
 
-def submissions(desk: Desk) -> Iterator[Submission]:
-    """Make them."""
+def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
+    """Yield the submissions of this kind."""
     special: dict[str, tuple[str, Content]] = {
-        **_files(desk),
-        **_links(desk),
+        **_files(builder),
+        **_links(builder),
         "empty-folder": ("A folder without anything.", _empty_folder),
         "other-files": ("A folder without a notebook.", _other_files),
         "folder-for-a-file": ("A folder that is called as a notebook.", _folder_for_a_file),

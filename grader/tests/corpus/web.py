@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from corpus.expected import FINE, LOOKED_AT, Submission
-from corpus.submission_builder import Desk, clean, says
+from corpus.submission_builder import SubmissionBuilder, clean, description
 
 # What would run, as it stands in a page; a page's own scripts do not say corpus_ran.
 LIVE = (
@@ -77,26 +77,28 @@ SHOWN = {
 }
 
 
-def submissions(desk: Desk) -> Iterator[Submission]:
-    """Make them."""
+def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
+    """Yield the submissions of this kind."""
     for name, text in SHOWN.items():
         code = clean(text)
-        notebook = desk.insert(desk.right(), f"{code.splitlines()[0]}\nMARKUP = {MARKUP!r}")
-        desk.insert(notebook, code)
+        notebook = builder.insert(builder.right(), f"{code.splitlines()[0]}\nMARKUP = {MARKUP!r}")
+        builder.insert(notebook, code)
         core = name in ("shows-html", "prints-markup")
         yield Submission(
-            name, "web", says(code), notebook, LOOKED_AT, desk.full, live=LIVE, core=core
+            name, "web", description(code), notebook, LOOKED_AT, builder.full, live=LIVE, core=core
         )
-    notebook = desk.right()
+    notebook = builder.right()
     for number in range(2, 6):
         text = (MARKUP + MARKDOWN) if number % 2 else MARKDOWN
-        desk.insert(notebook, text, kind="markdown" if number < 4 else "raw")
+        builder.insert(notebook, text, kind="markdown" if number < 4 else "raw")
     for cell in notebook.cells[-2:]:
         cell.metadata.update(format="text/html", raw_mimetype="text/html")
     what = "Scripts in text, and in cells that are put into the page as they are."
-    yield Submission("writes-markup", "web", what, notebook, FINE, desk.full, live=LIVE, core=True)
+    yield Submission(
+        "writes-markup", "web", what, notebook, FINE, builder.full, live=LIVE, core=True
+    )
 
-    data: Any = json.loads(json.dumps(desk.right()))
+    data: Any = json.loads(json.dumps(builder.right()))
     bad = '"><script>corpus_ran()</script>'
     data["metadata"].update(
         title=bad,
@@ -109,7 +111,7 @@ def submissions(desk: Desk) -> Iterator[Submission]:
         cell["metadata"].update(tags=[bad, "hide_input"], name=bad, slideshow={"slide_type": bad})
         cell["id"] = cell["id"] if number else bad
     what = "Scripts in the names, tags and other metadata."
-    yield Submission("hides-markup", "web", what, data_bytes(data), FINE, desk.full, live=LIVE)
+    yield Submission("hides-markup", "web", what, data_bytes(data), FINE, builder.full, live=LIVE)
 
 
 def data_bytes(data: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""What the detectors share: the function under test, its jaxpr, and its instrumented runs.
+"""Shared analysis: the function under test, its trace, and its eager and instrumented runs.
 
 Nothing here is public, and nothing here imports a detector.
 """

@@ -1,8 +1,9 @@
-"""Lines of the user's code: which files are theirs, and which line made an equation or an error."""
+"""Locations in user code: which files belong to the user, and which line is responsible."""
 
 from __future__ import annotations
 
 import functools
+import inspect
 import linecache
 import os
 import re
@@ -10,32 +11,33 @@ import sys
 import sysconfig
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import TracebackType
+from types import CodeType, TracebackType
 from typing import Any
 
 from jaxbits import _jax_compat
 
 _paths = sysconfig.get_paths()
-_LIBRARIES = tuple(
+_LIBRARY_FOLDERS = tuple(
     {os.path.realpath(_paths[key]) + os.sep for key in ("purelib", "platlib", "stdlib")}
 )
-_HERE = os.path.dirname(os.path.realpath(__file__))
-_PACKAGE = os.path.dirname(_HERE)
-_OURS = (
-    _HERE + os.sep,
-    os.path.join(_PACKAGE, "detect") + os.sep,
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+# The rest of the package (`optim`, `xor`, `book`) counts as user code where it runs from a source
+# checkout, because the book audits it.
+_OWN_FILES = (
+    *(os.path.join(_PACKAGE, name) + os.sep for name in ("_analysis", "_jax_compat", "detect")),
     *(os.path.join(_PACKAGE, f"{name}.py") for name in ("_audit", "_cli", "_cli_arguments")),
 )
 _INSTALLED = {"site-packages", "dist-packages"}
+_IGNORE_COMMENT = re.compile(r"#\s*jaxbits:\s*ignore\[([\w\s,]+)\]")
 
 
 @functools.lru_cache(maxsize=8192)
-def is_users(file: str) -> bool:
-    """Whether a file is the user's: not a library's, not Python's own, not of this package.
+def is_user_code(file: str) -> bool:
+    """Return whether a file belongs to the user and not to a library, Python, or the detectors.
 
-    Packages in another environment that this one reaches are libraries too.
+    Packages of another environment that is on the path are libraries, too.
 
-    >>> is_users("<ipython-input-1>"), is_users(os.__file__)
+    >>> is_user_code("<ipython-input-1>"), is_user_code(os.__file__)
     (True, False)
     """
     if not file or file.startswith(("<frozen", "<string>", "<__array_function__")):
@@ -43,17 +45,23 @@ def is_users(file: str) -> bool:
     path = os.path.realpath(file)
     if not _INSTALLED.isdisjoint(path.split(os.sep)):
         return False
-    return not path.startswith((*_LIBRARIES, *_OURS))
+    return not path.startswith((*_LIBRARY_FOLDERS, *_OWN_FILES))
+
+
+@functools.lru_cache(maxsize=8192)
+def is_detector_code(file: str) -> bool:
+    """Return whether a file belongs to the detectors, their analysis, or the audit."""
+    return os.path.realpath(file).startswith(_OWN_FILES)
 
 
 @dataclass(frozen=True)
-class Place:
+class CodeLocation:
     """A line of code.
 
     Attributes:
-        file: the file's path, or the name that a notebook gives to a cell.
-        line: its number, from 1.
-        function: the function that it stands in.
+        file: The path of the file, or the name that a notebook gives to a cell.
+        line: The line number, from 1.
+        function: The name of the function that contains the line.
     """
 
     file: str
@@ -62,42 +70,57 @@ class Place:
 
     @property
     def text(self) -> str:
-        """The line itself, without the white space around it; empty where it cannot be read."""
+        """The source of the line without surrounding whitespace, empty if it is unavailable."""
         return linecache.getline(self.file, self.line).strip()
 
     def ignores(self, check: str) -> bool:
-        """Whether the line carries ``# jaxbits: ignore[check]``; several, separated by commas."""
-        marked = re.search(r"#\s*jaxbits:\s*ignore\[([\w\s,]+)\]", self.text)
-        return bool(marked) and check in re.split(r"[\s,]+", marked[1].strip()) if marked else False
+        """Return whether the line has a comment ``# jaxbits: ignore[check, …]`` for this check."""
+        comment = _IGNORE_COMMENT.search(self.text)
+        return comment is not None and check in re.split(r"[\s,]+", comment[1].strip())
 
     def __str__(self) -> str:
-        cell = _cells().get(self.file)
+        cell = _cell_numbers().get(self.file)
         name = f"In[{cell}]" if cell is not None else os.path.basename(self.file)
         return f"{name}:{self.line}"
 
 
-def _cells() -> Mapping[str, Any]:
-    """Return the numbers of a notebook's cells by the names that IPython gives their files."""
+def _cell_numbers() -> Mapping[str, Any]:
+    """Return the execution count of each notebook cell by the file name that IPython gives it."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython and hasattr(ipython, "get_ipython") else None
+    # Private, and therefore checked for its type:
+    # https://github.com/ipython/ipython/blob/9.18.1/IPython/core/compilerop.py
     names = getattr(getattr(shell, "compile", None), "_filename_map", None)
     return names if isinstance(names, Mapping) else {}
 
 
-def place_of(equation: Any) -> Place | None:
-    """Return the innermost line of the user's code that made an equation, None where unknown."""
+def location_of(equation: Any) -> CodeLocation | None:
+    """Return the innermost line of user code that traced an equation, None if it is unknown."""
     for function, file, line in _jax_compat.frames(equation):
-        if is_users(file):
-            return Place(file, line, function)
+        if is_user_code(file):
+            return CodeLocation(file, line, function)
     return None
 
 
-def place_of_error(traceback: TracebackType | None) -> Place | None:
-    """Return the last line of the user's code that an error passed through."""
+def location_of_error(traceback: TracebackType | None) -> CodeLocation | None:
+    """Return the innermost line of user code in a traceback, None if there is none."""
     found = None
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        if is_users(code.co_filename):
-            found = Place(code.co_filename, traceback.tb_lineno, code.co_name)
+        if is_user_code(code.co_filename):
+            found = CodeLocation(code.co_filename, traceback.tb_lineno, code.co_name)
         traceback = traceback.tb_next
     return found
+
+
+def location_of_function(function: Any) -> CodeLocation | None:
+    """Return the line on which a Python function begins, None if it has no Python code."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return None if code is None else location_of_code(code)
+
+
+def location_of_code(code: CodeType) -> CodeLocation:
+    """Return the line on which a code object begins."""
+    return CodeLocation(code.co_filename, code.co_firstlineno, code.co_name)

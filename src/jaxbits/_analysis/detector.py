@@ -1,21 +1,28 @@
-"""What makes a function a detector: callable on a function of the user's, and listed."""
+"""Detectors: functions that yield findings, made callable on a user's function."""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, overload
 
-from jaxbits._analysis.function_under_test import Subject
+from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.probes import Probe
 from jaxbits._analysis.resource_limits import TooLarge
 from jaxbits._finding import SEVERITIES, Finding
 
-_Find = Callable[[Subject], Iterator[Finding]]
+_Find = Callable[[FunctionUnderTest], Iterator[Finding]]
 
 
 class Detector:
-    """A check, called with a function and its arguments; `on` is the same for a shared subject."""
+    """A check for one kind of sharp bit, which is called with a function and its arguments.
+
+    Attributes:
+        name: The name of the check.
+        find: The function that yields the findings.
+        probe: What the detector measures in the instrumented run, if anything.
+    """
 
     def __init__(self, find: _Find, probe: Probe | None = None) -> None:
         self.find, self.probe = find, probe
@@ -31,28 +38,34 @@ class Detector:
         carry: int | str | None = None,
         **kwargs: Any,
     ) -> list[Finding]:
-        """Return what the check finds in a function, called with these arguments.
+        """Return what the check finds in a function that is called with these arguments.
 
         Args:
-            fn: the function, jitted or not.
-            *args: its arguments; they are copied.
-            calls: for checks over several calls, the arguments of each.
-            carry: for `carry`, the position or the name of the state among the arguments; the
-                first of them by default.
-            **kwargs: its named arguments.
+            fn: The function, jitted or not.
+            *args: Its positional arguments. They are copied.
+            calls: The positional arguments of several calls, for checks that compare calls.
+            carry: The position or name of the argument that is a loop's state, for the check
+                `carry`. The default is the first argument.
+            **kwargs: Its keyword arguments.
+
+        Returns:
+            The findings, the most severe first.
         """
         probes = () if self.probe is None else (self.probe,)
-        subject = Subject(fn, args, kwargs, calls, 0 if carry is None else carry, probes)
-        return self.on(subject)
+        state = 0 if carry is None else carry
+        return self.on(FunctionUnderTest(fn, args, kwargs, calls, state, probes))
 
-    def on(self, subject: Subject) -> list[Finding]:
-        """Return the findings, the gravest first, without those that their line ignores."""
+    def on(self, target: FunctionUnderTest) -> list[Finding]:
+        """Return the findings on a function whose evidence several detectors share.
+
+        The most severe come first. Findings that their line ignores with a comment are left out.
+        """
         found: dict[Finding, None] = {}
         try:
-            for finding in self.find(subject):
-                found[finding] = None
+            for finding in self.find(target):
+                found[dataclasses.replace(finding, check=self.name)] = None
         except TooLarge as reason:
-            subject.left_out.append(f"{self.name}, in part: {reason}")
+            target.left_out.append(f"{self.name}, in part: {reason}")
         kept = [f for f in found if not (f.place and f.place.ignores(f.check))]
         return sorted(kept, key=lambda f: SEVERITIES.index(f.severity))
 
@@ -73,6 +86,9 @@ def detector(
     Args:
         find: The function, if the decorator is used without parentheses.
         probe: What the detector measures in the instrumented run that all detectors share.
+
+    Returns:
+        The detector, or a decorator that returns it.
     """
     if find is None:
         return lambda find: Detector(find, probe)

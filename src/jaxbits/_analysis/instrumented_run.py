@@ -1,9 +1,10 @@
-"""One instrumented run: the traced program, run again with probes on its equations.
+"""One instrumented run: the traced program, run again with measurements on its equations.
 
-The program is emitted anew, through calls, loops and branches, with sums beside its results for
-every probed equation; so all that is wrong is seen at once, inside of `jit` too. The probes of
-several detectors share one run. A second run, made only where something was bad, puts other values
-in the place of the bad ones, site by site, and tells those that reach the results.
+The jaxpr is rebuilt through its calls, loops, and branches. Next to its results, it then returns a
+count and a range for every measured equation, so one run shows all bad values, inside `jit` too.
+The probes of several detectors share a run. A second run, which takes place only if something was
+bad, corrupts the bad values of one site after another and compares the results. Sites that change
+nothing are masked.
 """
 
 from __future__ import annotations
@@ -20,131 +21,146 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr
 
-from jaxbits._analysis.jaxpr_interpreter import Run
-from jaxbits._analysis.probes import Around, Plan, Probe, Site
+from jaxbits._analysis.call_context import CallContext
+from jaxbits._analysis.jaxpr_interpreter import Interpreter
+from jaxbits._analysis.probes import Plan, Probe, Site
 
-SIZE, SECONDS = 100_000, 5.0
+MAX_EQUATIONS, MAX_SECONDS = 100_000, 5.0
 
 
-class Observation:
-    """What an instrumented run shows; it is made when it is first asked for."""
+class InstrumentedRun:
+    """The results of an instrumented run, which takes place when they are first needed."""
 
     def __init__(
         self,
         program: ClosedJaxpr,
         inputs: Sequence[Any],
         plan: Plan,
-        within: Callable[[], AbstractContextManager[Any]] = contextlib.nullcontext,
+        sandbox: Callable[[], AbstractContextManager[Any]] = contextlib.nullcontext,
     ) -> None:
-        self.program, self.plan, self._within = program, plan, within
-        self._values = [*program.consts, *_arrays(program, inputs)]
+        self.program, self.plan, self._sandbox = program, plan, sandbox
+        self._values = [*program.consts, *as_arrays(program, inputs)]
 
     @functools.cached_property
     def outputs(self) -> list[Any]:
-        """The results of the run."""
-        outputs, sums = self._compiled()(self._values, None)
-        for number, (count, low, high) in jax.device_get(sums).items():
+        """The results of the program. Computing them fills in the measurements of the sites."""
+        outputs, measured = self._compile()(self._values, None)
+        for number, (count, low, high) in jax.device_get(measured).items():
             site = self.plan.sites[number]
             site.count, site.low, site.high = int(count), float(low), float(high)
         return list(outputs)
 
     @functools.cached_property
     def sites(self) -> list[Site]:
-        """The sites with something bad; where none could be, the program is not run."""
+        """The sites with bad values. The program does not run if the plan has no sites."""
         if not self.plan.sites:
             return []
         _ = self.outputs
         return [site for site in self.plan.sites if site.count]
 
-    def of(self, check: str) -> list[Site]:
-        """Return the sites where a check's probe has seen something bad."""
-        return [site for site in self.sites if site.probe.check == check]
+    def sites_of(self, probe: Probe) -> list[Site]:
+        """Return the sites where a probe measured bad values."""
+        return [site for site in self.sites if site.probe is probe]
 
     @functools.cached_property
-    def masked(self) -> set[int]:
+    def masked_sites(self) -> set[int]:
         """The numbers of the sites whose bad values do not reach the results."""
-        spoiled = [site for site in self.sites if site.probe.spoils]
-        if not spoiled or not self.outputs or any_nan(self.outputs):
+        sites = [site for site in self.sites if site.probe.can_corrupt]
+        if not sites or not self.outputs or has_nan(self.outputs):
             return set()
-        return self._without_effect(spoiled)
+        return self._find_masked(sites)
 
     @property
-    def culprits(self) -> list[Site]:
-        """The sites whose bad values, mended, change the results; all, where none does alone."""
-        masked = self._without_effect(self.sites)
+    def first_offenders(self) -> list[Site]:
+        """The sites that change the results if their bad values are replaced.
+
+        All sites, if none of them changes the results alone.
+        """
+        masked = self._find_masked(self.sites)
         return [s for s in self.sites if s.number not in masked] or self.sites
 
-    def _without_effect(self, spoiled: Sequence[Site]) -> set[int]:
-        run = self._compiled({site.number for site in spoiled})
-        same = functools.partial(self._same, run)
-        if same(spoiled):
-            return {site.number for site in spoiled}
+    def _find_masked(self, sites: Sequence[Site]) -> set[int]:
+        run = self._compile({site.number for site in sites})
+        is_masked = functools.partial(self._has_same_outputs, run)
+        if is_masked(sites):
+            return {site.number for site in sites}
         start, found = time.perf_counter(), set()
-        for site in spoiled if len(spoiled) > 1 else ():
-            if time.perf_counter() - start < SECONDS and same([site]):
+        for site in sites if len(sites) > 1 else ():
+            if time.perf_counter() - start < MAX_SECONDS and is_masked([site]):
                 found.add(site.number)
         return found
 
-    def _same(self, run: Callable[..., Any], spoiled: Sequence[Site]) -> bool:
-        chosen = {site.number for site in spoiled}
-        flags = jnp.array([site.number in chosen for site in self.plan.sites])
+    def _has_same_outputs(self, run: Callable[..., Any], corrupted: Sequence[Site]) -> bool:
+        numbers = {site.number for site in corrupted}
+        flags = jnp.array([site.number in numbers for site in self.plan.sites])
         return _equal(self.outputs, run(self._values, flags)[0])
 
-    def _compiled(self, spoiled: set[int] | None = None) -> Callable[..., Any]:
+    def _compile(self, corrupted: set[int] | None = None) -> Callable[..., Any]:
         count = len(self.program.consts)
 
         @jax.jit
         def run(values: list[Any], flags: Any) -> Any:
             closed = ClosedJaxpr(self.program.jaxpr, values[:count])
-            return Run(self.plan, spoiled, flags).program(closed, values[count:], Around())
+            interpreter = Interpreter(self.plan, corrupted, flags)
+            return interpreter.run(closed, values[count:], CallContext())
 
-        def quietly(values: list[Any], flags: Any) -> Any:
-            with self._within():
-                found = jax.block_until_ready(run(values, flags))
+        def run_in_sandbox(values: list[Any], flags: Any) -> Any:
+            with self._sandbox():
+                result = jax.block_until_ready(run(values, flags))
                 jax.effects_barrier()
-                return found
+                return result
 
-        return quietly
+        return run_in_sandbox
 
 
-def observe(program: ClosedJaxpr, inputs: Sequence[Any], *probes: Probe) -> Observation:
-    """Run a program with probes on its equations.
+def run_instrumented(
+    program: ClosedJaxpr, inputs: Sequence[Any], *probes: Probe
+) -> InstrumentedRun:
+    """Return an instrumented run of a traced program.
 
     Args:
-        program: what was traced.
-        inputs: its inputs.
-        *probes: what is read.
+        program: The program.
+        inputs: The values of its inputs.
+        *probes: What to measure.
     """
-    return Observation(program, inputs, Plan(program, probes))
+    return InstrumentedRun(program, inputs, Plan(program, probes))
 
 
-def _arrays(program: ClosedJaxpr, inputs: Sequence[Any]) -> list[Any]:
+def as_arrays(program: ClosedJaxpr, inputs: Sequence[Any]) -> list[jax.Array]:
+    """Return inputs as JAX arrays of the dtypes that a program takes.
+
+    Args:
+        program: The program.
+        inputs: The values of its inputs.
+    """
     return [
         value if isinstance(value, jax.Array) else jnp.asarray(value, dtype=aval.dtype)
         for value, aval in zip(inputs, program.in_avals, strict=True)
     ]
 
 
-def floats(arrays: Sequence[Any]) -> list[Any]:
-    """Return those of the arrays that hold floats, or complex numbers."""
+def inexact_arrays(arrays: Sequence[Any]) -> list[Any]:
+    """Return the arrays of floating-point or complex dtype."""
     return [a for a in arrays if jnp.issubdtype(a.dtype, jnp.inexact)]
 
 
-def not_finite(arrays: Sequence[Any]) -> int:
-    """Return how many values are NaN or infinite; in NumPy, which compiles nothing."""
-    return sum(int((~np.isfinite(np.asarray(a))).sum()) for a in floats(arrays))
+# These two use NumPy, which compiles nothing.
+def count_nonfinite(arrays: Sequence[Any]) -> int:
+    """Return how many values of some arrays are NaN or infinite."""
+    return sum(int((~np.isfinite(np.asarray(a))).sum()) for a in inexact_arrays(arrays))
 
 
-def any_nan(arrays: Sequence[Any]) -> bool:
-    """Whether there is a NaN in some array."""
-    return any(bool(np.isnan(np.asarray(a)).any()) for a in floats(arrays))
+def has_nan(arrays: Sequence[Any]) -> bool:
+    """Return whether any array contains a NaN."""
+    return any(bool(np.isnan(np.asarray(a)).any()) for a in inexact_arrays(arrays))
 
 
 def _equal(a: Sequence[Any], b: Sequence[Any]) -> bool:
-    for one, other in zip(a, b, strict=True):
-        if jnp.issubdtype(one.dtype, jax.dtypes.prng_key):
+    """Return whether two lists of arrays are equal, where NaN equals NaN and keys are ignored."""
+    for x, y in zip(a, b, strict=True):
+        if jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
             continue
-        inexact = bool(jnp.issubdtype(one.dtype, jnp.inexact))
-        if not np.array_equal(np.asarray(one), np.asarray(other), equal_nan=inexact):
+        is_inexact = bool(jnp.issubdtype(x.dtype, jnp.inexact))
+        if not np.array_equal(np.asarray(x), np.asarray(y), equal_nan=is_inexact):
             return False
     return True

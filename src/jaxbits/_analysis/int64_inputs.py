@@ -1,11 +1,10 @@
-"""64-bit numbers that a function has without being passed them."""
+"""64-bit numbers that reach a function without being arguments."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import inspect
-import sys
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -16,46 +15,60 @@ from jax.extend.core import ClosedJaxpr, Literal
 
 from jaxbits import _jax_compat
 from jaxbits._analysis import jaxpr_utils
-from jaxbits._analysis.code_location import Place, is_users, place_of
-from jaxbits._analysis.function_under_test import Subject, is_array
+from jaxbits._analysis.code_location import (
+    CodeLocation,
+    is_user_code,
+    location_of,
+    location_of_code,
+)
+from jaxbits._analysis.copying import is_array
+from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
+from jaxbits._analysis.python_state.references import is_user_class, nested_codes
 
-NARROW = {
+NARROWED = {
     "int64": np.int32,
     "uint64": np.uint32,
     "float64": np.float32,
     "complex128": np.complex64,
 }
-_NAMES = "_operator_ deferring_binary_op __call__ promote_ asarray array cache_miss"
-_MAKING = {"op", "where", "_where", "add", "multiply", "subtract", "full", "arange", "_arange"}
-_WORDS = (
+"""The dtype that JAX gives to values of a 64-bit dtype while x64 is off."""
+
+_MAX_LEAVES, _MAX_FUNCTIONS = 1000, 500
+# The functions of `jax.numpy` between an operator or `jnp.asarray` in user code and the equation:
+# https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/array_methods.py
+# https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/array_constructors.py
+_CONVERSION_PREFIXES_WORDS = (
+    "_operator_ deferring_binary_op __call__ promote_ asarray array cache_miss"
+)
+_CONVERSION_PREFIXES = tuple(_CONVERSION_PREFIXES_WORDS.split())
+_PLAIN_FUNCTIONS_WORDS = "op where _where add multiply subtract full arange _arange"
+_PLAIN_FUNCTIONS = frozenset(_PLAIN_FUNCTIONS_WORDS.split())
+_WIDE_FUNCTIONS_WORDS = (
     "array asarray int64 uint64 float64 complex128 arange linspace full logspace geomspace power "
     "cumprod cumsum prod frombuffer fromiter load datetime64 timedelta64 astype random"
 )
-_LARGE = set(_WORDS.split())
-"""What NumPy makes numbers with that 32 bits may not hold."""
-
-_ADDED = tuple(_NAMES.split())
+_WIDE_FUNCTIONS = frozenset(_WIDE_FUNCTIONS_WORDS.split())
+"""NumPy functions that create numbers which 32 bits may not hold."""
 
 
 def is_wide(value: Any) -> bool:
-    """Whether a value is of NumPy, and of a dtype that JAX cuts."""
-    return isinstance(value, (np.ndarray, np.generic)) and value.dtype.name in NARROW
+    """Return whether a value is a NumPy array or scalar of a dtype that JAX truncates."""
+    return isinstance(value, (np.ndarray, np.generic)) and value.dtype.name in NARROWED
 
 
-def captured(subject: Subject) -> Iterator[tuple[str, Any, Place | None]]:
-    """Yield NumPy values that the function sees without being passed them."""
-    function: Any = subject.function
+def captured_values(target: FunctionUnderTest) -> Iterator[tuple[str, Any, CodeLocation | None]]:
+    """Yield the wide NumPy values that the function captures, with their names and locations."""
+    function: Any = target.function
     while isinstance(function, functools.partial):
         for path, leaf in jax.tree_util.tree_leaves_with_path((function.args, function.keywords)):
             if is_wide(leaf):
                 yield f"partial{jax.tree_util.keystr(path[1:])}", leaf, None
         function = function.func
-    for reference in subject.references:
-        value = reference.get()
-        for part in _leaves(value)[:1000]:
-            if is_wide(part):
-                yield reference.name, part, reference.place
+    for reference in target.references:
+        for leaf in _leaves(reference.get())[:_MAX_LEAVES]:
+            if is_wide(leaf):
+                yield reference.name, leaf, reference.location
 
 
 def _leaves(value: Any) -> list[Any]:
@@ -63,130 +76,121 @@ def _leaves(value: Any) -> list[Any]:
         return [value]
     try:
         return jax.tree.leaves(value)
-    except ValueError:  # a dict whose keys have no order is no tree of JAX's
+    except ValueError:  # JAX cannot flatten a dictionary whose keys have no order.
         return list(value.values()) if isinstance(value, dict) else list(value)
 
 
-def written(subject: Subject) -> Iterator[tuple[float, Place]]:
-    """Yield the floats in the function's own code."""
-    if subject.trace.program is None:
+def float_literals(target: FunctionUnderTest) -> Iterator[tuple[float, CodeLocation]]:
+    """Yield the floating-point literals in the function's own code."""
+    if target.trace.program is None:
         return
-    function = inspect.unwrap(subject.function)
+    function = inspect.unwrap(target.function)
     while isinstance(function, functools.partial):
         function = function.func
     function = getattr(function, "__func__", function)
-    top = getattr(function, "__code__", None)
-    if top is None or not is_users(top.co_filename):
+    outer = getattr(function, "__code__", None)
+    if outer is None or not is_user_code(outer.co_filename):
         return
-    for code in _codes(top):
+    for code in nested_codes(outer):
         for constant in code.co_consts:
             for number in constant if isinstance(constant, tuple) else (constant,):
                 if type(number) is float:
-                    yield number, Place(code.co_filename, code.co_firstlineno, code.co_name)
+                    yield number, location_of_code(code)
 
 
-def constants(subject: Subject) -> Iterator[tuple[Any, Place]]:
-    """Yield what the function's own lines make in NumPy and hand to JAX, still in 64 bits."""
-    if subject.trace.program is None or not _may_have_wide(subject.function):
+def wide_constants(target: FunctionUnderTest) -> Iterator[tuple[Any, CodeLocation]]:
+    """Yield the 64-bit values that the function creates in NumPy and passes to JAX.
+
+    A second trace with x64 on shows them before JAX truncates them.
+    """
+    if target.trace.program is None or not _may_create_wide_values(target.function):
         return
     args, kwargs = jax.tree.map(
         lambda leaf: jax.numpy.asarray(leaf) if is_wide(leaf) and is_array(leaf) else leaf,
-        (subject.args, subject.kwargs),
+        (target.args, target.kwargs),
         is_leaf=is_iterator,
     )
     with _jax_compat.x64_on():
-        program = Subject(subject.function, args, kwargs).trace.program
+        program = FunctionUnderTest(target.function, args, kwargs).trace.program
     if program is not None:
-        yield from _wide_constants(program)
+        yield from _constants_in(program)
 
 
-def _may_have_wide(function: Any) -> bool:
-    """Whether the code of a function, or of the user's functions that it calls, may be worth it.
+def _may_create_wide_values(function: Any) -> bool:
+    """Return whether a second trace is worth its time.
 
-    It names NumPy, or has an integer that 32 bits do not hold.
+    That is the case if the function, or a user function that it calls, uses NumPy functions that
+    create wide values, or has an integer literal that 32 bits cannot hold.
     """
     waiting, seen = [function], set[int]()
-    while waiting and len(seen) < 500:
-        here = waiting.pop()
-        if isinstance(here, functools.partial):
-            waiting += [here.func, *here.args, *here.keywords.values()]
+    while waiting and len(seen) < _MAX_FUNCTIONS:
+        current = waiting.pop()
+        if isinstance(current, functools.partial):
+            waiting += [current.func, *current.args, *current.keywords.values()]
             continue
-        here = inspect.unwrap(here) if callable(here) else here
-        here = getattr(here, "__func__", here)
-        if id(here) in seen:
+        current = inspect.unwrap(current) if callable(current) else current
+        current = getattr(current, "__func__", current)
+        if id(current) in seen:
             continue
-        seen.add(id(here))
-        if not isinstance(here, types.FunctionType):
-            if not isinstance(here, types.ModuleType) and is_users(_file_of(type(here))):
-                waiting += [f for f in vars(type(here)).values() if inspect.isfunction(f)]
+        seen.add(id(current))
+        if not isinstance(current, types.FunctionType):
+            if not isinstance(current, types.ModuleType) and is_user_class(type(current)):
+                waiting += [f for f in vars(type(current)).values() if inspect.isfunction(f)]
             continue
-        if not is_users(here.__code__.co_filename):
+        if not is_user_code(current.__code__.co_filename):
             continue
-        codes = list(_codes(here.__code__))
+        codes = list(nested_codes(current.__code__))
         if any(type(c) is int and abs(c) >= 2**31 for code in codes for c in code.co_consts):
             return True
         names = [name for code in codes for name in code.co_names]
-        values = [here.__globals__[name] for name in names if name in here.__globals__]
-        for cell in here.__closure__ or ():
-            with contextlib.suppress(ValueError):  # not bound yet
+        values = [current.__globals__[name] for name in names if name in current.__globals__]
+        for cell in current.__closure__ or ():
+            with contextlib.suppress(ValueError):  # The cell is not bound yet.
                 values.append(cell.cell_contents)
-        if any(_is_numpys(value) for value in values) and _LARGE & set(names):
+        if any(_is_from_numpy(value) for value in values) and _WIDE_FUNCTIONS & set(names):
             return True
         waiting += [value for value in values if callable(value)]
     return False
 
 
-def _file_of(kind: type) -> str:
-    module = sys.modules.get(kind.__module__)
-    if kind.__module__ == "builtins":
-        return ""
-    return getattr(module, "__file__", None) or "<a notebook>"
-
-
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _codes(constant)
-
-
-def _is_numpys(value: Any) -> bool:
+def _is_from_numpy(value: Any) -> bool:
     if isinstance(value, types.ModuleType):
         return value.__name__.split(".")[0] == "numpy"
     module = getattr(value, "__module__", None)
     return callable(value) and isinstance(module, str) and module.split(".")[0] == "numpy"
 
 
-def _wide_constants(program: ClosedJaxpr) -> Iterator[tuple[Any, Place]]:
+def _constants_in(program: ClosedJaxpr) -> Iterator[tuple[Any, CodeLocation]]:
     constants = dict(zip(program.jaxpr.constvars, program.consts, strict=True))
     for equation in program.jaxpr.eqns:
-        for variable in equation.invars:
-            value = variable.val if isinstance(variable, Literal) else constants.get(variable)
-            kind = str(getattr(value, "dtype", ""))
-            weak = getattr(variable.aval, "weak_type", False)
-            if kind in NARROW and (not weak or "int" in kind):
-                place, value = place_of(equation), np.asarray(value)
-                if place is not None and not _is_limit(value) and _is_plain(equation):
-                    yield value, place
-        for part in jaxpr_utils.inner(equation):
-            if not jaxpr_utils.is_librarys(part):
-                yield from _wide_constants(part)
+        for atom in equation.invars:
+            value = atom.val if isinstance(atom, Literal) else constants.get(atom)
+            dtype = str(getattr(value, "dtype", ""))
+            is_weak = getattr(atom.aval, "weak_type", False)
+            if dtype in NARROWED and (not is_weak or "int" in dtype):
+                location, value = location_of(equation), np.asarray(value)
+                if location is not None and not _is_limit(value) and _is_direct(equation):
+                    yield value, location
+        for jaxpr in jaxpr_utils.sub_jaxprs(equation):
+            if not jaxpr_utils.is_library_jaxpr(jaxpr):
+                yield from _constants_in(jaxpr)
 
 
 def _is_limit(value: Any) -> bool:
-    """Whether a number is the largest or the least of its dtype, as library functions use them."""
+    """Return whether a number is a limit of its dtype, because library functions use those."""
     if np.ndim(value) or value.dtype.kind == "c":
         return False
     limits: Any = np.finfo(value.dtype) if value.dtype.kind == "f" else np.iinfo(value.dtype)
     return value in (limits.max, limits.min, getattr(limits, "tiny", None))
 
 
-def _is_plain(equation: Any) -> bool:
-    """Whether the user's line makes an equation with an operator, or a conversion to an array."""
+def _is_direct(equation: Any) -> bool:
+    """Return whether the user's line traces an equation by an operator or a conversion."""
     for function, file, _ in _jax_compat.frames(equation):
-        if is_users(file):
+        if is_user_code(file):
             return True
         name = function.rpartition(".")[2]
-        if "/_src/numpy/" in file.replace("\\", "/") and not name.startswith(_ADDED):
-            return name in _MAKING
+        is_jax_numpy = "/_src/numpy/" in file.replace("\\", "/")
+        if is_jax_numpy and not name.startswith(_CONVERSION_PREFIXES):
+            return name in _PLAIN_FUNCTIONS
     return False

@@ -1,4 +1,4 @@
-"""Walks over the program that JAX traced."""
+"""Walks over traced programs: their sub-jaxprs, equations, and variables."""
 
 from __future__ import annotations
 
@@ -9,97 +9,113 @@ from jax.core import Tracer
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
 from jaxbits import _jax_compat
-from jaxbits._analysis.code_location import Place, is_users, place_of
+from jaxbits._analysis.code_location import CodeLocation, is_user_code, location_of
 
-_INLINED = ("jaxpr", "call_jaxpr", "fun_jaxpr")
-_LOOPS = {"cond", "scan", "while"}
+# The parameters in which calls (`jit`, `remat`, custom derivatives) keep their jaxpr:
+# https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/pjit.py
+# https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/custom_derivatives.py
+_CALL_PARAMETERS = ("jaxpr", "call_jaxpr", "fun_jaxpr")
+_CONTROL_FLOW = {"cond", "scan", "while"}
 
 
-def called(equation: Any) -> ClosedJaxpr | None:
-    """Return the program that a call (of jit, remat, a custom rule …) runs once, else None."""
-    if equation.primitive.name in _LOOPS or "kernel" in equation.primitive.name:
+def called_jaxpr(equation: Any) -> ClosedJaxpr | None:
+    """Return the jaxpr that a call runs exactly once, None if the equation is no such call."""
+    name = equation.primitive.name
+    if name in _CONTROL_FLOW or "kernel" in name:
         return None
-    for name in _INLINED:
-        inner = equation.params.get(name)
-        if isinstance(inner, ClosedJaxpr):
-            found: ClosedJaxpr | None = inner
-        elif isinstance(inner, Jaxpr) and not inner.constvars:
-            found = ClosedJaxpr(inner, ())
-        else:
-            continue
-        if found and len(found.jaxpr.invars) == len(equation.invars):
+    for parameter in _CALL_PARAMETERS:
+        jaxpr = equation.params.get(parameter)
+        if isinstance(jaxpr, Jaxpr) and not jaxpr.constvars:
+            jaxpr = ClosedJaxpr(jaxpr, ())
+        if isinstance(jaxpr, ClosedJaxpr) and len(jaxpr.jaxpr.invars) == len(equation.invars):
+            found: ClosedJaxpr = jaxpr
             return found
     return None
 
 
-def is_librarys(program: ClosedJaxpr) -> bool:
-    """Whether a called program is a library's own: its lines say nothing to the user."""
-    file = _jax_compat.home_of(program.jaxpr)
-    return bool(file) and not is_users(file)
+def is_library_jaxpr(jaxpr: ClosedJaxpr) -> bool:
+    """Return whether a jaxpr was traced from a library function."""
+    file = _jax_compat.source_file(jaxpr.jaxpr)
+    return bool(file) and not is_user_code(file)
 
 
-def inner(equation: Any) -> Iterator[ClosedJaxpr]:
-    """Yield the programs inside of an equation's parameters."""
-    for value in equation.params.values():
-        for part in value if isinstance(value, (tuple, list)) else (value,):
-            if isinstance(part, ClosedJaxpr):
-                yield part
-            elif isinstance(part, Jaxpr):
-                yield ClosedJaxpr(part, ())
+def sub_jaxprs(equation: Any) -> Iterator[ClosedJaxpr]:
+    """Yield the jaxprs among the parameters of an equation."""
+    for parameter in equation.params.values():
+        for value in parameter if isinstance(parameter, (tuple, list)) else (parameter,):
+            if isinstance(value, ClosedJaxpr):
+                yield value
+            elif isinstance(value, Jaxpr):
+                yield ClosedJaxpr(value, ())
 
 
-def programs(program: ClosedJaxpr) -> Iterator[ClosedJaxpr]:
-    """Yield a program and all programs inside of it."""
+def all_jaxprs(program: ClosedJaxpr) -> Iterator[ClosedJaxpr]:
+    """Yield a program and its sub-jaxprs at all depths."""
     waiting = [program]
     while waiting:
-        here = waiting.pop()
-        yield here
-        waiting += [p for equation in here.jaxpr.eqns for p in inner(equation)]
+        jaxpr = waiting.pop()
+        yield jaxpr
+        waiting += [p for equation in jaxpr.jaxpr.eqns for p in sub_jaxprs(equation)]
 
 
-def equations(program: ClosedJaxpr) -> Iterator[Any]:
-    """Yield the equations of a program, at all depths.
+def all_equations(program: ClosedJaxpr) -> Iterator[Any]:
+    """Yield the equations of a program at all depths.
 
     >>> import jax
     >>> traced = jax.make_jaxpr(jax.jit(lambda x: x * x + 1.0))(2.0)
-    >>> [equation.primitive.name for equation in equations(traced)][1:]
+    >>> [equation.primitive.name for equation in all_equations(traced)][1:]
     ['mul', 'add']
     """
-    for here in programs(program):
-        yield from here.jaxpr.eqns
+    for jaxpr in all_jaxprs(program):
+        yield from jaxpr.jaxpr.eqns
 
 
-def placed(program: ClosedJaxpr, at: Place | None = None) -> Iterator[tuple[Any, Place | None]]:
-    """Yield all equations with their lines; a library's own stand where it is called."""
+def located_equations(
+    program: ClosedJaxpr, call: CodeLocation | None = None
+) -> Iterator[tuple[Any, CodeLocation | None]]:
+    """Yield the equations at all depths with the user's line for each.
+
+    Args:
+        program: The program.
+        call: The line that calls the library function that the program belongs to, if it does.
+    """
     for equation in program.jaxpr.eqns:
-        place = at or place_of(equation)
-        yield equation, place
-        for part in inner(equation):
-            yield from placed(part, place if at or is_librarys(part) else None)
+        location = call or location_of(equation)
+        yield equation, location
+        for jaxpr in sub_jaxprs(equation):
+            is_hidden = call is not None or is_library_jaxpr(jaxpr)
+            yield from located_equations(jaxpr, location if is_hidden else None)
 
 
-def escaped(program: ClosedJaxpr) -> tuple[Any, Any] | None:
-    """Return a value that is used where nothing defines it, with the first equation that uses it.
+def find_escaped_tracer(program: ClosedJaxpr) -> tuple[Any, Any] | None:
+    """Return a value that nothing in the program defines, and the first equation that uses it.
 
-    It was traced inside of another transformation and kept past its end: `jax.make_jaxpr` takes it
-    for a constant, or leaves it undefined. None where there is none.
+    Such a value is a tracer that outlived the transformation that created it. `jax.make_jaxpr`
+    treats it as a constant or leaves it undefined.
+
+    Returns:
+        The variable and the equation, which is None for a result of the program. None if every
+        value is defined.
     """
     constants = zip(program.jaxpr.constvars, program.consts, strict=True)
     known = {variable for variable, value in constants if not isinstance(value, Tracer)}
     known |= {*program.jaxpr.invars}
     for equation in program.jaxpr.eqns:
-        for used in equation.invars:
-            if not isinstance(used, Literal) and used not in known:
-                return used, equation
+        for atom in equation.invars:
+            if not isinstance(atom, Literal) and atom not in known:
+                return atom, equation
         known.update(equation.outvars)
-    for used in program.jaxpr.outvars:
-        if not isinstance(used, Literal) and used not in known:
-            return used, None
+    for atom in program.jaxpr.outvars:
+        if not isinstance(atom, Literal) and atom not in known:
+            return atom, None
     return None
 
 
-def value_or(environment: dict[Any, Any], variable: Any, literal: Any = None) -> Any:
-    """Read a variable of a jaxpr; for a literal, its value, passed through `literal` if given."""
-    if isinstance(variable, Literal):
-        return literal(variable.val) if literal else variable.val
-    return environment[variable]
+def read_atom(environment: dict[Any, Any], atom: Any) -> Any:
+    """Return the value of a variable or literal of a jaxpr.
+
+    Args:
+        environment: The values of the variables.
+        atom: The variable or literal.
+    """
+    return atom.val if isinstance(atom, Literal) else environment[atom]

@@ -1,7 +1,7 @@
-"""Which PRNG keys of a program are the same value, and where each is used.
+"""Where a program uses PRNG keys, and which of these keys are the same value.
 
-Values are numbered: two results of the same primitive on the same values, with the same
-parameters, are one value.
+The analysis is value numbering: two results of the same primitive on the same values, with the
+same parameters, are one value.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import ClosedJaxpr
+from jax.extend.core import ClosedJaxpr, Literal
 
 from jaxbits import _jax_compat
 from jaxbits._analysis import jaxpr_utils
-from jaxbits._analysis.code_location import Place, is_users, place_of
+from jaxbits._analysis.code_location import CodeLocation, is_user_code, location_of
 
-_USED = {"random_bits": "a draw", "random_split": "a split", "random_gamma": "a draw"}
-_SAME = {"random_wrap", "random_unwrap", "copy", "copy_p", "device_put", "convert_element_type"}
+# The primitives of typed keys: https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/random/prng.py
+# `random_gamma` is in https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/random/core.py
+_USES = {"random_bits": "a draw", "random_split": "a split", "random_gamma": "a draw"}
+_ALIASES = {"random_wrap", "random_unwrap", "copy", "copy_p", "device_put", "convert_element_type"}
 
 
 @dataclass(frozen=True)
@@ -30,9 +32,9 @@ class Value:
     """A value of the program.
 
     Attributes:
-        number: what makes it the same as another.
-        from_input: whether an argument of the program enters it.
-        varies: the loops around it between whose turns it changes.
+        number: The value number. Equal values have equal numbers.
+        from_input: Whether the value depends on an argument of the program.
+        varies: The enclosing loops that change the value from one iteration to the next.
     """
 
     number: Hashable
@@ -41,117 +43,162 @@ class Value:
 
 
 @dataclass(frozen=True)
-class Use:
-    """One use of a key: how, where, and whether an argument enters the key."""
+class KeyUse:
+    """One use of a key.
+
+    Attributes:
+        key: The value number of the key.
+        how: What uses it, as text.
+        location: The user's line.
+        from_input: Whether the key depends on an argument of the program.
+        varies: The enclosing loops that change the key from one iteration to the next.
+    """
 
     key: Hashable
     how: str
-    place: Place | None
+    location: CodeLocation | None
     from_input: bool
     varies: frozenset[int]
 
 
-def uses(program: ClosedJaxpr) -> list[Use]:
+def find_key_uses(program: ClosedJaxpr) -> list[KeyUse]:
     """Return the uses of PRNG keys in a program, in order.
 
     >>> traced = jax.make_jaxpr(lambda k: jax.random.normal(k) + jax.random.uniform(k))
-    >>> found = uses(traced(jax.random.key(0)))
-    >>> len(found), found[0].key == found[1].key
-    (2, True)
+    >>> first, second = find_key_uses(traced(jax.random.key(0)))
+    >>> first.key == second.key
+    True
     """
-    if not any(equation.primitive.name in _USED for equation in jaxpr_utils.equations(program)):
+    equations = jaxpr_utils.all_equations(program)
+    if not any(equation.primitive.name in _USES for equation in equations):
         return []
-    flow = _Flow()
-    inputs = [flow.new(True) for _ in program.jaxpr.invars]
+    flow = _KeyFlow()
+    inputs = [flow.new_value(True) for _ in program.jaxpr.invars]
     flow.run(program, inputs, None)
     return flow.uses
 
 
-def _literal(value: Any) -> Value:
-    kind = getattr(value, "dtype", None)
-    if kind is not None and jnp.issubdtype(kind, jax.dtypes.prng_key):
+def _constant_value(value: Any) -> Value:
+    dtype = getattr(value, "dtype", None)
+    if dtype is not None and jnp.issubdtype(dtype, jax.dtypes.prng_key):
         data = np.asarray(jax.random.key_data(value))
         return Value(("key", data.tobytes()), False)
     data = np.asarray(value)
     return Value(("literal", str(data.dtype), data.shape, hash(data.tobytes())), False)
 
 
-def rows_around(equation: Any) -> int:
-    """Return how many of the user's own `jax.vmap` an equation was traced inside of."""
+def count_user_vmaps(equation: Any) -> int:
+    """Return how many `jax.vmap` calls of user code an equation was traced under."""
     frames = [f for f in _jax_compat.frames(equation) if "reraise_with_filtered" not in f[0]]
-    lines = [is_users(file) for _, file, _ in frames]
-    start = lines.index(True) if True in lines else len(frames)
+    is_user = [is_user_code(file) for _, file, _ in frames]
+    start = is_user.index(True) if True in is_user else len(frames)
+    # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/api.py
     return sum(
-        frames[i][0].endswith("vmap_f") and lines[i + 1] for i in range(start, len(frames) - 1)
+        frames[i][0].endswith("vmap_f") and is_user[i + 1] for i in range(start, len(frames) - 1)
     )
 
 
-class _Flow:
+class _KeyFlow:
+    """Follows the keys of a program.
+
+    Attributes:
+        uses: The uses of keys so far.
+    """
+
     def __init__(self) -> None:
-        self.uses: list[Use] = []
-        self.numbers: dict[Hashable, int] = {}
-        self.count = itertools.count()
-        self.rows = 0
+        self.uses: list[KeyUse] = []
+        self._numbers: dict[Hashable, int] = {}
+        self._counter = itertools.count()
+        self._vmaps_of_call = 0
 
-    def new(self, from_input: bool, *varies: frozenset[int]) -> Value:
-        return Value(("new", next(self.count)), from_input, frozenset().union(*varies))
+    def new_value(self, from_input: bool, *varies: frozenset[int]) -> Value:
+        return Value(("new", next(self._counter)), from_input, frozenset().union(*varies))
 
-    def run(self, program: ClosedJaxpr, inputs: Sequence[Value], at: Place | None) -> list[Value]:
+    def run(
+        self, program: ClosedJaxpr, inputs: Sequence[Value], call: CodeLocation | None
+    ) -> list[Value]:
+        """Return the values of a jaxpr's results.
+
+        Args:
+            program: The jaxpr.
+            inputs: The values of its inputs.
+            call: The line that calls the library function that it belongs to, if it does.
+        """
         known: dict[Any, Value] = {}
-        constants = map(_literal, program.consts)
+        constants = map(_constant_value, program.consts)
         known.update(zip(program.jaxpr.constvars, constants, strict=True))
         known.update(zip(program.jaxpr.invars, inputs, strict=True))
-        for equation in program.jaxpr.eqns:
-            values = [jaxpr_utils.value_or(known, v, _literal) for v in equation.invars]
-            outputs = self.equation(equation, values, at)
-            known.update(zip(equation.outvars, outputs, strict=True))
-        return [jaxpr_utils.value_or(known, v, _literal) for v in program.jaxpr.outvars]
 
-    def equation(self, equation: Any, values: list[Value], at: Place | None) -> list[Value]:
+        def read(atom: Any) -> Value:
+            return _constant_value(atom.val) if isinstance(atom, Literal) else known[atom]
+
+        for equation in program.jaxpr.eqns:
+            outputs = self._run_equation(equation, list(map(read, equation.invars)), call)
+            known.update(zip(equation.outvars, outputs, strict=True))
+        return list(map(read, program.jaxpr.outvars))
+
+    def _run_equation(
+        self, equation: Any, values: list[Value], call: CodeLocation | None
+    ) -> list[Value]:
         name = equation.primitive.name
-        inner = jaxpr_utils.called(equation)
-        if inner is not None:
-            before = len(self.uses)
-            hidden = at or (place_of(equation) if jaxpr_utils.is_librarys(inner) else None)
-            if hidden and not at:
-                self.rows = rows_around(equation)
-            outputs = self.run(inner, values, hidden)
-            if equation.params.get("differentiated"):  # remat draws again, on purpose
-                del self.uses[before:]
-            return outputs
+        called = jaxpr_utils.called_jaxpr(equation)
+        if called is not None:
+            return self._run_call(equation, called, values, call)
         if name == "cond":
-            return self.cond(equation, values, at)
+            return self._run_cond(equation, values, call)
         if name in ("scan", "while"):
-            return self.loop(equation, values, at)
-        if name in _USED and equation.outvars[0].aval.size:
-            key, place = values[0], at or place_of(equation)
-            use = Use(key.number, _USED[name], place, key.from_input, key.varies)
-            self.uses.append(use)
-            if (self.rows if at else rows_around(equation)) > len(equation.invars[0].aval.shape):
-                self.uses.append(replace(use, how=f"{use.how}, again for every row of `vmap`"))
-        if name in _SAME and len(values) == 1:
-            kinds = [str(getattr(v.aval, "dtype", "")) for v in equation.invars + equation.outvars]
-            if name.startswith("random_") or kinds[0] == kinds[1]:
+            return self._run_loop(equation, values, call)
+        if name in _USES and equation.outvars[0].aval.size:
+            self._record_use(equation, values[0], call)
+        if name in _ALIASES and len(values) == 1:
+            dtypes = [str(getattr(v.aval, "dtype", "")) for v in equation.invars + equation.outvars]
+            if name.startswith("random_") or dtypes[0] == dtypes[1]:
                 return [values[0]]
         from_input = any(v.from_input for v in values)
         varies = frozenset[int]().union(*(v.varies for v in values))
         if name == "random_clone":
-            return [self.new(from_input, varies)]
-        number = self._number(equation, values)
+            return [self.new_value(from_input, varies)]
+        number = self._value_number(equation, values)
         return [Value((number, i), from_input, varies) for i, _ in enumerate(equation.outvars)]
 
-    def _number(self, equation: Any, values: list[Value]) -> int:
-        parameters = tuple(sorted((k, str(v)) for k, v in equation.params.items()))
-        made = (equation.primitive.name, tuple(v.number for v in values), parameters)
-        return self.numbers.setdefault(made, len(self.numbers))
+    def _record_use(self, equation: Any, key: Value, call: CodeLocation | None) -> None:
+        how = _USES[equation.primitive.name]
+        location = call or location_of(equation)
+        use = KeyUse(key.number, how, location, key.from_input, key.varies)
+        self.uses.append(use)
+        vmaps = self._vmaps_of_call if call else count_user_vmaps(equation)
+        if vmaps > len(equation.invars[0].aval.shape):
+            self.uses.append(replace(use, how=f"{how}, again for every row of `vmap`"))
 
-    def cond(self, equation: Any, values: list[Value], at: Place | None) -> list[Value]:
-        """Only one branch runs: a key counts as often as in the branch that uses it most."""
-        before, most = self.uses, dict[Hashable, list[Use]]()
+    def _value_number(self, equation: Any, values: list[Value]) -> int:
+        parameters = tuple(sorted((k, str(v)) for k, v in equation.params.items()))
+        expression = (equation.primitive.name, tuple(v.number for v in values), parameters)
+        return self._numbers.setdefault(expression, len(self._numbers))
+
+    def _run_call(
+        self, equation: Any, called: ClosedJaxpr, values: list[Value], call: CodeLocation | None
+    ) -> list[Value]:
+        before = len(self.uses)
+        is_library = jaxpr_utils.is_library_jaxpr(called)
+        inner_call = call or (location_of(equation) if is_library else None)
+        if inner_call and not call:
+            self._vmaps_of_call = count_user_vmaps(equation)
+        outputs = self.run(called, values, inner_call)
+        # `jax.checkpoint` draws the same numbers again in the backward pass, on purpose:
+        # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/ad_checkpoint.py
+        if equation.params.get("differentiated"):
+            del self.uses[before:]
+        return outputs
+
+    def _run_cond(
+        self, equation: Any, values: list[Value], call: CodeLocation | None
+    ) -> list[Value]:
+        """Run all branches, and count each key as often as the branch that uses it most does."""
+        before, most = self.uses, dict[Hashable, list[KeyUse]]()
         results = []
         for branch in equation.params["branches"]:
             self.uses = []
-            results.append(self.run(branch, values[1:], at))
+            results.append(self.run(branch, values[1:], call))
             for key, times in Counter(use.key for use in self.uses).items():
                 if times > len(most.get(key, ())):
                     most[key] = [use for use in self.uses if use.key == key]
@@ -161,42 +208,46 @@ class _Flow:
             if all(value == column[0] for value in column):
                 outputs.append(column[0])
             else:
-                mixed = [values[0], *column]
-                from_input = any(v.from_input for v in mixed)
-                outputs.append(self.new(from_input, *(v.varies for v in mixed)))
+                sources = [values[0], *column]
+                from_input = any(v.from_input for v in sources)
+                outputs.append(self.new_value(from_input, *(v.varies for v in sources)))
         return outputs
 
-    def loop(self, equation: Any, values: list[Value], at: Place | None) -> list[Value]:
-        """Run a loop's body until it is known which carried values change from turn to turn."""
-        p = equation.params
+    def _run_loop(
+        self, equation: Any, values: list[Value], call: CodeLocation | None
+    ) -> list[Value]:
+        """Run a loop's body until it is known which carried values change between iterations."""
+        params = equation.params
         if equation.primitive.name == "scan":
-            body, (first, carried_count) = p["jaxpr"], _jax_compat.scan_counts(equation)
-            last, turns = first + carried_count, p["length"]
-            constants, carry, rows = values[:first], values[first:last], values[last:]
+            num_consts, num_carry = _jax_compat.scan_counts(equation)
+            body, first_x = params["jaxpr"], num_consts + num_carry
+            consts, carry, xs = values[:num_consts], values[num_consts:first_x], values[first_x:]
+            iterations = params["length"]
         else:
-            body, first = p["body_jaxpr"], p["cond_nconsts"] + p["body_nconsts"]
-            constants, carry, rows = values[p["cond_nconsts"] : first], values[first:], []
-            turns = 2
-        before, here = self.uses, frozenset({next(self.count)})
+            first_body = params["cond_nconsts"]
+            body, first_carry = params["body_jaxpr"], first_body + params["body_nconsts"]
+            consts, carry, xs = values[first_body:first_carry], values[first_carry:], []
+            iterations = 2
+        before, loop = self.uses, frozenset({next(self._counter)})
         changes = [False] * len(carry)
         while True:
             self.uses = []
             carried = [
-                self.new(v.from_input, v.varies, here) if changed else v
-                for v, changed in zip(carry, changes, strict=True)
+                self.new_value(v.from_input, v.varies, loop) if is_changed else v
+                for v, is_changed in zip(carry, changes, strict=True)
             ]
-            given = [self.new(v.from_input, v.varies, here) for v in rows]
-            outputs = self.run(body, [*constants, *carried, *given], at)
-            ends = zip(changes, outputs, carried, strict=False)
-            now = [was or end.number != start.number for was, end, start in ends]
-            if now == changes:
+            elements = [self.new_value(v.from_input, v.varies, loop) for v in xs]
+            outputs = self.run(body, [*consts, *carried, *elements], call)
+            triples = zip(changes, outputs, carried, strict=False)
+            updated = [was or end.number != start.number for was, end, start in triples]
+            if updated == changes:
                 break
-            changes = now
+            changes = updated
         inside, self.uses = self.uses, before
         for use in inside:
-            self.uses.append(replace(use, varies=use.varies - here))
-            if turns > 1 and not use.varies & here:
+            self.uses.append(replace(use, varies=use.varies - loop))
+            if iterations > 1 and not use.varies & loop:
                 self.uses.append(replace(use, how=f"{use.how}, again on every turn"))
         from_input = any(v.from_input for v in (*values, *outputs))
-        varies = [v.varies - here for v in (*values, *outputs)]
-        return [self.new(from_input, *varies) for _ in equation.outvars]
+        varies = [v.varies - loop for v in (*values, *outputs)]
+        return [self.new_value(from_input, *varies) for _ in equation.outvars]

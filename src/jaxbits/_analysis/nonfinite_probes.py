@@ -7,27 +7,30 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from jaxbits._analysis.probes import Around, Probe, Reading
+from jaxbits._analysis.call_context import CallContext
+from jaxbits._analysis.probes import Measurement, Probe
 
-_MOVES_WORDS = (
+# Primitives that pass values on or select among them, and so never create a NaN. Their names:
+# https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/lax.py
+# https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/slicing.py
+_PASSING_WORDS = (
     "broadcast_in_dim reshape squeeze slice transpose rev concatenate select_n copy copy_p "
     "stop_gradient expand_dims dynamic_update_slice split optimization_barrier reduce_max "
     "reduce_min max min neg abs sign real imag iota pad random_bits sort argmax argmin"
 )
-_MOVES = frozenset(_MOVES_WORDS.split())
+_PASSING = frozenset(_PASSING_WORDS.split())
 
 
-def _is_float(variable: Any) -> bool:
-    kind = getattr(variable.aval, "dtype", None)
-    return kind is not None and bool(jnp.issubdtype(kind, jnp.inexact))
+def _is_inexact(variable: Any) -> bool:
+    dtype = getattr(variable.aval, "dtype", None)
+    return dtype is not None and bool(jnp.issubdtype(dtype, jnp.inexact))
 
 
-def _wants(equation: Any, around: Around) -> bool:
-    if equation.primitive.name in _MOVES:
+def _selects(equation: Any, context: CallContext) -> bool:
+    name = equation.primitive.name
+    if name in _PASSING or (name == "convert_element_type" and not _narrows(equation)):
         return False
-    if equation.primitive.name == "convert_element_type" and not _narrows(equation):
-        return False
-    return any(_is_float(v) for v in equation.outvars)
+    return any(_is_inexact(v) for v in equation.outvars)
 
 
 def _narrows(equation: Any) -> bool:
@@ -35,28 +38,28 @@ def _narrows(equation: Any) -> bool:
     return bool(jnp.dtype(new).itemsize < old.itemsize)
 
 
-def _reader(wrong: Callable[[Any], Any]) -> Callable[..., Reading]:
-    def read(equation: Any, values: Sequence[Any], outputs: list[Any]) -> Reading:
-        before = [jnp.asarray(v) for v in values]
-        before = [v for v in before if jnp.issubdtype(v.dtype, jnp.inexact)]
-        out = next(o for o in outputs if jnp.issubdtype(o.dtype, jnp.inexact))
-        bad = wrong(out)
-        for value in before:
-            fits = value.shape in (out.shape, ())
-            bad &= ~wrong(value) if fits else ~jnp.any(wrong(value))
-        return Reading(bad, jnp.zeros((), jnp.int32))
+def _measures(is_bad: Callable[[Any], Any]) -> Callable[..., Measurement]:
+    """Return a `Probe.measure` that finds bad outputs of good inputs."""
 
-    return read
+    def measure(equation: Any, inputs: Sequence[Any], outputs: list[Any]) -> Measurement:
+        arrays = [jnp.asarray(value) for value in inputs]
+        output = next(o for o in outputs if jnp.issubdtype(o.dtype, jnp.inexact))
+        bad = is_bad(output)
+        for array in arrays:
+            if jnp.issubdtype(array.dtype, jnp.inexact):
+                broadcasts = array.shape in (output.shape, ())
+                bad &= ~is_bad(array) if broadcasts else ~jnp.any(is_bad(array))
+        return Measurement(bad, jnp.zeros((), jnp.int32))
+
+    return measure
 
 
-def _mend(equation: Any, values: Sequence[Any], outputs: list[Any]) -> list[Any]:
+def _replace_nonfinite(equation: Any, inputs: Sequence[Any], outputs: list[Any]) -> list[Any]:
     return [
         jnp.where(jnp.isfinite(o), o, 1) if jnp.issubdtype(o.dtype, jnp.inexact) else o
         for o in outputs
     ]
 
 
-PROBES = (
-    Probe("nan", _wants, _reader(jnp.isnan), _mend),
-    Probe("inf", _wants, _reader(jnp.isinf), _mend),
-)
+NAN_PROBE = Probe(_selects, _measures(jnp.isnan), _replace_nonfinite)
+INF_PROBE = Probe(_selects, _measures(jnp.isinf), _replace_nonfinite)

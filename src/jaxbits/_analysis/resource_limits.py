@@ -1,6 +1,6 @@
-"""What an audit may use: time, and memory for copies of the arguments.
+"""Limits on what an audit may use: time, and memory for copies of the arguments.
 
-Both are told by exceptions that no ``except Exception`` of the user's catches.
+Both limits raise exceptions that an ``except Exception`` in user code does not catch.
 """
 
 from __future__ import annotations
@@ -15,49 +15,52 @@ import jax
 
 from jaxbits import _jax_compat
 
-LARGEST_COPY = 1 << 30
-"""Arguments of more bytes than this are traced, and not copied for calls and runs."""
+MAX_COPY_BYTES = 1 << 30
+"""Arguments larger than this are traced, but not copied for calls and runs."""
 
 
 class Stopped(BaseException):
-    """Work that was stopped on purpose; the text says why."""
+    """Work that was stopped on purpose. The message gives the reason."""
 
 
 class OutOfTime(Stopped):
-    """The time of an audit is used up."""
+    """The time limit of an audit has passed."""
 
 
 class TooLarge(Stopped):
-    """Arguments are too large to be copied."""
+    """The arguments are too large to be copied."""
 
 
 class Exited(Exception):
-    """The user's function ended the program: with `sys.exit`, or an exception that is no error."""
+    """The user's function ended the program with `sys.exit` or a similar exception."""
 
 
-_here = threading.local()
+_local = threading.local()
 
 
-def ends() -> float:
-    """Return when the time of this thread is up, by `time.monotonic`; infinity without a limit."""
-    return float(getattr(_here, "ends", float("inf")))
+def deadline() -> float:
+    """Return when this thread's time limit ends, in seconds of `time.monotonic`.
+
+    The value is infinity if there is no limit.
+    """
+    return float(getattr(_local, "deadline", float("inf")))
 
 
-def grace(seconds: float) -> float:
-    """Return how long after its end work is stopped wherever it is."""
+def grace_period(seconds: float) -> float:
+    """Return how many seconds after the limit work is stopped wherever Python is."""
     return 1.0 + seconds / 10
 
 
 @contextlib.contextmanager
-def limited(seconds: float | None) -> Iterator[None]:
-    """Raise `OutOfTime` inside of the block once it has taken so many seconds.
+def time_limit(seconds: float | None) -> Iterator[None]:
+    """Raise `OutOfTime` inside the block once it has taken this many seconds.
 
-    Where the user's function runs, `watch` raises it, at a call that a line of the user's makes.
-    Elsewhere, and in a loop that calls nothing, it is raised a little later and wherever Python is;
-    C code and compiled programs are waited for.
+    While the user's function runs, `monitor_calls` raises the exception at the next call that a
+    line of user code makes. Elsewhere, and in a loop that calls nothing, it arrives after the
+    grace period, wherever Python is. C code and compiled programs are never interrupted.
 
     >>> try:
-    ...     with limited(0.01):
+    ...     with time_limit(0.01):
     ...         while True:
     ...             pass
     ... except OutOfTime:
@@ -67,53 +70,62 @@ def limited(seconds: float | None) -> Iterator[None]:
     if seconds is None:
         yield
         return
-    thread, before = threading.get_ident(), ends()
-    alarm = _Alarm(thread, seconds + grace(seconds))
-    _here.ends = min(before, time.monotonic() + seconds)
+    thread, outer_deadline = threading.get_ident(), deadline()
+    alarm = _Alarm(thread, seconds + grace_period(seconds))
+    _local.deadline = min(outer_deadline, time.monotonic() + seconds)
     try:
-        with _jax_compat.trace_kept():
+        with _jax_compat.keep_current_trace():
             yield
     finally:
         try:
-            alarm.off()
-        except OutOfTime:  # it is raised once only
-            alarm.off()
-        _here.ends = before
+            alarm.cancel()
+        except OutOfTime:  # The alarm rings only once, so the second call completes.
+            alarm.cancel()
+        _local.deadline = outer_deadline
 
 
 class _Alarm:
-    """Raises `OutOfTime` in a thread, once."""
+    """A timer that raises `OutOfTime` in a thread, once."""
 
     def __init__(self, thread: int, seconds: float) -> None:
-        self.thread, self.lock, self.is_on, self.rang = thread, threading.Lock(), True, False
+        self.thread, self.lock = thread, threading.Lock()
+        self.is_armed, self.has_rung = True, False
         self.timer = threading.Timer(seconds, self.ring)
         self.timer.daemon = True
         self.timer.start()
 
     def ring(self) -> None:
         with self.lock:
-            if self.is_on:
-                self.rang = True
-                _raise(self.thread, OutOfTime)
+            if self.is_armed:
+                self.has_rung = True
+                _raise_in_thread(self.thread, OutOfTime)
 
-    def off(self) -> None:
-        """Ring no more; what was raised and has not come yet comes here."""
+    def cancel(self) -> None:
+        """Disarm the timer, and wait for an exception that is already on its way."""
         with self.lock:
-            self.is_on = False
+            self.is_armed = False
         self.timer.cancel()
-        for _ in range(1000 * self.rang):
+        # Python delivers the exception only between bytecode instructions, so execute some:
+        # https://docs.python.org/3.11/c-api/init.html#c.PyThreadState_SetAsyncExc
+        for _ in range(1000 * self.has_rung):
             time.monotonic()
 
 
-def _raise(thread: int, error: type[BaseException]) -> None:
-    """Raise in another thread, at its next step."""
-    # Taking an error back, by None, makes Python 3.11 hang where a profiler is on.
+def _raise_in_thread(thread: int, error: type[BaseException]) -> None:
+    """Schedule an exception in another thread, which raises it at its next instruction."""
+    # Never retract it by passing None: Python 3.11 then hangs while a profiler is active.
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
 
 
 @contextlib.contextmanager
 def exits_as_errors() -> Iterator[None]:
-    """Turn `SystemExit` and its like into `Exited`; Ctrl-C and `Stopped` pass."""
+    """Turn `SystemExit` and similar exceptions into `Exited`.
+
+    `KeyboardInterrupt` and `Stopped` pass through.
+
+    Raises:
+        Exited: If the block raises any other exception that is not an `Exception`.
+    """
     try:
         yield
     except (Exception, KeyboardInterrupt, GeneratorExit, Stopped):
@@ -122,20 +134,24 @@ def exits_as_errors() -> Iterator[None]:
         raise Exited(f"{type(error).__name__} {error}".strip()) from error
 
 
-def size(tree: object) -> int:
-    """Return how many bytes the arrays of a tree hold.
+def array_bytes(tree: object) -> int:
+    """Return the total size of the arrays in a tree, in bytes.
 
-    >>> size({"x": jax.numpy.ones((2, 3)), "n": 3})
+    >>> array_bytes({"x": jax.numpy.ones((2, 3)), "n": 3})
     24
     """
     return sum(int(getattr(leaf, "nbytes", 0)) for leaf in jax.tree.leaves(tree))
 
 
-def check_size(tree: object) -> None:
-    """Raise `TooLarge` where the arrays of a tree are too large to be copied."""
-    held = size(tree)
-    if held > LARGEST_COPY:
+def check_copy_size(tree: object) -> None:
+    """Check that the arrays of a tree are small enough to be copied.
+
+    Raises:
+        TooLarge: If they take more than `MAX_COPY_BYTES`.
+    """
+    size = array_bytes(tree)
+    if size > MAX_COPY_BYTES:
         raise TooLarge(
-            f"the arguments hold {held / 2**30:.1f} GiB, and are copied up to "
-            f"{LARGEST_COPY / 2**30:g} GiB"
+            f"the arguments hold {size / 2**30:.1f} GiB, and are copied up to "
+            f"{MAX_COPY_BYTES / 2**30:g} GiB"
         )

@@ -1,48 +1,95 @@
-"""Which check an error of tracing belongs to."""
+"""Errors of tracing: the check that each belongs to, and the argument that it names."""
 
 from __future__ import annotations
 
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from jaxbits._analysis.code_location import Place, is_users, place_of_error
+import jax
 
-_CONVERSIONS = {
+from jaxbits._analysis.code_location import CodeLocation, is_user_code, location_of_error
+from jaxbits._analysis.copying import is_array
+from jaxbits._analysis.python_state.iterators import is_iterator
+
+# JAX's own frames between the user's line and a failed conversion of a tracer:
+# https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/core.py
+# https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/array_methods.py
+_CONVERSION_FRAMES = {
     "__index__", "__bool__", "__int__", "__float__", "__complex__", "__array__", "error", "_error",
     "reraise_with_filtered_traceback", "op", "meth", "concrete_or_error", "deferring_binary_op",
 }  # fmt: skip
-_READS = {"item", "tolist"}  # `transfer` tells of these
-_SHAPES = ("Shapes must be 1D sequences of concrete", "static start", "must be static")
+_HOST_READS = {"item", "tolist"}  # The check `transfer` reports these.
+_SHAPE_ERRORS = ("Shapes must be 1D sequences of concrete", "static start", "must be static")
 
 
-def classify_error(error: Exception) -> tuple[str, Place | None]:
-    """Return which check an error of tracing belongs to, empty for none, and its line."""
-    name, message, place = type(error).__name__, str(error), place_of_error(error.__traceback__)
-    inside = _library_calls(error)
+def classify_error(error: Exception) -> tuple[str, CodeLocation | None]:
+    """Return the check that an error of tracing belongs to, and the user's line that raised it.
+
+    The check is empty if the error belongs to neither `control_flow` nor `dynamic_shape`.
+    """
+    name, message = type(error).__name__, str(error)
+    location = location_of_error(error.__traceback__)
+    is_in_library = bool(_library_calls(error))
     if name in ("TracerBoolConversionError", "TracerIntegerConversionError"):
-        return ("dynamic_shape" if inside else "control_flow"), place
+        return ("dynamic_shape" if is_in_library else "control_flow"), location
     if name == "NonConcreteBooleanIndexError":
-        return "dynamic_shape", place
+        return "dynamic_shape", location
     if name == "ConcretizationTypeError":
-        if any(f"{read}() method" in message for read in _READS):
-            return "", place
-        return ("dynamic_shape" if inside else "control_flow"), place
-    if isinstance(error, (TypeError, IndexError)) and any(text in message for text in _SHAPES):
-        return "dynamic_shape", place
-    needed = ("unhashable", "__format__")
-    if isinstance(error, TypeError) and "Tracer" in message and any(n in message for n in needed):
-        return "control_flow", place
-    return "", place
+        if any(f"{read}() method" in message for read in _HOST_READS):
+            return "", location
+        return ("dynamic_shape" if is_in_library else "control_flow"), location
+    is_about_shape = any(text in message for text in _SHAPE_ERRORS)
+    if isinstance(error, (TypeError, IndexError)) and is_about_shape:
+        return "dynamic_shape", location
+    needs_value = any(text in message for text in ("unhashable", "__format__"))
+    if isinstance(error, TypeError) and "Tracer" in message and needs_value:
+        return "control_flow", location
+    return "", location
 
 
 def _library_calls(error: Exception) -> list[str]:
-    """Return the library's functions below the user's last line that are no mere conversions."""
+    """Return the library functions below the innermost user line, without mere conversions."""
     below: list[str] = []
     traceback: Any = error.__traceback__
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        if is_users(code.co_filename):
+        if is_user_code(code.co_filename):
             below = []
-        elif code.co_name not in _CONVERSIONS and not code.co_name.startswith("check_"):
+        elif code.co_name not in _CONVERSION_FRAMES and not code.co_name.startswith("check_"):
             below.append(code.co_name)
         traceback = traceback.tb_next
     return below
+
+
+def blamed_argument(
+    error: Exception, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> str:
+    """Return the name of the argument that an error of tracing mentions, or an empty string.
+
+    Args:
+        error: What tracing raised.
+        function: The function that was traced with a single parameter `*values`, so that JAX's
+            message counts leaves instead of naming arguments.
+        args: Its positional arguments.
+        kwargs: Its keyword arguments.
+    """
+    mention = re.search(r"the value of the argument (\w+)(?:\[(\d+)\])?", str(error))
+    if mention is None or mention[1] != "values" or mention[2] is None:
+        return mention[1] if mention else ""
+    leaves = jax.tree_util.tree_leaves_with_path((args, kwargs), is_leaf=is_iterator)
+    path = [path for path, leaf in leaves if is_array(leaf)][int(mention[2])]
+    key: Any = getattr(path[1], "idx", getattr(path[1], "key", ""))
+    if not isinstance(key, int):
+        return str(key)
+    names = parameter_names(function)
+    return names[key] if key < len(names) else f"number {key}"
+
+
+def parameter_names(function: Callable[..., Any]) -> list[str]:
+    """Return the names of a function's parameters, none if Python cannot tell its signature."""
+    try:
+        return list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return []

@@ -1,5 +1,8 @@
-"""What only the chapters of the book need: exercises, figures, and measurements.
+"""Code that only the chapters of the book need. Nothing in this package is stable.
 
-Nothing here is stable. Import from `jaxbits` itself, or from one of its public modules, in code
-of your own.
+- ``exercises``: stubs, hints, checks, and solutions, by topic
+- ``experiments``: programs whose results the chapters print and plot
+- ``figures``: the drawings, with one module per chapter
+- ``measurements``: recorded timings, from which figures are drawn
+- the modules: helpers that run code in other processes, script a debugger, or load data
 """

@@ -1,6 +1,6 @@
-"""Data sets and loops of the chapter on data loading, in NumPy: a worker imports no JAX for them.
+"""Data sets and a prefetching loop for the chapter on data loading, in NumPy only.
 
-They stand in a module because a spawned worker has to find them by name.
+Spawned workers import this module to find its classes by name, so it must not import JAX.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ import numpy.typing as npt
 Batch = TypeVar("Batch")
 
 
-class Pictures:
-    """Small grey pictures and their labels, made from a seed.
+class RandomImages:
+    """A data set of small random grayscale images and their labels.
 
     Args:
-        size: how many pictures.
-        seed: of NumPy's generator.
-        wait: seconds that reading one picture waits, as for a disk or a network.
-        work: how often a picture is sorted before it is returned, as for an expensive decoding.
+        size: The number of images.
+        seed: The seed of NumPy's generator.
+        wait: The seconds that reading one image waits, as for a disk or a network.
+        work: How often an image is sorted before it is returned, as for expensive decoding.
 
     Attributes:
-        images: uint8 of shape (size, 28, 28).
-        labels: int64 of shape (size,), 0 to 9.
+        images: The images, uint8[size, 28, 28].
+        labels: The labels from 0 to 9, int64[size].
 
-    >>> pictures = Pictures(3)
-    >>> pictures[0][0].shape, pictures[0][0].dtype, len(pictures)
+    >>> data = RandomImages(3)
+    >>> data[0][0].shape, data[0][0].dtype, len(data)
     ((28, 28), dtype('uint8'), 3)
     """
 
@@ -46,7 +46,7 @@ class Pictures:
         return len(self.labels)
 
     def __getitem__(self, i: int) -> tuple[npt.NDArray[np.uint8], np.int64]:
-        """Return a picture and its label."""
+        """Return an image and its label."""
         if self.wait:
             time.sleep(self.wait)
         for _ in range(self.work):
@@ -54,10 +54,10 @@ class Pictures:
         return self.images[i], self.labels[i]
 
 
-def aligned(shape: tuple[int, ...]) -> npt.NDArray[np.float32]:
-    """Return zeros that begin at a multiple of 64 bytes, which JAX may share on a CPU.
+def aligned_zeros(shape: tuple[int, ...]) -> npt.NDArray[np.float32]:
+    """Return float32 zeros whose address is a multiple of 64, so that JAX may share their memory.
 
-    >>> aligned((2, 3)).ctypes.data % 64
+    >>> aligned_zeros((2, 3)).ctypes.data % 64
     0
     """
     size = 4 * int(np.prod(shape))
@@ -69,34 +69,35 @@ def aligned(shape: tuple[int, ...]) -> npt.NDArray[np.float32]:
 _END = object()
 
 
-def ahead(batches: Iterable[Batch], size: int = 2) -> Iterator[Batch]:
-    """Yield batches that a thread loads ahead, while whoever takes them computes.
+def prefetch(batches: Iterable[Batch], size: int = 2) -> Iterator[Batch]:
+    """Yield batches that a thread loads in advance.
 
-    The thread starts when the first batch is asked for. An error of the loading is raised where the
-    batch would have been handed over. When the caller breaks off, or raises, the thread ends with
-    the batch that it is loading.
+    The thread starts when the first batch is requested. An error while loading is raised in place
+    of the batch. If the caller leaves the loop early, the thread ends after the batch that it is
+    loading.
 
     Args:
-        batches: anything that can be iterated over.
-        size: how many batches may wait; one more is being loaded.
+        batches: Any iterable.
+        size: The number of batches that may wait. One more is being loaded.
 
     Raises:
-        ValueError: when `size` is below 1.
+        ValueError: If `size` is below 1.
 
-    >>> list(ahead(range(3)))
+    >>> list(prefetch(range(3)))
     [0, 1, 2]
     """
+    # A generator would check its argument only when the first batch is requested.
     if size < 1:
-        raise ValueError(f"size={size}: should be at least 1")
-    return _handed_over(batches, size)
+        raise ValueError(f"size must be at least 1, got {size}")
+    return _prefetch(batches, size)
 
 
-def _handed_over(batches: Iterable[Batch], size: int) -> Iterator[Batch]:
+def _prefetch(batches: Iterable[Batch], size: int) -> Iterator[Batch]:
     waiting: queue.Queue[Any] = queue.Queue(size)
-    over = threading.Event()
+    stopped = threading.Event()
 
     def put(item: Any) -> None:
-        while not over.is_set():
+        while not stopped.is_set():
             with contextlib.suppress(queue.Full):
                 waiting.put(item, timeout=0.1)
                 return
@@ -105,10 +106,10 @@ def _handed_over(batches: Iterable[Batch], size: int) -> Iterator[Batch]:
         try:
             for batch in batches:
                 put((batch, None))
-                if over.is_set():
+                if stopped.is_set():
                     return
             put((_END, None))
-        except BaseException as error:  # whoever waits must hear of it, whatever it is
+        except BaseException as error:  # The caller would wait forever without it.
             put((_END, error))
 
     threading.Thread(target=load, daemon=True).start()
@@ -121,4 +122,4 @@ def _handed_over(batches: Iterable[Batch], size: int) -> Iterator[Batch]:
                 return
             yield batch
     finally:
-        over.set()
+        stopped.set()

@@ -1,4 +1,4 @@
-"""What a debugger would show, for a page that cannot wait for a keyboard."""
+"""Debugger sessions whose commands are given in advance, for pages that cannot wait for input."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from typing import Any
 
 import jax
 
-from jaxbits._analysis.code_location import is_users
+from jaxbits._analysis.code_location import is_user_code
 
 
-class _Scripted(pdb.Pdb):
-    """A debugger with its commands given, in frames of the user's code only."""
+class _ScriptedPdb(pdb.Pdb):
+    """A debugger that reads its commands from an object, and shows only the user's frames."""
 
-    def __init__(self, typed: Any) -> None:
-        super().__init__(stdin=typed, stdout=sys.stdout, nosigint=True, readrc=False)
+    def __init__(self, commands: Any) -> None:
+        super().__init__(stdin=commands, stdout=sys.stdout, nosigint=True, readrc=False)
         self.prompt = "ipdb> "
 
     def get_stack(
@@ -40,124 +40,128 @@ class _Scripted(pdb.Pdb):
         self.message(f"> {frame.f_code.co_name}()\n-> {code}")
 
     def precmd(self, line: str) -> str:
-        if not line.startswith("_pdbcmd"):  # from Python 3.13 it gives itself commands
+        # From Python 3.13, pdb passes internal commands through this method.
+        # https://github.com/python/cpython/blob/3.13/Lib/pdb.py
+        if not line.startswith("_pdbcmd"):
             self.message(line)
         return line
 
 
 def _is_own(file: str) -> bool:
-    return is_users(file) and file != __file__
+    return is_user_code(file) and file != __file__
 
 
-def session(
+def post_mortem(
     commands: Sequence[str], function: Callable[..., Any] | None = None, *args: Any
 ) -> None:
-    """Print what a debugger answers to some commands, after the last error.
+    """Print a debugger session about an error, as ``%debug`` shows it.
 
-    It is the session that ``%debug`` opens after an error, without waiting for a keyboard: it
-    begins in the innermost frame of your own code, and ends by itself.
+    The session starts in the innermost frame of the user's code, and ends with ``quit``.
 
     Args:
-        commands: what one would type, such as ``["p x", "up"]``.
-        function: what is to raise; whatever it raises stays in the session. Without it, the error
-            is the one that ended the last failing cell.
-        *args: the function's arguments.
+        commands: The commands of the session, such as ``["p x", "up"]``.
+        function: A function that raises the error. The default is the error that ended the last
+            failing cell.
+        *args: The arguments of the function.
 
-    >>> session(["p x"], lambda x: 1 / x, 0)
+    >>> post_mortem(["p x"], lambda x: 1 / x, 0)
     ZeroDivisionError: division by zero
     > <lambda>()
-    -> session(["p x"], lambda x: 1 / x, 0)
+    -> post_mortem(["p x"], lambda x: 1 / x, 0)
     ipdb> p x
     0
     ipdb> quit
     """
     if function is None:
-        _examine(getattr(sys, "last_value", None), commands)
+        _run_session(getattr(sys, "last_value", None), commands)
         return
     try:
         function(*args)
     except Exception as error:
         first = str(error).strip().split("\n")[0]
         print(f"{type(error).__name__}: {first}")
-        _examine(error, commands)
+        _run_session(error, commands)
 
 
-def _examine(error: BaseException | None, commands: Sequence[str]) -> None:
+def _run_session(error: BaseException | None, commands: Sequence[str]) -> None:
     if error is None:
-        print("no error to look at")
+        print("there is no error to examine")
         return
-    debugger = _Scripted(io.StringIO("\n".join([*commands, "quit", ""])))
+    debugger = _ScriptedPdb(io.StringIO("\n".join([*commands, "quit", ""])))
     debugger.reset()
     debugger.interaction(None, error.__traceback__)
 
 
-class _Typist:
-    """Commands, handed out one by one; when there are no more, the program is to go on."""
+class _CommandQueue:
+    """The commands that are left. When there are none, the answer is always ``continue``."""
 
     def __init__(self, commands: Sequence[str]) -> None:
-        self.waiting = list(commands)
+        self.commands = list(commands)
 
     def readline(self) -> str:
-        return (self.waiting.pop(0) if self.waiting else "continue") + "\n"
+        return (self.commands.pop(0) if self.commands else "continue") + "\n"
 
-    def ask(self, prompt: object = "", /) -> str:
+    def input(self, prompt: object = "", /) -> str:
         line = self.readline().rstrip("\n")
         print(f"{prompt}{line}")
         return line
 
 
 @contextmanager
-def typed(*commands: str) -> Iterator[None]:
-    """Type commands at the breakpoints that a block comes to, Python's and JAX's.
+def breakpoint_commands(*commands: str) -> Iterator[None]:
+    """Enter commands at the breakpoints that are reached inside a ``with`` block.
 
-    At a breakpoint for which no command is left, the program goes on. JAX's must be one for a
-    terminal, `jax.debug.breakpoint(backend="cli")`. The block waits for what it has begun, after
-    an error too, and the keyboard is given back whatever happens.
+    The commands serve Python's breakpoints and those of JAX for terminals,
+    ``jax.debug.breakpoint(backend="cli")``. When no command is left, the program continues. At the
+    end of the block, also after an error, the context manager waits for JAX's callbacks and then
+    restores ``input`` and the breakpoint hook.
 
     Args:
-        *commands: what one would type, over all breakpoints, such as ``"p x", "continue"``.
+        *commands: The commands for all breakpoints in turn, such as ``"p x", "continue"``.
 
     >>> def doubled(x):
     ...     jax.debug.breakpoint(backend="cli")
     ...     return 2 * x
-    >>> with typed("p x"):
+    >>> with breakpoint_commands("p x"):
     ...     _ = jax.jit(doubled)(jax.numpy.float32(1.5))
     Entering jdb:
     (jdb) p x
     Array(1.5, dtype=float32)
     (jdb) continue
     """
-    typist = _Typist(commands)
+    queue = _CommandQueue(commands)
 
     def stop(*_: Any, **__: Any) -> None:
-        debugger = _Scripted(typist)
+        debugger = _ScriptedPdb(queue)
         debugger.reset()
         debugger.interaction(sys._getframe(1), None)
 
-    asked, hook = builtins.input, sys.breakpointhook
-    builtins.input, sys.breakpointhook = typist.ask, stop
+    # JAX's debugger reads its commands with `input`.
+    # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/debugger/cli_debugger.py
+    original_input, original_hook = builtins.input, sys.breakpointhook
+    builtins.input, sys.breakpointhook = queue.input, stop
     try:
         yield
         jax.effects_barrier()
     except Exception:
-        with suppress(Exception):  # a program still under way is not to wait for the keyboard
+        with suppress(Exception):  # A running program must not wait for the real keyboard.
             jax.effects_barrier()
         raise
     finally:
-        builtins.input, sys.breakpointhook = asked, hook
+        builtins.input, sys.breakpointhook = original_input, original_hook
 
 
-def own_frames(error: BaseException) -> list[tuple[str, str]]:
-    """Return the frames of an error's traceback that are your own code, the innermost last.
+def user_frames(error: BaseException) -> list[tuple[str, str]]:
+    """Return the frames of an error's traceback that are the user's code, innermost last.
 
-    Each is the name of the function, and its line as it is written.
+    Each frame is a pair of the function's name and the source line.
 
     >>> def halve(x):
     ...     return x / 0
     >>> try:
     ...     halve(1)
     ... except ZeroDivisionError as error:
-    ...     own_frames(error)[-1]
+    ...     user_frames(error)[-1]
     ('halve', 'return x / 0')
     """
     frames = traceback.extract_tb(error.__traceback__)

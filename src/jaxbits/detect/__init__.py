@@ -1,7 +1,7 @@
-"""Detectors: each finds one kind of sharp bit in a function of yours.
+"""Detectors, each of which finds one kind of sharp bit in a function.
 
-A detector is called with the function and its arguments, and returns what it finds. It works on
-copies of the arguments and puts Python state back; it is not safe while other threads run.
+Call a detector with your function and its arguments, and it returns what it finds. Detectors work
+on copies of the arguments and restore Python state. They are not safe while other threads run.
 
 >>> import jax.numpy as jnp
 >>> from jaxbits import detect
@@ -15,18 +15,19 @@ import importlib
 import pkgutil
 from collections.abc import Mapping
 
-import jaxbits._jax_compat  # noqa: F401  before anything is compiled: see its user context
+# Imported before anything is compiled, because its user context joins the keys of all caches.
+import jaxbits._jax_compat  # noqa: F401
 from jaxbits._analysis.detector import Detector
 
-# A detector is the function `x` of the module `_x`, so the folder is the only list of them.
+# The detector `x` is the function `x` of the module `_x`, so this folder is the only list of them.
 __all__ = sorted(module.name[1:] for module in pkgutil.iter_modules(__path__))
 
 
 def __getattr__(name: str) -> Detector:
     if name not in __all__:
         raise AttributeError(f"module 'jaxbits.detect' has no attribute {name!r}")
-    found: Detector = getattr(importlib.import_module(f"jaxbits.detect._{name}"), name)
-    return found
+    detector: Detector = getattr(importlib.import_module(f"jaxbits.detect._{name}"), name)
+    return detector
 
 
 def __dir__() -> list[str]:
@@ -34,7 +35,7 @@ def __dir__() -> list[str]:
 
 
 def detectors() -> Mapping[str, Detector]:
-    """Return all detectors by name.
+    """Return all detectors by name, in alphabetical order.
 
     >>> list(detectors())[:2]
     ['big_const', 'carry']

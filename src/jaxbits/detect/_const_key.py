@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxbits._analysis.detector import detector
-from jaxbits._analysis.function_under_test import Subject
+from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._finding import Finding
 
 
 @detector
-def const_key(subject: Subject) -> Iterator[Finding]:
-    """Find random numbers that do not depend on any argument: every call draws the same ones.
+def const_key(target: FunctionUnderTest) -> Iterator[Finding]:
+    """Find random numbers that are the same on every call, because no argument enters them.
 
-    It follows keys through the traced program back to arguments. It cannot tell a constant that is
-    meant, such as a fixed initialisation. JAX has no switch for it.
+    The detector follows PRNG keys through the traced program back to the arguments, and counts the
+    draws from keys that no argument enters. It cannot tell whether a constant key is intended, as
+    in a fixed initialization. JAX has no switch for this.
 
     >>> import jax
     >>> from jaxbits import detect
@@ -24,13 +25,12 @@ def const_key(subject: Subject) -> Iterator[Finding]:
     >>> detect.const_key(lambda x, k: x + jax.random.normal(k), 1.0, jax.random.key(0))
     []
     """
-    constant = [use for use in subject.key_uses if not use.from_input and use.how == "a draw"]
+    constant = [use for use in target.key_uses if not use.from_input and use.how == "a draw"]
     if constant:
         yield Finding(
-            "const_key",
             "warning",
             "these random numbers are the same on every call",
             f"{len(constant)} draw{'s' * (len(constant) > 1)} from keys that no argument enters",
             "pass a key as an argument",
-            constant[0].place,
+            constant[0].location,
         )

@@ -1,4 +1,4 @@
-"""The detector `control_flow`: Python that needs the value of a tracer, as in an `if`."""
+"""The detector `control_flow`: Python code that needs the value of a tracer, such as an `if`."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from collections.abc import Iterator
 import jax
 
 from jaxbits import _catalogue
+from jaxbits._analysis.copying import is_array
 from jaxbits._analysis.detector import detector
-from jaxbits._analysis.function_under_test import Subject, is_array
+from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
-from jaxbits._analysis.tracing_errors import classify_error
+from jaxbits._analysis.tracing_errors import blamed_argument, classify_error
 from jaxbits._finding import Finding
 
 _FIX = "`jnp.where`, `lax.cond` or `lax.while_loop`"
 
 
 @detector
-def control_flow(subject: Subject) -> Iterator[Finding]:
-    """Find Python's own choices and loops on traced values, and arguments that are not arrays.
+def control_flow(target: FunctionUnderTest) -> Iterator[Finding]:
+    """Find Python branches and loops on traced values, and arguments that are not arrays.
 
-    It traces the function as `jax.jit` would, all numbers traced, and reads the error: its line,
-    and the argument that it depends on. It sees the first of several. `jax.jit` itself, or
-    `jax.eval_shape`, raises the same error; a function that is never jitted does not need it.
+    The detector traces the function as `jax.jit` would, with all numbers traced. It reports the
+    line that raises an error, and the argument that the value depends on. A function that is never
+    jitted does not need this check. It cannot see more than the first of several such lines.
+    `jax.jit` itself and `jax.eval_shape` come closest, because they raise the same error.
 
     >>> from jaxbits import detect
     >>> found = detect.control_flow(lambda x: x if x > 0 else -x, 2.0)[0]
@@ -32,40 +34,40 @@ def control_flow(subject: Subject) -> Iterator[Finding]:
     >>> detect.control_flow(lambda x: abs(x), 2.0)
     []
     """
-    for error in subject.errors:
-        kind, place = classify_error(error)
-        if kind == "control_flow":
-            argument = subject.argument(error)
-            logic = place is not None and _is_logic(place.text)
+    for error in target.errors:
+        check, location = classify_error(error)
+        if check == "control_flow":
+            argument = blamed_argument(error, target.function, target.args, target.kwargs)
+            is_logic = location is not None and _is_logic(location.text)
             yield Finding(
-                "control_flow",
                 "error",
                 "Python needs the number behind a traced value",
                 type(error).__name__ + (f", from argument {argument}" if argument else ""),
-                ("`&`, `|` and `~`, with brackets" if logic else _FIX)
+                ("`&`, `|` and `~`, with brackets" if is_logic else _FIX)
                 + (f"; or `static_argnames={argument!r}`" if argument.isidentifier() else ""),
-                place,
-                "python-logic-on-tracer" if logic else _catalogue.best_match("control_flow", error),
+                location,
+                "python-logic-on-tracer"
+                if is_logic
+                else _catalogue.best_match("control_flow", error),
             )
-    if subject.is_jitted:
+    if target.is_jitted:
         return
-    leaves = jax.tree.leaves((subject.args, subject.kwargs), is_leaf=is_iterator)
-    # `jax.jit` takes a Ref, too.
-    taken = [is_array(x) or is_iterator(x) or isinstance(x, jax.Ref) for x in leaves]
-    strange = [leaf for leaf, fine in zip(leaves, taken, strict=True) if not fine]
-    if strange:
+    leaves = jax.tree.leaves((target.args, target.kwargs), is_leaf=is_iterator)
+    # `jax.jit` accepts a Ref, too. The check `iterator` reports iterators.
+    accepted = (is_array, is_iterator, lambda leaf: isinstance(leaf, jax.Ref))
+    rejected = [leaf for leaf in leaves if not any(accepts(leaf) for accepts in accepted)]
+    if rejected:
         yield Finding(
-            "control_flow",
             "error",
             "an argument is not an array: `jax.jit` refuses it",
-            f"{len(strange)} of {len(leaves)} leaves, the first a {type(strange[0]).__name__}",
+            f"{len(rejected)} of {len(leaves)} leaves, the first a {type(rejected[0]).__name__}",
             "`static_argnames=`, or bind it with `functools.partial`",
-            bit="argument-not-an-array",
+            catalogue_id="argument-not-an-array",
         )
 
 
 def _is_logic(line: str) -> bool:
-    """Whether a line is no `if` or `while`, but joins truths by `and`, `or`, `not` or a chain."""
+    """Return whether a line that is no `if` or `while` combines or chains truth values."""
     try:
         (statement,) = ast.parse(line.strip()).body
     except (SyntaxError, ValueError):

@@ -1,4 +1,4 @@
-"""Arrays that are given away to a jitted function."""
+"""The detector `donation`: arrays that are donated to a jitted function."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ import numpy as np
 from jax.extend.core import Literal
 
 from jaxbits._analysis import jaxpr_utils
-from jaxbits._analysis.code_location import Place, place_of
+from jaxbits._analysis.code_location import CodeLocation, location_of
 from jaxbits._analysis.detector import detector
-from jaxbits._analysis.eager_run import PlainRun
-from jaxbits._analysis.function_under_test import Subject
+from jaxbits._analysis.eager_run import EagerRun
+from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._finding import Finding
 
-_USE = "go on with what the function returns, pass a copy, or do not donate"
+_FIX = "go on with what the function returns, pass a copy, or do not donate"
 
 
 @detector
-def donation(subject: Subject) -> Iterator[Finding]:
-    """Find donated arrays that are used again, and donations that come to nothing.
+def donation(target: FunctionUnderTest) -> Iterator[Finding]:
+    """Find donated arrays that are used again, and donations without an effect.
 
-    A function that donates inside is run once, with the donations recorded in place of done: an
-    array that is read, passed, returned or kept after it was donated is an error, also where the
-    platform would have let it live. For a jitted function it reads the program: donated inputs
-    of which no output has the shape and type, and one array passed for two. Donation inside of
-    another trace is without effect, and not looked at. The warning "Some donated buffers were not
-    usable", and the error on a deleted array, are what JAX itself says.
+    A function that donates inside runs once, with donations recorded instead of carried out. An
+    array that is read, passed, returned, or stored after its donation is an error, even where the
+    platform would have kept it. For a jitted function, the detector reads the program. It reports
+    donated inputs that no output matches in shape and dtype, and one array that is passed for two
+    inputs. It cannot see donation inside another trace, which has no effect. The warning "Some
+    donated buffers were not usable" and the error on a deleted array come closest.
 
     >>> import jax, jax.numpy as jnp
     >>> from jaxbits import detect
@@ -38,130 +38,131 @@ def donation(subject: Subject) -> Iterator[Finding]:
     >>> found.message, found.evidence
     ('an array is used after it was donated', 'float32[3], donated to <lambda>')
     """
-    program = subject.trace.program
-    if subject.is_jitted:
+    program = target.trace.program
+    if target.is_jitted:
         for equation in program.jaxpr.eqns if program else ():
-            yield from _of_a_jitted(subject, equation)
+            yield from _in_jitted_function(target, equation)
         return
     if program is not None and not any(
         any(equation.params.get("donated_invars", ()))
-        for equation in jaxpr_utils.equations(program)
+        for equation in jaxpr_utils.all_equations(program)
     ):
         return
-    yield from _of_a_run(subject.plain)
+    yield from _in_eager_run(target.eager_run)
 
 
-def _of_a_jitted(subject: Subject, equation: Any) -> Iterator[Finding]:
+def _in_jitted_function(target: FunctionUnderTest, equation: Any) -> Iterator[Finding]:
     donated = equation.params.get("donated_invars", ())
-    inner = equation.params.get("jaxpr")
-    if not any(donated) or inner is None:
+    called = equation.params.get("jaxpr")
+    if not any(donated) or called is None:
         return
     name = str(equation.params.get("name", ""))
-    yield from _useless(inner, donated, name, place_of(equation))
-    leaves = jax.tree.leaves((subject.args, subject.kwargs))
+    yield from _unusable(called, donated, name, location_of(equation))
+    leaves = jax.tree.leaves((target.args, target.kwargs))
     seen = Counter(id(leaf) for leaf in leaves if isinstance(leaf, jax.Array))
-    aligned = len(leaves) == len(donated)
-    given_away = [leaf for leaf, gone in zip(leaves, donated, strict=False) if gone or not aligned]
-    twice = [leaf for leaf in given_away if seen[id(leaf)] > 1]
-    if twice:
-        yield _twice(_type(twice[0]), name, None)
-    given = [v for v, gone in zip(subject.trace.inputs, donated, strict=False) if gone]
-    if given and all(isinstance(v, (np.ndarray, int, float)) for v in given):
+    is_aligned = len(leaves) == len(donated)
+    pairs = zip(leaves, donated, strict=False)
+    donated_leaves = [leaf for leaf, is_donated in pairs if is_donated or not is_aligned]
+    repeated = [leaf for leaf in donated_leaves if seen[id(leaf)] > 1]
+    if repeated:
+        yield _passed_twice(_describe_type(repeated[0]), name, None)
+    inputs = zip(target.trace.inputs, donated, strict=False)
+    donated_inputs = [value for value, is_donated in inputs if is_donated]
+    if donated_inputs and all(isinstance(v, (np.ndarray, int, float)) for v in donated_inputs):
         yield Finding(
-            "donation",
             "note",
             "what is donated is not on the device",
-            f"{len(given)} NumPy arrays or numbers",
+            f"{len(donated_inputs)} NumPy arrays or numbers",
             "`jax.device_put` them once, and go on with what is returned",
         )
 
 
-def _of_a_run(run: PlainRun) -> Iterator[Finding]:
-    gone: dict[int, tuple[str, str, Place | None]] = {}
-    said: set[tuple[Any, Place | None]] = set()
+def _in_eager_run(run: EagerRun) -> Iterator[Finding]:
+    donated: dict[int, tuple[str, str, CodeLocation | None]] = {}
+    reported: set[tuple[Any, CodeLocation | None]] = set()
 
-    def again(identity: int, place: Place | None) -> Iterator[Finding]:
-        kind, name, first = gone[identity]
-        where = place or first
-        if (identity, where) not in said:
-            said.add((identity, where))
+    def report_use(identity: int, location: CodeLocation | None) -> Iterator[Finding]:
+        type_, name, donated_at = donated[identity]
+        line = location or donated_at
+        if (identity, line) not in reported:
+            reported.add((identity, line))
+            at = f" at {donated_at}" if donated_at and donated_at != location else ""
             yield Finding(
-                "donation",
                 "error",
                 "an array is used after it was donated",
-                f"{kind}, donated to {name}" + (f" at {first}" if first and first != place else ""),
-                _USE,
-                where,
+                f"{type_}, donated to {name}{at}",
+                _FIX,
+                line,
                 "use-after-donation",
             )
 
     for event in run.events:
         if event.kind == "read":
             for identity in event.arrays:
-                if identity in gone:
-                    yield from again(identity, event.place)
+                if identity in donated:
+                    yield from report_use(identity, event.location)
         if event.kind != "dispatch":
             continue
-        for identity in dict.fromkeys(event.given):
-            if identity in gone:
-                yield from again(identity, event.place)
+        for identity in dict.fromkeys(event.inputs):
+            if identity in donated:
+                yield from report_use(identity, event.location)
         if not any(event.donated):
             continue
-        times = Counter(event.given)
-        invars = _jaxpr(event.program).invars
-        yield from _useless(event.program, event.donated, event.name, event.place)
-        for variable, identity, is_given in zip(invars, event.given, event.donated, strict=False):
-            if is_given:
+        times = Counter(event.inputs)
+        invars = _open_jaxpr(event.program).invars
+        yield from _unusable(event.program, event.donated, event.name, event.location)
+        for variable, identity, is_donated in zip(
+            invars, event.inputs, event.donated, strict=False
+        ):
+            if is_donated:
                 if times.pop(identity, 0) > 1:
-                    yield _twice(_type(variable.aval), event.name, event.place)
-                gone[identity] = (_type(variable.aval), event.name, event.place)
+                    yield _passed_twice(_describe_type(variable.aval), event.name, event.location)
+                donated[identity] = (_describe_type(variable.aval), event.name, event.location)
     for leaf in jax.tree.leaves(run.output):
-        if id(leaf) in gone:
-            yield from again(id(leaf), None)
-    for identity in run.held & gone.keys():
-        yield from again(identity, None)
+        if id(leaf) in donated:
+            yield from report_use(id(leaf), None)
+    for identity in run.held & donated.keys():
+        yield from report_use(identity, None)
 
 
-def _useless(
-    program: Any, donated: Sequence[bool], name: str, place: Place | None
+def _unusable(
+    program: Any, donated: Sequence[bool], name: str, location: CodeLocation | None
 ) -> Iterator[Finding]:
-    jaxpr = _jaxpr(program)
-    outputs = Counter(_type(v.aval) for v in jaxpr.outvars)
+    jaxpr = _open_jaxpr(program)
+    outputs = Counter(_describe_type(v.aval) for v in jaxpr.outvars)
     used = {v for e in jaxpr.eqns for v in e.invars if not isinstance(v, Literal)}
     used |= {v for v in jaxpr.outvars if not isinstance(v, Literal)}
-    left = []
-    for variable, gone in zip(jaxpr.invars, donated, strict=False):
-        if gone and variable in used:
-            if outputs[_type(variable.aval)] > 0:
-                outputs[_type(variable.aval)] -= 1
+    unmatched = []
+    for variable, is_donated in zip(jaxpr.invars, donated, strict=False):
+        if is_donated and variable in used:
+            if outputs[_describe_type(variable.aval)] > 0:
+                outputs[_describe_type(variable.aval)] -= 1
             else:
-                left.append(_type(variable.aval))
-    if left:
+                unmatched.append(_describe_type(variable.aval))
+    if unmatched:
         yield Finding(
-            "donation",
             "warning",
             "a donated array is of no use: no output is left that could take its memory",
-            f"{name or 'the function'} donates {', '.join(left[:3])}"
-            + (f" and {len(left) - 3} more" if len(left) > 3 else ""),
+            f"{name or 'the function'} donates {', '.join(unmatched[:3])}"
+            + (f" and {len(unmatched) - 3} more" if len(unmatched) > 3 else ""),
             "donate only what is returned with the same shape and dtype",
-            place,
+            location,
         )
 
 
-def _twice(kind: str, name: str, place: Place | None) -> Finding:
+def _passed_twice(type_: str, name: str, location: CodeLocation | None) -> Finding:
     return Finding(
-        "donation",
         "error",
         "one array is passed twice in a call that donates it",
-        f"{kind}, to {name or 'the function'}",
+        f"{type_}, to {name or 'the function'}",
         "pass a copy for one of them, `x.copy()`",
-        place,
+        location,
     )
 
 
-def _jaxpr(program: Any) -> Any:
+def _open_jaxpr(program: Any) -> Any:
     return getattr(program, "jaxpr", program)
 
 
-def _type(value: Any) -> str:
+def _describe_type(value: Any) -> str:
     return f"{value.dtype}[{','.join(map(str, value.shape))}]"

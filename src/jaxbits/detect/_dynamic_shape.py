@@ -6,17 +6,18 @@ from collections.abc import Iterator
 
 from jaxbits import _catalogue
 from jaxbits._analysis.detector import detector
-from jaxbits._analysis.function_under_test import Subject
+from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.tracing_errors import classify_error
 from jaxbits._finding import Finding
 
 
 @detector
-def dynamic_shape(subject: Subject) -> Iterator[Finding]:
-    """Find shapes that depend on the numbers in an array, not on its shape.
+def dynamic_shape(target: FunctionUnderTest) -> Iterator[Finding]:
+    """Find shapes that depend on the values in an array.
 
-    It traces the function as `jax.jit` would, all numbers traced, and reads the error. It sees the
-    first of several. `jax.jit` itself, or `jax.eval_shape`, raises the same error.
+    The detector traces the function as `jax.jit` would, with all numbers traced, and classifies the
+    error. It cannot see more than the first of several such shapes. `jax.jit` itself and
+    `jax.eval_shape` come closest, because they raise the same error.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect
@@ -26,15 +27,14 @@ def dynamic_shape(subject: Subject) -> Iterator[Finding]:
     >>> detect.dynamic_shape(lambda x: jnp.where(x > 1, x, 0), jnp.arange(4.0))
     []
     """
-    for error in subject.errors:
-        kind, place = classify_error(error)
-        if kind == "dynamic_shape":
+    for error in target.errors:
+        check, location = classify_error(error)
+        if check == "dynamic_shape":
             yield Finding(
-                "dynamic_shape",
                 "error",
                 "a shape depends on the numbers in an array",
                 type(error).__name__,
                 "`jnp.where(mask, x, fill)`, `size=`, `lax.dynamic_slice`; or a static argument",
-                place,
+                location,
                 _catalogue.best_match("dynamic_shape", error),
             )

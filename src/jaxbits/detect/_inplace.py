@@ -1,4 +1,4 @@
-"""Arguments and arrays that are changed in place."""
+"""The detector `inplace`: arguments and arrays that are modified in place."""
 
 from __future__ import annotations
 
@@ -9,29 +9,31 @@ from collections.abc import Iterator
 import jax
 import numpy as np
 
-from jaxbits._analysis.code_location import place_of_error
+from jaxbits._analysis.code_location import location_of_error
+from jaxbits._analysis.copying import copy_tree
 from jaxbits._analysis.detector import detector
-from jaxbits._analysis.function_under_test import Subject, copied
+from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
-from jaxbits._analysis.python_state.references import arguments
-from jaxbits._analysis.python_state.snapshot import Change, Memory
+from jaxbits._analysis.python_state.references import argument_references
+from jaxbits._analysis.python_state.snapshot import StateChange, StateSnapshot
 from jaxbits._analysis.source import at_updates
 from jaxbits._finding import Finding
+from jaxbits._formatting import first_line
 
 _FIX = "return the new value: `x = x.at[i].set(v)`, `{**d, key: v}`"
 
 
 @detector
-def inplace(subject: Subject) -> Iterator[Finding]:
-    """Find arguments that a function changes in place, and assignments to items of JAX arrays.
+def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
+    """Find arguments that a function modifies in place, and item assignments to JAX arrays.
 
-    It compares the containers and your objects among the arguments before and after one trace,
-    and, where there are NumPy arrays, those before and after one plain call; and it reads the error
-    that an assignment to a traced array raises. In the function's source it looks for a NumPy array
-    that is written to after `jnp.asarray` has taken it, further down or in the next turn of a loop
-    that keeps what JAX made of it, as they may share memory; and for updates with `.at` whose
-    result is dropped. It cannot see what is done to objects of a library's. JAX
-    raises for its own arrays; it has no switch for the rest.
+    The detector compares the containers and user objects among the arguments before and after one
+    trace. If there are NumPy arrays, it compares them before and after one call, too. It reads the
+    error that an assignment to a traced array raises. In the function's source, it looks for
+    updates with `.at` whose result is discarded. It also looks for a NumPy array that is written to
+    after `jnp.asarray` received it, later in the function or in the next iteration of a loop,
+    because the two may share memory. It cannot see changes to a library's objects. JAX raises an
+    error for its own arrays, and it has no switch for the rest.
 
     >>> import numpy as np
     >>> from jaxbits import detect
@@ -44,58 +46,54 @@ def inplace(subject: Subject) -> Iterator[Finding]:
     >>> detect.inplace(lambda x: x / 2, given)
     []
     """
-    errors = list(subject.errors)
-    changes = list(subject.trace.changed_arguments)
-    leaves = jax.tree.leaves((subject.args, subject.kwargs), is_leaf=is_iterator)
-    views = any(isinstance(e, jax.errors.TracerArrayConversionError) for e in errors)
-    if views or any(isinstance(leaf, np.ndarray) for leaf in leaves):
-        changed, errors = _plain_call(subject)
-        changes += changed
+    errors = list(target.errors)
+    changes = list(target.trace.changed_arguments)
+    leaves = jax.tree.leaves((target.args, target.kwargs), is_leaf=is_iterator)
+    needs_numpy = any(isinstance(e, jax.errors.TracerArrayConversionError) for e in errors)
+    if needs_numpy or any(isinstance(leaf, np.ndarray) for leaf in leaves):
+        call_changes, errors = _call_on_copies(target)
+        changes += call_changes
     for name, change in {change.reference.name: change for change in changes}.items():
         yield Finding(
-            "inplace",
             "error",
             f"argument {name} is changed in place",
             f"{change.before} → {change.after}; under `jax.jit` the caller's stays as it was",
             _FIX,
-            bit="augmented-assignment-rebinds",
+            catalogue_id="augmented-assignment-rebinds",
         )
     for error in errors:
-        what = _refused(error)
-        if what:
+        subject = _refused_target(error)
+        if subject:
             yield Finding(
-                "inplace",
                 "error",
-                f"{what} assigned to or deleted",
-                f"{type(error).__name__}: {(str(error).splitlines() or [''])[0][:70]}",
+                f"{subject} assigned to or deleted",
+                f"{type(error).__name__}: {first_line(error, 70)}",
                 _FIX,
-                place_of_error(error.__traceback__),
+                location_of_error(error.__traceback__),
             )
             break
-    for place in at_updates.dropped(subject.function):
+    for location in at_updates.find_discarded_updates(target.function):
         yield Finding(
-            "inplace",
             "warning",
             "the result of an update with `.at` is thrown away: the array stays as it was",
             "an expression on its own, assigned to nothing",
             "`x = x.at[i].set(v)`",
-            place,
+            location,
             "update-discarded",
         )
-    for place, name in at_updates.refilled(subject.function):
+    for location, name in at_updates.find_refilled_buffers(target.function):
         yield Finding(
-            "inplace",
             "warning",
             f"NumPy array `{name}` is written to after JAX has taken it",
             "on a CPU the two may share memory",
             "hand over a copy of its own: `a.copy()`",
-            place,
+            location,
             "host-buffer-shared",
         )
 
 
-def _refused(error: Exception) -> str:
-    """Say what an error refused to have changed; nothing where it is about something else."""
+def _refused_target(error: Exception) -> str:
+    """Return what an error refused to modify, or an empty string if it is about something else."""
     text = str(error)
     if isinstance(error, TypeError) and "item assignment" in text:
         return "an item of a JAX array is" * ("JAX" in text or "Tracer" in text)
@@ -111,14 +109,14 @@ def _refused(error: Exception) -> str:
     return ""
 
 
-def _plain_call(subject: Subject) -> tuple[list[Change], list[Exception]]:
-    args, kwargs = copied(subject.args), copied(subject.kwargs)
-    memory = Memory(arguments(args, kwargs), objects=False)
-    failed = []
-    with subject.put_back():
+def _call_on_copies(target: FunctionUnderTest) -> tuple[list[StateChange], list[Exception]]:
+    args, kwargs = copy_tree(target.args), copy_tree(target.kwargs)
+    snapshot = StateSnapshot(argument_references(args, kwargs), objects=False)
+    errors = []
+    with target.restore_state():
         try:
-            subject.function(*args, **kwargs)
-        except Exception as error:  # what it raises may be what is looked for
-            failed.append(error)
-        changes = memory.changes()
-    return changes, failed
+            target.function(*args, **kwargs)
+        except Exception as error:  # The error may be what the check looks for.
+            errors.append(error)
+        changes = snapshot.changes()
+    return changes, errors

@@ -6,21 +6,21 @@ from collections.abc import Iterator
 
 import jax
 
-from jaxbits._analysis.code_location import place_of_error
+from jaxbits._analysis.code_location import CodeLocation, location_of_error
 from jaxbits._analysis.detector import detector
-from jaxbits._analysis.function_under_test import Subject
+from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._finding import Finding
 
 
 @detector
-def iterator(subject: Subject) -> Iterator[Finding]:
-    """Find iterators that a trace spends: a cached call takes nothing from them.
+def iterator(target: FunctionUnderTest) -> Iterator[Finding]:
+    """Find iterators that a trace advances although a cached call takes nothing from them.
 
-    It looks for iterators among the arguments, for those in globals, closures, defaults and
-    attributes that one trace advanced, and for calls of `next` in the body of a loop of JAX's on an
-    iterator from around it. It cannot see a local one that a `for` advances in such a body. JAX has
-    no switch for it.
+    The detector looks for iterators among the arguments and for those in globals, closures,
+    defaults, and attributes that one trace advanced. It also looks for calls of `next`, in the body
+    of a JAX loop, on an iterator created outside. It cannot see a local iterator that a `for` loop
+    advances in such a body. JAX has no switch for this.
 
     >>> from jaxbits import detect
     >>> numbers = iter([1.0, 2.0, 3.0])
@@ -29,46 +29,46 @@ def iterator(subject: Subject) -> Iterator[Finding]:
     >>> next(numbers)
     1.0
     """
-    leaves = jax.tree.leaves((subject.args, subject.kwargs), is_leaf=is_iterator)
+    leaves = jax.tree.leaves((target.args, target.kwargs), is_leaf=is_iterator)
     for leaf in leaves:
         if is_iterator(leaf):
             yield Finding(
-                "iterator",
                 "error",
                 "an iterator is passed as an argument",
                 f"a {type(leaf).__name__}; `jax.jit` takes arrays",
                 "pass what it holds, as one array",
             )
-    for change in subject.trace.seen.changes:
+    for change in target.trace.log.changes:
         if change.kind == "iterator":
             yield Finding(
-                "iterator",
                 "warning",
                 f"{change.reference.kind} iterator `{change.reference.name}` is advanced while "
                 "tracing, and by no cached call",
                 "advanced in one trace; a call after it would use the same value again",
                 "call `next` outside, and pass the value as an argument",
-                change.reference.place,
+                change.reference.location,
             )
-    for error in subject.errors:
-        at = place_of_error(error.__traceback__)
-        for place, kind, function in subject.trace.seen.passed:
-            if at and (at.file, at.line) == (place.file, place.line):
+    for error in target.errors:
+        error_location = location_of_error(error.__traceback__)
+        for location, kind, function in target.trace.log.passed:
+            if _is_same_line(error_location, location):
                 yield Finding(
-                    "iterator",
                     "error",
                     "an iterator is passed to a function of JAX's, which takes arrays",
                     f"a {kind}, to `{function}`; {type(error).__name__}",
                     "pass what it holds as an array: `jnp.stack(list(values))`",
-                    place,
+                    location,
                 )
                 return
-    for place in dict.fromkeys(subject.trace.seen.advanced):
+    for location in dict.fromkeys(target.trace.log.advanced):
         yield Finding(
-            "iterator",
             "warning",
             "an iterator is advanced in the body of a loop that is traced once",
             "`next` is called once a trace, not once a turn",
             "pass what it holds as an array, and loop over that",
-            place,
+            location,
         )
+
+
+def _is_same_line(a: CodeLocation | None, b: CodeLocation) -> bool:
+    return a is not None and (a.file, a.line) == (b.file, b.line)

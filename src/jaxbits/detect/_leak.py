@@ -6,22 +6,25 @@ from collections.abc import Iterator
 
 import jax
 
-from jaxbits._analysis.code_location import place_of_error
+from jaxbits._analysis.code_location import location_of_error
 from jaxbits._analysis.detector import detector
-from jaxbits._analysis.function_under_test import Subject
-from jaxbits._analysis.state_messages import named
+from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._finding import Finding
+from jaxbits._formatting import first_line
+
+_RETURN = "return it (`has_aux=True` for `jax.grad`, the carry or the outputs of a loop)"
+_CACHED = "cache NumPy arrays, or compute the table outside of the function"
 
 
 @detector
-def leak(subject: Subject) -> Iterator[Finding]:
+def leak(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find traced values that a function stores where they outlive the trace.
 
-    It compares all that the function reaches by globals, closures, defaults, and attributes of its
-    object, its classes and functions, before and after one trace, in the 5000 objects that are
-    nearest. It cannot see what is stored on an argument, or only in a library's module.
-    `jax.checking_leaks()` comes closest: it finds a leak anywhere, and also references that are
-    none.
+    The detector compares what the function reaches before and after one trace, up to the 5000
+    nearest objects. It reaches globals, closures, defaults, and attributes of its object, classes,
+    and functions. It cannot see what is stored on an argument, or only in a library's module.
+    `jax.checking_leaks()` comes closest, because it finds leaks anywhere, but it also reports
+    references that are not leaks.
 
     >>> from jaxbits import detect
     >>> kept = []
@@ -34,28 +37,22 @@ def leak(subject: Subject) -> Iterator[Finding]:
     >>> detect.leak(jax.grad(lambda w: w * w), 3.0)
     []
     """
-    for change in subject.trace.seen.changes:
+    for change in target.trace.log.changes:
         if change.kind == "leak":
             yield Finding(
-                "leak",
                 "error",
-                f"a traced value is stored in {named(change.reference)}".rstrip(","),
+                f"a traced value is stored in {change.reference.describe()}".rstrip(","),
                 f"{change.before} → {change.after}",
                 _CACHED if change.reference.kind == "cache" else _RETURN,
-                change.reference.place,
+                change.reference.location,
             )
-    for error in subject.errors:
+    for error in target.errors:
         if isinstance(error, jax.errors.UnexpectedTracerError):
             yield Finding(
-                "leak",
                 "error",
                 "a traced value is used after the transformation that made it has ended",
-                f"UnexpectedTracerError: {str(error).splitlines()[0][:70]}",
+                f"UnexpectedTracerError: {first_line(error, 70)}",
                 _RETURN,
-                subject.trace.escaped_at or place_of_error(error.__traceback__),
+                target.trace.escaped_at or location_of_error(error.__traceback__),
             )
             break
-
-
-_RETURN = "return it (`has_aux=True` for `jax.grad`, the carry or the outputs of a loop)"
-_CACHED = "cache NumPy arrays, or compute the table outside of the function"

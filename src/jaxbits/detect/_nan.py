@@ -1,4 +1,4 @@
-"""NaN and infinity: born in a run, born in its gradient, and waiting there for another input."""
+"""The detector `nan`: NaN and infinity in the results, in gradients, or on other inputs."""
 
 from __future__ import annotations
 
@@ -9,30 +9,35 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbits._analysis import nonfinite_gradient
 from jaxbits._analysis.detector import detector
-from jaxbits._analysis.function_under_test import Subject
-from jaxbits._analysis.instrumented_run import floats, not_finite
+from jaxbits._analysis.function_under_test import FunctionUnderTest
+from jaxbits._analysis.instrumented_run import count_nonfinite, inexact_arrays
+from jaxbits._analysis.nonfinite_gradient import GradientTest, GradientTrap, NonfiniteGradient
+from jaxbits._analysis.nonfinite_probes import NAN_PROBE
+from jaxbits._analysis.numpy_warnings import numpy_warnings
 from jaxbits._analysis.probes import Site
-from jaxbits._finding import Finding
-from jaxbits.detect._cast import complaints
+from jaxbits._finding import Finding, Severity
 
 _LINEAR_ALGEBRA = {"cholesky", "lu", "qr", "eig", "eigh", "svd", "triangular_solve", "schur"}
 _GUARD = "guard what goes into the operation: `safe = jnp.where(ok, x, 1.0)`, then `where` again"
-SECONDS = 1.0
+_GUARD_GRADIENT = (
+    "guard what goes in: `safe = jnp.where(ok, x, 1.0)`, then `jnp.where(ok, f(safe), 0.0)`"
+)
+_MAX_ORIGINS = 3
 
 
 @detector
-def nan(subject: Subject) -> Iterator[Finding]:
-    """Find where NaN and infinity are born: in the results, in their gradient, or on other inputs.
+def nan(target: FunctionUnderTest) -> Iterator[Finding]:
+    """Find where NaN and infinity arise: in the results, in their gradient, or on other inputs.
 
-    If a result is not finite, it names the operations that made it so, out of what was no NaN. If
-    results are finite, it takes the gradient, where there is an operation whose derivative can
-    fail. Last it sets inputs to 0, -1, 1 and to large numbers: a gradient that is NaN there though
-    the value is finite, behind a `where` that should have guarded it, is a trap. Values that are
-    masked away, and infinities that the program itself writes, are no finding. It sees these
-    arguments and those few others. `jax_debug_nans` comes closest; it misses a NaN that one jitted
-    function makes and masks, and traps on other inputs.
+    If a result is not finite, the detector names the operations that produced a NaN or infinity
+    from good inputs. If all results are finite, it computes the gradient, provided that an
+    operation has a derivative that can fail. Finally, it sets inputs to 0, -1, 1, and large
+    numbers. If the value there is finite but the gradient is NaN, the input is a trap, in
+    particular behind a `where` that should have guarded it. Values that are masked later, and
+    infinities that the program itself writes, are no findings. It cannot see other inputs than
+    these arguments and the few that it tries. `jax_debug_nans` comes closest, but it misses a NaN
+    that one jitted function both produces and masks, and traps on other inputs.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect
@@ -43,44 +48,78 @@ def nan(subject: Subject) -> Iterator[Finding]:
     >>> detect.nan(lambda x: jnp.log1p(jnp.exp(x)).sum(), x)
     []
     """
-    if subject.trace.program is None or subject.observed is None:
+    run = target.instrumented_run
+    if run is None:
         return
-    observed = subject.observed
-    if floats(observed.outputs) and not_finite(observed.outputs):
-        yield from _forward(subject)
+    if inexact_arrays(run.outputs) and count_nonfinite(run.outputs):
+        yield from _nonfinite_results(target)
         return
-    with subject.quiet():
-        found = list(nonfinite_gradient.gradient(subject))
+    with target.suppress_effects():
+        gradient_test = GradientTest(target)
+        problems = list(gradient_test.run())
         jax.effects_barrier()
-    yield from found
+    for problem in problems:
+        if isinstance(problem, NonfiniteGradient):
+            yield _nonfinite_gradient(problem, gradient_test)
+        else:
+            yield _gradient_trap(problem)
 
 
-def _forward(subject: Subject) -> Iterator[Finding]:
-    for site in subject.born[:3]:
-        yield _born(site)
-    if subject.born:
+def _nonfinite_results(target: FunctionUnderTest) -> Iterator[Finding]:
+    for site in target.nonfinite_origins[:_MAX_ORIGINS]:
+        yield _origin(site)
+    if target.nonfinite_origins:
         return
-    numpys = complaints(subject, "invalid value encountered|divide by zero")
-    for place, message in numpys:
+    warnings = numpy_warnings(target, "invalid value encountered|divide by zero")
+    for location, message in warnings:
         evidence = "while tracing, outside of the program"
-        yield Finding("nan", "error", f"NumPy: {message}", evidence, _GUARD, place)
-    given = sum(int((~np.isfinite(np.asarray(x))).sum()) for x in subject.trace.inputs if _real(x))
-    if given and not numpys:
+        yield Finding("error", f"NumPy: {message}", evidence, _GUARD, location)
+    inputs = [np.asarray(value) for value in target.trace.inputs if _is_floating(value)]
+    count = sum(int((~np.isfinite(array)).sum()) for array in inputs)
+    if count and not warnings:
         message = "NaN or infinity among the arguments reaches the result"
-        evidence = f"{given} value{'s' * (given != 1)}"
+        evidence = f"{count} value{'s' * (count != 1)}"
         fix = "see where they come from; `jnp.nan_to_num`, `jnp.nanmean`"
-        yield Finding("nan", "note", message, evidence, fix)
+        yield Finding("note", message, evidence, fix)
 
 
-def _real(value: Any) -> bool:
-    kind = getattr(value, "dtype", np.asarray(value).dtype if np.isscalar(value) else None)
-    return kind is not None and bool(jnp.issubdtype(kind, jnp.floating))
+def _is_floating(value: Any) -> bool:
+    dtype = getattr(value, "dtype", np.asarray(value).dtype if np.isscalar(value) else None)
+    return dtype is not None and bool(jnp.issubdtype(dtype, jnp.floating))
 
 
-def _born(site: Site) -> Finding:
-    what = "NaN" if site.probe.check == "nan" else "infinity"
-    given = "inputs that are no NaN" if what == "NaN" else "finite inputs"
+def _origin(site: Site) -> Finding:
+    is_nan = site.probe is NAN_PROBE
+    inputs = "inputs that are no NaN" if is_nan else "finite inputs"
     name = site.equation.primitive.name
-    evidence = f"{site.count} value{'s' * (site.count != 1)} of {name}, from {given}"
-    bit = "linalg-never-raises" if name in _LINEAR_ALGEBRA else "debug-nans-blind-spots"
-    return Finding("nan", "error", f"{what} is born in {name}", evidence, _GUARD, site.place, bit)
+    evidence = f"{site.count} value{'s' * (site.count != 1)} of {name}, from {inputs}"
+    message = f"{'NaN' if is_nan else 'infinity'} is born in {name}"
+    catalogue_id = "linalg-never-raises" if name in _LINEAR_ALGEBRA else "debug-nans-blind-spots"
+    return Finding("error", message, evidence, _GUARD, site.location, catalogue_id)
+
+
+def _nonfinite_gradient(problem: NonfiniteGradient, gradient_test: GradientTest) -> Finding:
+    severity: Severity = "warning" if problem.has_nan else "note"
+    if gradient_test.is_scalar:
+        severity = "error"
+    evidence = f"{problem.count} value{'s' * (problem.count != 1)} of the gradient"
+    if problem.primitive:
+        evidence += f", first in {problem.primitive} of the backward pass"
+    kind = "NaN" if problem.has_nan else "infinite"
+    message = f"the value is finite, but its gradient is {kind}"
+    if gradient_test.has_eigenvectors:
+        catalogue_id = "degenerate-eigenvectors"
+    else:
+        is_guarded = bool(gradient_test.flow.guarded)
+        catalogue_id = "where-gradient-nan" if is_guarded else "norm-gradient-at-zero"
+    return Finding(severity, message, evidence, _GUARD_GRADIENT, problem.location, catalogue_id)
+
+
+def _gradient_trap(problem: GradientTrap) -> Finding:
+    message = "the gradient is NaN on other inputs"
+    evidence = f"argument {problem.argument} with {problem.change}"
+    if problem.is_guarded:
+        message += ", behind a where"
+        return Finding("warning", message, evidence, _GUARD_GRADIENT, problem.location)
+    catalogue_id = "norm-gradient-at-zero"
+    return Finding("note", message, evidence, _GUARD_GRADIENT, catalogue_id=catalogue_id)

@@ -11,21 +11,23 @@ from jax.extend.core import ClosedJaxpr
 
 from jaxbits import _jax_compat
 from jaxbits._analysis import jaxpr_utils
-from jaxbits._analysis.code_location import Place, place_of
+from jaxbits._analysis.code_location import CodeLocation, location_of
+from jaxbits._analysis.copying import copy_tree
 from jaxbits._analysis.detector import detector
-from jaxbits._analysis.function_under_test import Subject, copied
+from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._finding import Finding
 
 
 @detector
-def recompile(subject: Subject) -> Iterator[Finding]:
+def recompile(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find calls that trace or compile again, and functions that compile on every call.
 
-    Given several calls (``calls=[(x,), (y,)]``), it makes them in turn with caches empty at the
-    start, and counts those after the first that trace. Without, it calls the function three times,
-    and counts what the third still compiles. It cannot see calls that you do not give.
-    `jax.log_compiles()` comes closest; it says why, and does not judge.
+    If you pass several calls (``calls=[(x,), (y,)]``), the detector makes them in order, starting
+    with empty caches, and counts those after the first that trace. Otherwise, it calls the function
+    three times and counts what the third call still compiles. It cannot see calls that you do not
+    pass. `jax.log_compiles()` comes closest, but it lists every compilation with its reason instead
+    of judging them.
 
     >>> import jax, jax.numpy as jnp
     >>> from jaxbits import detect
@@ -36,31 +38,29 @@ def recompile(subject: Subject) -> Iterator[Finding]:
     >>> detect.recompile(jax.jit(jnp.sin), calls=[(jnp.ones(2),), (jnp.zeros(2),)])
     []
     """
-    if subject.calls and len(subject.calls) > 1:
-        again = _traces(subject, subject.calls) - 1
-        if again > 0:
-            evidence, bit = _difference(subject.calls)
+    if target.calls and len(target.calls) > 1:
+        retraces = _count_traces(target, target.calls) - 1
+        if retraces > 0:
+            evidence, catalogue_id = _describe_difference(target.calls)
             yield Finding(
-                "recompile",
                 "warning",
-                f"{again + 1} traces for {len(subject.calls)} calls",
+                f"{retraces + 1} traces for {len(target.calls)} calls",
                 evidence,
                 "keep shapes, dtypes, trees and static values the same: pad, "
                 "`jnp.asarray(number, dtype)`, or make an argument traced",
-                bit=bit,
+                catalogue_id=catalogue_id,
             )
-    program = subject.trace.program
-    if subject.is_jitted or program is None:
+    program = target.trace.program
+    if target.is_jitted or program is None:
         return
-    calls = list(_calls(program))
-    jits = [place for name, place in calls if name in ("jit", "pjit")]
-    loops = [place for name, place in calls if name in ("scan", "while", "cond")]
-    if not jits and not (loops and subject.calls):
+    calls = list(_top_level_calls(program))
+    jits = [location for name, location in calls if name in ("jit", "pjit")]
+    loops = [location for name, location in calls if name in ("scan", "while", "cond")]
+    if not jits and not (loops and target.calls):
         return
-    compiled = _compiles_when_warm(subject, subject.calls[0] if subject.calls else subject.args)
+    compiled = _count_warm_compilations(target, target.calls[0] if target.calls else target.args)
     if compiled:
         yield Finding(
-            "recompile",
             "warning",
             "each call compiles again, with the same arguments",
             f"{compiled} in the third call",
@@ -72,71 +72,74 @@ def recompile(subject: Subject) -> Iterator[Finding]:
         )
 
 
-def _traces(subject: Subject, calls: Sequence[tuple[Any, ...]]) -> int:
-    # By way of a partial: `jax.jit` of a function of NumPy's ends the interpreter.
-    function = subject.function
-    if not subject.is_jitted:
+def _count_traces(target: FunctionUnderTest, calls: Sequence[tuple[Any, ...]]) -> int:
+    # `jax.jit` of a NumPy function crashes the interpreter, and a partial of it does not.
+    """Return how many of the calls trace, with empty caches at the start; 0 if a call fails."""
+    function = target.function
+    if not target.is_jitted:
         function = jax.jit(functools.partial(function))
-    given = [copied(args) for args in calls]
+    copies = [copy_tree(args) for args in calls]
     traced = 0
-    with subject.put_back(), _jax_compat.fresh_caches():
-        for args in given:
-            with _jax_compat.counted("trace") as count:
+    with target.restore_state(), _jax_compat.fresh_caches():
+        for args in copies:
+            with _jax_compat.count_compilations("trace") as count:
                 try:
-                    jax.block_until_ready(function(*args, **subject.kwargs))
-                except Exception:  # a call that fails says nothing about traces
+                    jax.block_until_ready(function(*args, **target.kwargs))
+                except Exception:  # A call that fails says nothing about traces.
                     return 0
             traced += count[0] > 0
     return traced
 
 
-def _compiles_when_warm(subject: Subject, args: tuple[Any, ...]) -> int:
-    with subject.put_back():
+def _count_warm_compilations(target: FunctionUnderTest, args: tuple[Any, ...]) -> int:
+    """Return how many programs the third of three equal calls compiles; 0 if a call fails."""
+    with target.restore_state():
         try:
-            for given in (copied(args), copied(args)):
-                subject.function(*given, **subject.kwargs)
-            last = copied(args)
-            with _jax_compat.counted("compile") as count:
-                subject.function(*last, **subject.kwargs)
-        except Exception:  # what fails outside of jit is not this check's to tell
+            for warm_up in (copy_tree(args), copy_tree(args)):
+                target.function(*warm_up, **target.kwargs)
+            third_call = copy_tree(args)
+            with _jax_compat.count_compilations("compile") as count:
+                target.function(*third_call, **target.kwargs)
+        except Exception:  # Failures outside `jit` are not this check's concern.
             return 0
     return count[0]
 
 
-def _calls(program: ClosedJaxpr) -> Iterator[tuple[str, Place | None]]:
-    """Yield the user's own calls of jit, and loops, at the top of a program."""
+def _top_level_calls(program: ClosedJaxpr) -> Iterator[tuple[str, CodeLocation | None]]:
+    """Yield the user's own calls of `jit`, and loops, at the top level of a program."""
     for equation in program.jaxpr.eqns:
-        inside = next(jaxpr_utils.inner(equation), None)
-        if inside is not None and not jaxpr_utils.is_librarys(inside):
-            yield equation.primitive.name, place_of(equation)
+        jaxpr = next(jaxpr_utils.sub_jaxprs(equation), None)
+        if jaxpr is not None and not jaxpr_utils.is_library_jaxpr(jaxpr):
+            yield equation.primitive.name, location_of(equation)
 
 
 def _signature(args: Any) -> tuple[str, list[str]]:
+    """Return the tree and the leaf types of some arguments, as text."""
     leaves, tree = jax.tree.flatten(args, is_leaf=is_iterator)
-    kinds = []
+    types = []
     for leaf in leaves:
         if hasattr(leaf, "dtype") and hasattr(leaf, "shape"):
             weak = " (weak)" if getattr(leaf, "weak_type", False) else ""
-            kinds.append(f"{leaf.dtype}[{','.join(map(str, leaf.shape))}]{weak}")
+            types.append(f"{leaf.dtype}[{','.join(map(str, leaf.shape))}]{weak}")
         else:
-            kinds.append(f"{type(leaf).__name__} {leaf!r:.20}")
-    return str(tree), kinds
+            types.append(f"{type(leaf).__name__} {leaf!r:.20}")
+    return str(tree), types
 
 
-def _difference(calls: Sequence[Any]) -> tuple[str, str]:
-    """Return how the calls differ, in words, and which sharp bit that is."""
+def _describe_difference(calls: Sequence[Any]) -> tuple[str, str]:
+    """Return how the calls differ as text, and the catalogue entry for this difference."""
     first = _signature(calls[0])
     for other in map(_signature, calls[1:]):
         if other[0] != first[0]:
             return f"{first[0]:.60} then {other[0]:.60}", "batch-list-or-tuple"
         for a, b in zip(first[1], other[1], strict=True):
             if a != b:
-                return f"{a} then {b}", _cause(a, b)
+                return f"{a} then {b}", _cause_of(a, b)
     return "the arguments look alike: a static one is not equal to itself", "static-nan"
 
 
-def _cause(one: str, other: str) -> str:
-    if "[" not in one and "[" not in other:
+def _cause_of(a: str, b: str) -> str:
+    if "[" not in a and "[" not in b:
         return "static-value-recompiles"
-    shapes = [kind.partition("[")[2].partition("]")[0] for kind in (one, other)]
+    shapes = [type_.partition("[")[2].partition("]")[0] for type_ in (a, b)]
     return "retrace-on-call-form" if shapes[0] == shapes[1] else "retrace-on-new-shape"

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jaxbits._analysis.detector import detector
-from jaxbits._analysis.function_under_test import Subject
-from jaxbits._analysis.state_messages import environment, named
+from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._finding import Finding
+
+_VERBS = {"state": "changed", "leak": "given a traced value", "iterator": "advanced"}
 
 
 @detector
-def side_effect(subject: Subject) -> Iterator[Finding]:
-    """Find what a function does to the world, or reads from it, while it is traced.
+def side_effect(target: FunctionUnderTest) -> Iterator[Finding]:
+    """Find side effects of a function, and reads of outside state, that happen only during tracing.
 
-    It traces the function once, with caches off, and sees the calls that the user's own lines make
-    to print, log, warn, read clocks, draw random numbers outside of JAX, open files and start
-    programs; and which globals, closures, defaults, attributes and containers in them changed.
-    It cannot see effects inside of libraries and C code, nor in a branch that this trace did not
-    take. JAX has no switch for it; `jax.checking_leaks()` finds a tracer that was stored.
+    The detector traces the function once, without caches. It records which impure functions the
+    user's own lines call: those that print, log, warn, read clocks, draw random numbers outside
+    JAX, open files, or start programs. It also records which globals, closures, defaults, and
+    attributes changed, and which containers in them. It cannot see effects inside libraries and C
+    code, nor in a branch that this trace did not take. JAX has no switch for this, although
+    `jax.checking_leaks()` finds a tracer that was stored.
 
     >>> from jaxbits import detect
     >>> def step(x):
@@ -29,35 +31,41 @@ def side_effect(subject: Subject) -> Iterator[Finding]:
     >>> detect.side_effect(lambda x: x + 1, 1.0)
     []
     """
-    seen = subject.trace.seen
-    for (name, place), times in seen.calls.items():
+    log = target.trace.log
+    for (name, location), times in log.calls.items():
         yield Finding(
-            "side_effect",
             "warning",
             f"`{name}` runs while tracing, and on no cached call",
             f"{times} time{'s' * (times > 1)} in one trace, 0 in a call after it",
             "`jax.debug.print` or `jax.debug.callback`; `jax.random` for random numbers; "
             "clocks and files outside of the function",
-            place,
+            location,
         )
-    yield from environment(subject, "side_effect")
-    if seen.written.strip() and not seen.calls:
+    yield from environment_findings(target)
+    if log.printed.strip() and not log.calls:
         yield Finding(
-            "side_effect",
             "warning",
             "something is printed while tracing, and on no cached call",
-            f"{len(seen.written)} letters, {seen.written.strip()[:40]!r}",
+            f"{len(log.printed)} letters, {log.printed.strip()[:40]!r}",
             "`jax.debug.print`",
         )
-    for change in seen.changes:
+    for change in log.changes:
         yield Finding(
-            "side_effect",
             "warning",
-            f"{named(change.reference)} is {_DONE[change.kind]} while tracing",
+            f"{change.reference.describe()} is {_VERBS[change.kind]} while tracing",
             f"{change.before} → {change.after}; a cached call changes nothing",
             "return the new value",
-            change.reference.place,
+            change.reference.location,
         )
 
 
-_DONE = {"state": "changed", "leak": "given a traced value", "iterator": "advanced"}
+def environment_findings(target: FunctionUnderTest) -> Iterator[Finding]:
+    """Yield a finding for each line that reads an environment variable."""
+    for location in dict.fromkeys(target.trace.log.environment):
+        yield Finding(
+            "warning",
+            "the environment is read while tracing, and by no cached call",
+            "1 read in a trace, 0 in a call after it",
+            "read it outside, and pass the value as an argument",
+            location,
+        )

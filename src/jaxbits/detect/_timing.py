@@ -1,36 +1,40 @@
-"""Clocks that are read before the device is done."""
+"""The detector `timing`: clocks that are read while the device still works."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from types import BuiltinFunctionType, ModuleType
+from types import ModuleType
 from typing import Any
 
 import jax
 
 from jaxbits._analysis.detector import detector
-from jaxbits._analysis.eager_run import Event, names_in
-from jaxbits._analysis.function_under_test import Subject
+from jaxbits._analysis.eager_events import Event
+from jaxbits._analysis.function_under_test import FunctionUnderTest
+from jaxbits._analysis.python_state.reachable_state import used_names
 from jaxbits._analysis.source import ast_utils
 from jaxbits._finding import Finding
 
-_MANY = 1000
-_MODULES = {"time", "timeit", "datetime"}
-_CREATORS = "ones zeros full arange linspace eye identity empty array asarray float32 float64 int32"
-_CREATORS += " int64 default_rng RandomState seed dtype prod shape ndim"
-_MADE = set(_CREATORS.split())
+_MANY_PROGRAMS = 1000
+_CLOCK_MODULES = {"time", "timeit", "datetime"}
+# NumPy functions that compute nothing from a result of JAX, so they do not wait for it.
+_CREATORS_WORDS = (
+    "ones zeros full arange linspace eye identity empty array asarray float32 float64 int32 "
+    "int64 default_rng RandomState seed dtype prod shape ndim"
+)
+_CREATORS = frozenset(_CREATORS_WORDS.split())
 
 
 @detector
-def timing(subject: Subject) -> Iterator[Finding]:
-    """Find durations that are measured while the device still works.
+def timing(target: FunctionUnderTest) -> Iterator[Finding]:
+    """Find durations that end before the device has finished.
 
-    It runs the function once with the clocks, the programs that start and the waits recorded. A
-    duration that ends before anyone waited for the last program that started in it is reported.
-    It knows the clocks of `time`, `datetime` and `timeit`, wherever they are called; it cannot see
-    what NumPy reads straight from memory on a CPU, and takes a call of NumPy's for a wait. That a
-    first call also compiles is not its business. JAX has no switch for it.
+    The detector runs the function once and records its clocks, the programs that start, and the
+    waits. It reports a duration that ends before anything waited for the last program that started
+    in it. It knows the clocks of `time`, `datetime`, and `timeit`, wherever they are called. It
+    cannot see what NumPy reads directly from memory on a CPU, and treats a call of a NumPy function
+    as a wait. It does not report that a first call also compiles. JAX has no switch for this.
 
     >>> import time, jax.numpy as jnp
     >>> from jaxbits import detect
@@ -42,116 +46,118 @@ def timing(subject: Subject) -> Iterator[Finding]:
     >>> found.message, found.evidence
     ('the clock is read before the device is done', '1 program started, the last not waited for')
     """
-    seen = any(name.startswith("time.") or "." in name for name, _ in subject.trace.seen.calls)
-    if not seen and not any(map(_is_clock, names_in(subject).values())):
+    calls_clock = any(name.startswith("time.") or "." in name for name, _ in target.trace.log.calls)
+    if not calls_clock and not any(map(_is_clock, used_names(target.function).values())):
         return
-    for place, started, meant in dict.fromkeys(_early(subject)):
+    for location, count, is_meant in dict.fromkeys(_early_readings(target)):
         yield Finding(
-            "timing",
-            "note" if meant else "warning",
+            "note" if is_meant else "warning",
             "the clock is read before the device is done",
-            f"{started} program{'s' * (started > 1)} started, the last not waited for",
+            f"{count} program{'s' * (count > 1)} started, the last not waited for",
             "`jax.block_until_ready(result)` before the clock is read again",
-            place,
+            location,
         )
 
 
 def _is_clock(value: Any) -> bool:
     if isinstance(value, ModuleType):
-        return value.__name__ in _MODULES
-    known = isinstance(value, (BuiltinFunctionType, type)) or callable(value)
-    return known and getattr(value, "__module__", None) in _MODULES
+        return value.__name__ in _CLOCK_MODULES
+    return callable(value) and getattr(value, "__module__", None) in _CLOCK_MODULES
 
 
-def _early(subject: Subject) -> Iterator[tuple[Any, int, bool]]:
-    """Yield the clock readings that end a duration too early: place, programs, whether meant."""
-    run = subject.plain
-    old = {id(leaf) for leaf in jax.tree.leaves(run.arguments)}
-    made: dict[int, int] = {}
-    base: Event | None = None
-    count, since, done = [0, 0], [0, 0], 0  # of programs that ran, of parts that were traced
+def _early_readings(target: FunctionUnderTest) -> Iterator[tuple[Any, int, bool]]:
+    """Yield (location, number of programs, is_meant) for each reading that comes too early."""
+    run = target.eager_run
+    arguments = {id(leaf) for leaf in jax.tree.leaves(run.arguments)}
+    program_of: dict[int, int] = {}
+    start: Event | None = None
+    # Programs that ran, and calls that were traced: so far, and at the start of the duration.
+    count, count_at_start, done = [0, 0], [0, 0], 0
     for index, event in enumerate(run.events):
         if event.kind == "dispatch":
-            count[event.tracing] += 1
-            if not event.tracing:
-                made.update(dict.fromkeys(event.arrays, count[0]))
+            count[event.is_tracing] += 1
+            if not event.is_tracing:
+                program_of.update(dict.fromkeys(event.arrays, count[0]))
         elif event.kind in ("wait", "read", "get"):
-            known = [made[i] for i in event.arrays if i in made]
-            strange = any(i not in made and i not in old for i in event.arrays)
-            done = count[0] if strange else max([done, *known])
+            awaited = [program_of[i] for i in event.arrays if i in program_of]
+            is_unknown = any(i not in program_of and i not in arguments for i in event.arrays)
+            done = count[0] if is_unknown else max([done, *awaited])
         elif event.kind == "clock":
             starts, ends = _roles(event)
-            begun = since[1] if event.tracing else max(done, since[0])
-            started = count[event.tracing] - begun
-            if ends and base is not None and started > 0 and not _numpy_between(base, event):
-                every = count[event.tracing] - since[event.tracing]
-                yield event.place, every, _is_meant(run.events[index + 1 :])
+            at_start = count_at_start[event.is_tracing]
+            finished = at_start if event.is_tracing else max(done, at_start)
+            unfinished = count[event.is_tracing] - finished
+            if ends and start is not None and unfinished > 0 and not _numpy_between(start, event):
+                started = count[event.is_tracing] - at_start
+                yield event.location, started, _is_meant(run.events[index + 1 :])
             if starts:
-                base, since = event, list(count)
-    if run.cut and base is not None and count[0] > max(done, since[0]) + _MANY:
-        yield base.place, count[0] - since[0], False
+                start, count_at_start = event, list(count)
+    is_behind = count[0] > max(done, count_at_start[0]) + _MANY_PROGRAMS
+    if run.was_stopped and start is not None and is_behind:
+        yield start.location, count[0] - count_at_start[0], False
 
 
 def _is_meant(later: list[Event]) -> bool:
-    """Whether the time to start the work was wanted: the next reading follows a mere wait."""
-    waited = False
+    """Return whether the dispatch time itself is wanted: a wait and then another reading follow."""
+    has_waited = False
     for event in later:
-        if event.kind == "dispatch" and not event.tracing:
+        if event.kind == "dispatch" and not event.is_tracing:
             return False
-        waited = waited or event.kind in ("wait", "read", "get")
+        has_waited = has_waited or event.kind in ("wait", "read", "get")
         if event.kind == "clock":
-            return waited and _roles(event)[1]
+            return has_waited and _roles(event)[1]
     return False
 
 
 def _roles(event: Event) -> tuple[bool, bool]:
     """Return whether a reading may start a duration, and whether it may end one."""
     call = event.call
-    around = getattr(call, "above", None)
-    if isinstance(around, ast.BinOp) and isinstance(around.op, ast.Sub):
-        return around.right is call, around.left is call
-    targets = getattr(around, "targets", None) or [getattr(around, "target", None)]
-    if not isinstance(around, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) or len(targets) != 1:
+    parent = getattr(call, "parent", None)
+    if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Sub):
+        return parent.right is call, parent.left is call
+    targets = getattr(parent, "targets", None) or [getattr(parent, "target", None)]
+    if not isinstance(parent, (ast.Assign, ast.AnnAssign, ast.NamedExpr)) or len(targets) != 1:
         return True, True
-    name = _name(targets[0])
-    scope = ast_utils.scope_of(call)
+    name = _assigned_name(targets[0])
+    scope = ast_utils.enclosing_scope(call)
     if not isinstance(targets[0], ast.Name):
-        *_, scope = ast_utils.above(call)
+        *_, scope = ast_utils.ancestors(call)
     starts = ends = False
     for node in ast.walk(scope):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
-            starts = starts or _name(node.right) == name
-            ends = ends or _name(node.left) == name
-        elif isinstance(node, ast.Assign) and _name(node.value) == name:
+            starts = starts or _assigned_name(node.right) == name
+            ends = ends or _assigned_name(node.left) == name
+        elif isinstance(node, ast.Assign) and _assigned_name(node.value) == name:
             starts = True
     return (starts, ends) if starts or ends else (True, True)
 
 
-def _name(node: Any) -> str:
+def _assigned_name(node: Any) -> str:
+    """Return the source of an assignment's target, for an attribute without its object."""
     if isinstance(node, ast.Attribute):
         return f".{node.attr}"
     return ast.unparse(node) if isinstance(node, (ast.Name, ast.Subscript)) else ""
 
 
 def _numpy_between(first: Event, last: Event) -> bool:
-    """Whether a call of NumPy's, on something, stands in the text between two readings."""
-    if not first.place or not last.place or first.place.file != last.place.file:
+    """Return whether a NumPy function is called with arguments between two readings."""
+    if not first.location or not last.location or first.location.file != last.location.file:
         return False
-    if first.place.function != last.place.function:
+    if first.location.function != last.location.function:
         return False
-    tree = ast_utils.parsed(first.place.file)
+    tree = ast_utils.parse_file(first.location.file)
     for node in ast.walk(tree) if tree else ():
         if not isinstance(node, ast.Call) or not node.args:
             continue
-        if not first.place.line <= node.lineno <= last.place.line:
+        if not first.location.line <= node.lineno <= last.location.line:
             continue
-        root: Any = node.func
-        ending = getattr(root, "attr", "")
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        value = first.scope.get(getattr(root, "id", ""))
-        module = getattr(value, "__name__" if isinstance(value, ModuleType) else "__module__", "")
-        made = ending in _MADE or ".random" in ast.unparse(node.func)
-        if str(module).split(".")[0] == "numpy" and not made:
+        function: Any = node.func
+        name = getattr(function, "attr", "")
+        while isinstance(function, ast.Attribute):
+            function = function.value
+        owner = first.scope.get(getattr(function, "id", ""))
+        module = getattr(owner, "__name__" if isinstance(owner, ModuleType) else "__module__", "")
+        is_creation = name in _CREATORS or ".random" in ast.unparse(node.func)
+        if str(module).split(".")[0] == "numpy" and not is_creation:
             return True
     return False

@@ -1,4 +1,4 @@
-"""Values that pass between Python and the device, without being asked to."""
+"""The detector `transfer`: hidden moves of values between host and device."""
 
 from __future__ import annotations
 
@@ -14,19 +14,34 @@ from jax.extend.core import Literal
 
 from jaxbits import _jax_compat
 from jaxbits._analysis import jaxpr_utils
-from jaxbits._analysis.code_location import Place, is_users, place_of, place_of_error
+from jaxbits._analysis.code_location import (
+    CodeLocation,
+    is_user_code,
+    location_of,
+    location_of_error,
+)
 from jaxbits._analysis.detector import detector
-from jaxbits._analysis.eager_run import names_in
-from jaxbits._analysis.function_under_test import Subject
+from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
+from jaxbits._analysis.python_state.reachable_state import used_names
 from jaxbits._finding import Finding
 
-_BYTES, _TURNS = 1 << 12, 3
-_ASKED = {"pure_callback", "io_callback", "outside_call"}
-_PRINTED = {"debug_callback", "debug_print"}
-_TEXTS = {"print", "str", "repr", "format", "device_get", "info", "warning", "debug", "write"}
-_CONVERTED = re.compile(r"(\b(?:float|int|bool|complex)\(|\.(?:item|tolist)\()")
-_WORDS = {
+_MIN_BYTES, _MIN_CALLS = 1 << 12, 3
+_CALLBACKS = {"pure_callback", "io_callback", "outside_call"}
+_DEBUG_CALLBACKS = {"debug_callback", "debug_print"}
+_TEXT_FUNCTIONS = {
+    "print",
+    "str",
+    "repr",
+    "format",
+    "device_get",
+    "info",
+    "warning",
+    "debug",
+    "write",
+}
+_CONVERSION = re.compile(r"(\b(?:float|int|bool|complex)\(|\.(?:item|tolist)\()")
+_READS = {
     "__float__": "float()",
     "__int__": "int()",
     "__bool__": "a choice",
@@ -43,15 +58,16 @@ _WORDS = {
 
 
 @detector
-def transfer(subject: Subject) -> Iterator[Finding]:
-    """Find values that pass between host and device where one does not see it.
+def transfer(target: FunctionUnderTest) -> Iterator[Finding]:
+    """Find values that move between host and device where the code does not show it.
 
-    It runs a function that is not jitted once, and records what Python reads from arrays: with
-    `float`, `.item()`, `print`, `if`, NumPy. It reports callbacks in the program, those for
-    debugging only inside of loops, and NumPy arrays of 4 KiB, or in three calls from one line,
-    that jitted functions take. `jax.device_put` and `jnp.asarray` are taken as meant. Where NumPy
-    reads memory directly, on a CPU, it sees the first such place only.
-    `jax.transfer_guard("disallow")` comes closest; on a CPU it sees less.
+    The detector runs a function that is not jitted once, and records what Python reads from arrays,
+    with `float`, `.item()`, `print`, `if`, or NumPy. It reports callbacks in the program, and those
+    for debugging only inside loops. It also reports NumPy arrays that jitted functions take, if
+    they are at least 4 KiB or come in three calls from one line. `jax.device_put` and `jnp.asarray`
+    are taken as meant. It cannot see more than the first line where NumPy reads memory directly,
+    which happens on a CPU. `jax.transfer_guard("disallow")` comes closest, but on a CPU it sees
+    less.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect
@@ -59,125 +75,128 @@ def transfer(subject: Subject) -> Iterator[Finding]:
     >>> found.message, found.evidence
     ('Python reads a value from the device', 'float() waits for it, 1 time')
     """
-    yield from _callbacks(subject.trace.program, None, False)
-    large = [leaf for leaf in _numpys(subject) if leaf.nbytes >= _BYTES]
-    if subject.is_jitted:
-        yield from _refused(subject)
-        yield from (_passed(leaf.nbytes, 1, None) for leaf in large)
-    elif large or _may_read(subject):
-        yield from _read(subject)
-        yield from _sent(subject, large)
+    yield from _callbacks(target.trace.program, None, False)
+    large = [leaf for leaf in _numpy_arguments(target) if leaf.nbytes >= _MIN_BYTES]
+    if target.is_jitted:
+        yield from _failed_conversion(target)
+        yield from (_numpy_finding(leaf.nbytes, 1, None) for leaf in large)
+    elif large or _may_read(target):
+        yield from _host_reads(target)
+        yield from _numpy_inputs(target, large)
 
 
-def _callbacks(program: Any, around: Place | None, repeated: bool) -> Iterator[Finding]:
+def _callbacks(program: Any, call: CodeLocation | None, is_repeated: bool) -> Iterator[Finding]:
     for equation in program.jaxpr.eqns if program else ():
         name = equation.primitive.name
-        if name in _ASKED or name in _PRINTED:
+        if name in _CALLBACKS or name in _DEBUG_CALLBACKS:
             yield Finding(
-                "transfer",
-                "warning" if name in _ASKED or repeated else "note",
+                "warning" if name in _CALLBACKS or is_repeated else "note",
                 "the device waits for a function of Python"
-                + (", in every turn of a loop" if repeated else ""),
+                + (", in every turn of a loop" if is_repeated else ""),
                 name,
                 "write it with `jax.numpy`, or call it outside of the loop",
-                around or place_of(equation),
+                call or location_of(equation),
             )
-        for part in jaxpr_utils.inner(equation):
-            hidden = around is None and jaxpr_utils.is_librarys(part)
-            inside = place_of(equation) if hidden else around
-            yield from _callbacks(part, inside, repeated or name in ("scan", "while"))
+        for jaxpr in jaxpr_utils.sub_jaxprs(equation):
+            is_hidden = call is None and jaxpr_utils.is_library_jaxpr(jaxpr)
+            inner_call = location_of(equation) if is_hidden else call
+            yield from _callbacks(jaxpr, inner_call, is_repeated or name in ("scan", "while"))
 
 
-def _numpys(subject: Subject) -> list[Any]:
-    leaves = jax.tree.leaves((subject.args, subject.kwargs), is_leaf=is_iterator)
+def _numpy_arguments(target: FunctionUnderTest) -> list[Any]:
+    leaves = jax.tree.leaves((target.args, target.kwargs), is_leaf=is_iterator)
     return [leaf for leaf in leaves if isinstance(leaf, np.ndarray) and leaf.dtype != object]
 
 
-def _may_read(subject: Subject) -> bool:
-    """Whether a run could show more than the trace did."""
-    trace = subject.trace
-    if trace.program is None or trace.seen.calls or trace.seen.written:
+def _may_read(target: FunctionUnderTest) -> bool:
+    """Return whether a run could show more than the trace did."""
+    trace = target.trace
+    if trace.program is None or trace.log.calls or trace.log.printed:
         return True
-    if _TEXTS & names_in(subject).keys():
+    if _TEXT_FUNCTIONS & used_names(target.function).keys():
         return True
     jaxpr = trace.program.jaxpr
-    sent = {
+    captured = {
         variable: math.prod(variable.aval.shape) * int(np.dtype(constant.dtype).itemsize)
         for variable, constant in zip(jaxpr.constvars, trace.program.consts, strict=True)
         if getattr(constant, "ndim", 0) and not isinstance(constant, jax.Array)
     }
-    if len(sent) >= _TURNS and sum(sent.values()) >= _BYTES:
+    if len(captured) >= _MIN_CALLS and sum(captured.values()) >= _MIN_BYTES:
         return True
     return (
         sum(
-            variable in sent
+            variable in captured
             for equation in jaxpr.eqns
             for variable in equation.invars
-            if sent and not isinstance(variable, Literal) and _is_own(jaxpr_utils.called(equation))
+            if captured
+            and not isinstance(variable, Literal)
+            and _is_user_program(jaxpr_utils.called_jaxpr(equation))
         )
-        >= _TURNS
+        >= _MIN_CALLS
     )
 
 
-def _is_own(program: Any) -> bool:
-    """Whether a program is that of a function of the user's."""
+def _is_user_program(program: Any) -> bool:
+    """Return whether a program was traced from user code."""
     jaxpr = getattr(program, "jaxpr", program)
-    return jaxpr is not None and is_users(_jax_compat.home_of(jaxpr))
+    return jaxpr is not None and is_user_code(_jax_compat.source_file(jaxpr))
 
 
-def _read(subject: Subject) -> Iterator[Finding]:
-    run = subject.plain
-    times: Counter[Place] = Counter()
-    words: dict[Place, str] = {}
+def _host_reads(target: FunctionUnderTest) -> Iterator[Finding]:
+    run = target.eager_run
+    times: Counter[CodeLocation] = Counter()
+    reads: dict[CodeLocation, str] = {}
     for event in run.events:
-        if event.kind in ("read", "get") and event.place and not event.tracing:
-            word = _WORDS.get("get" if event.kind == "get" else event.name, event.name)
-            if words.setdefault(event.place, word) == word:
-                times[event.place] += 1
-    for found in _refused(subject):
+        if event.kind in ("read", "get") and event.location and not event.is_tracing:
+            read = _READS.get("get" if event.kind == "get" else event.name, event.name)
+            if reads.setdefault(event.location, read) == read:
+                times[event.location] += 1
+    for found in _failed_conversion(target):
         if found.place not in times:
             yield found
-    kept = any(isinstance(v, (np.ndarray, np.generic)) for v in jax.tree.leaves(run.output))
-    for place, count in times.items():
-        meant = words[place] == "jax.device_get" and count == 1 and kept
+    returns_numpy = any(
+        isinstance(v, (np.ndarray, np.generic)) for v in jax.tree.leaves(run.output)
+    )
+    for location, count in times.items():
+        is_meant = reads[location] == "jax.device_get" and count == 1 and returns_numpy
         yield Finding(
-            "transfer",
-            "note" if meant else "warning",
+            "note" if is_meant else "warning",
             "Python reads a value from the device",
-            f"{words[place]} waits for it, {count} time{'s' * (count > 1)}",
+            f"{reads[location]} waits for it, {count} time{'s' * (count > 1)}",
             "keep it an array of JAX's, and read it once, after the loop",
-            place,
+            location,
         )
 
 
-def _refused(subject: Subject) -> Iterator[Finding]:
+def _failed_conversion(target: FunctionUnderTest) -> Iterator[Finding]:
     """Yield the conversion that ended the trace."""
-    error = subject.trace.error
-    place = place_of_error(error.__traceback__) if error else None
-    if error is None or place is None:
+    error = target.trace.error
+    location = location_of_error(error.__traceback__) if error else None
+    if error is None or location is None:
         return
-    asked = type(error).__name__ == "ConcretizationTypeError" and _CONVERTED.search(place.text)
-    if asked or _is_numpys(error):
+    conversion = type(error).__name__ == "ConcretizationTypeError" and _CONVERSION.search(
+        location.text
+    )
+    if conversion or _is_numpy_conversion(error):
         yield Finding(
-            "transfer",
             "warning",
             "Python reads a value from the device",
-            f"{asked[1] if asked else 'NumPy'} waits for it; under `jax.jit` it raises",
+            f"{conversion[1] if conversion else 'NumPy'} waits for it; under `jax.jit` it raises",
             "keep it an array of JAX's: `jax.numpy` in place of NumPy, no conversion",
-            place,
-            "element-by-element" if asked else "numpy-takes-over",
+            location,
+            "element-by-element" if conversion else "numpy-takes-over",
         )
 
 
-def _is_numpys(error: Exception) -> bool:
-    """Whether NumPy, called by the user's line, asked for a traced array."""
+def _is_numpy_conversion(error: Exception) -> bool:
+    """Return whether a NumPy function, called from the user's line, needed a traced array."""
     if type(error).__name__ != "TracerArrayConversionError":
         return False
     below: list[str] = []
     traceback = error.__traceback__
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        if is_users(code.co_filename):
+        if is_user_code(code.co_filename):
             below = []
         elif "numpy" not in code.co_filename.split("jax")[-1]:
             below.append(code.co_name)
@@ -185,51 +204,56 @@ def _is_numpys(error: Exception) -> bool:
     return set(below) <= {"__array__", "reraise_with_filtered_traceback"}
 
 
-def _sent(subject: Subject, large: list[Any]) -> Iterator[Finding]:
-    run = subject.plain
-    given = [leaf for leaf in jax.tree.leaves(run.arguments) if isinstance(leaf, np.ndarray)]
-    names = {id(leaf) for leaf in given}
-    put = {identity for event in run.events if event.kind == "put" for identity in event.arrays}
-    size: Counter[Place | None] = Counter()
-    times: Counter[Place | None] = Counter()
-    rest: Counter[Place | None] = Counter()  # with what the function was not given
-    calls: Counter[Place | None] = Counter()
+def _numpy_inputs(target: FunctionUnderTest, large: list[Any]) -> Iterator[Finding]:
+    run = target.eager_run
+    arguments = [leaf for leaf in jax.tree.leaves(run.arguments) if isinstance(leaf, np.ndarray)]
+    argument_ids = {id(leaf) for leaf in arguments}
+    placed_ids = {
+        identity for event in run.events if event.kind == "put" for identity in event.arrays
+    }
+    size: Counter[CodeLocation | None] = Counter()
+    times: Counter[CodeLocation | None] = Counter()
+    total: Counter[CodeLocation | None] = Counter()  # including arrays that are not arguments
+    calls: Counter[CodeLocation | None] = Counter()
     used: set[int] = set()
     for event in run.events:
-        if event.kind != "dispatch" or event.tracing:
+        if event.kind != "dispatch" or event.is_tracing:
             continue
-        own = _is_own(event.program)
-        for identities, count in event.inputs:
-            from_argument = names & set(identities)
+        is_user = _is_user_program(event.program)
+        for identities, count in event.numpy_inputs:
+            from_argument = argument_ids & set(identities)
             used |= from_argument
-            size[event.place] += count if from_argument else 0
-            times[event.place] += own
-            rest[event.place] += count
-            calls[event.place] += 1
-    for place in calls:
-        repeated = calls[place] >= _TURNS and rest[place] >= _BYTES
-        if size[place] >= _BYTES or times[place] >= _TURNS or repeated:
-            yield _passed(rest[place], calls[place], place)
-    for leaf in given:
-        if leaf.nbytes >= _BYTES and id(leaf) not in used | put and _is_input(subject, leaf):
-            yield _passed(leaf.nbytes, 1, None)
+            size[event.location] += count if from_argument else 0
+            times[event.location] += is_user
+            total[event.location] += count
+            calls[event.location] += 1
+    for location in calls:
+        is_repeated = calls[location] >= _MIN_CALLS and total[location] >= _MIN_BYTES
+        if size[location] >= _MIN_BYTES or times[location] >= _MIN_CALLS or is_repeated:
+            yield _numpy_finding(total[location], calls[location], location)
+    for leaf in arguments:
+        if (
+            leaf.nbytes >= _MIN_BYTES
+            and id(leaf) not in used | placed_ids
+            and _is_input(target, leaf)
+        ):
+            yield _numpy_finding(leaf.nbytes, 1, None)
 
 
-def _is_input(subject: Subject, leaf: Any) -> bool:
-    """Whether the traced program reads an argument of this shape."""
-    program = subject.trace.program
+def _is_input(target: FunctionUnderTest, leaf: Any) -> bool:
+    """Return whether the traced program reads an argument of this shape."""
+    program = target.trace.program
     if program is None:
         return False
     used = {v for e in program.jaxpr.eqns for v in e.invars if hasattr(v, "count")}
     return any(v in used and v.aval.shape == leaf.shape for v in program.jaxpr.invars)
 
 
-def _passed(size: int, times: int, place: Place | None) -> Finding:
+def _numpy_finding(size: int, times: int, location: CodeLocation | None) -> Finding:
     return Finding(
-        "transfer",
         "warning",
         "a NumPy array is sent to the device in every call",
         f"{size / 1024:.0f} KiB" if times == 1 else f"{times} times",
         "`jax.device_put` it once, before",
-        place,
+        location,
     )

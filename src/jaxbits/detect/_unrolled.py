@@ -1,4 +1,4 @@
-"""Loops of Python's that are written out in the program."""
+"""The detector `unrolled`: Python loops that the program repeats iteration by iteration."""
 
 from __future__ import annotations
 
@@ -15,32 +15,36 @@ from jax.extend.core import ClosedJaxpr
 
 from jaxbits import _jax_compat
 from jaxbits._analysis import jaxpr_utils
-from jaxbits._analysis.code_location import Place, is_users, place_of
+from jaxbits._analysis.code_location import (
+    CodeLocation,
+    is_detector_code,
+    is_user_code,
+    location_of,
+)
 from jaxbits._analysis.detector import detector
-from jaxbits._analysis.function_under_test import Subject
+from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.source import ast_utils
 from jaxbits._finding import Finding
 
-_HERE = os.path.dirname(os.path.realpath(__file__)) + os.sep
-_JAX = os.path.dirname(os.path.realpath(jax.__file__)) + os.sep
-_WARNED, _NOTED, _LEAVES = 20, 12, 100
+_JAX_FOLDER = os.path.dirname(os.path.realpath(jax.__file__)) + os.sep
+_WARNING_ITERATIONS, _NOTE_ITERATIONS, _MIN_LEAVES = 20, 12, 100
 _SHAPING = {"broadcast_in_dim", "reshape", "squeeze", "convert_element_type", "copy", "copy_p"}
 _RECURSION = ("", "<frozen recursion>", 0, 0)
-_REPEATS = re.compile(r"\b(?:reduce|map|starmap|accumulate|repeat)\b")
-_PASSED_OVER = ("tree_util.py", "tree.py")
+_REPEATING_CALL = re.compile(r"\b(?:reduce|map|starmap|accumulate|repeat)\b")
+_TREE_FILES = ("tree_util.py", "tree.py")
 
 Frames = tuple[tuple[str, str, int, int], ...]
 
 
 @detector
-def unrolled(subject: Subject) -> Iterator[Finding]:
-    """Find loops of Python's, and recursion, that the program repeats turn by turn.
+def unrolled(target: FunctionUnderTest) -> Iterator[Finding]:
+    """Find Python loops, and recursion, that the program repeats iteration by iteration.
 
-    It counts the equations of the traced program that come from one line, reached in one way, by
-    operation: the rarest common one counts the turns. 20 are reported, 12 noted; `unroll=` of a
-    loop of JAX's counts as well. The leaves of a tree, which `jax.tree.map` goes through, are
-    no turns. It cannot tell a loop that `lax.scan` could do from one it could not. JAX has no
-    switch for it.
+    The detector groups the equations of the traced program by the user's lines that they were
+    traced under, and counts them by primitive. The rarest common primitive gives the number of
+    iterations. It reports 20 iterations and notes 12. An `unroll=` argument of a JAX loop counts,
+    too. The leaves of a tree, which `jax.tree.map` visits, do not. It cannot tell whether
+    `lax.scan` could replace the loop. JAX has no switch for this.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect
@@ -52,128 +56,139 @@ def unrolled(subject: Subject) -> Iterator[Finding]:
     >>> found.message, found.evidence
     ('a loop of Python is unrolled: 100 turns', '200 of 200 equations; a loop of JAX has about 2')
     """
-    if subject.trace.program is None:
+    if target.trace.program is None:
         return
-    known: dict[Any, tuple[Frames, bool]] = {}
+    path_cache: dict[Any, tuple[Frames, bool]] = {}
     seen: set[int] = set()
-    reported: set[Place | None] = set()
-    for program in _programs(subject.trace.program, seen):
-        every = len(program.jaxpr.eqns)
-        if every >= _NOTED:
-            for place, turns, equations in _loops(program, known):
-                if place not in reported:
-                    reported.add(place)
+    reported: set[CodeLocation | None] = set()
+    for program in _user_jaxprs(target.trace.program, seen):
+        total = len(program.jaxpr.eqns)
+        if total >= _NOTE_ITERATIONS:
+            for location, iterations, equations in _unrolled_loops(program, path_cache):
+                if location not in reported:
+                    reported.add(location)
                     yield Finding(
-                        "unrolled",
-                        "warning" if turns >= _WARNED else "note",
-                        f"a loop of Python is unrolled: {turns} turns",
-                        f"{equations} of {every} equations; a loop of JAX has about "
-                        f"{max(1, round(equations / turns))}",
+                        "warning" if iterations >= _WARNING_ITERATIONS else "note",
+                        f"a loop of Python is unrolled: {iterations} turns",
+                        f"{equations} of {total} equations; a loop of JAX has about "
+                        f"{max(1, round(equations / iterations))}",
                         "`lax.scan` or `lax.fori_loop`; `jax.vmap` where turns do not depend "
                         "on each other",
-                        place,
+                        location,
                     )
         for equation in program.jaxpr.eqns:
-            turns = equation.params.get("unroll", 1) if equation.primitive.name == "scan" else 1
-            if int(turns) >= _WARNED:
-                body = sum(len(part.jaxpr.eqns) for part in jaxpr_utils.inner(equation))
+            iterations = (
+                equation.params.get("unroll", 1) if equation.primitive.name == "scan" else 1
+            )
+            if int(iterations) >= _WARNING_ITERATIONS:
+                size = sum(len(part.jaxpr.eqns) for part in jaxpr_utils.sub_jaxprs(equation))
                 yield Finding(
-                    "unrolled",
                     "warning",
-                    f"a loop of JAX is unrolled by {int(turns)}",
-                    f"{int(turns) * body} equations in place of {body}",
+                    f"a loop of JAX is unrolled by {int(iterations)}",
+                    f"{int(iterations) * size} equations in place of {size}",
                     "a small `unroll`, such as 4, or none",
-                    place_of(equation),
+                    location_of(equation),
                 )
 
 
-def _programs(program: ClosedJaxpr, seen: set[int]) -> Iterator[ClosedJaxpr]:
-    """Yield the user's programs, each once, the outermost first."""
+def _user_jaxprs(program: ClosedJaxpr, seen: set[int]) -> Iterator[ClosedJaxpr]:
+    """Yield the user's jaxprs, each once, the outermost first."""
     waiting = [program]
     while waiting:
-        here = waiting.pop()
-        if id(here.jaxpr) in seen:
+        jaxpr = waiting.pop()
+        if id(jaxpr.jaxpr) in seen:
             continue
-        seen.add(id(here.jaxpr))
-        yield here
-        for equation in here.jaxpr.eqns:
-            waiting += [p for p in jaxpr_utils.inner(equation) if not jaxpr_utils.is_librarys(p)]
+        seen.add(id(jaxpr.jaxpr))
+        yield jaxpr
+        for equation in jaxpr.jaxpr.eqns:
+            waiting += [
+                p for p in jaxpr_utils.sub_jaxprs(equation) if not jaxpr_utils.is_library_jaxpr(p)
+            ]
 
 
-def _loops(
-    program: ClosedJaxpr, known: dict[Any, tuple[Frames, bool]]
-) -> Iterator[tuple[Place, int, int]]:
-    """Yield the loops that a program repeats, the one with most equations first."""
-    ways: dict[Frames, Counter[tuple[str, ...]]] = defaultdict(Counter)
-    foreign: set[Frames] = set()
+def _unrolled_loops(
+    program: ClosedJaxpr, path_cache: dict[Any, tuple[Frames, bool]]
+) -> Iterator[tuple[CodeLocation, int, int]]:
+    """Yield (location, iterations, equations) for the loops that a jaxpr repeats, largest first."""
+    paths: dict[Frames, Counter[tuple[str, ...]]] = defaultdict(Counter)
+    foreign_paths: set[Frames] = set()
     for equation in program.jaxpr.eqns:
-        way, through = _way(equation, known)
-        if way:
-            if through:
-                foreign.add(way)
-            numbers = equation.params.get("dimension_numbers", "")
-            kind = (equation.primitive.name, _jax_compat.name_stack(equation), str(numbers))
-            ways[way][kind] += 1
-    loops: Counter[Place] = Counter()
-    turns: dict[Place, int] = {}
-    for way, kinds in ways.items():
-        count = _turns(kinds, 1 << 30 if way in foreign else 6)
-        leaves = any(_maps(file) for _, file, _, _ in way)
-        place = _loop(way) if count >= (_LEAVES if leaves else _NOTED) else None
-        if place is not None:
-            loops[place] += sum(kinds.values())
-            turns[place] = max(count, turns.get(place, 0))
-    for place, equations in loops.most_common():
-        yield place, turns[place], equations
+        path, is_foreign = _user_frames(equation, path_cache)
+        if path:
+            if is_foreign:
+                foreign_paths.add(path)
+            dimensions = equation.params.get("dimension_numbers", "")
+            operation = (equation.primitive.name, _jax_compat.name_stack(equation), str(dimensions))
+            paths[path][operation] += 1
+    loops: Counter[CodeLocation] = Counter()
+    iterations: dict[CodeLocation, int] = {}
+    for path, operations in paths.items():
+        count = _count_iterations(operations, 1 << 30 if path in foreign_paths else 6)
+        maps_tree = any(_is_tree_mapping(file) for _, file, _, _ in path)
+        is_loop = count >= (_MIN_LEAVES if maps_tree else _NOTE_ITERATIONS)
+        location = _loop_location(path) if is_loop else None
+        if location is not None:
+            loops[location] += sum(operations.values())
+            iterations[location] = max(count, iterations.get(location, 0))
+    for location, equations in loops.most_common():
+        yield location, iterations[location], equations
 
 
-def _turns(kinds: Counter[tuple[str, ...]], spread: int) -> int:
-    """Return how often a line ran, by what it did each time.
+def _count_iterations(operations: Counter[tuple[str, ...]], spread: int) -> int:
+    """Return how often a line ran, from how often each primitive occurs.
 
-    What is `spread` times rarer than the most common does not count: it may be of the first turn.
+    Primitives that are `spread` times rarer than the most common one do not count, because they may
+    belong to the first iteration.
     """
-    counts = [n for kind, n in kinds.items() if kind[0] not in _SHAPING]
-    most = max(counts, default=0)
-    return min((n for n in counts if spread * n >= most), default=0)
+    counts = [n for operation, n in operations.items() if operation[0] not in _SHAPING]
+    highest = max(counts, default=0)
+    return min((n for n in counts if spread * n >= highest), default=0)
 
 
-def _way(equation: Any, known: dict[Any, tuple[Frames, bool]]) -> tuple[Frames, bool]:
-    """Return the user's frames that an equation was made under; a recursion's only once.
+def _user_frames(equation: Any, path_cache: dict[Any, tuple[Frames, bool]]) -> tuple[Frames, bool]:
+    """Return the user's frames that an equation was traced under, those of a recursion once.
 
-    What stands between them stays when it goes through the leaves of a tree. Second, whether
-    another library than JAX stands between: its own loops over leaves may be lost.
+    Frames of `jax.tree.map` are kept. The second value is whether a library other than JAX lies in
+    between, because such a library may loop over leaves itself.
     """
     traceback = getattr(equation.source_info, "traceback", None)
-    if traceback not in known:
-        every = _jax_compat.steps(equation)
-        steps = list(itertools.takewhile(lambda step: not step[1].startswith(_HERE), every))
-        through = any(_is_foreign(file) for _, file, _, _ in steps)
-        kept = [step for step in steps if is_users(step[1]) or _maps(step[1])]
-        once = tuple(dict.fromkeys(kept))
-        known[traceback] = (once if len(once) == len(kept) else (*once, _RECURSION)), through
-    return known[traceback]
+    if traceback not in path_cache:
+        frames = _jax_compat.frames_with_lasti(equation)
+        steps = list(itertools.takewhile(lambda step: not is_detector_code(step[1]), frames))
+        is_foreign = any(_is_foreign(file) for _, file, _, _ in steps)
+        user_steps = [step for step in steps if is_user_code(step[1]) or _is_tree_mapping(step[1])]
+        unique_steps = tuple(dict.fromkeys(user_steps))
+        if len(unique_steps) < len(user_steps):
+            unique_steps = (*unique_steps, _RECURSION)
+        path_cache[traceback] = unique_steps, is_foreign
+    return path_cache[traceback]
 
 
 @functools.lru_cache(maxsize=2048)
 def _is_foreign(file: str) -> bool:
     installed = "site-packages" in file or "dist-packages" in file
-    return installed and not is_users(file) and not os.path.realpath(file).startswith(_JAX)
+    return (
+        installed and not is_user_code(file) and not os.path.realpath(file).startswith(_JAX_FOLDER)
+    )
 
 
-def _maps(file: str) -> bool:
-    return file.endswith(_PASSED_OVER) and not is_users(file)
+def _is_tree_mapping(file: str) -> bool:
+    return file.endswith(_TREE_FILES) and not is_user_code(file)
 
 
-def _loop(way: Frames) -> Place | None:
-    """Return the loop's line; None where the turns are not a loop of the user's."""
-    places = [Place(file, line, name) for name, file, line, _ in way if is_users(file)]
-    for place in places:
-        around = ast_utils.loop_around(place)
-        if around is not None:
-            return around
-    if any(_maps(file) for _, file, _, _ in way):
+def _loop_location(path: Frames) -> CodeLocation | None:
+    """Return the line of the loop, None if the iterations are not those of a loop in user code."""
+    locations = [
+        CodeLocation(file, line, name) for name, file, line, _ in path if is_user_code(file)
+    ]
+    for location in locations:
+        loop = ast_utils.enclosing_loop(location)
+        if loop is not None:
+            return loop
+    if any(_is_tree_mapping(file) for _, file, _, _ in path):
         return None
-    unread = not all(ast_utils.parsed(place.file) for place in places)
-    if _RECURSION in way or unread or any(_REPEATS.search(place.text) for place in places):
-        return places[0]
+    lacks_source = not all(ast_utils.parse_file(location.file) for location in locations)
+    repeats = any(_REPEATING_CALL.search(location.text) for location in locations)
+    if _RECURSION in path or lacks_source or repeats:
+        return locations[0]
     return None

@@ -3,11 +3,11 @@
 import jax
 import jax.numpy as jnp
 
-from jaxbits.book.data_loading import aligned
+from jaxbits.book.data_loading import aligned_zeros
 
 
 def read_all(numbers):
-    buffer, batches = aligned((1, 16)), []
+    buffer, batches = aligned_zeros((1, 16)), []
     for number in numbers:
         buffer[:] = number
         batches.append(jax.device_put(buffer))

@@ -1,1 +1,1 @@
-"""Python state that a function can reach: references to it, snapshots, and impure calls."""
+"""The Python state that a function can reach: references, snapshots, and impure calls."""

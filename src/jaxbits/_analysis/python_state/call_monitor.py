@@ -1,7 +1,7 @@
-"""What a function does to the world while it runs: recorded, and undone where that is possible.
+"""What a function does outside the program while it runs: recorded, and undone where possible.
 
-A profiler's hook sees every call that the user's own lines make; nothing of Python or of the
-user's is replaced. It is not safe while other threads run user code.
+A profiler hook sees every call that a line of user code makes. Nothing in Python or in the user's
+code is replaced. It is not safe while other threads run user code.
 """
 
 from __future__ import annotations
@@ -9,11 +9,8 @@ from __future__ import annotations
 import builtins
 import collections
 import contextlib
-import contextvars
-import datetime
 import io
 import os
-import random
 import sys
 import time
 import types
@@ -23,250 +20,186 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jaxbits._analysis import resource_limits
-from jaxbits._analysis.code_location import Place, is_users
-from jaxbits._analysis.python_state.iterators import is_iterator, position
-from jaxbits._analysis.python_state.process_state import Process
+from jaxbits._analysis.code_location import CodeLocation, is_user_code, location_of_code
+from jaxbits._analysis.python_state.impure_calls import (
+    impure_c_name,
+    impure_python_name,
+    no_input,
+)
+from jaxbits._analysis.python_state.iterators import is_iterator, iterator_position
+from jaxbits._analysis.python_state.process_state import ProcessState
 from jaxbits._analysis.python_state.references import Reference
-from jaxbits._analysis.python_state.snapshot import Change, Memory
+from jaxbits._analysis.python_state.snapshot import StateChange, StateSnapshot
 
-_FILES = "open read_text write_text read_bytes write_bytes mkdir unlink touch iterdir glob rglob"
-_SYSTEM = (
-    "system mkdir remove unlink rename replace rmdir listdir scandir urandom getpid write read"
-)
-_LOGGING = "debug info warning warn error exception critical log"
-_NUMPY_FILES = "save savez savez_compressed savetxt load loadtxt genfromtxt"
-
-C_CALLS = {
-    "builtins": {"print", "input"},
-    "io": {"open"},
-    "_io": {"open"},
-    "posix": set(_SYSTEM.split()),
-    "nt": set(_SYSTEM.split()),
-    "_warnings": {"warn", "warn_explicit"},
-}
-"""Functions written in C that do or read something outside of the program, by module."""
-
-PYTHON_CALLS = {
-    "logging": set(_LOGGING.split()),
-    "pathlib": {*_FILES.split(), "exists", "is_file", "is_dir"},
-    "pathlib._local": {*_FILES.split(), "exists", "is_file", "is_dir"},  # Python 3.13
-    "uuid": {"uuid1", "uuid4"},
-    "threading": {"start"},
-    "concurrent.futures.thread": {"submit"},
-    "concurrent.futures.process": {"submit"},
-    "os": {"makedirs", "removedirs", "popen", "walk", "__setitem__", "__delitem__"},
-    "numpy.lib._npyio_impl": set(_NUMPY_FILES.split()),
-    "numpy.lib.npyio": set(_NUMPY_FILES.split()),
-}
-"""The same for functions written in Python."""
-
-WHOLE: tuple[str, ...] = (
-    "secrets",
-    "tempfile",
-    "subprocess",
-    "shutil",
-    "socket",
-    "urllib.request",
-    "http.client",
-)
-WHOLE += ("requests", "tqdm", "wandb", "tensorboardX")
-"""Modules of which every function counts."""
-
-LOOPS = {"scan", "fori_loop", "while_loop", "map", "associative_scan"}
-"""Functions of JAX's that trace a body once and run it many times."""
-
-_GLOBAL_RANDOM = getattr(random, "_inst", None)
+# These trace a body once and run it many times:
+# https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/control_flow/loops.py
+_JAX_LOOPS = {"scan", "fori_loop", "while_loop", "map", "associative_scan"}
+_DICT_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+_MAX_VALUES = 200
 
 
 @dataclass
-class Watched:
-    """What was seen.
+class CallLog:
+    """What the user's code did in a monitored block.
 
     Attributes:
-        calls: what the user's lines called, with how often and where.
-        environment: where the environment's variables were read.
-        written: what was printed.
-        changes: what state is no longer as it was.
-        complaints: the warnings that were given.
-        advanced: where the body of a loop of JAX's took from an iterator from around it.
-        passed: where an iterator was passed to a function of JAX's, with its type and the function.
-        left_out: what state was not remembered, in sentences.
+        calls: How often each line called each impure function.
+        environment: The lines that read environment variables.
+        printed: What was printed.
+        changes: The Python state that changed.
+        caught_warnings: The warnings that were issued.
+        advanced: The lines that advance an iterator inside the body of a JAX loop although it was
+            created outside.
+        passed: For each iterator passed to a JAX function, the line, the iterator's type, and the
+            name of the function.
+        left_out: What state was not recorded, one sentence each.
     """
 
-    calls: collections.Counter[tuple[str, Place | None]] = field(
+    calls: collections.Counter[tuple[str, CodeLocation | None]] = field(
         default_factory=collections.Counter
     )
-    environment: list[Place] = field(default_factory=list)
-    written: str = ""
-    changes: list[Change] = field(default_factory=list)
-    complaints: list[warnings.WarningMessage] = field(default_factory=list)
-    advanced: list[Place] = field(default_factory=list)
-    passed: list[tuple[Place, str, str]] = field(default_factory=list)
+    environment: list[CodeLocation] = field(default_factory=list)
+    printed: str = ""
+    changes: list[StateChange] = field(default_factory=list)
+    caught_warnings: list[warnings.WarningMessage] = field(default_factory=list)
+    advanced: list[CodeLocation] = field(default_factory=list)
+    passed: list[tuple[CodeLocation, str, str]] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
 
 
-def _c_name(called: Any) -> str:
-    """Return the name of an impure C function, empty for all others."""
-    name, module = called.__name__, getattr(called, "__module__", None)
-    owner = getattr(called, "__self__", None)
-    if module == "time" or name in C_CALLS.get(module or "", ()):
-        return f"{module}.{name}" if module not in ("builtins", "io", "_io") else str(name)
-    if isinstance(owner, type) and issubclass(owner, datetime.date):
-        return f"{owner.__name__}.{name}" if name in ("now", "today", "utcnow") else ""
-    if isinstance(owner, random.Random):
-        shared = owner is _GLOBAL_RANDOM or isinstance(owner, random.SystemRandom)
-        return f"random.{name}" if shared else ""
-    if isinstance(owner, contextvars.ContextVar) and name in ("set", "reset"):
-        return f"{owner.name}.{name}"
-    if isinstance(owner, io.IOBase) and not isinstance(owner, (io.StringIO, io.BytesIO)):
-        return f"a file's {name}" if name.startswith(("write", "read", "flush")) else ""
-    return ""
+@contextlib.contextmanager
+def monitor_calls(references: Iterable[Reference]) -> Iterator[CallLog]:
+    """Record impure calls made from user code, and restore Python state, also after an error.
+
+    >>> with monitor_calls([]) as log:
+    ...     print("nobody reads this")
+    >>> log.printed.strip()
+    'nobody reads this'
+    """
+    log, snapshot, output = CallLog(), StateSnapshot(references), io.StringIO()
+    log.left_out = snapshot.left_out
+    process = ProcessState()
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            sys.stdout = sys.stderr = output
+            sys.stdin = io.TextIOWrapper(io.BytesIO())
+            builtins.input = no_input
+            sys.setprofile(_Profiler(log))
+            try:
+                yield log
+            finally:
+                sys.setprofile(process.hook)
+    finally:
+        try:
+            used_numpy_generator = process.restore()
+            log.printed, log.caught_warnings = output.getvalue(), list(caught)
+            if used_numpy_generator:
+                log.calls["numpy.random", None] += 1
+            with contextlib.suppress(Exception):  # Methods of the user's classes may raise.
+                log.changes = snapshot.changes()
+            snapshot.restore()
+        except resource_limits.OutOfTime:  # It is raised only once, so this completes.
+            process.restore()
+            snapshot.restore()
+            raise
 
 
-def _python_name(frame: types.FrameType) -> str:
-    """Return the name of an impure Python function, empty for all others."""
-    module = str(frame.f_globals.get("__name__", ""))
-    name = frame.f_code.co_name
-    if frame.f_code is _no_input.__code__:
-        return "input"
-    if module == "random":
-        owner = frame.f_locals.get("self")
-        shared = owner is _GLOBAL_RANDOM or isinstance(owner, random.SystemRandom)
-        return f"random.{name}" if shared and not name.startswith("_") else ""
-    listed = name in PYTHON_CALLS.get(module, ()) or module.split(".")[0] in WHOLE
-    return f"{module}.{name}" if listed or module in WHOLE else ""
+@contextlib.contextmanager
+def sandbox(references: Iterable[Reference]) -> Iterator[CallLog]:
+    """Run the block with its side effects suppressed, its state restored, and exits as errors."""
+    with monitor_calls(references) as log, resource_limits.exits_as_errors():
+        yield log
 
 
-def _around(frame: types.FrameType) -> list[Any]:
-    """Return the iterators from around a function that its code sees."""
-    free = frame.f_code.co_freevars
-    return [v for v in map(frame.f_locals.get, free) if is_iterator(v)] if free else []
+class _Profiler:
+    """A hook for `sys.setprofile` that fills a log."""
+
+    def __init__(self, log: CallLog) -> None:
+        self.log = log
+        self.deadline = resource_limits.deadline()
+        self.is_user: dict[types.CodeType, bool] = {}
+        self.bodies: dict[types.FrameType, tuple[list[Any], list[Any], int]] = {}
+
+    def is_user_code(self, code: types.CodeType) -> bool:
+        """Return `is_user_code` of a code object, cached without hashing its file name."""
+        is_user = self.is_user.get(code)
+        if is_user is None:
+            is_user = self.is_user[code] = is_user_code(code.co_filename)
+        return is_user
+
+    def __call__(self, frame: types.FrameType, event: str, argument: Any) -> None:
+        if frame.f_code.co_freevars and event in ("call", "return"):
+            self.watch_loop_body(frame, event)
+        caller = frame if event == "c_call" else frame.f_back if event == "call" else None
+        if caller is None or not self.is_user_code(caller.f_code):
+            return
+        if time.monotonic() > self.deadline:
+            raise resource_limits.OutOfTime
+        code = caller.f_code
+        location = CodeLocation(code.co_filename, caller.f_lineno, code.co_name)
+        if event == "c_call":
+            name = impure_c_name(argument)
+            if argument is next and _is_loop_body(caller):
+                self.log.advanced.append(location)
+        elif is_user_code(frame.f_code.co_filename):
+            return
+        else:
+            name = impure_python_name(frame)
+            if _reads_environment(frame):
+                self.log.environment.append(location)
+            iterator = _iterator_argument(frame)
+            if iterator:
+                self.log.passed.append((location, iterator, frame.f_code.co_name))
+        if name:
+            self.log.calls[name, location] += 1
+
+    def watch_loop_body(self, frame: types.FrameType, event: str) -> None:
+        """Record a loop body that advances an iterator in any other way than by calling `next`."""
+        if event == "call" and self.is_user_code(frame.f_code) and _is_loop_body(frame):
+            iterators = _outer_iterators(frame)
+            positions = list(map(iterator_position, iterators))
+            self.bodies[frame] = iterators, positions, len(self.log.advanced)
+        elif event == "return" and frame in self.bodies:
+            iterators, positions, reported = self.bodies.pop(frame)
+            has_advanced = list(map(iterator_position, iterators)) != positions
+            if len(self.log.advanced) == reported and has_advanced:
+                self.log.advanced.append(location_of_code(frame.f_code))
 
 
-def _in_loop(frame: types.FrameType) -> bool:
-    """Whether a loop of JAX's calls this frame, whose code sees an iterator from around it."""
-    outer = frame.f_back if _around(frame) else None
+def _reads_environment(frame: types.FrameType) -> bool:
+    owner = frame.f_locals.get("self")
+    reads = frame.f_code.co_name in ("getenv", "get", "__getitem__", "__contains__")
+    return reads and (owner is os.environ or frame.f_code is os.getenv.__code__)
+
+
+def _outer_iterators(frame: types.FrameType) -> list[Any]:
+    """Return the iterators that a function closes over."""
+    names = frame.f_code.co_freevars
+    return [v for v in map(frame.f_locals.get, names) if is_iterator(v)] if names else []
+
+
+def _is_loop_body(frame: types.FrameType) -> bool:
+    """Return whether a JAX loop or `vmap` calls a function that closes over an iterator."""
+    outer = frame.f_back if _outer_iterators(frame) else None
     while outer is not None:
         file, name = outer.f_code.co_filename, outer.f_code.co_name
-        if ("control_flow" in file and name in LOOPS) or (name == "vmap_f" and "jax" in file):
+        if ("control_flow" in file and name in _JAX_LOOPS) or (name == "vmap_f" and "jax" in file):
             return True
         outer = outer.f_back
     return False
 
 
-_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
-
-
-def _iterator_in(frame: types.FrameType) -> str:
-    """Return the type of an iterator among what a function of JAX's was called with, or nothing."""
+def _iterator_argument(frame: types.FrameType) -> str:
+    """Return the type of an iterator among the arguments of a JAX function, or nothing."""
     if str(frame.f_globals.get("__name__", "")).partition(".")[0] not in ("jax", "jaxlib"):
         return ""
     waiting = list(frame.f_locals.values())
     for value in waiting:
-        if is_iterator(value) or isinstance(value, _VIEWS):
+        if is_iterator(value) or isinstance(value, _DICT_VIEWS):
             return type(value).__name__
-        if isinstance(value, (tuple, list)) and len(waiting) < 200:
+        if isinstance(value, (tuple, list)) and len(waiting) < _MAX_VALUES:
             waiting += value[:20]
-        elif type(value) is dict and len(waiting) < 200:
+        elif type(value) is dict and len(waiting) < _MAX_VALUES:
             waiting += list(value.values())[:20]
     return ""
-
-
-def _no_input(prompt: object = "") -> str:
-    """Stand in for `input`: a check has nobody to ask."""
-    raise EOFError("`input` has nothing to read while the function is checked")
-
-
-class _Hook:
-    def __init__(self, seen: Watched) -> None:
-        self.seen = seen
-        self.ends = resource_limits.ends()
-        self.known: dict[types.CodeType, bool] = {}
-        self.bodies: dict[types.FrameType, tuple[list[Any], list[Any], int]] = {}
-
-    def is_users(self, code: types.CodeType) -> bool:
-        users = self.known.get(code)
-        if users is None:
-            users = self.known[code] = is_users(code.co_filename)
-        return users
-
-    def __call__(self, frame: types.FrameType, event: str, called: Any) -> None:
-        if frame.f_code.co_freevars and event in ("call", "return"):
-            self.body(frame, event)
-        caller = frame if event == "c_call" else frame.f_back if event == "call" else None
-        if caller is None:
-            return
-        code = caller.f_code
-        if not self.is_users(code):
-            return
-        if time.monotonic() > self.ends:
-            raise resource_limits.OutOfTime
-        if event == "c_call":
-            name = _c_name(called)
-            if called is next and _in_loop(caller):
-                self.seen.advanced.append(Place(code.co_filename, caller.f_lineno, code.co_name))
-        elif is_users(frame.f_code.co_filename):
-            return
-        else:
-            name = _python_name(frame)
-            owner = frame.f_locals.get("self")
-            reads = frame.f_code.co_name in ("getenv", "get", "__getitem__", "__contains__")
-            if reads and (owner is os.environ or frame.f_code is os.getenv.__code__):
-                self.seen.environment.append(Place(code.co_filename, caller.f_lineno, code.co_name))
-            passed = _iterator_in(frame)
-            if passed:
-                place = Place(code.co_filename, caller.f_lineno, code.co_name)
-                self.seen.passed.append((place, passed, frame.f_code.co_name))
-        if name:
-            place = Place(code.co_filename, caller.f_lineno, code.co_name)
-            self.seen.calls[name, place] += 1
-
-    def body(self, frame: types.FrameType, event: str) -> None:
-        """See whether a body takes from an iterator in another way than by calling `next`."""
-        if event == "call" and self.is_users(frame.f_code) and _in_loop(frame):
-            held = _around(frame)
-            self.bodies[frame] = held, list(map(position, held)), len(self.seen.advanced)
-        elif event == "return" and frame in self.bodies:
-            held, before, told = self.bodies.pop(frame)
-            code = frame.f_code
-            if len(self.seen.advanced) == told and list(map(position, held)) != before:
-                place = Place(code.co_filename, code.co_firstlineno, code.co_name)
-                self.seen.advanced.append(place)
-
-
-@contextlib.contextmanager
-def watch(references: Iterable[Reference]) -> Iterator[Watched]:
-    """Record what is done inside of the block; afterwards put the state back, errors or not.
-
-    >>> with watch([]) as seen:
-    ...     print("nobody reads this")
-    >>> seen.written.strip()
-    'nobody reads this'
-    """
-    seen, memory, printed = Watched(), Memory(references), io.StringIO()
-    seen.left_out = memory.left_out
-    undo = Process()
-    try:
-        with warnings.catch_warnings(record=True) as complaints:
-            warnings.simplefilter("always")
-            sys.stdout = sys.stderr = printed
-            sys.stdin = io.TextIOWrapper(io.BytesIO())
-            builtins.input = _no_input
-            sys.setprofile(_Hook(seen))
-            try:
-                yield seen
-            finally:
-                sys.setprofile(undo.hook)
-    finally:
-        try:
-            drawn = undo.back()
-            seen.written, seen.complaints = printed.getvalue(), list(complaints)
-            if drawn:
-                seen.calls["numpy.random", None] += 1
-            with contextlib.suppress(Exception):  # the user's classes may do anything
-                seen.changes = memory.changes()
-            memory.restore()
-        except resource_limits.OutOfTime:  # it is raised once only
-            undo.back()
-            memory.restore()
-            raise

@@ -1,4 +1,4 @@
-"""Values that reading spends: where they stand, and copies of them."""
+"""Iterators: what counts as one, copies of them, and how far they have advanced."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from jaxbits._analysis.python_state import object_fields
 
 
 def is_iterator(value: Any) -> bool:
-    """Whether a value is spent by reading it; files are not counted."""
+    """Return whether reading from a value uses it up. Files do not count."""
     spent = isinstance(value, Iterator) or hasattr(type(value), "__next__")
     return spent and not isinstance(value, (io.IOBase, type))
 
 
-def copy_of_iterator(value: Any) -> Any:
-    """Return an iterator at the same position that shares none; None where there is no way.
+def copy_iterator(value: Any) -> Any:
+    """Return an independent iterator at the same position, or None if it cannot be copied.
 
     >>> pairs = zip([1, 2], "ab")
-    >>> list(copy_of_iterator(pairs)), next(pairs)
+    >>> list(copy_iterator(pairs)), next(pairs)
     ([(1, 'a'), (2, 'b')], (1, 'a'))
-    >>> copy_of_iterator(n for n in range(3))
+    >>> copy_iterator(n for n in range(3))
     """
 
-    def part(given: Any) -> Any:
-        if not is_iterator(given):
-            return given
-        made = copy_of_iterator(given)
-        if made is None:
+    def copy_item(item: Any) -> Any:
+        if not is_iterator(item):
+            return item
+        duplicate = copy_iterator(item)
+        if duplicate is None:
             raise TypeError("no copy")
-        return made
+        return duplicate
 
     if isinstance(value, types.GeneratorType):
         return None
@@ -42,45 +42,50 @@ def copy_of_iterator(value: Any) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             if isinstance(getattr(value, "__dict__", None), dict):
-                made = copy.copy(value)
-                for key, given in vars(value).items():
-                    object.__setattr__(made, key, part(given))
-                return None if made is value else made
-            make, given, *state = value.__reduce__()
-            made = make(*map(part, given))
-            for at in state[:1]:
-                if at is not None:
-                    made.__setstate__(tuple(map(part, at)) if isinstance(at, tuple) else at)
-    except Exception:  # a class of the user's may raise anything
+                duplicate = copy.copy(value)
+                for key, item in vars(value).items():
+                    object.__setattr__(duplicate, key, copy_item(item))
+                return None if duplicate is value else duplicate
+            construct, parameters, *state = value.__reduce__()
+            duplicate = construct(*map(copy_item, parameters))
+            if state and state[0] is not None:
+                is_tuple = isinstance(state[0], tuple)
+                duplicate.__setstate__(tuple(map(copy_item, state[0])) if is_tuple else state[0])
+    except Exception:  # A class of the user's may raise anything.
         return None
-    return None if made is value else made
+    return None if duplicate is value else duplicate
 
 
-def position(iterator: Any, depth: int = 8) -> Any:
-    """Return what tells how far an iterator is, without taking from it."""
+def iterator_position(iterator: Any, depth: int = 8) -> Any:
+    """Return a value that changes whenever an iterator advances, without advancing it.
+
+    Args:
+        iterator: The iterator.
+        depth: How many levels of nested iterators to follow.
+    """
     if isinstance(iterator, types.GeneratorType):
         frame = iterator.gi_frame
         if frame is None or not depth:
             return frame and frame.f_lasti
-        inner = [position(v, depth - 1) for v in frame.f_locals.values() if is_iterator(v)]
+        inner = [iterator_position(v, depth - 1) for v in frame.f_locals.values() if is_iterator(v)]
         return frame.f_lasti, {k: id(v) for k, v in frame.f_locals.items()}, inner
-    own = object_fields.fields(iterator)
-    if own is not None:
-        parts = tuple(own.values())
+    attributes = object_fields.fields(iterator)
+    if attributes is not None:
+        parts = tuple(attributes.values())
     else:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 parts = tuple(iterator.__reduce__()[1:])
-        except Exception:  # some cannot be taken apart
+        except Exception:  # Some iterators do not support __reduce__.
             parts = ()
         parts += tuple(gc.get_referents(iterator))
-    return [_position_of_part(part, depth) for part in parts] + [repr(iterator)[:80]]
+    return [_part_position(part, depth) for part in parts] + [repr(iterator)[:80]]
 
 
-def _position_of_part(part: Any, depth: int) -> Any:
+def _part_position(part: Any, depth: int) -> Any:
     if isinstance(part, (int, float, str, type(None))):
         return part
     if depth and isinstance(part, tuple):
-        return [_position_of_part(p, depth - 1) for p in part]
-    return position(part, depth - 1) if depth and is_iterator(part) else id(part)
+        return [_part_position(p, depth - 1) for p in part]
+    return iterator_position(part, depth - 1) if depth and is_iterator(part) else id(part)

@@ -1,4 +1,4 @@
-"""Which Python state is meant to change, and another value to try in its place."""
+"""Python state that may differ on a later call, judged by its type and the source code."""
 
 from __future__ import annotations
 
@@ -6,13 +6,9 @@ import ast
 import collections
 import enum
 import functools
-import inspect
-import linecache
 import logging
-import os
 import random
 import re
-import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -22,11 +18,12 @@ import numpy as np
 
 from jaxbits._analysis.python_state import object_fields
 from jaxbits._analysis.python_state.iterators import is_iterator
-from jaxbits._analysis.python_state.references import ABSENT, Reference, is_of_user
-from jaxbits._analysis.source.rebinding import Evidence, evidence
+from jaxbits._analysis.python_state.references import ABSENT, Reference, is_user_object
+from jaxbits._analysis.python_state.source_evidence import evidence_for
+from jaxbits._analysis.source.rebinding import Evidence
 
 _SIMPLE = (bool, int, float, complex, str)
-# What a program reads anew at each call, a Ref, or what another check is about, randomness.
+# A program reads a Ref again on every call, and other checks report loggers and random generators.
 _SKIPPED = (
     jax.Ref,
     logging.Logger,
@@ -34,137 +31,146 @@ _SKIPPED = (
     np.random.RandomState,
     random.Random,
 )
-_CODE = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial)
-_CONTAINERS = (list, dict, set, np.ndarray, collections.deque)
-_TRAINED = {"w", "b", "weights", "bias", "params", "parameters", "variables"}
-_FLAGS = {"training", "train", "is_training"}
+_FUNCTION_TYPES = (
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.MethodType,
+    functools.partial,
+)
+_MUTABLE_TYPES = (list, dict, set, np.ndarray, collections.deque)
+_PARAMETER_NAMES = {"w", "b", "weights", "bias", "params", "parameters", "variables"}
+_MODE_FLAGS = {"training", "train", "is_training"}
 
 
-def candidates(references: list[Reference]) -> Iterator[tuple[Reference, bool]]:
-    """Yield what may be another value at a later call, and whether it plainly will.
+def find_changeable(references: list[Reference]) -> Iterator[tuple[Reference, bool]]:
+    """Yield (reference, is_meant) for each piece of Python state that may differ on a later call.
 
-    Plain is what the source says: a name that is bound again, an attribute that is set outside of
-    `__init__`, a container that is written to. A mutable global that is not named as a constant
-    counts as meant to change; an attribute or a closure's value that only could, does not.
+    `is_meant` is True if the source assigns the name again, sets the attribute outside `__init__`,
+    or mutates the container. A mutable global whose name is not that of a constant also counts as
+    meant to change. An attribute or closure value that merely could change does not.
     """
     seen: set[tuple[int, Any]] = set()
     waiting = [(reference, False) for reference in references]
-    for reference, weak in waiting:
+    for reference, is_setting in waiting:
         value = reference.get()
         key = (id(reference.holder), reference.key)
-        if key in seen or reference.kind not in _KINDS or value is ABSENT:
+        if key in seen or reference.kind not in _JUDGES or value is ABSENT:
             continue
         seen.add(key)
         if isinstance(value, (*_SKIPPED, type, types.ModuleType)) or is_iterator(value):
             continue
-        meant = _KINDS[reference.kind](reference, value, _evidence(reference))
-        if meant is None:
-            meant = True if weak and not _is_constant_like(value) else None
-        apart = is_of_user(value) and not is_frozen(value) and not isinstance(value, tuple)
-        if apart and not meant and len(seen) < 500:
-            waiting += [(part, _is_record(reference, value)) for part in _fields(reference)]
+        is_meant = _JUDGES[reference.kind](reference, value, evidence_for(reference))
+        if is_meant is None:
+            is_meant = True if is_setting and not _is_constant_like(value) else None
+        has_fields = is_user_object(value) and not is_frozen(value) and not isinstance(value, tuple)
+        if has_fields and not is_meant and len(seen) < 500:
+            waiting += [
+                (attribute, _is_settings_record(reference, value))
+                for attribute in _fields(reference)
+            ]
             continue
-        if meant or (meant is None and not _is_constant_like(value)):
-            yield reference, bool(meant)
+        if is_meant or (is_meant is None and not _is_constant_like(value)):
+            yield reference, bool(is_meant)
 
 
 def _fields(reference: Reference) -> Iterator[Reference]:
+    """Yield references to the attributes of an object and of its classes."""
     value = reference.get()
     for name in object_fields.fields(value) or {}:
-        if not object_fields.computed_once(value, name):
+        if not object_fields.is_cached_property(value, name):
             label = f"{reference.name}.{name}"
-            yield Reference("attribute", label, value, name, reference.place)
-    for home in type(value).__mro__:
-        if is_of_user(home):
-            for name, part in vars(home).items():
-                if not name.startswith("__") and not hasattr(type(part), "__get__"):
+            yield Reference("attribute", label, value, name, reference.location)
+    for owner in type(value).__mro__:
+        if is_user_object(owner):
+            for name, member in vars(owner).items():
+                if not name.startswith("__") and not hasattr(type(member), "__get__"):
                     label = f"{reference.name}.{name}"
-                    yield Reference("class attribute", label, home, name, reference.place)
+                    yield Reference("class attribute", label, owner, name, reference.location)
 
 
-def _is_record(reference: Reference, value: Any) -> bool:
-    """Whether an object is a global record of settings: a dataclass that is not frozen."""
-    lower = not _is_constant(reference.name) and reference.kind == "global"
-    return lower and hasattr(type(value), "__dataclass_fields__")
+def _is_settings_record(reference: Reference, value: Any) -> bool:
+    """Return whether an object is a global, mutable dataclass, which holds settings."""
+    is_variable = reference.kind == "global" and not _is_constant_name(reference.name)
+    return is_variable and hasattr(type(value), "__dataclass_fields__")
 
 
-def _line(reference: Reference) -> int:
-    return reference.place.line if reference.place else 0
-
-
-def _of_global(reference: Reference, value: Any, said: Evidence) -> bool | None:
-    name, line = reference.key, _line(reference)
-    if said.is_rebound(name, line):
-        return not is_code(value) or any(
-            e.inside for e in said.events if e.kind == "bind" and e.name == name and e.home is None
-        )
-    if is_code(value) or not _is_mutable(value):
+def _judge_global(reference: Reference, value: Any, evidence: Evidence) -> bool | None:
+    """Return whether a global changes: True or False for certain, None if it might."""
+    name, line = reference.key, reference.line
+    if evidence.is_rebound(name, line):
+        return not is_function_like(value) or evidence.is_assigned_in_function(name)
+    if is_function_like(value) or not _is_mutable(value):
         return False
-    if is_of_user(value) and not is_frozen(value):
+    if is_user_object(value) and not is_frozen(value):
         return None
-    if said.is_changed(name, line) or _has_drifted(said.literals.get(name), value):
+    if evidence.is_changed(name, line) or _differs_from_source(evidence.literals.get(name), value):
         return True
-    if _is_constant(name) or name in said.constant or is_frozen(value):
+    if _is_constant_name(name) or name in evidence.final_names or is_frozen(value):
         return False
     if isinstance(value, np.ndarray):
         return bool(value.flags.writeable)
     return True
 
 
-def _of_closure(reference: Reference, value: Any, said: Evidence) -> bool | None:
-    rebound, changed = said.is_local_changed(reference.name, _line(reference))
+def _judge_closure(reference: Reference, value: Any, evidence: Evidence) -> bool | None:
+    """Return whether a closure value changes: True or False for certain, None if it might."""
+    rebound, changed = evidence.is_local_changed(reference.name, reference.line)
     if rebound:
         return True
-    if is_code(value) or not _is_mutable(value):
+    if is_function_like(value) or not _is_mutable(value):
         return False
-    if is_of_user(value) and not is_frozen(value):
+    if is_user_object(value) and not is_frozen(value):
         return None
     if changed:
         return True
-    plain = isinstance(value, dict) and not said.is_parameter(reference.name, _line(reference))
-    return True if plain and not _is_constant(reference.name) else None
+    is_own_dict = isinstance(value, dict) and not evidence.is_parameter(
+        reference.name, reference.line
+    )
+    return True if is_own_dict and not _is_constant_name(reference.name) else None
 
 
-def _of_attribute(reference: Reference, value: Any, said: Evidence) -> bool | None:
+def _judge_attribute(reference: Reference, value: Any, evidence: Evidence) -> bool | None:
+    """Return whether an attribute changes: True or False for certain, None if it might."""
     holder = reference.holder
-    kind = holder if isinstance(holder, type) else type(holder)
+    class_ = holder if isinstance(holder, type) else type(holder)
     if is_frozen(holder) or is_frozen(value):
         return False
-    owners = {k.__name__ for k in kind.__mro__ if k is not object}
-    line = _line(reference)
-    if said.is_attribute_changed(reference.key, owners, line):
+    owners = {k.__name__ for k in class_.__mro__ if k is not object}
+    line = reference.line
+    if evidence.is_attribute_changed(reference.key, owners, line):
         return True
-    if is_code(value) or isinstance(value, enum.Enum):
+    if is_function_like(value) or isinstance(value, enum.Enum):
         return False
     if reference.kind == "attribute":
-        if said.is_class_set_up(owners, line):
+        if evidence.is_class_set_up(owners, line):
             return True
-        if reference.key in _FLAGS and isinstance(value, bool):
+        if reference.key in _MODE_FLAGS and isinstance(value, bool):
             return True
-        trained = [isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(value)]
-        if reference.key in _TRAINED and trained and all(trained):
+        is_array = [isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(value)]
+        if reference.key in _PARAMETER_NAMES and is_array and all(is_array):
             return True
         return None if isinstance(value, _SIMPLE) or _is_mutable(value) else False
     return False
 
 
-def _of_function(reference: Reference, value: Any, said: Evidence) -> bool | None:
+def _judge_function_attribute(reference: Reference, value: Any, evidence: Evidence) -> bool | None:
+    """Return whether the source sets an attribute of a function at run time."""
     name = getattr(reference.holder, "__name__", "")
-    events = [e for e in said.events if e.kind == "attribute" and e.name == reference.key]
-    return any(e.late and e.of == name for e in events) and not is_code(value)
+    events = [e for e in evidence.events if e.kind == "attribute" and e.name == reference.key]
+    return any(e.is_late and e.base == name for e in events) and not is_function_like(value)
 
 
-_KINDS: dict[str, Callable[[Reference, Any, Evidence], bool | None]] = {
-    "global": _of_global,
-    "closure": _of_closure,
-    "attribute": _of_attribute,
-    "class attribute": _of_attribute,
-    "function attribute": _of_function,
+_JUDGES: dict[str, Callable[[Reference, Any, Evidence], bool | None]] = {
+    "global": _judge_global,
+    "closure": _judge_closure,
+    "attribute": _judge_attribute,
+    "class attribute": _judge_attribute,
+    "function attribute": _judge_function_attribute,
 }
 
 
-def _has_drifted(literal: ast.expr | None, value: Any) -> bool:
-    """Whether a value is not what the source gave it."""
+def _differs_from_source(literal: ast.expr | None, value: Any) -> bool:
+    """Return whether a value differs from the literal in its first assignment."""
     if literal is None or not isinstance(value, (list, dict, set)):
         return False
     try:
@@ -173,78 +179,28 @@ def _has_drifted(literal: ast.expr | None, value: Any) -> bool:
         return False
 
 
-def is_code(value: Any) -> bool:
-    """Whether a value is a function, or stands for one."""
-    return isinstance(value, (*_CODE, np.ufunc)) or hasattr(value, "__wrapped__")
+def is_function_like(value: Any) -> bool:
+    """Return whether a value is a function or wraps one."""
+    return isinstance(value, (*_FUNCTION_TYPES, np.ufunc)) or hasattr(value, "__wrapped__")
 
 
-def _is_constant(name: str) -> bool:
+def _is_constant_name(name: str) -> bool:
     return re.fullmatch(r"_*[A-Z][A-Z0-9_]*", name) is not None
 
 
 def is_frozen(value: Any) -> bool:
-    """Whether an object is a frozen dataclass, or a module of flax's linen, which is as good."""
+    """Return whether an object is a frozen dataclass, an enum member, or a Flax linen module."""
     parameters = getattr(type(value), "__dataclass_params__", None)
-    linen = any(base.__module__.startswith("flax.linen.") for base in type(value).__mro__)
-    return linen or bool(parameters and parameters.frozen) or isinstance(value, enum.Enum)
+    is_linen = any(base.__module__.startswith("flax.linen.") for base in type(value).__mro__)
+    return is_linen or bool(parameters and parameters.frozen) or isinstance(value, enum.Enum)
 
 
 def _is_constant_like(value: Any) -> bool:
-    return isinstance(value, (tuple, jax.Array)) or is_code(value)
+    return isinstance(value, (tuple, jax.Array)) or is_function_like(value)
 
 
 def _is_mutable(value: Any) -> bool:
-    if isinstance(value, _CONTAINERS):
+    if isinstance(value, _MUTABLE_TYPES):
         return True
-    opaque = isinstance(value, (jax.Array, type, types.ModuleType, np.generic, tuple, *_SIMPLE))
-    return hasattr(value, "__dict__") and not opaque
-
-
-def _evidence(reference: Reference) -> Evidence:
-    scopes = _sources(reference)
-    holder = reference.holder
-    kind = holder if isinstance(holder, type) else type(holder)
-    if reference.kind in ("attribute", "class attribute"):
-        for base in kind.__mro__:
-            module = sys.modules.get(base.__module__)
-            text = _text(module) if module and is_of_user(base) else ""
-            scopes += (text,) * bool(text and text not in scopes and len(scopes) < 2)
-    return evidence(scopes)
-
-
-def _text(module: types.ModuleType) -> str:
-    try:
-        return inspect.getsource(module)
-    except (OSError, TypeError):
-        return ""
-
-
-def _sources(reference: Reference) -> tuple[str, ...]:
-    """Return the source of the module that uses a name, or of a notebook's cells so far."""
-    file = reference.place.file if reference.place else ""
-    scope = reference.holder
-    if not isinstance(scope, dict):
-        modules = (m for m in list(sys.modules.values()) if getattr(m, "__file__", "") == file)
-        scope = vars(next(modules, sys.modules["__main__"]))
-    cells = scope.get("In")
-    if isinstance(cells, list):
-        run = cells if any(map(str, cells)) else _cells_without_history(file)
-        return tuple(dict.fromkeys(map(str, run)))  # a cell run twice binds nothing new
-    module = sys.modules.get(str(scope.get("__name__")))
-    try:
-        return (inspect.getsource(module),) if module else ()
-    except (OSError, TypeError):
-        return ()
-
-
-def _cells_without_history(file: str) -> list[str]:
-    """Return the cells that were run beside that of a file, by a client that keeps no history.
-
-    IPython leaves the text of a cell where tracebacks look for it, history or not.
-    """
-    folder = os.path.dirname(file)
-    return [
-        "".join(entry[2])
-        for name, entry in list(linecache.cache.items())
-        if len(entry) > 2 and folder and os.path.dirname(name) == folder
-    ]
+    is_opaque = isinstance(value, (jax.Array, type, types.ModuleType, np.generic, tuple, *_SIMPLE))
+    return hasattr(value, "__dict__") and not is_opaque

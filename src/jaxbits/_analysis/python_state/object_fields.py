@@ -1,4 +1,4 @@
-"""What holds values besides containers: fields of objects, caches of functions, variables."""
+"""Values held outside containers: in object fields, function caches, and context variables."""
 
 from __future__ import annotations
 
@@ -8,83 +8,100 @@ import gc
 from collections.abc import Callable, Mapping
 from typing import Any
 
-Cached = type(functools.lru_cache(lambda: None))
-"""The type of what `functools.lru_cache` and `functools.cache` make."""
+LruCache = type(functools.lru_cache(lambda: None))
+"""The type of functions decorated with `functools.lru_cache` or `functools.cache`."""
 
 
 def fields(value: Any) -> dict[str, Any] | None:
-    """Return an object's own attributes, those in slots too; None where it has none.
+    """Return an object's own attributes including those in slots, or None if it has none.
 
     >>> import types
     >>> fields(types.SimpleNamespace(a=1)), fields(3)
     ({'a': 1}, None)
     """
-    found = getattr(value, "__dict__", None)
-    slots = [name for kind in type(value).__mro__ for name in _slots(kind)]
-    if not isinstance(found, dict):
+    attributes = getattr(value, "__dict__", None)
+    slots = [name for class_ in type(value).__mro__ for name in _slots(class_)]
+    if not isinstance(attributes, dict):
         return {name: getattr(value, name) for name in slots if hasattr(value, name)} or None
-    return {**found, **{name: getattr(value, name) for name in slots if hasattr(value, name)}}
+    return {**attributes, **{name: getattr(value, name) for name in slots if hasattr(value, name)}}
 
 
-def _slots(kind: type) -> tuple[str, ...]:
-    given = vars(kind).get("__slots__", ())
-    names = (given,) if isinstance(given, str) else tuple(given)
-    private = f"_{kind.__name__.lstrip('_')}"
-    made = (private + n if n.startswith("__") and not n.endswith("__") else n for n in names)
-    return tuple(name for name in made if name not in ("__dict__", "__weakref__"))
+def _slots(class_: type) -> tuple[str, ...]:
+    declared = vars(class_).get("__slots__", ())
+    names = (declared,) if isinstance(declared, str) else tuple(declared)
+    private = f"_{class_.__name__.lstrip('_')}"
+    mangled = (private + n if n.startswith("__") and not n.endswith("__") else n for n in names)
+    return tuple(name for name in mangled if name not in ("__dict__", "__weakref__"))
 
 
-def put_back_fields(value: Any, before: Mapping[str, Any]) -> None:
-    """Give an object the attributes that it had."""
-    own = getattr(value, "__dict__", None)
-    own = own if isinstance(own, dict) else {}
+def restore_fields(value: Any, before: Mapping[str, Any]) -> None:
+    """Give an object back the attributes that it had.
+
+    Args:
+        value: The object.
+        before: Its attributes as `fields` returned them.
+    """
+    attributes = getattr(value, "__dict__", None)
+    attributes = attributes if isinstance(attributes, dict) else {}
     for name in (fields(value) or {}).keys() - before.keys():
-        if name in own:
-            del own[name]
+        if name in attributes:
+            del attributes[name]
         else:
             delattr(value, name)
-    for name, part in before.items():
-        if name in own or not hasattr(type(value), name):
-            own[name] = part
+    for name, item in before.items():
+        if name in attributes or not hasattr(type(value), name):
+            attributes[name] = item
         else:
-            object.__setattr__(value, name, part)
+            object.__setattr__(value, name, item)
 
 
-def computed_once(value: Any, name: str) -> bool:
-    """Whether an attribute is filled by `functools.cached_property`, on its first use."""
-    kinds = (vars(kind) for kind in type(value).__mro__)
-    return isinstance(next((k[name] for k in kinds if name in k), None), functools.cached_property)
+def is_cached_property(value: Any, name: str) -> bool:
+    """Return whether an attribute is filled by `functools.cached_property` on its first use.
+
+    Args:
+        value: The object.
+        name: The name of the attribute.
+    """
+    namespaces = (vars(class_) for class_ in type(value).__mro__)
+    return isinstance(
+        next((k[name] for k in namespaces if name in k), None), functools.cached_property
+    )
 
 
-def cached(function: Callable[..., Any]) -> list[Any]:
-    """Return the results that `functools.lru_cache` keeps for a function.
+def cached_results(function: Callable[..., Any]) -> list[Any]:
+    """Return the results that `functools.lru_cache` stores for a function.
 
-    Python has no way to ask for them; its garbage collector is told.
+    Python offers no way to list them, but its garbage collector knows what the cache refers to.
 
     >>> @functools.cache
     ... def twice(n):
     ...     return [2 * n]
     >>> _ = twice(3)
-    >>> [2 * 3] in cached(twice)
+    >>> [2 * 3] in cached_results(twice)
     True
     """
-    own = vars(function)
-    held = [part for part in gc.get_referents(function) if part is not own]
-    kept = [part for part in held if not isinstance(part, (dict, type))]
-    return kept + [v for part in held if isinstance(part, dict) for v in part.values()]
+    attributes = vars(function)
+    held = [item for item in gc.get_referents(function) if item is not attributes]
+    results = [item for item in held if not isinstance(item, (dict, type))]
+    return results + [v for item in held if isinstance(item, dict) for v in item.values()]
 
 
-def contents(value: Any) -> Any:
-    """Return what a cache or a context's variable holds; None for all else."""
-    if isinstance(value, Cached):
-        return tuple(cached(value))
+def held_values(value: Any) -> Any:
+    """Return what a cache or a context variable holds, None for any other value."""
+    if isinstance(value, LruCache):
+        return tuple(cached_results(value))
     if isinstance(value, contextvars.ContextVar):
         return (value.get(None),)
     return None
 
 
-def put_back(value: Any, before: Any) -> None:
-    """Put a context's variable back; empty a cache, which cannot forget a part."""
+def restore_held_values(value: Any, before: Any) -> None:
+    """Restore a context variable, or empty a cache, which cannot drop single entries.
+
+    Args:
+        value: The context variable or cached function.
+        before: What `held_values` returned.
+    """
     if isinstance(value, contextvars.ContextVar):
         value.set(before[0])
     else:

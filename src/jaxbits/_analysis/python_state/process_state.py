@@ -1,4 +1,4 @@
-"""State of the whole process that a function may change, and how to put it back."""
+"""State of the whole process that a function may change, and how to restore it."""
 
 from __future__ import annotations
 
@@ -13,43 +13,43 @@ import numpy as np
 from jaxbits import _jax_compat
 
 
-class Process:
-    """What belongs to the process and not to the function's own state, as it is now."""
+class ProcessState:
+    """Streams, random generators, environment, and settings of the process, as they are now."""
 
     def __init__(self) -> None:
         self.hook = sys.getprofile()
         self.streams = sys.stdout, sys.stderr, sys.stdin
         self.input = builtins.input
-        self.numpy, self.random = np.random.get_state(legacy=False), random.getstate()
-        self.environment, self.folder = dict(os.environ), _folder()
-        self.recursion, self.errors = sys.getrecursionlimit(), np.geterr()
+        self.numpy_generator, self.random = np.random.get_state(legacy=False), random.getstate()
+        self.environment, self.working_directory = dict(os.environ), _working_directory()
+        self.recursion_limit, self.numpy_errors = sys.getrecursionlimit(), np.geterr()
         self.config = _jax_compat.config_values()
 
-    def back(self) -> bool:
-        """Put it back; return whether NumPy's own generator gave numbers."""
+    def restore(self) -> bool:
+        """Restore the process, and return whether NumPy's global generator was used."""
         sys.setprofile(self.hook)
         sys.stdout, sys.stderr, sys.stdin = self.streams
         builtins.input = self.input
-        drawn = not _same_state(self.numpy, np.random.get_state(legacy=False))
-        if drawn:
-            np.random.set_state(self.numpy)
+        was_drawn_from = not _same_state(self.numpy_generator, np.random.get_state(legacy=False))
+        if was_drawn_from:
+            np.random.set_state(self.numpy_generator)
         random.setstate(self.random)
         if os.environ != self.environment:
             os.environ.clear()
             os.environ.update(self.environment)
-        if sys.getrecursionlimit() != self.recursion:
-            sys.setrecursionlimit(self.recursion)
-        if self.folder and _folder() != self.folder:
-            os.chdir(self.folder)
-        np.seterr(**self.errors)
+        if sys.getrecursionlimit() != self.recursion_limit:
+            sys.setrecursionlimit(self.recursion_limit)
+        if self.working_directory and _working_directory() != self.working_directory:
+            os.chdir(self.working_directory)
+        np.seterr(**self.numpy_errors)
         _jax_compat.set_config(self.config)
-        return drawn
+        return was_drawn_from
 
 
-def _folder() -> str:
+def _working_directory() -> str:
     try:
         return os.getcwd()
-    except OSError:  # it was deleted
+    except OSError:  # The directory was deleted.
         return ""
 
 

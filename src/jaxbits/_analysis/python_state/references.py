@@ -1,4 +1,4 @@
-"""The Python state that a function can reach without being passed it."""
+"""References: the names by which a function reaches Python state that it was not passed."""
 
 from __future__ import annotations
 
@@ -10,43 +10,48 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from jaxbits._analysis.code_location import Place, is_users
+from jaxbits._analysis.code_location import CodeLocation, is_user_code
 
 ABSENT = type("Absent", (), {"__repr__": lambda _: "nothing", "__slots__": ()})()
-"""What stands under a name that is not bound yet."""
+"""The value of a name that is not bound."""
 
-_LOADS = {"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL"}
-_ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR"}
+_GLOBAL_OPCODES = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL"})
+_ATTRIBUTE_OPCODES = frozenset({"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR"})
 
-
-WHOLE = ("object", "argument", "cache")
-ATTRIBUTES = ("attribute", "class attribute", "function attribute")
+HOLDER_KINDS = ("object", "argument", "cache")
+ATTRIBUTE_KINDS = ("attribute", "class attribute", "function attribute")
 
 
 @dataclass(frozen=True)
 class Reference:
-    """One name by which a function sees Python state.
+    """One name by which a function reaches Python state.
 
     Attributes:
-        kind: ``global``, ``closure``, ``default``, ``attribute`` (of an object the method belongs
-            to), ``class attribute`` or ``function attribute``; ``object``, ``argument`` and
-            ``cache`` for the holder itself.
-        name: the name in the code.
-        holder: the dictionary, cell or object that holds the value.
-        key: under what.
-        place: the function that uses it.
+        kind: ``global``, ``closure``, ``default``, ``attribute`` (of the object that a method
+            belongs
+            to), ``class attribute``, or ``function attribute``. For the holder itself, ``object``,
+            ``argument``, or ``cache``.
+        name: The name as the code spells it.
+        holder: The dictionary, cell, or object that holds the value.
+        key: The key, index, or attribute of the value in its holder.
+        location: The line that uses the name, or the function that contains it.
     """
 
     kind: str
     name: str
     holder: Any
     key: Any
-    place: Place | None = None
+    location: CodeLocation | None = None
+
+    @property
+    def line(self) -> int:
+        """The line number of `location`, 0 if it is unknown."""
+        return self.location.line if self.location else 0
 
     def get(self) -> Any:
-        """Return the value now; None where it cannot be told, `ABSENT` where there is none."""
+        """Return the current value: `ABSENT` if there is none, None if reading it fails."""
         try:
-            if self.kind in WHOLE:
+            if self.kind in HOLDER_KINDS:
                 return self.holder
             if self.kind == "global":
                 return self.holder.get(self.key, ABSENT)
@@ -55,15 +60,26 @@ class Reference:
             if self.kind == "default":
                 return self.holder[self.key]
             return getattr(self.holder, self.key, ABSENT)
-        except Exception:  # a property of the user's may raise anything
+        except Exception:  # A property of the user's may raise anything.
             return None
 
+    def describe(self) -> str:
+        """Return a noun phrase for the state, as messages use it."""
+        kind = type(self.holder).__name__
+        if self.kind == "object":
+            return f"an attribute of `self`, a {kind},"
+        if self.kind == "argument":
+            return f"argument {self.name}, a {kind},"
+        if self.kind == "cache":
+            return f"the cache of `{self.name}`"
+        return f"{self.kind} `{self.name}`"
+
     def set(self, value: Any) -> None:
-        """Put another value there."""
+        """Replace the value."""
         if value is ABSENT:
             if self.kind == "global":
                 self.holder.pop(self.key, None)
-            elif self.kind in ATTRIBUTES and hasattr(self.holder, self.key):
+            elif self.kind in ATTRIBUTE_KINDS and hasattr(self.holder, self.key):
                 delattr(self.holder, self.key)
         elif self.kind == "global":
             self.holder[self.key] = value
@@ -71,40 +87,48 @@ class Reference:
             self.holder.cell_contents = value
         elif self.kind == "attribute":
             object.__setattr__(self.holder, self.key, value)
-        elif self.kind in ATTRIBUTES:
+        elif self.kind in ATTRIBUTE_KINDS:
             setattr(self.holder, self.key, value)
 
 
-def codes_of(code: types.CodeType) -> Iterator[types.CodeType]:
-    """Yield a function's code, and that of the functions inside of it."""
+def nested_codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yield a code object and those of the functions defined inside it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from codes_of(constant)
+            yield from nested_codes(constant)
+
+
+def global_names(code: types.CodeType) -> tuple[str, ...]:
+    """Return the global names that code uses."""
+    return _operands(code, _GLOBAL_OPCODES)
+
+
+def attribute_names(code: types.CodeType) -> tuple[str, ...]:
+    """Return the attribute and method names that code uses."""
+    return _operands(code, _ATTRIBUTE_OPCODES)
 
 
 @functools.lru_cache(maxsize=2048)
-def names_in(code: types.CodeType, attributes: bool) -> tuple[str, ...]:
-    """Return the globals that code uses, or its names after a dot."""
-    wanted = _ATTRIBUTES if attributes else _LOADS
+def _operands(code: types.CodeType, opcodes: frozenset[str]) -> tuple[str, ...]:
     found = (
         str(instruction.argval)
-        for part in codes_of(code)
+        for part in nested_codes(code)
         for instruction in dis.get_instructions(part)
-        if instruction.opname in wanted
+        if instruction.opname in opcodes
     )
     return tuple(dict.fromkeys(found))
 
 
 @functools.lru_cache(maxsize=2048)
-def first_lines(code: types.CodeType) -> dict[str, int]:
-    """Return the line on which each name is first used in code, those after a dot included.
+def first_use_lines(code: types.CodeType) -> dict[str, int]:
+    """Return the line on which code first uses each name, attribute names included.
 
-    >>> first_lines((lambda x: len(x)).__code__) == {"x": 1, "len": 1}
+    >>> first_use_lines((lambda x: len(x)).__code__) == {"x": 1, "len": 1}
     True
     """
     lines: dict[str, int] = {}
-    for part in codes_of(code):
+    for part in nested_codes(code):
         line = part.co_firstlineno
         for instruction in dis.get_instructions(part):
             line = getattr(instruction.positions, "lineno", None) or line
@@ -114,41 +138,46 @@ def first_lines(code: types.CodeType) -> dict[str, int]:
 
 
 @functools.lru_cache(maxsize=2048)
-def made_by(code: types.CodeType) -> frozenset[str]:
-    """Return the globals that a function, or one inside of it, binds."""
-    parts = (dis.get_instructions(part) for part in codes_of(code))
+def stored_globals(code: types.CodeType) -> frozenset[str]:
+    """Return the global names that a function, or a function inside it, assigns."""
+    parts = (dis.get_instructions(part) for part in nested_codes(code))
     return frozenset(str(i.argval) for part in parts for i in part if i.opname == "STORE_GLOBAL")
 
 
-def is_code(value: Any) -> bool:
-    """Whether a value is a function of Python's, or stands for one."""
+def is_python_function(value: Any) -> bool:
+    """Return whether a value is a Python function, or wraps one."""
     kinds = (types.FunctionType, types.MethodType, functools.partial)
     return isinstance(value, kinds) or hasattr(value, "__wrapped__")
 
 
-def is_of_user(value: Any) -> bool:
-    """Whether a value is a class of the user's, or an object of one.
+def is_user_object(value: Any) -> bool:
+    """Return whether a value is a class from user code, or an instance of one.
 
-    Objects of classes that are derived from a library's change as that library says.
+    Instances of Flax modules do not count, because Flax decides how they change.
     """
     kind = value if isinstance(value, type) else type(value)
     if any(base.__module__.partition(".")[0] == "flax" for base in kind.__mro__):
         return False
-    return is_users_class(kind)
+    return is_user_class(kind)
 
 
-def is_users_class(kind: type) -> bool:
-    """Whether a class is defined in a file of the user's, or in a notebook."""
-    return _users_module(str(kind.__module__))
+def is_user_class(kind: type) -> bool:
+    """Return whether a class is defined in user code or in a notebook."""
+    return _is_user_module(str(kind.__module__))
 
 
 @functools.lru_cache(maxsize=2048)
-def _users_module(name: str) -> bool:
+def _is_user_module(name: str) -> bool:
     file = getattr(sys.modules.get(name), "__file__", None) or "<a notebook>"
-    return name != "builtins" and is_users(file)
+    return name != "builtins" and is_user_code(file)
 
 
-def arguments(args: Any, kwargs: Any) -> list[Reference]:
-    """Return references to arguments, for a `Memory` of them."""
+def argument_references(args: Any, kwargs: Any) -> list[Reference]:
+    """Return references to the arguments of a call, for a snapshot of them.
+
+    Args:
+        args: The positional arguments, a list or tuple.
+        kwargs: The keyword arguments.
+    """
     placed = [Reference("default", f"args[{i}]", args, i) for i in range(len(args))]
     return placed + [Reference("global", name, kwargs, name) for name in kwargs]

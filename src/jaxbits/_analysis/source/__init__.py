@@ -1,1 +1,1 @@
-"""Evidence from source code: syntax trees, name bindings, and updates with ``.at``."""
+"""Analysis of source code: syntax trees, name bindings, and updates with ``.at``."""

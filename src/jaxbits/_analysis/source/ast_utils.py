@@ -1,4 +1,4 @@
-"""The text of a program, taken apart: what stands around a line or a call."""
+"""Syntax trees of source files: what encloses a line or a call."""
 
 from __future__ import annotations
 
@@ -9,83 +9,83 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from jaxbits._analysis.code_location import Place
+from jaxbits._analysis.code_location import CodeLocation
 
-Loop = ast.For | ast.While | ast.AsyncFor | ast.comprehension
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 @functools.lru_cache(maxsize=64)
-def _parsed(file: str, text: str) -> ast.Module | None:
+def _parse(file: str, text: str) -> ast.Module | None:
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return None
     for node in ast.walk(tree):
         for child in ast.iter_child_nodes(node):
-            child.above = node  # type: ignore[attr-defined]
+            child.parent = node  # type: ignore[attr-defined]
     return tree
 
 
-def parsed(file: str) -> ast.Module | None:
-    """Return a file's tree, each node with its parent as `above`; None without the text."""
+def parse_file(file: str) -> ast.Module | None:
+    """Return the syntax tree of a file, each node with its `parent`, or None without its source."""
     text = "".join(linecache.getlines(file))
-    return _parsed(file, text) if text else None
+    return _parse(file, text) if text else None
 
 
-def above(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes around a node, the innermost first."""
-    here = getattr(node, "above", None)
-    while here is not None:
-        yield here
-        here = getattr(here, "above", None)
+def ancestors(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes that enclose a node, innermost first."""
+    current = getattr(node, "parent", None)
+    while current is not None:
+        yield current
+        current = getattr(current, "parent", None)
 
 
-def loop_around(place: Place) -> Place | None:
-    """Return the line of the innermost loop of Python's around a line, None where there is none.
+def enclosing_loop(location: CodeLocation) -> CodeLocation | None:
+    """Return the first line of the innermost Python loop around a line, or None.
 
-    The loop must stand in the same function as the line.
+    The loop must be in the same function as the line.
     """
-    tree = parsed(place.file)
+    tree = parse_file(location.file)
     if tree is None:
         return None
-    best: Any = None
+    innermost: Any = None
     for node in ast.walk(tree):
         first, last = getattr(node, "lineno", None), getattr(node, "end_lineno", None)
-        if first is None or last is None or not first <= place.line <= last:
+        if first is None or last is None or not first <= location.line <= last:
             continue
-        inside = isinstance(node, (ast.For, ast.While, ast.AsyncFor))
-        inside = inside and _begins(node) <= place.line
-        inside = inside or isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp))
-        inside = inside or isinstance(node, ast.GeneratorExp)
-        if inside and (best is None or first >= best.lineno):
-            best = node
-    if best is None or _other_function(best, place):
+        is_loop = isinstance(node, (ast.For, ast.While, ast.AsyncFor))
+        is_loop = is_loop and _first_repeated_line(node) <= location.line
+        is_loop = is_loop or isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp))
+        is_loop = is_loop or isinstance(node, ast.GeneratorExp)
+        if is_loop and (innermost is None or first >= innermost.lineno):
+            innermost = node
+    if innermost is None or _is_in_inner_function(innermost, location):
         return None
-    return Place(place.file, best.lineno, place.function)
+    return CodeLocation(location.file, innermost.lineno, location.function)
 
 
-def _begins(node: Any) -> int:
-    """Return the first line that a loop repeats: a `while` repeats its condition too."""
+def _first_repeated_line(node: Any) -> int:
+    """Return the first line that a loop repeats, which includes the condition of a `while`."""
     return int(node.lineno if isinstance(node, ast.While) else node.body[0].lineno)
 
 
-def _other_function(loop: ast.AST, place: Place) -> bool:
-    """Whether a function that stands inside of the loop holds the line."""
-    kinds: tuple[type[Any], ...] = (ast.FunctionDef, ast.AsyncFunctionDef)
-    if place.function.endswith("<lambda>"):
-        kinds += (ast.Lambda,)
+def _is_in_inner_function(loop: ast.AST, location: CodeLocation) -> bool:
+    """Return whether a function defined inside a loop contains the line."""
+    function_types: tuple[type[Any], ...] = (ast.FunctionDef, ast.AsyncFunctionDef)
+    if location.function.endswith("<lambda>"):
+        function_types += (ast.Lambda,)
     return any(
-        isinstance(node, kinds) and node.lineno <= place.line <= (node.end_lineno or node.lineno)
+        isinstance(node, function_types)
+        and node.lineno <= location.line <= (node.end_lineno or node.lineno)
         for node in ast.walk(loop)
     )
 
 
-def call_at(frame: types.FrameType) -> ast.Call | None:
-    """Return the call that a frame is making."""
+def current_call(frame: types.FrameType) -> ast.Call | None:
+    """Return the call that a frame is making, or None if its source is unavailable."""
     positions = list(frame.f_code.co_positions())
     index = frame.f_lasti // 2
-    tree = parsed(frame.f_code.co_filename)
+    tree = parse_file(frame.f_code.co_filename)
     if tree is None or not 0 <= index < len(positions):
         return None
     _, line, _, column = positions[index]
@@ -95,10 +95,10 @@ def call_at(frame: types.FrameType) -> ast.Call | None:
     return None
 
 
-def scope_of(node: ast.AST) -> ast.AST:
-    """Return the function that a node stands in, or the file."""
+def enclosing_scope(node: ast.AST) -> ast.AST:
+    """Return the function or class that contains a node, or else the module."""
     last = node
-    for last in above(node):
+    for last in ancestors(node):
         if isinstance(last, _SCOPES):
             break
     return last

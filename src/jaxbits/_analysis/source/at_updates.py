@@ -1,4 +1,4 @@
-"""What the source of a function says of updates: dropped, or made to an array JAX has taken."""
+"""Mistakes with array updates that source code shows: dropped results, and reused buffers."""
 
 from __future__ import annotations
 
@@ -10,67 +10,77 @@ import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from jaxbits._analysis.code_location import Place
+from jaxbits._analysis.code_location import CodeLocation
 
 _UPDATES = {"set", "add", "multiply", "mul", "divide", "power", "min", "max", "apply", "subtract"}
 
 
-def dropped(function: Callable[..., Any]) -> Iterator[Place]:
-    """Yield the lines on which `x.at[i].set(v)` stands alone."""
-    for node, place in _syntax(function):
+def find_discarded_updates(function: Callable[..., Any]) -> Iterator[CodeLocation]:
+    """Yield the lines on which the result of an update such as `x.at[i].set(v)` is discarded."""
+    for node, location in _nodes_of(function):
         call = node.value if isinstance(node, ast.Expr) else None
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
-            item = call.func.value
-            on = item.value if isinstance(item, ast.Subscript) else None
-            if call.func.attr in _UPDATES and isinstance(on, ast.Attribute) and on.attr == "at":
-                yield place
+            subscript = call.func.value
+            receiver = subscript.value if isinstance(subscript, ast.Subscript) else None
+            if (
+                call.func.attr in _UPDATES
+                and isinstance(receiver, ast.Attribute)
+                and receiver.attr == "at"
+            ):
+                yield location
 
 
-def _syntax(function: Callable[..., Any]) -> Iterator[tuple[ast.AST, Place]]:
-    """Yield the nodes of a function's source with their lines."""
+def _nodes_of(function: Callable[..., Any]) -> Iterator[tuple[ast.AST, CodeLocation]]:
+    """Yield the nodes of a function's syntax tree with their locations."""
     while isinstance(function, functools.partial):
         function = function.func
-    plain = inspect.unwrap(function)
+    unwrapped = inspect.unwrap(function)
     try:
-        lines, start = inspect.getsourcelines(plain)
+        lines, start = inspect.getsourcelines(unwrapped)
         tree = ast.parse(textwrap.dedent("".join(lines)))
     except (OSError, TypeError, SyntaxError):
         return
-    file, name = inspect.getsourcefile(plain) or "", getattr(plain, "__name__", "")
+    file, name = inspect.getsourcefile(unwrapped) or "", getattr(unwrapped, "__name__", "")
     for node in ast.walk(tree):
-        yield node, Place(file, start + getattr(node, "lineno", 1) - 1, name)
+        yield node, CodeLocation(file, start + getattr(node, "lineno", 1) - 1, name)
 
 
-def refilled(function: Callable[..., Any]) -> Iterator[tuple[Place, str]]:
-    """Yield where a NumPy array is written to that JAX has taken before, with its name."""
-    taken: dict[str, int] = {}
-    nodes = list(_syntax(function))
-    for node, place in nodes:
-        name = _taken(node)
+def find_refilled_buffers(function: Callable[..., Any]) -> Iterator[tuple[CodeLocation, str]]:
+    """Yield where a NumPy array is written to after JAX may have aliased it, and its name."""
+    given_to_jax: dict[str, int] = {}
+    nodes = list(_nodes_of(function))
+    for node, location in nodes:
+        name = _array_given_to_jax(node)
         if name:
-            taken.setdefault(name, place.line)
-    for node, place in nodes:
-        name = _written(node)
-        if name in taken and place.line > taken[name]:
-            yield place, name
+            given_to_jax.setdefault(name, location.line)
+    for node, location in nodes:
+        name = _array_written_to(node)
+        if name in given_to_jax and location.line > given_to_jax[name]:
+            yield location, name
         elif isinstance(node, (ast.For, ast.While)):
-            yield from _in_a_loop(node, place)
+            yield from _find_refills_in_loop(node, location)
 
 
-def _in_a_loop(loop: ast.For | ast.While, place: Place) -> Iterator[tuple[Place, str]]:
-    """Yield what a loop fills anew in each turn, and hands to JAX to be kept."""
-    inside = [node for statement in loop.body for node in ast.walk(statement)]
-    made = {n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    kept = {_taken(node) for keeper in inside for node in _kept(keeper)} - made - {""}
-    for node in inside:
-        name = _written(node)
-        if name in kept:
-            line = place.line - loop.lineno + getattr(node, "lineno", loop.lineno)
-            yield dataclasses.replace(place, line=line), name
+def _find_refills_in_loop(
+    loop: ast.For | ast.While, location: CodeLocation
+) -> Iterator[tuple[CodeLocation, str]]:
+    """Yield the writes of a loop to an array that JAX received in an earlier iteration."""
+    body = [node for child in loop.body for node in ast.walk(child)]
+    rebound = {n.id for n in body if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    kept_arrays = (
+        {_array_given_to_jax(node) for statement in body for node in _kept_values(statement)}
+        - rebound
+        - {""}
+    )
+    for node in body:
+        name = _array_written_to(node)
+        if name in kept_arrays:
+            line = location.line - loop.lineno + getattr(node, "lineno", loop.lineno)
+            yield dataclasses.replace(location, line=line), name
 
 
-def _kept(node: ast.AST) -> list[ast.expr]:
-    """Return what a node hands on to be kept: a yielded value, or what is appended to a list."""
+def _kept_values(node: ast.AST) -> list[ast.expr]:
+    """Return the values that a node keeps: a yielded value, or those appended to a list."""
     match node:
         case ast.Yield(value=ast.expr() as value):
             return [value]
@@ -79,8 +89,8 @@ def _kept(node: ast.AST) -> list[ast.expr]:
     return []
 
 
-def _taken(node: ast.AST) -> str:
-    """Return the name of what `jnp.asarray` and the like take, if it has one."""
+def _array_given_to_jax(node: ast.AST) -> str:
+    """Return the name of the array passed to `jnp.asarray` or the like, if it has one."""
     match node:
         case ast.Call(
             func=ast.Attribute(
@@ -92,8 +102,8 @@ def _taken(node: ast.AST) -> str:
     return ""
 
 
-def _written(node: ast.AST) -> str:
-    """Return the name of an array of which an item is assigned to, if it has one."""
+def _array_written_to(node: ast.AST) -> str:
+    """Return the name of the array whose item a node assigns, if it has one."""
     match node:
         case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
             return name

@@ -1,192 +1,197 @@
-"""Where a module's source binds names, and changes what they stand for."""
+"""Where source code binds names, and where it mutates the values behind them."""
 
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from jaxbits._analysis.source.scopes import Function, Scope, scope_of_function
 
 _METHODS = (
     "append extend insert pop remove clear sort reverse update setdefault popitem add discard "
     "appendleft popleft extendleft rotate fill put itemset partition move_to_end subtract "
     "difference_update intersection_update symmetric_difference_update __setitem__ __setattr__"
 )
-MUTATING = frozenset(_METHODS.split())
-_WRITING = {"copyto", "put", "place", "putmask", "fill_diagonal", "shuffle", "heappush", "heappop"}
-_MAKING = {"__init__", "__post_init__", "__new__", "__setstate__", "setup", "__init_subclass__"}
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_MUTATING_METHODS = frozenset(_METHODS.split())
+_FUNCTIONS = "copyto put place putmask fill_diagonal shuffle heappush heappop"
+_MUTATING_FUNCTIONS = frozenset(_FUNCTIONS.split())
+_CONSTRUCTION_WORDS = "__init__ __post_init__ __new__ __setstate__ setup __init_subclass__"
+_CONSTRUCTION = frozenset(_CONSTRUCTION_WORDS.split())
 
 
 @dataclass(frozen=True)
-class Event:
-    """One place at which a name is bound, or what it stands for is changed.
+class BindingEvent:
+    """A line that binds a name or mutates its value.
 
     Attributes:
-        kind: ``bind``, ``change`` or ``attribute`` (a name after a dot is bound or changed).
-        name: the name, or the attribute's.
-        line: where.
-        home: the first and last line of the function that the name is local to; None for a global.
-        inside: the first lines of the functions it is done in, the innermost last.
-        owner: for an attribute of a method's own object or class, the class; else empty.
-        of: for an attribute, the name before the first dot.
-        late: whether it is done in a function, and not as the module or an object is made.
+        kind: ``bind``, ``change`` (of the value), or ``attribute`` (one is bound or mutated).
+        name: The name, or that of the attribute.
+        line: The line number.
+        scope: The first and last line of the function that the name is local to, None for globals.
+        functions: The first lines of the functions that contain the event, innermost last.
+        class_name: For an attribute of the object or class of a method, its class, else empty.
+        base: For an attribute, the name before the first dot.
+        is_late: Whether the event happens in a function that does not construct an object.
     """
 
     kind: str
     name: str
     line: int
-    home: tuple[int, int] | None
-    inside: tuple[int, ...]
-    owner: str = ""
-    of: str = ""
-    late: bool = True
+    scope: tuple[int, int] | None
+    functions: tuple[int, ...]
+    class_name: str = ""
+    base: str = ""
+    is_late: bool = True
 
 
-@dataclass
-class _Scope:
-    first: int
-    last: int
-    locals: set[str]
-    parameters: list[str]
-    name: str = ""
-    owner: str = ""
-    outer: set[str] = field(default_factory=set)
+class _BindingVisitor(ast.NodeVisitor):
+    """Collects the events of source code.
 
+    Attributes:
+        events: The events.
+        literals: The first expression assigned to each global.
+        final_names: The names annotated as `Final`.
+    """
 
-class _Scan(ast.NodeVisitor):
     def __init__(self) -> None:
-        self.events: list[Event] = []
-        self.scopes: list[_Scope] = []
-        self.classes: list[tuple[str, int]] = []
-        self.written: dict[str, set[int]] = {}
-        self.calls: list[tuple[str, int, ast.expr, list[_Scope]]] = []
+        self.events: list[BindingEvent] = []
         self.literals: dict[str, ast.expr] = {}
-        self.constant: set[str] = set()
+        self.final_names: set[str] = set()
+        self._scopes: list[Scope] = []
+        self._classes: list[tuple[str, int]] = []
+        # By function name, the positions of the parameters that it mutates, and the calls that
+        # pass a name: helpers may be defined after they are called.
+        self._mutated_parameters: dict[str, set[int]] = {}
+        self._calls: list[tuple[str, int, ast.expr, list[Scope]]] = []
 
-    # scopes
+    # Scopes
+
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        self.classes.append((node.name, len(self.scopes)))
+        self._classes.append((node.name, len(self._scopes)))
         self.generic_visit(node)
-        self.classes.pop()
+        self._classes.pop()
 
-    def _in_class(self) -> bool:
-        """Whether the next statement stands in the body of a class, and in no method of it."""
-        return bool(self.classes) and self.classes[-1][1] == len(self.scopes)
+    def _is_in_class_body(self) -> bool:
+        """Return whether the current statement is in the body of a class but in no method."""
+        return bool(self._classes) and self._classes[-1][1] == len(self._scopes)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> None:
-        for outside in getattr(node, "decorator_list", ()):
-            self.visit(outside)
-        given = node.args
-        every = [*given.posonlyargs, *given.args, *given.kwonlyargs]
-        every += [a for a in (given.vararg, given.kwarg) if a]
-        parameters = [a.arg for a in every]
-        bound, outer = _bound(node)
-        owner = self.classes[-1][0] if self._in_class() else ""
-        first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
-        scope = _Scope(first, node.end_lineno or first, {*parameters, *bound} - outer, parameters)
-        scope.name, scope.owner, scope.outer = getattr(node, "name", ""), owner, outer
-        self.scopes.append(scope)
-        for name in parameters:
-            self.record("bind", name, node.lineno)
-        for part in node.body if isinstance(node.body, list) else [node.body]:
-            self.visit(part)
-        self.scopes.pop()
+    def visit_FunctionDef(self, node: Function) -> None:
+        for decorator in getattr(node, "decorator_list", ()):
+            self.visit(decorator)
+        class_name = self._classes[-1][0] if self._is_in_class_body() else ""
+        scope = scope_of_function(node, class_name)
+        self._scopes.append(scope)
+        for name in scope.parameters:
+            self._record("bind", name, node.lineno)
+        for child in node.body if isinstance(node.body, list) else [node.body]:
+            self.visit(child)
+        self._scopes.pop()
 
     visit_AsyncFunctionDef = visit_FunctionDef
     visit_Lambda = visit_FunctionDef
 
-    def _comprehension(self, node: ast.AST) -> None:
-        for part in ast.walk(node):
-            if isinstance(part, ast.Call):
-                self.call(part)
+    def _visit_comprehension(self, node: ast.AST) -> None:
+        for child in ast.walk(node):
+            if isinstance(child, ast.Call):
+                self._record_call(child)
 
-    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _visit_comprehension
 
-    # events
-    def record(self, kind: str, name: str, line: int, owner: str = "", of: str = "") -> None:
-        home = next((s for s in reversed(self.scopes) if name in s.locals), None)
-        making = any(s.name in _MAKING for s in self.scopes) and kind == "attribute" and owner
-        late = bool(self.scopes) and not making
-        span = (home.first, home.last) if home else None
-        inside = tuple(s.first for s in self.scopes)
-        self.events.append(Event(kind, name, line, span, inside, owner, of, late))
-        if kind == "change" and home and home is self.scopes[-1] and name in home.parameters:
-            index = home.parameters.index(name) - bool(home.owner)
-            self.written.setdefault(home.name, set()).add(index)  # -1 is a method's own object
+    # Events
 
-    def target(self, node: ast.AST) -> None:
+    def _record(
+        self, kind: str, name: str, line: int, class_name: str = "", base: str = ""
+    ) -> None:
+        owner = next((s for s in reversed(self._scopes) if name in s.locals), None)
+        constructs = any(s.name in _CONSTRUCTION for s in self._scopes)
+        is_construction = constructs and kind == "attribute" and class_name
+        is_late = bool(self._scopes) and not is_construction
+        span = (owner.first, owner.last) if owner else None
+        functions = tuple(s.first for s in self._scopes)
+        self.events.append(
+            BindingEvent(kind, name, line, span, functions, class_name, base, is_late)
+        )
+        is_own = owner is not None and owner is self._scopes[-1] and name in owner.parameters
+        if kind == "change" and owner and is_own:
+            # Position -1 is the object of a method.
+            position = owner.parameters.index(name) - bool(owner.class_name)
+            self._mutated_parameters.setdefault(owner.name, set()).add(position)
+
+    def _record_target(self, node: ast.AST) -> None:
+        """Record an assignment to a target."""
         if isinstance(node, ast.Name):
-            self.record("bind", node.id, node.lineno)
+            self._record("bind", node.id, node.lineno)
         elif isinstance(node, (ast.Tuple, ast.List)):
-            for part in node.elts:
-                self.target(part)
+            for element in node.elts:
+                self._record_target(element)
         elif isinstance(node, ast.Starred):
-            self.target(node.value)
+            self._record_target(node.value)
         else:
-            self.changed(node)
+            self._record_mutation(node)
 
-    def changed(self, node: ast.AST) -> None:
-        """Record that what an expression stands for is changed."""
+    def _record_mutation(self, node: ast.AST) -> None:
+        """Record that the value of an expression is mutated."""
         attributes: list[str] = []
         line = getattr(node, "lineno", 0)
         while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
             if isinstance(node, ast.Attribute):
                 attributes.append(node.attr)
             elif isinstance(node, ast.Call):
-                known = isinstance(node.func, ast.Name) and node.func.id in ("vars", "type")
-                if not known or not node.args:
+                is_known = isinstance(node.func, ast.Name) and node.func.id in ("vars", "type")
+                if not is_known or not node.args:
                     return
                 node = node.args[0]
                 continue
             node = node.value
         if not isinstance(node, ast.Name) or "at" in attributes:
             return
-        methods = (s for s in reversed(self.scopes) if s.owner)
-        method = next(methods, None)
-        own = method and method.parameters and node.id == method.parameters[0]
-        owner = method.owner if method and own else ""
+        method = next((s for s in reversed(self._scopes) if s.class_name), None)
+        is_self = method and method.parameters and node.id == method.parameters[0]
+        class_name = method.class_name if method and is_self else ""
         for name in attributes:
-            self.record("attribute", name, line, owner, node.id)
-        if not own:
-            self.record("change", node.id, line)
+            self._record("attribute", name, line, class_name, node.id)
+        if not is_self:
+            self._record("change", node.id, line)
 
     def visit_Assign(self, node: ast.Assign) -> None:
+        is_in_class = self._is_in_class_body()
         for target in node.targets:
-            if not (isinstance(target, ast.Name) and self._in_class()):
-                self.target(target)
-            if isinstance(target, ast.Name) and not self.scopes and not self._in_class():
+            if not (isinstance(target, ast.Name) and is_in_class):
+                self._record_target(target)
+            if isinstance(target, ast.Name) and not self._scopes and not is_in_class:
                 self.literals.setdefault(target.id, node.value)
         self.visit(node.value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if "Final" in ast.unparse(node.annotation) and isinstance(node.target, ast.Name):
-            self.constant.add(node.target.id)
-        if node.value is not None and not self._in_class():
-            self.target(node.target)
+            self.final_names.add(node.target.id)
+        if node.value is not None and not self._is_in_class_body():
+            self._record_target(node.target)
             self.visit(node.value)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        self.target(node.target)
+        self._record_target(node.target)
         if isinstance(node.target, ast.Name):
-            self.changed(node.target)
-            self.record("bind", node.target.id, node.lineno)
+            self._record_mutation(node.target)
+            self._record("bind", node.target.id, node.lineno)
         self.visit(node.value)
 
     def visit_For(self, node: ast.For) -> None:
-        self.target(node.target)
-        self.target(node.target)  # a loop binds more than once
+        self._record_target(node.target)
+        self._record_target(node.target)  # A loop binds its target more than once.
         self.generic_visit(node)
 
-    def _exclusive(self, node: ast.If | ast.Try) -> None:
-        """Visit branches of which one is taken: a name that each binds is bound once."""
+    def _visit_branches(self, node: ast.If | ast.Try) -> None:
+        """Visit branches of which only one runs, so a name bound in each is bound only once."""
         bodies = [node.body, node.orelse]
         if isinstance(node, ast.Try):
             bodies = [[*node.body, *node.orelse], *(h.body for h in node.handlers), node.finalbody]
         before, seen = len(self.events), set[tuple[str, str]]()
         for body in bodies:
             start = len(self.events)
-            for part in body:
-                self.visit(part)
-            if not self.scopes:
+            for statement in body:
+                self.visit(statement)
+            if not self._scopes:
                 new = self.events[start:]
                 kept = [e for e in new if e.kind != "bind" or ("bind", e.name) not in seen]
                 self.events[start:] = kept
@@ -194,84 +199,68 @@ class _Scan(ast.NodeVisitor):
         if isinstance(node, ast.If):
             self.visit(node.test)
 
-    visit_If = visit_Try = _exclusive
+    visit_If = visit_Try = _visit_branches
 
     def visit_Delete(self, node: ast.Delete) -> None:
         for target in node.targets:
             if not isinstance(target, ast.Name):
-                self.changed(target)
+                self._record_mutation(target)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
-        self.target(node.target)
+        self._record_target(node.target)
         self.visit(node.value)
 
     def visit_Call(self, node: ast.Call) -> None:
-        self.call(node)
+        self._record_call(node)
         self.generic_visit(node)
 
-    def call(self, node: ast.Call) -> None:
-        """Record what a call changes: its object, an argument, or what is given as `out`."""
+    def _record_call(self, node: ast.Call) -> None:
+        """Record what a call mutates: its object, an argument, or the array passed as `out`."""
         function, first = node.func, node.args[0] if node.args else None
         name = function.attr if isinstance(function, ast.Attribute) else ""
         name = function.id if isinstance(function, ast.Name) else name
         if name in ("setattr", "delattr", "__setattr__") and len(node.args) > 1:
             key = node.args[1]
             if isinstance(key, ast.Constant) and first is not None:
-                made = ast.Attribute(first, str(key.value), ast.Store())
-                self.changed(ast.copy_location(made, node))
+                attribute = ast.Attribute(first, str(key.value), ast.Store())
+                self._record_mutation(ast.copy_location(attribute, node))
             return
-        if isinstance(function, ast.Attribute) and name in MUTATING:
-            self.changed(function.value)
-        indexed = isinstance(function, ast.Attribute) and isinstance(function.value, ast.Attribute)
-        if first is not None and (name in _WRITING or (name == "at" and indexed)):
-            self.changed(first)
+        if isinstance(function, ast.Attribute) and name in _MUTATING_METHODS:
+            self._record_mutation(function.value)
+        # `np.add.at(a, i, v)` writes to its first argument.
+        is_method_of_attribute = isinstance(function, ast.Attribute) and isinstance(
+            function.value, ast.Attribute
+        )
+        is_ufunc_at = name == "at" and is_method_of_attribute
+        if first is not None and (name in _MUTATING_FUNCTIONS or is_ufunc_at):
+            self._record_mutation(first)
         for keyword in node.keywords:
             if keyword.arg == "out":
-                self.changed(keyword.value)
-        for index, given in enumerate(node.args):
-            if isinstance(given, (ast.Name, ast.Attribute)):
-                self.calls.append((name, index, given, list(self.scopes)))
+                self._record_mutation(keyword.value)
+        for position, argument in enumerate(node.args):
+            if isinstance(argument, (ast.Name, ast.Attribute)):
+                self._calls.append((name, position, argument, list(self._scopes)))
 
-    def helpers(self) -> None:
-        """Record what is changed by being passed to functions that change their arguments."""
-        for name, index, given, scopes in self.calls:
-            if index in self.written.get(name, ()):
-                self.scopes = scopes
-                self.changed(given)
-
-
-def _bound(function: ast.AST) -> tuple[set[str], set[str]]:
-    """Return the names that a function's own lines bind, and those it declares as not its own."""
-    bound, outer = set[str](), set[str]()
-    body = getattr(function, "body", [])
-    waiting = list(body) if isinstance(body, list) else [body]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, (ast.Global, ast.Nonlocal)):
-            outer |= set(node.names)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            bound.add(node.id)
-        elif isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
-            bound.add(node.name)
-            continue
-        elif isinstance(node, ast.Lambda):
-            continue
-        waiting += ast.iter_child_nodes(node)
-    return bound - outer, outer
+    def record_mutations_by_helpers(self) -> None:
+        """Record the mutation of names passed to functions that mutate their parameters."""
+        for name, position, argument, scopes in self._calls:
+            if position in self._mutated_parameters.get(name, ()):
+                self._scopes = scopes
+                self._record_mutation(argument)
 
 
-def scanned(
+def scan_sources(
     sources: tuple[str, ...],
-) -> tuple[tuple[Event, ...], dict[str, ast.expr], frozenset[str]]:
-    """Return the events in sources, what globals are first given, and which are `Final`.
+) -> tuple[tuple[BindingEvent, ...], dict[str, ast.expr], frozenset[str]]:
+    """Return the events in sources, the first value of each global, and the `Final` names.
 
-    Sources that are no Python, such as a cell with a magic, say nothing.
+    Sources that are not valid Python, such as cells with a magic, are skipped.
     """
-    scan = _Scan()
+    visitor = _BindingVisitor()
     for source in sources:
         try:
-            scan.visit(ast.parse(source))
+            visitor.visit(ast.parse(source))
         except (SyntaxError, ValueError, RecursionError):
             continue
-    scan.helpers()
-    return tuple(scan.events), scan.literals, frozenset(scan.constant)
+    visitor.record_mutations_by_helpers()
+    return tuple(visitor.events), visitor.literals, frozenset(visitor.final_names)

@@ -1,4 +1,4 @@
-"""What the source of a module says on which of its names and attributes change."""
+"""Evidence from source code on which names and attributes change."""
 
 from __future__ import annotations
 
@@ -8,76 +8,129 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jaxbits._analysis.source.name_bindings import Event, scanned
+from jaxbits._analysis.source.name_bindings import BindingEvent, scan_sources
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the sources of a module, or of a notebook's cells, say."""
+    """What the sources of a module, or of the cells of a notebook, say about its names.
 
-    events: tuple[Event, ...]
+    Attributes:
+        events: The bindings and mutations of names.
+        literals: The first value that the source assigns to each global.
+        final_names: The names annotated as `Final`.
+        is_ordered: Whether later lines run later, which is not so for several cells.
+    """
+
+    events: tuple[BindingEvent, ...]
     literals: dict[str, ast.expr]
-    constant: frozenset[str]
-    ordered: bool
+    final_names: frozenset[str]
+    is_ordered: bool
 
-    def _about(self, kind: str, name: str) -> Iterator[Event]:
+    def _events_on(self, kind: str, name: str) -> Iterator[BindingEvent]:
         return (e for e in self.events if e.kind == kind and e.name == name)
 
     def is_rebound(self, name: str, line: int) -> bool:
-        """Whether a global is bound anew after a function at a line was defined."""
-        events = [e for e in self._about("bind", name) if e.home is None]
-        top = [e for e in events if not e.inside]
-        late = any(e.line > line for e in top) or not self.ordered
-        return any(e.inside for e in events) or (len(top) > 1 and late)
+        """Return whether a global is assigned again after a function was defined.
+
+        Args:
+            name: The name of the global.
+            line: The first line of the function.
+        """
+        events = [e for e in self._events_on("bind", name) if e.scope is None]
+        module_level = [e for e in events if not e.functions]
+        is_later = any(e.line > line for e in module_level) or not self.is_ordered
+        return self.is_assigned_in_function(name) or (len(module_level) > 1 and is_later)
+
+    def is_assigned_in_function(self, name: str) -> bool:
+        """Return whether a function assigns a global."""
+        return any(e.functions for e in self._events_on("bind", name) if e.scope is None)
 
     def is_changed(self, name: str, line: int) -> bool:
-        """Whether what a global stands for is changed after a function at a line was defined."""
-        events = (e for e in self._about("change", name) if e.home is None)
-        return any(e.inside or e.line > line or not self.ordered for e in events)
+        """Return whether the value of a global is mutated after a function was defined.
+
+        Args:
+            name: The name of the global.
+            line: The first line of the function.
+        """
+        events = (e for e in self._events_on("change", name) if e.scope is None)
+        return any(e.functions or e.line > line or not self.is_ordered for e in events)
 
     def is_local_changed(self, name: str, line: int) -> tuple[bool, bool]:
-        """Whether a local that a function at a line sees is bound anew, and whether changed."""
-        events = [e for e in self.events if e.name == name and e.home]
-        homes = {e.home for e in events if e.home and e.home[0] < line <= e.home[1]}
-        home = max((h for h in homes if h), default=None)
-        mine = [e for e in events if e.home == home and home]
-        binds = [e for e in mine if e.kind == "bind"]
-        own = [e for e in binds if home and e.inside[-1:] == (home[0],)]
-        inner = len(own) < len(binds)
-        rebound = inner or (len(own) > 1 and own[-1].line >= line) or _loops(own)
-        changed = any(e.kind == "change" and (len(e.inside) > 1 or e.line > line) for e in mine)
+        """Return whether a closure variable is assigned again, and whether its value is mutated.
+
+        Args:
+            name: The name of the variable.
+            line: The first line of the function that closes over it.
+        """
+        events = [e for e in self.events if e.name == name and e.scope]
+        scopes = {e.scope for e in events if e.scope and e.scope[0] < line <= e.scope[1]}
+        scope = max((h for h in scopes if h), default=None)
+        in_scope = [e for e in events if e.scope == scope and scope]
+        bindings = [e for e in in_scope if e.kind == "bind"]
+        direct = [e for e in bindings if scope and e.functions[-1:] == (scope[0],)]
+        is_bound_inside = len(direct) < len(bindings)
+        rebound = (
+            is_bound_inside
+            or (len(direct) > 1 and direct[-1].line >= line)
+            or _is_bound_in_loop(direct)
+        )
+        changed = any(
+            e.kind == "change" and (len(e.functions) > 1 or e.line > line) for e in in_scope
+        )
         return rebound, changed
 
     def is_parameter(self, name: str, line: int) -> bool:
-        """Whether the local that a function at a line sees is a parameter of one around it."""
-        events = [e for e in self._about("bind", name) if e.home and e.home[0] < line <= e.home[1]]
-        return any(e.home and e.line == e.home[0] for e in events)
+        """Return whether a closure variable is a parameter of the enclosing function.
 
-    def is_attribute_changed(self, name: str, owners: set[str], line: int) -> bool:
-        """Whether an attribute of a class's objects is set or changed once they are made."""
-        for event in self._about("attribute", name):
-            if event.owner and event.owner not in owners:
+        Args:
+            name: The name of the variable.
+            line: The first line of the function that closes over it.
+        """
+        events = [
+            e for e in self._events_on("bind", name) if e.scope and e.scope[0] < line <= e.scope[1]
+        ]
+        return any(e.scope and e.line == e.scope[0] for e in events)
+
+    def is_attribute_changed(self, name: str, class_names: set[str], line: int) -> bool:
+        """Return whether an attribute is set or mutated after its object was created.
+
+        Args:
+            name: The name of the attribute.
+            class_names: The names of the object's classes.
+            line: The first line of the function that reads it.
+        """
+        for event in self._events_on("attribute", name):
+            if event.class_name and event.class_name not in class_names:
                 continue
-            if event.late or (not event.inside and (event.line > line or not self.ordered)):
+            if event.is_late or (
+                not event.functions and (event.line > line or not self.is_ordered)
+            ):
                 return True
         return False
 
-    def is_class_set_up(self, owners: set[str], line: int) -> bool:
-        """Whether an attribute is set on the class itself, after a function at a line."""
-        events = (e for e in self.events if e.kind == "attribute" and e.of in owners)
-        return any(e.inside or e.line > line or not self.ordered for e in events)
+    def is_class_set_up(self, class_names: set[str], line: int) -> bool:
+        """Return whether an attribute is set on the class itself after a function was defined.
+
+        Args:
+            class_names: The names of the classes.
+            line: The first line of the function.
+        """
+        events = (e for e in self.events if e.kind == "attribute" and e.base in class_names)
+        return any(e.functions or e.line > line or not self.is_ordered for e in events)
 
 
-def _loops(events: list[Event]) -> bool:
+def _is_bound_in_loop(events: list[BindingEvent]) -> bool:
+    """Return whether two consecutive bindings are on one line, as `visit_For` records them."""
     return any(a.line == b.line for a, b in itertools.pairwise(events))
 
 
 @functools.lru_cache(maxsize=32)
-def evidence(sources: tuple[str, ...]) -> Evidence:
-    r"""Return what sources say.
+def collect_evidence(sources: tuple[str, ...]) -> Evidence:
+    r"""Return the evidence in some sources.
 
-    >>> said = evidence(("RATE = 1.0\ndef f():\n    global RATE\n    RATE = 2.0\n",))
-    >>> said.is_rebound("RATE", 0), said.is_changed("RATE", 0)
+    >>> evidence = collect_evidence(("RATE = 1.0\ndef f():\n    global RATE\n    RATE = 2.0\n",))
+    >>> evidence.is_rebound("RATE", 0), evidence.is_changed("RATE", 0)
     (True, False)
     """
-    return Evidence(*scanned(sources), len(sources) < 2)
+    return Evidence(*scan_sources(sources), is_ordered=len(sources) < 2)

@@ -1,12 +1,12 @@
-"""The exercises of the book: `check` an answer, ask for a `hint`, see the `solution`."""
+"""The exercises of the book: `check` an answer, print a `hint`, or print the `solution`."""
 
 from __future__ import annotations
 
-from jaxbits.book.exercises.registry import Exercise as Exercise
+from jaxbits.book.exercises.base import Exercise as Exercise
+from jaxbits.book.exercises.registry import all_exercises as all_exercises
 from jaxbits.book.exercises.registry import check as check
-from jaxbits.book.exercises.registry import exercise as exercise
-from jaxbits.book.exercises.registry import exercises as exercises
+from jaxbits.book.exercises.registry import get_exercise as get_exercise
 from jaxbits.book.exercises.registry import hint as hint
 from jaxbits.book.exercises.registry import solution as solution
 
-__all__ = ["Exercise", "check", "exercise", "exercises", "hint", "solution"]
+__all__ = ["Exercise", "all_exercises", "check", "get_exercise", "hint", "solution"]

@@ -1,11 +1,9 @@
-"""What a check can ask of a reader's function; each says in the reader's terms what is wrong."""
+"""Assertions about the reader's function, with messages in the terms of the exercise."""
 
 from __future__ import annotations
 
-import contextvars
 import functools
 import inspect
-import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -13,21 +11,15 @@ import jax
 import numpy as np
 
 from jaxbits import testing
-from jaxbits._catalogue import SharpBit, load
 from jaxbits._equality import is_equal
-from jaxbits._error_origin import has_leaked_tracer, is_from_jax_ecosystem, user_frame
 from jaxbits._formatting import format_argument, format_value
+from jaxbits.book.exercises.error_advice import describe_error
 
-_LONG = 110  # letters of arguments, beyond which they are shown by kind and shape
-_TELLING = 40  # letters of a message that no library but JAX writes
-show_kind = format_value
-
-topic: contextvars.ContextVar[str] = contextvars.ContextVar("topic", default="")
-"""The topic of the exercise that is being checked, such as ``out-of-bounds``."""
+_MAX_ARGUMENTS_LENGTH = 110  # longer arguments are shown by type and shape
 
 
-class NotYet(Exception):
-    """What is wrong with an answer, as a sentence for the reader."""
+class AnswerRejected(Exception):
+    """The problem with an answer, as a sentence for the reader."""
 
 
 def call(
@@ -36,110 +28,38 @@ def call(
     how: str = "",
     through: Callable[..., Any] | None = None,
 ) -> Any:
-    """Call an answer, turning whatever it raises into a `NotYet`.
+    """Return the result of an answer, and turn every error that it raises into a rejection.
 
     Args:
-        answer: the reader's function, by whose name and parameters the message speaks.
-        args: the arguments that the message shows.
-        how: what the message begins with, such as ``"under jit, "``.
-        through: what to call with the arguments instead, such as the jitted answer.
+        answer: The reader's function. The message shows its name and its parameters.
+        args: The arguments.
+        how: The beginning of the message, such as ``"under jit, "``.
+        through: A function to call instead of the answer, such as the jitted answer.
 
     Raises:
-        NotYet: when the answer raises anything, `SystemExit` included.
+        AnswerRejected: If the answer raises any error, including `SystemExit`.
     """
     try:
         return (through or answer)(*args)
-    except NotYet:
+    except AnswerRejected:
         raise
-    except (Exception, SystemExit) as error:  # an answer may call exit()
+    except (Exception, SystemExit) as error:  # An answer may call exit().
         if isinstance(error, NotImplementedError) and not error.args:
             text = f"{_name(answer) or 'it'} is not written yet: it raises NotImplementedError"
-            raise NotYet(text) from error
-        raise NotYet(raised(error, f"{how}{call_text(answer, args) or 'it'}")) from error
-
-
-def raised(error: BaseException, what: str) -> str:
-    """Return the sentence that something raises an error, with advice where it is sure to fit."""
-    lines = str(error).strip().split("\n")
-    # Of an error in a callback, JAX passes the traceback on, which ends with the error.
-    first = lines[-1] if lines[0].endswith("Traceback (most recent call last):") else lines[0]
-    first = _FUNCTION.sub(r"\1", first)
-    text = f"{what} raises {type(error).__name__}" + (f": {first}" if first else "")
-    if bit := advice(error):
-        text += f"\n  That is a sharp bit: {bit.title}. {bit.fix}"
-    return text
-
-
-_FUNCTION = re.compile(r"<function (?:\w+\.<locals>\.)*(\S+) at 0x[0-9a-f]+>")
-_BOOLEAN = {"TracerBoolConversionError", "ConcretizationTypeError"}
-_COMPREHENSION = re.compile(r"\bfor\b[^:]*?\bin\b")
-# Errors that are raised for many reasons: the bit fits a line that looks like this.
-_ONLY_FOR = {
-    "array-in-a-list": r"\bin\b|\.index\(",
-    "disable-jit-other-types": r"\.at\b",
-    "shuffle-in-place": r"shuffle",
-}
-
-
-def advice(error: BaseException) -> SharpBit | None:
-    """Return the sharp bit behind an error, or None where it could be one of several.
-
-    Wrong advice is worse than none. A bit is returned when it is the only one whose symptom fits
-    the message best, or the only one of those in the chapter of the exercise; when the reader's
-    line looks as that one's symptom says, or names what the bit's title names; and for a value that
-    is not known while tracing, the bit about all of them.
-    """
-    least = 1 if is_from_jax_ecosystem(error) else _TELLING
-    frame = user_frame(error)
-    code = _COMPREHENSION.sub(" ", frame.code if frame else "")
-    # An if with an `and` in it is an if.
-    chooses = bool(re.search(r"\b(?:if|while)\b", code))
-    leaked = has_leaked_tracer(error)
-    classes = [kind.__name__ for kind in type(error).__mro__]
-    found: list[tuple[int, int, SharpBit]] = []
-    for bit in load().values():
-        if bit.id in _ONLY_FOR and not re.search(_ONLY_FOR[bit.id], code):
-            continue
-        fits = [
-            (s.message_score(name, str(error)), 0 if chooses else s.line_score(code))
-            for s in bit.symptoms
-            for name in classes
-            if (leaked or not s.leaked) and not (chooses and s.line)
-        ]
-        score, suits = max(fits, default=(0, 0))
-        if score >= least and suits >= 0:
-            found.append((score, suits, bit))
-    return _only_one(found, code, leaked or type(error).__name__ not in _BOOLEAN)
-
-
-def _only_one(
-    found: list[tuple[int, int, SharpBit]], code: str, none_for_all: bool
-) -> SharpBit | None:
-    if not found:
-        return None
-    best = max(entry[:2] for entry in found)
-    bits = [bit for *score, bit in found if tuple(score) == best]
-    if len(bits) == 1:
-        return bits[0]
-    here = [bit for bit in bits if topic.get() and bit.chapter[3:].startswith(topic.get())]
-    if len(here) == 1:
-        return here[0]
-    words = set(re.findall(r"\w+", code))
-    named = [bit for bit in bits if words & _code_in(bit.title)]
-    named = named or [bit for bit in bits if not _code_in(bit.title)]
-    if len(named) == 1:
-        return named[0]
-    return None if none_for_all else load()["value-needed-while-tracing"]
-
-
-def _code_in(title: str) -> set[str]:
-    return set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", title))))
+            raise AnswerRejected(text) from error
+        subject = f"{how}{call_text(answer, args) or 'it'}"
+        raise AnswerRejected(describe_error(error, subject)) from error
 
 
 def call_text(answer: Callable[..., Any], args: Iterable[Any]) -> str:
-    """Return a call as one writes it, ``lookup(table=[1.0, 2.0], i=3)``.
+    """Return a call as source code, such as ``lookup(table=[1.0, 2.0], i=3)``.
 
-    Without a name and without arguments there is nothing to write, and the text is empty.
+    Args:
+        answer: The reader's function. One without a name is shown as ``f``.
+        args: The positional arguments.
+
+    Returns:
+        The call, or the empty string if there is neither a name nor an argument.
     """
     args = list(args)
     name = _name(answer)
@@ -152,81 +72,105 @@ def _name(answer: Any) -> str:
 
 
 def arguments(answer: Callable[..., Any], args: Iterable[Any]) -> str:
-    """Return the arguments of a call in one line, named as the answer names them."""
+    """Return the arguments of a call in one line, with the names of the answer's parameters.
+
+    Args:
+        answer: The reader's function.
+        args: The positional arguments.
+    """
     args = list(args)
     text = _arguments(answer, args, brief=False)
-    return text if len(text) <= _LONG else _arguments(answer, args, brief=True)
+    return text if len(text) <= _MAX_ARGUMENTS_LENGTH else _arguments(answer, args, brief=True)
 
 
 def _arguments(answer: Callable[..., Any], args: list[Any], brief: bool) -> str:
-    by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     try:
         parameters = inspect.signature(answer).parameters.values()
     except (TypeError, ValueError):
         parameters = {}.values()
-    names = [f"{p.name}=" for p in parameters if p.kind in by_place]
+    names = [f"{p.name}=" for p in parameters if p.kind in positional]
     names = names[: len(args)] + [""] * (len(args) - len(names))
     return ", ".join(f"{n}{format_argument(a, brief)}" for n, a in zip(names, args, strict=True))
 
 
-def returns(answer: Callable[..., Any], *args: Any, expected: Any, why: str = "") -> None:
-    """Ask for a value.
+def assert_returns(answer: Callable[..., Any], *args: Any, expected: Any, why: str = "") -> None:
+    """Check that an answer returns the expected value.
+
+    Args:
+        answer: The reader's function.
+        args: Its positional arguments.
+        expected: The expected result.
+        why: A reason that ends the message.
 
     Raises:
-        NotYet: when the answer raises, or returns another value, shape or kind of number.
+        AnswerRejected: If the answer raises an error, or if its result differs in value, shape, or
+            dtype kind.
     """
-    must_equal(call(answer, *args), expected, f"{call_text(answer, args)} must return", why)
+    assert_equal(call(answer, *args), expected, f"{call_text(answer, args)} must return", why)
 
 
 def under_jit(answer: Callable[..., Any], static: tuple[int, ...] = ()) -> Callable[..., Any]:
-    """Return the answer jitted, under its own name and with its own parameters.
-
-    What an earlier trace of the answer did is not in its cache.
+    """Return the answer compiled with `jax.jit`, with its own name and an empty cache.
 
     Args:
-        answer: the reader's function.
-        static: the positions of arguments that are not traced.
+        answer: The reader's function.
+        static: The positions of the static arguments.
     """
 
     @functools.wraps(answer)
     def traced(*args: Any) -> Any:
         return answer(*args)
 
-    # jit would look up the positions in the answer's signature, which may be anything.
+    # Otherwise jit checks the positions against the answer's signature, which may not fit.
+    # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/api_util.py
     del traced.__wrapped__
     return jax.jit(traced, static_argnums=static)
 
 
-def returns_under_jit(
+def assert_returns_under_jit(
     answer: Callable[..., Any],
     *args: Any,
     expected: Any,
     why: str = "",
     static: tuple[int, ...] = (),
 ) -> None:
-    """Ask for the same value when every argument is traced, those at `static` positions excepted.
+    """Check that an answer returns the expected value under jit.
+
+    Args:
+        answer: The reader's function.
+        args: Its positional arguments.
+        expected: The expected result.
+        why: A reason that ends the message.
+        static: The positions of the static arguments.
 
     Raises:
-        NotYet: when the answer cannot be traced, or gives another value then.
+        AnswerRejected: If the answer cannot be traced, or if its result differs.
     """
     how = "under jit, "
     seen = call(answer, *args, how=how, through=under_jit(answer, static))
-    must_equal(seen, expected, f"{how}{call_text(answer, args)} must return", why)
+    assert_equal(seen, expected, f"{how}{call_text(answer, args)} must return", why)
 
 
-def returns_under_grad(
+def assert_returns_under_grad(
     answer: Callable[..., Any], *args: Any, expected: Any, why: str = ""
 ) -> None:
-    """Ask for the gradient of the answer's (scalar) result with respect to its first argument.
+    """Check the gradient of an answer's scalar result with respect to its first argument.
+
+    Args:
+        answer: The reader's function.
+        args: Its positional arguments.
+        expected: The expected gradient.
+        why: A reason that ends the message.
 
     Raises:
-        NotYet: when the answer cannot be differentiated, or has another gradient.
+        AnswerRejected: If the answer cannot be differentiated, or if its gradient differs.
     """
     gradient = jax.grad(lambda *given: answer(*given))
     seen = call(answer, *args, how="under grad, ", through=gradient)
     first = _first_parameter(answer)
     what = f"the gradient of {call_text(answer, args)} with respect to {first} must be"
-    must_equal(seen, expected, what, why)
+    assert_equal(seen, expected, what, why)
 
 
 def _first_parameter(answer: Callable[..., Any]) -> str:
@@ -234,34 +178,35 @@ def _first_parameter(answer: Callable[..., Any]) -> str:
     return name[0] if name[1] else "the first argument"
 
 
-def must_equal(seen: Any, expected: Any, what: str, why: str = "") -> None:
-    """Ask that a value is the expected one.
+def assert_equal(seen: Any, expected: Any, what: str, why: str = "") -> None:
+    """Check that two values, arrays, or pytrees agree in value, shape, and dtype kind.
 
     Args:
-        seen: what came of the answer.
-        expected: what it should be.
-        what: the beginning of the sentence, such as ``"after one step, w must be"``.
-        why: a reason for the reader.
+        seen: The result of the answer.
+        expected: The expected value.
+        what: The beginning of the message, such as ``"after one step, w must be"``.
+        why: A reason that ends the message.
 
     Raises:
-        NotYet: when the two differ in value, shape or kind of number.
+        AnswerRejected: If the two differ.
 
-    >>> must_equal(np.float32(0.9), 0.81, "after one step, w must be")
+    >>> assert_equal(np.float32(0.9), 0.81, "after one step, w must be")
     Traceback (most recent call last):
-    jaxbits.book.exercises.assertions.NotYet: after one step, w must be 0.81, got 0.9
+    jaxbits.book.exercises.assertions.AnswerRejected: after one step, w must be 0.81, got 0.9
     """
     try:
         agree = is_equal(seen, expected)
-    except Exception:  # what an answer returns may be anything at all
+    except Exception:  # An answer may return an object of any class.
         agree = False
     if not agree:
-        wanted, got = _told_apart(expected, seen)
-        raise NotYet(f"{what} {wanted}, got {got}" + (f": {why}" if why else ""))
+        shown, got = _format_differently(expected, seen)
+        raise AnswerRejected(f"{what} {shown}, got {got}" + (f": {why}" if why else ""))
 
 
-def _told_apart(expected: Any, seen: Any) -> tuple[str, str]:
+def _format_differently(expected: Any, seen: Any) -> tuple[str, str]:
+    """Format two values with enough digits to show how they differ, or else with their types."""
     for digits in (6, 9, 17):
-        texts = show_kind(expected, digits), show_kind(seen, digits)
+        texts = format_value(expected, digits), format_value(seen, digits)
         if texts[0] != texts[1]:
             return texts
     return f"{texts[0]} ({_kind(expected)})", f"{texts[1]} ({_kind(seen)})"
@@ -273,31 +218,65 @@ def _kind(value: Any) -> str:
     return type(value).__name__
 
 
-def returns_step_by_step(
+def assert_returns_op_by_op(
     answer: Callable[..., Any], *args: Any, expected: Any, why: str = ""
 ) -> None:
-    """Ask for a value when XLA sees only one operation at a time.
+    """Check that an answer returns the expected value if XLA compiles each operation separately.
 
-    It compiles a product with a boolean mask, for example, into a choice, which drops a masked NaN.
-    Nothing promises that it does.
+    Fused operations may hide an error. For example, XLA may compile a product with a boolean mask
+    into a select, which drops a masked NaN, but nothing guarantees this.
+
+    Args:
+        answer: The reader's function.
+        args: Its positional arguments.
+        expected: The expected result.
+        why: A reason that ends the message.
 
     Raises:
-        NotYet: when the answer raises, or returns another value, shape or kind of number.
+        AnswerRejected: If the answer raises an error, or if its result differs.
     """
     how = "run one operation at a time, "
     with jax.disable_jit():
         seen = call(answer, *args, how=how)
-    must_equal(seen, expected, f"{how}{call_text(answer, args)} must return", why)
+    assert_equal(seen, expected, f"{how}{call_text(answer, args)} must return", why)
 
 
-def traces(answer: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> int:
-    """Count how often `jax.jit` traces an answer over a list of calls.
+def count_traces(answer: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> int:
+    """Return how often `jax.jit` traces an answer over a list of calls.
+
+    Args:
+        answer: The reader's function.
+        calls: The positional arguments of each call.
 
     Raises:
-        NotYet: when one of the calls raises.
+        AnswerRejected: If one of the calls raises an error.
     """
 
     def run(jitted: Callable[..., Any], *args: Any) -> Any:
         return call(answer, *args, how="under jit, ", through=jitted)
 
     return testing.count_traces(answer, calls, call=run)
+
+
+def are_close(one: Any, other: Any) -> bool:
+    """Return whether two trees of numbers agree. They differ if either contains anything else.
+
+    Args:
+        one: A tree.
+        other: Another tree.
+    """
+    try:
+        near = jax.tree.map(lambda a, b: np.allclose(a, b, atol=1e-5), one, other)
+    except (TypeError, ValueError):
+        return False
+    return all(jax.tree.leaves(near))
+
+
+def type_name(value: Any) -> str:
+    """Return the type of a value with an article, such as "a JAX array"."""
+    if isinstance(value, jax.Array):
+        return "a JAX array"
+    if isinstance(value, np.ndarray):
+        return "a NumPy array"
+    module = type(value).__module__.split(".")[0]
+    return f"a {'' if module == 'builtins' else module + '.'}{type(value).__name__}"

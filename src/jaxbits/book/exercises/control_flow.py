@@ -11,52 +11,58 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jaxbits._formatting import format_value
 from jaxbits.book.exercises.assertions import (
-    NotYet,
+    AnswerRejected,
+    assert_equal,
+    assert_returns,
+    assert_returns_under_grad,
+    assert_returns_under_jit,
     call,
     call_text,
-    must_equal,
-    returns,
-    returns_under_grad,
-    returns_under_jit,
-    show_kind,
     under_jit,
 )
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits.book.exercises.base import Exercise
 
 
 def huber(error: jax.Array, width: jax.Array) -> jax.Array:
-    """Return error² / 2 where |error| <= width, else width * (|error| - width / 2)."""
+    """Return error² / 2 where |error| <= width, and width * (|error| - width / 2) elsewhere."""
     raise NotImplementedError
 
 
 def solve_huber(error: jax.Array, width: jax.Array) -> jax.Array:
-    """Compute both pieces, and choose between them element by element."""
+    """Compute both pieces, and select between them element by element."""
     size = jnp.abs(error)
     return jnp.where(size <= width, error**2 / 2, width * (size - width / 2))
 
 
 def verify_huber(answer: Callable[..., Any]) -> None:
-    """Ask for numbers, for arrays, under jit with both arguments traced, vmap and grad."""
+    """Check numbers and arrays, under jit with both arguments traced, vmap, and grad."""
     for error, expected in ((0.5, 0.125), (-3.0, 2.5), (3.0, 2.5), (1.0, 0.5)):
-        returns(answer, jnp.float32(error), 1.0, expected=np.float32(expected))
+        assert_returns(answer, jnp.float32(error), 1.0, expected=np.float32(expected))
     errors = jnp.array([0.5, -3.0, 3.0, 0.0])
     all_of_them = np.array([0.125, 2.5, 2.5, 0.0], np.float32)
-    returns_under_jit(answer, jnp.float32(-3.0), 1.0, expected=2.5)
-    returns_under_jit(answer, jnp.float32(-3.0), 2.0, expected=4.0, why="the width is traced, too")
-    returns(answer, errors, 1.0, expected=all_of_them, why="each element chooses its own piece")
+    assert_returns_under_jit(answer, jnp.float32(-3.0), 1.0, expected=2.5)
+    assert_returns_under_jit(
+        answer, jnp.float32(-3.0), 2.0, expected=4.0, why="the width is also traced"
+    )
+    assert_returns(
+        answer, errors, 1.0, expected=all_of_them, why="each element selects its own piece"
+    )
     mapped = jax.vmap(lambda error, width: answer(error, width), in_axes=(0, None))
     seen = call(answer, errors, 1.0, how="under vmap, ", through=mapped)
-    must_equal(seen, all_of_them, f"under vmap, {call_text(answer, (errors, 1.0))} must return")
+    assert_equal(seen, all_of_them, f"under vmap, {call_text(answer, (errors, 1.0))} must return")
     for error, slope in ((0.5, 0.5), (3.0, 1.0), (-3.0, -1.0)):
-        why = "beyond the width, the slope is the width, with the sign of the error"
-        returns_under_grad(answer, jnp.float32(error), 1.0, expected=np.float32(slope), why=why)
-    why = "the piece that is not chosen needs a finite slope, too"
-    returns_under_grad(answer, jnp.float32(0.0), 1.0, expected=np.float32(0.0), why=why)
+        why = "beyond the width, the gradient is the width with the sign of the error"
+        assert_returns_under_grad(
+            answer, jnp.float32(error), 1.0, expected=np.float32(slope), why=why
+        )
+    why = "the unused piece also needs a finite gradient"
+    assert_returns_under_grad(answer, jnp.float32(0.0), 1.0, expected=np.float32(0.0), why=why)
 
 
 def newton_root(a: jax.Array, steps: int) -> jax.Array:
-    """Return the root of a after `steps` steps x = (x + a / x) / 2 from x = a, as a float."""
+    """Return the root of a as a float, after `steps` steps x = (x + a / x) / 2 from x = a."""
     raise NotImplementedError
 
 
@@ -67,30 +73,33 @@ def solve_newton_root(a: jax.Array, steps: int) -> Any:
 
 
 def verify_newton_root(answer: Callable[..., Any]) -> None:
-    """Ask for values, jit, grad, an integer array, and a program that does not grow."""
+    """Check values, jit, grad, an integer array, and that the program does not grow."""
     nine, four = jnp.float32(9.0), jnp.int32(4)
-    returns(answer, nine, 0, expected=9.0, why="without a step, the result is a")
-    returns(answer, nine, 1, expected=5.0, why="after one step from 9")
-    returns(answer, nine, 20, expected=3.0)
-    returns(answer, four, 20, expected=2.0, why="a may be an integer, but its root is a float")
+    assert_returns(answer, nine, 0, expected=9.0, why="without a step, the result is a")
+    assert_returns(answer, nine, 1, expected=5.0, why="after one step from 9")
+    assert_returns(answer, nine, 20, expected=3.0)
+    assert_returns(
+        answer, four, 20, expected=2.0, why="a may be an integer, but its root is a float"
+    )
     many = jnp.array([1.0, 4.0, 9.0])
-    returns(answer, many, 20, expected=np.array([1, 2, 3], np.float32))
+    assert_returns(answer, many, 20, expected=np.array([1, 2, 3], np.float32))
 
-    returns_under_jit(answer, nine, 20, expected=3.0, static=(1,))
-    returns_under_grad(answer, nine, 20, expected=np.float32(1 / 6))
+    assert_returns_under_jit(answer, nine, 20, expected=3.0, static=(1,))
+    assert_returns_under_grad(answer, nine, 20, expected=np.float32(1 / 6))
     slope = jax.jit(jax.grad(lambda a, steps: answer(a, steps)), static_argnums=1)
     seen = call(answer, nine, 20, how="under jit of grad, ", through=slope)
     what = f"under jit, the gradient of {call_text(answer, (nine, 20))} must be"
-    must_equal(seen, np.float32(1 / 6), what)
+    assert_equal(seen, np.float32(1 / 6), what)
     short, long = (_equations(answer, nine, steps) for steps in (5, 50))
     if long > short:
-        raise NotYet(
-            f"the program has {short} equations for 5 steps and {long} for 50: JAX unrolls the loop"
+        raise AnswerRejected(
+            f"the program has {short} equations for 5 steps and {long} for 50, because JAX "
+            "unrolls the loop"
         )
 
 
 def _equations(answer: Callable[..., Any], *args: Any) -> int:
-    """Count the equations of an answer's program; its last argument is a Python number."""
+    """Return the number of equations in the jaxpr of an answer whose last argument is static."""
     trace = jax.make_jaxpr(lambda *given: answer(*given), static_argnums=len(args) - 1)
     return _with_bodies(call(answer, *args, through=trace).jaxpr)
 
@@ -105,12 +114,12 @@ def _with_bodies(jaxpr: Any) -> int:
 
 
 def cool_down(heat: jax.Array, limit: jax.Array, most: int) -> tuple[jax.Array, jax.Array]:
-    """Halve the heat while it is above the limit, at most `most` times; return it and how often."""
+    """Halve the heat while it is above the limit, at most `most` times. Return it and the count."""
     raise NotImplementedError
 
 
 def solve_cool_down(heat: jax.Array, limit: jax.Array, most: int) -> tuple[jax.Array, jax.Array]:
-    """Run `most` iterations, and let those that are not needed change nothing."""
+    """Run `most` iterations, of which the unnecessary ones change nothing."""
 
     def halve(state: tuple[Any, Any], _: None) -> tuple[tuple[Any, Any], None]:
         heat, count = state
@@ -122,40 +131,44 @@ def solve_cool_down(heat: jax.Array, limit: jax.Array, most: int) -> tuple[jax.A
 
 
 def verify_cool_down(answer: Callable[..., Any]) -> None:
-    """Ask for pairs, under jit, vmap and jit of grad, and for a loop that is not unrolled."""
+    """Check pairs under jit, vmap, and jit of grad, and that the loop is not unrolled."""
 
     @functools.wraps(answer)
     def pair(heat: Any, limit: Any, most: int) -> tuple[Any, Any]:
         seen = answer(heat, limit, most)
         if not (isinstance(seen, tuple | list) and len(seen) == 2):
-            raise NotYet(f"the result must be a pair (heat, count), got {show_kind(seen)}")
+            raise AnswerRejected(
+                f"the result must be a pair (heat, count), got {format_value(seen)}"
+            )
         return seen[0], seen[1]
 
     for heat, limit, most, left, count, why in (
-        (40.0, 9.0, 10, 5.0, 3, "stop once the heat is not above the limit"),
-        (8.0, 9.0, 10, 8.0, 0, "it is not above the limit"),
+        (40.0, 9.0, 10, 5.0, 3, "stop as soon as the heat is not above the limit"),
+        (8.0, 9.0, 10, 8.0, 0, "the heat is not above the limit"),
         (1000.0, 1.0, 4, 62.5, 4, "halve at most four times"),
         (9.0, 9.0, 10, 9.0, 0, "the limit itself is not above the limit"),
     ):
         given = jnp.float32(heat), jnp.float32(limit)
         expected = np.float32(left), np.int32(count)
-        returns(pair, *given, most, expected=expected, why=why)
+        assert_returns(pair, *given, most, expected=expected, why=why)
     hot, limit = jnp.float32(40.0), jnp.float32(9.0)
-    returns_under_jit(pair, hot, limit, 10, expected=(np.float32(5), np.int32(3)), static=(2,))
+    assert_returns_under_jit(
+        pair, hot, limit, 10, expected=(np.float32(5), np.int32(3)), static=(2,)
+    )
     heats = jnp.array([40.0, 8.0, 17.0])
     mapped: Callable[..., Any] = jax.vmap(lambda heat: pair(heat, limit, 10))
     seen = call(pair, heats, limit, 10, how="under vmap, ", through=lambda h, *_: mapped(h))
     wanted = np.array([5, 8, 8.5], np.float32), np.array([3, 0, 1], np.int32)
-    must_equal(seen, wanted, f"under vmap, {call_text(answer, (heats, limit, 10))} must return")
+    assert_equal(seen, wanted, f"under vmap, {call_text(answer, (heats, limit, 10))} must return")
     slope = under_jit(lambda *given: jax.grad(lambda *g: pair(*g)[0])(*given), static=(2,))
     seen = call(pair, hot, limit, 10, how="under jit of grad, ", through=slope)
-    what = "under jit, the gradient of the heat that is left with respect to heat must be"
-    must_equal(seen, np.float32(0.125), what, "the heat was halved three times")
+    what = "under jit, the gradient of the remaining heat with respect to heat must be"
+    assert_equal(seen, np.float32(0.125), what, "the heat was halved three times")
     short, long = (_equations(pair, jnp.float32(2.0), jnp.float32(1.0), n) for n in (5, 50))
     if long > short:
-        raise NotYet(
-            f"the program has {short} equations for most=5 and {long} for most=50: JAX unrolls the "
-            "loop"
+        raise AnswerRejected(
+            f"the program has {short} equations for most=5 and {long} for most=50, because "
+            "JAX unrolls the loop"
         )
 
 

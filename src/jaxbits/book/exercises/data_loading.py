@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import jax
 import numpy as np
 
-from jaxbits.book.data_loading import aligned
-from jaxbits.book.exercises.assertions import NotYet, call, raised
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits.book.exercises.assertions import AnswerRejected, call
+from jaxbits.book.exercises.base import Exercise
 
 
 def filled(batch: tuple[Any, ...], size: int) -> tuple[Any, ...]:
@@ -48,7 +47,7 @@ def verify_filled(answer: Callable[..., Any]) -> None:
             told = call(answer, batch, size)
             _rows_are(told, dict(zip(named, kept, strict=True)), size)
             if not all(np.array_equal(a, b) for a, b in zip(batch, kept, strict=True)):
-                raise NotYet("it changes the batch that you passed in")
+                raise AnswerRejected("your function modifies its input batch in place")
 
 
 def _rows_are(told: Any, batch: dict[str, Any], size: int) -> None:
@@ -56,153 +55,52 @@ def _rows_are(told: Any, batch: dict[str, Any], size: int) -> None:
     how = f"for a batch of {rows} {'row' if rows == 1 else 'rows'} and size {size}"
     if not isinstance(told, tuple) or len(told) != len(batch) + 1:
         what = f"{len(told)} arrays" if isinstance(told, tuple) else f"a {type(told).__name__}"
-        raise NotYet(
-            f"{how} it returns {what} instead of a tuple of {', '.join(batch)}, and a mask"
+        raise AnswerRejected(
+            f"{how}, your function must return a tuple of {', '.join(batch)}, and a mask, "
+            f"got {what}"
         )
     for seen, (name, given) in zip(told, batch.items(), strict=False):
         if np.shape(seen) != (size, *given.shape[1:]):
-            raise NotYet(
-                f"{how} its {name} have the shape {np.shape(seen)} instead of "
-                f"{(size, *given.shape[1:])}"
+            raise AnswerRejected(
+                f"{how}, the {name} must have the shape {(size, *given.shape[1:])}, got "
+                f"{np.shape(seen)}"
             )
         if not isinstance(seen, np.ndarray):
             kind = "JAX" if isinstance(seen, jax.Array) else type(seen).__name__
-            raise NotYet(f"{how} its {name} are a {kind} array instead of a NumPy array")
+            raise AnswerRejected(f"{how}, the {name} must be a NumPy array, got a {kind} array")
         if seen.dtype != given.dtype:
-            raise NotYet(f"{how} its {name} are {seen.dtype} instead of {given.dtype}")
+            raise AnswerRejected(f"{how}, the {name} must be {given.dtype}, got {seen.dtype}")
         if not np.array_equal(seen[:rows], given):
-            raise NotYet(f"{how} its {name} should start with those of the batch")
+            raise AnswerRejected(f"{how}, the {name} must start with those of the batch")
         if seen[rows:].any():
-            raise NotYet(f"{how} the added {name} should be zeros")
+            raise AnswerRejected(f"{how}, the added {name} must be zeros")
     mask, expected = told[-1], np.arange(size) < rows
     if not isinstance(mask, np.ndarray) or mask.dtype != bool or mask.shape != (size,):
         what = f"{mask.dtype} {mask.shape}" if isinstance(mask, np.ndarray) else f"{mask!r:.60}"
-        raise NotYet(f"{how} the mask should be a NumPy array of {size} booleans; it is {what}")
+        raise AnswerRejected(
+            f"{how}, the mask must be a NumPy array of {size} booleans, got {what}"
+        )
     if not np.array_equal(mask, expected):
         why = "The rows that you add are not real"
         if not mask[:rows].all():
             why = "Do not derive it from the values: a label of 0 and a black image can be real"
-        raise NotYet(f"{how} the mask is {mask.tolist()} instead of {expected.tolist()}. {why}")
-
-
-def prefetched(batches: Iterable[Any], size: int) -> Iterator[Any]:
-    """Yield the batches as JAX arrays, with `size` of them on the device ahead of time."""
-    raise NotImplementedError
-
-
-def solve_prefetched(batches: Iterable[Any], size: int) -> Iterator[Any]:
-    """Keep a queue of `size` copies, because the loader may refill its buffer at any time."""
-    from collections import deque
-    from itertools import islice
-
-    batches = iter(batches)
-    waiting: deque[Any] = deque()
-    for batch in islice(batches, size):
-        waiting.append(jax.device_put(batch.copy()))
-    while waiting:
-        yield waiting.popleft()
-        for batch in islice(batches, 1):
-            waiting.append(jax.device_put(batch.copy()))
-
-
-SHAPE = (4, 48)  # of the batches: few other arrays have it
-
-
-def verify_prefetched(answer: Callable[..., Any]) -> None:
-    """Count what is read and when, with new arrays, with a buffer that is refilled, and a list."""
-    for count, size in ((5, 2), (5, 3), (1, 2), (0, 2), (9, 2)):
-        _hands_out(answer, count, size)
-        _hands_out(answer, count, size, refill=True)
-    _hands_out(answer, 5, 2, again=True)
-
-
-class _Loader:
-    """Batches that are counted as they are read, and read from the start by every `iter`."""
-
-    def __init__(self, count: int, refill: bool) -> None:
-        self.count, self.buffer, self.read = count, aligned(SHAPE) if refill else None, 0
-
-    def __iter__(self) -> Iterator[Any]:
-        for number in range(self.count):
-            batch = np.empty(SHAPE, np.float32) if self.buffer is None else self.buffer
-            batch[:] = number
-            self.read += 1
-            yield batch
-
-
-def _hands_out(
-    answer: Callable[..., Any], count: int, size: int, refill: bool = False, again: bool = False
-) -> None:
-    loader = _Loader(count, refill)
-    what = f"with {count} {'batch' if count == 1 else 'batches'} and size={size}"
-    if again:
-        what += ", from a loader that starts again at every iter(batches)"
-    # Only a loader that is not an iterator itself shows whether an answer calls iter once.
-    made = call(answer, loader if again else iter(loader), size)
-    if not hasattr(made, "__next__"):
-        raise NotYet(f"it returns a {type(made).__name__}, but it should yield each batch")
-    if loader.read and count > size and loader.read > size:
-        raise NotYet(f"{what}, it reads {loader.read} batches before you ask for the first")
-    seen: list[int] = []
-    for batch in _each(made, what):
-        if len(seen) == count:
-            why = ": call iter(batches) once, and read only from that" if again else ""
-            raise NotYet(f"{what}, it does not end after {count}{why}")
-        if not isinstance(batch, jax.Array):
-            kind = "NumPy array" if isinstance(batch, np.ndarray) else type(batch).__name__
-            raise NotYet(f"it yields a {kind} instead of a JAX array")
-        if len(seen) == 0 and count > size and not size <= loader.read <= size + 1:
-            raise NotYet(
-                f"{what}, it has read {loader.read} when it yields the first, instead of {size}"
-            )
-        there = sum(array.shape == SHAPE for array in jax.live_arrays())
-        if len(seen) == 0 and there < min(size, count):
-            raise NotYet(
-                f"{what}, only {there} of them {'is' if there == 1 else 'are'} on the device when "
-                f"it yields the first, instead of {min(size, count)}"
-            )
-        seen.append(int(batch[0, 0]))
-        if loader.read > len(seen) + size + 1:
-            raise NotYet(
-                f"{what}, it has read {loader.read} when it yields number {len(seen)}: no more "
-                f"than {size} should wait"
-            )
-    if seen != list(range(count)):
-        how = ", from a loader that refills one buffer" if refill else ""
-        raise NotYet(
-            f"{what}{how}, it yields the batches {seen} instead of {[*range(count)]}"
-            + (": copy each batch before you read the next" if refill else "")
+        raise AnswerRejected(
+            f"{how}, the mask must be {expected.tolist()}, got {mask.tolist()}. {why}"
         )
 
 
-def _each(made: Any, what: str) -> Iterator[Any]:
-    """Yield what a generator yields, and report its errors as those of a call."""
-    end = object()
-    while True:
-        try:
-            batch = next(made, end)
-        except NotImplementedError:
-            call(lambda: next(made, end))
-            raise
-        except Exception as error:
-            raise NotYet(raised(error, f"{what}, it")) from error
-        if batch is end:
-            return
-        yield batch
-
-
 def numbers_of(process: int, processes: int, samples: int, seed: int, epoch: int) -> Any:
-    """Return the numbers of the samples that a process reads in an epoch."""
+    """Return the indices of the samples that a process reads in an epoch."""
     raise NotImplementedError
 
 
 def solve_numbers_of(process: int, processes: int, samples: int, seed: int, epoch: int) -> Any:
-    """Draw one order for all processes, drop the remainder, and take every n-th number."""
+    """Draw one order for all processes, drop the remainder, and take every n-th index."""
     order = np.random.default_rng((seed, epoch)).permutation(samples)
     return order[: samples - samples % processes][process::processes]
 
 
-# Factors that people multiply a seed or an epoch by, and what may then coincide.
+# Factors by which people multiply a seed or an epoch, which can make two orders coincide.
 _APART = (
     *range(1, 129), 255, 256, 500, 512, 997, 999, 1000, 1001, 1009, 1024, 1234, 4096, 9973, 10_000,
     10_007, 65_536, 65_537, 99_991, 100_000, 1_000_000, 1_000_003,
@@ -210,58 +108,64 @@ _APART = (
 
 
 def verify_numbers_of(answer: Callable[..., Any]) -> None:
-    """Gather the numbers of all processes, over epochs and seeds, and look for global state."""
+    """Check the indices of all processes over epochs and seeds, and the global generators."""
 
     def asked(process: int, processes: int, samples: int, seed: int = 0, epoch: int = 0) -> Any:
         given = call(answer, process, processes, samples, seed, epoch)
         if not isinstance(given, np.ndarray) or given.ndim != 1:
             what = "JAX array" if isinstance(given, jax.Array) else type(given).__name__
-            raise NotYet(f"it returns a {what} instead of a NumPy array with one axis")
+            raise AnswerRejected(f"the result must be a NumPy array with one axis, got a {what}")
         if given.dtype.kind not in "iu":
-            raise NotYet(f"its numbers are {given.dtype} instead of integers")
+            raise AnswerRejected(f"the numbers must be integers, got {given.dtype}")
         return given.tolist()
 
     for processes, samples in ((2, 40), (4, 43)):
         parts = [asked(process, processes, samples) for process in range(processes)]
         each = samples // processes
         if {len(part) for part in parts} != {each}:
-            raise NotYet(
-                f"for {samples} samples and {processes} processes, they read "
-                f"{[len(part) for part in parts]} samples, but each should read {each}"
+            raise AnswerRejected(
+                f"for {samples} samples and {processes} processes, each process must read "
+                f"{each} samples, got {[len(part) for part in parts]}"
             )
         numbers = [number for part in parts for number in part]
         if not set(numbers) <= set(range(samples)):
-            raise NotYet(f"for {samples} samples, some numbers are outside 0 to {samples - 1}")
+            raise AnswerRejected(
+                f"for {samples} samples, all numbers must be from 0 to {samples - 1}"
+            )
         if len(set(numbers)) != len(numbers):
-            raise NotYet(
-                "two processes read the same sample: all processes must start from the same order, "
-                "and then take different parts of it"
+            raise AnswerRejected(
+                "two processes read the same sample; start from the same order in all "
+                "processes, and then take different parts of it"
             )
     first = asked(0, 2, 40)
     if first == sorted(first):
-        raise NotYet("the samples are not shuffled")
+        raise AnswerRejected("the samples are not shuffled")
     if asked(0, 2, 40, epoch=1) == first:
-        raise NotYet("epoch 1 has the same order as epoch 0")
+        raise AnswerRejected("epoch 1 has the same order as epoch 0")
     if asked(0, 2, 40, seed=1) == first:
-        raise NotYet("seeds 0 and 1 give the same order")
+        raise AnswerRejected("seeds 0 and 1 give the same order")
     before = np.random.get_state()[1].tolist(), random.getstate()  # type: ignore[index]
     if asked(0, 2, 40) != first:
-        raise NotYet("called a second time with the same arguments, it returns another order")
+        raise AnswerRejected(
+            "called a second time with the same arguments, your function must return the same order"
+        )
     if (np.random.get_state()[1].tolist(), random.getstate()) != before:  # type: ignore[index]
-        raise NotYet("it uses a global random generator: create one of your own")
+        raise AnswerRejected(
+            "your function uses a global random generator; create a generator of your own"
+        )
     other, later = asked(0, 2, 40, seed=1), asked(0, 2, 40, epoch=1)
     for apart in _APART:
         for seed, epoch, same, where in ((0, apart, other, (1, 0)), (apart, 0, later, (0, 1))):
             if asked(0, 2, 40, seed=seed, epoch=epoch) == same:
-                raise NotYet(
-                    f"seed {seed} gives the same order in epoch {epoch} as seed {where[0]} in "
-                    f"epoch {where[1]}: do not compute one number from seed and epoch, because "
-                    "np.random.default_rng takes both"
+                raise AnswerRejected(
+                    f"seed {seed} gives the same order in epoch {epoch} as seed {where[0]} "
+                    f"in epoch {where[1]}. Do not compute one number from seed and epoch, "
+                    "because np.random.default_rng takes both"
                 )
     if set(asked(0, 2, 40, epoch=1)) == set(first):
-        raise NotYet(
-            "a process reads the same samples in every epoch: first shuffle all samples, and then "
-            "take the part of the process"
+        raise AnswerRejected(
+            "a process reads the same samples in every epoch; shuffle all samples first, "
+            "and then take the part of the process"
         )
 
 
@@ -278,20 +182,6 @@ EXERCISES = (
         ),
         verify=verify_filled,
         solution=solve_filled,
-    ),
-    Exercise(
-        id="data-loading/2",
-        title="ahead, and safe",
-        stub=prefetched,
-        hints=(
-            "A deque can be the queue: append at one end, and popleft from the other.",
-            "Call iter(batches) once. islice(iterator, n) then takes the next n batches, or fewer "
-            "if there are fewer.",
-            "What the loader yields may be its buffer, so copy it first: "
-            "jax.device_put(batch.copy()).",
-        ),
-        verify=verify_prefetched,
-        solution=solve_prefetched,
     ),
     Exercise(
         id="data-loading/3",

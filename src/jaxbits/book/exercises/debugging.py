@@ -13,8 +13,8 @@ import numpy as np
 from jax import lax
 from jax.experimental import checkify
 
-from jaxbits.book.exercises.assertions import NotYet, call, under_jit
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits.book.exercises.assertions import AnswerRejected, call, under_jit
+from jaxbits.book.exercises.base import Exercise
 
 
 def first_bad_step(step: Callable[..., Any], state: Any, batches: Iterable[Any]) -> int | None:
@@ -35,7 +35,7 @@ def solve_first_bad_step(
 
 
 def _training(bad_number: float, bad_at: int, in_loss: bool = False) -> Callable[..., Any]:
-    """Return a step that ruins one weight, or only its loss, when its state has come that far."""
+    """Return a training step that makes one weight or its loss bad at a given count."""
 
     def step(state: dict[str, Any], batch: jax.Array) -> tuple[dict[str, Any], jax.Array]:
         loss = jnp.mean((state["w"] - batch) ** 2)
@@ -49,7 +49,7 @@ def _training(bad_number: float, bad_at: int, in_loss: bool = False) -> Callable
 
 
 def verify_first_bad_step(answer: Callable[..., Any]) -> None:
-    """Ruin a state, a loss, or nothing, with a NaN and with an infinity."""
+    """Check bad states and bad losses, with a NaN and with an infinity, and a good run."""
     arrays = {"count": jnp.int32(0), "rate": jnp.float32(1.0), "w": jnp.ones(2)}
     numbers = {"count": 0, "rate": 1.0, "w": jnp.ones(2)}
     batches = [jnp.full(2, float(n)) for n in range(6)]
@@ -66,25 +66,29 @@ def verify_first_bad_step(answer: Callable[..., Any]) -> None:
             seen = int(seen)
         told.append((seen, expected, what, in_loss))
     if all(seen == (None if right is None else right + 1) for seen, right, *_ in told):
-        raise NotYet("it returns 4 if step 3 is the first bad one: count the steps from 0")
+        raise AnswerRejected(
+            "your function returns 4 if step 3 is the first bad one; count the steps from 0"
+        )
     for seen, expected, what, in_loss in told:
         if seen == expected and type(seen) is type(expected):
             continue
         late = expected is not None and seen == expected + 1
         why = ": the loss shows a bad state one step late" if late and not in_loss else ""
-        raise NotYet(f"{what}, but it returns {seen!r} instead of {expected!r}{why}")
-    what = "for a step that is not compiled and a state with Python numbers it"
+        raise AnswerRejected(f"{what}, so the result must be {expected!r}, got {seen!r}{why}")
+    what = "for a step that is not compiled and a state with Python numbers"
     try:
         seen = call(answer, _training(jnp.nan, 1), numbers, list(batches))
-    except NotYet as wrong:
+    except AnswerRejected as wrong:
         cause = wrong.__cause__
-        raise NotYet(f"{what} raises {type(cause).__name__}: {cause}") from cause
+        raise AnswerRejected(
+            f"{what}, your function raises {type(cause).__name__}: {cause}"
+        ) from cause
     if seen != 1:
-        raise NotYet(f"{what} returns {seen!r} instead of 1")
+        raise AnswerRejected(f"{what}, the result must be 1, got {seen!r}")
 
 
 def watched(name: str, x: jax.Array) -> jax.Array:
-    """Return x, and have the program print ``name: least to largest``, in the order written."""
+    """Return x, and make the program print ``name: least to largest`` in program order."""
     raise NotImplementedError
 
 
@@ -105,7 +109,7 @@ def _printed(
 
 
 def verify_watched(answer: Callable[..., Any]) -> None:
-    """Call a compiled program twice, use a name with braces, and watch twice in a loop."""
+    """Check two compiled calls, a name with braces, and two probes in a loop."""
     x = jnp.array([2.0, -1.0, 5.0])
     table = jnp.array([[0.5, 1.25], [-0.25, 0.0]])
     watching = under_jit(answer, static=(0,))
@@ -117,26 +121,30 @@ def verify_watched(answer: Callable[..., Any]) -> None:
     ):
         value, lines = _printed(answer, watching, "w", data)
         if value is None:
-            raise NotYet("it returns None instead of the array")
+            raise AnswerRejected("the result must be the array, got None")
         if not isinstance(value, jax.Array) or not np.array_equal(value, data):
-            raise NotYet("it should return the array unchanged")
+            raise AnswerRejected("your function must return the array unchanged")
         if lines == [expected]:
             continue
-        what = f"under jit, for the array {data.tolist()} it prints {_lines(lines)}"
+        what = f"under jit, for the array {data.tolist()}, the program prints {_lines(lines)}"
         if any("Tracer" in line or "Traced" in line for line in lines):
-            raise NotYet(
-                f"{what}, a tracer: print and f-strings run only while JAX traces. Pass the values "
+            raise AnswerRejected(
+                f"{what}, a tracer. print and f-strings run only while JAX traces. Pass the values "
                 "to jax.debug.print, which fills them in when the program runs"
             )
-        raise NotYet(f"{what} instead of {expected!r}")
+        raise AnswerRejected(f"{what} instead of {expected!r}")
     braces = "grad {w}"
     try:
         _, lines = _printed(answer, watching, braces, x)
-    except NotYet as wrong:
+    except AnswerRejected as wrong:
         kind = type(wrong.__cause__ or wrong).__name__
-        raise NotYet(f"for the name {braces!r} it raises {kind}: {_FORMAT}") from wrong
+        raise AnswerRejected(
+            f"for the name {braces!r}, your function raises {kind}: {_FORMAT}"
+        ) from wrong
     if lines != ["grad {w}: -1.0 to 5.0"]:
-        raise NotYet(f"for the name {braces!r} it prints {_lines(lines)}: {_FORMAT}")
+        raise AnswerRejected(
+            f"for the name {braces!r}, your function prints {_lines(lines)}: {_FORMAT}"
+        )
 
     def body(x: jax.Array) -> jax.Array:
         result: jax.Array = answer("after", 10 * answer("before", x))
@@ -146,14 +154,14 @@ def verify_watched(answer: Callable[..., Any]) -> None:
     _, lines = _printed(answer, looped, "after", jnp.array([[1.0], [2.0]]))
     names = [line.split(":")[0] for line in lines]
     if sorted(names) != ["after", "after", "before", "before"]:
-        raise NotYet(
-            f"in a loop of two iterations, with a probe called before and one called after, it "
-            f"prints {_lines(lines)}"
+        raise AnswerRejected(
+            "in a loop of two iterations, with one probe before and one after it, the "
+            f"program prints {_lines(lines)}"
         )
     effects = jax.make_jaxpr(lambda x: answer("w", x))(x).effects
     ordered = any("Ordered" in type(effect).__name__ for effect in effects)
     if not ordered or names != ["before", "after"] * 2:
-        raise NotYet("the lines of two probes may be printed in either order: pass ordered=True")
+        raise AnswerRejected("two probes may print in either order; pass ordered=True")
 
 
 _FORMAT = "braces in a format string are placeholders, so pass the name as a value for a {} as well"
@@ -169,7 +177,7 @@ def run_checked(function: Callable[..., Any], x: Any) -> tuple[str | None, Any]:
 
 
 def solve_run_checked(function: Callable[..., Any], x: Any) -> tuple[str | None, Any]:
-    """Join the sets of checks with |; checkify rewrites the function, and jit compiles that."""
+    """Join the sets of checks with |, and compile the function that checkify returns."""
     from jax.experimental import checkify
 
     errors = checkify.user_checks | checkify.float_checks
@@ -178,7 +186,7 @@ def solve_run_checked(function: Callable[..., Any], x: Any) -> tuple[str | None,
 
 
 def verify_run_checked(answer: Callable[..., Any]) -> None:
-    """Call it with a function that checks, one that produces a NaN, and a jitted one."""
+    """Check a function with its own check, one that divides by zero, and a jitted one."""
     traced: list[bool] = []
 
     def price(x: jax.Array) -> jax.Array:
@@ -200,37 +208,39 @@ def verify_run_checked(answer: Callable[..., Any]) -> None:
         what = f"for {function.__name__} at {at:g}"
         told = _told(answer, function, at, what)
         if not isinstance(told, tuple) or len(told) != 2:
-            raise NotYet(
-                f"it should return a tuple of the message and the value; it returns {told!r:.80}"
+            raise AnswerRejected(
+                f"your function must return a tuple of the message and the value, got {told!r:.80}"
             )
         said, seen = told
         if isinstance(said, checkify.Error):
-            raise NotYet("it returns the error itself; its message, or None, is error.get()")
+            raise AnswerRejected(
+                "your function returns the error itself; the message, or None, is error.get()"
+            )
         if said is not None and not isinstance(said, str):
-            raise NotYet(
-                f"the first of the two should be the message, error.get(); it is {said!r:.60}"
+            raise AnswerRejected(
+                f"the first result must be the message, error.get(), got {said!r:.60}"
             )
         if (text is None) != (said is None) or (text or "") not in (said or ""):
-            wanted = f"instead of a message with {text!r} in it" if text else "instead of None"
-            raise NotYet(f"{what} the message is {said!r:.80} {wanted}")
+            wanted = f"contain {text!r}" if text else "be None"
+            raise AnswerRejected(f"{what}, the message must {wanted}, got {said!r:.80}")
         number = isinstance(seen, (jax.Array, np.ndarray, np.number, float))
         if not number or not np.allclose(seen, value, rtol=1e-5, equal_nan=True):
-            raise NotYet(
-                f"{what} the value is {seen} instead of {value:.4g}: return it even if a check "
-                "fails"
+            raise AnswerRejected(
+                f"{what}, the value must be {value:.4g}, got {seen}; return it even if a "
+                "check fails"
             )
     if not all(traced):
-        raise NotYet("the function ran on numbers: compile it with jax.jit around checkify")
+        raise AnswerRejected("the function ran on numbers; compile it with jax.jit around checkify")
 
 
 def _told(answer: Callable[..., Any], function: Callable[..., Any], at: float, what: str) -> Any:
     try:
         return call(answer, function, jnp.float32(at))
-    except NotYet as wrong:
+    except AnswerRejected as wrong:
         if not isinstance(wrong.__cause__, checkify.JaxRuntimeError):
             raise
-        raise NotYet(
-            f"{what} it raises the error, but it should return the message: error.get()"
+        raise AnswerRejected(
+            f"{what}, your function raises the error instead of returning the message, error.get()"
         ) from wrong.__cause__
 
 

@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbits.book.exercises.assertions import NotYet, call, under_jit
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits.book.exercises.assertions import AnswerRejected, call, under_jit
+from jaxbits.book.exercises.base import Exercise
 
 
 def keep_types(old: Any, new: Any) -> Any:
@@ -20,7 +20,7 @@ def keep_types(old: Any, new: Any) -> Any:
 
 
 def solve_keep_types(old: Any, new: Any) -> Any:
-    """Map over both trees at once; `jnp.asarray` also accepts Python numbers."""
+    """Map over both trees at once. `jnp.asarray` also accepts Python numbers."""
     return jax.tree.map(lambda was, now: jnp.asarray(now, was.dtype), old, new)
 
 
@@ -38,29 +38,31 @@ def verify_keep_types(answer: Callable[..., Any]) -> None:
     new = {"m": jnp.full(2, 0.1, jnp.float32), "count": 4, "none": None, "scale": 0.5}
     try:
         seen = call(answer, old, new)
-    except NotYet as wrong:
+    except AnswerRejected as wrong:
         if isinstance(wrong.__cause__, AttributeError) and "astype" in str(wrong.__cause__):
-            raise NotYet(
-                "it calls astype on a leaf of new that is a Python number, and Python numbers have "
-                "no astype: jnp.asarray accepts both"
+            raise AnswerRejected(
+                "your function calls astype on a Python number, which has no astype; use "
+                "jnp.asarray, which accepts Python numbers"
             ) from wrong.__cause__
         raise
     wanted: Any = jax.tree.structure(new)
     if jax.tree.structure(seen) != wanted:
-        raise NotYet("it returns a tree of another structure: the keys, tuples, and None must stay")
+        raise AnswerRejected(
+            "the result must have the tree structure of new, with the same keys, tuples, and None"
+        )
     for name in ("m", "count", "scale"):
         dtype = getattr(seen[name], "dtype", type(seen[name]).__name__)
         if dtype != old[name].dtype:
-            raise NotYet(
-                f"the leaf {name!r} is {dtype} instead of {old[name].dtype}, its dtype in old"
+            raise AnswerRejected(
+                f"the leaf {name!r} must be {old[name].dtype}, its dtype in old, got {dtype}"
             )
     tenth = np.asarray(jnp.bfloat16(0.1), np.float32)
     if not np.array_equal(np.asarray(seen["m"], np.float32), [tenth, tenth]):
-        raise NotYet("the values should come from new, but those of the leaf 'm' do not")
+        raise AnswerRejected("the values must come from new, but those of the leaf 'm' do not")
     if int(seen["count"]) != 4 or float(seen["scale"]) != 0.5:
-        raise NotYet(
-            f"the values should come from new, where count is 4 and scale is 0.5; "
-            f"it returns {int(seen['count'])} and {float(seen['scale']):g}"
+        raise AnswerRejected(
+            "the values must come from new, where count is 4 and scale is 0.5, got "
+            f"{int(seen['count'])} and {float(seen['scale']):g}"
         )
     tx, params = optax.adam(0.1), jnp.ones(2, jnp.bfloat16)
 
@@ -71,7 +73,7 @@ def verify_keep_types(answer: Callable[..., Any]) -> None:
         lax.scan(body, tx.init(params), jnp.ones((3, 2)))
     except Exception as error:
         first = str(error).strip().split("\n")[0]
-        raise NotYet(
+        raise AnswerRejected(
             f"a lax.scan with Adam's state as its carry raises {type(error).__name__}: {first}"
         ) from error
 
@@ -86,7 +88,7 @@ def half_gradient(
 def solve_half_gradient(
     loss: Callable[..., jax.Array], params: Any, x: jax.Array
 ) -> tuple[jax.Array, Any]:
-    """Cast inside the function that is differentiated; its gradient then has the outer dtype."""
+    """Cast inside the differentiated function, so that the gradient has the outer dtype."""
 
     def in_half(params: Any) -> jax.Array:
         half = jax.tree.map(lambda p: p.astype(jnp.bfloat16), params)
@@ -112,39 +114,39 @@ def verify_half_gradient(answer: Callable[..., Any]) -> None:
         given = {**params}
         result = call(answer, loss, given, x, how=how, through=function)
         if not (isinstance(result, tuple) and len(result) == 2):
-            raise NotYet("it should return two things in a tuple: the value and the gradient")
+            raise AnswerRejected("your function must return a tuple of the value and the gradient")
         if not seen:
-            raise NotYet("it never calls the loss")
+            raise AnswerRejected("your function never calls the loss")
         for dtypes, dtype_of_x in seen:
             if set(dtypes.values()) != {"bfloat16"}:
                 said = " and ".join(sorted(set(dtypes.values())))
-                raise NotYet(f"the loss received {said} parameters, but they should be bfloat16")
+                raise AnswerRejected(f"the loss must receive bfloat16 parameters, got {said}")
             if dtype_of_x != "bfloat16":
-                raise NotYet(
+                raise AnswerRejected(
                     f"the loss received bfloat16 parameters but a {dtype_of_x} batch, so it "
-                    f"computed in {dtype_of_x}: cast the batch, too"
+                    f"computed in {dtype_of_x}; cast the batch, too"
                 )
         if any(leaf.dtype != jnp.float32 for leaf in jax.tree.leaves(given)):
-            raise NotYet("it changes the parameters that you passed in")
+            raise AnswerRejected("your function modifies its parameters in place")
         value = jax.tree.leaves(result[0])
         if len(value) != 1 or not np.array_equal(np.asarray(value[0], np.float32), in_half):
-            raise NotYet(f"{how}the first of the two should be the value of the loss, {in_half}")
+            raise AnswerRejected(f"{how}the first result must be the value of the loss, {in_half}")
         form: Any = jax.tree.structure(params)
         if jax.tree.structure(result[1]) != form:
-            raise NotYet(
-                f"{how}the second of the two should be the gradient with respect to the "
-                "parameters, a tree like theirs"
+            raise AnswerRejected(
+                f"{how}the second result must be the gradient, a tree with the structure of "
+                "the parameters"
             )
         kinds = {str(getattr(g, "dtype", type(g).__name__)) for g in jax.tree.leaves(result[1])}
         if kinds != {"float32"}:
-            raise NotYet(
-                f"{how}the gradient is {' and '.join(sorted(kinds))} instead of float32, the dtype "
-                "of the parameters: a gradient has the dtype of what you differentiate with "
-                "respect to"
+            raise AnswerRejected(
+                f"{how}the gradient must be float32 like the parameters, got "
+                f"{' and '.join(sorted(kinds))}. A gradient has the dtype of what you "
+                "differentiate with respect to"
             )
         expected = jax.grad(lambda p: jnp.mean((x @ p["w"] + p["b"]) ** 2))(params)
         if not all(jnp.allclose(result[1][k], expected[k], rtol=0.05) for k in params):
-            raise NotYet(f"{how}the gradient has other values than the gradient of the loss")
+            raise AnswerRejected(f"{how}the gradient differs from the gradient of the loss")
 
 
 def freeze(tx: Any, frozen: Collection[str]) -> Any:
@@ -163,7 +165,7 @@ def solve_freeze(tx: Any, frozen: Collection[str]) -> Any:
 
 
 def verify_freeze(answer: Callable[..., Any]) -> None:
-    """Freeze two names of three, one, and none, and take two steps with weight decay."""
+    """Freeze two of three parameters, one, and none, and take two steps with weight decay."""
     import optax
 
     params = {"a": jnp.ones(2), "b": jnp.ones(2), "c": jnp.ones(2)}
@@ -172,8 +174,8 @@ def verify_freeze(answer: Callable[..., Any]) -> None:
     for frozen in (("b", "c"), ("a",), ()):
         made = call(answer, tx, frozen)
         if not (hasattr(made, "init") and hasattr(made, "update")):
-            raise NotYet(
-                f"it should return a transformation, with init and update; it returns a "
+            raise AnswerRejected(
+                "your function must return a transformation with init and update, got a "
                 f"{type(made).__name__}"
             )
         seen = _two_steps(made, params, gradient)
@@ -181,25 +183,27 @@ def verify_freeze(answer: Callable[..., Any]) -> None:
         for name, first, wanted in zip(params, seen[0].values(), plain[0].values(), strict=True):
             moved = f"with frozen={frozen}, {name!r} went from 1 to {float(first[0]):.3g}"
             if name in frozen and float(first[0]) == 4.0:
-                raise NotYet(
-                    f"{moved}: its raw gradient, 3, was added. optax.masked and optax.identity "
-                    "pass on the updates that they do not transform"
+                raise AnswerRejected(
+                    f"{moved}, because its raw gradient, 3, was added. optax.masked and "
+                    "optax.identity pass on the updates that they do not transform"
                 )
             if name in frozen and float(first[0]) != 1.0:
-                raise NotYet(
-                    f"{moved}, but it is frozen. Weight decay moves a parameter even if its "
-                    "gradient is zero, so make the updates zero instead"
+                raise AnswerRejected(
+                    f"{moved}, although it is frozen. Weight decay moves a parameter even "
+                    "if its gradient is zero, so make the updates zero instead"
                 )
             if name not in frozen and float(first[0]) == 1.0:
-                raise NotYet(f"with frozen={frozen}, {name!r} is not frozen, but it did not move")
+                raise AnswerRejected(
+                    f"with frozen={frozen}, {name!r} did not move, although it is not frozen"
+                )
             if name not in frozen and not np.allclose(first, wanted):
-                raise NotYet(f"{moved}; tx alone takes it to {float(wanted[0]):.3g}")
+                raise AnswerRejected(f"{moved}, but tx alone moves it to {float(wanted[0]):.3g}")
         for name in params:
             wanted = params[name] if name in frozen else plain[1][name]
             if not np.allclose(seen[1][name], wanted):
-                raise NotYet(
-                    f"with frozen={frozen}, {name!r} is {float(seen[1][name][0]):.3g} after two "
-                    f"steps instead of {float(wanted[0]):.3g}"
+                raise AnswerRejected(
+                    f"with frozen={frozen}, {name!r} must be {float(wanted[0]):.3g} after "
+                    f"two steps, got {float(seen[1][name][0]):.3g}"
                 )
 
 
@@ -218,11 +222,14 @@ def _two_steps(tx: Any, params: Any, gradient: Any) -> list[Any]:
         first = str(error).strip().split("\n")[0]
         why = ""
         if "no corresponding transformation" in first:
-            why = "\n  A label was given for which multi_transform has no transformation."
+            why = "\n  A label has no corresponding transformation in multi_transform."
         elif "pytree structure" in first:
-            why = "\n  The labels, or the mask, must be a tree like params: one for each parameter."
-        raise NotYet(
-            f"its transformation raises {type(error).__name__}: {first.rstrip('.')}.{why}"
+            why = (
+                "\n  The labels or the mask must have the tree structure of params, with one "
+                "for each parameter."
+            )
+        raise AnswerRejected(
+            f"the returned transformation raises {type(error).__name__}: {first.rstrip('.')}.{why}"
         ) from error
     return after
 

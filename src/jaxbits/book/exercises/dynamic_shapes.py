@@ -11,28 +11,28 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbits import _jax_compat
+from jaxbits._formatting import format_value
 from jaxbits.book.exercises.assertions import (
-    NotYet,
+    AnswerRejected,
+    assert_equal,
+    assert_returns,
     call,
     call_text,
-    must_equal,
-    returns,
-    show_kind,
-    traces,
+    count_traces,
     under_jit,
 )
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits.book.exercises.base import Exercise
 
 SIZES = (4, 8)
 
 
 def bucketed(sentences: Sequence[Sequence[int]], sizes: Sequence[int]) -> Any:
-    """Return (tokens, known): all sentences padded to the smallest size that holds them all."""
+    """Return (tokens, known): all sentences padded to the smallest size that holds all of them."""
     raise NotImplementedError
 
 
 def solve_bucketed(sentences: Sequence[Sequence[int]], sizes: Sequence[int]) -> Any:
-    """Pad in NumPy, so that nothing is compiled, and refuse what does not fit any size."""
+    """Pad in NumPy, so that nothing is compiled, and reject a sentence that fits no size."""
     longest = max(len(sentence) for sentence in sentences)
     fitting = [size for size in sizes if size >= longest]
     if not fitting:
@@ -46,84 +46,92 @@ def solve_bucketed(sentences: Sequence[Sequence[int]], sizes: Sequence[int]) -> 
 
 
 def verify_bucketed(answer: Callable[..., Any]) -> None:
-    """Ask for sizes, padding, the mask, NumPy arrays that compile nothing, and a refusal."""
+    """Check sizes, padding, the mask, that nothing is compiled, and the rejection."""
     sentences = [[5, 6], [7, 8, 9]]
     result = call(answer, sentences, SIZES)
     if not isinstance(result, tuple) or len(result) != 2:
-        raise NotYet(f"the result must be a pair (tokens, known), got {show_kind(result)}")
+        raise AnswerRejected(
+            f"the result must be a pair (tokens, known), got {format_value(result)}"
+        )
     tokens, known = result
     if not all(isinstance(part, np.ndarray | jax.Array) for part in result):
-        raise NotYet("the pair must hold two NumPy arrays")
+        raise AnswerRejected("the pair must contain two NumPy arrays")
     if isinstance(tokens, jax.Array) or isinstance(known, jax.Array):
-        raise NotYet("the pair must hold NumPy arrays: padding with jnp compiles for every length")
+        raise AnswerRejected(
+            "the pair must contain NumPy arrays; padding with jnp compiles for every length"
+        )
     given = f"for sentences of 2 and 3 tokens and the sizes {SIZES}, "
-    must_equal(np.shape(tokens), (2, 4), f"{given}the shape of tokens must be")
-    must_equal(tokens.tolist(), [[5, 6, 0, 0], [7, 8, 9, 0]], f"{given}tokens must be")
-    must_equal(str(known.dtype), "bool", "the dtype of known must be")
+    assert_equal(np.shape(tokens), (2, 4), f"{given}the shape of tokens must be")
+    assert_equal(tokens.tolist(), [[5, 6, 0, 0], [7, 8, 9, 0]], f"{given}tokens must be")
+    assert_equal(str(known.dtype), "bool", "the dtype of known must be")
     wanted = np.array([[1, 1, 0, 0], [1, 1, 1, 0]], bool)
-    must_equal(known, wanted, f"{given}known must be")
+    assert_equal(known, wanted, f"{given}known must be")
     if tokens.dtype.kind not in "iu":
-        raise NotYet(f"the dtype of tokens must be an integer, got {tokens.dtype}")
+        raise AnswerRejected(f"the dtype of tokens must be an integer, got {tokens.dtype}")
     tokens, known = call(answer, [[0, 3], [4]], SIZES)
     wanted = np.array([[1, 1, 0, 0], [1, 0, 0, 0]], bool)
-    why = "a 0 in a sentence is a token: use the lengths of the sentences, not their values"
-    must_equal(known, wanted, "for the sentences [0, 3] and [4], known must be", why)
+    why = "a 0 in a sentence is a token, so use the lengths of the sentences and not their values"
+    assert_equal(known, wanted, "for the sentences [0, 3] and [4], known must be", why)
     for count, size in ((4, 4), (5, 8), (8, 8)):
         shape = np.shape(call(answer, [[1] * count], SIZES)[0])
-        must_equal(shape, (1, size), f"for a sentence of {count} tokens, the shape must be")
+        assert_equal(shape, (1, size), f"for a sentence of {count} tokens, the shape must be")
     shape = np.shape(call(answer, [[1] * 3], (16, 8, 4))[0])
     what = "for 3 tokens and the sizes (16, 8, 4), the shape must be"
-    must_equal(shape, (1, 4), what, "take the smallest size that fits")
-    with _jax_compat.fresh_caches(), _jax_compat.counted("compile") as compiled:
+    assert_equal(shape, (1, 4), what, "take the smallest size that fits")
+    with _jax_compat.fresh_caches(), _jax_compat.count_compilations("compile") as compiled:
         call(answer, [[1] * 3, [1] * 7, [1] * 11], (13,))
     if compiled[0]:
-        raise NotYet(
-            f"a batch with new lengths must not compile anything, got {compiled[0]} programs: pad "
-            "in NumPy"
+        raise AnswerRejected(
+            f"a batch with new lengths must not compile anything, got {compiled[0]} "
+            "programs; pad in NumPy"
         )
     try:
         cut = answer([[1] * 9], SIZES)
     except ValueError:
         return
     except Exception as error:
-        what = "9 tokens fit into none of the sizes: it must raise a ValueError"
-        raise NotYet(f"{what}, got {type(error).__name__}") from error
-    raise NotYet(
-        "9 tokens fit into none of the sizes: it must raise a ValueError, but it returns tokens of "
-        f"shape {np.shape(cut[0])}"
+        what = "9 tokens fit no size, so your function must raise a ValueError"
+        raise AnswerRejected(f"{what}, got {type(error).__name__}") from error
+    raise AnswerRejected(
+        "9 tokens fit no size, so your function must raise a ValueError, but it returns "
+        f"tokens of shape {np.shape(cut[0])}"
     )
 
 
 def peaks(signal: jax.Array, threshold: float, size: int) -> Any:
     """Return (places, count): the first `size` indices above the threshold, and their number.
 
-    If there are fewer than `size`, the rest is filled with the length of the signal.
+    If there are fewer than `size`, the remaining places are the length of the signal.
     """
     raise NotImplementedError
 
 
 def solve_peaks(signal: jax.Array, threshold: float, size: int) -> Any:
-    """Fill with an index that the signal does not have, and count before anything is cut off."""
+    """Fill with an index that the signal does not have, and count before `size` cuts off places."""
     above = signal > threshold
     (places,) = jnp.nonzero(above, size=size, fill_value=len(signal))
     return places, above.sum()
 
 
 def verify_peaks(answer: Callable[..., Any]) -> None:
-    """Ask for places and counts with room left, with none, with too many, and under jit."""
+    """Check signals with fewer, none, and more peaks than `size`, also under jit."""
     signal = jnp.array([0.0, 5.0, 1.0, 7.0, 9.0])
     seen = call(answer, signal, 4.0, 4)
     if not isinstance(seen, tuple | list) or len(seen) != 2:
-        raise NotYet(f"the result must be a pair (places, count), got {show_kind(seen)}")
+        raise AnswerRejected(f"the result must be a pair (places, count), got {format_value(seen)}")
     places = np.asarray(seen[0]).tolist()
     if places == [1, 3, 4, 0]:
-        raise NotYet("the last place is 0, which looks like a peak at the start: fill with 5")
+        raise AnswerRejected(
+            "the last place is 0, which looks like a peak at the start; fill with 5"
+        )
     if places == [1, 3, 4, -1]:
-        raise NotYet("the last place is -1, which reads the last element: fill with 5, the length")
+        raise AnswerRejected(
+            "the last place is -1, which reads the last element; fill with 5, the length"
+        )
     two = jnp.array([9.0, 0.0])
     for given, threshold, size, wanted, number, why in (
         (signal, 4.0, 4, [1, 3, 4, 5], 3, ""),
-        (signal, 4.0, 2, [1, 3], 3, "the count includes the peak that is cut off"),
+        (signal, 4.0, 2, [1, 3], 3, "the count includes the peak that did not fit"),
         (signal, 99.0, 2, [5, 5], 0, "nothing is above the threshold"),
         (signal, 4.0, 7, [1, 3, 4, 5, 5, 5, 5], 3, "size may be larger than the signal"),
         (two, 4.0, 2, [0, 2], 1, "the length of this signal is 2"),
@@ -139,8 +147,8 @@ def verify_peaks(answer: Callable[..., Any]) -> None:
     def of_two(signal: Any, threshold: Any) -> Any:
         return answer(signal, threshold, 2)
 
-    count = traces(of_two, [(signal, 4.0), (signal, 8.0), (signal, 99.0)])
-    must_equal(count, 1, "the number of traces for three thresholds must be")
+    count = count_traces(of_two, [(signal, 4.0), (signal, 8.0), (signal, 99.0)])
+    assert_equal(count, 1, "the number of traces for three thresholds must be")
 
 
 def _must_find(
@@ -151,10 +159,10 @@ def _must_find(
     how: str = "",
     through: Callable[..., Any] | None = None,
 ) -> None:
-    """Ask for places and their count, whatever kind of integer they are."""
+    """Check the places and their count, with any integer dtype."""
     places, count = call(answer, *args, how=how, through=through)
     seen = np.asarray(places).tolist(), np.asarray(count).tolist()
-    must_equal(seen, expected, f"{how}{call_text(answer, args)} must return", why)
+    assert_equal(seen, expected, f"{how}{call_text(answer, args)} must return", why)
 
 
 def why_traced_again(before: tuple[Any, ...], now: tuple[Any, ...]) -> Any:
@@ -163,7 +171,7 @@ def why_traced_again(before: tuple[Any, ...], now: tuple[Any, ...]) -> Any:
 
 
 def solve_why_traced_again(before: tuple[Any, ...], now: tuple[Any, ...]) -> Any:
-    """Compare what jit compares: the trees, and then shape, dtype and weak type of each leaf."""
+    """Compare the trees, and then the shape, dtype, and weak type of each leaf, as jit does."""
     trees: list[Any] = [jax.tree.structure(args) for args in (before, now)]
     if trees[0] != trees[1]:
         return "tree"
@@ -175,7 +183,7 @@ def solve_why_traced_again(before: tuple[Any, ...], now: tuple[Any, ...]) -> Any
 
 
 def verify_why_traced_again(answer: Callable[..., Any]) -> None:
-    """Ask for each cause, and for pairs of calls that share a program."""
+    """Check each cause, and pairs of calls that share a program."""
     x = jnp.ones(3)
     cases: list[tuple[str | None, Any, Any, str]] = [
         ("shape", (x,), (jnp.ones(4),), "four elements after three"),
@@ -196,7 +204,7 @@ def verify_why_traced_again(answer: Callable[..., Any]) -> None:
         (None, (np.float32(1.0),), (jnp.float32(1.0),), "a JAX float32 after a NumPy float32"),
     ]
     for expected, before, now, what in cases:
-        returns(answer, before, now, expected=expected, why=what)
+        assert_returns(answer, before, now, expected=expected, why=what)
 
 
 EXERCISES = (
@@ -234,12 +242,16 @@ EXERCISES = (
         title="the cause of a retrace",
         stub=why_traced_again,
         hints=(
-            "jit looks up a program by the tree, and by the shape, the dtype and the weak type of "
-            "each leaf. Values do not count.",
+            (
+                "jit looks up a program by the tree, and by the shape, the dtype, and the weak "
+                "type of each leaf. Values do not count."
+            ),
             "Compare trees with jax.tree.structure. A Python float has no .dtype, but "
             "jax.eval_shape(lambda *a: a, *args) returns what jit makes of each leaf.",
-            "The leaves that eval_shape returns have .shape, .dtype and .weak_type. Compare all "
-            "leaves by the first, then by the second, then by the third.",
+            (
+                "The leaves that eval_shape returns have .shape, .dtype, and .weak_type. "
+                "Compare all leaves by the first, then by the second, then by the third."
+            ),
         ),
         verify=verify_why_traced_again,
         solution=solve_why_traced_again,

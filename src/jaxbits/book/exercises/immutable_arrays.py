@@ -10,82 +10,97 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbits.book.exercises.assertions import NotYet, call, returns, returns_under_jit, show_kind
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits._formatting import format_value
+from jaxbits.book.exercises.assertions import (
+    AnswerRejected,
+    assert_returns,
+    assert_returns_under_jit,
+    call,
+    type_name,
+)
+from jaxbits.book.exercises.base import Exercise
 
 
 def push(
     memory: jax.Array, place: jax.Array | int, item: jax.Array
 ) -> tuple[jax.Array, jax.Array | int]:
-    """Return the memory with the item at the place, and the next place, 0 after the last."""
+    """Return the memory with the item at `place`, and the next place, which is 0 after the last."""
     raise NotImplementedError
 
 
 def solve_push(
     memory: jax.Array, place: jax.Array | int, item: jax.Array
 ) -> tuple[jax.Array, jax.Array | int]:
-    """Both results are new values; nothing that was given is changed."""
+    """Return two new values, and change none of the arguments."""
     return memory.at[place].set(item), (place + 1) % len(memory)
 
 
 def verify_push(answer: Callable[..., Any]) -> None:
-    """Ask for both results inside and at the end, under jit, and for another length."""
+    """Check both results inside and at the end, under jit, and for another length."""
     memory = jnp.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
     item = jnp.array([7.0, 8.0])
     seen = call(answer, memory, 1, item)
     if not (isinstance(seen, tuple) and len(seen) == 2):
-        raise NotYet(f"the result must be a pair (memory, next place), got {show_kind(seen)}")
+        raise AnswerRejected(
+            f"the result must be a pair (memory, next place), got {format_value(seen)}"
+        )
     if np.shape(seen[0]) == (3, 2) and np.array_equal(np.asarray(seen[0]), np.asarray(memory)):
-        raise NotYet("the memory that it returns is the old one: keep the result of .at[...].set")
+        raise AnswerRejected("the returned memory is unchanged; keep the result of .at[...].set")
     first, last = np.array(memory), np.array(memory)
     first[1] = last[2] = np.asarray(item)
-    returns(answer, memory, 1, item, expected=(first, 2))
-    returns(answer, memory, 2, item, expected=(last, 0), why="after the last place comes the first")
-    returns_under_jit(answer, memory, jnp.array(2), item, expected=(last, np.int32(0)))
+    assert_returns(answer, memory, 1, item, expected=(first, 2))
+    assert_returns(
+        answer, memory, 2, item, expected=(last, 0), why="the place after the last one is 0"
+    )
+    assert_returns_under_jit(answer, memory, jnp.array(2), item, expected=(last, np.int32(0)))
     long = jnp.zeros((5, 1))
     expected = np.array([[0], [0], [0], [4], [0]], np.float32)
-    returns(answer, long, 3, jnp.array([4.0]), expected=(expected, 4), why="this memory has 5 rows")
+    assert_returns(
+        answer, long, 3, jnp.array([4.0]), expected=(expected, 4), why="this memory has 5 rows"
+    )
 
 
 def mean_by_group(values: jax.Array, groups: jax.Array, count: int) -> jax.Array:
-    """Return the mean of the values of each of `count` groups, 0.0 for a group without any."""
+    """Return the mean of the values in each of `count` groups, or 0.0 for an empty group."""
     raise NotImplementedError
 
 
 def solve_mean_by_group(values: jax.Array, groups: jax.Array, count: int) -> jax.Array:
-    """Add with `.at[groups].add`, which applies every repeated index, for sums and for sizes."""
+    """Sum values and sizes with `.at[groups].add`, which applies every repeated index."""
     sums = jnp.zeros(count).at[groups].add(values)
     sizes = jnp.zeros(count).at[groups].add(1.0)
     return sums / jnp.maximum(sizes, 1.0)
 
 
 def verify_mean_by_group(answer: Callable[..., Any]) -> None:
-    """Ask for groups with one value, with several, with none, with a NaN; under jit."""
+    """Check groups with one value, with several, with none, and with a NaN."""
     values, groups = jnp.array([1.0, 2.0, 6.0, 5.0]), jnp.array([0, 2, 0, 2])
     alone = np.array([1.0, 2.0], np.float32)
-    returns(answer, jnp.array([2.0, 1.0]), jnp.array([1, 0]), 2, expected=alone)
+    assert_returns(answer, jnp.array([2.0, 1.0]), jnp.array([1, 0]), 2, expected=alone)
     expected = np.array([3.5, 0.0, 3.5], np.float32)
     seen = np.asarray(call(answer, values, groups, 3))
     if seen.shape == (3,) and np.isnan(seen.astype(float)).any():
-        raise NotYet("the mean of group 1, which has no value, must be 0.0, got nan")
+        raise AnswerRejected("the mean of group 1, which has no values, must be 0.0, got nan")
     if seen.shape == (3,) and seen.tolist() == [7.0, 0.0, 7.0]:
-        raise NotYet("it returns the sums: divide each by the number of values in its group")
-    lost = "two values of a group are written to one index, and one of them gets lost"
+        raise AnswerRejected(
+            "your function returns the sums; divide each by the number of values in its group"
+        )
+    lost = "two values of a group are written to one index, so one of them is lost"
     why = lost if seen.shape == (3,) and seen[0] in (1.0, 6.0, 0.5, 3.0) else ""
-    returns(answer, values, groups, 3, expected=expected, why=why)
+    assert_returns(answer, values, groups, 3, expected=expected, why=why)
     signed = jnp.array([-1.0, 1.0, 3.0, 0.0])
     means = np.array([1.0, 0.0, 0.5, 0.0], np.float32)
-    returns(answer, signed, groups, 4, expected=means, why="group 3 has no value either")
+    assert_returns(answer, signed, groups, 4, expected=means, why="group 3 has no values")
 
     unknown = jnp.array([jnp.nan, 2.0, 6.0, 5.0])
     with_nan = np.array([np.nan, 0.0, 3.5], np.float32)
-    why = "a NaN among the values must show in the mean of its group, and in no other"
-    returns(answer, unknown, groups, 3, expected=with_nan, why=why)
-    returns_under_jit(answer, values, groups, 3, expected=expected, static=(2,))
+    why = "a NaN must appear in the mean of its own group, and in no other"
+    assert_returns(answer, unknown, groups, 3, expected=with_nan, why=why)
+    assert_returns_under_jit(answer, values, groups, 3, expected=expected, static=(2,))
 
 
 def apply_swaps(x: jax.Array, pairs: jax.Array) -> jax.Array:
-    """Return x after swapping, one pair after the other, the places that each pair names."""
+    """Return x after swapping the elements at each pair of indices, one pair after the other."""
     raise NotImplementedError
 
 
@@ -100,7 +115,7 @@ def solve_apply_swaps(x: jax.Array, pairs: jax.Array) -> Any:
 
 
 def verify_apply_swaps(answer: Callable[..., Any]) -> None:
-    """Ask for one swap, for several in order, and then for the memory of the compiled loop."""
+    """Check one swap, several in order, and the memory of the compiled loop."""
     x = jnp.arange(5.0)
     one, chain = jnp.array([[0, 4]]), jnp.array([[0, 1], [1, 2], [2, 3]])
 
@@ -109,20 +124,24 @@ def verify_apply_swaps(answer: Callable[..., Any]) -> None:
 
     seen = call(answer, x, one)
     if np.shape(seen) == (5,) and len(np.unique(np.asarray(seen))) < 5:
-        raise NotYet(
-            "after one swap, a number is in the array twice: the second write must not read what "
-            "the first has written"
+        raise AnswerRejected(
+            "after one swap, a number is in the array twice; the second write must not "
+            "read what the first one wrote"
         )
-    returns(answer, x, one, expected=of(4, 1, 2, 3, 0))
-    returns(answer, x, chain, expected=of(1, 2, 3, 0, 4), why="apply one pair after the other")
+    assert_returns(answer, x, one, expected=of(4, 1, 2, 3, 0))
+    assert_returns(
+        answer, x, chain, expected=of(1, 2, 3, 0, 4), why="apply one pair after the other"
+    )
     same = jnp.array([[2, 2]])
-    returns(answer, x, same, expected=of(0, 1, 2, 3, 4), why="a pair may be the same index twice")
-    returns_under_jit(answer, x, chain, expected=of(1, 2, 3, 0, 4))
+    assert_returns(
+        answer, x, same, expected=of(0, 1, 2, 3, 4), why="both indices of a pair may be equal"
+    )
+    assert_returns_under_jit(answer, x, chain, expected=of(1, 2, 3, 0, 4))
     long, many = jnp.zeros(100_000), jnp.zeros((200, 2), int)
     donated = jax.jit(lambda x, pairs: answer(x, pairs), donate_argnums=0)
     lowered = call(answer, long, many, how="under jit, ", through=donated.lower)
     if len(lowered.as_text()) > 50_000:
-        raise NotYet("JAX unrolls the loop, so the program holds all 200 swaps: use lax.fori_loop")
+        raise AnswerRejected("JAX unrolls the loop into 200 swaps; use lax.fori_loop")
     program = lowered.compile()
     held = program.memory_analysis()
     if jax.default_backend() == "cpu" and held is not None:
@@ -130,7 +149,7 @@ def verify_apply_swaps(answer: Callable[..., Any]) -> None:
         if scratch >= long.nbytes:
             in_the_loop = program.as_text().split("ENTRY")[0]
             copied = re.search(r"f32\[100000\]\S* copy\(", in_the_loop)
-            raise NotYet(
+            raise AnswerRejected(
                 f"for an array of {long.nbytes} bytes, it needs {scratch} bytes of scratch memory: "
                 + ("a second array, copied in every step" if copied else "room for a second array")
             )
@@ -142,47 +161,42 @@ def collect(reader: Iterator[np.ndarray[Any, Any]]) -> list[jax.Array]:
 
 
 def solve_collect(reader: Iterator[np.ndarray[Any, Any]]) -> list[jax.Array]:
-    """Copy in NumPy, which is done before the reader goes on; JAX may then keep that copy."""
+    """Copy in NumPy before the reader continues. JAX may then share the memory of that copy."""
     return [jax.device_put(batch.copy()) for batch in reader]
 
 
 def verify_collect(answer: Callable[..., Any]) -> None:
-    """Pass a reader whose buffer JAX could share, with the device idle and busy."""
+    """Pass a reader whose buffer JAX could share, while the device is idle and while it is busy."""
     for busy in (False, True):
         batches = call(answer, _reader(3, busy))
         if not isinstance(batches, list) or len(batches) != 3:
-            raise NotYet(f"for three batches it must return a list of three, got {_what(batches)}")
+            got = len(batches) if isinstance(batches, list) else type_name(batches)
+            raise AnswerRejected(
+                f"for three batches, your function must return a list of three, got {got}"
+            )
         if not all(isinstance(batch, jax.Array) for batch in batches):
             kinds = sorted({type(batch).__name__ for batch in batches})
-            raise NotYet(f"the batches must be JAX arrays, got {' and '.join(kinds)}")
+            raise AnswerRejected(f"the batches must be JAX arrays, got {' and '.join(kinds)}")
         try:
             seen = [np.asarray(batch).tolist() for batch in batches]
         except Exception as error:
-            raise NotYet(f"reading the batches raises {type(error).__name__}") from error
+            raise AnswerRejected(f"reading the batches raises {type(error).__name__}") from error
         wanted = [[float(k)] * 16 for k in range(3)]
         if seen != wanted:
             found = [batch[0] if isinstance(batch, list) and batch else batch for batch in seen]
             when = "with a busy device, " if busy else ""
             why = (
-                "the copies were made only after the reader had gone on"
+                "the copies were made only after the reader had continued"
                 if busy
-                else "do they share memory with the reader's array?"
+                else "they may share memory with the reader's array"
             )
-            raise NotYet(f"{when}the batches must hold 0, 1 and 2, got {show_kind(found)}: {why}")
-
-
-def _what(batches: Any) -> str:
-    if isinstance(batches, list):
-        return f"{len(batches)}"
-    return f"{'an' if isinstance(batches, jax.Array) else 'a'} {_kind_of(batches)}"
-
-
-def _kind_of(value: Any) -> str:
-    return "array" if isinstance(value, jax.Array) else type(value).__name__
+            raise AnswerRejected(
+                f"{when}the batches must contain 0, 1, and 2, got {format_value(found)}: {why}"
+            )
 
 
 def _reader(count: int, busy: bool) -> Iterator[np.ndarray[Any, Any]]:
-    """Fill one array, aligned as JAX likes it, with 0, then 1, then 2."""
+    """Fill one array with 0, then 1, then 2. Its address is aligned, so that JAX may share it."""
     raw = np.zeros(16 * 4 + 64, np.uint8)
     start = -raw.ctypes.data % 64
     batch = raw[start : start + 64].view(np.float32)
@@ -247,8 +261,10 @@ EXERCISES = (
         stub=collect,
         hints=(
             "The reader yields one array again and again, with new contents. Keep copies.",
-            "jax.device_put and jnp.asarray may share memory with the reader's array, and "
-            "jnp.array may copy it after the reader has gone on.",
+            (
+                "jax.device_put and jnp.asarray may share memory with the reader's array, and "
+                "jnp.array may copy it after the reader has continued."
+            ),
             "NumPy's batch.copy() is done before the next line runs.",
         ),
         verify=verify_collect,

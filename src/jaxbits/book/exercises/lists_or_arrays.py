@@ -9,9 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbits._formatting import format_value
 from jaxbits._jax_compat import x64_on
-from jaxbits.book.exercises.assertions import NotYet, call, show_kind
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits.book.exercises.assertions import AnswerRejected, call
+from jaxbits.book.exercises.base import Exercise
 
 
 def settle(settings: Mapping[str, Any], dtype: Any) -> dict[str, Any]:
@@ -20,7 +21,7 @@ def settle(settings: Mapping[str, Any], dtype: Any) -> dict[str, Any]:
 
 
 def solve_settle(settings: Mapping[str, Any], dtype: Any) -> Any:
-    """Map over the dict of dicts, which is a pytree; naming a dtype makes an array strong."""
+    """Map over the dict, which is a pytree. An explicit dtype makes an array strongly typed."""
     return jax.tree.map(lambda n: jnp.asarray(n, dtype), settings)
 
 
@@ -43,29 +44,33 @@ def _must_settle(answer: Callable[..., Any], dtype: str, when: str) -> None:
     seen = call(answer, settings, dtype, how=when)
     structure: Any = jax.tree.structure(seen)
     if structure != jax.tree.structure(settings):
-        raise NotYet(f"{when}it should return a nested dict with the same keys as settings")
+        raise AnswerRejected(
+            f"{when}your function must return a nested dict with the same keys as settings"
+        )
     if jax.tree.map(id, settings) != before:
-        raise NotYet(f"{when}it changes the dict that you passed in: return a new one")
+        raise AnswerRejected(
+            f"{when}your function modifies its argument in place; return a new dict"
+        )
     leaves = zip(jax.tree_util.tree_leaves_with_path(seen), jax.tree.leaves(settings), strict=True)
     for (path, got), was in leaves:
         name, kind = f"{when}{jax.tree_util.keystr(path)}", _kind(was)
         if not isinstance(got, jax.Array):
-            raise NotYet(f"{name} is {_kind(got)} instead of a JAX array")
+            raise AnswerRejected(f"{name} must be a JAX array, got {_kind(got)}")
         if str(got.dtype) != dtype:
-            raise NotYet(f"{name}, which was {kind}, is {got.dtype} instead of {dtype}")
+            raise AnswerRejected(f"{name}, which was {kind}, must be {dtype}, got {got.dtype}")
         if got.weak_type:
-            raise NotYet(
+            raise AnswerRejected(
                 f"{name}, which was {kind}, has a weak type, so it adapts to the arrays that it "
                 "meets"
             )
         if got.shape != ():
-            raise NotYet(f"{name} has the shape {got.shape} instead of ()")
+            raise AnswerRejected(f"{name} must have the shape (), got {got.shape}")
         wanted = float(jnp.asarray(was, dtype))
         if float(got) != wanted:
             shown = [f"{number:.6g}" for number in (float(got), wanted)]
             if shown[0] == shown[1]:
-                raise NotYet(f"{name} was rounded to fewer digits than {dtype} has")
-            raise NotYet(f"{name} is {shown[0]} instead of {shown[1]}")
+                raise AnswerRejected(f"{name} has fewer digits than {dtype} can store")
+            raise AnswerRejected(f"{name} must be {shown[1]}, got {shown[0]}")
 
 
 def _kind(value: Any) -> str:
@@ -92,7 +97,7 @@ def solve_culprits(f: Callable[..., Any], settings: Mapping[str, Any]) -> list[s
 
 
 def verify_culprits(answer: Callable[..., Any]) -> None:
-    """Hide two culprits among numbers that are cast, unused, weak, or Python floats."""
+    """Check two culprits among numbers that are cast, unused, weakly typed, or Python floats."""
     computed: list[bool] = []
     with x64_on():
         x = jnp.ones(3, jnp.float32)
@@ -108,7 +113,7 @@ def verify_culprits(answer: Callable[..., Any]) -> None:
         before = dict(settings)
 
         def f(given: Mapping[str, Any]) -> Any:
-            jax.debug.callback(lambda: computed.append(True))  # runs with f, but not in a trace
+            jax.debug.callback(lambda: computed.append(True))  # runs with f, but not while tracing
             cast = jnp.asarray(given["cast"], jnp.float32)
             bent = (x * given["scale"] + cast) ** given["power"]
             return bent * given["weak"] + given["shift"]
@@ -116,13 +121,15 @@ def verify_culprits(answer: Callable[..., Any]) -> None:
         seen = call(answer, f, settings, how="with x64 on, ")
         jax.effects_barrier()
     if list(settings) != list(before) or any(settings[name] is not before[name] for name in before):
-        raise NotYet("it changes the dict that you passed in")
+        raise AnswerRejected("your function modifies its settings argument in place")
     try:
         names = list(seen)
     except TypeError:
-        raise NotYet(f"it returns {seen!r} instead of a list of names") from None
+        raise AnswerRejected(f"the result must be a list of names, got {seen!r}") from None
     if isinstance(seen, str) or not all(isinstance(n, str) and n in settings for n in names):
-        raise NotYet(f"it returns {seen!r:.80} instead of a list of names of the settings")
+        raise AnswerRejected(
+            f"the result must be a list of names of the settings, got {seen!r:.80}"
+        )
     for name, why in {
         "unused": "f does not use it, so looking at the dtype of each number is not enough",
         "cast": "f casts it to float32 before it uses it",
@@ -131,21 +138,25 @@ def verify_culprits(answer: Callable[..., Any]) -> None:
         "one",
     }.items():
         if name in names:
-            raise NotYet(f"{name!r} is not a culprit: {why}")
+            raise AnswerRejected(f"{name!r} is not a culprit: {why}")
     missing = [name for name in ("shift", "power") if name not in names]
     if missing:
-        raise NotYet(
-            f"{missing[0]!r} is missing: it makes the result float64 even if all others are plain "
-            "Python floats"
+        raise AnswerRejected(
+            f"{missing[0]!r} is missing. It makes the result float64 even if all others are "
+            "plain Python floats"
         )
     if names != ["shift", "power"]:
-        raise NotYet(f"it returns {names!r} instead of ['shift', 'power'], the order in settings")
+        raise AnswerRejected(
+            f"the result must be ['shift', 'power'], the order in settings, got {names!r}"
+        )
     if computed:
-        raise NotYet("it computes f, but jax.eval_shape returns the dtype without computing")
+        raise AnswerRejected(
+            "your function computes f, but jax.eval_shape returns the dtype without computing"
+        )
 
 
 def ulps_apart(a: Any, b: Any) -> float:
-    """Return by how many units in the last place two float32 arrays differ at most."""
+    """Return the largest difference of two float32 arrays, in units in the last place."""
     raise NotImplementedError
 
 
@@ -157,7 +168,7 @@ def solve_ulps_apart(a: Any, b: Any) -> float:
 
 
 def verify_ulps_apart(answer: Callable[..., Any]) -> None:
-    """Check neighbors of several sizes and signs, a mixture, and pairs around 0 and around 1."""
+    """Check neighbors of several sizes and signs, and pairs around 0 and around 1."""
     ones = np.array([0.75, -1.5, 1e6, -3e-5], np.float32)
     up = np.nextafter(ones, np.float32(np.inf) * np.sign(ones))
     two_up = np.nextafter(up, np.float32(np.inf) * np.sign(ones))
@@ -187,10 +198,12 @@ def _must_be(
     try:
         number = float(seen)
     except (TypeError, ValueError):
-        raise NotYet(f"it returns {show_kind(seen)} instead of a number") from None
+        raise AnswerRejected(f"the result must be a number, got {format_value(seen)}") from None
     if not abs(number - expected) < 1e-3 * max(1.0, expected):
         reason = f": {why}" if why else ""
-        raise NotYet(f"for {what}, it returns {number:.4g} instead of {expected:g}{reason}")
+        raise AnswerRejected(
+            f"for {what}, the result must be {expected:g}, got {number:.4g}{reason}"
+        )
 
 
 EXERCISES = (

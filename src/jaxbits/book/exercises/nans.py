@@ -9,51 +9,51 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbits._formatting import format_value
 from jaxbits.book.exercises.assertions import (
-    NotYet,
+    AnswerRejected,
+    assert_returns,
+    assert_returns_op_by_op,
+    assert_returns_under_grad,
+    assert_returns_under_jit,
     call,
-    returns,
-    returns_step_by_step,
-    returns_under_grad,
-    returns_under_jit,
-    show_kind,
 )
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits.book.exercises.base import Exercise
 
 
 def speed(height: jax.Array) -> jax.Array:
-    """Return sqrt(2 * 9.81 * height) where the height is above 0, else 0, for an array."""
+    """Return sqrt(2 * 9.81 * height) where the height is above 0, and 0 elsewhere."""
     raise NotImplementedError
 
 
 def solve_speed(height: jax.Array) -> jax.Array:
-    """Give the root a harmless number wherever its result is not used."""
+    """Pass the square root a harmless number wherever its result is not used."""
     falls = height > 0
     safe = jnp.where(falls, height, 1.0)
     return jnp.where(falls, jnp.sqrt(2 * 9.81 * safe), 0.0)
 
 
 def verify_speed(answer: Callable[..., Any]) -> None:
-    """Ask for values and gradients above, at and below zero, and for values under jit."""
+    """Check values and gradients above, at, and below zero, and values under jit."""
     heights = jnp.array([-1.0, 0.0, 1e-6, 5.0])
     above = np.sqrt(2 * 9.81 * np.array([1e-6, 5.0], np.float32))
     right = np.array([0, 0, *above], np.float32)
-    returns(answer, heights, expected=right)
-    returns_under_jit(answer, heights, expected=right)
+    assert_returns(answer, heights, expected=right)
+    assert_returns_under_jit(answer, heights, expected=right)
     slopes = np.array([0, 0, *(9.81 / above)], np.float32)
     gradient = jax.grad(lambda h: answer(h).sum())
     for some in (slice(3, 4), slice(0, 1), slice(1, 2), slice(2, 3)):
         seen = np.asarray(call(answer, heights[some], how="under grad, ", through=gradient))
         at = f"at a height of {float(heights[some][0]):g}, "
         if np.isnan(seen).any():
-            raise NotYet(f"{at}the value is right, but the gradient is NaN")
+            raise AnswerRejected(f"{at}the value is right, but the gradient is NaN")
         if not np.allclose(seen, slopes[some], rtol=1e-4):
-            got = f"{show_kind(slopes[some][0])}, got {show_kind(seen[0])}"
-            raise NotYet(f"{at}the gradient must be {got}")
+            got = f"{format_value(slopes[some][0])}, got {format_value(seen[0])}"
+            raise AnswerRejected(f"{at}the gradient must be {got}")
 
 
 def masked_mean(x: jax.Array, keep: jax.Array) -> jax.Array:
-    """Return the mean of x where keep is True, 0.0 if it is True nowhere."""
+    """Return the mean of x where keep is True, or 0.0 if it is True nowhere."""
     raise NotImplementedError
 
 
@@ -64,26 +64,28 @@ def solve_masked_mean(x: jax.Array, keep: jax.Array) -> jax.Array:
 
 
 def verify_masked_mean(answer: Callable[..., Any]) -> None:
-    """Ask for the mean with NaN and infinity masked and kept, of nothing, and for gradients."""
+    """Check masked and kept NaNs and infinities, an empty mask, and gradients."""
     x = jnp.array([1.0, 2.0, 6.0])
     some, none = jnp.array([True, False, True]), jnp.zeros(3, bool)
-    returns(answer, x, some, expected=3.5)
+    assert_returns(answer, x, some, expected=3.5)
     nan, inf = jnp.array([1.0, jnp.nan, 6.0]), jnp.array([1.0, jnp.inf, 6.0])
-    returns(answer, nan, some, expected=3.5, why="the NaN is masked")
-    returns(answer, inf, some, expected=3.5, why="the infinity is masked")
-    returns(answer, x, none, expected=0.0, why="nothing is kept")
+    assert_returns(answer, nan, some, expected=3.5, why="the NaN is masked")
+    assert_returns(answer, inf, some, expected=3.5, why="the infinity is masked")
+    assert_returns(answer, x, none, expected=0.0, why="nothing is kept")
     kept = jnp.array([1.0, jnp.nan, 6.0])
-    returns(answer, kept, ~none, expected=np.float32("nan"), why="a NaN that is kept must stay")
+    assert_returns(
+        answer, kept, ~none, expected=np.float32("nan"), why="a NaN that is kept must stay"
+    )
     spike = jnp.array([1.0, jnp.inf, 6.0])
-    returns(answer, spike, ~none, expected=jnp.inf, why="an infinity that is kept must stay")
-    why = "0 times NaN is NaN, unless XLA happens to compile the product into a choice"
-    returns_step_by_step(answer, nan, some, expected=3.5, why=why)
+    assert_returns(answer, spike, ~none, expected=jnp.inf, why="an infinity that is kept must stay")
+    why = "0 times NaN is NaN, unless XLA happens to compile the product into a select"
+    assert_returns_op_by_op(answer, nan, some, expected=3.5, why=why)
     if _has_a_dot_of_booleans(call(answer, nan, some, through=jax.make_jaxpr(answer)).jaxpr):
-        raise NotYet(f"a dot product with keep multiplies by it: {why}")
-    returns_under_jit(answer, nan, some, expected=3.5)
+        raise AnswerRejected(f"a dot product with keep multiplies by keep: {why}")
+    assert_returns_under_jit(answer, nan, some, expected=3.5)
     half, nothing = np.array([0.5, 0, 0.5], np.float32), np.zeros(3, np.float32)
     for data, mask, expected in ((nan, some, half), (inf, some, half), (nan, none, nothing)):
-        returns_under_grad(answer, data, mask, expected=expected)
+        assert_returns_under_grad(answer, data, mask, expected=expected)
 
 
 def _has_a_dot_of_booleans(jaxpr: Any) -> bool:
@@ -97,30 +99,32 @@ def not_finite(tree: Any) -> list[str]:
 
 
 def solve_not_finite(tree: Any) -> list[str]:
-    """Look at every number of every leaf, because a sum of them may overflow."""
+    """Check every number of every leaf, because their sum may overflow."""
     leaves = jax.tree_util.tree_flatten_with_path(tree)[0]
     bad = [path for path, leaf in leaves if not jnp.isfinite(leaf).all()]
     return [jax.tree_util.keystr(path) for path in bad]
 
 
 def verify_not_finite(answer: Callable[..., Any]) -> None:
-    """Ask for NaN, infinity, large numbers, integers, a deeper tree and an empty one."""
+    """Check NaN, infinity, large numbers, integers, a nested tree, and an empty one."""
     good = {"b": jnp.zeros(2), "w": jnp.ones((2, 2))}
-    returns(answer, good, expected=[])
-    returns(answer, {**good, "w": jnp.array([1.0, jnp.nan])}, expected=["['w']"])
-    returns(
+    assert_returns(answer, good, expected=[])
+    assert_returns(answer, {**good, "w": jnp.array([1.0, jnp.nan])}, expected=["['w']"])
+    assert_returns(
         answer,
         {**good, "b": jnp.array([jnp.inf, 0])},
         expected=["['b']"],
         why="an infinity is not finite",
     )
     both = {"b": jnp.array([jnp.inf, -jnp.inf]), "w": jnp.array([-jnp.inf])}
-    returns(answer, both, expected=["['b']", "['w']"])
+    assert_returns(answer, both, expected=["['b']", "['w']"])
     large = {"w": jnp.full(4, 3e38)}
-    returns(answer, large, expected=[], why="each number is finite, although their sum is not")
+    assert_returns(
+        answer, large, expected=[], why="each number is finite, although their sum is not"
+    )
     deep = {"layers": [{"w": jnp.ones(2)}, {"w": jnp.array([jnp.nan])}], "step": jnp.int32(3)}
-    returns(answer, deep, expected=["['layers'][1]['w']"])
-    returns(answer, {}, expected=[])
+    assert_returns(answer, deep, expected=["['layers'][1]['w']"])
+    assert_returns(answer, {}, expected=[])
 
 
 EXERCISES = (
@@ -132,7 +136,7 @@ EXERCISES = (
             "jnp.where gives the value. Now take the gradient at 0 and at -1. Which branch of the "
             "where does the NaN come from?",
             "The root must never get a height of 0 or less, not even where its result is not used.",
-            "Take the root of safe = jnp.where(height > 0, height, 1.0), and choose once more.",
+            ("Take the root of safe = jnp.where(height > 0, height, 1.0), and select once more."),
         ),
         verify=verify_speed,
         solution=solve_speed,
@@ -142,10 +146,12 @@ EXERCISES = (
         title="a mean without the masked elements",
         stub=masked_mean,
         hints=(
-            "Do not mask with x * keep, because 0 times NaN is NaN, and so is 0 times infinity. "
-            "With booleans, XLA may compile the product into a choice that hides this, but nothing "
-            "promises that it does.",
-            "Choose first, with jnp.where(keep, x, 0.0), and add up afterwards.",
+            (
+                "Do not mask with x * keep, because 0 times NaN is NaN, and so is 0 times "
+                "infinity. With booleans, XLA may compile the product into a select that hides "
+                "this, but nothing guarantees it."
+            ),
+            "Select first, with jnp.where(keep, x, 0.0), and then take the sum.",
             "If nothing is kept, you divide 0 by 0. jnp.maximum(count, 1) avoids that.",
         ),
         verify=verify_masked_mean,

@@ -9,8 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbits.book.exercises.assertions import NotYet, call, must_equal, show_kind
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits._formatting import format_value
+from jaxbits.book.exercises.assertions import AnswerRejected, assert_equal, call
+from jaxbits.book.exercises.base import Exercise
 
 
 def takes_lists(function: Callable[[jax.Array], Any]) -> Callable[[Any], Any]:
@@ -19,45 +20,49 @@ def takes_lists(function: Callable[[jax.Array], Any]) -> Callable[[Any], Any]:
 
 
 def solve_takes_lists(function: Callable[[jax.Array], Any]) -> Callable[[Any], Any]:
-    """Convert before the jitted function, and to one dtype, so that all inputs look alike to it."""
+    """Convert to one dtype before the jitted call, so that all inputs share a trace."""
     jitted = jax.jit(function)
     return lambda numbers: jitted(np.asarray(numbers, np.float32))
 
 
 def verify_takes_lists(answer: Callable[..., Any]) -> None:
-    """Pass lists, tuples and arrays of three numbers, which must share one trace."""
+    """Pass lists, tuples, and arrays of three numbers, which must share one trace."""
     kinds: list[Any] = []
 
     def spread(x: Any) -> Any:
         kinds.append(x)
         if not hasattr(x, "shape"):
-            raise NotYet(
-                f"the function must get an array, got a {type(x).__name__}: jit passes a list as a "
-                "list, with a tracer for each element"
+            raise AnswerRejected(
+                f"the function must receive an array, got a {type(x).__name__}; jit passes "
+                "a list as a list of tracers"
             )
         return x.max() - x.min()
 
     wrapped = call(answer, spread)
     if not callable(wrapped):
-        raise NotYet(f"it must return a function, got {show_kind(wrapped)}")
+        raise AnswerRejected(f"your function must return a function, got {format_value(wrapped)}")
     for numbers in ([3.0, 1.0, 2.5], [5, 2, 4], (1.0, 2.0, 4003), np.array([0.5, 2.0, 3.0])):
         expected = float(max(numbers)) - float(min(numbers))
         seen = call(wrapped, numbers)
-        what = f"for {show_kind(numbers)}, the function that you return must give"
+        what = f"for {format_value(numbers)}, the returned function must give"
         if np.shape(seen) != () or not np.allclose(seen, expected):
-            raise NotYet(f"{what} {show_kind(expected)}, got {show_kind(seen)}")
+            raise AnswerRejected(f"{what} {format_value(expected)}, got {format_value(seen)}")
     if not kinds:
-        raise NotYet("the values are right, but the function that you were given is never called")
+        raise AnswerRejected(
+            "the values are right, but your function never calls the given function"
+        )
     if not isinstance(kinds[0], jax.core.Tracer):
-        raise NotYet("the function is not jitted: it ran on an array, not on a tracer")
+        raise AnswerRejected(
+            "the function is not jitted, because it received an array instead of a tracer"
+        )
     if len(kinds) > 1:
         shown = ", ".join(f"{x.dtype}{list(x.shape)}" for x in kinds)
-        raise NotYet(
-            f"four calls with three numbers each must be traced once, got {len(kinds)} traces: "
-            f"{shown}"
+        raise AnswerRejected(
+            f"four calls with three numbers each must need one trace, got {len(kinds)} "
+            f"traces: {shown}"
         )
     call(wrapped, list(range(200)))
-    must_equal(len(kinds), 2, "after a call with another length, the number of traces must be")
+    assert_equal(len(kinds), 2, "after a call with another length, the number of traces must be")
 
 
 def compiled(step: Callable[..., Any]) -> Callable[..., Any]:
@@ -66,7 +71,7 @@ def compiled(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def solve_compiled(step: Callable[..., Any]) -> Callable[..., Any]:
-    """Make the string static, because it chooses the program. The rate is an input of it."""
+    """Make the string static, because it selects the program. The rate stays an argument."""
     return jax.jit(step, static_argnames="mode")
 
 
@@ -77,39 +82,41 @@ def verify_compiled(answer: Callable[..., Any]) -> None:
     def step(x: Any, rate: Any, mode: str) -> Any:
         modes.append(mode)
         if not isinstance(mode, str):
-            raise NotYet(f"mode must reach the step as a string, got a {type(mode).__name__}")
+            raise AnswerRejected(f"step must receive mode as a string, got a {type(mode).__name__}")
         if not isinstance(x, jax.core.Tracer):
-            raise NotYet("the step is not jitted: x reaches it as an array, not as a tracer")
+            raise AnswerRejected(
+                "the step is not jitted, because x is an array instead of a tracer"
+            )
         return x - rate * x if mode == "train" else x
 
     jitted = call(answer, step)
     if not callable(jitted):
-        raise NotYet(f"it must return a function, got {show_kind(jitted)}")
+        raise AnswerRejected(f"your function must return a function, got {format_value(jitted)}")
     x = jnp.array([1.0, 2.0])
     first = np.array([0.5, 1.0], np.float32)
     seen = call(jitted, x, 0.5, "train")
-    must_equal(seen, first, "with a rate of 0.5 and the mode 'train', the result must be")
+    assert_equal(seen, first, "with a rate of 0.5 and the mode 'train', the result must be")
     for rate in (0.25, 0.125):
         call(jitted, x, rate, "train")
     if len(modes) > 1:
-        raise NotYet(
-            f"three rates must be traced once, got {len(modes)} traces: a number that changes must "
-            "be an input of the program, and not static"
+        raise AnswerRejected(
+            f"three rates must need one trace, got {len(modes)} traces; a number that "
+            "changes must be an argument of the program, not static"
         )
     seen = call(jitted, x, 0.5, "test")
-    must_equal(seen, np.array([1.0, 2.0], np.float32), "in the mode 'test', the result must be")
+    assert_equal(seen, np.array([1.0, 2.0], np.float32), "in the mode 'test', the result must be")
     seen = call(jitted, x, 0.25, through=lambda *args: jitted(*args, mode="test"))
     what = "with mode='test' passed by name, the result must be"
-    must_equal(seen, np.array([1.0, 2.0], np.float32), what)
+    assert_equal(seen, np.array([1.0, 2.0], np.float32), what)
 
 
 def to_jax(batch: Any) -> Any:
-    """Return a tree of NumPy arrays as JAX arrays; OverflowError if an integer does not fit."""
+    """Return a tree of JAX arrays. Raise OverflowError for integers that do not fit."""
     raise NotImplementedError
 
 
 def solve_to_jax(batch: Any) -> Any:
-    """Convert each leaf, and compare the integers that come out with those that went in."""
+    """Convert each leaf, and compare the integers before and after the conversion."""
 
     def convert(leaf: np.ndarray) -> jax.Array:
         converted = jnp.asarray(leaf)
@@ -121,7 +128,7 @@ def solve_to_jax(batch: Any) -> Any:
 
 
 def verify_to_jax(answer: Callable[..., Any]) -> None:
-    """Pass integers on both sides of every limit, floats, bytes, booleans, in nested trees."""
+    """Pass integers on both sides of every limit, floats, bytes, and booleans, in nested trees."""
     batch = {
         "ids": np.array([7, 2**31 - 1, -(2**31)]),
         "image": np.array([[0, 255]], np.uint8),
@@ -132,21 +139,21 @@ def verify_to_jax(answer: Callable[..., Any]) -> None:
     small = {"ids": np.array([[0, 255]], np.uint8)}
     form: Any = jax.tree.structure(call(answer, small))
     if form != jax.tree.structure(small):
-        raise NotYet(f"the result must be a tree with the structure of the batch, got {form}")
+        raise AnswerRejected(f"the result must have the tree structure of the batch, got {form}")
     for wanted in jax.tree.leaves(batch):
         leaf = call(answer, {"ids": wanted}, how=f"for an array of {wanted.dtype}, ")["ids"]
         if not isinstance(leaf, jax.Array):
-            raise NotYet(f"each leaf must be a JAX array, got a {type(leaf).__name__}")
+            raise AnswerRejected(f"each leaf must be a JAX array, got a {type(leaf).__name__}")
         kind = jax.dtypes.canonicalize_dtype(wanted.dtype)
         if leaf.dtype != kind:
-            raise NotYet(
-                f"an array of {wanted.dtype} must become one of {kind}, got {leaf.dtype}: only "
-                "dtypes of 64 bits change"
+            raise AnswerRejected(
+                f"an array of {wanted.dtype} must become one of {kind}, got {leaf.dtype}; "
+                "only 64-bit dtypes change"
             )
-        must_equal(leaf, wanted.astype(kind), "an array that fits must become")
+        assert_equal(leaf, wanted.astype(kind), "an array that fits must become")
     form = jax.tree.structure(call(answer, batch))
     if form != jax.tree.structure(batch):
-        raise NotYet(f"the result must be a tree with the structure of the batch, got {form}")
+        raise AnswerRejected(f"the result must have the tree structure of the batch, got {form}")
     large = {
         "5_000_000_000": np.array([3, 5_000_000_000]),
         "-5_000_000_000": np.array([-5_000_000_000]),
@@ -163,22 +170,23 @@ def verify_to_jax(answer: Callable[..., Any]) -> None:
         except OverflowError:
             continue
         except Exception as error:
-            raise NotYet(
-                f"for ids with {name} it must raise OverflowError, got {type(error).__name__}"
+            raise AnswerRejected(
+                f"for ids with {name}, your function must raise OverflowError, got "
+                f"{type(error).__name__}"
             ) from error
-        raise NotYet(
-            f"for ids with {name} it must raise OverflowError, but the ids become "
-            f"{show_kind(jax.tree.leaves(kept)[0])}"
+        raise AnswerRejected(
+            f"for ids with {name}, your function must raise OverflowError, but the ids "
+            f"become {format_value(jax.tree.leaves(kept)[0])}"
         )
     try:
         answer({"ids": np.array([7]), "rest": [np.array([0.5]), (large["2**32 + 3"],)]})
     except OverflowError:
         pass
     else:
-        raise NotYet("2**32 + 3 passes where it is in a list of the batch: look at each leaf")
+        raise AnswerRejected("2**32 + 3 is accepted inside a list of the batch; check every leaf")
     empty = {"ids": np.zeros((0, 2), np.int64)}
     seen = call(answer, empty, how="for an empty array, ")
-    must_equal(seen, {"ids": np.zeros((0, 2), np.int32)}, "an empty array must become")
+    assert_equal(seen, {"ids": np.zeros((0, 2), np.int32)}, "an empty array must become")
 
 
 EXERCISES = (

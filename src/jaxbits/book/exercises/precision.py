@@ -10,16 +10,17 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbits import detect
+from jaxbits._formatting import format_value
 from jaxbits._jax_compat import x64_on
 from jaxbits.book.exercises.assertions import (
-    NotYet,
+    AnswerRejected,
+    assert_returns,
+    assert_returns_under_jit,
     call,
-    returns,
-    returns_under_jit,
-    show_kind,
+    type_name,
     under_jit,
 )
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits.book.exercises.base import Exercise
 
 IMAGE = jnp.array([[0, 100, 200, 255]], jnp.uint8)
 
@@ -43,25 +44,32 @@ def verify_brighten(answer: Callable[..., Any]) -> None:
 
     seen = call(answer, IMAGE, 100)
     if np.array_equal(np.asarray(seen), pixels(100, 200, 44, 99)):
-        raise NotYet("200 + 100 became 44: the sum was computed in uint8, which wraps around")
+        raise AnswerRejected(
+            "200 + 100 became 44, because the sum was computed in uint8, which wraps around"
+        )
     if getattr(seen, "dtype", None) != jnp.uint8:
         kind = getattr(seen, "dtype", type(seen).__name__)
-        raise NotYet(f"it returns {kind}, but the result should be uint8, like the image")
-    returns(answer, IMAGE, 100, expected=pixels(100, 200, 255, 255))
-    returns(answer, IMAGE, -100, expected=pixels(0, 0, 100, 155), why="no pixel is below black")
+        raise AnswerRejected(f"the result must be uint8 like the image, got {kind}")
+    assert_returns(answer, IMAGE, 100, expected=pixels(100, 200, 255, 255))
+    assert_returns(
+        answer, IMAGE, -100, expected=pixels(0, 0, 100, 155), why="no pixel is below black"
+    )
     white = pixels(255, 255, 255, 255)
-    returns(answer, IMAGE, 300, expected=white, why="the amount itself does not fit into uint8")
-    returns(answer, IMAGE, -300, expected=pixels(0, 0, 0, 0), why="no pixel is below black")
-    returns(answer, IMAGE, 40_000, expected=white, why="40000 does not fit into int16")
-    returns_under_jit(answer, IMAGE, 100, expected=pixels(100, 200, 255, 255))
-    returns_under_jit(answer, IMAGE, -300, expected=pixels(0, 0, 0, 0))
+    assert_returns(
+        answer, IMAGE, 300, expected=white, why="the amount itself does not fit into uint8"
+    )
+    assert_returns(answer, IMAGE, -300, expected=pixels(0, 0, 0, 0), why="no pixel is below black")
+    assert_returns(answer, IMAGE, 40_000, expected=white, why="40000 does not fit into int16")
+    assert_returns_under_jit(answer, IMAGE, 100, expected=pixels(100, 200, 255, 255))
+    assert_returns_under_jit(answer, IMAGE, -300, expected=pixels(0, 0, 0, 0))
     for amount in (300, -300):
         for found in detect.cast(answer, IMAGE, amount):
-            # Between integers a cast wraps around on every device, and the values above show it.
+            # A cast between integers wraps around on every device, so the values above show it.
             if found.severity == "error" and found.message.startswith(("float", "bfloat")):
-                raise NotYet(
-                    f"for an amount of {amount}, it casts numbers from {_range(found.evidence)} to "
-                    "uint8. What such a cast returns depends on the device, so clip before you cast"
+                raise AnswerRejected(
+                    f"for an amount of {amount}, your function casts numbers from "
+                    f"{_range(found.evidence)} to uint8. The result of such a cast depends "
+                    "on the device, so clip before you cast"
                 )
 
 
@@ -89,9 +97,9 @@ def verify_scale_scores(answer: Callable[..., Any]) -> None:
             _must_keep(seen, dtype, f"for {dtype} scores and {kind}")
             if not np.array_equal(np.asarray(seen, np.float32), [1.0, -2.0]):
                 said = np.asarray(seen, np.float32).tolist()
-                raise NotYet(
-                    f"for scores of 8 and -16 and 64 features it returns {said} "
-                    "instead of [1.0, -2.0]"
+                raise AnswerRejected(
+                    "for scores of 8 and -16 and 64 features, the result must be [1.0, "
+                    f"-2.0], got {said}"
                 )
     half = jnp.array([8.0, -16.0], "bfloat16")
     jitted = under_jit(answer, static=(1,))
@@ -104,23 +112,23 @@ def verify_scale_scores(answer: Callable[..., Any]) -> None:
                 _must_keep(seen, dtype, f"with x64 on, for {dtype} scores")
         third = call(answer, jnp.array([1.0], "float64"), 3, how="with x64 on, ")
         if abs(float(third[0]) - 3**-0.5) > 1e-3:
-            raise NotYet(
-                f"for a score of 1 and 3 features it returns {float(third[0]):.4f} instead of "
-                f"{3**-0.5:.4f}"
+            raise AnswerRejected(
+                f"for a score of 1 and 3 features, the result must be {3**-0.5:.4f}, got "
+                f"{float(third[0]):.4f}"
             )
         if abs(float(third[0]) - 3**-0.5) > 1e-12:
-            raise NotYet(
-                "with x64 on, the result for float64 scores is only as precise as float32: "
-                "the divisor was rounded to 32 bits"
+            raise AnswerRejected(
+                "with x64 on, the result for float64 scores is only as precise as float32, "
+                "because the divisor was rounded to 32 bits"
             )
 
 
 def _must_keep(seen: Any, dtype: str, where: str) -> None:
     kind = getattr(seen, "dtype", type(seen).__name__)
     if str(kind) != dtype:
-        raise NotYet(
-            f"{where} it returns {kind} instead of {dtype}. A Python float adapts to the dtype of "
-            "the scores, but a NumPy number or an array does not"
+        raise AnswerRejected(
+            f"{where}, the result must be {dtype}, got {kind}. A Python float adapts to the "
+            "dtype of the scores, but a NumPy number or an array does not"
         )
 
 
@@ -144,46 +152,48 @@ def verify_mean_squared_error(answer: Callable[..., Any]) -> None:
     column = flat[:, None]
     off = jnp.array([1.0, 2.0, 5.0, 5.0])
     want = np.float32(1.25)
-    returns(answer, flat, off, expected=want)
+    assert_returns(answer, flat, off, expected=want)
     seen = call(answer, column, off)
     if np.shape(seen) == () and not np.isclose(float(seen), want):
-        raise NotYet(
-            f"for predictions of shape (4, 1) and targets of shape (4,) it returns "
-            f"{float(seen):.4g} instead of {want:.4g}: the difference of a column and a row is a "
-            "4 × 4 array"
+        raise AnswerRejected(
+            "for predictions of shape (4, 1) and targets of shape (4,), the result must be "
+            f"{want:.4g}, got {float(seen):.4g}, because the difference of a column and a "
+            "row is a 4 × 4 array"
         )
     for a, b in ((column, off), (flat, off[:, None]), (column, off[:, None])):
-        returns(answer, a, b, expected=want)
-        returns_under_jit(answer, a, b, expected=want)
+        assert_returns(answer, a, b, expected=want)
+        assert_returns_under_jit(answer, a, b, expected=want)
     for a, b in ((flat, off[:1]), (flat[:1], off), (column, off[:1, None])):
         _must_refuse(answer, a, b)
     big, zeros = jnp.array([300.0, 0.0, 0.0, 0.0], jnp.float16), jnp.zeros(4, jnp.float16)
     seen = call(answer, big, zeros)
     if not np.isfinite(np.asarray(seen, np.float32)):
-        raise NotYet("a float16 error of 300 makes the result infinite: 300² is more than 65504")
+        raise AnswerRejected(
+            "a float16 error of 300 makes the result infinite, because 300² exceeds 65504"
+        )
     if getattr(seen, "dtype", None) != jnp.float32:
         kind = getattr(seen, "dtype", type(seen).__name__)
-        raise NotYet(f"for float16 arrays it returns {kind} instead of float32")
-    returns(answer, big, zeros, expected=np.float32(22500))
+        raise AnswerRejected(f"for float16 arrays, the result must be float32, got {kind}")
+    assert_returns(answer, big, zeros, expected=np.float32(22500))
     fine, half = jnp.array([2048.0], jnp.float16), jnp.array([0.5], jnp.float16)
     if float(call(answer, fine, half)) == 2048.0**2:
-        raise NotYet(
-            "for float16 values of 2048 and 0.5 the error is 2048 instead of 2047.5: the "
-            "difference was rounded to float16. Convert to float32 before you subtract"
+        raise AnswerRejected(
+            "for float16 values of 2048 and 0.5, the error must be 2047.5, got 2048, because "
+            "the difference was rounded to float16. Convert to float32 before you subtract"
         )
-    returns(answer, fine, half, expected=np.float32(2047.5**2))
+    assert_returns(answer, fine, half, expected=np.float32(2047.5**2))
 
 
 def _must_refuse(answer: Callable[..., Any], predictions: jax.Array, targets: jax.Array) -> None:
     sizes = f"for arrays of {predictions.size} and {targets.size} values"
+    expected = f"{sizes}, your function must raise a ValueError"
     try:
         value = answer(predictions, targets)
     except ValueError:
         return
     except Exception as error:
-        kind = type(error).__name__
-        raise NotYet(f"{sizes} it raises {kind} instead of ValueError") from error
-    raise NotYet(f"{sizes} it returns {show_kind(value)}, but it should raise a ValueError")
+        raise AnswerRejected(f"{expected}, got {type(error).__name__}") from error
+    raise AnswerRejected(f"{expected}, but it returns {format_value(value)}")
 
 
 def seconds_since_first(stamps: np.ndarray[Any, Any]) -> jax.Array:
@@ -192,7 +202,7 @@ def seconds_since_first(stamps: np.ndarray[Any, Any]) -> jax.Array:
 
 
 def solve_seconds_since_first(stamps: np.ndarray[Any, Any]) -> jax.Array:
-    """Subtract in NumPy, which has 64 bits; the small differences fit into float32."""
+    """Subtract in NumPy, which has 64 bits. The small differences then fit into float32."""
     return jnp.asarray(stamps - stamps[0], jnp.float32)
 
 
@@ -212,13 +222,13 @@ def verify_seconds_since_first(answer: Callable[..., Any]) -> None:
             switched = jax.config.read("jax_enable_x64") != x64
             jax.config.update("jax_enable_x64", x64)
         if switched:
-            raise NotYet("it leaves x64 switched on for the whole program")
+            raise AnswerRejected("your function leaves x64 on for the whole program")
         if not np.array_equal(before, stamps):
-            raise NotYet("it changes the array that you passed in")
+            raise AnswerRejected("your function modifies its argument in place")
         if not isinstance(seen, jax.Array):
-            raise NotYet(f"it returns a {_kind(seen)} instead of a JAX array")
+            raise AnswerRejected(f"the result must be a JAX array, got {type_name(seen)}")
         if seen.shape != (4,):
-            raise NotYet(f"for 4 times it returns an array of shape {seen.shape}")
+            raise AnswerRejected(f"for 4 times, the shape must be (4,), got {seen.shape}")
         apart = np.asarray(seen, np.float64)
         if not np.allclose(apart, after, rtol=0, atol=1e-5 if max(after) < 10 else 5e-4):
             why = ""
@@ -227,13 +237,9 @@ def verify_seconds_since_first(answer: Callable[..., Any]) -> None:
             elif np.allclose(apart, np.array(after) - min(after), atol=5e-4):
                 why = ": these are seconds since the earliest time, which is not the first one"
             said = [float(f"{value:.7g}") for value in apart]
-            raise NotYet(f"for times {after} s after the first it returns {said}{why}")
+            raise AnswerRejected(f"for times {after} s after the first, the result is {said}{why}")
         if seen.dtype != jnp.float32:
-            raise NotYet(f"it returns {seen.dtype} instead of float32")
-
-
-def _kind(value: Any) -> str:
-    return "NumPy array" if isinstance(value, np.ndarray) else type(value).__name__
+            raise AnswerRejected(f"the result must be float32, got {seen.dtype}")
 
 
 EXERCISES = (
@@ -244,9 +250,11 @@ EXERCISES = (
         hints=(
             "Print image + 100 for a pixel of 200. Clipping after that is too late.",
             "First convert to a type that has room for the sum: image.astype(jnp.int32).",
-            "Add, clip to 0 and 255 with jnp.clip, and then convert back to jnp.uint8. "
-            "Clip before you convert: a cast from float promises nothing for numbers outside "
-            "0 to 255, and a cast from int32 wraps around.",
+            (
+                "Add, clip to 0 and 255 with jnp.clip, and then convert back to jnp.uint8. "
+                "Clip before you convert, because a cast from float is undefined outside 0 to "
+                "255, and a cast from int32 wraps around."
+            ),
         ),
         verify=verify_brighten,
         solution=solve_brighten,

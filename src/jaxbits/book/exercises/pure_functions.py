@@ -12,16 +12,16 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jaxbits._formatting import format_value
 from jaxbits.book.exercises.assertions import (
-    NotYet,
+    AnswerRejected,
+    assert_equal,
     call,
     call_text,
-    must_equal,
-    show_kind,
-    traces,
+    count_traces,
     under_jit,
 )
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits.book.exercises.base import Exercise
 
 
 def momentum_step(state: dict[str, Any], gradient: jax.Array, rate: float) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def momentum_step(state: dict[str, Any], gradient: jax.Array, rate: float) -> di
 
 
 def solve_momentum_step(state: dict[str, Any], gradient: jax.Array, rate: float) -> dict[str, Any]:
-    """Whatever changes comes in as an argument and goes out in the result."""
+    """Pass everything that changes as an argument, and return it as a result."""
     velocity = 0.9 * state["velocity"] + gradient
     return {
         "w": state["w"] - rate * velocity,
@@ -40,34 +40,38 @@ def solve_momentum_step(state: dict[str, Any], gradient: jax.Array, rate: float)
 
 
 def verify_momentum_step(answer: Callable[..., Any]) -> None:
-    """Ask for values, for the given state untouched, and for several jitted calls in a row."""
+    """Check one step, several jitted calls in a row, and that the given state is unchanged."""
     start = {"w": jnp.array([1.0, 2.0]), "velocity": jnp.array([1.0, 0.0]), "steps": jnp.int32(4)}
     gradient = jnp.array([1.0, -1.0])
     given = copy.copy(start)
     seen = call(answer, given, gradient, 0.1)
     if not (isinstance(seen, dict) and set(seen) == set(start)):
-        raise NotYet(f"the result must be a dict of w, velocity and steps, got {show_kind(seen)}")
+        raise AnswerRejected(
+            f"the result must be a dict of w, velocity, and steps, got {format_value(seen)}"
+        )
     if seen is given or any(given.get(name) is not start[name] for name in start):
-        raise NotYet("it changes the state that it was given: return a new dictionary")
+        raise AnswerRejected(
+            "your function modifies its state argument in place; return a new dict instead"
+        )
     for name, expected in (("velocity", [1.9, -1.0]), ("w", [0.81, 2.1]), ("steps", 5)):
         kind = np.int32 if name == "steps" else np.float32
-        must_equal(seen[name], np.array(expected, kind), f"after one step, {name} must be")
+        assert_equal(seen[name], np.array(expected, kind), f"after one step, {name} must be")
     jitted = under_jit(answer)
     state: Any = dict(start)
     for _ in range(3):
         state = call(answer, state, gradient, 0.0, how="under jit, ", through=jitted)
-    must_equal(state["steps"], np.int32(7), "after three jitted calls, steps must be")
+    assert_equal(state["steps"], np.int32(7), "after three jitted calls, steps must be")
     what = "after three jitted calls with a rate of 0, w must be"
-    must_equal(state["w"], np.array([1, 2], np.float32), what)
+    assert_equal(state["w"], np.array([1, 2], np.float32), what)
     moved = call(answer, start, gradient, 0.1, how="under jit, ", through=jitted)
-    what = "jitted, with a rate of 0.1 after calls with a rate of 0, w must be"
-    must_equal(moved["w"], np.array([0.81, 2.1], np.float32), what)
-    count = traces(answer, [(start, gradient, rate) for rate in (0.1, 0.2, 0.3)])
-    must_equal(count, 1, "the number of traces for three rates must be")
+    what = "under jit, with a rate of 0.1 after calls with a rate of 0, w must be"
+    assert_equal(moved["w"], np.array([0.81, 2.1], np.float32), what)
+    count = count_traces(answer, [(start, gradient, rate) for rate in (0.1, 0.2, 0.3)])
+    assert_equal(count, 1, "the number of traces for three rates must be")
 
 
 def fit(w: jax.Array, batches: jax.Array, rate: float) -> tuple[jax.Array, jax.Array]:
-    """Return w after one step for each row of the batches, and the loss before each step."""
+    """Return w after one step for each row of `batches`, and the loss before each step."""
     raise NotImplementedError
 
 
@@ -83,13 +87,15 @@ def solve_fit(w: jax.Array, batches: jax.Array, rate: float) -> tuple[jax.Array,
 
 
 def verify_fit(answer: Callable[..., Any]) -> None:
-    """Ask for the last w and all losses, eager and jitted, and for a program of one size."""
+    """Check the last w and all losses, and that the program does not grow with the batches."""
 
     @functools.wraps(answer)
     def pair(w: Any, batches: Any, rate: Any) -> tuple[Any, Any]:
         result = answer(w, batches, rate)
         if not (isinstance(result, tuple | list) and len(result) == 2):
-            raise NotYet(f"the result must be a pair (w, losses), got {show_kind(result)}")
+            raise AnswerRejected(
+                f"the result must be a pair (w, losses), got {format_value(result)}"
+            )
         return result[0], result[1]
 
     start = jnp.float32(0.0)
@@ -97,14 +103,16 @@ def verify_fit(answer: Callable[..., Any]) -> None:
     seen = call(pair, start, batches, 0.5)
     first_only = np.float32(2.0 * (1 - 0.5**3))
     if np.shape(seen[0]) == () and np.allclose(seen[0], first_only):
-        raise NotYet("each step uses the first batch: an iterator gives one value per trace")
+        raise AnswerRejected(
+            "every step uses the first batch, because an iterator yields only one value per trace"
+        )
     expected = _fitted([2.0, 6.0, 1.0], 0.5)
-    must_equal(seen, expected, f"{call_text(answer, (start, batches, 0.5))} must return")
+    assert_equal(seen, expected, f"{call_text(answer, (start, batches, 0.5))} must return")
     more, means = jnp.array([[4.0], [8.0], [0.0], [2.0]]), [4.0, 8.0, 0.0, 2.0]
     jitted = under_jit(pair)
     for given, rate, wanted in ((batches, 0.5, expected), (more, 0.25, _fitted(means, 0.25))):
         seen = call(answer, start, given, rate, how="under jit, ", through=jitted)
-        must_equal(
+        assert_equal(
             seen, wanted, f"under jit, {call_text(answer, (start, given, rate))} must return"
         )
     short, long = (
@@ -116,9 +124,9 @@ def verify_fit(answer: Callable[..., Any]) -> None:
         for rows in (3, 30)
     )
     if long > short + 3:
-        raise NotYet(
-            f"with ten times the batches, the program grows from {short} to {long} lines: "
-            "use lax.scan over the rows"
+        raise AnswerRejected(
+            f"with ten times as many batches, the program grows from {short} to {long} "
+            "lines; scan over the rows with lax.scan"
         )
 
 
@@ -136,7 +144,7 @@ def remember(ring: Any, count: Any, loss: jax.Array) -> jax.Array:
 
 
 def solve_remember(ring: Any, count: Any, loss: jax.Array) -> Any:
-    """Mask the unused part of the ring, so that no shape depends on how many losses there are."""
+    """Mask the unused part of the ring, so that no shape depends on the number of losses."""
     ring[count[...] % len(ring[...])] = loss
     count[...] += 1
     known = jnp.arange(len(ring[...])) < count[...]
@@ -144,7 +152,7 @@ def solve_remember(ring: Any, count: Any, loss: jax.Array) -> Any:
 
 
 def verify_remember(answer: Callable[..., Any]) -> None:
-    """Ask for five losses in a ring of three and in one of two, eager and then jitted."""
+    """Check five losses in rings of three and of two, eagerly and under jit."""
     losses = [4.0, 2.0, 6.0, 10.0, 8.0]
     means = {3: [4.0, 3.0, 4.0, 6.0, 8.0], 2: [4.0, 3.0, 4.0, 8.0, 9.0]}
     for places, how, function in (
@@ -156,12 +164,12 @@ def verify_remember(answer: Callable[..., Any]) -> None:
         for n, (loss, mean) in enumerate(zip(losses, means[places], strict=True), 1):
             seen = call(answer, ring, count, jnp.float32(loss), how=how, through=function)
             after = f"{how}after {n} losses" if n > 1 else f"{how}after 1 loss"
-            must_equal(int(count[...]), n, f"{after}, count must be")
+            assert_equal(int(count[...]), n, f"{after}, count must be")
             index = (n - 1) % places
             what = f"{after}, index {index} of the ring must hold"
-            must_equal(ring[...][index], np.float32(loss), what)
+            assert_equal(ring[...][index], np.float32(loss), what)
             what = f"{how}after the losses {losses[:n]}, the mean must be"
-            must_equal(seen, np.float32(mean), what)
+            assert_equal(seen, np.float32(mean), what)
 
 
 EXERCISES = (
@@ -198,7 +206,7 @@ EXERCISES = (
         hints=(
             "Read a Ref with ref[...] or ref[i], and write to it with ref[...] = value or ref[i] = "
             "value.",
-            "The index is count[...] % n. Write the loss before you raise the count.",
+            "The index is count[...] % n. Write the loss before you increment the count.",
             "Use a mask for the mean: the indices below count[...] are in use. jnp.where and two "
             "sums need no shape that depends on a value. A slice [:count] would.",
         ),

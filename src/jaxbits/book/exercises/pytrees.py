@@ -11,15 +11,15 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jaxbits._formatting import format_value
 from jaxbits.book.exercises.assertions import (
-    NotYet,
+    AnswerRejected,
+    assert_returns,
+    assert_returns_under_grad,
+    assert_returns_under_jit,
     call,
-    returns,
-    returns_under_grad,
-    returns_under_jit,
-    show_kind,
 )
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits.book.exercises.base import Exercise
 
 
 def penalty(params: Any) -> jax.Array:
@@ -28,7 +28,7 @@ def penalty(params: Any) -> jax.Array:
 
 
 def solve_penalty(params: Any) -> jax.Array:
-    """Look at the number of axes of every leaf; None is not a leaf, so it needs no test."""
+    """Check the number of axes of every leaf. None is not a leaf, so it needs no check."""
     matrices = [leaf for leaf in jax.tree.leaves(params) if jnp.ndim(leaf) >= 2]
     return sum((jnp.sum(w**2) for w in matrices), start=jnp.float32(0))
 
@@ -36,31 +36,37 @@ def solve_penalty(params: Any) -> jax.Array:
 def verify_penalty(answer: Callable[..., Any]) -> None:
     """Check nested trees, None, biases, numbers, a kernel with four axes, jit, and grad."""
     two, bias = jnp.full((2, 2), 2.0), jnp.ones(3)
-    returns(answer, {"w": two}, expected=np.float32(16))
-    returns(answer, {"w": two, "b": bias}, expected=np.float32(16), why="a bias has one axis")
+    assert_returns(answer, {"w": two}, expected=np.float32(16))
+    assert_returns(
+        answer, {"w": two, "b": bias}, expected=np.float32(16), why="a bias has one axis"
+    )
     nested = {"enc": [{"w": two, "b": None}, ({"w": two},)], "scale": 3.0}
     try:
-        returns(answer, nested, expected=np.float32(32), why="the tree is nested")
-    except NotYet as wrong:
+        assert_returns(answer, nested, expected=np.float32(32), why="the tree is nested")
+    except AnswerRejected as wrong:
         missing = re.match(r"'(float|NoneType)' object has no attribute", str(wrong.__cause__))
         if missing is None:
             raise
         if missing[1] == "NoneType":
-            raise NotYet(
-                "it asks None for its number of axes: in a pytree None is not a leaf, and "
-                "jax.tree.leaves leaves it out"
+            raise AnswerRejected(
+                "your function asks None for its number of axes. None is not a leaf of a "
+                "pytree, and jax.tree.leaves leaves it out"
             ) from wrong.__cause__
-        raise NotYet(
-            f"it raises AttributeError: {wrong.__cause__}. A leaf may be a Python number, and "
-            "jnp.ndim also accepts those"
+        raise AnswerRejected(
+            f"your function raises AttributeError: {wrong.__cause__}. A leaf may be a "
+            "Python number, and jnp.ndim also accepts those"
         ) from wrong.__cause__
-    returns(answer, jnp.ones((2, 2, 1, 3)), expected=np.float32(12), why="the tree is one array")
+    assert_returns(
+        answer, jnp.ones((2, 2, 1, 3)), expected=np.float32(12), why="the tree is one array"
+    )
     nothing = call(answer, {"b": bias})
     if np.shape(nothing) != () or nothing != 0:
-        raise NotYet(f"for a tree without a matrix it returns {show_kind(nothing)} instead of 0")
-    returns_under_jit(answer, nested, expected=np.float32(32))
+        raise AnswerRejected(
+            f"for a tree without a matrix, the result must be 0, got {format_value(nothing)}"
+        )
+    assert_returns_under_jit(answer, nested, expected=np.float32(32))
     for name, matrix in (("twos", two), ("zeros", jnp.zeros((2, 2)))):
-        returns_under_grad(
+        assert_returns_under_grad(
             answer,
             {"w": matrix, "b": bias},
             expected={"w": np.asarray(2 * matrix), "b": np.zeros(3, np.float32)},
@@ -76,7 +82,7 @@ def distances(points: jax.Array, centers: jax.Array) -> jax.Array:
 
 
 def solve_distances(points: jax.Array, centers: jax.Array) -> Any:
-    """Map over the centers for one point, then over the points: the outer map makes the rows."""
+    """Map over the centers for one point, and then over the points, which makes the rows."""
 
     def between(a: jax.Array, b: jax.Array) -> jax.Array:
         return jnp.sum((a - b) ** 2)
@@ -93,37 +99,42 @@ def verify_distances(answer: Callable[..., Any]) -> None:
     seen = call(answer, points, centers)
     shape = getattr(seen, "shape", None)
     if shape == (2, 3):
-        raise NotYet(
-            "for 3 points and 2 centers it returns a 2 × 3 table instead of a 3 × 2 one: its outer "
-            "map is over the centers"
+        raise AnswerRejected(
+            "for 3 points and 2 centers, the result must be a 3 × 2 table, got a 2 × 3 "
+            "table, because the outer map is over the centers"
         )
     if shape != (3, 2):
-        what = f"an array of shape {shape}" if shape is not None else show_kind(seen)
-        raise NotYet(f"for 3 points and 2 centers it returns {what} instead of a 3 × 2 table")
+        what = f"an array of shape {shape}" if shape is not None else format_value(seen)
+        raise AnswerRejected(
+            f"for 3 points and 2 centers, the result must be a 3 × 2 table, got {what}"
+        )
     if np.allclose(seen, np.sqrt(expected)):
-        raise NotYet("it returns the distances, and the task asks for their squares")
-    returns(answer, points, centers, expected=expected)
+        raise AnswerRejected(
+            "your function returns the distances, but the task asks for their squares"
+        )
+    assert_returns(answer, points, centers, expected=expected)
     same = call(answer, points, points)
     if getattr(same, "shape", None) != (3, 3):
-        raise NotYet(
-            f"for 3 points and 3 centers it returns an array of shape {np.shape(same)} instead of "
-            "a 3 × 3 table of all pairs"
+        raise AnswerRejected(
+            "for 3 points and 3 centers, the result must be a 3 × 3 table of all pairs, "
+            f"got an array of shape {np.shape(same)}"
         )
-    returns_under_jit(answer, points, centers, expected=expected)
+    assert_returns_under_jit(answer, points, centers, expected=expected)
     gradient = jax.grad(lambda *given: answer(*given).sum())
     slope = call(answer, points, centers, how="under grad, ", through=gradient)
     if np.isnan(slope).any():
-        raise NotYet(
-            "its gradient is NaN where a point lies on a center: a square root has no gradient at "
-            "0, so do not take a root and square it again"
+        raise AnswerRejected(
+            "the gradient is NaN where a point lies on a center. A square root has no "
+            "gradient at 0, so do not take a root and square it again"
         )
     if not np.allclose(slope, 2 * (2 * points - centers.sum(0))):
-        raise NotYet(
-            f"the gradient of the sum of its table is {np.asarray(slope).tolist()} instead of "
-            f"{np.asarray(2 * (2 * points - centers.sum(0))).tolist()}"
+        raise AnswerRejected(
+            "the gradient of the sum of the table must be "
+            f"{np.asarray(2 * (2 * points - centers.sum(0))).tolist()}, got "
+            f"{np.asarray(slope).tolist()}"
         )
     far = jnp.array([[1000.0, 1000.0], [1000.25, 1000.0]])
-    returns(
+    assert_returns(
         answer,
         far,
         far,
@@ -131,12 +142,14 @@ def verify_distances(answer: Callable[..., Any]) -> None:
         why="subtract before you square, because a² - 2ab + b² cancels in float32",
     )
     if _equations(answer, 12, 8) > _equations(answer, 3, 2):
-        raise NotYet("its program grows with the number of points or centers, so it has a Python "
-                     "loop in it: use jax.vmap")  # fmt: skip
+        raise AnswerRejected(
+            "the program grows with the number of points or centers, so it contains a Python "
+            "loop; use jax.vmap"
+        )
 
 
 def _equations(answer: Callable[..., Any], points: int, centers: int) -> int:
-    """Return the length of the program for so many points and centers."""
+    """Return the number of equations in the program for this many points and centers."""
     program = jax.make_jaxpr(answer)(jnp.ones((points, 2)), jnp.ones((centers, 2)))
     return str(program).count(" = ")
 
@@ -147,7 +160,7 @@ def standardize(x: jax.Array) -> jax.Array:
 
 
 def solve_standardize(x: jax.Array) -> Any:
-    """Take two means over the batch: of the values, then of their squared distances from it."""
+    """Take two means over the batch: of the values, and of their squared deviations."""
     centered = x - lax.pmean(x, "batch")
     return centered / jnp.sqrt(lax.pmean(centered**2, "batch"))
 
@@ -159,22 +172,26 @@ def verify_standardize(answer: Callable[..., Any]) -> None:
     mapped = jax.vmap(lambda x: answer(x), axis_name="batch")
     seen = call(answer, rows, how="under vmap, ", through=mapped)
     if getattr(seen, "shape", None) != rows.shape:
-        raise NotYet(
-            f"each example has the shape (2,) and should keep it: for a batch of 3, vmap of it "
+        raise AnswerRejected(
+            "each example has the shape (2,) and must keep it, but for a batch of 3, vmap "
             f"returns {_form(seen)}"
         )
     own = (rows - rows.mean(1, keepdims=True)) / rows.std(1, keepdims=True)
     if np.allclose(seen, own, atol=1e-3):
-        raise NotYet(
-            "it standardizes each example by itself: inside vmap, x is a single example, so "
-            "x.mean() averages its features"
+        raise AnswerRejected(
+            "your function standardizes each example separately. Inside vmap, x is a "
+            "single example, so x.mean() averages its features"
         )
     if np.allclose(seen, rows - rows.mean(0), atol=1e-5):
-        raise NotYet("it subtracts the mean, but it does not divide by the standard deviation")
+        raise AnswerRejected(
+            "your function subtracts the mean, but does not divide by the standard deviation"
+        )
     if np.allclose(seen, expected * np.sqrt(2 / 3), atol=1e-5):
-        raise NotYet("it divides by n - 1 in the variance; divide by n, as jnp.std does")
+        raise AnswerRejected(
+            "your function divides by n - 1 in the variance; divide by n, as jnp.std does"
+        )
     _must_agree(seen, expected, rows, 1e-5)
-    # Four examples, so that the mean is exact, and squares of which float32 keeps multiples of 8.
+    # The mean of four examples is exact, and float32 stores squares of this size in steps of 8.
     far = jnp.array([[1.0, 10.0], [2.0, 30.0], [6.0, 20.0], [7.0, 20.0]]) + 10_000
     _must_agree(
         call(answer, far, how="under vmap, ", through=mapped),
@@ -195,19 +212,21 @@ def verify_standardize(answer: Callable[..., Any]) -> None:
     )
     jitted = call(answer, rows, how="under jit of vmap, ", through=jax.jit(mapped))
     if not np.allclose(jitted, expected, atol=1e-5):
-        raise NotYet(f"under jit it returns {_rounded(jitted)} instead of {_rounded(expected)}")
+        raise AnswerRejected(
+            f"under jit, the result must be {_rounded(expected)}, got {_rounded(jitted)}"
+        )
 
 
 def _must_agree(seen: Any, expected: Any, rows: Any, error: float, why: str = "") -> None:
     if not np.allclose(seen, expected, rtol=0, atol=error):
-        raise NotYet(
-            f"for the batch {_rounded(rows)} it returns {_rounded(seen)} instead of "
-            f"{_rounded(expected)}{': ' + why if why else ''}"
+        raise AnswerRejected(
+            f"for the batch {_rounded(rows)}, the result must be {_rounded(expected)}, got "
+            f"{_rounded(seen)}{': ' + why if why else ''}"
         )
 
 
 def _rounded(array: Any) -> str:
-    """Return an array as a list of numbers with four digits or all those before the point."""
+    """Format an array with four significant digits, and large numbers without decimals."""
     rows = np.asarray(array, np.float64).tolist()
     return (
         "["
@@ -221,7 +240,7 @@ def _rounded(array: Any) -> str:
 
 def _form(value: Any) -> str:
     shape = getattr(value, "shape", None)
-    return show_kind(value) if shape is None else f"an array of shape {shape}"
+    return format_value(value) if shape is None else f"an array of shape {shape}"
 
 
 EXERCISES = (

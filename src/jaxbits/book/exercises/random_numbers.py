@@ -9,15 +9,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbits.book.exercises.assertions import NotYet, call, show_kind, under_jit
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits._formatting import format_value
+from jaxbits.book.exercises.assertions import AnswerRejected, call, under_jit
+from jaxbits.book.exercises.base import Exercise
 from jaxbits.detect import const_key, key_reuse
 
 COUNT = 400
 
 
 def augment(key: jax.Array, images: jax.Array) -> jax.Array:
-    """Mirror each image with probability 1/2, and add normal noise of standard deviation 0.1."""
+    """Mirror each image with probability 1/2, and add normal noise with standard deviation 0.1."""
     raise NotImplementedError
 
 
@@ -30,54 +31,61 @@ def solve_augment(key: jax.Array, images: jax.Array) -> jax.Array:
 
 
 def verify_augment(answer: Callable[..., Any]) -> None:
-    """Separate the result into coins and noise, and test how each is distributed."""
+    """Separate the result into coins and noise, and test the distribution of each."""
     one = np.arange(12, dtype=np.float32).reshape(3, 4) * 10
     images = jnp.tile(one, (COUNT, 1, 1))
     first, second = jax.random.split(jax.random.key(6))
     seen = call(answer, first, images)
     if np.shape(seen) != images.shape:
         shapes = f"{images.shape}, got {np.shape(seen)}"
-        raise NotYet(f"for images of shape {images.shape} the result must have the shape {shapes}")
+        raise AnswerRejected(
+            f"for images of shape {images.shape} the result must have the shape {shapes}"
+        )
     again = call(answer, first, images)
     if not np.array_equal(np.asarray(seen), np.asarray(again)):
-        raise NotYet(
-            "called twice with the same key, it returns different images: draw every random number "
-            "from the key"
+        raise AnswerRejected(
+            "called twice with the same key, your function must return the same images; "
+            "draw every random number from the key"
         )
     coins, noise = _taken_apart(np.asarray(seen, np.float32), one)
     if coins.sum() in (0, COUNT):
         every = "no image is mirrored" if coins.sum() == 0 else "every image is mirrored"
-        raise NotYet(f"{every}: each image needs a coin of its own")
+        raise AnswerRejected(f"{every}; draw a separate coin for each image")
     if not 0.4 < coins.mean() < 0.6:
-        raise NotYet(f"about half of {COUNT} images must be mirrored, got {coins.sum()}")
+        raise AnswerRejected(f"about half of {COUNT} images must be mirrored, got {coins.sum()}")
     if np.ptp(noise, axis=0).max() < 1e-3:
-        raise NotYet("every image has the same noise: draw new noise for each image")
+        raise AnswerRejected("all images have the same noise; draw new noise for each image")
     if np.ptp(noise, axis=(1, 2)).max() < 1e-3:
-        raise NotYet("all pixels of an image have the same noise: draw new noise for each pixel")
+        raise AnswerRejected(
+            "all pixels of an image have the same noise; draw new noise for each pixel"
+        )
     if min(np.ptp(noise, axis=axis).max() for axis in (1, 2)) < 1e-3:
-        raise NotYet(
-            "all pixels of a row or column have the same noise: draw new noise for each pixel"
+        raise AnswerRejected(
+            "all pixels of a row or column have the same noise; draw new noise for each pixel"
         )
     if not 0.09 < noise.std() < 0.11 or abs(noise.mean()) > 0.02:
-        raise NotYet(
-            "the noise must have the mean 0 and the standard deviation 0.1, "
-            f"got {noise.mean():.2f} and {noise.std():.2f}"
+        raise AnswerRejected(
+            f"the noise must have mean 0 and standard deviation 0.1, got {noise.mean():.2f} "
+            f"and {noise.std():.2f}"
         )
     if not _bell_shaped(noise, 0.1):
-        raise NotYet("the noise has the right standard deviation, but not a normal distribution")
+        raise AnswerRejected(
+            "the noise has the right standard deviation, but not a normal distribution"
+        )
     other = call(answer, second, images)
     if np.array_equal(np.asarray(other), np.asarray(seen)):
-        raise NotYet("two keys give the same images: use the key that you are given")
+        raise AnswerRejected("two keys give the same images; use the key argument")
     call(answer, first, images, how="under jit, ", through=under_jit(answer))
     if found := key_reuse(answer, first, images):
         where = "; ".join(dict.fromkeys(found[0].evidence.split("; ")))
-        raise NotYet(f"{found[0].message}: {where}. {found[0].fix}")
+        raise AnswerRejected(f"{found[0].message}: {where}. {found[0].fix}")
     if _related(coins, noise):
-        raise NotYet(
-            "coins and noise are correlated: their keys are equal, though made in two ways"
+        raise AnswerRejected(
+            "the coins and the noise are correlated, because their keys are equal although "
+            "they were derived differently"
         )
     if const_key(answer, first, images):
-        raise NotYet("some random numbers do not come from the key that you are given")
+        raise AnswerRejected("some random numbers do not depend on the key argument")
 
 
 def _related(coins: np.ndarray, noise: np.ndarray) -> bool:
@@ -87,11 +95,12 @@ def _related(coins: np.ndarray, noise: np.ndarray) -> bool:
 
 
 def _taken_apart(seen: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return which images are mirrored, bool[images], and the noise of each image."""
     plain, mirrored = seen - one, seen - one[:, ::-1]
     coins = np.abs(mirrored).mean(axis=(1, 2)) < np.abs(plain).mean(axis=(1, 2))
     noise: np.ndarray = np.where(coins[:, None, None], mirrored, plain)
     if np.abs(noise).max() > 5:
-        raise NotYet("some images are neither the original nor its mirror image, left for right")
+        raise AnswerRejected("some images are neither the original nor its left-right mirror image")
     return coins, noise
 
 
@@ -107,56 +116,64 @@ def walk(key: jax.Array, x: jax.Array, first: int, last: int) -> jax.Array:
 
 
 def solve_walk(key: jax.Array, x: jax.Array, first: int, last: int) -> jax.Array:
-    """Make the key of a step from its number alone, wherever the walk began."""
+    """Derive the key of a step only from its number, no matter where the walk began."""
     for step in range(first, last):
         x = x + jax.random.normal(jax.random.fold_in(key, step), x.shape)
     return x
 
 
 def verify_walk(answer: Callable[..., Any]) -> None:
-    """Compare a walk with one in two parts, and test how the steps are distributed."""
+    """Compare a walk with one in two parts, and test the distribution of the steps."""
     key = jax.random.key(3)
     start = jnp.zeros(500)
     if not np.array_equal(np.asarray(call(answer, key, start, 4, 4)), np.asarray(start)):
-        raise NotYet("with first equal to last there is no step, so it must return x")
+        raise AnswerRejected(
+            "if first equals last there are no steps, so your function must return x"
+        )
     whole = np.asarray(call(answer, key, start, 0, 6))
     if whole.shape != start.shape:
-        raise NotYet(
+        raise AnswerRejected(
             f"for x of shape {start.shape} the result must have the shape {start.shape}, got "
             f"{whole.shape}"
         )
     steps = np.stack([np.asarray(call(answer, key, start, i, i + 1)) for i in range(6)])
     if np.ptp(steps, axis=1).max() < 1e-6:
-        raise NotYet("all elements of x make the same step: draw an array with the shape of x")
+        raise AnswerRejected(
+            "all elements of x take the same step; draw an array with the shape of x"
+        )
     table = np.asarray(call(answer, key, jnp.ones((3, 4)), 2, 3))
     if table.shape != (3, 4):
-        raise NotYet(
+        raise AnswerRejected(
             f"for x of shape (3, 4) the result must have the shape (3, 4), got {table.shape}"
         )
     if min(np.ptp(table, axis=0).max(), np.ptp(table, axis=1).max()) < 1e-6:
-        raise NotYet(
-            "all rows or columns of x make the same step: draw an array with the shape of x"
+        raise AnswerRejected(
+            "all rows or columns of x take the same step; draw an array with the shape of x"
         )
     if np.abs(steps[0] - steps[1]).max() < 1e-6:
-        raise NotYet("step 0 and step 1 are equal: the key must depend on the number of the step")
+        raise AnswerRejected("steps 0 and 1 are equal; derive the key of a step from its number")
     if not 0.9 < steps.std() < 1.1:
-        raise NotYet(f"the standard deviation of the steps must be 1, got {steps.std():.2f}")
+        raise AnswerRejected(
+            f"the standard deviation of the steps must be 1, got {steps.std():.2f}"
+        )
     if not _bell_shaped(steps, 1.0):
-        raise NotYet("the steps have the right standard deviation, but not a normal distribution")
+        raise AnswerRejected(
+            "the steps have the right standard deviation, but not a normal distribution"
+        )
     correlated = np.abs(np.corrcoef(steps) - np.eye(6)).max()
     if correlated > 0.3:
-        raise NotYet(
+        raise AnswerRejected(
             f"the steps must be independent, got two with a correlation of {correlated:.2f}"
         )
     resumed = call(answer, key, call(answer, key, start, 0, 4), 4, 6)
     if not np.allclose(whole, np.asarray(resumed), atol=1e-5):
-        raise NotYet(
-            "a walk from 0 to 4 and then to 6 does not end where a walk from 0 to 6 ends: the "
-            "numbers of a step must not depend on where the walk began"
+        raise AnswerRejected(
+            "a walk from 0 to 4 and on to 6 must end where a walk from 0 to 6 ends; the "
+            "random numbers of a step must not depend on where the walk began"
         )
     other = np.asarray(call(answer, jax.random.key(4), start, 0, 6))
     if np.allclose(whole, other):
-        raise NotYet("two keys give the same walk: use the key that you are given")
+        raise AnswerRejected("two keys give the same walk; use the key argument")
 
 
 def key_from(seed: int) -> jax.Array:
@@ -165,7 +182,7 @@ def key_from(seed: int) -> jax.Array:
 
 
 def solve_key_from(seed: int) -> jax.Array:
-    """Start from the number of 32-bit words and fold in each word: no key is another's child."""
+    """Fold in the number of 32-bit words and each word, so that no key is another's child."""
     words = [seed >> i & 0xFFFFFFFF for i in range(0, max(seed.bit_length(), 1), 32)]
     key = jax.random.key(len(words))
     for word in words:
@@ -174,7 +191,7 @@ def solve_key_from(seed: int) -> jax.Array:
 
 
 def verify_key_from(answer: Callable[..., Any]) -> None:
-    """Ask for the keys of seeds that differ in high bits, in low bits, and by little."""
+    """Check the keys of seeds that differ in high bits, in low bits, or by a small number."""
     seeds = [0, 1, 7, 2**31, 2**32 - 1, 2**32, 2**32 + 7, 2 * 2**32 + 7, 7 * 2**32 + 2, 2**53 + 1]
     seeds += [2**53, 2**63, 2**64 + 7, 2**100 + 7, 2**100 + 2**50, 10**30]
     known: dict[bytes, int] = {}
@@ -182,26 +199,28 @@ def verify_key_from(answer: Callable[..., Any]) -> None:
     for seed in seeds:
         key = call(answer, seed)
         if not hasattr(key, "dtype") or not jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
-            raise NotYet(
-                f"for the seed {seed} it must return a key, as jax.random.key makes it, got "
-                f"{show_kind(key)}"
+            raise AnswerRejected(
+                f"for the seed {seed}, your function must return a key such as "
+                f"jax.random.key returns, got {format_value(key)}"
             )
         if key.shape:
-            raise NotYet(f"for the seed {seed} it must return one key, got {key.size}")
+            raise AnswerRejected(
+                f"for the seed {seed}, your function must return one key, got {key.size}"
+            )
         data = np.asarray(jax.random.key_data(key)).tobytes()
         if data in known:
-            raise NotYet(f"the seeds {known[data]} and {seed} give the same key")
+            raise AnswerRejected(f"the seeds {known[data]} and {seed} give the same key")
         known[data] = seed
         again = np.asarray(jax.random.key_data(call(answer, seed))).tobytes()
         if again != data:
-            raise NotYet(f"the seed {seed} gives a different key on each call")
+            raise AnswerRejected(f"the seed {seed} gives a different key on each call")
         keys[seed] = key
     for seed, key in keys.items():
         for i, child in enumerate(np.asarray(jax.random.key_data(jax.random.split(key, 8)))):
             if child.tobytes() in known:
                 other = known[child.tobytes()]
                 child_of = f"split(k, 8)[{i}] of the key k of the seed {seed}"
-                raise NotYet(f"the key of the seed {other} is {child_of}")
+                raise AnswerRejected(f"the key of the seed {other} is {child_of}")
 
 
 EXERCISES = (

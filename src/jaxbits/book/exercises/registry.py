@@ -1,4 +1,4 @@
-"""Exercises: what one consists of, and `check`, `hint` and `solution` for the reader."""
+"""Collect the exercises of all topics, and provide `check`, `hint`, and `solution`."""
 
 from __future__ import annotations
 
@@ -7,86 +7,34 @@ import functools
 import importlib
 import pkgutil
 import sys
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-import jaxbits.book.exercises
-from jaxbits.book.exercises.assertions import NotYet, raised, show_kind, topic
-from jaxbits.book.exercises.listing import listing
+from jaxbits.book.exercises.base import Exercise
 
-_MACHINERY = {"assertions", "listing", "registry"}
 _hints_given: dict[str, int] = {}
 
 
-@dataclass(frozen=True)
-class Exercise:
-    """A task of a chapter, with its check, its hints and its solution.
-
-    Attributes:
-        id: ``topic/number``, such as ``out-of-bounds/1``; the topic names the module.
-        title: the task in a few words.
-        stub: the unwritten function, as the chapter shows it.
-        hints: the hints, from a nudge to nearly the answer.
-        verify: a function that raises `NotYet`, with a message for the reader, on a wrong answer.
-        solution: a function that passes.
-    """
-
-    id: str
-    title: str
-    stub: Callable[..., Any]
-    hints: tuple[str, ...]
-    verify: Callable[[Callable[..., Any]], None]
-    solution: Callable[..., Any]
-
-    def problem(self, answer: Any) -> str | None:
-        """Return a sentence that says what is wrong with an answer, or None if it passes."""
-        if not callable(answer):
-            return f"pass the function itself to check, got {show_kind(answer)}"
-        before = topic.set(self.id.partition("/")[0])
-        try:
-            self.verify(answer)
-        except NotYet as why:
-            return str(why)
-        except Exception as error:
-            return raised(error, "the check cannot use what your function returns: it")
-        finally:
-            topic.reset(before)
-        return None
-
-    def source(self, known: Collection[str] = ()) -> str:
-        """Return the source of the solution, ready to be pasted over the stub.
-
-        Args:
-            known: the names that the notebook has imported; an import or a helper for any other
-                name comes first.
-        """
-        return listing(self.solution, self.stub.__name__, known)
-
-
 @functools.cache
-def exercises() -> dict[str, Exercise]:
-    """Return every exercise of the book by id."""
-    rooms = sorted(m.name for m in pkgutil.iter_modules(jaxbits.book.exercises.__path__))
-    modules = (
-        importlib.import_module(f"jaxbits.book.exercises.{room}")
-        for room in rooms
-        if room not in _MACHINERY
-    )
-    return {e.id: e for module in modules for e in module.EXERCISES}
+def all_exercises() -> dict[str, Exercise]:
+    """Return all exercises of the book by id."""
+    names = sorted(module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]))
+    modules = (importlib.import_module(f"{__package__}.{name}") for name in names)
+    found = {e.id: e for module in modules for e in getattr(module, "EXERCISES", ())}
+    return dict(sorted(found.items()))
 
 
-def exercise(id: str) -> Exercise:
-    """Return one exercise.
+def get_exercise(id: str) -> Exercise:
+    """Return the exercise with this id.
 
     Raises:
-        KeyError: when there is no exercise with that id; the message lists the closest ones.
+        KeyError: If there is no exercise with this id. The message lists the closest ids.
 
-    >>> exercise("out-of-bounds/99")
+    >>> get_exercise("out-of-bounds/99")
     Traceback (most recent call last):
     KeyError: "no exercise 'out-of-bounds/99'; there are out-of-bounds/1, out-of-bounds/2, ..."
     """
-    known = exercises()
+    known = all_exercises()
     if id not in known:
         topic = str(id).split("/")[0]
         near = [name for name in known if name.split("/")[0] == topic]
@@ -96,53 +44,55 @@ def exercise(id: str) -> Exercise:
 
 
 def check(id: str, answer: Any) -> None:
-    """Print whether an answer solves an exercise, and if not, what is wrong with it.
+    """Print whether `answer` solves an exercise, and if not, what is wrong with it.
+
+    A wrong answer, or one that raises an error, does not make `check` raise.
 
     Args:
-        id: the exercise, such as ``"out-of-bounds/1"``.
-        answer: the reader's function. An answer that is wrong, or raises, does not make `check`
-            raise.
+        id: The exercise, such as ``"out-of-bounds/1"``.
+        answer: The reader's function.
 
     Raises:
-        KeyError: when there is no exercise with that id.
+        KeyError: If there is no exercise with this id.
 
     >>> check("out-of-bounds/1", lambda table, i, default: table[i])  # doctest: +ELLIPSIS
     ○ out-of-bounds/1: f(table=[10.0, 20.0, 30.0], i=3, default=-1.0) must return -1.0, got 30.0
       hint("out-of-bounds/1") gives a hint.
     """
-    task = exercise(id)
-    problem = task.problem(answer)
+    exercise = get_exercise(id)
+    problem = exercise.find_problem(answer)
     if problem is None:
-        print(f"✓ {id}: {task.title}")
+        print(f"✓ {id}: {exercise.title}")
     else:
         print(f'○ {id}: {problem}\n  hint("{id}") gives a hint.')
 
 
 def hint(id: str) -> None:
-    """Print the next hint for an exercise; after the last one, say how to see the solution.
+    """Print the next hint for an exercise. After the last one, say how to print the solution.
 
     Raises:
-        KeyError: when there is no exercise with that id.
+        KeyError: If there is no exercise with this id.
     """
-    task = exercise(id)
+    hints = get_exercise(id).hints
     given = _hints_given.get(id, 0)
-    if given >= len(task.hints):
+    if given >= len(hints):
         print(f'That was the last hint. solution("{id}") shows one way to do it.')
         return
     _hints_given[id] = given + 1
-    print(f"Hint {given + 1} of {len(task.hints)}: {task.hints[given]}")
+    print(f"Hint {given + 1} of {len(hints)}: {hints[given]}")
 
 
 def solution(id: str) -> None:
-    """Print one solution of an exercise, ready to be pasted over the stub.
+    """Print a solution of an exercise that can be pasted over the stub.
 
-    Modules that the notebook has already imported are not imported again.
+    The printed source imports only what the notebook has not imported yet.
 
     Raises:
-        KeyError: when there is no exercise with that id.
+        KeyError: If there is no exercise with this id.
     """
-    task = exercise(id)
-    there = vars(sys.modules["__main__"])
-    needed = sys.modules[task.solution.__module__]
-    known = {name for name in there if there[name] is getattr(needed, name, task)}
-    print(task.source(known))
+    exercise = get_exercise(id)
+    notebook = vars(sys.modules["__main__"])
+    module = sys.modules[exercise.solution.__module__]
+    missing = object()
+    known = {name for name in notebook if notebook[name] is getattr(module, name, missing)}
+    print(exercise.solution_source(known))

@@ -9,8 +9,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from jaxbits.book.exercises.assertions import NotYet, call, under_jit
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits.book.exercises.assertions import AnswerRejected, call, under_jit
+from jaxbits.book.exercises.base import Exercise
 
 
 def training_pass(model: Any, variables: Any, x: jax.Array, key: jax.Array) -> Any:
@@ -19,7 +19,7 @@ def training_pass(model: Any, variables: Any, x: jax.Array, key: jax.Array) -> A
 
 
 def solve_training_pass(model: Any, variables: Any, x: jax.Array, key: jax.Array) -> Any:
-    """Let apply write the statistics, and merge what it wrote with the other variables."""
+    """Let apply change the statistics, and merge the changes with the other variables."""
     outputs, written = model.apply(
         variables, x, train=True, mutable=["batch_stats"], rngs={"dropout": key}
     )
@@ -39,7 +39,7 @@ def _model() -> Any:
 
 
 def verify_training_pass(answer: Callable[..., Any]) -> None:
-    """Check the outputs for the key, and what became of the parameters and the statistics."""
+    """Check the outputs, the parameters, and the statistics of a pass."""
     from flax.core import FrozenDict, unfreeze
 
     model, key = _model(), jax.random.key(5)
@@ -48,35 +48,41 @@ def verify_training_pass(answer: Callable[..., Any]) -> None:
     before = copy.deepcopy(jax.device_get(variables))
     result = call(answer, model, variables, x, key)
     if not isinstance(result, tuple) or len(result) != 2:
-        raise NotYet("it should return a pair: the outputs, and the variables for the next pass")
+        raise AnswerRejected(
+            "your function must return a pair of the outputs and the variables for the next pass"
+        )
     outputs, new = result
     if getattr(outputs, "shape", None) != x.shape:
-        raise NotYet(f"the first of the pair should be the outputs, an array of shape {x.shape}")
+        raise AnswerRejected(f"the first result must be the outputs, an array of shape {x.shape}")
     wanted, kept = solve_training_pass(model, before, x, key)
     if not bool((np.asarray(outputs) == 0).any()):
-        raise NotYet("no unit was dropped, so the pass was not in training mode")
+        raise AnswerRejected("no unit was dropped, so the pass was not in training mode")
     if not np.allclose(outputs, wanted, atol=1e-5):
-        raise NotYet("the outputs are not those that the key itself gives for the stream 'dropout'")
+        raise AnswerRejected("the outputs do not match the key for the stream 'dropout'")
     if isinstance(new, FrozenDict):
         new = unfreeze(new)
     if not isinstance(new, dict) or "params" not in new:
-        raise NotYet(
+        raise AnswerRejected(
             "the variables for the next pass lack 'params', because apply returns only the "
-            "collections that it may write"
+            "collections that it may change"
         )
     if "batch_stats" not in new:
-        raise NotYet("the variables for the next pass lack 'batch_stats'")
+        raise AnswerRejected("the variables for the next pass lack 'batch_stats'")
     if str(jax.tree.structure(new)) != str(jax.tree.structure(kept)):
-        raise NotYet("the new variables should have the same structure as the old ones")
+        raise AnswerRejected("the new variables must have the same structure as the old ones")
     if not all(jax.tree.leaves(jax.tree.map(np.array_equal, new["params"], before["params"]))):
-        raise NotYet("the parameters have changed, but a pass does not train")
+        raise AnswerRejected("the parameters have changed, but a pass does not train")
     stats = new["batch_stats"]["BatchNorm_0"]["mean"]
     if np.array_equal(stats, before["batch_stats"]["BatchNorm_0"]["mean"]):
-        raise NotYet("the statistics are the old ones: those that apply returns are thrown away")
+        raise AnswerRejected(
+            "the statistics are unchanged, because the ones that apply returns are thrown away"
+        )
     if not np.allclose(stats, kept["batch_stats"]["BatchNorm_0"]["mean"], atol=1e-5):
-        raise NotYet("the statistics are not those of one pass over x")
+        raise AnswerRejected("the statistics are not those of one pass over x")
     if not all(jax.tree.leaves(jax.tree.map(np.array_equal, variables, before))):
-        raise NotYet("it changes the variables that you passed in: return a new dict")
+        raise AnswerRejected(
+            "your function modifies its variables argument in place; return a new dict"
+        )
     jitted = under_jit(answer, static=(0,))
     call(answer, model, variables, x, key, how="under jit, ", through=jitted)
 
@@ -97,9 +103,9 @@ def solve_kernel_after_flatten(
 
 
 def verify_kernel_after_flatten(answer: Callable[..., Any]) -> None:
-    """Compare the two layers on images of two sizes, and name the mistake if it is a known one."""
+    """Compare the two layers on images of two sizes, and name known mistakes."""
     rng = np.random.default_rng(0)
-    # Not square, so that swapped rows and columns show; of two sizes, so that none is built in.
+    # Images that are not square reveal swapped axes, and two sizes reveal a hard-coded one.
     for channels, height, width, outputs in ((3, 2, 4, 5), (2, 3, 2, 4)):
         images = rng.normal(size=(6, channels, height, width)).astype(np.float32)
         weight = rng.normal(size=(outputs, channels * height * width)).astype(np.float32)
@@ -110,31 +116,31 @@ def verify_kernel_after_flatten(answer: Callable[..., Any]) -> None:
         try:
             kernel = np.asarray(kernel, np.float32)
         except (TypeError, ValueError):
-            raise NotYet("it should return an array of numbers") from None
+            raise AnswerRejected("your function must return an array of numbers") from None
         if kernel.shape != shape:
-            raise NotYet(
-                f"a linen kernel has the shape (inputs, outputs). {what[0].upper()}{what[1:]}, "
-                f"that is {shape}, but it returns {kernel.shape}"
+            raise AnswerRejected(
+                "a linen kernel has the shape (inputs, outputs). "
+                f"{what[0].upper()}{what[1:]}, it must be {shape}, got {kernel.shape}"
             )
         if np.array_equal(kernel, weight.T):
-            raise NotYet(
-                "it only transposes the weight, so its rows are still in PyTorch's order of the "
-                "inputs: channel, row, column"
+            raise AnswerRejected(
+                "your function only transposes the weight, so its rows still have "
+                "PyTorch's order of the inputs: channel, row, column"
             )
         swapped = weight.reshape(-1, channels, height, width).transpose(3, 2, 1, 0).reshape(shape)
         if np.array_equal(kernel, swapped):
-            raise NotYet("it swaps the rows and the columns of the image")
+            raise AnswerRejected("your function swaps the rows and the columns of the image")
         seen = images.transpose(0, 2, 3, 1).reshape(6, -1) @ kernel
         if not np.allclose(seen, wanted, atol=1e-4):
             off = float(np.abs(seen - wanted).max())
-            raise NotYet(
-                f"{what} the kernel has the right shape, but the outputs differ from PyTorch's by "
-                f"up to {off:.1f}"
+            raise AnswerRejected(
+                f"{what}, the kernel has the right shape, but the outputs differ from "
+                f"PyTorch's by up to {off:.1f}"
             )
 
 
 def jitted_call(model: Any, x: jax.Array) -> Any:
-    """Call an nnx model on x in compiled form, and leave in it what an eager call would leave."""
+    """Return a compiled nnx model's outputs for x, and leave the model as an eager call would."""
     raise NotImplementedError
 
 
@@ -156,7 +162,7 @@ def solve_jitted_call(model: Any, x: jax.Array) -> Any:
 
 
 def verify_jitted_call(answer: Callable[..., Any]) -> None:
-    """Compare with a model that is called eagerly: outputs, statistics, and masks."""
+    """Compare outputs, statistics, and masks with those of a model that is called eagerly."""
     from flax import nnx
 
     traced = []
@@ -176,32 +182,40 @@ def verify_jitted_call(answer: Callable[..., Any]) -> None:
     traced.clear()
     seen = [call(answer, model, x)]
     if getattr(seen[0], "shape", None) != x.shape or not hasattr(seen[0], "dtype"):
-        raise NotYet(f"it should return the outputs of the model, an array of shape {x.shape}")
+        raise AnswerRejected(
+            f"your function must return the outputs of the model, an array of shape {x.shape}"
+        )
     if not any(traced):
-        raise NotYet("it does not call the model under jit")
+        raise AnswerRejected("your function does not call the model under jit")
     if not all(traced):
-        raise NotYet("it calls the model under jit, but also without jit")
+        raise AnswerRejected("your function calls the model under jit, but also without jit")
     if not np.allclose(seen[0], wanted[0], atol=1e-4):
-        raise NotYet("the outputs differ from those of an eager call of the same model")
+        raise AnswerRejected("the outputs differ from those of an eager call of the same model")
     if np.array_equal(np.asarray(model.norm.mean[...]), np.zeros(3)):
-        raise NotYet("the running mean is still 0: what the model wrote under jit is lost")
+        raise AnswerRejected(
+            "the running mean is still 0, because the changes that the model made under jit "
+            "are lost"
+        )
     seen.append(call(answer, model, x))
     if np.array_equal(np.asarray(seen[0]) == 0, np.asarray(seen[1]) == 0):
-        raise NotYet(
-            "a second call drops the same units: the model's random state is not written back"
+        raise AnswerRejected(
+            "a second call drops the same units, because the random state of the model is "
+            "not written back"
         )
     mean = np.asarray(twin.norm.mean[...])
     if not np.allclose(model.norm.mean[...], mean, atol=1e-4):
-        raise NotYet(
-            f"after two calls the running mean is {np.asarray(model.norm.mean[...]).round(3)} "
-            f"instead of {mean.round(3)}, the mean after two eager calls"
+        raise AnswerRejected(
+            f"after two calls, the running mean must be {mean.round(3)}, as after two eager "
+            f"calls, got {np.asarray(model.norm.mean[...]).round(3)}"
         )
     if not np.allclose(seen[1], wanted[1], atol=1e-4):
-        raise NotYet("the outputs of a second call differ from those of a second eager call")
+        raise AnswerRejected(
+            "the outputs of a second call differ from those of a second eager call"
+        )
     if not isinstance(model.norm.mean, nnx.BatchStat) or isinstance(
         model.norm.mean[...], jax.core.Tracer
     ):
-        raise NotYet("the model no longer holds variables with arrays in them")
+        raise AnswerRejected("the variables of the model no longer contain arrays")
 
 
 EXERCISES = (

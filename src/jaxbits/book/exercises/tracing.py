@@ -10,27 +10,27 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbits._formatting import format_value
 from jaxbits.book.exercises.assertions import (
-    NotYet,
+    AnswerRejected,
+    assert_equal,
+    assert_returns,
+    assert_returns_under_grad,
+    assert_returns_under_jit,
     call,
-    must_equal,
-    returns,
-    returns_under_grad,
-    returns_under_jit,
-    show_kind,
     under_jit,
 )
-from jaxbits.book.exercises.registry import Exercise
+from jaxbits.book.exercises.base import Exercise
 from jaxbits.detect import side_effect
 
 
 def count_traces(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> int:
-    """Return how often jax.jit traces the function over these calls, each a tuple of arguments."""
+    """Return how often jax.jit traces `function` over `calls`, each a tuple of arguments."""
     raise NotImplementedError
 
 
 def solve_count_traces(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> int:
-    """Python runs once per trace, so a counter inside the function counts traces."""
+    """Count in a wrapper, because Python runs its body only while JAX traces it."""
     traces = 0
 
     def counted(*args: Any) -> Any:
@@ -45,13 +45,13 @@ def solve_count_traces(function: Callable[..., Any], calls: Sequence[tuple[Any, 
 
 
 def verify_count_traces(answer: Callable[..., Any]) -> None:
-    """Ask for counts over shapes, dtypes, weak types and arguments, and of one function again."""
+    """Check counts over shapes, dtypes, weak types, and arguments, and repeated counts."""
 
     def not_a_call(x: Any) -> None:
         if isinstance(x, tuple):
-            raise NotYet(
-                "the function gets a whole call as its first argument. A call is a tuple of "
-                "arguments: unpack it with a star"
+            raise AnswerRejected(
+                "your wrapper passes a whole call as one argument. A call is a tuple of "
+                "arguments, so unpack it with a star"
             )
 
     def of_one() -> Callable[..., Any]:
@@ -71,8 +71,14 @@ def verify_count_traces(answer: Callable[..., Any]) -> None:
     whole = jnp.zeros(3, jnp.int32)
     cases: list[tuple[Callable[[], Any], list[tuple[Any, ...]], int, str, str]] = [
         (of_one, [(three,)] * 5, 1, "five calls with one shape", "only the first is traced"),
-        (of_one, [(three,), (four,), (three,)], 2, "the shapes 3, 4 and 3", "3 is known by then"),
-        (of_one, [(three,), (whole,)], 2, "one shape and two dtypes", "each dtype is traced"),
+        (
+            of_one,
+            [(three,), (four,), (three,)],
+            2,
+            "the shapes 3, 4, and 3",
+            "JAX has already traced shape 3",
+        ),
+        (of_one, [(three,), (whole,)], 2, "one shape and two dtypes", "each dtype needs a trace"),
         (of_one, [(1.0,), (2.0,), (3.0,)], 1, "three Python floats", "values do not matter"),
         (
             of_one,
@@ -87,7 +93,7 @@ def verify_count_traces(answer: Callable[..., Any]) -> None:
             [(three, four), (three, three), (three, four)],
             2,
             "two arguments, of which the second changes its shape",
-            "every argument counts",
+            "every argument matters",
         ),
         (of_one, [], 0, "no calls", "nothing is traced"),
     ]
@@ -95,25 +101,27 @@ def verify_count_traces(answer: Callable[..., Any]) -> None:
         seen = call(answer, fresh(), calls)
         whole_number = np.asarray(seen).dtype.kind in "iu" and np.shape(seen) == ()
         if not whole_number:
-            raise NotYet(f"the number of traces must be an integer, got {show_kind(seen)}")
-        must_equal(int(seen), expected, f"for {what}, the number of traces must be", why)
+            raise AnswerRejected(
+                f"the number of traces must be an integer, got {format_value(seen)}"
+            )
+        assert_equal(int(seen), expected, f"for {what}, the number of traces must be", why)
     double = of_one()
     first, second = (call(answer, double, [(three,)]) for _ in range(2))
-    what = "the second time it is asked about the same function, it must return"
-    must_equal(int(second), int(first), what, "start with a new wrapper each time")
+    what = "called again with the same function, your function must return"
+    assert_equal(int(second), int(first), what, "create a new wrapper each time")
     what = (
-        "asked about the same function a third time, now for one call with a new shape, it must "
-        "return"
+        "called a third time with the same function, now for one call with a new shape, "
+        "your function must return"
     )
     why = (
         "an earlier count is still included, because jax.jit keeps the traces of a function even "
         "if you jit it again. Jit a wrapper that you define inside your answer"
     )
-    must_equal(int(call(answer, double, [(four,)])), 1, what, why)
+    assert_equal(int(call(answer, double, [(four,)])), 1, what, why)
 
 
 def scaled_with_log(x: jax.Array, factor: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return the pair of x * factor and the largest absolute value of that."""
+    """Return x * factor and its largest absolute value."""
     raise NotImplementedError
 
 
@@ -124,33 +132,35 @@ def solve_scaled_with_log(x: jax.Array, factor: jax.Array) -> tuple[jax.Array, j
 
 
 def verify_scaled_with_log(answer: Callable[..., Any]) -> None:
-    """Ask for both results on every call, jitted or not, and for no change to state outside."""
+    """Check both results on every call, and that no state outside changes."""
     x = jnp.array([1.0, -3.0, 2.0])
     first = (np.array([2, -6, 4], np.float32), np.float32(6))
     seen = call(answer, x, 2.0)
     if not (isinstance(seen, tuple | list) and len(seen) == 2):
-        raise NotYet(f"the result must be a pair (scaled, largest), got {show_kind(seen)}")
+        raise AnswerRejected(
+            f"the result must be a pair (scaled, largest), got {format_value(seen)}"
+        )
 
     @functools.wraps(answer)
     def pair(x: Any, factor: Any) -> tuple[Any, Any]:
         scaled, largest = answer(x, factor)
         return scaled, largest
 
-    returns(pair, x, 2.0, expected=first)
+    assert_returns(pair, x, 2.0, expected=first)
     turned = (np.array([-2, 6, -4], np.float32), np.float32(6))
-    returns(pair, x, -2.0, expected=turned, why="a factor may be negative")
-    returns_under_jit(pair, x, 2.0, expected=first)
+    assert_returns(pair, x, -2.0, expected=turned, why="a factor may be negative")
+    assert_returns_under_jit(pair, x, 2.0, expected=first)
     jitted = under_jit(pair)
     call(pair, x, 2.0, how="under jit, ", through=jitted)
     again = call(pair, x, 5.0, how="under jit, ", through=jitted)
     what = "on the second jitted call, with a factor of 5, the largest value must be"
-    must_equal(again[1], np.float32(15), what)
+    assert_equal(again[1], np.float32(15), what)
     for found in side_effect(answer, x, 2.0):
-        # A print that is left in does no harm to the log.
+        # A leftover print does not affect the log.
         if found.message.endswith("while tracing"):
             changed = found.message.partition(" is ")[0].rstrip(",")
             article = "" if changed.startswith(("an ", "the ")) else "the "
-            raise NotYet(
+            raise AnswerRejected(
                 f"the pair is right, but your function also changes {article}{changed}. Under jit "
                 "that happens only while JAX traces the function, and not on every call. Return "
                 "the largest value without storing it anywhere else"
@@ -158,7 +168,7 @@ def verify_scaled_with_log(answer: Callable[..., Any]) -> None:
 
 
 def squared_norm(params: Any) -> jax.Array:
-    """Return the sum of the squares of all numbers in a pytree, 0.0 if there is none."""
+    """Return the sum of the squares of all numbers in a pytree, or 0.0 if it is empty."""
     raise NotImplementedError
 
 
@@ -169,19 +179,28 @@ def solve_squared_norm(params: Any) -> Any:
 
 
 def verify_squared_norm(answer: Callable[..., Any]) -> None:
-    """Ask for flat, nested, listed and empty trees, under jit and under grad."""
+    """Check flat, nested, and empty trees, under jit and under grad."""
     flat = {"w": jnp.array([1.0, 2.0]), "b": jnp.array(3.0)}
     nested = {"layer": [flat, ({"w": jnp.ones((2, 2))},)], "none": None}
-    returns(answer, flat, expected=14.0)
-    returns(answer, nested, expected=18.0, why="trees nest dicts, lists and tuples, and hold None")
-    returns(answer, {}, expected=0, why="a tree may be empty")
-    returns_under_jit(answer, nested, expected=18.0)
+    assert_returns(answer, flat, expected=14.0)
+    assert_returns(
+        answer,
+        nested,
+        expected=18.0,
+        why="the tree nests dicts, lists, and tuples, and contains None",
+    )
+    assert_returns(answer, {}, expected=0, why="the tree is empty")
+    assert_returns_under_jit(answer, nested, expected=18.0)
     grown = flat | {"new": jnp.zeros(2)}
     doubled = {"w": np.array([2, 4], np.float32), "b": np.float32(6), "new": np.zeros(2, "f")}
-    returns_under_grad(answer, grown, expected=doubled, why="the slope of 0² is 0, not NaN")
+    assert_returns_under_grad(
+        answer, grown, expected=doubled, why="the gradient of x² at 0 is 0, not NaN"
+    )
     zeros = {"w": jnp.zeros(2)}
     flat_at_zero = {"w": np.zeros(2, np.float32)}
-    returns_under_grad(answer, zeros, expected=flat_at_zero, why="the slope of 0² is 0, not NaN")
+    assert_returns_under_grad(
+        answer, zeros, expected=flat_at_zero, why="the gradient of x² at 0 is 0, not NaN"
+    )
 
 
 EXERCISES = (

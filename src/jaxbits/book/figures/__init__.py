@@ -1,1 +1,1 @@
-"""The figures of the book, a module a chapter, in one style."""
+"""The figures of the book, with one module per chapter and one style."""

@@ -1,4 +1,4 @@
-"""Figures of chapter 12: when a call returns and when it is done, and when a setting counts."""
+"""Figures of chapter 12: dispatch and completion, and the timing of settings."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 @style.drawing
-def queued_and_done() -> tuple[Figure, str]:
-    """Draw five steps in a row, as recorded: when each call returned, and when it was done."""
+def async_timeline() -> tuple[Figure, str]:
+    """Draw five recorded steps: when each call returned, and when its result was ready."""
     run = measurements.load("async_dispatch")
     marks = run["series"]["queued"]
     steps = len(marks["called"])
@@ -72,8 +72,8 @@ def _lanes(axes: Axes, marks: Mapping[str, Sequence[float]], top: float, read: b
 
 
 @style.drawing
-def read_or_not() -> tuple[Figure, str]:
-    """Draw a loop that loads, steps and reads nothing, above one that reads each loss."""
+def cost_of_reading() -> tuple[Figure, str]:
+    """Draw the timeline of a loop that reads no loss above one that reads every loss."""
     run = measurements.load("async_dispatch")
     fig, axes = style.figure(6, 3.9)
     said, ticks = [], []
@@ -105,8 +105,8 @@ def read_or_not() -> tuple[Figure, str]:
 
 
 @style.drawing
-def small_arrays() -> tuple[Figure, str]:
-    """Draw the recorded time of x * 2 + 1 by the size of x, in NumPy and in JAX."""
+def small_array_times() -> tuple[Figure, str]:
+    """Draw the recorded time of ``x * 2 + 1`` by the size of x, in NumPy and in JAX."""
     run = measurements.load("async_dispatch")
     series = run["series"]["small"]
     fig, axes = style.figure(6, 3.8)
@@ -133,11 +133,11 @@ def small_arrays() -> tuple[Figure, str]:
 
 
 @style.drawing
-def settings_in_time(outcomes: Mapping[str, Sequence[str]]) -> tuple[Figure, str]:
-    """Draw for each setting at which moment it is obeyed, ignored or refused.
+def config_timing(outcomes: Mapping[str, Sequence[str]]) -> tuple[Figure, str]:
+    """Draw at which moments each setting is obeyed, ignored, or refused.
 
     Args:
-        outcomes: what `jaxbits.book.subprocesses.when_settings_count` found.
+        outcomes: The result of `jaxbits.book.experiments.config_timing.config_timing_table`.
     """
     from matplotlib.patches import FancyBboxPatch
 

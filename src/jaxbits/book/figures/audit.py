@@ -1,4 +1,4 @@
-"""The figure of the page *Detectors*: what an audit costs as programs grow."""
+"""Figure of the page *Detectors*: the cost of an audit for growing programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TONES = (style.BLUE, style.ORANGE, style.GREEN, style.PURPLE)
 
 @style.drawing
 def cost_of_equations() -> tuple[Figure, str]:
-    """Draw the recorded seconds of an audit, and of its dearest parts, by number of equations."""
+    """Draw the recorded seconds of an audit and of its slowest parts by number of equations."""
     run = measurements.load("audit_cost")
     sizes, parts = run["series"]["equations"], run["series"]["seconds"]
     dearest = sorted((p for p in parts if p != "whole"), key=lambda p: -parts[p][-1])

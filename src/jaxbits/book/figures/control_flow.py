@@ -1,4 +1,4 @@
-"""Figures of chapter 07: what works where, a gradient that was cut, lanes that wait, loops."""
+"""Figures of chapter 07: supported transformations, truncated gradients, vmap, and loops."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Outcome = str | tuple[int, int]
-"""What a trial came to: the name of an error, or how many runs there were and were needed."""
+"""The name of an error, or the number of runs and the number of runs that were necessary."""
 
 SHORT = {
     "TracerBoolConversionError": "no bool",
     "TracerIntegerConversionError": "no int",
     "ValueError": "no reverse",
 }
-"""What each error of the table says in two words."""
+"""A short label for each error in the table."""
 
 
 def _cell(outcome: Outcome) -> tuple[str, str, str, str]:
-    """Return the text of a cell, its colour and ground, and what it says in words."""
+    """Return a cell's text, its color, its background, and its description."""
     if isinstance(outcome, str):
         return f"×\n{SHORT.get(outcome, outcome)}", style.RED, style.PALE_RED, "raises " + outcome
     runs, needed = outcome
@@ -35,12 +35,11 @@ def _cell(outcome: Outcome) -> tuple[str, str, str, str]:
 
 
 @style.drawing
-def where_it_works(table: Mapping[str, Mapping[str, Outcome]]) -> tuple[Figure, str]:
-    """Draw which construct works under which transformation.
+def transformation_support(table: Mapping[str, Mapping[str, Outcome]]) -> tuple[Figure, str]:
+    """Draw which control-flow construct works under which transformation.
 
     Args:
-        table: for each construct, by the name of the transformation, the name of the error, or
-            how many runs of branches or turns there were and were needed.
+        table: For each construct, the outcome under each transformation.
     """
     from matplotlib.patches import Rectangle
 
@@ -53,11 +52,11 @@ def where_it_works(table: Mapping[str, Mapping[str, Outcome]]) -> tuple[Figure, 
     for row, (name, outcomes) in enumerate(table.items(), 1):
         axes.text(-0.1, row + 0.5, name, ha="right", va="center", fontsize=10.5)
         for column, outcome in enumerate(outcomes.values()):
-            text, colour, ground, words = _cell(outcome)
+            text, color, ground, words = _cell(outcome)
             box = Rectangle((column, row), 1, 1, facecolor=ground, edgecolor=style.PAPER)
             axes.add_patch(box)
             axes.text(
-                column + 0.5, row + 0.5, text, ha="center", va="center", color=colour, fontsize=10.5
+                column + 0.5, row + 0.5, text, ha="center", va="center", color=color, fontsize=10.5
             )
             said.append(f"{name} under {columns[column]} {words}")
     axes.set_xlim(-1.3, len(columns))
@@ -67,16 +66,16 @@ def where_it_works(table: Mapping[str, Mapping[str, Outcome]]) -> tuple[Figure, 
 
 
 @style.drawing
-def two_climbs(heights: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
-    """Draw how the signal-to-noise ratio changes while two gradients are followed.
+def ascent_curves(heights: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
+    """Draw the signal-to-noise ratio while gradient ascent follows two gradients.
 
     Args:
-        heights: the ratio after each step, by the name of the gradient that was followed.
+        heights: The ratio after each step, by the name of the gradient.
     """
     fig, axes = style.figure(6, 3.2)
     said = []
-    for (name, values), colour in zip(heights.items(), (style.BLUE, style.RED), strict=False):
-        axes.plot(range(len(values)), values, color=colour)
+    for (name, values), color in zip(heights.items(), (style.BLUE, style.RED), strict=False):
+        axes.plot(range(len(values)), values, color=color)
         axes.annotate(
             name,
             (len(values) - 1, values[-1]),
@@ -85,7 +84,7 @@ def two_climbs(heights: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
             ha="right",
             va="top",
             fontsize=10,
-            color=colour,
+            color=color,
         )
         said.append(f"{name} goes from {values[0]:.2f} to {values[-1]:.2f}")
     top = max(max(values) for values in heights.values())
@@ -97,12 +96,12 @@ def two_climbs(heights: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
 
 
 @style.drawing
-def lanes_that_wait(needed: Sequence[int], together: int) -> tuple[Figure, str]:
-    """Draw the turns that each lane of a batched loop needed, and those it sat through.
+def wasted_vmap_iterations(needed: Sequence[int], together: int) -> tuple[Figure, str]:
+    """Draw the iterations that each lane of a batched loop needed, and those that it wasted.
 
     Args:
-        needed: the turns after which each lane was done.
-        together: the turns that every lane went through under `vmap`.
+        needed: The number of iterations after which each lane was done.
+        together: The number of iterations that all lanes ran under `vmap`.
     """
     fig, axes = style.figure(6, 3.2)
     lanes = range(1, len(needed) + 1)
@@ -115,13 +114,13 @@ def lanes_that_wait(needed: Sequence[int], together: int) -> tuple[Figure, str]:
     axes.set_ylim(0, 1.22 * together)
     axes.grid(axis="x", visible=False)
     axes.set_title("Every lane runs as long as the slowest")
-    for x, text, colour in ((0.02, "needed", style.BLUE), (0.26, "computed, thrown away", None)):
+    for x, text, color in ((0.02, "needed", style.BLUE), (0.26, "computed, thrown away", None)):
         axes.text(
             x,
             0.94,
             text,
             transform=axes.transAxes,
-            color=colour or style.ORANGE,
+            color=color or style.ORANGE,
             fontsize=10,
             va="center",
         )
@@ -133,8 +132,8 @@ def lanes_that_wait(needed: Sequence[int], together: int) -> tuple[Figure, str]:
 
 
 def _lines(axes: Axes, x: Sequence[int], series: Mapping[str, Sequence[float]]) -> None:
-    for (name, values), colour in zip(series.items(), (style.ORANGE, style.BLUE), strict=True):
-        axes.plot(x, values, color=colour, marker="o", markersize=5)
+    for (name, values), color in zip(series.items(), (style.ORANGE, style.BLUE), strict=True):
+        axes.plot(x, values, color=color, marker="o", markersize=5)
         axes.annotate(
             name,
             (x[-1], values[-1]),
@@ -142,7 +141,7 @@ def _lines(axes: Axes, x: Sequence[int], series: Mapping[str, Sequence[float]]) 
             textcoords="offset points",
             va="center",
             fontsize=10,
-            color=colour,
+            color=color,
         )
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -154,8 +153,8 @@ def _counted(series: Mapping[str, Any], what: str) -> dict[str, list[float]]:
 
 
 @style.drawing
-def price_of_a_loop() -> tuple[Figure, str]:
-    """Draw the recorded equations and building time of a loop, written out and as one."""
+def loop_costs() -> tuple[Figure, str]:
+    """Draw the recorded equations and compile times of an unrolled loop and of `fori_loop`."""
     from matplotlib.figure import Figure
 
     run = measurements.load("unrolled_loop")

@@ -1,4 +1,4 @@
-"""Figures of chapter 17: workers that answer or not, what they draw, and what loading costs."""
+"""Figures of chapter 17: workers that hang, their random numbers, and the cost of loading."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 @style.drawing
-def who_answers() -> tuple[Figure, str]:
-    """Draw how long two workers took, forked or spawned, with NumPy or JAX in them."""
+def forked_worker_outcomes() -> tuple[Figure, str]:
+    """Draw how long two workers took, forked or spawned, running NumPy or JAX."""
     run = measurements.load("forked_workers")
     limit = run["series"]["limit"]
     fig, axes = style.figure(6, 3.9)
@@ -45,11 +45,11 @@ def who_answers() -> tuple[Figure, str]:
 
 
 @style.drawing
-def drawn(epochs: Mapping[str, Sequence[Sequence[int]]]) -> tuple[Figure, str]:
-    """Draw the numbers that were drawn, a row for each epoch, equal ones in one colour.
+def augmentation_draws(epochs: Mapping[str, Sequence[Sequence[int]]]) -> tuple[Figure, str]:
+    """Draw random numbers in one row per epoch, with equal numbers in one color.
 
     Args:
-        epochs: for each way of loading the numbers of each epoch, from 0 to 99.
+        epochs: For each way of loading, the numbers of each epoch, from 0 to 99.
     """
     from matplotlib.patches import Rectangle
 
@@ -94,8 +94,8 @@ def drawn(epochs: Mapping[str, Sequence[Sequence[int]]]) -> tuple[Figure, str]:
 
 
 @style.drawing
-def stacking() -> tuple[Figure, str]:
-    """Draw how long it took to bring 256 samples over as one array, by the way of doing it."""
+def stacking_times() -> tuple[Figure, str]:
+    """Draw the recorded times of several ways to turn 256 samples into one array."""
     run = measurements.load("data_loading")
     times = run["series"]["stacking"]
     fig, axes = style.figure(6, 3.4)
@@ -129,8 +129,8 @@ def _bars(axes: Axes, times: Mapping[str, float], load: float, step: float) -> N
 
 
 @style.drawing
-def loops() -> tuple[Figure, str]:
-    """Draw the time of a step with its batch, by the way of loading, for two kinds of reader."""
+def loop_times() -> tuple[Figure, str]:
+    """Draw the recorded time of a step and its batch for several loops and two data sets."""
     run = measurements.load("data_loading")
     series = run["series"]["loops"]
     fig, _ = style.figure(6, 4.2)
@@ -179,11 +179,11 @@ def _short(way: str) -> str:
 
 
 @style.drawing
-def handed_out(seen: Mapping[str, Sequence[int]]) -> tuple[Figure, str]:
-    """Draw which batch was seen in each step, those that stand in a wrong place in red.
+def prefetched_batches(seen: Mapping[str, Sequence[int]]) -> tuple[Figure, str]:
+    """Draw which batch each step received, with unexpected ones in red.
 
     Args:
-        seen: for each way of loading the numbers of the batches, which should count from 0.
+        seen: For each way of loading, the numbers of the batches. Step n expects batch n.
     """
     from matplotlib.patches import Rectangle
 

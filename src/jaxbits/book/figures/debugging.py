@@ -1,8 +1,9 @@
-"""Figures of chapter 14: a traceback with what to read first, prints as they arrive, which tool."""
+"""Figures of chapter 14: the parts of a traceback, the order of prints, and the tools."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import textwrap
 import traceback
@@ -14,42 +15,36 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxbits._analysis.code_location import is_users
+from jaxbits._analysis.code_location import is_user_code
 from jaxbits.book.figures import style
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _MONO = "DejaVu Sans Mono"
 
 
-def _box(axes: Axes, x: float, y: float, width: float, height: float, **look: Any) -> None:
-    from matplotlib.patches import FancyBboxPatch
-
-    axes.add_patch(
-        FancyBboxPatch((x, y), width, height, boxstyle="round,pad=0,rounding_size=0.1", **look)
-    )
+_box = functools.partial(style.rounded_box, rounding=0.1)
 
 
-def runs_of_frames(error: BaseException) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return the frames of an error's traceback in runs, outermost first: yours, or a library's.
+def group_frames(error: BaseException) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Return the frames of an error's traceback in groups, outermost first.
 
     Returns:
-        Pairs of ``"yours"`` or ``"a library"`` and the frames, each with its function's name and
-        its line.
+        Pairs of ``"yours"`` or ``"a library"`` and a list of frames. Each frame is a pair of the
+        function's name and the source line.
 
     >>> try:
     ...     jnp.ones(3) @ jnp.ones(4)
     ... except TypeError as error:
-    ...     [(whose, len(frames) > 0) for whose, frames in runs_of_frames(error)]
+    ...     [(whose, len(frames) > 0) for whose, frames in group_frames(error)]
     [('yours', True), ('a library', True)]
     """
     runs: list[tuple[str, list[tuple[str, str]]]] = []
     for frame in traceback.extract_tb(error.__traceback__):
         if frame.filename == __file__:
             continue
-        whose = "yours" if is_users(frame.filename) else "a library"
+        whose = "yours" if is_user_code(frame.filename) else "a library"
         if not runs or runs[-1][0] != whose:
             runs.append((whose, []))
         runs[-1][1].append((frame.name, frame.line or ""))
@@ -57,7 +52,7 @@ def runs_of_frames(error: BaseException) -> list[tuple[str, list[tuple[str, str]
 
 
 def _unfiltered(function: Callable[..., Any], *args: Any) -> Exception:
-    """Call a function that raises, and return its error with every frame of the traceback."""
+    """Return the error that a call raises, with the unfiltered traceback."""
     before = getattr(jax.config, "jax_traceback_filtering", "auto")
     jax.config.update("jax_traceback_filtering", "off")
     try:
@@ -66,19 +61,19 @@ def _unfiltered(function: Callable[..., Any], *args: Any) -> Exception:
         return error
     finally:
         jax.config.update("jax_traceback_filtering", before)
-    raise ValueError(f"{function!r} was to raise, and did not")
+    raise ValueError(f"function must raise an error, but {function!r} did not")
 
 
 @style.drawing
-def traceback_of(function: Callable[..., Any], *args: Any) -> tuple[Figure, str]:
-    """Draw the traceback of a call that fails: whose frames they are, and what to read first.
+def traceback_frames(function: Callable[..., Any], *args: Any) -> tuple[Figure, str]:
+    """Draw the traceback of a failing call: whose frames it contains, and what to read first.
 
     Args:
-        function: a function that raises.
-        *args: what it is called with.
+        function: A function that raises an error.
+        *args: Its arguments.
     """
     error = _unfiltered(function, *args)
-    runs = runs_of_frames(error)
+    runs = group_frames(error)
     rows: list[tuple[str, str, str]] = []
     for whose, frames in runs:
         if whose == "yours":
@@ -101,8 +96,8 @@ def traceback_of(function: Callable[..., Any], *args: Any) -> tuple[Figure, str]
             axes.text(0.15, y - 0.34, text, fontsize=9.5, family=_MONO, va="center")
             said.append(f"your {name}, {line}")
         else:
-            colour = style.MUTED
-            axes.text(0.15, y - 0.34, name, fontsize=9.5, va="center", color=colour)
+            color = style.MUTED
+            axes.text(0.15, y - 0.34, name, fontsize=9.5, va="center", color=color)
             said.append(name)
     message = textwrap.wrap(f"{type(error).__name__}: {error}", 44)
     y = -len(rows) * height - 0.1
@@ -132,17 +127,21 @@ def traceback_of(function: Callable[..., Any], *args: Any) -> tuple[Figure, str]
 
 
 def two_prints(value: Any, ordered: bool = False) -> Any:
-    """Print a value as x, ten times it as y, from inside of the program."""
+    """Print a value as x and ten times the value as y, with `jax.debug.print`."""
     jax.debug.print("x{}", value, ordered=ordered)
     scaled = 10 * value
     jax.debug.print("y{}", scaled // 10, ordered=ordered)
     return scaled
 
 
-def lines_of(function: Callable[..., Any], *args: Any) -> list[str]:
-    """Return what a call prints, line by line, once everything has arrived.
+def printed_lines(function: Callable[..., Any], *args: Any) -> list[str]:
+    """Return the lines that a call prints, after waiting for its callbacks.
 
-    >>> lines_of(jax.jit(two_prints), 3)
+    Args:
+        function: The function to call.
+        *args: Its arguments.
+
+    >>> printed_lines(jax.jit(two_prints), 3)
     ['x3', 'y3']
     """
     text = io.StringIO()
@@ -162,8 +161,8 @@ _WAYS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
 
 
 @style.drawing
-def order_of_prints() -> tuple[Figure, str]:
-    """Draw in which order four prints arrive under several transformations, and when ordered."""
+def print_order() -> tuple[Figure, str]:
+    """Draw the order in which four prints arrive under several transformations."""
     from matplotlib.figure import Figure as Empty
 
     fig = Empty(figsize=(6, 3.3), layout="constrained")
@@ -178,7 +177,7 @@ def order_of_prints() -> tuple[Figure, str]:
     for axes, ordered in zip(panels, (False, True), strict=True):
         style.blank(axes)
         for row, (name, way) in enumerate(_WAYS.items()):
-            lines = lines_of(way, lambda v, ordered=ordered: two_prints(v, ordered))
+            lines = printed_lines(way, lambda v, ordered=ordered: two_prints(v, ordered))
             written = list(lines) == ["x0", "y0", "x1", "y1"]
             for n, line in enumerate(lines):
                 pale, tone = tones.get(line, (style.FILL, style.LINE))
@@ -215,8 +214,8 @@ _TOOLS = (
 
 
 @style.drawing
-def which_tool() -> tuple[Figure, str]:
-    """Draw what one may have in hand, and the tool to begin with."""
+def tool_guide() -> tuple[Figure, str]:
+    """Draw the tool to start with for each kind of symptom."""
     fig, axes = style.figure(6, 4.9)
     style.blank(axes)
     axes.text(0.1, 0.28, "what you have", fontsize=11, fontweight="bold", va="center")
@@ -241,12 +240,12 @@ def which_tool() -> tuple[Figure, str]:
 
 
 @style.drawing
-def what_repairs_bought(runs: Mapping[str, Sequence[float]], baseline: float) -> tuple[Figure, str]:
-    """Draw the losses of a training after each repair, the means of ten steps, and a level.
+def loss_after_fixes(runs: Mapping[str, Sequence[float]], baseline: float) -> tuple[Figure, str]:
+    """Draw the losses of a training run after each fix, averaged over ten steps.
 
     Args:
-        runs: the loss of every step, by what had been repaired.
-        baseline: the loss of a model that gives one number to all.
+        runs: The loss of every step, by what had been fixed.
+        baseline: The loss of a model that predicts a constant, drawn as a line.
     """
     fig, axes = style.figure(6, 3.6)
     tones = (style.RED, style.ORANGE, style.PURPLE, style.GREEN)

@@ -1,4 +1,4 @@
-"""Figures of chapter 11: what optimisers do to types, and what narrow types do to optimisers."""
+"""Figures of chapter 11: how optimizers change dtypes, and the effects of narrow dtypes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jaxbits.book.experiments.optimizer_survey import DtypeCombination, UpdateOutcome
 from jaxbits.book.figures import style
-from jaxbits.book.optimizer_survey import Outcome, Types
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,7 +30,7 @@ _WORDS = {
 _SHORT = {"float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64"}
 
 
-def _said(outcome: Outcome) -> str:
+def _said(outcome: UpdateOutcome) -> str:
     if outcome.verdict == "raises":
         return "error"
     if outcome.verdict == "state":
@@ -40,14 +40,14 @@ def _said(outcome: Outcome) -> str:
 
 @style.drawing
 def survey_table(
-    found: Mapping[str, Mapping[Types, Outcome]], title: str, group: str = ""
+    found: Mapping[str, Mapping[DtypeCombination, UpdateOutcome]], title: str, group: str = ""
 ) -> tuple[Figure, str]:
-    """Draw the results of `optimizer_survey.survey`: a row per optimizer, a column per combination.
+    """Draw the outcomes of an optimizer survey, with one row per optimizer.
 
     Args:
-        found: what the survey returned.
-        title: the figure's title.
-        group: draw the names that begin with it alone, without it.
+        found: The result of `jaxbits.book.experiments.optimizer_survey.survey`.
+        title: The title of the figure.
+        group: A prefix. Only the names that start with it are drawn, without the prefix.
     """
     from matplotlib.patches import Patch, Rectangle
 
@@ -83,7 +83,9 @@ def survey_table(
     return fig, f"{title}. " + " ".join(_column_in_words(rows, types) for types in columns)
 
 
-def _column_in_words(rows: Mapping[str, Mapping[Types, Outcome]], types: Types) -> str:
+def _column_in_words(
+    rows: Mapping[str, Mapping[DtypeCombination, UpdateOutcome]], types: DtypeCombination
+) -> str:
     verdicts = [row[types].verdict for row in rows.values()]
     counts = [f"{verdicts.count(v)} {_WORDS[v]}" for v in _GROUNDS if v in verdicts]
     return f"With {', '.join(types)} for params, gradient, value: {'; '.join(counts)}."
@@ -91,10 +93,10 @@ def _column_in_words(rows: Mapping[str, Mapping[Types, Outcome]], types: Types) 
 
 @style.drawing
 def step_sizes(sizes: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
-    """Draw how long Adam's steps are, in learning rates, while the gradient stays the same.
+    """Draw the size of Adam's steps in learning rates while the gradient stays constant.
 
     Args:
-        sizes: the length of each step, by what is to be written at its line.
+        sizes: The size of each step, by the label of the line.
     """
     fig, axes = style.figure(6, 3.6)
     axes.set_title("Adam's steps for a gradient that never changes")
@@ -105,7 +107,7 @@ def step_sizes(sizes: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
         values = np.asarray(series, float)
         turns = np.arange(1, len(values) + 1)
         axes.plot(turns, values, color=tone)
-        below = values[-1] < 1.2  # the lowest line is written under, clear of the next one
+        below = values[-1] < 1.2  # The label of the lowest line goes below it, clear of the next.
         axes.text(len(values), values[-1] * (0.86 if below else 1.12), name, ha="right",
                   va="top" if below else "bottom", color=tone)  # fmt: skip
         said.append(f"{name}: from {values[0]:.3g} to {values[-1]:.3g}")
@@ -121,12 +123,12 @@ def step_sizes(sizes: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
 
 
 @style.drawing
-def losses_of(losses: Mapping[str, Any], steps: int) -> tuple[Figure, str]:
-    """Draw losses over the steps of trainings, on a logarithmic scale.
+def loss_curves(losses: Mapping[str, Any], steps: int) -> tuple[Figure, str]:
+    """Draw the losses of training runs on a logarithmic scale.
 
     Args:
-        losses: the loss at each step, by what is to be written at its line.
-        steps: how many steps there were.
+        losses: The loss at each step, by the label of the line.
+        steps: The number of steps.
     """
     fig, axes = style.figure(6, 3.3)
     axes.set_title("One training, two ways to keep the weights")
@@ -135,7 +137,7 @@ def losses_of(losses: Mapping[str, Any], steps: int) -> tuple[Figure, str]:
     for (name, series), tone in zip(losses.items(), (style.RED, style.BLUE), strict=False):
         values = np.asarray(series, float)
         axes.plot(np.arange(len(values)), values, color=tone)
-        # above the highest point of the part that the words stand over
+        # The label goes above the highest point of the line below it.
         clear = values[len(values) * 2 // 5 :].max() * 1.6
         axes.text(steps, clear, name, ha="right", va="bottom", color=tone)
         said.append(f"{name}: {values[0]:.2g} at first, {values[-1]:.2g} at last")

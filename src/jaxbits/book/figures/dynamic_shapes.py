@@ -1,4 +1,4 @@
-"""Figures of chapter 08: what padding wastes, and what a function made anew on each call costs."""
+"""Figures of chapter 08: the cost of padding, and the cost of recreating a function."""
 
 from __future__ import annotations
 
@@ -19,9 +19,14 @@ BUCKETS = (32, 64, 128)
 
 
 def sentence_lengths(count: int = 400, median: float = 18.0, spread: float = 0.6) -> list[int]:
-    """Return the lengths of a corpus of sentences, in tokens: many short ones, a few long ones.
+    """Return the token counts of a made-up corpus: many short sentences, and a few long ones.
 
-    They are the quantiles of a log-normal distribution, in a shuffled order: the same everywhere.
+    They are the quantiles of a log-normal distribution in a fixed random order.
+
+    Args:
+        count: The number of sentences.
+        median: The median length.
+        spread: The standard deviation of the logarithm of the length.
 
     >>> lengths = sentence_lengths()
     >>> min(lengths), max(lengths), len(set(lengths)), sum(lengths)
@@ -33,34 +38,46 @@ def sentence_lengths(count: int = 400, median: float = 18.0, spread: float = 0.6
     return lengths
 
 
-def bucket_of(length: int, sizes: Sequence[int]) -> int:
-    """Return the smallest of the sizes that holds the length.
+def smallest_bucket(length: int, sizes: Sequence[int]) -> int:
+    """Return the smallest size that is at least `length`.
 
-    >>> bucket_of(32, (32, 64)), bucket_of(33, (32, 64))
+    Args:
+        length: The number of tokens.
+        sizes: The sizes of the buckets, in any order.
+
+    >>> smallest_bucket(32, (32, 64)), smallest_bucket(33, (32, 64))
     (32, 64)
     """
     return min(size for size in sizes if size >= length)
 
 
-def wasted(lengths: Sequence[int], sizes: Sequence[int]) -> tuple[int, float]:
-    """Return how many sizes are used when lengths are padded, and which part is padding.
+def padding_cost(lengths: Sequence[int], sizes: Sequence[int]) -> tuple[int, float]:
+    """Return the number of sizes that are used, and the fraction of padding.
 
-    >>> wasted([2, 3, 4], [4]), wasted([2, 3, 4], [2, 3, 4])
+    Args:
+        lengths: The lengths of the sentences.
+        sizes: The sizes to which they are padded.
+
+    >>> padding_cost([2, 3, 4], [4]), padding_cost([2, 3, 4], [2, 3, 4])
     ((1, 0.25), (3, 0.0))
     """
-    padded = [bucket_of(length, sizes) for length in lengths]
+    padded = [smallest_bucket(length, sizes) for length in lengths]
     return len(set(padded)), 1 - sum(lengths) / sum(padded)
 
 
-def best_sizes(lengths: Sequence[int], most: int) -> list[list[int]]:
-    """Return, for one size, two, … up to `most`, the sizes that waste least.
+def best_bucket_sizes(lengths: Sequence[int], most: int) -> list[list[int]]:
+    """Return the sizes that need the least padding, for each number of sizes up to `most`.
 
-    >>> best_sizes([2, 2, 2, 9, 10], 2)
+    Args:
+        lengths: The lengths of the sentences.
+        most: The largest number of sizes.
+
+    >>> best_bucket_sizes([2, 2, 2, 9, 10], 2)
     [[10], [2, 10]]
     """
     ends = sorted(set(lengths))
     counts = [sum(1 for n in lengths if n <= end) for end in ends]
-    # cheapest[k][j]: tokens and sizes when the first j + 1 lengths go into k + 1 sizes.
+    # cheapest[k][j] is the best (tokens, sizes) for the first j + 1 lengths and k + 1 sizes.
     cheapest = [[(counts[j] * end, [end]) for j, end in enumerate(ends)]]
     for k in range(1, most):
         row = [cheapest[k - 1][0]]
@@ -78,8 +95,8 @@ def best_sizes(lengths: Sequence[int], most: int) -> list[list[int]]:
     return [row[-1][1] for row in cheapest]
 
 
-def choices(lengths: Sequence[int]) -> dict[str, list[int]]:
-    """Return the sizes of each way of padding that the chapter compares, by its name."""
+def bucket_choices(lengths: Sequence[int]) -> dict[str, list[int]]:
+    """Return the bucket sizes of each padding strategy in the chapter, by name."""
     longest = max(BUCKETS)
     return {
         "one size": [longest],
@@ -91,16 +108,16 @@ def choices(lengths: Sequence[int]) -> dict[str, list[int]]:
 
 
 @style.drawing
-def waste_against_programs(lengths: Sequence[int] | None = None) -> tuple[Figure, str]:
-    """Draw how much is padding against how many programs there are, for each way of padding.
+def padding_against_programs(lengths: Sequence[int] | None = None) -> tuple[Figure, str]:
+    """Draw the fraction of padding against the number of programs, for each padding strategy.
 
     Args:
-        lengths: of the sentences; those of `sentence_lengths` by default.
+        lengths: The lengths of the sentences. The default is `sentence_lengths()`.
     """
     lengths = lengths or sentence_lengths()
     fig, axes = style.figure(6, 4)
-    best = best_sizes(lengths, 16)
-    line = [wasted(lengths, sizes) for sizes in best]
+    best = best_bucket_sizes(lengths, 16)
+    line = [padding_cost(lengths, sizes) for sizes in best]
     axes.plot(
         [programs for programs, _ in line],
         [100 * waste for _, waste in line],
@@ -111,8 +128,8 @@ def waste_against_programs(lengths: Sequence[int] | None = None) -> tuple[Figure
     axes.text(2.05, 26, "best possible\nsizes", fontsize=10, color=style.MUTED, ha="right")
     said = []
     tones = (style.RED, style.BLUE, style.PURPLE, style.GREEN, style.ORANGE)
-    for (name, sizes), tone in zip(choices(lengths).items(), tones, strict=True):
-        programs, waste = wasted(lengths, sizes)
+    for (name, sizes), tone in zip(bucket_choices(lengths).items(), tones, strict=True):
+        programs, waste = padding_cost(lengths, sizes)
         axes.plot(programs, 100 * waste, "o", color=tone, markersize=9)
         end = programs > 30
         axes.annotate(
@@ -142,7 +159,7 @@ def waste_against_programs(lengths: Sequence[int] | None = None) -> tuple[Figure
 
 def _bars(axes: Axes, lengths: Sequence[int], sizes: Sequence[int], tone: str, pale: str) -> None:
     for row, length in enumerate(lengths):
-        size = bucket_of(length, sizes)
+        size = smallest_bucket(length, sizes)
         axes.barh(row, size, height=0.86, color=pale)
         axes.barh(row, length, height=0.86, color=tone)
     axes.invert_yaxis()
@@ -152,12 +169,12 @@ def _bars(axes: Axes, lengths: Sequence[int], sizes: Sequence[int], tone: str, p
 
 
 @style.drawing
-def what_is_computed(lengths: Sequence[int] | None = None, show: int = 24) -> tuple[Figure, str]:
-    """Draw a few sentences as they are computed, in one size and in buckets.
+def computed_tokens(lengths: Sequence[int] | None = None, show: int = 24) -> tuple[Figure, str]:
+    """Draw the tokens that are computed for a few sentences, with one size and with buckets.
 
     Args:
-        lengths: of the sentences; those of `sentence_lengths` by default.
-        show: how many of them.
+        lengths: The lengths of the sentences. The default is `sentence_lengths()`.
+        show: The number of sentences to draw.
     """
     from matplotlib.figure import Figure
 
@@ -167,7 +184,7 @@ def what_is_computed(lengths: Sequence[int] | None = None, show: int = 24) -> tu
     _bars(left, lengths, [max(BUCKETS)], style.RED, style.PALE_RED)
     _bars(right, lengths, BUCKETS, style.BLUE, style.PALE_BLUE)
     for axes, name, sizes in ((left, "one size", [max(BUCKETS)]), (right, "buckets", BUCKETS)):
-        _, waste = wasted(lengths, sizes)
+        _, waste = padding_cost(lengths, sizes)
         axes.set_title(f"{name}: {100 * waste:.0f} % padding")
         axes.set_xticks([0, *BUCKETS])
         axes.set_xlabel("tokens (pale: padding)")
@@ -184,8 +201,8 @@ def _milliseconds(value: float) -> str:
 
 
 @style.drawing
-def made_anew_each_call() -> tuple[Figure, str]:
-    """Draw the recorded time of a call, for a jitted function that is kept and ones made anew."""
+def retrace_costs() -> tuple[Figure, str]:
+    """Draw the recorded time of a call, for a jitted function that is kept or created again."""
     run = measurements.load("made_anew")
     results = run["results"]
     fig, axes = style.figure(6, 2.9)

@@ -1,4 +1,4 @@
-"""Figures of chapter 03: who shares whose memory, and what an update costs in bytes and time."""
+"""Figures of chapter 03: shared memory, and the memory and time of updates."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LINE = 64
-"""JAX takes a buffer on a CPU as it is when its address is a multiple of this."""
+"""On a CPU, JAX can share a NumPy buffer whose address is a multiple of this number."""
 
-WAYS: dict[str, Callable[[Any], jax.Array]] = {
+CONVERSIONS: dict[str, Callable[[Any], jax.Array]] = {
     "jax.device_put(a)": jax.device_put,
     "device_put(…, may_alias=False)": lambda a: jax.device_put(a, may_alias=False),
     "jnp.from_dlpack(a)": jnp.from_dlpack,
@@ -27,13 +27,18 @@ WAYS: dict[str, Callable[[Any], jax.Array]] = {
     "jnp.array(a)": jnp.array,
     "jax.device_put(a.copy())": lambda a: jax.device_put(a.copy()),
 }
-"""The ways of a NumPy array to JAX that the figure compares."""
+"""The ways to convert a NumPy array to a JAX array that the figure compares."""
 
 
-def buffer(count: int, dtype: Any = np.float32, offset: int = 0) -> np.ndarray[Any, Any]:
-    """Return a NumPy array of zeros that begins `offset` bytes after a multiple of 64.
+def aligned_buffer(count: int, dtype: Any = np.float32, offset: int = 0) -> np.ndarray[Any, Any]:
+    """Return a NumPy array of zeros whose address is `offset` bytes after a multiple of 64.
 
-    >>> buffer(4, offset=16).ctypes.data % 64
+    Args:
+        count: The number of elements.
+        dtype: The dtype of the array.
+        offset: The offset in bytes.
+
+    >>> aligned_buffer(4, offset=16).ctypes.data % 64
     16
     """
     size = count * np.dtype(dtype).itemsize
@@ -42,10 +47,14 @@ def buffer(count: int, dtype: Any = np.float32, offset: int = 0) -> np.ndarray[A
     return raw[start : start + size].view(dtype)
 
 
-def shares(way: Callable[[Any], jax.Array], given: np.ndarray[Any, Any]) -> bool:
-    """Tell whether what JAX makes of a NumPy array changes when the array is written to.
+def shares_memory(way: Callable[[Any], jax.Array], given: np.ndarray[Any, Any]) -> bool:
+    """Return whether the JAX array changes when the NumPy array is written to.
 
-    >>> shares(lambda a: jax.device_put(a.copy()), buffer(4))
+    Args:
+        way: A function that converts a NumPy array to a JAX array.
+        given: The NumPy array. It is overwritten.
+
+    >>> shares_memory(lambda a: jax.device_put(a.copy()), aligned_buffer(4))
     False
     """
     given[:] = 1
@@ -75,27 +84,27 @@ def _shown(axes: Axes, place: tuple[float, float], shared: bool) -> None:
 
 
 @style.drawing
-def who_shares_memory() -> tuple[Figure, str]:
-    """Draw, for each way from NumPy to JAX, whether the two end up with one piece of memory.
+def shared_memory_table() -> tuple[Figure, str]:
+    """Draw which conversions from NumPy to JAX share memory.
 
-    Each cell is an experiment: the NumPy array is written to afterwards, and the JAX array read.
+    Each cell is an experiment: the figure writes to the NumPy array, and then reads the JAX array.
     """
     buffers = {
-        "begins at a\nmultiple of 64": buffer(16),
-        "begins 16\nbytes later": buffer(16, offset=16),
-        "needs another\ntype (float64)": buffer(16, np.float64),
+        "begins at a\nmultiple of 64": aligned_buffer(16),
+        "begins 16\nbytes later": aligned_buffer(16, offset=16),
+        "needs another\ntype (float64)": aligned_buffer(16, np.float64),
     }
     fig, axes = style.figure(6, 4.3)
     style.blank(axes)
     said = []
     for column, title in enumerate(buffers):
         axes.text(4.9 + 1.9 * column, 0.95, title, ha="center", va="center", fontsize=9.5)
-    for row, (name, way) in enumerate(WAYS.items()):
+    for row, (name, way) in enumerate(CONVERSIONS.items()):
         y = -row * 0.92 - 0.5
         axes.text(-0.1, y + 0.36, name, va="center", fontsize=9.5, family="DejaVu Sans Mono")
         found = []
         for column, given in enumerate(buffers.values()):
-            shared = shares(way, given)
+            shared = shares_memory(way, given)
             found.append(shared)
             _shown(axes, (4.1 + 1.9 * column, y), shared)
         said.append(f"{name} " + ", ".join("shares" if f else "copies" for f in found))
@@ -109,11 +118,11 @@ def who_shares_memory() -> tuple[Figure, str]:
 
 
 @style.drawing
-def memory_held(programs: Mapping[str, Any]) -> tuple[Figure, str]:
-    """Draw what compiled programs hold in memory while they run.
+def memory_use(programs: Mapping[str, Any]) -> tuple[Figure, str]:
+    """Draw the memory that compiled programs need while they run.
 
     Args:
-        programs: compiled programs by name, as ``jax.jit(f).lower(x).compile()`` gives them.
+        programs: Compiled programs by name, such as ``jax.jit(f).lower(x).compile()``.
     """
     fig, axes = style.figure(6, 0.62 * len(programs) + 1.9)
     parts = ("input", "output", "scratch")
@@ -150,7 +159,7 @@ def memory_held(programs: Mapping[str, Any]) -> tuple[Figure, str]:
 
 @style.drawing
 def update_times() -> tuple[Figure, str]:
-    """Draw the recorded time of changing one element, by the size of the array and the way."""
+    """Draw the recorded time of changing one element, by the size of the array."""
     run = measurements.load("array_updates")
     series = run["series"]
     kinds = {

@@ -1,4 +1,4 @@
-"""Figures of chapter 18: the dtypes of two programs, and two trainings that drift apart."""
+"""Figures of chapter 18: the dtypes of two programs, and the distance between training runs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxbits.book import measurements
+from jaxbits.book.experiments.jaxpr_diff import Intermediate, first_dtype_difference
 from jaxbits.book.figures import style
-from jaxbits.book.jaxpr_diff import Intermediate, first_difference
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,10 +28,10 @@ _ARTICLE = 0.9997 - 0.998
 
 @style.drawing
 def dtypes_side_by_side(programs: Mapping[str, Sequence[Intermediate]]) -> tuple[Figure, str]:
-    """Draw the dtype of every intermediate of two programs as stripes, one program below the other.
+    """Draw the dtype of every intermediate of two programs as stripes, one program per row.
 
     Args:
-        programs: the two, by name.
+        programs: The intermediates of the two programs, by name.
     """
     from matplotlib.patches import Patch, Rectangle
 
@@ -50,7 +50,7 @@ def dtypes_side_by_side(programs: Mapping[str, Sequence[Intermediate]]) -> tuple
             at += width
         wide = sum(part.dtype == "float64" for part in program)
         said.append(f"{name}: {wide} of {len(program)} are float64")
-    where = first_difference(one, other)
+    where = first_dtype_difference(one, other)
     if where is not None:
         axes.annotate(
             f"operation {where + 1}: the first that differs",
@@ -83,7 +83,7 @@ def _ulp_line(axes: Axes) -> None:
 
 
 @style.drawing
-def two_trajectories() -> tuple[Figure, str]:
+def weight_trajectories() -> tuple[Figure, str]:
     """Draw the recorded losses of one seed from lists and from arrays, and their difference."""
     from matplotlib.figure import Figure
 
@@ -117,8 +117,8 @@ def two_trajectories() -> tuple[Figure, str]:
 
 
 @style.drawing
-def drift() -> tuple[Figure, str]:
-    """Draw how far apart the recorded weights come, all seeds, with two learning rates."""
+def weight_distances() -> tuple[Figure, str]:
+    """Draw the recorded distances between the weights, for all seeds and two learning rates."""
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
@@ -162,7 +162,7 @@ def drift() -> tuple[Figure, str]:
 
 @style.drawing
 def score_changes() -> tuple[Figure, str]:
-    """Draw how much each change moved the recorded scores, beside what the article reports."""
+    """Draw how much each change moved the recorded scores, next to the change in the article."""
     run = measurements.load("list_or_array")
     rows: dict[str, list[float]] = {}
     for name in ("restless", "calm"):

@@ -1,4 +1,4 @@
-"""Figures of chapter 09: gradients of a guarded function, what finds a NaN, how one spreads."""
+"""Figures of chapter 09: guarded gradients, tools that find NaNs, and how NaNs spread."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 Function = Callable[..., Any]
 Case = tuple[Any, ...]
-"""A function, and the arguments it is called with."""
+"""A function and its arguments."""
 
 
 def _bad(axes: Axes, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> int:
-    """Mark where `y` is NaN by a band, and return how many of the points those are."""
+    """Shade the x range where `y` is NaN, and return the number of NaNs."""
     nans = np.isnan(y)
     if nans.any():
         low, high = x[nans].min(), x[nans].max()
@@ -37,11 +37,11 @@ def _bad(axes: Axes, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> int:
 
 
 @style.drawing
-def gradients_of(versions: Mapping[str, Function]) -> tuple[Figure, str]:
-    """Draw the value that versions of a function share, and the gradient of each, from −2 to 4.
+def gradient_plots(versions: Mapping[str, Function]) -> tuple[Figure, str]:
+    """Draw the common value of several versions of a function, and the gradient of each.
 
     Args:
-        versions: functions of a scalar by name; the first one's value is drawn.
+        versions: Functions of a scalar by name. The value of the first one is drawn.
     """
     from matplotlib.figure import Figure as Empty
 
@@ -56,12 +56,12 @@ def gradients_of(versions: Mapping[str, Function]) -> tuple[Figure, str]:
     title = "value of all of them" if same else "value of the first"
     rows[0].set_title(title, fontsize=11)
     said = []
-    colours = (style.ORANGE, style.BLUE, style.GREEN, style.PURPLE)
-    for axes, (name, f), colour in zip(rows[1:], versions.items(), colours, strict=False):
+    colors = (style.ORANGE, style.BLUE, style.GREEN, style.PURPLE)
+    for axes, (name, f), color in zip(rows[1:], versions.items(), colors, strict=False):
         slope = np.asarray(jax.jit(jax.vmap(jax.grad(f)))(x))
-        axes.plot(x, slope, color=colour)
+        axes.plot(x, slope, color=color)
         nans = _bad(axes, np.asarray(x), slope)
-        axes.set_title(f"gradient: {name}", fontsize=11, color=colour)
+        axes.set_title(f"gradient: {name}", fontsize=11, color=color)
         axes.set_ylim(0, 1.25)
         axes.set_yticks([0, 0.5, 1])
         upto = f"NaN for every x up to {np.asarray(x)[np.isnan(slope)].max():g}" if nans else ""
@@ -71,10 +71,14 @@ def gradients_of(versions: Mapping[str, Function]) -> tuple[Figure, str]:
     return fig, f"{alike}, over x from -2 to 4. Their gradients: {'; '.join(said)}."
 
 
-def seen_by_debug_nans(function: Function, *args: Any) -> bool:
-    """Call a function under `jax.debug_nans`, and return whether that raised.
+def is_found_by_debug_nans(function: Function, *args: Any) -> bool:
+    """Return whether a call raises an error under `jax.debug_nans`.
 
-    >>> seen_by_debug_nans(jnp.sqrt, jnp.float32(-1)), jax.config.jax_debug_nans
+    Args:
+        function: The function to call.
+        *args: Its arguments.
+
+    >>> is_found_by_debug_nans(jnp.sqrt, jnp.float32(-1)), jax.config.jax_debug_nans
     (True, False)
     """
     try:
@@ -85,52 +89,60 @@ def seen_by_debug_nans(function: Function, *args: Any) -> bool:
     return False
 
 
-def seen_by_checkify(function: Function, *args: Any) -> bool:
-    """Return whether `checkify.nan_checks` reports an error of a call.
+def is_found_by_checkify(function: Function, *args: Any) -> bool:
+    """Return whether `checkify.nan_checks` reports an error in a call.
 
-    >>> seen_by_checkify(jnp.sqrt, jnp.float32(-1))
+    Args:
+        function: The function to call.
+        *args: Its arguments.
+
+    >>> is_found_by_checkify(jnp.sqrt, jnp.float32(-1))
     True
     """
     error, _ = checkify.checkify(function, errors=checkify.nan_checks)(*args)
     return error.get() is not None
 
 
-def seen_by_detector(function: Function, *args: Any) -> bool:
-    """Return whether `jaxbits.detect.nan` finds anything.
+def is_found_by_detector(function: Function, *args: Any) -> bool:
+    """Return whether `jaxbits.detect.nan` reports a finding for a call.
 
-    >>> seen_by_detector(jnp.sqrt, jnp.float32(-1))
+    Args:
+        function: The function to call.
+        *args: Its arguments.
+
+    >>> is_found_by_detector(jnp.sqrt, jnp.float32(-1))
     True
     """
     return bool(detect.nan(function, *args))
 
 
-WATCHERS: dict[str, Callable[..., bool]] = {
-    "debug_nans": seen_by_debug_nans,
-    "checkify": seen_by_checkify,
-    "detect.nan": seen_by_detector,
+TOOLS: dict[str, Callable[..., bool]] = {
+    "debug_nans": is_found_by_debug_nans,
+    "checkify": is_found_by_checkify,
+    "detect.nan": is_found_by_detector,
 }
 
 
-def verdicts(
+def nan_reports(
     harmful: Mapping[str, Case], harmless: Mapping[str, Case]
 ) -> dict[str, dict[str, str]]:
-    """Run each way to find a NaN on each case, and say what came of it.
+    """Run every tool that finds NaNs on every case.
 
     Args:
-        harmful: by name, the cases in which a NaN does harm.
-        harmless: those in which there is none, or none that matters.
+        harmful: The cases with a NaN that does harm, by name.
+        harmless: The cases without a NaN, or with one that does not matter, by name.
 
     Returns:
-        For every case, by the name of the way: ``found`` or ``missed`` where a NaN does harm,
-        ``false alarm`` or ``quiet`` where it does none.
+        For every case, the outcome of every tool. It is ``found`` or ``missed`` for a harmful case,
+        and ``false alarm`` or ``quiet`` for a harmless one.
 
-    >>> verdicts({"root": (jnp.sqrt, jnp.float32(-1))}, {})["root"]["debug_nans"]
+    >>> nan_reports({"root": (jnp.sqrt, jnp.float32(-1))}, {})["root"]["debug_nans"]
     'found'
     """
     said: dict[str, dict[str, str]] = {}
     for cases, alarm, silence in ((harmful, "found", "missed"), (harmless, "false alarm", "quiet")):
         for name, (function, *args) in cases.items():
-            found = {way: see(function, *args) for way, see in WATCHERS.items()}
+            found = {way: see(function, *args) for way, see in TOOLS.items()}
             said[name] = {way: alarm if seen else silence for way, seen in found.items()}
     return said
 
@@ -144,12 +156,12 @@ _GROUNDS = {
 
 
 @style.drawing
-def what_finds_a_nan(found: Mapping[str, Mapping[str, str]], harmful: int) -> tuple[Figure, str]:
-    """Draw the outcomes of `verdicts` as a table.
+def nan_tool_table(found: Mapping[str, Mapping[str, str]], harmful: int) -> tuple[Figure, str]:
+    """Draw the outcomes of `nan_reports` as a table.
 
     Args:
-        found: what `verdicts` returned.
-        harmful: how many of the cases, the first ones, have a NaN that does harm.
+        found: The result of `nan_reports`.
+        harmful: The number of harmful cases, which come first.
     """
     from matplotlib.patches import Rectangle
 
@@ -158,7 +170,7 @@ def what_finds_a_nan(found: Mapping[str, Mapping[str, str]], harmful: int) -> tu
     axes.set_title("Three ways to find a NaN")
     width, left = 2.0, 4.35
     y = 0.0
-    for column, name in enumerate(WATCHERS):
+    for column, name in enumerate(TOOLS):
         place = left + width * (column + 0.5)
         axes.text(place, 0.75, name, ha="center", va="center", fontsize=11, fontweight="bold")
     for row, (name, outcomes) in enumerate(found.items()):
@@ -176,18 +188,18 @@ def what_finds_a_nan(found: Mapping[str, Mapping[str, str]], harmful: int) -> tu
             place = left + width * (column + 0.5)
             axes.text(place, y, outcome, ha="center", va="center", fontsize=10)
         y -= 1.0
-    axes.set_xlim(-0.05, left + width * len(WATCHERS) + 0.05)
+    axes.set_xlim(-0.05, left + width * len(TOOLS) + 0.05)
     axes.set_ylim(y + 0.4, 1.2)
     rows = "; ".join(f"{n}: {', '.join(o.values())}" for n, o in found.items())
-    return fig, f"A table of what {', '.join(WATCHERS)} make of calls. {rows}."
+    return fig, f"A table of what {', '.join(TOOLS)} make of calls. {rows}."
 
 
 @style.drawing
-def which_are_nan(histories: Mapping[str, list[Mapping[str, Any]]]) -> tuple[Figure, str]:
-    """Draw which parameters are NaN after each step, for several optimisers.
+def nan_history(histories: Mapping[str, list[Mapping[str, Any]]]) -> tuple[Figure, str]:
+    """Draw which parameters are NaN after each step, for several optimizers.
 
     Args:
-        histories: for each optimiser by name, the parameters after each step, arrays by name.
+        histories: For each optimizer, the parameters by name after each step.
     """
     from matplotlib.patches import Rectangle
 

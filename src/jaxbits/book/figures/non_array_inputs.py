@@ -1,4 +1,4 @@
-"""Figures of chapter 05: lists that become programs, and NumPy functions that take arrays away."""
+"""Figures of chapter 05: the cost of list arguments, and NumPy functions on JAX arrays."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def _seconds(ms: float) -> str:
-    """Return a time in the unit one would say it in, in two figures."""
+    """Format a time with two digits in a suitable unit."""
     return f"{ms / 1000:.2g} s" if ms >= 1000 else f"{ms:.2g} ms" if ms < 10 else f"{ms:.0f} ms"
 
 
 @style.drawing
-def first_call_by_length() -> tuple[Figure, str]:
-    """Draw the recorded time of a first jitted call against the length of a list, and an array."""
+def first_call_times() -> tuple[Figure, str]:
+    """Draw the recorded time of a first jitted call by the length of a list or an array."""
     run = measurements.load("list_argument")
     series = run["series"]
     fig, axes = style.figure(6, 3.6)
@@ -55,8 +55,8 @@ def first_call_by_length() -> tuple[Figure, str]:
 
 
 @style.drawing
-def list_to_array() -> tuple[Figure, str]:
-    """Draw the recorded time of making an array of a list, directly and by way of NumPy."""
+def list_conversion_times() -> tuple[Figure, str]:
+    """Draw the recorded time of converting a list to an array, directly and through NumPy."""
     run = measurements.load("list_to_array")
     results = run["results"]
     fig, axes = style.figure(6, 2.9)
@@ -76,8 +76,13 @@ def list_to_array() -> tuple[Figure, str]:
     return fig, "Bars, in time: " + "; ".join(reversed(said)) + "."
 
 
-def answered_by(function: Callable[[Any], Any], x: Any) -> tuple[str, str]:
-    """Return who answers a call, on an array and on a tracer: JAX, NumPy, or an error's name."""
+def executing_library(function: Callable[[Any], Any], x: Any) -> tuple[str, str]:
+    """Return what executes a call on an array and on a tracer: JAX, NumPy, or an error.
+
+    Args:
+        function: A function of one array.
+        x: The array.
+    """
     seen = []
 
     def traced(x: Any) -> int:
@@ -98,14 +103,14 @@ def _kind(result: Any) -> str:
 
 
 @style.drawing
-def who_answers(functions: Mapping[str, Callable[[Any], Any]]) -> tuple[Figure, str]:
-    """Draw who answers each function, called on an array and under `jax.jit`.
+def library_table(functions: Mapping[str, Callable[[Any], Any]]) -> tuple[Figure, str]:
+    """Draw which library executes each function, on an array and under `jax.jit`.
 
     Args:
-        functions: what to call, under the name to be shown; each takes an array of three floats.
+        functions: Functions of an array of three floats, by the name to show.
     """
     x = jnp.array([3.0, 1.0, 2.0])
-    rows = {name: answered_by(function, x) for name, function in functions.items()}
+    rows = {name: executing_library(function, x) for name, function in functions.items()}
     looks = {
         "JAX": (style.PALE_BLUE, style.BLUE, "a JAX array"),
         "NumPy": (style.PALE_ORANGE, style.ORANGE, "NumPy's"),

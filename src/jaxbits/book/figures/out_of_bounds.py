@@ -3,64 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
-from jax.experimental import checkify
 
-from jaxbits import detect
-from jaxbits._jax_compat import recorded_error, switched
+from jaxbits.book.experiments.index_checks import check_reports, example_accesses
+from jaxbits.book.experiments.index_landing import (
+    LENGTH,
+    AccessResult,
+    read_cells,
+    sliced_cells,
+    written_cells,
+)
 from jaxbits.book.figures import style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-LENGTH = 10
 CLAMP, FILL, DROP, SHIFT = style.ORANGE, style.PURPLE, style.RED, style.BLUE
-"""The four things that become of an index out of range, in one colour each for the chapter."""
-
-
-@dataclass(frozen=True)
-class Landing:
-    """Where an index goes: the cells it reads or writes, none when it is filled or dropped."""
-
-    index: int
-    cells: tuple[int, ...]
-
-
-def read_landing(read: Callable[[jax.Array, int], jax.Array], index: int) -> Landing:
-    """Find the cell of a ten-element array that a read ends in, by reading from one.
-
-    >>> read_landing(lambda x, i: x[i], 11).cells, read_landing(jnp.take, 11).cells
-    ((9,), ())
-    """
-    value = float(read(jnp.arange(float(LENGTH)), index))
-    return Landing(index, () if np.isnan(value) else (int(value),))
-
-
-def write_landing(index: int) -> Landing:
-    """Find the cell of a ten-element array that `.at[index].set` changes.
-
-    >>> write_landing(-1).cells, write_landing(11).cells
-    ((9,), ())
-    """
-    changed = jnp.zeros(LENGTH).at[index].set(1.0)
-    return Landing(index, tuple(int(i) for i in np.flatnonzero(changed)))
-
-
-def slice_landing(start: int, size: int) -> Landing:
-    """Find the cells of a ten-element array that `dynamic_slice` reads.
-
-    >>> slice_landing(8, 4).cells
-    (6, 7, 8, 9)
-    """
-    read = lax.dynamic_slice(jnp.arange(LENGTH), (start,), (size,))
-    return Landing(start, tuple(int(i) for i in read))
+"""The chapter's color for each of the four effects of an out-of-range index."""
 
 
 def _cells(axes: Axes, y: float, hit: dict[int, str]) -> None:
@@ -73,14 +37,14 @@ def _cells(axes: Axes, y: float, hit: dict[int, str]) -> None:
 
 
 def _nominal(index: int) -> int:
-    """The cell that Python's rule names: a negative index counts from the end, once."""
+    """Return the cell by Python's rule, in which a negative index counts from the end once."""
     return index if index >= 0 else index + LENGTH
 
 
-def _arrow(axes: Axes, y: float, landing: Landing, miss: str, colour: str) -> None:
+def _arrow(axes: Axes, y: float, landing: AccessResult, miss: str, color: str) -> None:
     place = _nominal(landing.index) + 0.5
     inside = 0 <= place < LENGTH
-    tone = style.MUTED if inside else colour
+    tone = style.MUTED if inside else color
     level = y + 1.22
     axes.text(
         place,
@@ -115,20 +79,20 @@ def _arrow(axes: Axes, y: float, landing: Landing, miss: str, colour: str) -> No
 
 
 def _row(
-    axes: Axes, y: float, title: str, landings: list[Landing], miss: str, colour: str, pale: str
+    axes: Axes, y: float, title: str, landings: list[AccessResult], miss: str, color: str, pale: str
 ) -> None:
-    axes.text(-2.2, y + 1.78, title, fontsize=11, fontweight="bold", color=colour, va="center")
+    axes.text(-2.2, y + 1.78, title, fontsize=11, fontweight="bold", color=color, va="center")
     outside = [at for at in landings if not 0 <= _nominal(at.index) < LENGTH]
     _cells(axes, y, {cell: pale for at in outside for cell in at.cells})
     for landing in landings:
-        _arrow(axes, y, landing, miss, colour)
+        _arrow(axes, y, landing, miss, color)
 
 
 @style.drawing
 def where_indices_land() -> tuple[Figure, str]:
-    """Draw where the indices 11, −1 and −11 of ten elements land, for four ways to use them.
+    """Draw where the indices 11, −1, and −11 land in ten elements, for four kinds of access.
 
-    Nothing is assumed: each index is used on an array whose elements are their own positions.
+    Each result is computed by indexing an array whose elements are their own positions.
     """
     fig, axes = style.figure(6, 6)
     style.blank(axes)
@@ -137,7 +101,7 @@ def where_indices_land() -> tuple[Figure, str]:
         axes,
         8.1,
         "x[i] reads: clamp to the nearest end",
-        [read_landing(lambda x, i: x[i], i) for i in indices],
+        [read_cells(lambda x, i: x[i], i) for i in indices],
         "",
         CLAMP,
         style.PALE_ORANGE,
@@ -146,7 +110,7 @@ def where_indices_land() -> tuple[Figure, str]:
         axes,
         5.4,
         "jnp.take(x, i) reads: fill with NaN",
-        [read_landing(jnp.take, i) for i in indices],
+        [read_cells(jnp.take, i) for i in indices],
         "NaN",
         FILL,
         style.PALE_PURPLE,
@@ -155,13 +119,13 @@ def where_indices_land() -> tuple[Figure, str]:
         axes,
         2.7,
         "x.at[i].set(v) writes: drop",
-        [write_landing(i) for i in indices],
+        [written_cells(i) for i in indices],
         "lost",
         DROP,
         style.PALE_RED,
     )
     size, y = 4, 0.0
-    window = slice_landing(8, size)
+    window = sliced_cells(8, size)
     axes.text(
         -2.2,
         y + 1.78,
@@ -191,11 +155,11 @@ def where_indices_land() -> tuple[Figure, str]:
 
 
 @style.drawing
-def gradient_of_a_miss() -> tuple[Figure, str]:
-    """Draw the gradient of `x[[0, 5]].sum()` for three elements, by way of reading and mode.
+def gradient_of_out_of_bounds_read() -> tuple[Figure, str]:
+    """Draw the gradient of ``x[[0, 5]].sum()`` for three elements, for several modes.
 
-    Each row is a way to read, each cell the derivative with respect to one of the elements, by
-    reverse mode (`jax.jacrev`) and by forward mode (`jax.jacfwd`).
+    Each cell is the derivative with respect to one element, in reverse mode (`jax.jacrev`) and in
+    forward mode (`jax.jacfwd`).
     """
     from matplotlib.patches import Rectangle
 
@@ -245,163 +209,22 @@ def gradient_of_a_miss() -> tuple[Figure, str]:
     return fig, "Derivative of reading elements 0 and 5 of three: " + "; ".join(said) + "."
 
 
-@dataclass(frozen=True)
-class Access:
-    """One way to use an index, which every check is tried on.
-
-    Attributes:
-        name: how it is written in the figure.
-        use: the function under test; its arguments are traced under `jit`.
-        args: what it is called with.
-        is_bug: whether a check should report it.
-    """
-
-    name: str
-    use: Callable[..., jax.Array]
-    args: tuple[jax.Array, ...]
-    is_bug: bool = True
-
-
-# The detector accepts any access whose statement has a `mode=`. Each function is therefore a
-# statement of its own.
-def _constant(x: jax.Array) -> jax.Array:
-    return x[11]
-
-
-def _brackets(x: jax.Array, i: jax.Array) -> jax.Array:
-    return x[i]
-
-
-def _take(x: jax.Array, i: jax.Array) -> jax.Array:
-    return jnp.take(x, i)
-
-
-def _write(x: jax.Array, i: jax.Array) -> jax.Array:
-    return x.at[i].set(0.0)
-
-
-def _slice(x: jax.Array, i: jax.Array) -> jax.Array:
-    return lax.dynamic_slice(x, (i,), (5,))
-
-
-def _segment_sum(x: jax.Array, i: jax.Array) -> jax.Array:
-    return jax.ops.segment_sum(x, i, num_segments=10)
-
-
-def _one_hot(i: jax.Array) -> jax.Array:
-    return jax.nn.one_hot(i, 10)
-
-
-def _switch(i: jax.Array) -> jax.Array:
-    chosen: jax.Array = lax.switch(i, [lambda: 10.0, lambda: 11.0])
-    return chosen
-
-
-def _filled(x: jax.Array, i: jax.Array) -> jax.Array:
-    return x.at[i].get(mode="fill", fill_value=0.0)
-
-
-def _masked(x: jax.Array, i: jax.Array) -> jax.Array:
-    return jnp.where(i < LENGTH, x[i], 0.0)
-
-
-def _clipped(x: jax.Array, i: jax.Array) -> jax.Array:
-    return x[jnp.clip(i, 0, LENGTH - 1)]
-
-
-def _columns(x: jax.Array, i: jax.Array) -> jax.Array:
-    return x.reshape(2, 5)[:, i]
-
-
-def accesses() -> list[Access]:
-    """Return the accesses of the figure: first the bugs, then code that is right."""
-    x = jnp.arange(float(LENGTH))
-    one, many, far = jnp.array(11), jnp.array([2, 11]), jnp.array([2, -11])
-    ten = jnp.arange(LENGTH).at[-1].set(11)
-    return [
-        Access("x[11]", _constant, (x,)),
-        Access("x[i], i = 11", _brackets, (x, one)),
-        Access("x[i], i = [2, 11]", _brackets, (x, many)),
-        Access("x[i], i = [2, −11]", _brackets, (x, far)),
-        Access("jnp.take(x, i)", _take, (x, many)),
-        Access("x.at[i].set(0)", _write, (x, many)),
-        Access("dynamic_slice", _slice, (x, jnp.array(8))),
-        Access("segment_sum", _segment_sum, (x, ten)),
-        Access("x[−1], an off-by-one", _brackets, (x, jnp.array(-1))),
-        Access("one_hot(11, 10)", _one_hot, (one,)),
-        Access("switch(11, …)", _switch, (one,)),
-        Access("mode='fill'", _filled, (x, many), is_bug=False),
-        Access("where(i < 10, x[i], 0)", _masked, (x, many), is_bug=False),
-        Access("table[:, i], legal i", _columns, (x, jnp.array([1, 3])), is_bug=False),
-        Access("x[clip(i, 0, 9)]", _clipped, (x, many), is_bug=False),
-    ]
-
-
-def _by_checkify(access: Access) -> bool:
-    checked = checkify.checkify(jax.jit(access.use), errors=checkify.index_checks)
-    return checked(*access.args)[0].get() is not None
-
-
-def _by_static_check(access: Access) -> bool:
-    with switched("jax_check_static_indices", True):
-        try:
-            jax.jit(access.use)(*access.args)
-        except IndexError:
-            return True
-    return False
-
-
-def _by_oob_switch(access: Access) -> bool:
-    with switched("jax_error_checking_behavior_oob", "raise"):
-        try:
-            jax.jit(access.use)(*access.args)
-        except ValueError:  # jax 0.7.2 cannot trace `jnp.take` with this switch
-            return False
-        return recorded_error() is not None
-
-
-def _by_detector(access: Access) -> bool:
-    found = detect.out_of_bounds(access.use, *access.args)
-    return any(finding.severity == "error" for finding in found)
-
-
-CHECKS: dict[str, Callable[[Access], bool]] = {
-    "checkify.index_checks": _by_checkify,
-    "jax_check_static_indices": _by_static_check,
-    "jax_error_checking_behavior_oob": _by_oob_switch,
-    "detect.out_of_bounds": _by_detector,
-}
-"""The four ways to look for a bad index, each as a function that says whether it reports one."""
-
-
-def reports() -> dict[str, dict[str, bool]]:
-    """Return for each access by name, and for each check by name, whether it reports the access.
-
-    >>> reports()["x[i], i = 11"]["checkify.index_checks"]
-    True
-    """
-    return {
-        access.name: {name: check(access) for name, check in CHECKS.items()}
-        for access in accesses()
-    }
-
-
 @style.drawing
-def what_each_check_reports() -> tuple[Figure, str]:
-    """Draw which check reports which access: eleven bugs, and four that are right.
+def check_report_table() -> tuple[Figure, str]:
+    """Draw which check reports which access: eleven bugs, and four correct accesses.
 
-    Every check is run on every access when the figure is drawn.
+    The figure runs every check on every access.
     """
     from matplotlib.patches import Rectangle
 
     heads = ("checkify", "check_static_\nindices", "behavior_\noob", "detect.out_\nof_bounds")
-    found = reports()
+    found = check_reports()
     fig, axes = style.figure(6, 6.6)
     style.blank(axes)
     told = []
     y = 0.0
-    for number, access in enumerate(accesses()):
-        if number == 0 or access.is_bug != accesses()[number - 1].is_bug:
+    for number, access in enumerate(example_accesses()):
+        if number == 0 or access.is_bug != example_accesses()[number - 1].is_bug:
             title = "Bugs" if access.is_bug else "Correct code"
             y -= 1.25 if number else 0.0
             axes.text(-4.7, y + 0.45, title, fontsize=11, fontweight="bold", va="center")

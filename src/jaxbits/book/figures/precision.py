@@ -1,4 +1,4 @@
-"""Figures of chapter 10: the bits of a number, and what does not fit into its type."""
+"""Figures of chapter 10: the bits of a number, and numbers that do not fit their dtype."""
 
 from __future__ import annotations
 
@@ -17,10 +17,14 @@ _FORMATS = {"float64": (11, 52), "float32": (8, 23), "bfloat16": (8, 7), "float1
 _UNSIGNED = {2: "uint16", 4: "uint32", 8: "uint64"}
 
 
-def bits(value: float, dtype: str) -> str:
-    """Return the bits of a number in a format: the sign, the exponent, the fraction.
+def bit_string(value: float, dtype: str) -> str:
+    """Return the bits of a number: the sign, the exponent, and the fraction.
 
-    >>> bits(1.5, "bfloat16")
+    Args:
+        value: The number.
+        dtype: The name of a floating-point dtype.
+
+    >>> bit_string(1.5, "bfloat16")
     '0 01111111 1000000'
     """
     with np.errstate(over="ignore"):
@@ -31,8 +35,8 @@ def bits(value: float, dtype: str) -> str:
 
 
 @style.drawing
-def bits_of(value: float) -> tuple[Figure, str]:
-    """Draw the bits of a number in four formats of floats, and the number that each holds."""
+def float_bits(value: float) -> tuple[Figure, str]:
+    """Draw the bits of a number in four floating-point dtypes, and the value that each stores."""
     from matplotlib.patches import Rectangle
 
     fig, axes = style.figure(6, 4.3)
@@ -40,7 +44,7 @@ def bits_of(value: float) -> tuple[Figure, str]:
     left, said = 12, []
     for row, dtype in enumerate(_FORMATS):
         y = -row * 3.0
-        sign, exponent, fraction = bits(value, dtype).split()
+        sign, exponent, fraction = bit_string(value, dtype).split()
         with np.errstate(over="ignore"):
             kept = float(np.asarray(value).astype(jnp.dtype(dtype)))
         said.append(f"{dtype} holds {kept:.17g} with {len(fraction)} bits of fraction")
@@ -48,15 +52,15 @@ def bits_of(value: float) -> tuple[Figure, str]:
         axes.text(64, y + 1.55, f"{kept:.17g}", ha="right", va="center", family="monospace")
         parts = ((sign, style.RED), (exponent, style.ORANGE), (fraction, style.BLUE))
         start = left - 1 - len(exponent)
-        for text, colour in parts:
+        for text, color in parts:
             for bit in text:
                 axes.add_patch(
                     Rectangle(
                         (start + 0.06, y),
                         0.88,
                         1,
-                        facecolor=colour if bit == "1" else style.FILL,
-                        edgecolor=colour,
+                        facecolor=color if bit == "1" else style.FILL,
+                        edgecolor=color,
                         linewidth=0.8,
                     )
                 )
@@ -73,12 +77,12 @@ def bits_of(value: float) -> tuple[Figure, str]:
                 fontsize=10,
                 color=style.MUTED,
             )
-    for x, text, colour in (
+    for x, text, color in (
         (0, "sign", style.RED),
         (8, "exponent", style.ORANGE),
         (22, "fraction", style.BLUE),
     ):
-        axes.add_patch(Rectangle((x, 3.0), 1, 0.9, facecolor=colour))
+        axes.add_patch(Rectangle((x, 3.0), 1, 0.9, facecolor=color))
         axes.text(x + 1.6, 3.45, text, va="center", fontsize=10)
     axes.set_title("One number, as each format keeps it")
     axes.set_xlim(-0.5, 64.5)
@@ -88,7 +92,7 @@ def bits_of(value: float) -> tuple[Figure, str]:
 
 @style.drawing
 def token_counter(per_step: int = 2**22) -> tuple[Figure, str]:
-    """Draw a counter of tokens in int32, added up by JAX, against the true count."""
+    """Draw an int32 token counter in JAX against the true count."""
     steps = 2048
     counted = np.asarray(jnp.cumsum(jnp.full(steps, per_step, jnp.int32)))
     true = per_step * np.arange(1, steps + 1, dtype=np.int64)
@@ -113,8 +117,13 @@ def token_counter(per_step: int = 2**22) -> tuple[Figure, str]:
 
 
 @style.drawing
-def brightened(image: jax.Array, ways: dict[str, jax.Array]) -> tuple[Figure, str]:
-    """Draw a uint8 image, and beside it what became of it."""
+def image_comparison(image: jax.Array, ways: dict[str, jax.Array]) -> tuple[Figure, str]:
+    """Draw a uint8 image next to its modified versions.
+
+    Args:
+        image: The image, uint8[height, width].
+        ways: The modified images by name.
+    """
     from matplotlib.figure import Figure
 
     shown = {"the image": image} | ways
@@ -131,8 +140,8 @@ def brightened(image: jax.Array, ways: dict[str, jax.Array]) -> tuple[Figure, st
 
 
 @style.drawing
-def out_of_range() -> tuple[Figure, str]:
-    """Draw which uint8 a number becomes, converted from a float and from an integer."""
+def out_of_range_casts() -> tuple[Figure, str]:
+    """Draw the uint8 that a number becomes, cast from a float and from an integer."""
     numbers = np.arange(-300, 601)
     ways = {
         "from a float: stops at the end": jnp.asarray(numbers, jnp.float32).astype(jnp.uint8),
@@ -140,12 +149,12 @@ def out_of_range() -> tuple[Figure, str]:
     }
     fig, axes = style.figure(6, 3.4)
     axes.axvspan(0, 255, color=style.PALE_GREEN)
-    for (name, became), colour, width in zip(
+    for (name, became), color, width in zip(
         ways.items(), (style.BLUE, style.ORANGE), (4, 1.8), strict=True
     ):
         values = np.asarray(became).astype(float)
         values[1:][np.diff(values) < -100] = np.nan
-        axes.plot(numbers, values, color=colour, label=name, linewidth=width)
+        axes.plot(numbers, values, color=color, label=name, linewidth=width)
     axes.set_ylim(-15, 345)
     axes.set_yticks([0, 128, 255])
     axes.set_xticks([-256, 0, 255, 512])

@@ -1,4 +1,4 @@
-"""Figures of chapter 10: what two dtypes become together, and what two shapes do."""
+"""Figures of chapter 10: type promotion, and broadcasting a column against a row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Node = str
-"""A dtype by its name, or one of Python's numbers: ``int``, ``float``, ``complex``."""
+"""The name of a dtype or of a Python scalar type: ``int``, ``float``, ``complex``."""
 
 _ORDER = (
     "bool int uint8 uint16 uint32 uint64 int8 int16 int32 int64 float bfloat16 float16 float32 "
@@ -26,11 +26,17 @@ _ORDER = (
 _PYTHONS: dict[Node, Any] = {"int": 0, "float": 0.0, "complex": 0j}
 
 
-def joined(a: Node, b: Node) -> Node:
-    """Return what two kinds of number become together, in JAX, with x64 on.
+def promoted_type(a: Node, b: Node) -> Node:
+    """Return the type that JAX promotes two types to, with x64 on.
 
-    >>> joined("int32", "float16"), joined("uint64", "int64"), joined("int8", "float")
-    ('float16', 'float', 'float')
+    Args:
+        a: The name of a dtype or of a Python scalar type.
+        b: The other name.
+
+    >>> promoted_type("int32", "float16"), promoted_type("uint64", "int64")
+    ('float16', 'float')
+    >>> promoted_type("int8", "float")
+    'float'
     """
     with x64_on():
         given = (_PYTHONS[n] if n in _PYTHONS else jnp.dtype(n) for n in (a, b))
@@ -41,17 +47,17 @@ def joined(a: Node, b: Node) -> Node:
     return str(dtype)
 
 
-def lattice() -> list[tuple[Node, Node]]:
-    """Return the edges of JAX's order of dtypes: from each to the next that it may become.
+def lattice_edges() -> list[tuple[Node, Node]]:
+    """Return the edges of JAX's promotion lattice, from each type to the next larger ones.
 
-    They are computed: one kind is below another when both together become the other, and an edge
-    joins those with none in between.
+    A type is below another if the two promote to the other. An edge joins two types with none in
+    between. https://docs.jax.dev/en/latest/jep/9407-type-promotion.html
 
-    >>> [edge for edge in lattice() if edge[0] == "int32"]
+    >>> [edge for edge in lattice_edges() if edge[0] == "int32"]
     [('int32', 'int64')]
     """
     nodes = _ORDER.split()
-    below = {(a, b) for a, b in itertools.permutations(nodes, 2) if joined(a, b) == b}
+    below = {(a, b) for a, b in itertools.permutations(nodes, 2) if promoted_type(a, b) == b}
     return [
         (a, b)
         for a, b in sorted(below, key=lambda edge: (nodes.index(edge[0]), nodes.index(edge[1])))
@@ -83,10 +89,10 @@ _PLACES: dict[Node, tuple[float, float]] = {
 
 @style.drawing
 def promotion_lattice() -> tuple[Figure, str]:
-    """Draw JAX's order of dtypes; every arrow is computed by `jax.dtypes.result_type`."""
+    """Draw JAX's promotion lattice, with every arrow computed by `jax.dtypes.result_type`."""
     fig, axes = style.figure(6, 6.6)
     style.blank(axes)
-    edges = lattice()
+    edges = lattice_edges()
     for a, b in edges:
         (x, y), (u, v) = _PLACES[a], _PLACES[b]
         axes.annotate(
@@ -137,11 +143,10 @@ def _cell(axes: Axes, x: float, y: float, text: str, face: str, edge: str = styl
 
 @style.drawing
 def scalar_table(table: dict[bool, dict[str, list[str]]]) -> tuple[Figure, str]:
-    """Draw what becomes of bfloat16, float16 and float32 beside a number of each kind.
+    """Draw the dtypes that bfloat16, float16, and float32 arrays get next to each scalar.
 
     Args:
-        table: for x64 off and on, by the way the number is written, the names of the three
-            dtypes that come out.
+        table: For x64 off and on, the three resulting dtypes by the expression of the scalar.
     """
     short = {"bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64"}
     columns = list(short)[:3]
@@ -169,9 +174,13 @@ def scalar_table(table: dict[bool, dict[str, list[str]]]) -> tuple[Figure, str]:
 
 @style.drawing
 def column_minus_row(predictions: Any, targets: Any) -> tuple[Figure, str]:
-    """Draw the squared differences of a column of predictions and a row of targets.
+    """Draw the squared differences between a column of predictions and a row of targets.
 
-    On the diagonal stand those that were meant.
+    The intended differences are on the diagonal.
+
+    Args:
+        predictions: The predictions.
+        targets: The targets.
     """
     column, row = np.asarray(predictions).reshape(-1, 1), np.asarray(targets).reshape(-1)
     squares = (column - row) ** 2

@@ -1,4 +1,4 @@
-"""Figures of chapter 02: which lines run when, a rate that never falls, a captured array's cost."""
+"""Figures of chapter 02: which lines run when, a stale learning rate, and captured arrays."""
 
 from __future__ import annotations
 
@@ -24,14 +24,18 @@ if TYPE_CHECKING:
 _MONO = "DejaVu Sans Mono"
 
 
-def lines_that_run(function: Callable[..., Any], call: Callable[[], Any]) -> set[int]:
-    """Call, and return the lines of a function that Python ran, its first one being 0.
+def executed_lines(function: Callable[..., Any], call: Callable[[], Any]) -> set[int]:
+    """Return the lines of a function that Python runs during a call. The first line is 0.
+
+    Args:
+        function: A function that is defined in a file or a cell.
+        call: A function that calls it.
 
     >>> def half(x):
     ...     if x > 1:
     ...         return x / 2
     ...     return x
-    >>> sorted(lines_that_run(half, lambda: half(0.5)))
+    >>> sorted(executed_lines(half, lambda: half(0.5)))
     [1, 3]
     """
     code = function.__code__
@@ -53,14 +57,16 @@ def lines_that_run(function: Callable[..., Any], call: Callable[[], Any]) -> set
     return seen
 
 
-def four_calls(function: Callable[..., Any], *args: Any) -> dict[str, set[int]]:
+def executed_lines_per_call(function: Callable[..., Any], *args: Any) -> dict[str, set[int]]:
     """Return the lines that Python runs in two plain calls and in two jitted ones.
 
     Args:
-        function: a function of a file or a cell.
-        args: what to call it with, each time the same.
+        function: A function that is defined in a file or a cell.
+        args: The arguments of all calls.
     """
-    jitted = jax.jit(lambda *args: function(*args))  # a new one: nothing is compiled yet
+    jitted = jax.jit(
+        lambda *args: function(*args)
+    )  # a new function, so that nothing is compiled yet
     calls = {
         "plain\ncall 1": lambda: function(*args),
         "plain\ncall 2": lambda: function(*args),
@@ -68,23 +74,23 @@ def four_calls(function: Callable[..., Any], *args: Any) -> dict[str, set[int]]:
         "jit\ncall 2": lambda: jitted(*args),
     }
     with contextlib.redirect_stdout(io.StringIO()):
-        return {name: lines_that_run(function, call) for name, call in calls.items()}
+        return {name: executed_lines(function, call) for name, call in calls.items()}
 
 
 @style.drawing
-def what_the_tracer_sees(function: Callable[..., Any], *args: Any) -> tuple[Figure, str]:
-    """Draw each line of a function, the calls in which Python runs it, and what became of it.
+def traced_lines(function: Callable[..., Any], *args: Any) -> tuple[Figure, str]:
+    """Draw each line of a function, the calls in which Python runs it, and its equations.
 
-    Nothing is assumed: the calls are made and watched line by line, the last column is the jaxpr.
+    The calls are traced line by line, and the last column is the jaxpr.
 
     Args:
-        function: a function of a file or a cell, its lines at most 38 letters long.
-        args: what to call it with.
+        function: A function in a file or a cell, with lines of at most 38 characters.
+        args: The arguments of all calls.
     """
     from matplotlib.patches import Rectangle
 
     lines = textwrap.dedent(inspect.getsource(function)).rstrip().split("\n")
-    ran = four_calls(function, *args)
+    ran = executed_lines_per_call(function, *args)
     with contextlib.redirect_stdout(io.StringIO()):
         rows = equations_by_line(function, *args)
     program: dict[int | None, str] = {line: text.split(" = ")[1].split()[0] for line, text in rows}
@@ -136,10 +142,10 @@ def _loss(w: jax.Array, noise: jax.Array) -> jax.Array:
 
 
 def noisy_descent(stale: bool) -> list[float]:
-    """Return the mean distance from the minimum over a descent whose rate is lowered twice.
+    """Return the mean distance from the minimum while the learning rate is lowered twice.
 
     Args:
-        stale: whether the jitted step reads the rate as a global, or is given it.
+        stale: Whether the jitted step reads the rate as a global instead of an argument.
     """
     settings = {"rate": RATES[0]}
 
@@ -163,8 +169,8 @@ def noisy_descent(stale: bool) -> list[float]:
 
 
 @style.drawing
-def a_rate_that_never_falls() -> tuple[Figure, str]:
-    """Draw a noisy descent whose rate is lowered twice: read as a global, and passed."""
+def stale_learning_rate() -> tuple[Figure, str]:
+    """Draw a noisy descent whose rate is lowered twice, as a global and as an argument."""
     fig, axes = style.figure(6, 3.2)
     ends = []
     for stale, name, tone in (
@@ -202,8 +208,8 @@ _CURVES = (
 
 
 @style.drawing
-def cost_of_a_captured_array() -> tuple[Figure, str]:
-    """Draw the recorded compile time against the size of a table: captured, or an argument."""
+def captured_array_costs() -> tuple[Figure, str]:
+    """Draw the recorded compile time by the size of a table, captured or an argument."""
     run = measurements.load("captured_constant")
     series = run["series"]
     floats = series["floats"]

@@ -1,9 +1,8 @@
-"""Figures of chapter 13: a tree and its leaves, what vmap maps over, which device holds what."""
+"""Figures of chapter 13: a pytree and its leaves, mapped axes, and the layout on devices."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -11,59 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbits.book.figures import style
+from jaxbits.book.figures.pytree_nodes import Node, build_tree, depths, place_nodes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-GROUNDS = (
-    style.PALE_BLUE,
-    style.PALE_ORANGE,
-    style.PALE_GREEN,
-    style.PALE_PURPLE,
-    style.PALE_RED,
-)
-
-
-@dataclass
-class Node:
-    """A place in a tree: how one gets there, what is there, and what hangs below it."""
-
-    key: str
-    text: str
-    kind: str
-    below: list[Node] = field(default_factory=list)
-    x: float = 0.0
-    y: int = 0
-
-
-def nodes(tree: Any, key: str = "") -> Node:
-    """Take a tree apart as JAX does, level by level.
-
-    >>> top = nodes({"w": 1.0, "b": None})
-    >>> [(n.key, n.kind) for n in top.below]
-    [("['b']", 'none'), ("['w']", 'leaf')]
-    """
-    if tree is None:
-        return Node(key, "None", "none")
-    leaves = jax.tree.leaves(tree)
-    if len(leaves) == 1 and leaves[0] is tree:
-        text = str(tuple(np.shape(tree))) if isinstance(tree, jax.Array) else type(tree).__name__
-        return Node(key, text, "leaf")
-    level, _ = jax.tree_util.tree_flatten_with_path(tree, is_leaf=lambda part: part is not tree)
-    below = [nodes(part, jax.tree_util.keystr(path)) for path, part in level]
-    return Node(key, type(tree).__name__, "node", below)
-
-
-def _place(node: Node, free: list[float], depth: int = 0) -> None:
-    node.y = depth
-    for child in node.below:
-        _place(child, free, depth + 1)
-    if node.below:
-        node.x = sum(child.x for child in node.below) / len(node.below)
-    else:
-        node.x = free[0]
-        free[0] += 1.0
 
 
 _LOOKS = {
@@ -111,17 +62,17 @@ def _draw_node(axes: Axes, node: Node, said: list[str]) -> None:
 
 
 @style.drawing
-def tree_of(tree: Any) -> tuple[Figure, str]:
-    """Draw a tree as JAX takes it apart: nodes grey, leaves green, None dashed.
+def tree_diagram(tree: Any) -> tuple[Figure, str]:
+    """Draw a pytree with its nodes in gray, its leaves in green, and None with a dashed border.
 
     Args:
-        tree: any pytree; a leaf that is an array is named by its shape, others by their type.
+        tree: Any pytree. Arrays are labeled with their shape, and other leaves with their type.
     """
-    top = nodes(tree)
+    top = build_tree(tree)
     free = [0.0]
-    _place(top, free)
+    place_nodes(top, free)
     said: list[str] = []
-    deepest = max(_depths(top))
+    deepest = max(depths(top))
     fig, axes = style.figure(6, 0.95 * deepest + 1.0)
     style.blank(axes)
     _draw_node(axes, top, said)
@@ -131,16 +82,17 @@ def tree_of(tree: Any) -> tuple[Figure, str]:
     return fig, "A tree. " + "; ".join(said) + "."
 
 
-def _depths(node: Node) -> list[int]:
-    return [node.y, *(depth for child in node.below for depth in _depths(child))]
+def lane_numbers(shape: tuple[int, ...], axis: int | None, size: int) -> np.ndarray[Any, Any]:
+    """Return the lane of a mapped function that reads each element, or -1 for all lanes.
 
+    The lanes are found by mapping over the numbers of the elements.
 
-def lanes_of(shape: tuple[int, ...], axis: int | None, size: int) -> np.ndarray[Any, Any]:
-    """Return, for each element of an array, the one call of a mapped function that sees it.
+    Args:
+        shape: The shape of the array.
+        axis: The mapped axis, as in `in_axes`.
+        size: The number of lanes.
 
-    -1 stands for an element that all calls see. Found by mapping over the elements' numbers.
-
-    >>> lanes_of((2, 3), 1, 3).tolist()
+    >>> lane_numbers((2, 3), 1, 3).tolist()
     [[0, 1, 2], [0, 1, 2]]
     """
     numbers = jnp.arange(int(np.prod(shape))).reshape(shape)
@@ -164,7 +116,7 @@ def _grid(axes: Axes, left: float, top: float, lanes: np.ndarray[Any, Any]) -> N
                     (left + column * 0.8, top - (row + 1) * 0.8),
                     0.8,
                     0.8,
-                    facecolor=style.FILL if lane < 0 else GROUNDS[lane],
+                    facecolor=style.FILL if lane < 0 else style.PALE_COLORS[lane],
                     edgecolor=style.LINE,
                 )
             )
@@ -179,11 +131,11 @@ def _grid(axes: Axes, left: float, top: float, lanes: np.ndarray[Any, Any]) -> N
 
 
 @style.drawing
-def what_vmap_maps() -> tuple[Figure, str]:
-    """Draw which call of a mapped function sees which element, and where its results go.
+def vmap_axes() -> tuple[Figure, str]:
+    """Draw which lane of a mapped function reads each element, and where its results go.
 
-    Above, a 4 × 3 array goes in, by `in_axes`; below, four results of length 3 come out, by
-    `out_axes`. Each is found by mapping over numbers.
+    The top row shows a 4 × 3 array for several `in_axes`, and the bottom row shows four results of
+    length 3 for several `out_axes`. Both are computed by mapping over numbers.
     """
     fig, axes = style.figure(6, 5.4)
     style.blank(axes)
@@ -191,7 +143,7 @@ def what_vmap_maps() -> tuple[Figure, str]:
     ways: list[tuple[int | None, int]] = [(0, 4), (1, 3), (None, 4)]
     for place, (axis, size) in enumerate(ways):
         left = place * 3.6
-        lanes = lanes_of((4, 3), axis, size)
+        lanes = lane_numbers((4, 3), axis, size)
         _grid(axes, left, 0.0, lanes)
         part = "the whole (4, 3)" if axis is None else f"{size} calls, each (3,)"
         if axis == 1:
@@ -214,7 +166,7 @@ def what_vmap_maps() -> tuple[Figure, str]:
 
 
 def _ranges(numbers: Sequence[int]) -> str:
-    """Write numbers in order, a run of three or more as its ends.
+    """Format numbers in ascending order, with three or more consecutive ones as a range.
 
     >>> _ranges([0, 1, 2, 5])
     '0–2, 5'
@@ -231,18 +183,18 @@ def _ranges(numbers: Sequence[int]) -> str:
 
 
 Held = Mapping[Any, Sequence[Sequence[int]]]
-"""For each device the rows and the columns it holds, each as (start, stop)."""
+"""The rows and the columns that each device holds, as (start, stop) pairs."""
 
 
 @style.drawing
-def who_holds_what(
+def device_layout(
     layouts: Mapping[str, Held], processes: Mapping[Any, int] | None = None
 ) -> tuple[Figure, str]:
-    """Draw which device holds which part of a table, for one layout or several.
+    """Draw which device holds which part of a table, for one or several layouts.
 
     Args:
-        layouts: for each title the parts; devices may be given as numbers or as text.
-        processes: for each device the process it belongs to; then colours stand for processes.
+        layouts: The parts by title. Devices may be numbers or strings.
+        processes: The process of each device. If given, the colors stand for processes.
     """
     from matplotlib.patches import Rectangle
 
@@ -261,12 +213,13 @@ def who_holds_what(
         for number, (part, devices) in enumerate(sorted(together.items())):
             (top, bottom), (start, stop) = part
             owner = number if processes is None else _process(processes, devices[0])
+            color = style.PALE_COLORS[owner % len(style.PALE_COLORS)]
             axes.add_patch(
                 Rectangle(
                     (left + start, -bottom),
                     stop - start,
                     bottom - top,
-                    facecolor=GROUNDS[owner % len(GROUNDS)],
+                    facecolor=color,
                     edgecolor=style.INK,
                     linewidth=1.2,
                 )
@@ -281,7 +234,7 @@ def who_holds_what(
                 ha="center",
                 va="center",
                 fontsize=11,
-                bbox={"facecolor": GROUNDS[owner % len(GROUNDS)], "edgecolor": "none", "pad": 1},
+                bbox={"facecolor": color, "edgecolor": "none", "pad": 1},
             )
             who = f"device {_ranges(devices)}"
             said.append(f"{title}: {who} rows {top} to {bottom - 1}, columns {start} to {stop - 1}")
@@ -293,9 +246,8 @@ def who_holds_what(
         for process in sorted(set(processes.values())):
             mine = [int(device) for device, owner in processes.items() if owner == process]
             y = -0.7 - 1.2 * process
-            axes.add_patch(
-                Rectangle((left, y - 0.35), 0.6, 0.7, facecolor=GROUNDS[process % len(GROUNDS)])
-            )
+            color = style.PALE_COLORS[process % len(style.PALE_COLORS)]
+            axes.add_patch(Rectangle((left, y - 0.35), 0.6, 0.7, facecolor=color))
             axes.text(left + 0.8, y, f"process {process}", fontsize=10, va="center")
             said.append(f"process {process} has the devices {_ranges(mine)}")
         left += 3.4

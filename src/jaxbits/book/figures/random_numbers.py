@@ -1,4 +1,4 @@
-"""Figures of chapter 06: a tree of keys, two distributions from one key, masks over steps."""
+"""Figures of chapter 06: a tree of keys, draws from one key, and dropout masks."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Family = Mapping[str, tuple[jax.Array, str]]
-"""Keys by name, each with the name of the key it was made from, empty for the first."""
+"""Keys by name, each with the name of its parent. The name is empty for the root."""
 
 
-def same_keys(keys: Family) -> list[list[str]]:
-    """Return the names of the keys, those of equal keys together, in the order given.
+def group_equal_keys(keys: Family) -> list[list[str]]:
+    """Return the names of the keys in groups of equal keys, in the given order.
 
     >>> root = jax.random.key(0)
     >>> left, right = jax.random.split(root)
     >>> again = jax.random.fold_in(root, 0)
-    >>> same_keys({"root": (root, ""), "l": (left, "root"), "f": (again, "root")})
+    >>> group_equal_keys({"root": (root, ""), "l": (left, "root"), "f": (again, "root")})
     [['root'], ['l', 'f']]
     """
     groups: dict[bytes, list[str]] = {}
@@ -75,13 +75,13 @@ def _node(axes: Axes, x: float, y: float, names: list[str], width: float) -> Non
 
 @style.drawing
 def key_tree(keys: Family, title: str) -> tuple[Figure, str]:
-    """Draw which key was made from which; keys that are equal share a box, a red one.
+    """Draw which key was derived from which. Equal keys share a red box.
 
     Args:
-        keys: each key with the name of its parent, parents first; the first has none.
-        title: what the tree is of.
+        keys: The keys with the names of their parents, parents first.
+        title: The title of the figure.
     """
-    groups = same_keys(keys)
+    groups = group_equal_keys(keys)
     rows = _levels(groups, keys)
     tallest = [max(len(group) for group in row) for row in rows]
     fig, axes = style.figure(6, 0.75 + 0.55 * len(rows) + 0.27 * sum(tallest))
@@ -93,10 +93,10 @@ def key_tree(keys: Family, title: str) -> tuple[Figure, str]:
             x = 9.6 * (i + 0.5) / len(row)
             place.update(dict.fromkeys(group, (x, y)))
         y -= 0.3 * tall + 0.95
-    colours = dict.fromkeys(keys, style.MUTED)
+    colors = dict.fromkeys(keys, style.MUTED)
     for group in groups:
         if len(group) > 1:
-            colours.update(dict.fromkeys(group, style.RED))
+            colors.update(dict.fromkeys(group, style.RED))
     for group in groups:
         for i, name in enumerate(group):
             parent = keys[name][1]
@@ -104,7 +104,7 @@ def key_tree(keys: Family, title: str) -> tuple[Figure, str]:
                 (x0, y0), (x1, y1) = place[parent], place[name]
                 beside = (i - (len(group) - 1) / 2) * 0.5
                 low = y0 - 0.22 - 0.3 * len(next(g for g in groups if parent in g))
-                look = {"arrowstyle": "-|>", "color": colours[name], "linewidth": 1.5}
+                look = {"arrowstyle": "-|>", "color": colors[name], "linewidth": 1.5}
                 axes.annotate("", (x1 + beside, y1), (x0 + beside / 2, low), arrowprops=look)
     for row in rows:
         width = min(3.1, 9.6 / len(row) - 0.25)
@@ -121,18 +121,18 @@ def key_tree(keys: Family, title: str) -> tuple[Figure, str]:
 
 
 @style.drawing
-def two_draws_of_one_key(count: int = 400) -> tuple[Figure, str]:
-    """Draw a normal and a uniform draw against each other: from one key, and from two."""
+def draws_from_one_key(count: int = 400) -> tuple[Figure, str]:
+    """Draw normal against uniform samples, from the same key and from two keys."""
     fig, left = style.figure(6, 3.1)
     fig.clear()
     left, right = fig.subplots(1, 2, sharey=True)
     key = jax.random.key(0)
     pairs = ((left, "one key", (key, key)), (right, "two keys", tuple(jax.random.split(key))))
     said = []
-    for (axes, title, (one, other)), colour in zip(pairs, (style.RED, style.BLUE), strict=True):
+    for (axes, title, (one, other)), color in zip(pairs, (style.RED, style.BLUE), strict=True):
         x = np.asarray(jax.random.normal(one, (count,)))
         y = np.asarray(jax.random.uniform(other, (count,)))
-        axes.plot(x, y, ".", color=colour, markersize=4)
+        axes.plot(x, y, ".", color=color, markersize=4)
         r = np.corrcoef(x, y)[0, 1]
         axes.set_title(f"{title}: r = {r:.2f}".replace("-", "−"))
         names = ("key", "key") if one is other else ("a", "b")
@@ -145,11 +145,11 @@ def two_draws_of_one_key(count: int = 400) -> tuple[Figure, str]:
 
 
 @style.drawing
-def units_kept(masks: Mapping[str, np.ndarray]) -> tuple[Figure, str]:
-    """Draw which units dropout keeps at each step, for several ways to give it a key.
+def dropout_masks(masks: Mapping[str, np.ndarray]) -> tuple[Figure, str]:
+    """Draw which units dropout keeps in each step, for several ways to pass a key.
 
     Args:
-        masks: by the way to give a key, booleans of the shape (steps, units).
+        masks: For each way to pass a key, the mask of each step, bool[steps, units].
     """
     fig, _ = style.figure(6, 0.8 + 1.75 * len(masks))
     fig.clear()

@@ -1,4 +1,4 @@
-"""Figures of chapter 10: sums and averages that stop, because adding rounds back."""
+"""Figures of chapter 10: sums and averages that stop changing because of rounding."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ def _count(start: jax.Array, steps: int) -> jax.Array:
 
 
 def running_sum(dtype: str, most: int) -> tuple[list[int], list[float]]:
-    """Add ones in a dtype, and return the sum after 1, 2, 4, … of them.
+    """Return the sum of ones after 1, 2, 4, … additions, as the counts and the sums.
+
+    Args:
+        dtype: The dtype of the sum.
+        most: The largest number of additions.
 
     >>> running_sum("bfloat16", 512)[1][-3:]
     [128.0, 256.0, 256.0]
@@ -30,7 +34,7 @@ def running_sum(dtype: str, most: int) -> tuple[list[int], list[float]]:
     counts, sums = [], []
     stuck = False
     for count in (2**k for k in range(most.bit_length())):
-        if not stuck:  # a sum that an addition leaves as it is will stay so
+        if not stuck:  # A sum that an addition does not change never changes again.
             total, stuck = _count(total, count - done), bool(total + 1 == total)
         counts.append(count)
         sums.append(float(total))
@@ -40,7 +44,7 @@ def running_sum(dtype: str, most: int) -> tuple[list[int], list[float]]:
 
 @style.drawing
 def running_sums() -> tuple[Figure, str]:
-    """Draw the running sum of ones in three formats against the truth."""
+    """Draw the running sum of ones in three dtypes against the true sum."""
     most = 2**27
     fig, axes = style.figure(6, 4)
     axes.plot([1, most], [1, most], color=style.MUTED, linewidth=1.2, ls=":", label="the truth")
@@ -64,7 +68,18 @@ def running_sums() -> tuple[Figure, str]:
 
 
 def moving_average(dtype: str, steps: int, target: float = 2.0, rate: float = 0.001) -> jax.Array:
-    """Return a moving average after each step, begun at 1 and drawn towards the target.
+    """Return the exponential moving average after each step, starting from 1.
+
+    Each step adds ``rate * (target - average)``.
+
+    Args:
+        dtype: The dtype of the average.
+        steps: The number of steps.
+        target: The value that is averaged.
+        rate: The weight of the new value.
+
+    Returns:
+        The averages, of the given dtype, [steps].
 
     >>> float(moving_average("bfloat16", 1000)[-1])
     1.0
@@ -81,7 +96,7 @@ def moving_average(dtype: str, steps: int, target: float = 2.0, rate: float = 0.
 
 @style.drawing
 def moving_averages(steps: int = 6000) -> tuple[Figure, str]:
-    """Draw a moving average drawn towards two, in three formats."""
+    """Draw a moving average that should approach 2, in three dtypes."""
     fig, axes = style.figure(6, 3.4)
     told = []
     tones = {"float32": style.GREEN, "float16": style.BLUE, "bfloat16": style.RED}

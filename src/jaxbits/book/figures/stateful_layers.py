@@ -1,4 +1,4 @@
-"""Figures of chapter 16: state kept and lost, windows of a convolution, orders of flattening."""
+"""Figures of chapter 16: training curves, convolution windows, and flattening orders."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ KERNEL, STRIDE = 3, 2
 
 
 @style.drawing
-def over_steps(series: Mapping[str, Sequence[float]], title: str, what: str) -> tuple[Figure, str]:
-    """Draw losses over the steps of a training, on a log axis, a line each.
+def step_plot(series: Mapping[str, Sequence[float]], title: str, what: str) -> tuple[Figure, str]:
+    """Draw losses over training steps on a logarithmic axis, with one line per run.
 
     Args:
-        series: the losses by name, at most five.
-        title: what the reader should see.
-        what: what the axis shows.
+        series: The losses by name, at most five.
+        title: The title of the figure.
+        what: The label of the axis.
     """
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
@@ -40,7 +40,7 @@ def over_steps(series: Mapping[str, Sequence[float]], title: str, what: str) -> 
         said.append(f"{name} goes from {line[0]:.3g} to {line[-1]:.3g}")
     values = [value for line in series.values() for value in line]
     axes.set_yscale("log")
-    # Less than two powers of ten need more marks than the powers.
+    # LogLocator shows too few ticks below two decades, so add minor ticks.
     axes.yaxis.set_major_locator(
         LogLocator(subs=(1,) if max(values) > 100 * min(values) else (1, 2, 5))
     )
@@ -54,12 +54,16 @@ def over_steps(series: Mapping[str, Sequence[float]], title: str, what: str) -> 
     return fig, f"{title}. {what} over the steps: {'; '.join(said)}."
 
 
-def cells_read(size: int, padding: str | tuple[int, int]) -> list[list[int]]:
-    """Return for each output of a convolution which input cells it reads, by its derivative.
+def window_inputs(size: int, padding: str | tuple[int, int]) -> list[list[int]]:
+    """Return the input cells that each output of a convolution reads.
 
-    The kernel has three places, the stride is two.
+    The kernel has size 3 and stride 2. The cells are those with a nonzero derivative.
 
-    >>> cells_read(4, "SAME"), cells_read(4, (1, 1))
+    Args:
+        size: The number of input cells.
+        padding: The padding, as `flax.linen.Conv` accepts it.
+
+    >>> window_inputs(4, "SAME"), window_inputs(4, (1, 1))
     ([[0, 1, 2], [2, 3]], [[0, 1], [1, 2, 3]])
     """
     how = padding if isinstance(padding, str) else [padding]
@@ -73,7 +77,7 @@ def cells_read(size: int, padding: str | tuple[int, int]) -> list[list[int]]:
 
 
 def _pads(size: int, padding: str | tuple[int, int]) -> tuple[int, int]:
-    """Return how many cells a padding adds before and behind."""
+    """Return the number of cells that a padding adds before and after the input."""
     if not isinstance(padding, str):
         return padding
     ((before, behind),) = lax.padtype_to_pads((size,), (KERNEL,), (STRIDE,), padding)
@@ -112,16 +116,16 @@ def _windows(
 
 
 @style.drawing
-def windows(size: int = 8) -> tuple[Figure, str]:
-    """Draw which cells each output reads, for padding 'SAME' and for padding=1, with a stride of 2.
+def padding_windows(size: int = 8) -> tuple[Figure, str]:
+    """Draw which cells each output reads with padding 'SAME' and padding=1, at stride 2.
 
-    Nothing is assumed: the cells are those by which an output has a derivative.
+    The cells are those with respect to which an output has a nonzero derivative.
     """
     fig, axes = style.figure(6, 3.7)
     style.blank(axes)
     said = []
     for top, title, padding in ((4.0, "padding 'SAME' (Flax)", "SAME"), (0.4, "padding=1", (1, 1))):
-        reads = cells_read(size, padding)
+        reads = window_inputs(size, padding)
         pads = _pads(size, padding)
         _windows(axes, top, size, title, reads, pads)
         said.append(
@@ -135,8 +139,14 @@ def windows(size: int = 8) -> tuple[Figure, str]:
 
 
 @style.drawing
-def flattened(height: int = 2, width: int = 2, channels: int = 3) -> tuple[Figure, str]:
-    """Draw the order in which the numbers of one image lie when PyTorch and Flax flatten it."""
+def flatten_order(height: int = 2, width: int = 2, channels: int = 3) -> tuple[Figure, str]:
+    """Draw the order in which PyTorch and Flax flatten the numbers of an image.
+
+    Args:
+        height: The height of the image.
+        width: The width of the image.
+        channels: The number of channels.
+    """
     from matplotlib.patches import Rectangle
 
     where = np.arange(channels * height * width).reshape(channels, height, width)

@@ -1,7 +1,7 @@
-"""The one look of the book's figures: palette, fonts, and how a figure becomes a picture.
+"""The style of the book's figures: colors, fonts, and the conversion to SVG.
 
-A stored figure is an SVG on a light card, readable wherever a notebook opens. The book's pages
-carry a second one for the dark theme: the same drawing with every colour of `DARK` exchanged.
+A stored figure is an SVG on a light card, which is readable wherever a notebook opens. For the dark
+theme, the pages of the book also contain a copy in which `DARK` replaces every color.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ PALE_ORANGE = "#f9e3cc"
 PALE_GREEN = "#d8eedd"
 PALE_PURPLE = "#e9dff3"
 PALE_RED = "#f8dad7"
+COLORS = (BLUE, ORANGE, GREEN, PURPLE, RED)
+PALE_COLORS = (PALE_BLUE, PALE_ORANGE, PALE_GREEN, PALE_PURPLE, PALE_RED)
 
 DARK = {
     INK: "#e8edf2",
@@ -54,7 +56,7 @@ DARK = {
     PALE_PURPLE: "#3a2a4d",
     PALE_RED: "#4f2320",
 }
-"""Every colour a figure may use, with the one that stands for it in the dark theme."""
+"""Every color that a figure may use, with its replacement in the dark theme."""
 
 _SETTINGS: Any = {
     "svg.fonttype": "path",
@@ -87,7 +89,7 @@ _SETTINGS: Any = {
 
 @dataclass(frozen=True)
 class Picture:
-    """A finished figure: its SVG, and what it shows, in words for those who cannot see it."""
+    """A finished figure: its SVG, and a description for people who cannot see it."""
 
     svg: str
     alt: str
@@ -100,10 +102,13 @@ class Picture:
 
 
 def drawing(draw: Callable[P, tuple[Figure, str]]) -> Callable[P, Picture]:
-    """Make a function that draws a figure and says what it shows return a finished picture.
+    """Turn a function that draws a figure into one that returns a `Picture`.
 
-    The function is run under the book's settings and returns the figure, drawn with the colours
-    of this module only, and its alternative text.
+    The function runs under the book's matplotlib settings, and may use only the colors of this
+    module. It returns the figure and its alternative text.
+
+    Raises:
+        ValueError: If the alternative text is blank, or a color has no dark twin.
     """
 
     @functools.wraps(draw)
@@ -118,9 +123,12 @@ def drawing(draw: Callable[P, tuple[Figure, str]]) -> Callable[P, Picture]:
 
 
 def figure(width: float, height: float) -> tuple[Figure, Axes]:
-    """Return an empty figure of the given size in inches, and its axes.
+    """Return an empty figure and its axes.
 
-    No wider than 6 inches: on a phone it is shown at two thirds of its size.
+    Args:
+        width: The width in inches. At most 6, because a phone shrinks a figure of this width to two
+            thirds.
+        height: The height in inches.
     """
     from matplotlib.figure import Figure
 
@@ -129,33 +137,59 @@ def figure(width: float, height: float) -> tuple[Figure, Axes]:
 
 
 def blank(axes: Axes) -> None:
-    """Take ticks, spines and grid off the axes, for a drawing rather than a plot."""
+    """Remove the ticks, spines, and grid from the axes of a diagram."""
     axes.set_axis_off()
     axes.grid(False)
 
 
+def rounded_box(
+    axes: Axes,
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    *,
+    rounding: float = 0.12,
+    **look: Any,
+) -> None:
+    """Draw a box with rounded corners.
+
+    Args:
+        axes: The axes to draw on.
+        x: The left edge.
+        y: The lower edge.
+        width: The width.
+        height: The height.
+        rounding: The radius of the corners.
+        look: Properties of the patch, such as ``facecolor``.
+    """
+    from matplotlib.patches import FancyBboxPatch
+
+    style = f"round,pad=0,rounding_size={rounding}"
+    axes.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=style, **look))
+
+
 def _picture(fig: Figure, alt: str) -> Picture:
     if not alt.strip():
-        raise ValueError("a drawing should say what it shows, its alternative text was empty")
+        raise ValueError("the alternative text of a figure must not be empty")
     out = io.StringIO()
     fig.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
     svg = out.getvalue()
     strange = set(re.findall(r"(?:fill|stroke): (#[0-9a-f]{6})", svg)) - set(DARK)
     if strange:
-        raise ValueError(
-            f"colours that jaxbits.book.figures.style.DARK has no twin of: {sorted(strange)}"
-        )
+        raise ValueError(f"colors must be keys of style.DARK; got {', '.join(sorted(strange))}")
     label = html.escape(" ".join(alt.split()), quote=True)
-    # The drawing starts at its root: the XML prologue names a DTD on another host.
+    # Drop the XML prologue, because it names a DTD on another host.
     svg = svg[svg.index("<svg") :].replace("<svg ", f'<svg role="img" aria-label="{label}" ', 1)
     return Picture(_ids_in_order(svg, alt), alt)
 
 
 def _ids_in_order(svg: str, alt: str) -> str:
-    """Name what a drawing refers to by its order, not by a digest of coordinates.
+    """Replace the ids in an SVG by numbers, so that every machine writes the same bytes.
 
-    Matplotlib's digests take in digits that are not drawn and differ from machine to machine.
-    Names still differ from figure to figure: a notebook shows several in one page.
+    Matplotlib hashes coordinates including digits that it does not draw, and these differ between
+    machines. A hash of the figure keeps the ids unique among the figures of a page.
+    https://github.com/matplotlib/matplotlib/blob/v3.11.2/lib/matplotlib/backends/backend_svg.py
     """
     ids = list(dict.fromkeys(re.findall(r'\bid="([a-z][0-9a-f]{10})"', svg)))
     if not ids:

@@ -1,4 +1,4 @@
-"""Draw the figures of chapter 01: libraries, jaxprs, compilation, and its costs and gains."""
+"""Figures of chapter 01: libraries, jaxprs, compilation, and its costs and gains."""
 
 from __future__ import annotations
 
@@ -17,26 +17,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_COLOURS = (style.BLUE, style.ORANGE, style.GREEN, style.PURPLE, style.RED)
-_PALES = (style.PALE_BLUE, style.PALE_ORANGE, style.PALE_GREEN, style.PALE_PURPLE, style.PALE_RED)
 _MONO = "DejaVu Sans Mono"
 
 
-def _box(axes: Axes, x: float, y: float, width: float, height: float, **look: Any) -> None:
-    from matplotlib.patches import FancyBboxPatch
-
-    axes.add_patch(
-        FancyBboxPatch((x, y), width, height, boxstyle="round,pad=0,rounding_size=0.12", **look)
-    )
-
-
-def _arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float], colour: str) -> None:
-    look = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.6, "shrinkA": 2, "shrinkB": 2}
+def _arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float], color: str) -> None:
+    look = {"arrowstyle": "-|>", "color": color, "linewidth": 1.6, "shrinkA": 2, "shrinkB": 2}
     axes.annotate("", end, start, arrowprops=look)
 
 
 @style.drawing
-def who_does_what() -> tuple[Figure, str]:
+def library_stack() -> tuple[Figure, str]:
     """Draw the four libraries of a training step, and what each passes to the next."""
     fig, axes = style.figure(6, 3.0)
     style.blank(axes)
@@ -46,9 +36,9 @@ def who_does_what() -> tuple[Figure, str]:
         ("JAX", "arrays, gradients,\ncompiled programs", 5.2, 0.0),
         ("Optax", "optimizer: turns\ngradients into updates", 0.0, 0.0),
     )
-    for (name, job, x, y), colour, pale in zip(boxes, _COLOURS, _PALES, strict=False):
-        _box(axes, x, y, 3.9, 1.9, facecolor=pale, edgecolor=colour, linewidth=1.4)
-        axes.text(x + 0.2, y + 1.42, name, fontsize=12, fontweight="bold", color=colour)
+    for (name, job, x, y), color, pale in zip(boxes, style.COLORS, style.PALE_COLORS, strict=False):
+        style.rounded_box(axes, x, y, 3.9, 1.9, facecolor=pale, edgecolor=color, linewidth=1.4)
+        axes.text(x + 0.2, y + 1.42, name, fontsize=12, fontweight="bold", color=color)
         axes.text(x + 0.2, y + 0.68, job, fontsize=10, va="center")
     for start, end, label, at in (
         ((3.95, 4.15), (5.15, 4.15), "NumPy\nbatch", (4.55, 4.75)),
@@ -68,21 +58,21 @@ def who_does_what() -> tuple[Figure, str]:
 
 
 def _name(variable: Any, names: dict[Any, str]) -> str:
-    if hasattr(variable, "val"):  # a literal, such as the 2 of `add a 2`
+    if hasattr(variable, "val"):  # a Literal, such as the 2 in `add a 2`
         return f"{float(variable.val):g}"
     return names.setdefault(variable, chr(ord("a") + len(names)))
 
 
 def equations_by_line(function: Callable[..., Any], *args: Any) -> list[tuple[int | None, str]]:
-    """Trace a function, and return each equation as a string, with the line it came from.
+    """Trace a function, and return each equation as a string with its source line.
 
     Args:
-        function: a function of a file or a cell, so that its source is known.
-        args: what to trace it with; only shapes and dtypes matter.
+        function: A function that is defined in a file or a cell.
+        args: The arguments to trace it with. Only shapes and dtypes matter.
 
     Returns:
-        Pairs of the line, counted from the function's first one as 0 (None where this JAX does
-        not tell), and the equation, such as ``b = add a 2``.
+        Pairs of the line and the equation, such as ``b = add a 2``. Lines count from 0, the first
+        line of the function. The line is None if JAX does not record it.
     """
     _, first = inspect.getsourcelines(function)
     jaxpr = jax.make_jaxpr(function)(*args)
@@ -100,12 +90,12 @@ def equations_by_line(function: Callable[..., Any], *args: Any) -> list[tuple[in
 
 
 @style.drawing
-def jaxpr_beside_source(function: Callable[..., Any], *args: Any) -> tuple[Figure, str]:
-    """Draw the source of a function next to the equations that each line became.
+def jaxpr_and_source(function: Callable[..., Any], *args: Any) -> tuple[Figure, str]:
+    """Draw the source of a function next to the equations of each line.
 
     Args:
-        function: a function of a file or a cell.
-        args: what to trace it with.
+        function: A function that is defined in a file or a cell.
+        args: The arguments to trace it with.
     """
     lines = textwrap.dedent(inspect.getsource(function)).rstrip().split("\n")
     rows = equations_by_line(function, *args)
@@ -113,23 +103,25 @@ def jaxpr_beside_source(function: Callable[..., Any], *args: Any) -> tuple[Figur
     fig, axes = style.figure(6, 0.42 * height + 0.6)
     style.blank(axes)
     traced = [line for line in dict.fromkeys(line for line, _ in rows) if line is not None]
-    tone = {line: n % len(_COLOURS) for n, line in enumerate(traced)}
+    tone = {line: n % len(style.COLORS) for n, line in enumerate(traced)}
     tops = {n: (height - 0.5) - (n + (height - len(lines)) / 2) for n in range(len(lines))}
     axes.text(0, height + 0.25, "your Python", fontsize=11, fontweight="bold", va="center")
     axes.text(6.1, height + 0.25, "its jaxpr", fontsize=11, fontweight="bold", va="center")
     for n, text in enumerate(lines):
-        look = {"facecolor": _PALES[tone[n]]} if n in tone else {"facecolor": style.PAPER}
-        _box(axes, -0.1, tops[n] - 0.36, 5.1, 0.72, edgecolor=style.PAPER, **look)
+        look: dict[str, Any] = (
+            {"facecolor": style.PALE_COLORS[tone[n]]} if n in tone else {"facecolor": style.PAPER}
+        )
+        style.rounded_box(axes, -0.1, tops[n] - 0.36, 5.1, 0.72, edgecolor=style.PAPER, **look)
         axes.text(0, tops[n], text, fontsize=10, family=_MONO, va="center")
     said = []
     for n, (line, text) in enumerate(rows):
         y = (height - 0.5) - (n + (height - len(rows)) / 2)
         known = line is not None and line in tone
-        pale = _PALES[tone[line]] if known and line is not None else style.FILL
-        _box(axes, 6, y - 0.36, 3.7, 0.72, facecolor=pale, edgecolor=style.PAPER)
+        pale = style.PALE_COLORS[tone[line]] if known and line is not None else style.FILL
+        style.rounded_box(axes, 6, y - 0.36, 3.7, 0.72, facecolor=pale, edgecolor=style.PAPER)
         axes.text(6.1, y, text, fontsize=10, family=_MONO, va="center")
         if known and line is not None:
-            _arrow(axes, (5.05, tops[line]), (5.95, y), _COLOURS[tone[line]])
+            _arrow(axes, (5.05, tops[line]), (5.95, y), style.COLORS[tone[line]])
             said.append(f"line {line + 1} gives {text}")
     axes.set_xlim(-0.2, 9.8)
     axes.set_ylim(-0.1, height + 0.6)
@@ -137,8 +129,8 @@ def jaxpr_beside_source(function: Callable[..., Any], *args: Any) -> tuple[Figur
 
 
 @style.drawing
-def why_an_ir() -> tuple[Figure, str]:
-    """Draw the translators between front ends and back ends, without and with a common form."""
+def compiler_diagram() -> tuple[Figure, str]:
+    """Draw the compilers between front ends and back ends, without and with a common form."""
     fronts, backs = ("PyTorch", "TensorFlow", "JAX"), ("CPU", "GPU", "TPU")
     fig, axes = style.figure(6, 4.3)
     style.blank(axes)
@@ -148,8 +140,12 @@ def why_an_ir() -> tuple[Figure, str]:
     ) -> list[float]:
         heights = [top - 0.5 - 0.72 * n for n in range(len(names))]
         for name, y in zip(names, heights, strict=True):
-            look = {"facecolor": _PALES[tone], "edgecolor": _COLOURS[tone], "linewidth": 1.2}
-            _box(axes, x, y - 0.29, width, 0.58, **look)
+            look: dict[str, Any] = {
+                "facecolor": style.PALE_COLORS[tone],
+                "edgecolor": style.COLORS[tone],
+                "linewidth": 1.2,
+            }
+            style.rounded_box(axes, x, y - 0.29, width, 0.58, **look)
             axes.text(x + width / 2, y, name, fontsize=10.5, ha="center", va="center")
         return heights
 
@@ -179,7 +175,7 @@ def why_an_ir() -> tuple[Figure, str]:
 
 
 @style.drawing
-def from_python_to_machine() -> tuple[Figure, str]:
+def compilation_stages() -> tuple[Figure, str]:
     """Draw the stages from a Python function to machine code, and how often each one runs."""
     fig, axes = style.figure(6, 4.4)
     style.blank(axes)
@@ -192,7 +188,16 @@ def from_python_to_machine() -> tuple[Figure, str]:
     )
     for n, (name, what, tone) in enumerate(steps):
         y = (len(steps) - 1 - n) * 1.3
-        _box(axes, 0, y, 6.2, 0.9, facecolor=_PALES[tone], edgecolor=_COLOURS[tone], linewidth=1.2)
+        style.rounded_box(
+            axes,
+            0,
+            y,
+            6.2,
+            0.9,
+            facecolor=style.PALE_COLORS[tone],
+            edgecolor=style.COLORS[tone],
+            linewidth=1.2,
+        )
         axes.text(0.2, y + 0.62, name, fontsize=11, fontweight="bold", va="center")
         axes.text(0.2, y + 0.26, what, fontsize=10, va="center", color=style.MUTED)
         if n:
@@ -201,8 +206,12 @@ def from_python_to_machine() -> tuple[Figure, str]:
         (1.3, 6.1, "once for each\ncombination of\nshapes, dtypes, and\nstatic values", 0),
         (0.0, 0.9, "on every call", 1),
     ):
-        axes.plot([6.5, 6.7, 6.7, 6.5], [low, low, high, high], color=_COLOURS[tone], linewidth=1.6)
-        axes.text(6.95, (low + high) / 2, text, fontsize=10.5, va="center", color=_COLOURS[tone])
+        axes.plot(
+            [6.5, 6.7, 6.7, 6.5], [low, low, high, high], color=style.COLORS[tone], linewidth=1.6
+        )
+        axes.text(
+            6.95, (low + high) / 2, text, fontsize=10.5, va="center", color=style.COLORS[tone]
+        )
     axes.set_xlim(-0.1, 9.8)
     axes.set_ylim(-0.1, 6.3)
     return fig, (
@@ -213,7 +222,7 @@ def from_python_to_machine() -> tuple[Figure, str]:
 
 
 @style.drawing
-def calls_over_time() -> tuple[Figure, str]:
+def call_timeline() -> tuple[Figure, str]:
     """Draw 30 recorded calls of a jitted gradient while the length of its argument changes."""
     run = measurements.load("retraces")
     series = run["series"]
@@ -246,13 +255,13 @@ def calls_over_time() -> tuple[Figure, str]:
 
 
 def _time(result: dict[str, Any]) -> str:
-    """A measured median with its unit, in about two figures."""
+    """Format a measured median with its unit, with about two digits."""
     digits = 0 if result["median"] >= 100 else 1
     return f"{result['median']:.{digits}f} {result['unit']}"
 
 
 @style.drawing
-def eager_against_jit() -> tuple[Figure, str]:
+def eager_and_jit_times() -> tuple[Figure, str]:
     """Draw the recorded time of a forward pass and a gradient, eager and jitted."""
     run = measurements.load("jit_speed")
     fig, axes = style.figure(6, 2.7)

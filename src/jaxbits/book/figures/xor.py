@@ -27,7 +27,7 @@ def _points(axes: Axes, data: Any, limit: int, size: float) -> None:
 
 
 @style.drawing
-def data_set(data: Any) -> tuple[Figure, str]:
+def dataset_plot(data: Any) -> tuple[Figure, str]:
     """Draw the first 200 points of a data set, with a color and a marker for each label.
 
     Args:
@@ -48,7 +48,7 @@ def data_set(data: Any) -> tuple[Figure, str]:
 
 
 @style.drawing
-def curves(histories: Mapping[str, npt.NDArray[np.float32]]) -> tuple[Figure, str]:
+def learning_curves(histories: Mapping[str, npt.NDArray[np.float32]]) -> tuple[Figure, str]:
     """Draw the loss and the accuracy of training runs over their epochs.
 
     Args:
@@ -127,7 +127,7 @@ _PARTS: Sequence[tuple[str, str]] = (
 
 
 @style.drawing
-def cost_of_a_step() -> tuple[Figure, str]:
+def step_costs() -> tuple[Figure, str]:
     """Draw the recorded time of one training step in each way, as medians with quartiles."""
     run = measurements.load("xor_training")
     parts = [part for part in _PARTS if part[0] in run["results"]]

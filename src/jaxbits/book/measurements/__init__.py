@@ -1,6 +1,6 @@
-"""Runs that were measured once and recorded: figures are drawn from these, never from a new timing.
+"""Recorded measurements, from which the figures are drawn.
 
-`make bench` writes the files; each names the machine, the versions and the date.
+`make bench` writes the files. Each contains the machine, the versions, and the date.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Any
 
 
 def load(name: str) -> dict[str, Any]:
-    """Return a recorded run.
+    """Return a recorded measurement.
 
     Args:
-        name: the file's name without its ending, such as ``"jit_speed"``.
+        name: The name of the file without ``.json``, such as ``"jit_speed"``.
 
     Raises:
-        FileNotFoundError: naming the runs that there are, when there is none of that name.
+        FileNotFoundError: If there is no such file. The message lists the names that exist.
 
     >>> load("jit_speed")["results"]["forward, jit"]["unit"]
     'µs'
@@ -26,13 +26,13 @@ def load(name: str) -> dict[str, Any]:
     file = folder.joinpath(f"{name}.json")
     if not file.is_file():
         known = sorted(f.name[:-5] for f in folder.iterdir() if f.name.endswith(".json"))
-        raise FileNotFoundError(f"no recorded run {name!r}; there are {', '.join(known)}")
+        raise FileNotFoundError(f"no measurement {name!r}; there are {', '.join(known)}")
     run: dict[str, Any] = json.loads(file.read_text("utf8"))
     return run
 
 
 def machine(run: dict[str, Any]) -> str:
-    """Return in a line where and with what a run was recorded."""
-    made = run["machine"]
+    """Return one line with the CPU, the version of JAX, and the date of a measurement."""
+    computer = run["machine"]
     with_jax = f"jax {run['versions']['jax']}"
-    return f"{made['cpu']}, {made['cores']} cores, {with_jax}, {run['date']}"
+    return f"{computer['cpu']}, {computer['cores']} cores, {with_jax}, {run['date']}"

@@ -1,0 +1,111 @@
+"""The calls, loops, and branches that enclose an equation, and the user's line behind them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+from jax.extend.core import ClosedJaxpr
+
+from jaxbits import _jax_compat
+from jaxbits._analysis.code_location import (
+    CodeLocation,
+    is_detector_code,
+    is_user_code,
+    location_of,
+)
+
+# Frames that say nothing about which public function the user called:
+# https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/pjit.py
+# https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/array_methods.py
+# https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/traceback_util.py
+_PLUMBING = {"op", "meth", "reraise_with_filtered_traceback", "cache_miss", "<lambda>", "wrapper"}
+_PLUMBING |= {"_run_python_pjit", "_python_pjit_helper", "deferring_binary_op"}
+# Libraries whose transformations trace the user's function under a name of their own.
+_TRANSPARENT_LIBRARIES = tuple(f"{os.sep}{name}{os.sep}" for name in ("flax", "equinox", "haiku"))
+
+
+@dataclass(frozen=True)
+class CallContext:
+    """The equations that enclose an equation, outermost first.
+
+    Attributes:
+        path: The identities of these equations, which make a context hashable.
+        callers: The equations themselves: calls, loops, and branches.
+        visible: How many of them the user's own code made before a library function was entered,
+            None outside library functions.
+        library: The names of the library functions, outermost first.
+    """
+
+    path: tuple[int, ...] = ()
+    callers: tuple[Any, ...] = field(default=(), compare=False)
+    visible: int | None = field(default=None, compare=False)
+    library: tuple[str, ...] = field(default=(), compare=False)
+
+    def enter(self, equation: Any, jaxpr: ClosedJaxpr | None = None) -> CallContext:
+        """Return the context of the equations inside another one.
+
+        Args:
+            equation: The call, loop, or branch.
+            jaxpr: The sub-jaxpr that it runs.
+        """
+        visible, library = self.visible, self.library
+        is_control_flow = equation.primitive.name in ("cond", "scan", "while")
+        if jaxpr is not None and not is_control_flow and _is_opaque(jaxpr):
+            visible = len(self.callers) if visible is None else visible
+            library = (*library, str(equation.params.get("name", "")))
+        return CallContext((*self.path, id(equation)), (*self.callers, equation), visible, library)
+
+    def location(self, equation: Any) -> CodeLocation | None:
+        """Return the user's line for an equation in this context."""
+        inner_to_outer = [equation, *reversed(self.callers)]
+        if self.visible is not None:
+            inner_to_outer = inner_to_outer[len(self.callers) - self.visible :]
+        return next((found for e in inner_to_outer if (found := location_of(e))), None)
+
+    def library_entry(self, equation: Any) -> str | None:
+        """Return the name of the library function that the user's line called, None if unknown."""
+        return self.library[0] if self.library else self.outer_call(equation)
+
+    def outer_call(self, equation: Any) -> str | None:
+        """Return the library function called directly from the user's line, per the traceback."""
+        if self.visible is not None:
+            equation = self.callers[self.visible]
+        found = None
+        for function, file, _ in _jax_compat.frames(equation):
+            if is_user_code(file) or is_detector_code(file):
+                return found
+            if function.rpartition(".")[2] not in _PLUMBING:
+                found = function
+        return None
+
+
+def is_random_number_code(equation: Any, context: CallContext) -> bool:
+    """Return whether an equation is part of a random number generator, which wraps on purpose.
+
+    Args:
+        equation: An equation of the traced program.
+        context: What encloses it.
+    """
+    if any("random" in name or "threefry" in name for name in context.library):
+        return True
+    for _, file, _ in _jax_compat.frames(equation):
+        if is_user_code(file):
+            return False
+        if "random" in os.path.basename(file) or "prng" in os.path.basename(file):
+            return True
+    return False
+
+
+def unqualified_name(name: str | None) -> str:
+    """Return the last part of a function's qualified name, without surrounding underscores."""
+    return (name or "").rpartition(".")[2].strip("_")
+
+
+def _is_opaque(jaxpr: ClosedJaxpr) -> bool:
+    """Return whether a jaxpr is a library function, and not a library's wrapper of user code."""
+    file = _jax_compat.source_file(jaxpr.jaxpr)
+    if not file or is_user_code(file):
+        return False
+    return not any(library in file for library in _TRANSPARENT_LIBRARIES)

@@ -1,0 +1,74 @@
+"""Copies of arguments, so that no check can modify what the user passed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+
+from jaxbits._analysis import resource_limits
+from jaxbits._analysis.python_state.iterators import copy_iterator, is_iterator
+
+PYTHON_NUMBERS = (bool, int, float, complex)
+
+
+def is_array(value: Any) -> bool:
+    """Return whether `jax.jit` accepts a value as an array: an array or a Python number."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.dtype.kind in "biufcV" and value.dtype != object
+    return isinstance(value, (jax.Array, *PYTHON_NUMBERS))
+
+
+def copy_tree(tree: Any) -> Any:
+    """Return a copy of a tree, its containers, arrays, and iterators included.
+
+    Raises:
+        TooLarge: If the arrays take more than `resource_limits.MAX_COPY_BYTES`.
+
+    >>> given = {"x": np.ones(2)}
+    >>> copy_tree(given)["x"] is given["x"]
+    False
+    """
+    resource_limits.check_copy_size(tree)
+    return jax.tree.map(copy_leaf, tree, is_leaf=is_iterator)
+
+
+def copy_tree_keeping_aliases(tree: Any) -> Any:
+    """Return a copy of a tree in which an array that occurs twice is again one array.
+
+    >>> x = np.ones(2)
+    >>> a, b = copy_tree_keeping_aliases((x, x))
+    >>> a is b, a is x
+    (True, False)
+    """
+    copies: dict[int, Any] = {}
+
+    def copy_once(leaf: Any) -> Any:
+        if id(leaf) not in copies:
+            copies[id(leaf)] = copy_tree(leaf)
+        return copies[id(leaf)]
+
+    return jax.tree.map(copy_once, tree, is_leaf=is_iterator)
+
+
+def copy_leaf(leaf: Any) -> Any:
+    """Return a copy of an array or iterator, or the value itself if it is neither."""
+    if isinstance(leaf, np.ndarray):
+        return leaf.copy()
+    if isinstance(leaf, jax.Array) and not isinstance(leaf, Tracer):
+        if jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            return jax.random.clone(leaf)
+        return jnp.array(leaf, copy=True)
+    if is_iterator(leaf):
+        return copy_iterator(leaf) or _uncopyable_iterator(leaf)
+    return leaf
+
+
+def _uncopyable_iterator(iterator: Any) -> Iterator[Any]:
+    """Return a generator that raises at its first value, in place of one that has no copy."""
+    raise TypeError(f"a {type(iterator).__name__} cannot be copied, and is not advanced by a check")
+    yield

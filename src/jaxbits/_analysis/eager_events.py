@@ -1,0 +1,249 @@
+"""What a function does on the device during one eager run, recorded as a sequence of events."""
+
+from __future__ import annotations
+
+import ast
+import datetime
+import inspect
+import os
+import sys
+import time
+import timeit
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.core import Tracer
+
+from jaxbits import _jax_compat
+from jaxbits._analysis import resource_limits
+from jaxbits._analysis.code_location import CodeLocation, is_detector_code, is_user_code
+from jaxbits._analysis.source import ast_utils
+
+_MAX_EVENTS, _MAX_SECONDS = 20_000, 10.0
+_CLOCKS = {"time", "perf_counter", "monotonic", "process_time", "thread_time", "clock_gettime"}
+_CLOCKS |= {f"{name}_ns" for name in _CLOCKS}
+# The files that implement an array's methods. Their frames lie between a conversion and the
+# user's line: https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/array.py and
+# https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/array_methods.py
+_ARRAY_FILES = {"array.py", "array_methods.py", "basearray.py"}
+_JAX_FOLDER = os.path.dirname(os.path.realpath(jax.__file__)) + os.sep
+
+
+def _code_of(function: Any) -> types.CodeType | None:
+    return getattr(inspect.unwrap(function), "__code__", None)
+
+
+_EVENT_KINDS = {
+    _code_of(jax.block_until_ready): "wait",
+    _code_of(jax.device_get): "get",
+    _code_of(jax.device_put): "put",
+    _code_of(jnp.asarray): "put",
+    _code_of(jnp.array): "put",
+}
+_CALL_COMPILED = _code_of(jax.stages.Compiled.__call__)
+
+
+@dataclass(frozen=True)
+class Event:
+    """One event of an eager run.
+
+    Attributes:
+        kind: ``clock``, ``dispatch`` (of a program), ``wait`` (for arrays), ``read`` (of an array
+            by Python), or ``get`` or ``put`` (a call of `jax.device_get` or `jax.device_put`).
+        name: The name of the program, clock, or method.
+        location: The user's line, None if a library acts on its own.
+        arrays: The identities of the outputs, or of the arrays that are waited for or read.
+        is_tracing: Whether a trace was under way.
+        program: The program of a dispatch.
+        numpy_inputs: For each NumPy input of a dispatch, the identities of the array and of those
+            that it is a view of, and its size in bytes.
+        donated: For each input of a dispatch, whether it is donated.
+        inputs: The identities of all inputs of a dispatch.
+        call: The call that reads a clock, in the syntax tree of its file.
+        scope: The global names of the code that reads a clock.
+    """
+
+    kind: str
+    name: str
+    location: CodeLocation | None
+    arrays: tuple[int, ...] = ()
+    is_tracing: bool = False
+    program: Any = None
+    numpy_inputs: tuple[tuple[tuple[int, ...], int], ...] = ()
+    donated: tuple[bool, ...] = ()
+    inputs: tuple[int, ...] = ()
+    call: Any = None
+    scope: dict[str, Any] = field(default_factory=dict, hash=False, compare=False)
+
+
+class EnoughEvents(resource_limits.Stopped):
+    """The run has been recorded for long enough."""
+
+
+class EventRecorder:
+    """Records events through a profiler hook and the interceptors of `_jax_compat`.
+
+    Attributes:
+        events: The events so far.
+        entry: The code that calls the user's function. No line above it belongs to the run.
+    """
+
+    def __init__(self, entry: types.CodeType) -> None:
+        self.events: list[Event] = []
+        self.entry = entry
+        # Donated arrays stay alive, so that no later array gets the same identity.
+        self._kept_alive: list[Any] = []
+        self._start = time.monotonic()
+        self._clock_calls: dict[tuple[types.CodeType, int], Any] = {}
+
+    def _add(self, event: Event) -> None:
+        self.events.append(event)
+        if len(self.events) > _MAX_EVENTS or time.monotonic() - self._start > _MAX_SECONDS:
+            raise EnoughEvents
+
+    def record_dispatch(
+        self, program: Any, inputs: Sequence[Any], outputs: Sequence[Any], donated: Sequence[bool]
+    ) -> None:
+        """Record that a compiled program runs; see `_jax_compat.intercept_dispatch`.
+
+        Args:
+            program: The program.
+            inputs: Its inputs.
+            outputs: Its outputs.
+            donated: For each input, whether the program donates it.
+        """
+        self._kept_alive += [
+            v for v, is_donated in zip(inputs, donated, strict=False) if is_donated
+        ]
+        numpy_arrays = [v for v in inputs if isinstance(v, np.ndarray) and v.ndim]
+        self._kept_alive += numpy_arrays
+        info = getattr(getattr(program, "jaxpr", program), "debug_info", None)
+        self._add(
+            Event(
+                "dispatch",
+                str(getattr(info, "func_name", "")),
+                self._location_through_libraries(sys._getframe(2)),
+                tuple(map(id, outputs)),
+                program=program,
+                numpy_inputs=tuple((_view_identities(v), v.nbytes) for v in numpy_arrays),
+                donated=tuple(donated),
+                inputs=tuple(map(id, inputs)),
+            )
+        )
+
+    def record_read(self, method: str, array: Any) -> None:
+        """Record that Python reads an array or waits for it.
+
+        Args:
+            method: The method or NumPy function that does so.
+            array: The array.
+        """
+        location = self._location(sys._getframe(2))
+        kind = "wait" if method in ("block_until_ready", "is_ready") else "read"
+        self._add(Event(kind, method, location, (id(array),), _jax_compat.is_tracing()))
+
+    def profile(self, frame: types.FrameType, event: str, argument: Any) -> None:
+        """Record clocks, waits, and calls of compiled functions; a hook for `sys.setprofile`.
+
+        Args:
+            frame: The frame of the event.
+            event: The kind of the event.
+            argument: The called C function or the returned value.
+        """
+        if event == "c_call":
+            if _is_clock(argument):
+                self._record_clock(frame, argument.__name__)
+        elif event == "call":
+            kind = _EVENT_KINDS.get(frame.f_code)
+            if kind is not None:
+                self._record_jax_call(frame, kind)
+        elif event == "return" and frame.f_code is _CALL_COMPILED:
+            arrays = tuple(map(id, jax.tree.leaves(argument)))
+            location = self._location_through_libraries(frame.f_back)
+            self._add(Event("dispatch", "compiled", location, arrays))
+        # A jitted function called on tracers:
+        # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/pjit.py
+        if event == "return" and frame.f_code.co_name == "cache_miss" and argument:
+            leaves = jax.tree.leaves(argument[0] if isinstance(argument, tuple) else argument)
+            if leaves and isinstance(leaves[0], Tracer):
+                location = self._location_through_libraries(frame.f_back)
+                self._add(Event("dispatch", "", location, tuple(map(id, leaves)), True))
+
+    def _record_jax_call(self, frame: types.FrameType, kind: str) -> None:
+        location = self._location(frame.f_back)
+        leaves = jax.tree.leaves(next(iter(frame.f_locals.values()), None))
+        if kind == "put":
+            arrays = tuple(i for leaf in leaves for i in _view_identities(leaf))
+        else:
+            arrays = tuple(map(id, leaves))
+        if location or kind == "wait":
+            self._add(Event(kind, frame.f_code.co_name, location, arrays))
+
+    def _record_clock(self, frame: types.FrameType | None, name: str) -> None:
+        if frame is None:
+            return
+        file = frame.f_code.co_filename
+        if not (is_user_code(file) or file in (timeit.__file__, "<timeit-src>")):
+            return
+        call, scope = None, frame.f_globals
+        while frame is not None and is_user_code(frame.f_code.co_filename):
+            key = (frame.f_code, frame.f_lasti)
+            if key not in self._clock_calls:
+                self._clock_calls[key] = ast_utils.current_call(frame)
+            call = self._clock_calls[key]
+            # A function that returns the time is itself a clock, so its caller reads it.
+            parent = getattr(call, "parent", None)
+            if call is None or not isinstance(parent, (ast.Return, ast.Lambda)):
+                break
+            frame = frame.f_back
+        location = self._location_through_libraries(frame)
+        is_tracing = _jax_compat.is_tracing()
+        self._add(Event("clock", name, location, (), is_tracing, call=call, scope=scope))
+
+    def _location(self, frame: types.FrameType | None) -> CodeLocation | None:
+        """Return the user's line that a frame runs for, None if a part of JAX acts on its own."""
+        return self._walk(frame, is_boundary=_is_jax_internal)
+
+    def _location_through_libraries(self, frame: types.FrameType | None) -> CodeLocation | None:
+        """Return the user's line that a frame runs for, through any library."""
+        return self._walk(frame, is_boundary=lambda _: False)
+
+    def _walk(
+        self, frame: types.FrameType | None, is_boundary: Callable[[str], bool]
+    ) -> CodeLocation | None:
+        while frame is not None and frame.f_code is not self.entry:
+            file = frame.f_code.co_filename
+            if is_user_code(file):
+                return CodeLocation(file, frame.f_lineno, frame.f_code.co_name)
+            if not is_detector_code(file) and is_boundary(file):
+                return None
+            frame = frame.f_back
+        return None
+
+
+def _is_jax_internal(file: str) -> bool:
+    is_jax = os.path.realpath(file).startswith(_JAX_FOLDER)
+    return is_jax and os.path.basename(file) not in _ARRAY_FILES
+
+
+def _view_identities(array: Any) -> tuple[int, ...]:
+    """Return the identities of a NumPy array and of the arrays that it is a view of."""
+    found: list[int] = []
+    while isinstance(array, np.ndarray) and len(found) < 8:
+        found.append(id(array))
+        array = array.base
+    return tuple(found)
+
+
+def _is_clock(function: Any) -> bool:
+    name = function.__name__
+    if getattr(function, "__module__", None) == "time":
+        return name in _CLOCKS
+    owner = getattr(function, "__self__", None)
+    is_date = isinstance(owner, type) and issubclass(owner, datetime.datetime)
+    return is_date and name in ("now", "utcnow", "today")

@@ -1,0 +1,23 @@
+"""Warnings that NumPy issued while a function was traced."""
+
+from __future__ import annotations
+
+import re
+
+from jaxbits._analysis.code_location import CodeLocation, is_user_code
+from jaxbits._analysis.function_under_test import FunctionUnderTest
+
+
+def numpy_warnings(target: FunctionUnderTest, pattern: str) -> list[tuple[CodeLocation, str]]:
+    """Return the user's lines that caused a warning, and its message, each pair once.
+
+    Args:
+        target: The function.
+        pattern: A regular expression that the message contains.
+    """
+    found: dict[tuple[CodeLocation, str], None] = {}
+    for warning in target.trace.log.caught_warnings:
+        message = str(warning.message)
+        if re.search(pattern, message) and is_user_code(warning.filename):
+            found[CodeLocation(warning.filename, warning.lineno), message] = None
+    return list(found)

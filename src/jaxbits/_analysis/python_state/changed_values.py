@@ -1,0 +1,123 @@
+"""Other values to try in place of a piece of Python state."""
+
+from __future__ import annotations
+
+import collections
+import copy
+import enum
+import functools
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbits._analysis.python_state import object_fields
+from jaxbits._analysis.python_state.mutability import is_frozen, is_function_like
+
+
+def changed_values(value: Any, is_meant: bool) -> Iterator[Any]:
+    """Yield values to try in place of one, for a meant change also of other sizes.
+
+    Args:
+        value: The current value.
+        is_meant: Whether the value is meant to change.
+    """
+    changed = changed_value(value, change_functions=is_meant)
+    if changed is not value:
+        yield changed
+    if is_meant and isinstance(value, (list, collections.deque)) and value:
+        longer = copy.copy(value)
+        longer.append(value[-1])
+        yield longer
+    if is_meant and type(value) is dict and value:
+        yield dict(list(value.items())[:-1])
+    if is_meant and type(value) is set:
+        yield _ComplementSet(value)
+
+
+class _ComplementSet(set[Any]):
+    """A set that contains exactly what another set does not."""
+
+    def __contains__(self, item: object) -> bool:
+        return not super().__contains__(item)
+
+
+def changed_value(value: Any, change_functions: bool = False, depth: int = 4) -> Any:
+    """Return a value of the same kind that differs everywhere, or the same value if none is known.
+
+    Args:
+        value: The current value.
+        change_functions: Whether to replace functions by functions that return other values.
+        depth: How many levels of nested values to change.
+
+    >>> changed_value({"rate": 0.5, "on": True, "name": "sgd"})
+    {'rate': 1.5, 'on': False, 'name': 'sgd_'}
+    """
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, enum.Enum):
+        return next((changed for changed in type(value) if changed is not value), value)
+    if isinstance(value, (int, float, complex)):
+        return value + 1
+    if isinstance(value, str):
+        return value + "_"
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
+        return ~value if value.dtype.kind == "b" else value + value.dtype.type(1)
+    if isinstance(value, jax.Array):
+        return value + 1 if jnp.issubdtype(value.dtype, jnp.number) else value
+    if is_function_like(value):
+        return _plus_one(value) if change_functions else value
+    if not depth or isinstance(value, (type, types.ModuleType)) or is_frozen(value):
+        return value
+    change_item = functools.partial(
+        changed_value, change_functions=change_functions, depth=depth - 1
+    )
+    if isinstance(value, types.MappingProxyType):
+        return types.MappingProxyType(change_item(dict(value)))
+    if isinstance(value, (list, dict, set, collections.deque)):
+        return _changed_container(value, change_item, change_functions)
+    if isinstance(value, tuple):
+        duplicate = map(change_item, value)
+        return type(value)(*duplicate) if hasattr(value, "_fields") else tuple(duplicate)
+    return _changed_object(value, change_item)
+
+
+def _changed_container(
+    value: Any, change_item: Callable[[Any], Any], change_functions: bool
+) -> Any:
+    if not value and change_functions:  # what was empty is not
+        full = {"_": 1.0} if isinstance(value, dict) else [1.0]
+        return full if isinstance(value, (list, dict)) else type(value)(full)
+    if isinstance(value, dict):
+        duplicate = copy.copy(value)
+        duplicate.update({key: change_item(item) for key, item in value.items()})
+        return duplicate
+    return type(value)(map(change_item, value)) if value else value
+
+
+def _plus_one(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that adds 1 to what another returns."""
+
+    def plus_one(*args: Any, **kwargs: Any) -> Any:
+        return jax.tree.map(lambda leaf: leaf + 1, function(*args, **kwargs))
+
+    return plus_one
+
+
+def _changed_object(value: Any, change_item: Callable[[Any], Any]) -> Any:
+    fields = object_fields.fields(value)
+    if fields is None:
+        return value
+    changed_values = {key: change_item(item) for key, item in fields.items()}
+    if all(changed_values[key] is fields[key] for key in fields):
+        return value
+    try:
+        duplicate = copy.copy(value)
+        for key, item in changed_values.items():
+            object.__setattr__(duplicate, key, item)
+    except Exception:  # an object that resists copying is left alone
+        return value
+    return duplicate

@@ -1,0 +1,95 @@
+"""Calls with an effect outside the program, or with a result that comes from outside it."""
+
+from __future__ import annotations
+
+import contextvars
+import datetime
+import io
+import random
+import types
+from typing import Any
+
+_FILES = "open read_text write_text read_bytes write_bytes mkdir unlink touch iterdir glob rglob"
+_SYSTEM_WORDS = (
+    "system mkdir remove unlink rename replace rmdir listdir scandir urandom getpid write read"
+)
+_SYSTEM = frozenset(_SYSTEM_WORDS.split())
+_LOGGING = "debug info warning warn error exception critical log"
+_NUMPY_FILES = "save savez savez_compressed savetxt load loadtxt genfromtxt"
+
+C_FUNCTIONS = {
+    "builtins": {"print", "input"},
+    "io": {"open"},
+    "_io": {"open"},
+    "posix": _SYSTEM,
+    "nt": _SYSTEM,
+    "_warnings": {"warn", "warn_explicit"},
+}
+"""Impure functions written in C, by module."""
+
+PYTHON_FUNCTIONS = {
+    "logging": set(_LOGGING.split()),
+    "pathlib": {*_FILES.split(), "exists", "is_file", "is_dir"},
+    "pathlib._local": {*_FILES.split(), "exists", "is_file", "is_dir"},  # Python 3.13
+    "uuid": {"uuid1", "uuid4"},
+    "threading": {"start"},
+    "concurrent.futures.thread": {"submit"},
+    "concurrent.futures.process": {"submit"},
+    "os": {"makedirs", "removedirs", "popen", "walk", "__setitem__", "__delitem__"},
+    "numpy.lib._npyio_impl": set(_NUMPY_FILES.split()),
+    "numpy.lib.npyio": set(_NUMPY_FILES.split()),
+}
+"""Impure functions written in Python, by module."""
+
+_MODULES = (
+    "secrets tempfile subprocess shutil socket urllib.request http.client requests tqdm wandb "
+    "tensorboardX"
+)
+IMPURE_MODULES = frozenset(_MODULES.split())
+"""Modules in which every function counts as impure."""
+
+_GLOBAL_GENERATOR = getattr(random, "_inst", None)
+
+
+def no_input(prompt: object = "") -> str:
+    """Replace `input` while nobody can answer.
+
+    Raises:
+        EOFError: Always, as `input` does at the end of a stream.
+    """
+    raise EOFError("`input` has nothing to read while the function is checked")
+
+
+def impure_c_name(function: Any) -> str:
+    """Return the name of a function written in C if it is impure, otherwise an empty string."""
+    name, module = function.__name__, getattr(function, "__module__", None)
+    owner = getattr(function, "__self__", None)
+    if module == "time" or name in C_FUNCTIONS.get(module or "", ()):
+        return f"{module}.{name}" if module not in ("builtins", "io", "_io") else str(name)
+    if isinstance(owner, type) and issubclass(owner, datetime.date):
+        return f"{owner.__name__}.{name}" if name in ("now", "today", "utcnow") else ""
+    if isinstance(owner, random.Random):
+        return f"random.{name}" if _is_shared_generator(owner) else ""
+    if isinstance(owner, contextvars.ContextVar) and name in ("set", "reset"):
+        return f"{owner.name}.{name}"
+    if isinstance(owner, io.IOBase) and not isinstance(owner, (io.StringIO, io.BytesIO)):
+        return f"a file's {name}" if name.startswith(("write", "read", "flush")) else ""
+    return ""
+
+
+def impure_python_name(frame: types.FrameType) -> str:
+    """Return the name of the function that a frame runs if it is impure, otherwise nothing."""
+    module = str(frame.f_globals.get("__name__", ""))
+    name = frame.f_code.co_name
+    if frame.f_code is no_input.__code__:
+        return "input"
+    if module == "random":
+        is_shared = _is_shared_generator(frame.f_locals.get("self"))
+        return f"random.{name}" if is_shared and not name.startswith("_") else ""
+    is_listed = name in PYTHON_FUNCTIONS.get(module, ())
+    is_in_listed_module = module in IMPURE_MODULES or module.split(".")[0] in IMPURE_MODULES
+    return f"{module}.{name}" if is_listed or is_in_listed_module else ""
+
+
+def _is_shared_generator(generator: Any) -> bool:
+    return generator is _GLOBAL_GENERATOR or isinstance(generator, random.SystemRandom)

@@ -1,0 +1,146 @@
+"""Values of Python state: their contents, comparison, and restoration, one level deep."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import contextvars
+import copy
+import random
+import types
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import jax
+import numpy as np
+from jax.core import Tracer
+
+from jaxbits._analysis.python_state import object_fields
+from jaxbits._analysis.python_state.iterators import is_iterator, iterator_position
+from jaxbits._analysis.python_state.references import ABSENT
+from jaxbits._formatting import format_state
+
+MAX_OBJECTS = 5000
+MAX_ARRAY_BYTES = 1 << 22
+PLAIN_TYPES = (bool, int, float, complex, str, bytes, type(None))
+_HOLDER_TYPES = (object_fields.LruCache, contextvars.ContextVar)
+OPAQUE_TYPES = (type, types.ModuleType, types.FunctionType, types.MethodType, jax.Array, Tracer)
+
+
+def describe_value(value: Any) -> str:
+    """Return a value in at most 40 characters, a tracer as its type."""
+    return "nothing" if value is ABSENT else format_state(value)
+
+
+def copy_contents(value: Any) -> Any:
+    """Return the contents of a mutable value, copied one level deep, None for other values."""
+    if isinstance(value, np.ndarray):
+        return value.copy() if value.nbytes <= MAX_ARRAY_BYTES else None
+    if isinstance(value, np.random.Generator):
+        return copy.deepcopy(value.bit_generator.state)
+    if isinstance(value, np.random.RandomState):
+        return value.get_state(legacy=False)
+    if isinstance(value, random.Random):
+        return value.getstate()
+    if isinstance(value, (list, collections.deque)):
+        return list(value)
+    if isinstance(value, (dict, set)):
+        return copy.copy(value)
+    if is_iterator(value):
+        return iterator_position(value)
+    if isinstance(value, (*OPAQUE_TYPES, *PLAIN_TYPES)):
+        return None
+    if isinstance(value, _HOLDER_TYPES):
+        return object_fields.held_values(value)
+    return object_fields.fields(value)
+
+
+def nested_values(value: Any) -> list[Any]:
+    """Return the values inside a value that may themselves hold others."""
+    if isinstance(value, (list, tuple, collections.deque)):
+        parts = list(value)
+    elif isinstance(value, dict):
+        parts = list(value.values())
+    else:
+        parts = list(_field_values(value))
+    return [part for part in parts if not isinstance(part, PLAIN_TYPES)]
+
+
+def _field_values(value: Any) -> Iterable[Any]:
+    """Return the values that an object, a cache, or a context variable holds."""
+    if isinstance(value, _HOLDER_TYPES):
+        return object_fields.held_values(value) or ()
+    return (object_fields.fields(value) or {}).values()
+
+
+def is_same(a: Any, b: Any) -> bool:
+    """Return whether a value is unchanged: identical, or equal for plain values and containers.
+
+    Args:
+        a: The value before.
+        b: The value now.
+    """
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, np.ndarray):
+        kept = a.shape == b.shape and a.dtype == b.dtype
+        return kept and (a.tobytes() == b.tobytes() if a.dtype != object else is_same([*a], [*b]))
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(is_same(a[key], b[key]) for key in a)
+    if isinstance(a, (list, tuple)):
+        return len(a) == len(b) and all(map(is_same, a, b))
+    if isinstance(a, (*PLAIN_TYPES, set, np.generic)):
+        return bool(a == b) or a != a
+    return False
+
+
+def find_tracers(value: Any) -> Iterator[Any]:
+    """Yield the tracers that a value holds at any depth."""
+    waiting, seen = collections.deque([value]), set[int]()
+    while waiting and len(seen) < MAX_OBJECTS:
+        current = waiting.popleft()
+        if isinstance(current, Tracer):
+            yield current
+        elif isinstance(current, types.FunctionType):
+            # A stored function keeps what it closes over alive.
+            waiting.extend(_closure_tracers(current))
+        elif id(current) not in seen and not isinstance(current, (*OPAQUE_TYPES, *PLAIN_TYPES)):
+            seen.add(id(current))
+            waiting.extend(current if isinstance(current, set) else nested_values(current))
+
+
+def _closure_tracers(function: types.FunctionType) -> Iterator[Any]:
+    """Yield the tracers that a function closes over."""
+    for cell in function.__closure__ or ():
+        with contextlib.suppress(ValueError):  # The cell is not bound yet.
+            if isinstance(cell.cell_contents, Tracer):
+                yield cell.cell_contents
+
+
+def restore_contents(value: Any, contents: Any) -> None:
+    """Give a mutable value back its contents.
+
+    Args:
+        value: The value.
+        contents: What `copy_contents` returned.
+    """
+    if isinstance(value, np.ndarray) and value.flags.writeable:
+        value[...] = contents
+    elif isinstance(value, np.random.Generator):
+        value.bit_generator.state = contents
+    elif isinstance(value, np.random.RandomState):
+        value.set_state(contents)
+    elif isinstance(value, random.Random):
+        value.setstate(contents)
+    elif isinstance(value, (list, collections.deque)):
+        value.clear()
+        value.extend(contents)
+    elif isinstance(value, (dict, set)):
+        value.clear()
+        value.update(contents)
+    elif isinstance(value, _HOLDER_TYPES):
+        object_fields.restore_held_values(value, contents)
+    elif not is_iterator(value):
+        object_fields.restore_fields(value, contents)

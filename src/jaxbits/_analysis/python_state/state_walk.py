@@ -1,0 +1,252 @@
+"""The walk from a function to the functions, methods, and objects that it uses."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import inspect
+import itertools
+import random
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from jaxbits._analysis.code_location import (
+    CodeLocation,
+    is_user_code,
+    location_of_code,
+    location_of_function,
+)
+from jaxbits._analysis.python_state import object_fields
+from jaxbits._analysis.python_state.references import (
+    Reference,
+    attribute_names,
+    first_use_lines,
+    global_names,
+    is_python_function,
+    is_user_class,
+    is_user_object,
+    stored_globals,
+)
+
+_MAX_FUNCTIONS, _MAX_ITEMS, _MAX_WRAPPERS = 500, 100, 50
+_CONSTRUCTION = {"__init__", "__new__", "__post_init__"}
+_NEVER_IN_TRACE = {"__repr__", "__str__", "__class__", "__eq__", "__hash__", "__wrapped__"}
+_NEVER_IN_TRACE |= {*_CONSTRUCTION, "__init_subclass__"}
+GENERATORS = (np.random.Generator, np.random.RandomState, random.Random)
+_MUTABLE_TYPES = (list, dict, set, collections.deque, np.ndarray, *GENERATORS)
+
+
+class StateWalk:
+    """A walk over the Python state that a function reaches.
+
+    Attributes:
+        references: The references found, by kind, holder, and key.
+        functions: The functions of the user's that were visited.
+        waiting: The functions that are still to be visited.
+    """
+
+    def __init__(self, function: Any) -> None:
+        self.references: dict[tuple[Any, ...], Reference] = {}
+        self.functions: list[types.FunctionType] = []
+        self.waiting: list[Any] = [function]
+        self._seen: set[tuple[int, int]] = set()
+        self._code: types.CodeType | None = None
+
+    def run(self) -> None:
+        """Visit the function and everything it uses, up to 500 functions."""
+        while self.waiting and len(self._seen) < _MAX_FUNCTIONS:
+            function = self.waiting.pop()
+            instance = None
+            if inspect.ismethod(function):
+                instance, function = function.__self__, function.__func__
+            for layer in _wrapped_layers(function):
+                if isinstance(layer, functools.partial):
+                    self.waiting.append(layer.func)
+                    self._visit_partial(layer)
+                elif inspect.ismethod(layer):
+                    self.waiting.append(layer)
+                else:
+                    self._visit(layer, instance)
+
+    def _visit(self, function: Any, instance: Any) -> None:
+        """Visit a function or a callable object."""
+        if isinstance(function, object_fields.LruCache):
+            name = getattr(function, "__name__", "cache")
+            self._add("cache", name, function, None, location_of_function(function))
+        if isinstance(function, types.FunctionType):
+            key = (id(function), id(instance))
+            if key in self._seen or not is_user_code(function.__code__.co_filename):
+                return
+            self._seen.add(key)
+            self.functions.append(function)
+            if instance is not None and not isinstance(instance, types.ModuleType):
+                self._visit_instance(instance, function)
+            self._visit_function(function)
+            return
+        call = getattr(type(function), "__call__", None)  # noqa: B004 - the function is needed
+        if isinstance(call, types.FunctionType) and is_user_code(call.__code__.co_filename):
+            self.waiting.append(types.MethodType(call, function))
+
+    def _visit_function(self, function: types.FunctionType) -> None:
+        """Add the globals, closure cells, and defaults that a function uses."""
+        code = self._code = function.__code__
+        location = location_of_code(code)
+        scope, used = function.__globals__, set(attribute_names(code))
+        for name in global_names(code):
+            if name in scope:
+                self._add_value("global", name, scope, name, scope[name], used, location)
+            elif name in stored_globals(code):
+                self._add("global", name, scope, name, location)
+        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+            try:
+                value = cell.cell_contents
+            except ValueError:  # The cell is not bound yet.
+                continue
+            self._add_value("closure", name, cell, 0, value, used, location)
+        defaults = function.__defaults__ or ()
+        names = code.co_varnames[: code.co_argcount][-len(defaults) :] if defaults else ()
+        for index, name in enumerate(names):
+            value = defaults[index]
+            self._add_value("default", name, defaults, index, value, used, location)
+
+    def _visit_instance(self, instance: Any, function: types.FunctionType) -> None:
+        """Add the object or class that a method is bound to, and the attributes it uses."""
+        code = self._code = function.__code__
+        location = location_of_code(code)
+        names = set(attribute_names(code))
+        if isinstance(instance, type):
+            name = instance.__name__
+            self._add_value("class", name, instance, None, instance, names, location)
+            return
+        self._visit_methods(instance, names)
+        self._add("object", "self", instance, None, location)
+        attributes = object_fields.fields(instance) or {}
+        for name in sorted(names):
+            if name in attributes:
+                if is_python_function(attributes[name]):
+                    self.waiting.append(attributes[name])
+                self._add("attribute", f"self.{name}", instance, name, location)
+                self._visit_contents(attributes[name], names)
+                continue
+            owner = next((k for k in type(instance).__mro__ if name in vars(k)), None)
+            if owner is not None and is_user_class(owner):
+                self._add_attributes("class attribute", owner, {name}, location)
+
+    def _visit_partial(self, function: functools.partial[Any]) -> None:
+        """Add the mutable arguments that a `functools.partial` holds."""
+        positional = [(f"{index} of a partial", v) for index, v in enumerate(function.args)]
+        for name, value in [*positional, *function.keywords.items()]:
+            if is_python_function(value):
+                self.waiting.append(value)
+            elif isinstance(value, _MUTABLE_TYPES) or is_user_object(value):
+                self._add("argument", name, value, None, location_of_function(function.func))
+                self._visit_contents(value, set())
+
+    def _visit_contents(self, value: Any, used: set[str]) -> None:
+        """Visit the methods of an object, or the functions in a container."""
+        if isinstance(value, (list, tuple, dict)):
+            items = value.values() if isinstance(value, dict) else value
+            for item in itertools.islice(items, _MAX_ITEMS):
+                if is_python_function(item):
+                    self.waiting.append(item)
+                elif is_user_class(type(item)):
+                    self._visit_methods(item, used)
+        elif is_user_class(type(value)):
+            self._visit_methods(value, used)
+
+    def _visit_methods(self, instance: Any, names: set[str]) -> None:
+        for name in names | _implicit_methods(type(instance)):
+            method = inspect.getattr_static(type(instance), name, None)
+            method = getattr(method, "fget", None) or getattr(method, "func", None) or method
+            if isinstance(method, (classmethod, staticmethod)):
+                self.waiting.append(method.__get__(instance, type(instance)))
+            elif is_python_function(method):
+                self.waiting.append(types.MethodType(method, instance))
+
+    def _visit_class(self, class_: type, names: set[str]) -> None:
+        """Visit the methods that objects of a class may call if they are created in a trace."""
+        for name in names | _implicit_methods(class_) | _CONSTRUCTION:
+            method = inspect.getattr_static(class_, name, None)
+            if isinstance(method, (classmethod, staticmethod)):
+                self.waiting.append(method.__get__(None, class_))
+            elif isinstance(method, types.FunctionType):
+                self.waiting.append(method)
+                data = set(attribute_names(method.__code__)) & set(vars(class_))
+                location = location_of_function(method)
+                if location:
+                    self._add_attributes("class attribute", class_, data, location)
+
+    def _add_value(
+        self,
+        kind: str,
+        name: str,
+        holder: Any,
+        key: Any,
+        value: Any,
+        used: set[str],
+        location: CodeLocation,
+    ) -> None:
+        """Add a value by its type: data itself, code by what it uses, modules by attribute."""
+        if isinstance(value, types.ModuleType):
+            if is_user_code(getattr(value, "__file__", None) or ""):
+                names = used & set(vars(value))
+                self._add_attributes("class attribute", value, names, location)
+                functions = [vars(value).get(n) for n in used]
+                self.waiting += [v for v in functions if is_python_function(v)]
+        elif isinstance(value, type):
+            if is_user_class(value):
+                self._visit_class(value, used)
+                names = used & set(vars(value))
+                self._add_attributes("class attribute", value, names, location)
+        elif is_python_function(value):
+            self.waiting.append(value)
+            self._add(kind, name, holder, key, location)
+            if isinstance(value, types.FunctionType) and is_user_code(value.__code__.co_filename):
+                names = used | set(vars(value))
+                self._add_attributes("function attribute", value, names, location)
+        elif not isinstance(value, types.BuiltinFunctionType):
+            self._add(kind, name, holder, key, location)
+            self._visit_contents(value, used)
+
+    def _add_attributes(
+        self, kind: str, holder: Any, names: set[str], location: CodeLocation
+    ) -> None:
+        for name in sorted(names):
+            value = inspect.getattr_static(holder, name, None)
+            if name.startswith("__") or isinstance(value, (property, staticmethod, classmethod)):
+                continue
+            if not is_python_function(value) and not isinstance(value, (type, types.ModuleType)):
+                self._add(kind, f"{holder.__name__}.{name}", holder, name, location)
+
+    def _add(
+        self, kind: str, name: str, holder: Any, key: Any, location: CodeLocation | None
+    ) -> None:
+        code = self._code
+        start = (code.co_filename, code.co_firstlineno) if code else None
+        if location and code and (location.file, location.line) == start:
+            # The line that uses the name says more than the first line of the function.
+            line = first_use_lines(code).get(name.rpartition(".")[2], location.line)
+            location = CodeLocation(location.file, line, location.function)
+        reference = Reference(kind, name, holder, key, location)
+        self.references.setdefault((kind, id(holder), key), reference)
+
+
+def _implicit_methods(class_: type) -> set[str]:
+    """Return the special methods of a user's class, which Python calls without naming them."""
+    owners = (k for k in class_.__mro__ if is_user_class(k))
+    names = (name for owner in owners for name in vars(owner))
+    special = {name for name in names if name.startswith("__") and name.endswith("__")}
+    return special - _NEVER_IN_TRACE
+
+
+def _wrapped_layers(function: Any) -> Iterator[Any]:
+    """Yield a function, and then the functions that it wraps according to `__wrapped__`."""
+    for _ in range(_MAX_WRAPPERS):
+        yield function
+        inner = inspect.getattr_static(function, "__wrapped__", None)
+        if inner is None or inner is function:
+            return
+        function = function.__wrapped__

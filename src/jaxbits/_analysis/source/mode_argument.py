@@ -1,0 +1,46 @@
+"""Whether a statement passes a `mode=` argument to an indexing function."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import linecache
+import re
+
+from jaxbits._analysis.code_location import CodeLocation
+
+
+def has_mode_argument(location: CodeLocation) -> bool:
+    """Return whether the statement at a location passes `mode=`, or options to an `.at` update."""
+    lines = linecache.getlines(location.file)
+    for first, last, unpacks in _statements("".join(lines)):
+        if first <= location.line <= last:
+            text = "".join(lines[first - 1 : last])
+            return unpacks or re.search(r"\bmode\s*=", text) is not None
+    return re.search(r"\bmode\s*=", location.text) is not None
+
+
+@functools.lru_cache(maxsize=64)
+def _statements(source: str) -> list[tuple[int, int, bool]]:
+    """Return (first line, last line, `_unpacks_options`) of all statements, the shortest first."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:  # A cell with a magic is not valid Python.
+        return []
+    statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+    spans = {
+        (node.lineno, node.end_lineno or node.lineno, _unpacks_options(node)) for node in statements
+    }
+    return sorted(spans, key=lambda span: span[1] - span[0])
+
+
+def _unpacks_options(statement: ast.stmt) -> bool:
+    """Return whether a statement has a call such as `x.at[i].set(1, **options)`."""
+    for node in ast.walk(statement):
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Subscript(value=ast.Attribute(attr="at"))),
+                keywords=keywords,
+            ) if any(keyword.arg is None for keyword in keywords):
+                return True
+    return False

@@ -1,0 +1,133 @@
+"""The types of a state, and the differences between the types of two states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxbits._analysis.copying import PYTHON_NUMBERS, is_array
+from jaxbits._analysis.python_state.iterators import is_iterator
+
+
+@dataclass(frozen=True)
+class ArrayType:
+    """The properties of an array that decide whether JAX traces again.
+
+    Attributes:
+        shape: The shape.
+        dtype: The dtype.
+        weak: Whether the type is weak.
+    """
+
+    shape: tuple[int, ...]
+    dtype: Any
+    weak: bool
+
+    def __str__(self) -> str:
+        return f"{'weak ' if self.weak else ''}{self.dtype}[{','.join(map(str, self.shape))}]"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A difference between two states.
+
+    Attributes:
+        kind: ``tree``, ``shape``, ``dtype``, or ``weak``.
+        text: The difference as text.
+    """
+
+    kind: str
+    text: str
+
+
+def types_of(tree: Any) -> Any:
+    """Return a tree with the type of each array in place of the array."""
+
+    def type_of(leaf: Any) -> Any:
+        if not is_array(leaf):
+            return leaf
+        if isinstance(leaf, PYTHON_NUMBERS) and not isinstance(leaf, np.generic):
+            return ArrayType((), jnp.result_type(leaf), not isinstance(leaf, bool))
+        weak = bool(getattr(leaf, "weak_type", getattr(jax.typeof(leaf), "weak_type", False)))
+        return ArrayType(tuple(leaf.shape), jax.typeof(leaf).dtype, weak)
+
+    return jax.tree.map(type_of, tree, is_leaf=is_iterator)
+
+
+def children_of(node: Any) -> dict[str, Any] | None:
+    """Return the children of a container by key, None for a leaf."""
+    if node is None:
+        return {}
+    parts = jax.tree_util.tree_flatten_with_path(node, is_leaf=lambda part: part is not node)[0]
+    if len(parts) == 1 and not parts[0][0]:
+        return None
+    return {jax.tree_util.keystr(path): part for path, part in parts}
+
+
+def likeness(old: Any, new: Any) -> float:
+    """Return how similar two states are, as a number that is higher for more similar ones.
+
+    Args:
+        old: The types of a state.
+        new: The types of what may be the next state.
+    """
+    if isinstance(old, ArrayType) and isinstance(new, ArrayType):
+        is_same_shape = old.shape == new.shape
+        bonus = 0.5 * (len(old.shape) == len(new.shape)) + 0.25 * (old.weak == new.weak)
+        return 2.0 * is_same_shape + bool(old.dtype == new.dtype) + bonus
+    if old is None or new is None:
+        return float(old is new)
+    a, b = children_of(old), children_of(new)
+    if a is None or b is None:
+        return 0.0
+    if type(old) is type(new):
+        return 1.0 + sum(likeness(a[name], b[name]) for name in a if name in b)
+    if len(a) == len(b) and isinstance(old, (list, tuple)) and isinstance(new, (list, tuple)):
+        return 0.5 + sum(map(likeness, a.values(), b.values()))
+    return 0.0
+
+
+def differences(old: Any, new: Any, name: str) -> Iterator[Difference]:
+    """Yield the differences between two states.
+
+    Args:
+        old: The types of the state before.
+        new: The types of the state after.
+        name: What to call the state in the texts.
+    """
+    if isinstance(old, ArrayType) and isinstance(new, ArrayType):
+        if old != new:
+            other = "dtype" if old.dtype != new.dtype else "weak"
+            kind = "shape" if old.shape != new.shape else other
+            yield Difference(kind, f"{name}: {old} -> {new}")
+        return
+    a, b = children_of(old), children_of(new)
+    if a is None and b is None:
+        return  # Neither is an array or a container.
+    if old is None or new is None or a is None or b is None or type(old) is not type(new):
+        if old is not new:
+            yield Difference("tree", f"{name}: {_describe_node(old)} -> {_describe_node(new)}")
+        return
+    for key in a:
+        if key in b:
+            yield from differences(a[key], b[key], name + key)
+        else:
+            yield Difference("tree", f"{name}{key} is gone")
+    for key in b:
+        if key not in a:
+            yield Difference("tree", f"{name}{key} is new")
+    if list(a) == list(b) and _node_structure(old) != _node_structure(new):
+        yield Difference("tree", f"{name}: the static part of {type(old).__name__} differs")
+
+
+def _node_structure(node: Any) -> Any:
+    return jax.tree.structure(node, is_leaf=lambda part: part is not node)
+
+
+def _describe_node(node: Any) -> str:
+    return str(node) if node is None or isinstance(node, ArrayType) else type(node).__name__

@@ -1,0 +1,48 @@
+"""The only access to parts of JAX that are not public, with the versions that each is for.
+
+It works with JAX 0.7.2, 0.10.2, and 0.12.0.1. If a version lacks something, the functions here
+return a neutral result instead of raising, as their docstrings say.
+"""
+
+from jaxbits._jax_compat.caches import fresh_caches
+from jaxbits._jax_compat.config import (
+    config_values,
+    set_config,
+    x64_on,
+)
+from jaxbits._jax_compat.interception import (
+    HOST_READS,
+    count_compilations,
+    intercept_dispatch,
+    intercept_host_reads,
+)
+from jaxbits._jax_compat.primitives import bind, cast, scan_counts
+from jaxbits._jax_compat.source_info import (
+    frames,
+    frames_with_lasti,
+    name_stack,
+    source_file,
+    source_line,
+)
+from jaxbits._jax_compat.tracing import is_tracing, keep_current_trace
+
+__all__ = [
+    "HOST_READS",
+    "bind",
+    "cast",
+    "config_values",
+    "count_compilations",
+    "frames",
+    "frames_with_lasti",
+    "fresh_caches",
+    "intercept_dispatch",
+    "intercept_host_reads",
+    "is_tracing",
+    "keep_current_trace",
+    "name_stack",
+    "scan_counts",
+    "set_config",
+    "source_file",
+    "source_line",
+    "x64_on",
+]

@@ -1,0 +1,46 @@
+"""JAX's caches of traces and compiled programs."""
+
+from __future__ import annotations
+
+import itertools
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import jax
+
+# Every new user context joins the keys of all caches, so creating one has everything traced again.
+# It is therefore created here, when usually nothing has been compiled, and not at the first check.
+# (JAX 0.12 traces again at the first check anyway.)
+# https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/config.py
+_user_context: Any = getattr(jax, "make_user_context", lambda _: None)(None)
+_counter = itertools.count()
+
+
+def fresh_caches() -> AbstractContextManager[Any]:
+    """Return a context in which every function is traced again. Nothing cached is lost.
+
+    JAX keys its caches by a context that callers may set: `jax.make_user_context` in versions
+    that have it, such as 0.10.2 and 0.12, and the XLA metadata in 0.7.2. A value that was never
+    used before matches nothing in any cache. In a version with neither, the context does nothing.
+
+    https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/config.py
+    https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/xla_metadata.py
+
+    >>> import jax
+    >>> traces = []
+    >>> f = jax.jit(lambda x: traces.append(1) or x)
+    >>> _ = f(1.0), f(1.0)
+    >>> with fresh_caches():
+    ...     _ = f(1.0)
+    >>> len(traces)
+    2
+    """
+    if _user_context is not None:
+        context: AbstractContextManager[Any] = _user_context(f"jaxbits {next(_counter)}")
+        return context
+    try:
+        from jax.experimental.xla_metadata import set_xla_metadata
+    except ImportError:
+        return nullcontext()
+    metadata: AbstractContextManager[Any] = set_xla_metadata(jaxbits=str(next(_counter)))
+    return metadata

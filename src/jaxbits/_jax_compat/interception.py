@@ -1,0 +1,143 @@
+"""Recording what JAX does: traces and compilations, dispatches, and reads by Python."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import jax
+import numpy as np
+
+_EVENTS = {"trace": "jaxpr_trace_duration", "compile": "backend_compile_duration"}
+
+RecordDispatch = Callable[[Any, Sequence[Any], Sequence[Any], Sequence[bool]], None]
+
+HOST_READS = (
+    *("__float__", "__int__", "__bool__", "__index__", "__complex__", "__array__", "__repr__"),
+    *("__str__", "__format__", "item", "tolist", "block_until_ready", "is_ready"),
+)
+"""The methods by which Python reads an array or waits for it."""
+
+
+@contextmanager
+def count_compilations(kind: str) -> Iterator[list[int]]:
+    """Count JAX's traces or compilations inside the block, those of inner functions included.
+
+    The event names are those of JAX 0.7.2 through 0.12:
+    https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/dispatch.py
+    A version without `jax.monitoring.unregister_event_duration_listener` keeps the listener, but
+    it stops counting.
+
+    Args:
+        kind: ``"trace"`` or ``"compile"``.
+
+    Yields:
+        A list with the count as its only element.
+
+    >>> with count_compilations("compile") as count:
+    ...     _ = jax.jit(lambda x: x * 3.25)(2.0)
+    >>> count[0] > 0
+    True
+    """
+    count, is_counting = [0], [True]
+
+    def listen(event: str, duration_secs: float, **_: Any) -> None:
+        count[0] += is_counting[0] and event.endswith(_EVENTS[kind])
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    try:
+        yield count
+    finally:
+        is_counting[0] = False
+        unregister = getattr(jax.monitoring, "unregister_event_duration_listener", None)
+        if unregister is not None:
+            # `jax.monitoring.clear_event_listeners` may have removed it already.
+            with suppress(Exception):
+                unregister(listen)
+
+
+@contextmanager
+def intercept_dispatch(record: RecordDispatch) -> Iterator[bool]:
+    """Call `record` for every compiled program that runs inside the block. Nothing is donated.
+
+    Programs that ran before take a path in C++ that no Python code sees, so use `fresh_caches`,
+    too. This replaces two private functions of JAX 0.7.2 through 0.12:
+    https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/pjit.py
+
+    Args:
+        record: A function of the program, its inputs, its outputs, and for each input whether
+            the program donates it.
+
+    Yields:
+        Whether this JAX has the two functions. If not, nothing is recorded.
+    """
+    try:
+        from jax._src import pjit
+    except ImportError:
+        yield False
+        return
+    call = getattr(pjit, "_pjit_call_impl_python", None)
+    fastpath = getattr(pjit, "_get_fastpath_data", None)
+    if call is None or fastpath is None:
+        yield False
+        return
+
+    @functools.wraps(call)
+    def recording_call(*inputs: Any, **parameters: Any) -> Any:
+        donated = parameters.get("donated_invars", ())
+        parameters["donated_invars"] = (False,) * len(donated)
+        results = call(*inputs, **parameters)
+        record(parameters["jaxpr"], inputs, results[0], donated)
+        return results
+
+    pjit._pjit_call_impl_python = recording_call
+    pjit._get_fastpath_data = lambda *_, **__: None  # Keeps every call in Python.
+    try:
+        yield True
+    finally:
+        pjit._pjit_call_impl_python, pjit._get_fastpath_data = call, fastpath
+
+
+@contextmanager
+def intercept_host_reads(record: Callable[[str, Any], None]) -> Iterator[None]:
+    """Call `record(name, array)` when Python reads a JAX array or waits for it.
+
+    `numpy.asarray` and similar functions are replaced, too, because on a CPU they read memory
+    through the buffer protocol. The methods exist in JAX 0.7.2 through 0.12, and missing ones are
+    skipped: https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/array.py
+    """
+    array_type: Any = type(jax.numpy.zeros(()))
+    methods = {name: vars(array_type)[name] for name in HOST_READS if name in vars(array_type)}
+    functions = {
+        name: getattr(np, name) for name in ("asarray", "array", "copy", "ascontiguousarray")
+    }
+
+    def recording_method(name: str) -> Any:
+        def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+            record(name, self)
+            return methods[name].__get__(self, array_type)(*args, **kwargs)
+
+        return method
+
+    def recording_function(name: str) -> Any:
+        @functools.wraps(functions[name])
+        def function(*args: Any, **kwargs: Any) -> Any:
+            if args and isinstance(args[0], array_type):
+                record(f"np.{name}", args[0])
+            return functions[name](*args, **kwargs)
+
+        return function
+
+    try:
+        for name in methods:
+            setattr(array_type, name, recording_method(name))
+        for name in functions:
+            setattr(np, name, recording_function(name))
+        yield
+    finally:
+        for name, original in methods.items():
+            setattr(array_type, name, original)
+        for name, original in functions.items():
+            setattr(np, name, original)

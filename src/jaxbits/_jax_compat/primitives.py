@@ -1,0 +1,70 @@
+"""Primitives: applying them, and reading their parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+import jax
+import numpy as np
+
+
+def bind(equation: Any, inputs: Sequence[Any], **changed: Any) -> list[Any]:
+    """Apply the primitive of an equation to other inputs, and return a list of outputs.
+
+    `Primitive.get_bind_params` returns (functions, parameters) up to JAX 0.9, and parameters
+    alone after that: https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/core.py
+
+    Args:
+        equation: The equation.
+        inputs: The inputs.
+        **changed: Parameters to replace.
+    """
+    found = equation.primitive.get_bind_params({**equation.params, **changed})
+    functions, parameters = found if isinstance(found, tuple) else ((), found)
+    outputs = equation.primitive.bind(*functions, *inputs, **parameters)
+    return list(outputs) if equation.primitive.multiple_results else [outputs]
+
+
+def scan_counts(equation: Any) -> tuple[int, int]:
+    """Return the number of constants and of carried values of a `lax.scan` equation.
+
+    They are the parameters `num_consts` and `num_carry` up to JAX 0.11, and the sizes of two
+    parts of the tree `ft_in` since 0.12:
+    https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/control_flow/loops.py
+
+    >>> jaxpr = jax.make_jaxpr(lambda x: jax.lax.scan(lambda c, v: (c + v, c), 0.0, x))
+    >>> scan_counts(jaxpr(jax.numpy.ones(3)).eqns[-1])
+    (0, 1)
+    """
+    parameters = equation.params
+    if "num_consts" in parameters:
+        return int(parameters["num_consts"]), int(parameters["num_carry"])
+    tree = parameters["ft_in"].update(range(len(equation.invars)))
+    constants, carry, _ = map(list, tree.unpack())
+    return len(constants), len(carry)
+
+
+def cast(array: Any, dtype: Any, *, weak_type: bool) -> jax.Array:
+    """Return an array with another dtype, weakly typed or not.
+
+    A public cast always returns a strong type. The private function exists in JAX 0.7.2 through
+    0.12; in a version without it, the result is strongly typed:
+    https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/lax.py
+
+    Args:
+        array: The array.
+        dtype: Its new dtype.
+        weak_type: Whether the result is weakly typed.
+
+    >>> cast(jax.numpy.ones(2), "float32", weak_type=True).weak_type
+    True
+    """
+    if weak_type:
+        with suppress(ImportError, TypeError):
+            from jax._src.lax.lax import _convert_element_type
+
+            weak: jax.Array = _convert_element_type(array, np.dtype(dtype), weak_type=True)
+            return weak
+    return jax.lax.convert_element_type(array, dtype)

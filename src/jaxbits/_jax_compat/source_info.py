@@ -1,0 +1,91 @@
+"""Where equations and jaxprs come from: tracebacks, source files, and name stacks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def source_line(equation: Any) -> int | None:
+    """Return the line of user code that an equation of a jaxpr came from.
+
+    It uses `user_frame`, which takes a traceback in JAX 0.7.2 through 0.12:
+    https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/source_info_util.py
+
+    Args:
+        equation: One of ``jax.make_jaxpr(f)(*args).eqns``.
+
+    Returns:
+        The line number in its file or notebook cell, None if this JAX does not provide it.
+
+    >>> import jax
+    >>> jaxpr = jax.make_jaxpr(lambda x: x + 1)(2.0)
+    >>> source_line(jaxpr.eqns[0])
+    1
+    """
+    try:
+        from jax._src.source_info_util import user_frame
+    except ImportError:
+        return None
+    try:
+        frame = user_frame(equation.source_info.traceback)
+    except (AttributeError, TypeError):
+        return None
+    return None if frame is None else int(frame.start_line)
+
+
+def frames(equation: Any) -> list[tuple[str, str, int]]:
+    """Return (function, file, line) of the frames an equation was traced under, innermost first.
+
+    A frame calls its line `line_num` in JAX 0.7.2 through 0.12. `start_line` is the name in
+    https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/source_info_util.py
+
+    >>> import jax
+    >>> jaxpr = jax.make_jaxpr(lambda x: x + 1)(2.0)
+    >>> any(name == "<lambda>" for name, _, _ in frames(jaxpr.eqns[0]))
+    True
+    """
+    traceback = getattr(equation.source_info, "traceback", None)
+    if traceback is None:
+        return []
+    found = []
+    for frame in traceback.frames:
+        line = getattr(frame, "line_num", 0) or getattr(frame, "start_line", 0)
+        found.append((frame.function_name, frame.file_name, int(line)))
+    return found
+
+
+def frames_with_lasti(equation: Any) -> list[tuple[str, str, int, int]]:
+    """Return `frames`, each with the index of its last bytecode instruction.
+
+    The index tells iterations of a loop from separate calls on one line. It comes from the method
+    `raw_frames` of jaxlib's tracebacks, and it is -1 if a version lacks that method.
+    """
+    found = frames(equation)
+    traceback = getattr(equation.source_info, "traceback", None)
+    try:
+        indices = [int(index) for index in traceback.raw_frames()[1]]  # type: ignore[union-attr]
+    except (AttributeError, TypeError, ValueError):
+        indices = []
+    if len(indices) != len(found):
+        indices = [-1] * len(found)
+    return [(*frame, index) for frame, index in zip(found, indices, strict=True)]
+
+
+def source_file(jaxpr: Any) -> str:
+    """Return the file of the function that a jaxpr was traced from, empty if it is unknown.
+
+    `func_src_info` reads "name at file:line" in JAX 0.7.2 through 0.12:
+    https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/linear_util.py
+    """
+    info = getattr(getattr(jaxpr, "debug_info", None), "func_src_info", None) or ""
+    _, separator, location = info.rpartition(" at ")
+    return str(location.rpartition(":")[0]) if separator else ""
+
+
+def name_stack(equation: Any) -> str:
+    """Return the scopes and transformations that an equation was traced under, as text.
+
+    The attribute exists in JAX 0.7.2 through 0.12; the text is empty without it:
+    https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/source_info_util.py
+    """
+    return str(getattr(equation.source_info, "name_stack", ""))

@@ -1,0 +1,47 @@
+"""The current trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import jax
+
+
+@contextmanager
+def keep_current_trace() -> Iterator[None]:
+    """Restore JAX's current trace after the block, even if the block was stopped inside JAX.
+
+    An exception raised from another thread may arrive before JAX resets the trace itself. For the
+    global `trace_ctx` of JAX 0.7.2 through 0.12; in a version without it, nothing is restored:
+    https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/core.py
+    """
+    context = _trace_context()
+    before = getattr(context, "trace", None)
+    try:
+        yield
+    finally:
+        if context is not None and context.trace is not before:
+            context.set_trace(before)
+
+
+def _trace_context() -> Any:
+    try:
+        from jax._src.core import trace_ctx
+    except ImportError:
+        return None
+    return trace_ctx if hasattr(trace_ctx, "set_trace") else None
+
+
+def is_tracing() -> bool:
+    """Return whether a trace is under way, False if this JAX does not provide the information.
+
+    `trace_state_clean` is looked up in `jax.core` first, and then where JAX 0.10.2 defines it:
+    https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/core.py
+    """
+    is_clean = getattr(jax.core, "trace_state_clean", None)
+    if is_clean is None:
+        with suppress(ImportError):
+            from jax._src.core import trace_state_clean as is_clean
+    return is_clean is not None and not is_clean()

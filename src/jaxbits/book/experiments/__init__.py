@@ -1,0 +1,1 @@
+"""Experiments whose results the chapters print and plot."""

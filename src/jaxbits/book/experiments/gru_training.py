@@ -1,0 +1,193 @@
+"""A small GRU training run whose settings are numbers in a dict: the experiment of chapter 18.
+
+A GRU receives a tone and learns the response of a damped oscillator. For the input
+``cos(t + phase)`` its target is ``exp(-gamma t) cos(omega t + phase + delta)``, plus some noise.
+Each sequence has its own phase, which the network does not receive.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from flax import linen as nn
+from jax import lax
+from jax.flatten_util import ravel_pytree
+
+SETTINGS: dict[str, dict[str, float]] = {
+    "wave": {"gamma": 0.1, "delta": -3 * math.pi / 2, "omega": 0.7},
+    "noise": {"scale": 0.02},
+    "training": {"rate": 0.02},
+}
+STEPS, BATCH, LENGTH, WIDTH = 300, 16, 24, 12
+WARMUP_STEPS = 2
+"""The number of time steps that the loss leaves out, because one input does not fix the phase."""
+
+
+Settings: TypeAlias = Mapping[str, Mapping[str, Any]]
+"""Groups of numbers of any type, with the names in `SETTINGS`."""
+
+State: TypeAlias = tuple[Any, Any]
+"""The weights, and the state of the optimizer."""
+
+
+class Model(nn.Module):
+    """A GRU followed by a linear layer, from one number per time step to one number."""
+
+    dtype: Any = jnp.float32
+
+    @nn.compact
+    def __call__(self, tones: jax.Array) -> jax.Array:
+        """Return the outputs, [batch, time], for inputs of the same shape."""
+        states = nn.RNN(nn.GRUCell(WIDTH, param_dtype=self.dtype))(tones[..., None])
+        outputs: jax.Array = nn.Dense(1, param_dtype=self.dtype)(states)[..., 0]
+        return outputs
+
+
+class TrainingRun(NamedTuple):
+    """The record of a training run.
+
+    Attributes:
+        losses: The loss before each step, [STEPS].
+        weights: All weights after each step, [STEPS, weights].
+        answers: The outputs of the trained model for a hundred phases, [100, LENGTH].
+    """
+
+    losses: jax.Array
+    weights: jax.Array
+    answers: jax.Array
+
+
+def inputs(phases: jax.Array) -> jax.Array:
+    """Return the tones of these phases, [batch, time], in the dtype of the phases."""
+    return jnp.cos(jnp.arange(LENGTH, dtype=phases.dtype) + phases[:, None])
+
+
+def targets(settings: Settings, phases: jax.Array) -> jax.Array:
+    """Return the responses of the oscillator to the tones of these phases, without noise."""
+    wave = settings["wave"]
+    t = jnp.arange(LENGTH, dtype=phases.dtype)
+    turned = wave["omega"] * t + phases[:, None] + wave["delta"]
+    return jnp.exp(-wave["gamma"] * t) * jnp.cos(turned)
+
+
+def loss(params: Any, settings: Settings, key: jax.Array, dtype: Any = jnp.float32) -> jax.Array:
+    """Return the mean squared error of the model on a batch drawn from the key."""
+    for_phases, for_noise = jax.random.split(key)
+    phases = jax.random.uniform(for_phases, (BATCH,), dtype, 0.0, 2 * math.pi)
+    noise = jax.random.normal(for_noise, (BATCH, LENGTH), dtype)
+    noisy = targets(settings, phases) + settings["noise"]["scale"] * noise
+    answers = Model(dtype).apply({"params": params}, inputs(phases))
+    return jnp.mean((answers - noisy)[:, WARMUP_STEPS:] ** 2)
+
+
+def initial_state(seed: int, nudge: int = 0, dtype: Any = "float32") -> State:
+    """Return the initial weights for a seed, and Adam's state for them.
+
+    Args:
+        seed: The seed of the weights.
+        nudge: If 1, the largest weight is replaced by the next number of its dtype, away from 0.
+        dtype: The dtype of the weights.
+    """
+    state: State = _initial_state(seed, nudge, dtype)
+    return state
+
+
+@functools.partial(jax.jit, static_argnames="dtype")
+def _initial_state(seed: Any, nudge: Any, dtype: Any) -> State:
+    silence = jnp.zeros((BATCH, LENGTH), dtype)
+    flat, unravel = ravel_pytree(Model(dtype).init(jax.random.key(seed), silence)["params"])
+    largest = jnp.argmax(flat)
+    nudged = jnp.nextafter(flat[largest], 2 * flat[largest])
+    params = unravel(flat.at[largest].set(jnp.where(nudge, nudged, flat[largest])))
+    state: State = (params, optax.adam(0.0).init(params))
+    return state
+
+
+def train_step(
+    state: State, settings: Settings, key: jax.Array, dtype: Any = jnp.float32
+) -> tuple[State, jax.Array]:
+    """Return the state after one step of Adam on one batch, and the loss before the step.
+
+    Args:
+        state: The weights and the state of the optimizer.
+        settings: Numbers of any type, with the names in `SETTINGS`.
+        key: The key from which the batch is drawn.
+        dtype: The dtype of the weights, the inputs, and the noise.
+    """
+    params, opt_state = state
+    before, slopes = jax.value_and_grad(loss)(params, settings, key, dtype)
+    adam = optax.adam(settings["training"]["rate"])
+    updates, opt_state = adam.update(slopes, opt_state)
+    return (optax.apply_updates(params, updates), opt_state), before
+
+
+def train(settings: Settings, seed: int, nudge: int = 0, *, dtype: Any = "float32") -> TrainingRun:
+    """Train a model for `STEPS` steps in one compiled program, and return its record.
+
+    Args:
+        settings: Numbers of any type, with the names in `SETTINGS`.
+        seed: The seed of the weights and of all batches.
+        nudge: If 1, one initial weight changes by its last digit. See `initial_state`.
+        dtype: The dtype of the weights, the inputs, and the noise.
+    """
+    keys = jax.random.split(jax.random.fold_in(jax.random.key(seed), 1), STEPS)
+    start = initial_state(seed, nudge, dtype)
+    params, losses, weights = _run_steps(start, settings, keys, dtype)
+    return TrainingRun(losses, weights, _final_answers(params, dtype))
+
+
+@functools.partial(jax.jit, static_argnames="dtype")
+def _run_steps(
+    state: State, settings: Settings, keys: jax.Array, dtype: Any
+) -> tuple[Any, jax.Array, jax.Array]:
+    def body(state: State, key: jax.Array) -> tuple[State, tuple[jax.Array, jax.Array]]:
+        state, before = train_step(state, settings, key, dtype)
+        return state, (before, ravel_pytree(state[0])[0])
+
+    (params, _), (losses, weights) = lax.scan(body, state, keys)
+    return params, losses, weights
+
+
+@functools.partial(jax.jit, static_argnames="dtype")
+def _final_answers(params: Any, dtype: Any) -> jax.Array:
+    phases = jnp.linspace(0.0, 2 * math.pi, 100, endpoint=False, dtype=dtype)
+    answers: jax.Array = jnp.asarray(Model(dtype).apply({"params": params}, inputs(phases)))
+    return answers
+
+
+def r2_score(run: TrainingRun) -> float:
+    """Return the R² of the final answers for a hundred phases, computed in NumPy.
+
+    A perfect model scores 1, and a model that always answers the mean scores 0.
+    """
+    wave = SETTINGS["wave"]
+    phases = np.linspace(0.0, 2 * np.pi, 100, endpoint=False)[:, None]
+    t = np.arange(LENGTH)
+    truth = np.exp(-wave["gamma"] * t) * np.cos(wave["omega"] * t + phases + wave["delta"])
+    truth, answers = truth[:, WARMUP_STEPS:], np.asarray(run.answers, np.float64)[:, WARMUP_STEPS:]
+    return float(1 - ((answers - truth) ** 2).sum() / ((truth - truth.mean()) ** 2).sum())
+
+
+def is_identical(one: TrainingRun, other: TrainingRun) -> bool:
+    """Return whether two runs agree in every dtype and in every bit of every number."""
+    return all(
+        a.dtype == b.dtype and np.asarray(a).tobytes() == np.asarray(b).tobytes()
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+def relative_weight_distance(one: TrainingRun, other: TrainingRun) -> np.ndarray[Any, Any]:
+    """Return the relative distance between the weights of two runs after each step, [STEPS].
+
+    The distance is the norm of the difference, divided by the norm of the weights of `one`.
+    """
+    a, b = (np.asarray(run.weights, np.float64) for run in (one, other))
+    distances: np.ndarray[Any, Any] = np.linalg.norm(a - b, axis=1) / np.linalg.norm(a, axis=1)
+    return distances

@@ -1,0 +1,60 @@
+"""Find out by experiment which cells of an array an index reads or writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+LENGTH = 10
+"""The length of the array. Its elements are their own positions."""
+
+
+@dataclass(frozen=True)
+class AccessResult:
+    """The cells that an index reads or writes. Empty if the access is filled or dropped."""
+
+    index: int
+    cells: tuple[int, ...]
+
+
+def read_cells(read: Callable[[jax.Array, int], jax.Array], index: int) -> AccessResult:
+    """Return the cell of a ten-element array that a read returns.
+
+    Args:
+        read: A function that reads an array at an index.
+        index: The index.
+
+    >>> read_cells(lambda x, i: x[i], 11).cells, read_cells(jnp.take, 11).cells
+    ((9,), ())
+    """
+    value = float(read(jnp.arange(float(LENGTH)), index))
+    return AccessResult(index, () if np.isnan(value) else (int(value),))
+
+
+def written_cells(index: int) -> AccessResult:
+    """Return the cell of a ten-element array that ``.at[index].set`` changes.
+
+    >>> written_cells(-1).cells, written_cells(11).cells
+    ((9,), ())
+    """
+    changed = jnp.zeros(LENGTH).at[index].set(1.0)
+    return AccessResult(index, tuple(int(i) for i in np.flatnonzero(changed)))
+
+
+def sliced_cells(start: int, size: int) -> AccessResult:
+    """Return the cells of a ten-element array that `lax.dynamic_slice` reads.
+
+    Args:
+        start: The start index.
+        size: The number of cells.
+
+    >>> sliced_cells(8, 4).cells
+    (6, 7, 8, 9)
+    """
+    read = lax.dynamic_slice(jnp.arange(LENGTH), (start,), (size,))
+    return AccessResult(start, tuple(int(i) for i in read))

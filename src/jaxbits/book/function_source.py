@@ -1,0 +1,97 @@
+"""The source of a function together with everything that it uses, as a program of its own."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import dis
+import inspect
+import sys
+import textwrap
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+
+def self_contained_source(function: Callable[..., Any]) -> list[str]:
+    r"""Return the source of a function, preceded by the source of everything that it uses.
+
+    The function may use modules, importable objects, other functions of the same module or
+    notebook, and values whose ``repr`` is a Python literal.
+
+    Returns:
+        Imports, assignments, and function definitions, in the order in which they must run.
+
+    Raises:
+        ValueError: If `function` is not a plain ``def``, or uses an object of another kind.
+
+    >>> def scaled(x):
+    ...     return 2 * x
+    >>> self_contained_source(scaled)
+    ['def scaled(x):\n    return 2 * x\n']
+    """
+    if not isinstance(function, types.FunctionType):
+        raise ValueError(f"program must be a function defined with def, got {function!r}")
+    parts: dict[str, str] = {}
+    _add_source(function.__name__, function, function, parts)
+    return list(parts.values())
+
+
+def _add_source(name: str, value: Any, program: types.FunctionType, parts: dict[str, str]) -> None:
+    """Add the source that binds `name` to `value`, after the source of everything it uses."""
+    if name in parts:
+        return
+    if isinstance(value, types.ModuleType):
+        parts[name] = f"import {value.__name__} as {name}"
+        return
+    if isinstance(value, types.FunctionType) and value.__globals__ is program.__globals__:
+        source = _definition(value)
+        parts[name] = ""  # stops the recursion if the function calls itself
+        for used_name, used_value in _captured_names(value):
+            _add_source(used_name, used_value, program, parts)
+        del parts[name]
+        parts[name] = source
+        return
+    module, path = getattr(value, "__module__", None), getattr(value, "__qualname__", "")
+    if module and module != "__main__" and getattr(sys.modules.get(module), path, None) is value:
+        parts[name] = f"from {module} import {path} as {name}"
+        return
+    with contextlib.suppress(ValueError, SyntaxError, TypeError):
+        if bool(ast.literal_eval(repr(value)) == value):
+            parts[name] = f"{name} = {value!r}"
+            return
+    raise ValueError(
+        f"{program.__name__} uses {name} ({type(value).__name__}), which cannot be sent to "
+        "another process; create it inside the function"
+    )
+
+
+def _definition(function: types.FunctionType) -> str:
+    try:
+        source = textwrap.dedent(inspect.getsource(function))
+    except OSError:
+        raise ValueError(f"cannot find the source of {function.__name__}") from None
+    if not source.startswith("def "):
+        raise ValueError(f"{function.__name__} must be a plain def without decorators")
+    return source
+
+
+def _captured_names(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
+    """Yield the free variables and globals that a function uses, with their values."""
+    cells = function.__closure__ or ()
+    yield from (
+        (name, cell.cell_contents)
+        for name, cell in zip(function.__code__.co_freevars, cells, strict=True)
+    )
+    for name in dict.fromkeys(_global_names(function.__code__)):
+        if name in function.__globals__ and not name.startswith("__"):
+            yield name, function.__globals__[name]
+
+
+def _global_names(code: types.CodeType) -> Iterator[str]:
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            yield str(instruction.argval)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _global_names(constant)

@@ -1,0 +1,81 @@
+"""Check that the catalogue and the chapters agree in both directions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from chapter_sections import STEMS, Section, sections
+
+from jaxbits._catalogue import ALSO_SHARP, SharpBit, load
+
+BITS = load()
+HEADINGS_WITHOUT_ENTRY = {"", ALSO_SHARP, "Exercises", "What you have seen"}
+# These chapters tell one story, and not every section of it is about a sharp bit.
+STORIES = {"01-tracing", "15-xor-classifier", "18-lists-or-arrays"}
+
+
+def entries(stem: str) -> list[SharpBit]:
+    """Return the catalogue's entries for a chapter."""
+    return [bit for bit in BITS.values() if bit.chapter == stem]
+
+
+def is_described(bit: SharpBit, output) -> bool:
+    """Return True if one of the entry's symptoms matches a stored error."""
+    return any(symptom.message_score(output.ename, output.evalue) for symptom in bit.symptoms)
+
+
+def entry_problems(bit: SharpBit) -> Iterator[str]:
+    """Yield what the chapter lacks for an entry: its section, its claims, or its stored error."""
+    matching = [section for section in sections(bit.chapter) if section.heading == bit.section]
+    if len(matching) != 1:
+        yield f"{bit.id}: there are {len(matching)} sections {bit.section!r}"
+        return
+    (section,) = matching
+    rows = section.rows
+    if bit.id not in section.claimed | (set(rows) if bit.section == ALSO_SHARP else set()):
+        yield f"{bit.id}: {bit.section!r} has no claim for it"
+    if bit.silent:
+        return
+    if bit.id in rows:
+        if "raises(" not in rows[bit.id]:
+            yield f"{bit.id}: its row must show its error with raises(...)"
+    elif not any(is_described(bit, output) for _, output in section.errors):
+        yield f"{bit.id}: {bit.section!r} stores no error that the entry describes"
+
+
+def section_problems(section: Section) -> Iterator[str]:
+    """Yield what the catalogue lacks for a section: its claims, or a description of its errors."""
+    here = (section.chapter, section.heading)
+    for id in sorted(section.claimed | set(section.rows)):
+        if id not in BITS:
+            yield f"{section.heading!r} claims {id}, which is not in the catalogue"
+        elif (BITS[id].chapter, BITS[id].section) != here:
+            yield f"{section.heading!r} claims {id}, which belongs to {BITS[id].reference}"
+    for cell, output in section.errors:
+        matching = [bit for bit in BITS.values() if is_described(bit, output)]
+        if not any((bit.chapter, bit.section) == here for bit in matching):
+            yield (
+                f"{section.heading!r}, cell {cell.execution_count}: {output.ename} must match an "
+                f"entry of this section, got {[bit.id for bit in matching]}"
+            )
+
+
+def test_every_entry_names_a_chapter():
+    assert {bit.chapter for bit in BITS.values()} == set(STEMS)
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_chapter_shows_every_entry(stem):
+    problems = [problem for bit in entries(stem) for problem in entry_problems(bit)]
+    assert not problems, "\n".join(problems)
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_catalogue_knows_every_section(stem):
+    headings = [section.heading for section in sections(stem)]
+    assert len(set(headings)) == len(headings), "headings must be unique"
+    if stem not in STORIES:
+        assert set(headings) - HEADINGS_WITHOUT_ENTRY <= {bit.section for bit in entries(stem)}
+    problems = [problem for section in sections(stem) for problem in section_problems(section)]
+    assert not problems, "\n".join(problems)

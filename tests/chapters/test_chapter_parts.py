@@ -1,0 +1,106 @@
+"""Check that every chapter has its parts: opening, exercises with solutions, and summary."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections.abc import Iterator
+
+import pytest
+from chapter_sections import STEMS, sections
+
+from book_tools.chapters.chapter_files import CHAPTERS, ChapterFiles
+from book_tools.chapters.solutions import insert_solutions
+from jaxbits.book.exercises import all_exercises
+
+
+def markdown(stem: str, heading: str) -> str:
+    """Return the text of the sections with a heading."""
+    return "\n".join(
+        cell.source
+        for section in sections(stem)
+        for cell in section.cells
+        if cell.cell_type == "markdown" and heading == section.heading
+    )
+
+
+def exercises_code(stem: str) -> str:
+    """Return the code of the section with the exercises."""
+    return next(s for s in sections(stem) if s.heading == "Exercises").code
+
+
+def opening_problems(stem: str) -> Iterator[str]:
+    """Yield what the opening of a chapter lacks."""
+    opening = markdown(stem, "")
+    if "**In one minute**" in opening:
+        if not re.search(r"\*\*You need\*\* .+ \*\*Time\*\*: ", opening):
+            yield "the opening must say what the reader needs and how long the chapter takes"
+        return
+    for promise in ("**What you will see**", "**What you need**", "**How long it takes**"):
+        if promise not in opening:
+            yield f"the opening has no {promise}"
+
+
+def summary_problems(stem: str) -> Iterator[str]:
+    """Yield what the summary at the end of a chapter lacks."""
+    if sections(stem)[-1].heading != "What you have seen":
+        yield "the last section must be 'What you have seen'"
+    summary = markdown(stem, "What you have seen")
+    for part in ("| Sharp bit | What you notice | Fix | Guard |", "**Where to go next.**"):
+        if part not in summary:
+            yield f"the summary has no {part}"
+
+
+def exercise_problems(stem: str) -> Iterator[str]:
+    """Yield what the cells of the exercises lack, compared with the library."""
+    code = exercises_code(stem)
+    checked = re.findall(r'check\("([^"]+)", (\w+)\)', code)
+    if not 2 <= len(checked) <= 5:
+        yield f"the chapter must have 2 to 5 exercises, got {len(checked)}"
+    stubs = {
+        node.name: [argument.arg for argument in node.args.args]
+        for node in ast.parse(code).body
+        if isinstance(node, ast.FunctionDef)
+    }
+    for id, name in checked:
+        stub = all_exercises()[id].stub
+        if stub.__name__ != name or stubs.get(name) != list(inspect.signature(stub).parameters):
+            yield f"{id}: the cell must define and check the stub {stub.__name__} of the library"
+
+
+def solution_problems(stem: str) -> Iterator[str]:
+    """Yield how the folded solutions differ from those of the library."""
+    text = (CHAPTERS / f"{stem}.md").read_text(encoding="utf-8")
+    folded, checks = text.count('<details class="solution">'), exercises_code(stem).count('check("')
+    if folded != checks:
+        yield f"there are {folded} folded solutions for {checks} exercises"
+    if insert_solutions(ChapterFiles(CHAPTERS / f"{stem}.md")) != text:
+        yield "the solutions differ from those of the library; run: make solutions"
+
+
+def hint_problems(stem: str) -> Iterator[str]:
+    """Yield what is missing for a reader who wants a hint."""
+    code = "\n".join(section.code for section in sections(stem))
+    imported = ", ".join(re.findall(r"^from jaxbits import (.*)$", code, re.M)).split(", ")
+    for name in ("check", "hint", "solution"):
+        if name not in imported:
+            yield f"no cell imports {name}"
+    first = re.findall(r'check\("([^"]+)"', code)[0]
+    for call in (f'`hint("{first}")`', f'`solution("{first}")`'):
+        if call not in markdown(stem, "Exercises"):
+            yield f"the text does not mention {call}"
+
+
+PARTS = [opening_problems, summary_problems, exercise_problems, solution_problems, hint_problems]
+
+
+@pytest.mark.parametrize("stem", STEMS)
+def test_chapter_has_all_its_parts(stem):
+    problems = [problem for part in PARTS for problem in part(stem)]
+    assert not problems, "\n".join(problems)
+
+
+def test_every_exercise_is_in_a_chapter():
+    text = "\n".join(section.code for stem in STEMS for section in sections(stem))
+    assert set(re.findall(r'check\("([^"]+)"', text)) == set(all_exercises())

@@ -1,0 +1,15 @@
+"""Settings for the tests of the book, its library, and its tools."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import pytest
+from _pytest.doctest import DoctestModule
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Look for no doctests here, since that imports every labelled case, which takes 10 s."""
+    collectors = yield
+    return [collector for collector in collectors if not isinstance(collector, DoctestModule)]

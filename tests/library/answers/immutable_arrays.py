@@ -1,0 +1,217 @@
+"""Answers to the exercises of *Immutable arrays*: foreseen mistakes, and other right ones."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+
+def assigned(memory, place, item):
+    memory[place] = item
+    return memory, (place + 1) % len(memory)
+
+
+def in_numpy(memory, place, item):
+    memory = np.array(memory)
+    memory[place] = item
+    return jnp.asarray(memory), (place + 1) % len(memory)
+
+
+def by_if(memory, place, item):
+    following = place + 1 if place + 1 < len(memory) else 0
+    return memory.at[place].set(item), following
+
+
+def by_where(memory, place, item):
+    row = jnp.arange(len(memory)) == place
+    following = jnp.where(place + 1 == len(memory), 0, place + 1)
+    return jnp.where(row[:, None], item, memory), following
+
+
+def discarded(memory, place, item):
+    memory.at[place].set(item)
+    return memory, (place + 1) % len(memory)
+
+
+def read_and_set(values, groups, count):
+    sums = jnp.zeros(count)
+    sums = sums.at[groups].set(sums[groups] + values)
+    sizes = jnp.zeros(count).at[groups].add(1.0)
+    return sums / jnp.maximum(sizes, 1.0)
+
+
+def sums_only(values, groups, count):
+    return jnp.zeros(count).at[groups].add(values)
+
+
+def with_nan_to_num(values, groups, count):
+    return jnp.nan_to_num(nothing_is_nan(values, groups, count))
+
+
+def by_matrix(values, groups, count):
+    table = jax.nn.one_hot(groups, count)
+    return values @ table / jnp.maximum(table.sum(axis=0), 1)
+
+
+def one_by_one(values, groups, count):
+    kept = [values[groups == group] for group in range(count)]
+    return jnp.stack([part.mean() if len(part) else jnp.float32(0) for part in kept])
+
+
+def nothing_is_nan(values, groups, count):
+    return sums_only(values, groups, count) / jnp.zeros(count).at[groups].add(1.0)
+
+
+def two_writes(x, pairs):
+    def swap(k, x):
+        i, j = pairs[k]
+        return x.at[i].set(x[j]).at[j].set(x[i])
+
+    return lax.fori_loop(0, len(pairs), swap, x)
+
+
+def read_first(x, pairs):
+    def swap(k, x):
+        i, j = pairs[k]
+        at_i, at_j = x[i], x[j]
+        return x.at[i].set(at_j).at[j].set(at_i)
+
+    return lax.fori_loop(0, len(pairs), swap, x)
+
+
+def permuted(x, pairs):
+    places = lax.fori_loop(
+        0, len(pairs), lambda k, p: p.at[pairs[k]].set(p[pairs[k][::-1]]), jnp.arange(len(x))
+    )
+    return x[places]
+
+
+def overwritten(x, pairs):
+    for i, j in pairs:
+        x = x.at[i].set(x[j])
+        x = x.at[j].set(x[i])
+    return x
+
+
+def written_out(x, pairs):
+    for there in pairs:
+        x = x.at[there].set(x[there[::-1]])
+    return x
+
+
+def all_at_once(x, pairs):
+    return x.at[pairs].set(x[pairs[:, ::-1]])
+
+
+def added(x, pairs):
+    def swap(k, x):
+        i, j = pairs[k]
+        return x.at[pairs[k]].add(jnp.array([x[j] - x[i], x[i] - x[j]]))
+
+    return lax.fori_loop(0, len(pairs), swap, x)
+
+
+def scanned(x, pairs):
+    return lax.scan(lambda x, p: (x.at[p].set(x[p[::-1]]), None), x, pairs)[0]
+
+
+WRONG = {
+    "immutable-arrays/1": [
+        (assigned, "That is a sharp bit: A JAX array cannot be assigned to"),
+        (discarded, "keep the result of .at[...].set"),
+        (
+            lambda memory, place, item: memory.at[place].set(item),
+            "the result must be a pair (memory, next place)",
+        ),
+        (in_numpy, "under jit, in_numpy(memory=[["),
+        (by_if, "Choose with `jnp.where`"),
+        (
+            lambda memory, place, item: (memory.at[place].set(item), place + 1),
+            "the place after the last one is 0",
+        ),
+        (
+            lambda memory, place, item: (jnp.asarray(memory).at[place].set(item), (place + 1) % 3),
+            "this memory has 5 rows",
+        ),
+    ],
+    "immutable-arrays/2": [
+        (read_and_set, "two values of a group are written to one index, so one of them is lost"),
+        (with_nan_to_num, "a NaN must appear in the mean of its own group, and in no other"),
+        (by_matrix, "and in no other"),
+        (one_by_one, "one_by_one(values=[1.0, 2.0, 6.0, 5.0]"),
+        (
+            sums_only,
+            "your function returns the sums; divide each by the number of values in its group",
+        ),
+        (nothing_is_nan, "the mean of group 1, which has no values, must be 0.0, got nan"),
+        (
+            lambda values, groups, count: jnp.zeros(3).at[groups].add(values),
+            "must return [1.0, 2.0]",
+        ),
+    ],
+    "immutable-arrays/3": [
+        (two_writes, "a second array, copied in every step")
+        if jax.default_backend() == "cpu"
+        else (overwritten, "is in the array twice"),
+        *(
+            [
+                (read_first, "a second array, copied in every step"),
+                (permuted, "of scratch memory: room for a second array"),
+            ]
+            if jax.default_backend() == "cpu"
+            else []
+        ),
+        (overwritten, "is in the array twice"),
+        (written_out, "use lax.fori_loop"),
+        (all_at_once, "apply one pair after the other"),
+    ],
+    "immutable-arrays/4": [
+        (
+            lambda reader: [jax.device_put(batch) for batch in reader],
+            "the batches must contain 0, 1, and 2, got [-1.0, -1.0, -1.0]: they may share memory "
+            "with the reader's array",
+        ),
+        (
+            lambda reader: [jnp.from_dlpack(batch) for batch in reader],
+            "the batches must contain 0, 1, and 2, got [-1.0, -1.0, -1.0]: they may share memory "
+            "with the reader's array",
+        ),
+        (
+            lambda reader: [jax.device_put(batch) for batch in list(reader)],
+            "the batches must contain 0, 1, and 2, got [-1.0, -1.0, -1.0]: they may share memory "
+            "with the reader's array",
+        ),
+        (lambda reader: [jnp.asarray(batch) for batch in reader], "with a busy device, "),
+        (lambda reader: [jnp.array(batch) for batch in reader], "the copies were made only after"),
+        (lambda reader: list(map(jnp.array, list(reader))), "got [-1.0, -1.0, -1.0]"),
+        (list, "the batches must be JAX arrays, got ndarray"),
+        (
+            lambda reader: jnp.array([batch.copy() for batch in reader]),
+            "for three batches, your function must return a list of three, got a JAX array",
+        ),
+    ],
+}
+RIGHT = [
+    ("immutable-arrays/1", by_where),
+    (
+        "immutable-arrays/2",
+        lambda v, g, n: jnp.where(
+            (size := jnp.bincount(g, length=n)) > 0, sums_only(v, g, n) / jnp.maximum(size, 1), 0.0
+        ),
+    ),
+    ("immutable-arrays/4", lambda reader: [jnp.asarray(np.array(batch)) for batch in reader]),
+    ("immutable-arrays/1", lambda m, p, item: (jnp.asarray(m).at[p].set(item), (p + 1) % len(m))),
+    (
+        "immutable-arrays/2",
+        lambda v, g, n: (
+            jax.ops.segment_sum(v, g, n)
+            / jnp.maximum(jax.ops.segment_sum(jnp.ones_like(v), g, n), 1)
+        ),
+    ),
+    ("immutable-arrays/3", scanned),
+    ("immutable-arrays/3", added),
+    (
+        "immutable-arrays/4",
+        lambda reader: [jnp.array(batch).block_until_ready() for batch in reader],
+    ),
+]

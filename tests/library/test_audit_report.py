@@ -1,0 +1,201 @@
+"""What `audit` and `assert_clean` take, and what a report says."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from jaxbits import assert_clean, audit
+from jaxbits._analysis.code_location import CodeLocation
+from jaxbits._finding import Finding, merge_duplicates
+from jaxbits._report import AuditError, Report
+from jaxbits.detect import detectors
+
+
+def busy(x):
+    print("step", time.time(), random.random())
+    for _ in range(3):
+        print(x)
+    return x
+
+
+def test_findings_of_one_line_are_one_with_a_count():
+    first, second = audit(busy, 1.0)["side_effect"]
+    assert (first.count, len(first.also)) == (3, 2)
+    assert "(3 on this line)" in str(first)
+    assert "also: " in str(first)
+    assert "3 times in one trace" in second.evidence
+
+
+def test_folding_keeps_the_gravest_and_what_has_no_line():
+    here = CodeLocation("step.py", 3)
+    findings = [
+        Finding("note", "a", "1", "f", here, check="nan"),
+        Finding("error", "b", "2", "f", here, check="nan"),
+        Finding("error", "b", "3", "f", here, check="nan"),
+        Finding("warning", "b", "4", "f", check="nan"),
+        Finding("warning", "c", "5", "f", here, check="cast"),
+    ]
+    made = [(f.check, f.severity, f.evidence, f.count, f.also) for f in merge_duplicates(findings)]
+    assert made == [
+        ("nan", "error", "2", 3, ("a",)),
+        ("nan", "warning", "4", 1, ()),
+        ("cast", "warning", "5", 1, ()),
+    ]
+
+
+def test_a_report_reads_well_in_a_terminal():
+    kept = []
+
+    def step(x, i):
+        kept.append(x)
+        return x[i].sum()
+
+    report = audit(step, jnp.arange(4.0), jnp.array([1, 9]), checks=["leak", "out_of_bounds"])
+    lines = str(report).splitlines()
+    assert lines[0] == "2 errors by 2 checks of step"
+    place = report["out_of_bounds"][0].place
+    assert lines[6] == "error: read out of bounds: it is clamped or filled [out_of_bounds]"
+    assert lines[7] == f"    test_audit_report.py:{place.line}  return x[i].sum()"
+    assert lines[8] == "    seen: 1 index outside 0…3, 9"
+    assert lines[9].startswith("    fix: ")
+    assert lines[10].startswith("    read: chapter ")
+
+
+def test_the_gravest_come_first():
+    def step(x, i):
+        print("x")
+        return x[i].sum() + jnp.where(i < 4, x[i], 0.0).sum()
+
+    report = audit(step, jnp.arange(4.0), jnp.array([1, 9]))
+    severities = [finding.severity for finding in report]
+    assert severities == sorted(severities, key=["error", "warning", "note"].index)
+
+
+def test_json_gives_back_what_went_in():
+    report = audit(busy, 1.0, calls=[(1.0,), (2.0,)])
+    plain = report.to_dict()
+    assert json.loads(json.dumps(plain)) == plain
+    assert plain["findings"][0]["place"]["text"].startswith("print(")
+    assert plain["ok"] is False
+
+
+def test_html_holds_everything_and_no_path():
+    text = audit(busy, 1.0)._repr_html_()
+    for part in (
+        "<b>warning · side_effect</b>",
+        "seen",
+        "fix",
+        "test_audit_report.py:",
+        "<dt>read</dt><dd>chapter ",
+    ):
+        assert part in text
+    assert __file__ not in text
+
+
+def test_carry_is_checked_and_handed_on(monkeypatch):
+    seen = []
+
+    def look(target):
+        seen.append(target.carry)
+        return iter(())
+
+    monkeypatch.setattr(detectors()["leak"], "find", look)
+
+    def step(state, batch):
+        return state
+
+    for carry in (0, 1, "state", "batch"):
+        audit(step, 1.0, batch=2.0, carry=carry) if carry != 1 else audit(step, 1.0, 2.0, carry=1)
+    assert seen == [0, 1, "state", "batch"]
+    with pytest.raises(ValueError, match=r"carry must be a position from 0 to 1 or .*; got 2"):
+        audit(step, 1.0, 2.0, carry=2)
+    with pytest.raises(ValueError, match=r"carry must be .* one of 'state', 'batch'; got 'sate'"):
+        audit(step, 1.0, 2.0, carry="sate")
+    with pytest.raises(ValueError, match=r"carry must be .*; got True"):
+        audit(step, 1.0, 2.0, carry=True)
+    with pytest.raises(
+        ValueError, match="carry must be None, because there are no arguments; got 0"
+    ):
+        assert_clean(lambda: 1.0, carry=0)
+
+
+def test_an_argument_of_the_functions_own_called_carry():
+    def step(x, carry):
+        return x + carry
+
+    with pytest.raises(ValueError, match=r"own `carry`: lambda x, c: fn\(x, carry=c\)"):
+        audit(step, 1.0, carry=jnp.ones(3).sum().item() + 0.5)
+    assert audit(lambda x, c: step(x, carry=c), 1.0, 2.0).ok
+
+
+def test_time_is_bounded_in_a_loop_that_traces():
+    def forever(x):
+        while True:
+            x = x + 1
+
+    began = time.perf_counter()
+    report = audit(forever, 1.0, limit=0.3)
+    assert time.perf_counter() - began < 5
+    assert report.checks == ()
+    assert report.notes[0].startswith("not run, as 0.3 s were used: big_const, ")
+    assert jax.jit(lambda x: x + 1)(1.0) == 2.0
+    with pytest.raises(KeyError, match="leak did not run in time"):
+        report["leak"]
+    with pytest.raises(AuditError, match="not run"):
+        assert_clean(forever, 1.0, limit=0.3)
+
+
+def test_time_is_bounded_in_a_loop_that_calls_nothing():
+    def forever(x):
+        while True:
+            pass
+
+    report = audit(forever, 1.0, limit=0.2)
+    assert report.not_run
+    assert audit(jnp.sin, 1.0).notes == ()
+
+
+def test_what_ran_before_the_end_is_kept(monkeypatch):
+    def slow(target):
+        time.sleep(0.4)
+        return iter(())
+
+    monkeypatch.setattr(detectors()["leak"], "find", slow)
+    report = audit(busy, 1.0, checks=["side_effect", "leak", "iterator"], limit=0.3)
+    assert report.checks == ("side_effect", "leak")
+    assert report.not_run == ("iterator",)
+    assert len(report["side_effect"]) == 2
+
+
+@pytest.mark.parametrize("limit", [0, -1, "60", True])
+def test_a_limit_is_seconds(limit):
+    with pytest.raises(ValueError, match="limit must be a number of seconds above 0 or None, got "):
+        audit(jnp.sin, 1.0, limit=limit)
+
+
+def test_no_limit():
+    assert audit(jnp.sin, 1.0, limit=None).ok
+
+
+def test_what_a_subject_left_out_is_a_note(monkeypatch):
+    def leave_out(target):
+        target.left_out.append("leak: too much of it")
+        target.left_out.append("leak: too much of it")
+        return iter(())
+
+    monkeypatch.setattr(detectors()["leak"], "find", leave_out)
+    assert audit(jnp.sin, 1.0).notes == ("leak: too much of it",)
+
+
+def test_an_empty_report_is_true_and_iterable():
+    report = Report("f", (), ("leak",))
+    assert report
+    assert len(report) == 0
+    assert list(report) == []
+    assert str(report) == "nothing found by 1 check of f"

@@ -1,0 +1,40 @@
+import subprocess
+import sys
+
+import jax
+import pytest
+
+from jaxbits import _jax_compat
+
+
+def two_lines(x):
+    y = x + 1
+    return y * 2
+
+
+def test_an_equation_knows_its_line():
+    lines = [_jax_compat.source_line(eqn) for eqn in jax.make_jaxpr(two_lines)(1.0).eqns]
+    first = two_lines.__code__.co_firstlineno
+    assert lines == [first + 1, first + 2]
+
+
+def test_what_cannot_be_told_is_none():
+    assert _jax_compat.source_line(object()) is None
+
+
+@pytest.mark.skipif(
+    jax.__version_info__ >= (0, 12), reason="jax 0.12 traces once more whatever is made beforehand"
+)
+def test_the_first_check_makes_nothing_else_trace_again():
+    program = """
+import jax
+from jaxbits import detect
+traces = []
+step = jax.jit(lambda x: traces.append(1) or 2 * x)
+step(1.0)
+detect.nan(lambda x: x + 1, 1.0)
+step(1.0)
+print(len(traces))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "1\n", done.stderr

@@ -1,0 +1,374 @@
+"""Test every exercise in both directions: stubs and wrong answers fail, and solutions pass.
+
+The answers for a chapter are in a module of `answers/` with its name. WRONG maps an exercise to
+pairs of an answer and a part of the message that it must get. RIGHT lists pairs of an exercise and
+an answer other than the solution that must pass.
+"""
+
+import dataclasses
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxbits
+from jaxbits.book.exercises import (
+    all_exercises,
+    check,
+    error_advice,
+    get_exercise,
+    hint,
+    solution,
+)
+from jaxbits.book.exercises.assertions import (
+    AnswerRejected,
+    assert_returns,
+    assert_returns_under_grad,
+    assert_returns_under_jit,
+    call,
+    under_jit,
+)
+from jaxbits.book.exercises.error_advice import find_sharp_bit
+from jaxbits.book.exercises.solution_source import pasteable_source, strip_annotations
+
+ALL = sorted(all_exercises())
+
+
+def answers(file: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(f"answers_{file.stem}", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+ANSWERS = {f.stem: answers(f) for f in sorted((Path(__file__).parent / "answers").glob("*.py"))}
+WRONG = {id: cases for module in ANSWERS.values() for id, cases in module.WRONG.items()}
+RIGHT = [case for module in ANSWERS.values() for case in getattr(module, "RIGHT", ())]
+
+
+@pytest.mark.parametrize("id", ALL)
+def test_check_rejects_the_stub(id):
+    task = get_exercise(id)
+    assert "not written yet" in task.find_problem(task.stub)
+
+
+@pytest.mark.parametrize("id", ALL)
+def test_check_accepts_the_printed_solution(id, capsys, monkeypatch):
+    monkeypatch.setattr("__main__.np", np, raising=False)
+    solution(id)
+    source = capsys.readouterr().out
+    assert "import numpy" not in source
+    task = get_exercise(id)
+    names = {"np": np}
+    exec(source, names)
+    check(id, names[task.stub.__name__])
+    assert capsys.readouterr().out == f"✓ {id}: {task.title}\n"
+
+
+@pytest.mark.parametrize(
+    ("id", "answer", "message"), [(id, *case) for id in WRONG for case in WRONG[id]]
+)
+def test_check_explains_a_wrong_answer(id, answer, message):
+    ANSWERS["tracing"].LOGGED.clear()
+    assert message in get_exercise(id).find_problem(answer)
+
+
+@pytest.mark.parametrize(("id", "answer"), RIGHT)
+def test_check_accepts_another_right_answer(id, answer):
+    assert get_exercise(id).problem(answer) is None
+
+
+def test_every_exercise_has_at_least_two_wrong_answers():
+    assert sorted(WRONG) == ALL
+    assert all(len(cases) >= 2 for cases in WRONG.values())
+
+
+def crash(*args):
+    raise MemoryError("boom")
+
+
+UNUSABLE_ANSWERS = {
+    "number": 3,
+    "None": None,
+    "string": "text",
+    "raises": crash,
+    "lambda that exits": lambda *args: sys.exit(),
+    "exits": sys.exit,
+    "takes no arguments": lambda: 1,
+    "returns None": lambda *args: None,
+    "returns an object": lambda *args: object(),
+    "returns strings": lambda *args: np.array(["text"], object),
+    "returns a dict": lambda *args: {"a": 1},
+}
+
+
+@pytest.mark.parametrize("answer", UNUSABLE_ANSWERS.values(), ids=UNUSABLE_ANSWERS)
+def test_check_never_raises(answer, capsys):
+    printed = {}
+    for id in ALL:
+        check(id, answer)
+        printed[id] = capsys.readouterr().out
+    assert not {
+        id: text
+        for id, text in printed.items()
+        if not text.startswith(f"○ {id}: ") or "the check cannot use" in text
+    }
+
+
+def plain_if(x):
+    return -x if x < 0 else x
+
+
+def plain_if_with_an_or(x):
+    if x < 0 or x > 3:
+        return -x
+    return x
+
+
+def the_larger(x):
+    return max(x, 0.0)
+
+
+def if_in_a_comprehension(x):
+    return sum(part for part in [x] if part > 0)
+
+
+def taken_as_a_number(x):
+    return jnp.ones(3) * float(x)
+
+
+def assigned(x):
+    y = jnp.zeros(3)
+    y[0] = x
+    return y
+
+
+def places(x):
+    return jnp.nonzero(jnp.stack([x, x]))[0]
+
+
+def asks_a_number(x):
+    return (2.0).ndim * jnp.sin(x)
+
+
+def asks_many_at_once(x):
+    return 1.0 if jnp.stack([x, x]) > 0 else 2.0
+
+
+def not_jax(x):
+    return {}["missing"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "jitted", "bit"),
+    [
+        (plain_if, True, "value-needed-while-tracing"),
+        (plain_if_with_an_or, True, "value-needed-while-tracing"),
+        (if_in_a_comprehension, True, "value-needed-while-tracing"),
+        (taken_as_a_number, True, "value-needed-while-tracing"),
+        (the_larger, True, "python-logic-on-tracer"),
+        (places, True, "value-dependent-size"),
+        (assigned, False, "item-assignment"),
+        (asks_a_number, False, None),
+        (asks_a_number, True, None),
+        (asks_many_at_once, False, None),
+        (not_jax, False, None),
+    ],
+)
+def test_advice_names_the_sharp_bit_of_an_error(answer, jitted, bit):
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - of every class
+        (under_jit(answer) if jitted else answer)(jnp.float32(1))
+    found = find_sharp_bit(caught.value)
+    assert (found and found.id) == bit
+
+
+def test_advice_for_certain_lines_names_catalogue_ids():
+    assert set(error_advice._REQUIRED_CODE) <= set(jaxbits.load())
+
+
+def gain(signal, factor):
+    return signal * factor
+
+
+TENTH = jnp.float32(0.81)
+LAYERS = {f"layer {n}": {"w": jnp.ones(3), "b": 0.5} for n in range(5)}
+
+
+@pytest.mark.parametrize(
+    ("ask", "expected"),
+    [
+        (
+            lambda: assert_returns(gain, TENTH, 1.0, expected=1.0, why="as it should"),
+            "gain(signal=0.81, factor=1.0) must return 1.0, got 0.81: as it should",
+        ),
+        (
+            lambda: assert_returns_under_jit(gain, TENTH, 2, expected=1.0, static=(1,)),
+            "under jit, gain(signal=0.81, factor=2) must return 1.0, got 1.62",
+        ),
+        (
+            lambda: assert_returns_under_grad(gain, TENTH, 3, expected=1.0),
+            "the gradient of gain(signal=0.81, factor=3) with respect to signal must be 1.0, "
+            "got 3.0",
+        ),
+        (
+            lambda: assert_returns(lambda *a: 1.0, jnp.ones(3), expected=np.float32([1.0])),
+            "f([1.0, 1.0, 1.0]) must return [1.0], got 1.0",
+        ),
+        (
+            lambda: assert_returns(lambda x: np.float16(x), 1.0, expected=np.float16(1.001)),
+            "f(x=1.0) must return 1.00098, got 1.0",
+        ),
+        (
+            lambda: assert_returns(lambda x: np.float64(x), 1.0, expected=1.00001234),
+            "f(x=1.0) must return 1.00001, got 1.0",
+        ),
+        (
+            lambda: assert_returns(lambda x: np.bool_(x), 1.0, expected="True"),
+            "f(x=1.0) must return 'True', got True",
+        ),
+        (
+            lambda: assert_returns(lambda x: np.int32(x), 1.0, expected=True),
+            "f(x=1.0) must return True, got 1",
+        ),
+        (
+            lambda: assert_returns(
+                lambda x: np.ones(()), 1.0, expected=jnp.ones((), complex) * (1 + 0j)
+            ),
+            "f(x=1.0) must return (1+0j), got 1.0",
+        ),
+        (
+            lambda: assert_returns(lambda x: jnp.zeros((0, 2)), 1.0, expected=np.zeros((0, 3))),
+            "f(x=1.0) must return [] (float64[0, 3]), got [] (float32[0, 2])",
+        ),
+        (
+            lambda: assert_returns(lambda x: [2], 1, expected=(2,)),
+            "f(x=1) must return (2,), got [2]",
+        ),
+        (
+            lambda: call(lambda tree, images: 1 / 0, {"w": jnp.ones((9, 9))}, jnp.ones((2, 8, 8))),
+            "f(tree={'w': float32[9, 9]}, images=float32[2, 8, 8]) raises ZeroDivisionError: "
+            "division by zero",
+        ),
+        (
+            lambda: call(lambda tree, key: 1 / 0, LAYERS, jax.random.key(0)),
+            "f(tree=a dict of 5, key=a key) raises ZeroDivisionError: division by zero",
+        ),
+        (lambda: call(lambda: 1 / 0), "it raises ZeroDivisionError: division by zero"),
+    ],
+)
+def test_message_shows_the_call_as_the_reader_writes_it(ask, expected):
+    with pytest.raises(AnswerRejected) as caught:
+        ask()
+    assert str(caught.value) == expected
+
+
+def test_problem_explains_that_the_check_cannot_use_a_result(monkeypatch):
+    def verify(answer):
+        answer()["missing"]
+
+    task = dataclasses.replace(get_exercise("tracing/1"), verify=verify)
+    assert task.find_problem(dict) == (
+        "the check cannot use what your function returns: it raises KeyError: 'missing'"
+    )
+
+
+SOURCE = '''
+def f(
+    x: "list[int]", *more: float, last: int = 2
+) -> dict[str, Callable[[int], int]]:
+    """Return ….
+
+    x: int = 1
+    """
+    # y: int = 3
+    total: int = (
+        x + last
+    )
+
+    def inner(y: int = 2) -> int:
+        value: Any = {"a: b": y}
+        return value
+
+    return {"x": lambda: inner(total)}
+'''
+
+
+def test_unannotated_keeps_everything_but_annotations():
+    assert (
+        strip_annotations(SOURCE)
+        == '''
+def f(x, *more, last=2):
+    """Return ….
+
+    x: int = 1
+    """
+    # y: int = 3
+    total = (
+        x + last
+    )
+
+    def inner(y=2):
+        value = {"a: b": y}
+        return value
+
+    return {"x": lambda: inner(total)}
+'''
+    )
+
+
+def test_listing_adds_imports_and_helpers_that_the_notebook_lacks():
+    text = pasteable_source(needs_more, "answer", known={"jnp"})
+    assert (
+        text
+        == """\
+import numpy as np
+
+
+def helper(x):
+    return np.asarray(x)
+
+
+def answer(x):
+    return helper(jnp.sin(x))"""
+    )
+    assert pasteable_source(needs_more, "answer", known={"jnp", "helper"}).startswith(
+        "def answer(x):"
+    )
+
+
+def helper(x: float) -> np.ndarray:
+    return np.asarray(x)
+
+
+def needs_more(x: float) -> np.ndarray:
+    return helper(jnp.sin(x))
+
+
+def test_hint_prints_one_hint_per_call(capsys):
+    import jaxbits.book.exercises.registry as core
+
+    core._hints_given.clear()
+    for _ in range(5):
+        hint("out-of-bounds/1")
+    said = capsys.readouterr().out.splitlines()
+    assert [line[:6] for line in said[:3]] == ["Hint 1", "Hint 2", "Hint 3"]
+    assert (
+        said[3]
+        == said[4]
+        == 'That was the last hint. solution("out-of-bounds/1") shows one way to do it.'
+    )
+
+
+def test_exercise_suggests_similar_ids_for_an_unknown_one():
+    for verb in (hint, solution, lambda id: check(id, max)):
+        with pytest.raises(KeyError, match="there are out-of-bounds/1, out-of-bounds/2"):
+            verb("out-of-bounds/9")
+    with pytest.raises(KeyError, match="no exercise 'nothing/1'; there are"):
+        get_exercise("nothing/1")

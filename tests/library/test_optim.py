@@ -1,0 +1,265 @@
+"""A wrapped optimiser keeps every type it began with, and else does what it did."""
+
+import functools
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from jax import lax
+from optax import contrib
+
+from jaxbits.book.experiments.optimizer_survey import composite_optimizers, optax_optimizers, survey
+from jaxbits.optim import dtype_stable
+
+TYPES = [
+    ("float32", "float32", "float32"),
+    ("bfloat16", "float32", "float32"),
+    ("float32", "float64", "float64"),
+]
+
+
+def parameters(dtype):
+    return {"w": jnp.arange(1.0, 7.0).reshape(2, 3).astype(dtype), "b": jnp.ones(3, dtype)}
+
+
+def types(tree):
+    return jax.tree.map(jax.typeof, tree)
+
+
+def abstract(tree):
+    return [
+        (leaf.shape, leaf.dtype, getattr(leaf, "weak_type", False))
+        for leaf in jax.tree.leaves(tree)
+    ]
+
+
+@pytest.mark.parametrize(
+    "makers", [optax_optimizers(), composite_optimizers()], ids=["exported", "put around"]
+)
+def test_every_optimiser_of_the_survey_is_made_stable(makers):
+    rows = survey(makers, TYPES, dtype_stable)
+    unstable = [
+        (name, types, outcome)
+        for name, row in rows.items()
+        for types, outcome in row.items()
+        if outcome.verdict != "stable"
+    ]
+    assert unstable == []
+
+
+AROUND = composite_optimizers() | {"prodigy": contrib.prodigy, "muon": lambda: contrib.muon(0.1)}
+
+
+def program(make, wrap):
+    """The program of an update, without the addresses in it."""
+    tx = optax.with_extra_args_support(wrap(make()))
+    params = parameters(jnp.float32)
+    more = {"value": value_of(params), "grad": params, "value_fn": value_of}
+    traced = jax.make_jaxpr(lambda g, s, p: tx.update(g, s, p, **more))
+    return re.sub(r"0x[0-9a-f]+", "", str(traced(params, tx.init(params), params)))
+
+
+@pytest.mark.parametrize("name", sorted(set(AROUND) - {"backtracking"}))
+def test_where_all_was_well_the_program_is_the_same(name):
+    assert program(AROUND[name], dtype_stable) == program(AROUND[name], lambda tx: tx)
+
+
+def test_where_all_was_well_every_bit_is_the_same():
+    params, ends = parameters(jnp.float32), []
+    for tx in (optax.adam(0.1), dtype_stable(optax.adam(0.1))):
+        now, state = params, tx.init(params)
+        for _ in range(3):
+            updates, state = tx.update(now, state, now)
+            now = optax.apply_updates(now, updates)
+        ends.append((now, state))
+    assert jax.tree.structure(ends[0]) == jax.tree.structure(ends[1])
+    for a, b in zip(*map(jax.tree.leaves, ends), strict=True):
+        assert jax.typeof(a) == jax.typeof(b)
+        assert bool((a == b).all())
+
+
+@pytest.mark.parametrize("name", ["add_noise", "inject_hyperparams", "masked", "multi_transform"])
+def test_a_scan_takes_what_it_refused(name):
+    params = parameters(jnp.bfloat16)
+
+    def run(tx):
+        def turn(carry, _):
+            params, state = carry
+            gradient = jax.tree.map(lambda p: p.astype(jnp.float32), params)
+            updates, state = tx.update(gradient, state, params)
+            return (optax.apply_updates(params, updates), state), None
+
+        start = (params, tx.init(params))
+        end = jax.eval_shape(lambda: lax.scan(turn, start, length=2)[0])
+        return abstract(start), abstract(end)
+
+    before, after = run(dtype_stable(AROUND[name]()))
+    assert before == after
+    with pytest.raises(TypeError, match="equal types"):
+        run(AROUND[name]())
+
+
+def value_of(params):
+    return sum((leaf**2).sum() for leaf in jax.tree.leaves(params))
+
+
+def test_weak_types_stay_weak():
+    params = parameters(jnp.float32)
+    more = {"value": value_of(params), "grad": params, "value_fn": value_of}
+    weak = []
+    for tx in (optax.lbfgs(), dtype_stable(optax.lbfgs())):
+        state = tx.init(params)
+        update = functools.partial(tx.update, **more)
+        _, new = jax.eval_shape(update, params, state, params)
+        weak.append([[is_weak for *_, is_weak in abstract(tree)] for tree in (state, new)])
+    (plain, plain_after), (before, after) = weak
+    assert sum(plain) == 3
+    assert sum(plain_after) == 0
+    assert before == after == plain
+
+
+def test_a_line_search_in_a_while_loop():
+    tx, params = dtype_stable(optax.lbfgs()), parameters(jnp.float32)
+
+    def go(carry):
+        params, state = carry
+        value, gradient = optax.value_and_grad_from_state(value_of)(params, state=state)
+        more = {"value": value, "grad": gradient, "value_fn": value_of}
+        updates, state = tx.update(gradient, state, params, **more)
+        return optax.apply_updates(params, updates), state
+
+    start = (params, tx.init(params))
+    end = jax.eval_shape(lambda: lax.while_loop(lambda c: value_of(c[0]) > 1e-6, go, start))
+    assert [leaf[:2] for leaf in abstract(end)] == [leaf[:2] for leaf in abstract(start)]
+
+
+def test_under_vmap():
+    tx = dtype_stable(optax.adam(0.1))
+    params = jax.tree.map(lambda leaf: jnp.stack([leaf] * 2), parameters(jnp.float16))
+    wide = jax.tree.map(lambda p: p.astype(jnp.float32), params)
+    state = jax.eval_shape(jax.vmap(tx.init), params)
+    updates, new = jax.eval_shape(jax.vmap(tx.update), wide, state, params)
+    assert abstract(new) == abstract(state)
+    assert abstract(updates) == abstract(params)
+
+
+def test_leaves_that_are_none_stay_none():
+    params = {"w": jnp.ones(2, jnp.float16), "frozen": None}
+    tx = dtype_stable(optax.adam(0.1))
+    updates, state = tx.update({"w": jnp.ones(2), "frozen": None}, tx.init(params), params)
+    assert updates["frozen"] is None
+    assert state[0].mu["frozen"] is None
+
+
+def test_the_gradients_keep_their_width_inside():
+    tiny, params = {"w": jnp.full(2, 1e-6, jnp.float32)}, {"w": jnp.ones(2, jnp.float16)}
+    narrow = jax.tree.map(lambda g: g.astype(jnp.float16), tiny)
+    tx = optax.adam(0.1, eps=1e-12)
+    cast_before = tx.update(narrow, tx.init(params), params)[0]["w"]
+    stable = dtype_stable(tx).update(tiny, tx.init(params), params)[0]["w"]
+    assert not jnp.isfinite(cast_before).any()
+    assert jnp.allclose(stable, -0.1, atol=1e-3)
+
+
+def test_without_params_the_updates_stay_as_the_gradients():
+    tx = dtype_stable(optax.sgd(0.1, momentum=0.9))
+    state = tx.init({"w": jnp.ones(2, jnp.bfloat16)})
+    updates, new = tx.update({"w": jnp.ones(2)}, state)
+    assert updates["w"].dtype == jnp.float32
+    assert types(new) == types(state)
+
+
+def test_bad_input_is_named():
+    with pytest.raises(TypeError, match=r"tx must be an Optax optimizer .*, got 0\.1"):
+        dtype_stable(0.1)
+    counts = {"w": jnp.ones(2), "n": jnp.ones(2, jnp.int32)}
+    tx = dtype_stable(optax.adam(0.1))
+    with pytest.raises(TypeError, match=r"\['n'\] should stay int32; it became float32"):
+        tx.update(jax.tree.map(lambda p: 0.5 * p, counts), tx.init(counts), counts)
+    grown = optax.GradientTransformation(lambda p: {"a": p}, lambda u, s, p: (u, {"a": u, "b": u}))
+    with pytest.raises(ValueError, match=r"new state must have the structure of .* \['b'\]"):
+        dtype_stable(grown).update(jnp.ones(2), {"a": jnp.ones(2)}, jnp.ones(2))
+
+
+INSIDE = {
+    "chain": lambda tx: optax.chain(optax.clip(1.0), tx, optax.ema(0.9)),
+    "flatten": optax.flatten,
+    "lookahead": lambda tx: optax.lookahead(tx, 3, 0.5),
+    "conditionally_mask": lambda tx: optax.conditionally_mask(tx, lambda step: step < 2),
+    "MultiSteps": lambda tx: optax.MultiSteps(tx, 2),
+    "itself": dtype_stable,
+}
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_it_may_stand_around_what_has_another_inside(name):
+    tx = dtype_stable(INSIDE[name](dtype_stable(optax.adam(0.1))))
+    params = parameters(jnp.bfloat16)
+    given = optax.LookaheadParams.init_synced(params) if name == "lookahead" else params
+    gradient = jax.tree.map(lambda p: p.astype(jnp.float32), params)
+    state = jax.eval_shape(tx.init, given)
+    updates, new = jax.eval_shape(tx.update, gradient, state, given)
+    assert abstract(new) == abstract(state)
+    assert abstract(updates) == abstract(given)
+
+
+def test_a_cond_around_the_wrapper_is_not_its_matter():
+    params = parameters(jnp.bfloat16)
+    gradient = jax.tree.map(lambda p: p.astype(jnp.float32), params)
+    inside = optax.apply_if_finite(dtype_stable(optax.adam(0.1)), 3)
+    with pytest.raises(TypeError, match="cond"):
+        jax.eval_shape(inside.update, gradient, inside.init(params), params)
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "float8_e4m3fn"])
+def test_other_kinds_of_numbers(dtype):
+    tx, params = dtype_stable(optax.adam(0.1)), parameters(dtype)
+    state = jax.eval_shape(tx.init, params)
+    updates, new = jax.eval_shape(tx.update, params, state, params)
+    assert abstract(new) == abstract(state)
+    assert abstract(updates) == abstract(params)
+
+
+@pytest.mark.parametrize("made", [lambda tx: tx, lambda tx: tx.gradient_transformation()])
+def test_more_arguments_reach_what_takes_them_without_saying_so(made):
+    on_plateau = optax.chain(optax.sgd(0.1), contrib.reduce_on_plateau())
+    params = {"w": jnp.ones(2)}
+    tx = dtype_stable(made(optax.MultiSteps(on_plateau, 2)))
+    step = functools.partial(tx.update, value=jnp.float32(1.0), unknown=2)
+    jax.eval_shape(step, params, tx.init(params), params)
+    plain = dtype_stable(optax.GradientTransformation(*optax.scale(0.5)))
+    updates, _ = plain.update(params, plain.init(params), params, value=1.0)
+    assert updates["w"][0] == 0.5
+
+
+def test_a_number_of_numpys_is_not_weak():
+    tx = dtype_stable(optax.inject_hyperparams(optax.sgd)(learning_rate=0.1))
+    params = {"w": jnp.ones(2, jnp.bfloat16)}
+    state = tx.init(params)
+    state.hyperparams["learning_rate"] = np.float64(0.25)
+    _, new = jax.eval_shape(tx.update, params, state, params)
+    assert types(new) == types(state)
+
+
+def test_gradients_of_integers_and_leaves_that_are_no_arrays_pass():
+    params = {"w": jnp.ones(2), "n": jnp.ones(2, jnp.int32)}
+    gradient = jax.grad(lambda p: (p["w"] * p["n"]).sum(), allow_int=True)(params)
+    tx = dtype_stable(optax.masked(optax.sgd(0.1), {"w": True, "n": False}))
+    updates, _ = tx.update(gradient, tx.init(params), params)
+    assert updates["n"].dtype == jax.dtypes.float0
+    named = optax.GradientTransformation(lambda p: {"name": "x"}, lambda u, s, p=None: (u, s))
+    tx = dtype_stable(named)
+    assert tx.update(params, tx.init(params), params)[1] == {"name": "x"}
+    becomes = optax.GradientTransformation(lambda p: {"a": p}, lambda u, s, p=None: (u, {"a": "x"}))
+    with pytest.raises(TypeError, match=r"state leaf \['a'\] should stay float32; it became a str"):
+        dtype_stable(becomes).update(jnp.ones(2), {"a": jnp.ones(2)}, jnp.ones(2))
+
+
+def test_errors_of_the_optimiser_are_its_own():
+    tx = dtype_stable(optax.adamw(0.1))
+    params = parameters(jnp.float16)
+    with pytest.raises(ValueError, match="params"):
+        tx.update(jax.tree.map(lambda p: p.astype(jnp.float32), params), tx.init(params))

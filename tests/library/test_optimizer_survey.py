@@ -1,0 +1,71 @@
+"""The survey of what Optax optimizers do to dtypes."""
+
+import jax.numpy as jnp
+import optax
+import pytest
+from optax import contrib
+
+from jaxbits.book.experiments.optimizer_survey import (
+    DTYPE_COMBINATIONS,
+    UpdateOutcome,
+    composite_optimizers,
+    optax_optimizers,
+    survey,
+)
+
+SAME, HALF, WIDE = DTYPE_COMBINATIONS[0], DTYPE_COMBINATIONS[1], DTYPE_COMBINATIONS[2]
+BY_HAND = """
+    adabelief adafactor adam adamw lamb lbfgs lion nadam nadamw novograd polyak_sgd sgd sm3 yogi
+    contrib.dpsgd contrib.muon contrib.prodigy contrib.schedule_free_adamw contrib.sophia
+"""
+
+
+def test_optax_optimizers_are_those_that_optax_exports():
+    found = optax_optimizers()
+    assert set(BY_HAND.split()) <= set(found)
+    assert not [name for name in found if "scale_by" in name or "._" in name or name[0] == "_"]
+    for name in found:
+        module = contrib if name.startswith("contrib.") else optax
+        assert callable(getattr(module, name.removeprefix("contrib.")))
+
+
+@pytest.mark.parametrize(
+    ("make", "types", "verdict", "growth"),
+    [
+        (lambda: optax.sgd(0.1), SAME, "stable", 1.0),
+        (lambda: optax.sgd(0.1), WIDE, "updates", 1.0),
+        (lambda: optax.adam(0.1), HALF, "stable", 1.0),
+        (lambda: optax.adam(0.1), WIDE, "state", 1.5),
+        (lambda: optax.sgd(0.1, momentum=0.9), WIDE, "state", 2.0),
+        (lambda: optax.novograd(0.1), WIDE, "raises", 1.0),
+        (composite_optimizers()["backtracking"], SAME, "weak", 1.0),
+        (composite_optimizers()["apply_if_finite"], WIDE, "raises", 1.0),
+        (lambda: optax.adam(0.1), DTYPE_COMBINATIONS[6], "state", 1.5),
+    ],
+)
+def test_the_outcome_has_the_right_verdict_and_growth(make, types, verdict, growth):
+    outcome = survey({"it": make}, [types])["it"][types]
+    assert (outcome.verdict, outcome.growth) == (verdict, growth)
+    assert bool(outcome.error) == (verdict == "raises")
+
+
+def test_the_outcome_names_each_leaf_that_changed():
+    outcome = survey({"adam": lambda: optax.adam(0.1)}, [WIDE])["adam"][WIDE]
+    assert outcome.state == (
+        "[0].mu['b']: bfloat16 -> float32",
+        "[0].mu['w']: bfloat16 -> float32",
+    )
+    assert outcome.updates == ("float32",)
+    assert UpdateOutcome(state=("a: ~int32 -> int32",)).verdict == "weak"
+
+
+def test_survey_leaves_x64_off():
+    survey({"sgd": lambda: optax.sgd(0.1)})
+    assert jnp.arange(2.0).dtype == jnp.float32
+
+
+def test_a_new_tree_structure_is_reported():
+    grows = optax.GradientTransformation(lambda p: {}, lambda u, s, p: (u, {"new": p}))
+    outcome = survey({"grows": lambda: grows}, [SAME])["grows"][SAME]
+    assert outcome.verdict == "raises"
+    assert "tree" in outcome.error

@@ -1,0 +1,135 @@
+import builtins
+import sys
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from jaxbits.book.scripted_pdb import breakpoint_commands, post_mortem, user_frames
+
+
+@jax.jit
+def logged(y):
+    inner = y - 1.0
+    return jnp.log(inner)
+
+
+def step(w):
+    return logged(w)
+
+
+def test_post_mortem_starts_in_the_innermost_user_frame(capsys):
+    with jax.debug_nans(True):
+        post_mortem(["p inner", "up", "p w"], step, jnp.float32(0.5))
+    said = capsys.readouterr().out.splitlines()
+    start = said.index("FloatingPointError: invalid value (nan) encountered in log")
+    assert said[start + 1 :] == [
+        "> logged()",
+        "-> return jnp.log(inner)",
+        "ipdb> p inner",
+        "Array(-0.5, dtype=float32)",
+        "ipdb> up",
+        "> step()",
+        "-> return logged(w)",
+        "ipdb> p w",
+        "Array(0.5, dtype=float32)",
+        "ipdb> quit",
+    ]
+
+
+def test_post_mortem_without_a_function_examines_the_last_error(capsys, monkeypatch):
+    monkeypatch.delattr(sys, "last_value", raising=False)
+    post_mortem(["p w"])
+    assert capsys.readouterr().out == "there is no error to examine\n"
+    try:
+        step("one")
+    except TypeError as error:
+        monkeypatch.setattr(sys, "last_value", error, raising=False)
+    post_mortem(["p w"])
+    assert capsys.readouterr().out.splitlines() == [
+        "> step()",
+        "-> return logged(w)",
+        "ipdb> p w",
+        "'one'",
+        "ipdb> quit",
+    ]
+
+
+def test_post_mortem_prints_nothing_without_an_error(capsys):
+    post_mortem(["p x"], lambda x: x, 1)
+    assert capsys.readouterr().out == ""
+
+
+def test_post_mortem_reports_mistakes_in_commands(capsys):
+    post_mortem(["p nothing", "up", "up", "up"], lambda x: 1 / x, 0)
+    said = capsys.readouterr().out
+    assert "NameError" in said
+    assert "Oldest frame" in said
+    assert said.endswith("ipdb> quit\n")
+
+
+@jax.jit
+def stopped(y):
+    jax.debug.breakpoint(backend="cli")
+    return y
+
+
+@jax.jit
+def stopped_early(y):
+    breakpoint()
+    return y
+
+
+def test_breakpoint_commands_serve_jax_breakpoints_in_turn(capsys):
+    before = builtins.input, sys.breakpointhook
+    with breakpoint_commands("p y", "c", "p y * 10"):
+        stopped(jnp.float32(1.0))
+        stopped(jnp.float32(2.0))
+    assert (builtins.input, sys.breakpointhook) == before
+    assert capsys.readouterr().out.splitlines() == [
+        "Entering jdb:",
+        "(jdb) p y",
+        "Array(1., dtype=float32)",
+        "(jdb) c",
+        "Entering jdb:",
+        "(jdb) p y * 10",
+        "Array(20., dtype=float32)",
+        "(jdb) continue",
+    ]
+
+
+def test_breakpoint_commands_serve_python_breakpoints_while_tracing(capsys):
+    with breakpoint_commands("p type(y).__name__"):
+        stopped_early(jnp.float32(1.0))
+        stopped_early(jnp.float32(2.0))
+    said = capsys.readouterr().out.splitlines()
+    assert said[:3] == ["> stopped_early()", "-> breakpoint()", "ipdb> p type(y).__name__"]
+    assert said.count("-> breakpoint()") == 1
+    assert said[-1] == "ipdb> continue"
+
+
+def test_breakpoint_commands_restores_input_after_an_error():
+    before = builtins.input, sys.breakpointhook
+    with pytest.raises(TypeError), breakpoint_commands():
+        step("one")
+    assert (builtins.input, sys.breakpointhook) == before
+
+
+def test_breakpoint_commands_serves_callbacks_after_an_error(capsys):
+    before = builtins.input, sys.breakpointhook
+
+    def block():
+        with breakpoint_commands("p y"):
+            stopped(jnp.float32(3.0))
+            raise KeyError("a mistake in the block")
+
+    with pytest.raises(KeyError):
+        block()
+    assert (builtins.input, sys.breakpointhook) == before
+    assert "Array(3., dtype=float32)" in capsys.readouterr().out
+
+
+def test_user_frames_leaves_out_libraries():
+    with pytest.raises(TypeError) as caught:
+        step("one")
+    assert user_frames(caught.value)[-1] == ("step", "return logged(w)")
