@@ -66,7 +66,7 @@ PARTS = (
     ),
     Part(
         "jaxbits/book/",
-        "what only the chapters need: exercises, figures, measurements",
+        "exercises, figures, and measurements for the chapters",
         ("jaxbits.book",),
         3,
         0,
@@ -89,11 +89,12 @@ PARTS = (
         "library",
     ),
     Part(
-        "jaxbits/_claims.py  _explain.py  testing.py  xor/  optim.py",
+        "_claims.py  _explain.py  testing.py  optim.py  xor/",
         "the other public functions and modules",
         (
             "jaxbits._claims",
             "jaxbits._claims_display",
+            "jaxbits._error_origin",
             "jaxbits._explain",
             "jaxbits._error_origin",
             "jaxbits._ipython",
@@ -138,8 +139,8 @@ PARTS = (
         "library",
     ),
     Part(
-        "jaxbits/_jax_compat.py  _equality.py  _formatting.py",
-        "what is not public in JAX; one definition each of equality and formatting",
+        "_jax_compat/  _equality.py  _formatting.py",
+        "non-public JAX, equality, formatting",
         ("jaxbits._jax_compat", "jaxbits._equality", "jaxbits._formatting"),
         8,
         1,
@@ -155,7 +156,8 @@ _COLORS = {
     "library": ("#e6f4ea", "#1c6b37"),
 }
 _HOUSES = {"book": "the book", "grader": "the grader", "library": "the library"}
-_WIDTH, _MARGIN, _BOX, _ROW = 880, 24, 52, 86
+_WIDTH, _MARGIN, _BOX, _ROW = 920, 44, 52, 86
+_LANE = 7  # the distance between two arrows that run along the edge
 
 
 def module_files(root: Path = ROOT) -> dict[str, Path]:
@@ -180,8 +182,7 @@ def imports(root: Path = ROOT) -> dict[str, set[str]]:
 def _imported(name: str, path: Path, files: dict[str, Path]) -> Iterator[str]:
     source = path.read_text("utf8")
     if path.suffix == ".md":
-        cells = re.findall(r"^```\{code-cell\}.*?\n(.*?)^```", source, flags=re.M | re.S)
-        source = "\n".join(re.findall(r"^(?:from|import) jaxbits.*$", "\n".join(cells), re.M))
+        source = "\n".join(re.findall(r"^from jaxbits[^\n(]*(?:\([^)]*\))?$", source, flags=re.M))
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -262,8 +263,8 @@ def draw(root: Path = ROOT) -> str:
         lines.append(f'<rect x="{x}" y="16" width="16" height="16" fill="{fill}" stroke="{edge}"/>')
         text = f'<text x="{x + 24}" y="29" font-size="14" fill="#202124">{_HOUSES[house]}</text>'
         lines.append(text)
-    for part, target in _without_shortcuts(arrows(root)):
-        lines.append(_arrow(part, target))
+    for lane, (part, target) in enumerate(_without_shortcuts(arrows(root))):
+        lines.append(_arrow(part, target, lane % 5))
     for part in PARTS:
         left, top, width = _box(part)
         fill, edge = _COLORS[part.house]
@@ -278,7 +279,7 @@ def draw(root: Path = ROOT) -> str:
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
-def _arrow(part: Part, target: Part) -> str:
+def _arrow(part: Part, target: Part, lane: int) -> str:
     left, top, width = _box(part)
     left_to, top_to, width_to = _box(target)
     middle, middle_to = left + width / 2, left_to + width_to / 2
@@ -289,8 +290,9 @@ def _arrow(part: Part, target: Part) -> str:
     if target.row - part.row > 1:  # around the boxes between them, outside of all boxes
         is_right = middle > _WIDTH / 2
         start, end = (left + width, left_to + width_to) if is_right else (left, left_to)
-        edge = _WIDTH - 8 if is_right else 8
-        path = f"M{start:g} {top + _BOX / 2:g}H{edge}V{top_to + _BOX / 2:g}H{end:g}"
+        edge = _WIDTH - 8 - lane * _LANE if is_right else 8 + lane * _LANE
+        down, down_to = top + 12 + lane * _LANE, top_to + 12 + lane * _LANE
+        path = f"M{start:g} {down}H{edge}V{down_to}H{end:g}"
     else:
         path = f"M{middle:g} {top + _BOX}L{middle_to:g} {top_to - 1:g}"
     style = 'fill="none" stroke="#5f6368" stroke-width="1.5" marker-end="url(#tip)"'

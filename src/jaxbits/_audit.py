@@ -9,9 +9,9 @@ from typing import Any
 
 from jaxbits import detect
 from jaxbits._analysis import resource_limits
+from jaxbits._analysis.finding import Finding, merge_duplicates
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.tracing_errors import parameter_names
-from jaxbits._finding import Finding, merge_duplicates
 from jaxbits._formatting import first_line
 from jaxbits._report import AuditError, Report
 

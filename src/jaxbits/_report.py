@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from jaxbits._finding import SEVERITIES, Finding, Severity
+from jaxbits._analysis.finding import SEVERITIES, Finding, Severity
 from jaxbits._formatting import html_with_code
 
 _STYLE = """<style>

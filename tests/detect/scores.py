@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from labelled_cases import Case, Sweep
 
 from jaxbits import detect
-from jaxbits._finding import Finding
+from jaxbits._analysis.finding import Finding
 
 HERE = Path(__file__).parent
 FOLDERS = ("given_cases", "own_cases")

@@ -13,7 +13,7 @@ import pytest
 from jax import lax
 
 from jaxbits import _catalogue, detect
-from jaxbits._finding import Finding
+from jaxbits._analysis.finding import Finding
 
 GUARDS = Path(__file__).parent / "guards"
 EXAMPLES = [

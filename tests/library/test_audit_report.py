@@ -12,7 +12,7 @@ import pytest
 
 from jaxbits import assert_clean, audit
 from jaxbits._analysis.code_location import CodeLocation
-from jaxbits._finding import Finding, merge_duplicates
+from jaxbits._analysis.finding import Finding, merge_duplicates
 from jaxbits._report import AuditError, Report
 from jaxbits.detect import detectors
 

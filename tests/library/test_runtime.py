@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from jaxbits import _accelerators, _catalogue, explain, runtime
+from jaxbits._analysis.finding import Finding
 from jaxbits._claims_display import advice
-from jaxbits._finding import Finding
 from jaxbits._report import Report
 from jaxbits.book import measurements
 

@@ -7,10 +7,10 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, overload
 
+from jaxbits._analysis.finding import SEVERITIES, Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.probes import Probe
 from jaxbits._analysis.resource_limits import TooLarge
-from jaxbits._finding import SEVERITIES, Finding
 
 _Find = Callable[[FunctionUnderTest], Iterator[Finding]]
 

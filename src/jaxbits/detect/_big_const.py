@@ -14,8 +14,8 @@ from jax.extend.core import Literal
 from jaxbits._analysis import jaxpr_utils
 from jaxbits._analysis.code_location import CodeLocation, location_of
 from jaxbits._analysis.detector import detector
+from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
-from jaxbits._finding import Finding
 
 _WARNING_BYTES, _NOTE_BYTES = 1 << 18, 1 << 15
 

@@ -20,6 +20,7 @@ from jaxbits._analysis.code_location import (
 )
 from jaxbits._analysis.copying import PYTHON_NUMBERS, copy_tree, is_array
 from jaxbits._analysis.detector import detector
+from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.state_types import (
@@ -30,7 +31,6 @@ from jaxbits._analysis.state_types import (
     types_of,
 )
 from jaxbits._analysis.tracing_errors import parameter_names
-from jaxbits._finding import Finding
 
 _LOOP_WORDS = re.compile(r"carry|body_fun|branch|true_fun|false_fun", re.IGNORECASE)
 _MISMATCH_WORDS = re.compile(

@@ -10,10 +10,10 @@ import jax
 from jaxbits import _catalogue
 from jaxbits._analysis.copying import is_array
 from jaxbits._analysis.detector import detector
+from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.tracing_errors import blamed_argument, classify_error
-from jaxbits._finding import Finding
 
 _FIX = "`jnp.where`, `lax.cond` or `lax.while_loop`"
 

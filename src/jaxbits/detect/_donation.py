@@ -14,8 +14,8 @@ from jaxbits._analysis import jaxpr_utils
 from jaxbits._analysis.code_location import CodeLocation, location_of
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.eager_run import EagerRun
+from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
-from jaxbits._finding import Finding
 
 _FIX = "go on with what the function returns, pass a copy, or do not donate"
 

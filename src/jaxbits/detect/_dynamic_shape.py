@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from jaxbits import _catalogue
 from jaxbits._analysis.detector import detector
+from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.tracing_errors import classify_error
-from jaxbits._finding import Finding
 
 
 @detector

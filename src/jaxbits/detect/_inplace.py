@@ -12,12 +12,12 @@ import numpy as np
 from jaxbits._analysis.code_location import location_of_error
 from jaxbits._analysis.copying import copy_tree
 from jaxbits._analysis.detector import detector
+from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.python_state.references import argument_references
 from jaxbits._analysis.python_state.snapshot import StateChange, StateSnapshot
 from jaxbits._analysis.source import at_updates
-from jaxbits._finding import Finding
 from jaxbits._formatting import first_line
 
 _FIX = "return the new value: `x = x.at[i].set(v)`, `{**d, key: v}`"

@@ -8,9 +8,9 @@ import jax
 
 from jaxbits._analysis.code_location import CodeLocation, location_of_error
 from jaxbits._analysis.detector import detector
+from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
-from jaxbits._finding import Finding
 
 
 @detector

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from jaxbits._analysis.detector import detector
+from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.key_dataflow import KeyUse
-from jaxbits._finding import Finding
 
 
 @detector

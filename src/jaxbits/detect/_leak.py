@@ -8,8 +8,8 @@ import jax
 
 from jaxbits._analysis.code_location import location_of_error
 from jaxbits._analysis.detector import detector
+from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
-from jaxbits._finding import Finding
 from jaxbits._formatting import first_line
 
 _RETURN = "return it (`has_aux=True` for `jax.grad`, the carry or the outputs of a loop)"

@@ -13,9 +13,9 @@ from jax.extend.core import ClosedJaxpr
 from jaxbits._analysis import jaxpr_utils
 from jaxbits._analysis.code_location import CodeLocation, location_of
 from jaxbits._analysis.detector import detector
+from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
-from jaxbits._finding import Finding
 
 _JOINS = ("concatenate", "stack")
 _MAX_IN_LIST, _MAX_IN_ARGUMENT, _MAX_PIECES = 16, 32, 64

@@ -10,13 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbits._analysis.detector import detector
+from jaxbits._analysis.finding import Finding, Severity
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.instrumented_run import count_nonfinite, inexact_arrays
 from jaxbits._analysis.nonfinite_gradient import GradientTest, GradientTrap, NonfiniteGradient
 from jaxbits._analysis.nonfinite_probes import NAN_PROBE
 from jaxbits._analysis.numpy_warnings import numpy_warnings
 from jaxbits._analysis.probes import Site
-from jaxbits._finding import Finding, Severity
 
 _LINEAR_ALGEBRA = {"cholesky", "lu", "qr", "eig", "eigh", "svd", "triangular_solve", "schur"}
 _GUARD = "guard what goes into the operation: `safe = jnp.where(ok, x, 1.0)`, then `where` again"

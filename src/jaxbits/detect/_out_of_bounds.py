@@ -14,10 +14,10 @@ from jax.extend.core import Literal
 from jaxbits import _jax_compat
 from jaxbits._analysis.call_context import CallContext, unqualified_name
 from jaxbits._analysis.detector import detector
+from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.probes import Measurement, Probe, Site
 from jaxbits._analysis.source.mode_argument import has_mode_argument
-from jaxbits._finding import Finding
 
 _READ_PRIMITIVES = {"gather", "dynamic_slice"}
 _WRITE_PRIMITIVES = {"scatter", "dynamic_update_slice"}

@@ -17,11 +17,11 @@ from jaxbits._analysis.call_context import (
     unqualified_name,
 )
 from jaxbits._analysis.detector import detector
+from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.nonfinite_probes import INF_PROBE
 from jaxbits._analysis.numpy_warnings import numpy_warnings
 from jaxbits._analysis.probes import Measurement, Probe, Site
-from jaxbits._finding import Finding
 
 _iinfo: Any = jnp.iinfo
 _finfo: Any = jnp.finfo

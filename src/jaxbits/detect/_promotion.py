@@ -19,8 +19,8 @@ from jaxbits._analysis.dtype_conversions import (
     library_frames,
     record_integer,
 )
+from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
-from jaxbits._finding import Finding
 
 # They are mainly in https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/reductions.py
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/lax_numpy.py and

@@ -14,9 +14,9 @@ from jaxbits._analysis import jaxpr_utils
 from jaxbits._analysis.code_location import CodeLocation, location_of
 from jaxbits._analysis.copying import copy_tree
 from jaxbits._analysis.detector import detector
+from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
-from jaxbits._finding import Finding
 
 
 @detector

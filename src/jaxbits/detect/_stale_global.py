@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from jaxbits._analysis.detector import detector
+from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.changed_values import changed_values
 from jaxbits._analysis.python_state.mutability import find_changeable
 from jaxbits._analysis.python_state.references import Reference
-from jaxbits._finding import Finding
 from jaxbits.detect._side_effect import environment_findings
 
 _MAX_TRIED = 24

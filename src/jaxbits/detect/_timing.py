@@ -11,10 +11,10 @@ import jax
 
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.eager_events import Event
+from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.reachable_state import used_names
 from jaxbits._analysis.source import ast_utils
-from jaxbits._finding import Finding
 
 _MANY_PROGRAMS = 1000
 _CLOCK_MODULES = {"time", "timeit", "datetime"}

@@ -21,10 +21,10 @@ from jaxbits._analysis.code_location import (
     location_of_error,
 )
 from jaxbits._analysis.detector import detector
+from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.python_state.reachable_state import used_names
-from jaxbits._finding import Finding
 
 _MIN_BYTES, _MIN_CALLS = 1 << 12, 3
 _CALLBACKS = {"pure_callback", "io_callback", "outside_call"}

@@ -22,9 +22,9 @@ from jaxbits._analysis.code_location import (
     location_of,
 )
 from jaxbits._analysis.detector import detector
+from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.source import ast_utils
-from jaxbits._finding import Finding
 
 _JAX_FOLDER = os.path.dirname(os.path.realpath(jax.__file__)) + os.sep
 _WARNING_ITERATIONS, _NOTE_ITERATIONS, _MIN_LEAVES = 20, 12, 100

@@ -13,9 +13,9 @@ import numpy as np
 from jaxbits._analysis import int64_inputs
 from jaxbits._analysis.code_location import CodeLocation, is_user_code, location_of_error
 from jaxbits._analysis.detector import detector
+from jaxbits._analysis.finding import Finding, Severity
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
-from jaxbits._finding import Finding, Severity
 from jaxbits._formatting import first_line
 
 _MAX_ERROR = 0.05
