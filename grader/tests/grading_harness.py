@@ -18,7 +18,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 ASSIGNMENTS = ROOT / "assignments"
+# Two small assignments, without and with JAX.
 SAMPLE = Path(__file__).parent / "sample"
+JAX_SAMPLE = Path(__file__).parent / "jax_sample"
 # Enough for an honest notebook on a busy machine.
 LIMITS = ("--cell-seconds", "120", "--notebook-seconds", "400")
 # A shorter limit for submissions that never end.
