@@ -19,7 +19,7 @@ SLOW_FILES = [
     "tests/nbval_exact/test_compare.py",
     "tests/nbval_exact/test_plugin.py",
     "grader/tests/test_assignments.py",
-    "grader/tests/test_grading.py",
+    "grader/tests/test_grade_corpus.py",
     "grader/tests/test_crash_recovery.py",
     "grader/tests/test_sandbox.py",
 ]

@@ -16,6 +16,7 @@ from typing import Any
 import jax
 
 from jaxbits._analysis.code_location import is_user_code
+from jaxbits._formatting import first_line
 
 
 class _ScriptedPdb(pdb.Pdb):
@@ -78,7 +79,7 @@ def post_mortem(
     try:
         function(*args)
     except Exception as error:
-        first = str(error).strip().split("\n")[0]
+        first = first_line(error, limit=None)
         print(f"{type(error).__name__}: {first}")
         _run_session(error, commands)
 

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jaxbits._formatting import first_line
 from jaxbits.book.exercises.assertions import AnswerRejected, call, under_jit
 from jaxbits.book.exercises.base import Exercise
 
@@ -72,7 +73,7 @@ def verify_keep_types(answer: Callable[..., Any]) -> None:
     try:
         lax.scan(body, tx.init(params), jnp.ones((3, 2)))
     except Exception as error:
-        first = str(error).strip().split("\n")[0]
+        first = first_line(error, limit=None)
         raise AnswerRejected(
             f"a lax.scan with Adam's state as its carry raises {type(error).__name__}: {first}"
         ) from error
@@ -219,7 +220,7 @@ def _two_steps(tx: Any, params: Any, gradient: Any) -> list[Any]:
             params = optax.apply_updates(params, updates)
             after.append({name: jnp.asarray(params[name]) for name in gradient})
     except Exception as error:
-        first = str(error).strip().split("\n")[0]
+        first = first_line(error, limit=None)
         why = ""
         if "no corresponding transformation" in first:
             why = "\n  A label has no corresponding transformation in multi_transform."

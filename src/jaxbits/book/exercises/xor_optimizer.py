@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbits._formatting import format_value
+from jaxbits._formatting import first_line, format_value
 from jaxbits.book.exercises.assertions import AnswerRejected, are_close, call, type_name
 from jaxbits.book.exercises.base import Exercise
 
@@ -143,7 +143,7 @@ def _resumed(answer: Callable[..., Any], path: str, tx: Any, loader: Any, epochs
         cause = wrong.__cause__
         if not (isinstance(cause, ValueError) and _is_from_orbax(cause)):
             raise
-        first = str(cause).split("\n")[0].split(". ")[0].rstrip(".:")
+        first = first_line(cause, limit=None).split(". ")[0].rstrip(".:")
         raise AnswerRejected(
             f"Orbax raises ValueError: {first}.\n  Restore into a state with the same "
             "model and the same optimizer, create_state(0, Classifier(), tx)"

@@ -17,6 +17,7 @@ import optax
 from optax import contrib
 
 from jaxbits import _jax_compat
+from jaxbits._formatting import first_line
 
 OptimizerFactory = Callable[[], Any]
 DtypeCombination = tuple[str, str, str]
@@ -181,7 +182,7 @@ def _trace_update(
             before = jax.eval_shape(tx.init, params)
             updates, after = jax.eval_shape(update, gradient, before, params)
         except (TypeError, ValueError) as error:
-            return UpdateOutcome(error=f"{type(error).__name__}: {str(error).splitlines()[0]}")
+            return UpdateOutcome(error=f"{type(error).__name__}: {first_line(error, limit=None)}")
     shape: Any = jax.tree.structure(before)
     if shape != jax.tree.structure(after):
         return UpdateOutcome(error="ValueError: the new state has a different tree structure")
