@@ -147,6 +147,7 @@ PARTS = (
     ),
 )
 
+_JAXBITS_IMPORT = r"^(?:from jaxbits\S* import \([^)]*\)|(?:from|import) jaxbits.*[^(\n])$"
 _SOURCES = {"src": "", "grader/src": "", "book_tools": "book_tools", "_ext": "_ext"}
 _SOURCES |= {"benchmarks": "benchmarks"}
 _COLORS = {
@@ -181,7 +182,7 @@ def _imported(name: str, path: Path, files: dict[str, Path]) -> Iterator[str]:
     source = path.read_text("utf8")
     if path.suffix == ".md":
         cells = re.findall(r"^```\{code-cell\}.*?\n(.*?)^```", source, flags=re.M | re.S)
-        source = "\n".join(re.findall(r"^(?:from|import) jaxbits.*$", "\n".join(cells), re.M))
+        source = "\n".join(re.findall(_JAXBITS_IMPORT, "\n".join(cells), re.M))
     tree = ast.parse(source)
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
