@@ -148,6 +148,7 @@ PARTS = (
     ),
 )
 
+_JAXBITS_IMPORT = r"^(?:from jaxbits\S* import \([^)]*\)|(?:from|import) jaxbits.*[^(\n])$"
 _SOURCES = {"src": "", "grader/src": "", "book_tools": "book_tools", "_ext": "_ext"}
 _SOURCES |= {"benchmarks": "benchmarks"}
 _COLORS = {
