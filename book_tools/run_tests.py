@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
     options, passed_on = parser.parse_known_args(arguments)
     if options.grader:
         return run_pytest([*GRADER, *passed_on])
-    if build.main():
+    if build.main([]):
         return 1
     if options.all:
         slow = run_pytest([*SLOW, *passed_on])

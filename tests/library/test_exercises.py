@@ -1,8 +1,8 @@
 """Test every exercise in both directions: stubs and wrong answers fail, and solutions pass.
 
-The answers for a chapter are in a module of `exercise_answers/` with its name. WRONG maps an exercise to
-pairs of an answer and a part of the message that it must get. RIGHT lists pairs of an exercise and
-an answer other than the solution that must pass.
+The answers for a chapter are in a module of `exercise_answers/` with its name. WRONG maps an
+exercise to pairs of an answer and a part of the message that it must get. RIGHT lists pairs of an
+exercise and an answer other than the solution that must pass.
 """
 
 import dataclasses
@@ -48,7 +48,9 @@ def answers(file: Path) -> ModuleType:
     return module
 
 
-ANSWERS = {f.stem: answers(f) for f in sorted((Path(__file__).parent / "exercise_answers").glob("*.py"))}
+ANSWERS = {
+    f.stem: answers(f) for f in sorted((Path(__file__).parent / "exercise_answers").glob("*.py"))
+}
 WRONG = {id: cases for module in ANSWERS.values() for id, cases in module.WRONG.items()}
 RIGHT = [case for module in ANSWERS.values() for case in getattr(module, "RIGHT", ())]
 
