@@ -145,7 +145,7 @@ def _differs_from_file(module: types.ModuleType) -> Iterator[str]:
         thing = getattr(thing, "__wrapped__", thing)
         if getattr(getattr(thing, "__code__", None), "co_filename", None) != file:
             yield f"{module.__name__}.{name}"
-    for name, origin, original in _own_imports(file):
+    for name, origin, original in itertools.chain(_own_imports(file), _lazy_names(module)):
         # detect imports lazily, so the other module may not be loaded yet.
         expected = vars(sys.modules[origin]).get(original) if origin in sys.modules else None
         if name in vars(module) and vars(module)[name] is not expected:
@@ -171,6 +171,16 @@ def _own_imports(file: str) -> Iterator[tuple[str, str, str]]:
         if isinstance(node, ast.ImportFrom) and _is_own(node.module or ""):
             for name in node.names:
                 yield name.asname or name.name, str(node.module), name.name
+
+
+def _lazy_names(module: types.ModuleType) -> Iterator[tuple[str, str, str]]:
+    """Yield the detectors, which `jaxbits.detect` imports lazily, in the form of `_own_imports`.
+
+    The detector `x` is the function `x` of the module `_x`.
+    """
+    if module.__name__ == "jaxbits.detect":
+        for path in Path(str(module.__file__)).parent.glob("_[a-z]*.py"):
+            yield path.stem[1:], f"jaxbits.detect.{path.stem}", path.stem[1:]
 
 
 def _replaced_in_shell() -> Iterator[str]:
