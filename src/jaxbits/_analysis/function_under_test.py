@@ -20,7 +20,7 @@ from jaxbits._formatting import first_line
 
 
 def _check_function(function: Any) -> None:
-    """Raise TypeError if an object is neither a plain function nor a callable that acts like one."""
+    """Raise TypeError if an object is neither a plain function nor a callable that acts as one."""
     if not callable(function):
         raise TypeError(f"fn must be a function, got {type(function).__name__}")
     inner = function if isinstance(function, functools.partial) else inspect.unwrap(function)

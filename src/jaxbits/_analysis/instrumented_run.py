@@ -43,7 +43,7 @@ class InstrumentedRun:
 
     @functools.cached_property
     def outputs(self) -> list[Any]:
-        """The results of the program. Computing them also fills in the measurements at the sites."""
+        """The results of the program. Computing them fills in the measurements at the sites, too."""
         outputs, measured = self._compile()(self._values, None)
         for number, (count, low, high) in jax.device_get(measured).items():
             site = self.plan.sites[number]
@@ -140,13 +140,13 @@ def as_arrays(program: ClosedJaxpr, inputs: Sequence[Any]) -> list[jax.Array]:
 
 
 def inexact_arrays(arrays: Sequence[Any]) -> list[Any]:
-    """Return the arrays of floating-point or complex dtype."""
+    """Return the arrays that have a floating-point or complex dtype."""
     return [a for a in arrays if jnp.issubdtype(a.dtype, jnp.inexact)]
 
 
-# These two use NumPy, which compiles nothing.
+# This function and the next use NumPy because it does not have to compile anything.
 def count_nonfinite(arrays: Sequence[Any]) -> int:
-    """Return how many values of some arrays are NaN or infinite."""
+    """Return how many values in the arrays are NaN or infinite."""
     return sum(int((~np.isfinite(np.asarray(a))).sum()) for a in inexact_arrays(arrays))
 
 
