@@ -43,7 +43,7 @@ class InstrumentedRun:
 
     @functools.cached_property
     def outputs(self) -> list[Any]:
-        """The results of the program. Computing them fills in the measurements at the sites, too."""
+        """The results of the program. Computing them also fills in the sites' measurements."""
         outputs, measured = self._compile()(self._values, None)
         for number, (count, low, high) in jax.device_get(measured).items():
             site = self.plan.sites[number]

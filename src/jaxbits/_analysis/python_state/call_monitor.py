@@ -191,7 +191,7 @@ def _is_loop_body(frame: types.FrameType) -> bool:
 
 
 def _iterator_argument(frame: types.FrameType) -> str:
-    """Return the type of an iterator among the arguments of a JAX function, or ""."""
+    """Return the type name of an iterator among a JAX function's arguments, if there is one."""
     if str(frame.f_globals.get("__name__", "")).partition(".")[0] not in ("jax", "jaxlib"):
         return ""
     waiting = list(frame.f_locals.values())

@@ -47,7 +47,7 @@ class _ComplementSet(set[Any]):
 
 
 def changed_value(value: Any, change_functions: bool = False, depth: int = 4) -> Any:
-    """Return a value of the same kind that differs everywhere, or the value itself if there is none.
+    """Return a value of the same kind that differs everywhere, or the same value if none is known.
 
     Args:
         value: The current value.

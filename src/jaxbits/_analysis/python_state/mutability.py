@@ -90,7 +90,7 @@ def _fields(reference: Reference) -> Iterator[Reference]:
 
 
 def _is_settings_record(reference: Reference, value: Any) -> bool:
-    """Return whether an object looks like a settings record, which is a mutable global dataclass."""
+    """Return whether an object looks like settings, because it is a mutable global dataclass."""
     is_variable = reference.kind == "global" and not _is_constant_name(reference.name)
     return is_variable and hasattr(type(value), "__dataclass_fields__")
 

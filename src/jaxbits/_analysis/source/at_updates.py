@@ -90,7 +90,7 @@ def _kept_values(node: ast.AST) -> list[ast.expr]:
 
 
 def _array_given_to_jax(node: ast.AST) -> str:
-    """Return the name of the array that a node passes to `jnp.asarray` or the like, or ""."""
+    """Return the name of the array that a node passes to `jnp.asarray` or the like, if any."""
     match node:
         case ast.Call(
             func=ast.Attribute(
