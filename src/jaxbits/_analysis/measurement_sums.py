@@ -36,7 +36,7 @@ def _empty(dtype: Any) -> tuple[Any, Any, Any]:
 
 
 def add_sums(sums: Sums, more: Sums) -> Sums:
-    """Add sums to other sums in place, and return the updated sums. Counts saturate at 2**31.
+    """Add more sums to `sums` in place, and return it. Counts saturate at 2**31.
 
     Args:
         sums: The sums to update.

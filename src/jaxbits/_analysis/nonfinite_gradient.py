@@ -65,9 +65,10 @@ class GradientTrap:
 class GradientTest:
     """A test of the gradient of a program's loss.
 
-    The loss is the sum of the floating-point scalars that the program returns, if its first
-    floating-point result is one of them. Otherwise, it is the sum of the program's only result.
-    The gradient is taken with respect to the floating-point inputs that the loss depends on.
+    If the first result of the program is a floating-point scalar, the loss is the sum of all such
+    scalars that it returns. Otherwise, the loss is the sum of the program's only result, if there
+    is only one. The gradient is taken with respect to the floating-point inputs that the loss
+    depends on.
     """
 
     def __init__(self, target: FunctionUnderTest) -> None:

@@ -97,7 +97,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _list_lengths(tree: Any) -> Iterator[int]:
-    """Yield the number of numbers in each list or tuple in a tree."""
+    """Yield how many numbers each list or tuple in a tree contains."""
     children = tree.values() if isinstance(tree, dict) else tree
     if isinstance(tree, (list, tuple, dict)):
         if not isinstance(tree, dict):

@@ -24,10 +24,10 @@ def recompile(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find calls that make JAX trace or compile again, and functions that compile on every call.
 
     If you pass several calls (``calls=[(x,), (y,)]``), the detector makes them in order, starting
-    with empty caches, and counts the calls after the first that trace again. It also calls the
-    function three times and counts what the third call still compiles. It cannot see calls that you
-    do not pass. `jax.log_compiles()` comes closest, but it lists every compilation with its reason
-    instead of judging them.
+    with empty caches, and counts the calls after the first that trace again. If the function is not
+    jitted, the detector also makes one call three times and counts what the third call still
+    compiles. It cannot see calls that you do not pass. `jax.log_compiles()` comes closest, but it
+    lists every compilation with its reason instead of judging them.
 
     >>> import jax, jax.numpy as jnp
     >>> from jaxbits import detect
@@ -76,7 +76,9 @@ def _count_traces(target: FunctionUnderTest, calls: Sequence[tuple[Any, ...]]) -
     """Return how many of the calls trace, starting with empty caches, or 0 if a call fails."""
     function = target.function
     if not target.is_jitted:
-        # `jax.jit` of a NumPy function crashes the interpreter, but `jax.jit` of a partial does not.
+        # `jax.jit` of a NumPy function crashes the interpreter, but not of a partial that wraps it.
+=>
+    """Return whether a NumPy function called from the user's line needed a traced array's values."""
         function = jax.jit(functools.partial(function))
     copies = [copy_tree(args) for args in calls]
     traced = 0

@@ -78,7 +78,7 @@ def impure_c_name(function: Any) -> str:
 
 
 def impure_python_name(frame: types.FrameType) -> str:
-    """Return the name of the function that a frame runs if it is impure, or else an empty string."""
+    """Return the name of the function that a frame runs if it is impure, or an empty string."""
     module = str(frame.f_globals.get("__name__", ""))
     name = frame.f_code.co_name
     if frame.f_code is no_input.__code__:

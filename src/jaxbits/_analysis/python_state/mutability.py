@@ -47,8 +47,8 @@ def find_changeable(references: list[Reference]) -> Iterator[tuple[Reference, bo
 
     `is_meant` is True if the source assigns the name again, sets the attribute outside `__init__`,
     or mutates the container. A mutable global also counts as meant to change, unless its name is
-    in capitals like that of a constant. An attribute or closure value that merely could change
-    does not count.
+    in capitals like that of a constant. An attribute or closure value that merely could change does
+    not count as meant to change.
     """
     seen: set[tuple[int, Any]] = set()
     waiting = [(reference, False) for reference in references]
