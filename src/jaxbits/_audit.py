@@ -1,4 +1,4 @@
-"""One call that runs all detectors on a function."""
+"""The functions `audit` and `assert_clean`, which run all detectors on a function."""
 
 from __future__ import annotations
 
@@ -26,37 +26,37 @@ def audit(
     limit: float | None = 60.0,
     **kwargs: Any,
 ) -> Report:
-    """Check a function for sharp bits, on the arguments you call it with.
+    """Check a function for sharp bits, using the arguments that you call it with.
 
     The audit traces the function and runs it several times, on copies of the arguments. It
     restores the Python state that the function reaches by name, even after an error. It also
     restores the random generators of Python and NumPy, the environment, the working directory,
-    `jax.config`, and the standard streams, and `input` finds nothing to read. It cannot undo what
-    the function does to files or over the network. A thread that the function starts keeps running,
-    and a global generator that it advances stays advanced. An audit is not safe while other threads
-    run.
+    `jax.config`, and the standard streams. Meanwhile, `input` has nothing to read. The audit cannot
+    undo what the function does to files or over the network. A thread that the function starts
+    keeps running, and a global generator that it advances stays advanced. An audit is not safe
+    while other threads run.
 
     If your function has a parameter called `carry`, `calls`, `checks`, or `limit`, pass it through
     a lambda: ``audit(lambda x, c: fn(x, carry=c), x, c)``.
 
     Args:
-        fn: The function, jitted or not.
-        *args: Its positional arguments. If their arrays take more than 1 GiB, the function is only
-            traced, because they are not copied.
-        carry: The argument that is the carry of a loop or the state of a step, by position or name.
+        fn: The function, which may be jitted.
+        *args: Its positional arguments. If their arrays take up more than 1 GiB, they are not
+            copied, so the function is only traced.
+        carry: The position or name of the argument that is a loop's carry or a step's state.
         calls: The positional arguments of several calls, for checks that compare calls.
-        checks: The names of the checks to run, such as ``["leak"]``. The default is all of them.
-        limit: Seconds after which no further check begins and your Python code is stopped, or None
-            for no limit. Compiled programs are never interrupted.
+        checks: The names of the checks to run, such as ``["leak"]``. The default is all checks.
+        limit: The time limit in seconds, or None for no limit. After this time, no further check
+            begins, and your Python code is stopped. Compiled programs are never interrupted.
         **kwargs: The function's keyword arguments.
 
     Returns:
         The report.
 
     Raises:
-        TypeError: If `fn` is not a function, or is an async or generator function.
-        ValueError: If `checks` contains an unknown name, `carry` is not an argument, or `limit` is
-            not a number above 0.
+        TypeError: If `fn` is not a function or is an async or generator function.
+        ValueError: If `checks` contains an unknown name, `carry` does not name an argument, or
+            `limit` is not a number above 0.
 
     >>> import jax.numpy as jnp
     >>> report = audit(lambda x, i: x[i].sum(), jnp.arange(4.0), jnp.array([1, 4]))
@@ -108,23 +108,24 @@ def assert_clean(
     limit: float | None = 60.0,
     **kwargs: Any,
 ) -> None:
-    """Check that an audit finds nothing above a note, for example in a test suite.
+    """Check that an audit finds nothing more severe than a note, for example in a test suite.
 
     Args:
-        fn: The function, jitted or not.
+        fn: The function, which may be jitted.
         *args: Its positional arguments.
-        allow: The names of the checks whose findings are accepted.
-        carry: The argument that is the carry of a loop or the state of a step, by position or name.
+        allow: The names of the checks to skip, because their findings are accepted.
+        carry: The position or name of the argument that is a loop's carry or a step's state.
         calls: The positional arguments of several calls, for checks that compare calls.
-        limit: Seconds, as for `audit`. A check that does not run in time is an error here.
+        limit: The time limit in seconds, as for `audit`. Here, it is an error if a check does not
+            run in time.
         **kwargs: The function's keyword arguments.
 
     Raises:
-        AuditError: If the audit finds an error or a warning, or does not finish in time. It is an
-            AssertionError, and its message is the report.
-        TypeError: If `fn` is not a function, or is an async or generator function.
-        ValueError: If `allow` contains an unknown name, `carry` is not an argument, or `limit` is
-            not a number above 0.
+        AuditError: If the audit finds an error or a warning, or does not finish in time. An
+            AuditError is an AssertionError, and its message is the report.
+        TypeError: If `fn` is not a function or is an async or generator function.
+        ValueError: If `allow` contains an unknown name, `carry` does not name an argument, or
+            `limit` is not a number above 0.
 
     >>> assert_clean(lambda x: x + 1, 2.0)
     """
@@ -136,7 +137,11 @@ def assert_clean(
 
 
 def _run_check(name: str, target: FunctionUnderTest, findings: list[Finding]) -> str:
-    """Add what a check finds, and return how the check itself failed, or an empty string."""
+    """Run a check, and add what it finds to `findings`.
+
+    Returns:
+        How the check itself failed, or an empty string.
+    """
     try:
         findings += detect.detectors()[name].on(target)
     except (KeyboardInterrupt, resource_limits.OutOfTime):
@@ -147,9 +152,9 @@ def _run_check(name: str, target: FunctionUnderTest, findings: list[Finding]) ->
 
 
 def _left_out(target: FunctionUnderTest) -> list[str]:
-    """Return what was not examined, each reason once."""
+    """Return notes on what was not examined and why, without duplicates."""
     notes = [*target.left_out]
-    trace = vars(target).get("trace")  # Do not trace now if the audit ran out of time before.
+    trace = vars(target).get("trace")  # Do not trace now if the audit ran out of time earlier.
     if trace is not None:
         notes += trace.log.left_out
         if trace.error is not None:
@@ -159,7 +164,7 @@ def _left_out(target: FunctionUnderTest) -> list[str]:
 
 
 def _check_carry(target: FunctionUnderTest) -> None:
-    """Check that `carry` is an argument of the call."""
+    """Raise ValueError if `carry` does not name an argument of the call."""
     carry, count = target.carry, len(target.args)
     names = [*parameter_names(target.function)[:count], *target.kwargs]
     is_position = isinstance(carry, int) and not isinstance(carry, bool) and 0 <= carry < count
@@ -175,7 +180,10 @@ def _check_carry(target: FunctionUnderTest) -> None:
 
 
 def _hint(target: FunctionUnderTest, name: str) -> str:
-    """Return how to pass an argument of this name to the function itself, if it has one."""
+    """Return a hint on how to pass an argument of this name to the function itself.
+
+    The hint is empty if the function has no such parameter.
+    """
     if name not in parameter_names(target.function):
         return ""
     return f"; for the function's own `{name}`: lambda x, c: fn(x, {name}=c)"

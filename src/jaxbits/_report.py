@@ -1,4 +1,4 @@
-"""The report that `jaxbits.audit` returns, for a terminal and for a notebook."""
+"""The report that `jaxbits.audit` returns, which terminals and notebooks can display."""
 
 from __future__ import annotations
 
@@ -32,19 +32,22 @@ _STYLE = """<style>
 
 
 class AuditError(AssertionError):
-    """An audited function has findings that are not allowed. The message is the report."""
+    """Raised if an audit has findings that are not allowed. The message is the report."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """The findings of an audit, the most severe first.
+    """The findings of an audit, with the most severe first.
 
     Attributes:
         function: The name of the function.
-        findings: What the checks found. Findings of one check on one line are merged, with a count.
+        findings: What the checks found. A check's findings on one line are merged into one with a
+            count.
         checks: The names of the checks that ran.
-        notes: What was not examined and why: time, memory, or a failure of a check itself.
-        seconds: How long each check took. The first check that needs a trace or a run pays for it.
+        notes: What was not examined and why, for example because time or memory ran out or because
+            a check itself failed.
+        seconds: How long each check took. The time of a shared trace or run counts toward the first
+            check that needs it.
         not_run: The names of the checks that did not run in time.
     """
 
@@ -57,7 +60,10 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing above a note was found. `notes` say what was not examined."""
+        """Whether the audit found nothing more severe than a note.
+
+        The attribute `notes` lists what was not examined.
+        """
         return not any(finding.severity != "note" for finding in self.findings)
 
     def __getitem__(self, check: str) -> tuple[Finding, ...]:
@@ -82,7 +88,7 @@ class Report:
         return True
 
     def raise_if(self, severity: Severity = "error") -> None:
-        """Raise an error if any finding is at least this severe.
+        """Raise AuditError if any finding is at least this severe.
 
         Args:
             severity: ``"error"``, ``"warning"``, or ``"note"``.
@@ -99,7 +105,7 @@ class Report:
             raise AuditError(str(self))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as a dictionary for JSON."""
+        """Return the report as a dictionary that JSON can represent."""
         return {
             "function": self.function,
             "ok": self.ok,

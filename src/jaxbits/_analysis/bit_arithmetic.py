@@ -21,7 +21,7 @@ _PASSING |= {"shift_left", "slice", "transpose", "concatenate", "select_n"}
 
 
 class BitArithmetic:
-    """The arithmetic of a program that is mixed with bitwise operations."""
+    """The integer arithmetic that a program mixes with bitwise operations."""
 
     def __init__(self, program: ClosedJaxpr) -> None:
         self._jaxpr_of: dict[int, Jaxpr] = {}
@@ -29,7 +29,7 @@ class BitArithmetic:
             self._jaxpr_of.update((id(equation), inner.jaxpr) for equation in inner.jaxpr.eqns)
 
     def includes(self, site: Site) -> bool:
-        """Return whether a site belongs to such arithmetic."""
+        """Return whether the equation at a site is part of this arithmetic."""
         jaxpr, dtype = self._jaxpr_of.get(id(site.equation)), site.equation.outvars[0].aval.dtype
         if jaxpr is None:
             return False
@@ -50,7 +50,7 @@ class BitArithmetic:
         return is_hash and site.equation.primitive.name != "sub"
 
     def _reaches_bitwise(self, equation: Any, jaxpr: Jaxpr) -> bool:
-        """Return whether a result enters a bitwise operation, through arithmetic alone."""
+        """Return whether a result reaches a bitwise operation through arithmetic alone."""
         reached = set(map(id, equation.outvars))
         for later in jaxpr.eqns:
             if reached & set(map(id, later.invars)):
@@ -61,7 +61,7 @@ class BitArithmetic:
         return False
 
     def _comes_from_bitwise(self, equation: Any, jaxpr: Jaxpr) -> bool:
-        """Return whether an input comes from a bitwise operation, through arithmetic alone."""
+        """Return whether an input comes from a bitwise operation through arithmetic alone."""
         sources = set(map(id, equation.invars))
         for earlier in reversed(jaxpr.eqns):
             if sources & set(map(id, earlier.outvars)):
@@ -73,7 +73,10 @@ class BitArithmetic:
 
 
 def _is_bitwise(equation: Any) -> bool:
-    """Return whether an equation is bitwise on integers; `and` counts with masks from 8 bits."""
+    """Return whether an equation is a bitwise integer operation.
+
+    An `and` counts only if its mask has at least 8 bits.
+    """
     name = equation.primitive.name
     if not jnp.issubdtype(equation.outvars[0].aval.dtype, jnp.integer):
         return False
@@ -83,7 +86,10 @@ def _is_bitwise(equation: Any) -> bool:
 
 
 def _is_hash_step(equation: Any) -> bool:
-    """Return whether an equation has a constant typical of hashes: well known, or large and odd."""
+    """Return whether an equation has a constant typical of hashes.
+
+    Such a constant is either a well-known multiplier or a large odd number.
+    """
     name = equation.primitive.name
     if name not in ("mul", "add"):
         return False

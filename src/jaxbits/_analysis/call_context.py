@@ -22,7 +22,7 @@ from jaxbits._analysis.code_location import (
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/traceback_util.py
 _PLUMBING = {"op", "meth", "reraise_with_filtered_traceback", "cache_miss", "<lambda>", "wrapper"}
 _PLUMBING |= {"_run_python_pjit", "_python_pjit_helper", "deferring_binary_op"}
-# Libraries whose transformations trace the user's function under a name of their own.
+# Libraries whose transformations wrap the user's function in one of their own before tracing it.
 _TRANSPARENT_LIBRARIES = tuple(f"{os.sep}{name}{os.sep}" for name in ("flax", "equinox", "haiku"))
 
 
@@ -31,10 +31,10 @@ class CallContext:
     """The equations that enclose an equation, outermost first.
 
     Attributes:
-        path: The identities of these equations, which make a context hashable.
-        callers: The equations themselves: calls, loops, and branches.
-        visible: How many of them the user's own code made before a library function was entered,
-            None outside library functions.
+        path: The `id` of each of these equations, which makes the context hashable.
+        callers: The equations themselves, which are calls, loops, and branches.
+        visible: How many of the equations come from the user's own code, before the first library
+            function, or None outside library functions.
         library: The names of the library functions, outermost first.
     """
 
@@ -44,7 +44,7 @@ class CallContext:
     library: tuple[str, ...] = field(default=(), compare=False)
 
     def enter(self, equation: Any, jaxpr: ClosedJaxpr | None = None) -> CallContext:
-        """Return the context of the equations inside another one.
+        """Return the context of the equations inside a call, loop, or branch.
 
         Args:
             equation: The call, loop, or branch.
@@ -65,11 +65,11 @@ class CallContext:
         return next((found for e in inner_to_outer if (found := location_of(e))), None)
 
     def library_entry(self, equation: Any) -> str | None:
-        """Return the name of the library function that the user's line called, None if unknown."""
+        """Return the name of the library function that the user's line called, or None."""
         return self.library[0] if self.library else self.outer_call(equation)
 
     def outer_call(self, equation: Any) -> str | None:
-        """Return the library function called directly from the user's line, per the traceback."""
+        """Return the library function that the traceback shows the user's line calling, or None."""
         if self.visible is not None:
             equation = self.callers[self.visible]
         found = None
@@ -82,11 +82,13 @@ class CallContext:
 
 
 def is_random_number_code(equation: Any, context: CallContext) -> bool:
-    """Return whether an equation is part of a random number generator, which wraps on purpose.
+    """Return whether an equation belongs to a random number generator.
+
+    The integer arithmetic of such a generator wraps around on purpose.
 
     Args:
         equation: An equation of the traced program.
-        context: What encloses it.
+        context: The calls, loops, and branches that enclose it.
     """
     if any("random" in name or "threefry" in name for name in context.library):
         return True
@@ -104,7 +106,7 @@ def unqualified_name(name: str | None) -> str:
 
 
 def _is_opaque(jaxpr: ClosedJaxpr) -> bool:
-    """Return whether a jaxpr is a library function, and not a library's wrapper of user code."""
+    """Return whether a jaxpr is a library function rather than a library's wrapper of user code."""
     file = _jax_compat.source_file(jaxpr.jaxpr)
     if not file or is_user_code(file):
         return False

@@ -21,7 +21,7 @@ _LIBRARY_FOLDERS = tuple(
     {os.path.realpath(_paths[key]) + os.sep for key in ("purelib", "platlib", "stdlib")}
 )
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-# The rest of the package (`optim`, `xor`, `book`) counts as user code where it runs from a source
+# The rest of the package (`optim`, `xor`, `book`) counts as user code when it runs from a source
 # checkout, because the book audits it.
 _OWN_FILES = (
     *(os.path.join(_PACKAGE, name) + os.sep for name in ("_analysis", "_jax_compat", "detect")),
@@ -33,9 +33,9 @@ _IGNORE_COMMENT = re.compile(r"#\s*jaxbits:\s*ignore\[([\w\s,]+)\]")
 
 @functools.lru_cache(maxsize=8192)
 def is_user_code(file: str) -> bool:
-    """Return whether a file belongs to the user and not to a library, Python, or the detectors.
+    """Return whether a file belongs to the user, not to a library, Python, or the detectors.
 
-    Packages of another environment that is on the path are libraries, too.
+    Packages from another environment on the path count as libraries, too.
 
     >>> is_user_code("<ipython-input-1>"), is_user_code(os.__file__)
     (True, False)
@@ -70,7 +70,7 @@ class CodeLocation:
 
     @property
     def text(self) -> str:
-        """The source of the line without surrounding whitespace, empty if it is unavailable."""
+        """The source of the line without surrounding whitespace, or "" if it is unavailable."""
         return linecache.getline(self.file, self.line).strip()
 
     def ignores(self, check: str) -> bool:
@@ -85,17 +85,17 @@ class CodeLocation:
 
 
 def _cell_numbers() -> Mapping[str, Any]:
-    """Return the execution count of each notebook cell by the file name that IPython gives it."""
+    """Return a mapping from the file name that IPython gives a cell to its execution count."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython and hasattr(ipython, "get_ipython") else None
-    # Private, and therefore checked for its type:
+    # This attribute is private and may change, so check its type:
     # https://github.com/ipython/ipython/blob/9.18.1/IPython/core/compilerop.py
     names = getattr(getattr(shell, "compile", None), "_filename_map", None)
     return names if isinstance(names, Mapping) else {}
 
 
 def location_of(equation: Any) -> CodeLocation | None:
-    """Return the innermost line of user code that traced an equation, None if it is unknown."""
+    """Return the innermost line of user code that traced an equation, or None if unknown."""
     for function, file, line in _jax_compat.frames(equation):
         if is_user_code(file):
             return CodeLocation(file, line, function)
@@ -103,7 +103,7 @@ def location_of(equation: Any) -> CodeLocation | None:
 
 
 def location_of_error(traceback: TracebackType | None) -> CodeLocation | None:
-    """Return the innermost line of user code in a traceback, None if there is none."""
+    """Return the innermost line of user code in a traceback, or None if there is none."""
     found = None
     while traceback is not None:
         code = traceback.tb_frame.f_code
@@ -114,7 +114,7 @@ def location_of_error(traceback: TracebackType | None) -> CodeLocation | None:
 
 
 def location_of_function(function: Any) -> CodeLocation | None:
-    """Return the line on which a Python function begins, None if it has no Python code."""
+    """Return the line on which a function begins, or None if it has no Python code."""
     while isinstance(function, functools.partial):
         function = function.func
     code = getattr(inspect.unwrap(function), "__code__", None)

@@ -1,4 +1,4 @@
-"""Copies of arguments, so that no check can modify what the user passed."""
+"""Functions that copy arguments, so that no check can modify what the user passed."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ PYTHON_NUMBERS = (bool, int, float, complex)
 
 
 def is_array(value: Any) -> bool:
-    """Return whether `jax.jit` accepts a value as an array: an array or a Python number."""
+    """Return whether `jax.jit` treats a value as an array, as it does arrays and Python numbers."""
     if isinstance(value, (np.ndarray, np.generic)):
         return value.dtype.kind in "biufcV" and value.dtype != object
     return isinstance(value, (jax.Array, *PYTHON_NUMBERS))
 
 
 def copy_tree(tree: Any) -> Any:
-    """Return a copy of a tree, its containers, arrays, and iterators included.
+    """Return a copy of a tree, including its containers, arrays, and iterators.
 
     Raises:
-        TooLarge: If the arrays take more than `resource_limits.MAX_COPY_BYTES`.
+        TooLarge: If the arrays take up more than `resource_limits.MAX_COPY_BYTES`.
 
     >>> given = {"x": np.ones(2)}
     >>> copy_tree(given)["x"] is given["x"]
@@ -38,7 +38,7 @@ def copy_tree(tree: Any) -> Any:
 
 
 def copy_tree_keeping_aliases(tree: Any) -> Any:
-    """Return a copy of a tree in which an array that occurs twice is again one array.
+    """Return a copy of a tree in which arrays that were one object are still one object.
 
     >>> x = np.ones(2)
     >>> a, b = copy_tree_keeping_aliases((x, x))
@@ -69,6 +69,6 @@ def copy_leaf(leaf: Any) -> Any:
 
 
 def _uncopyable_iterator(iterator: Any) -> Iterator[Any]:
-    """Return a generator that raises at its first value, in place of one that has no copy."""
+    """Return a stand-in for an iterator that cannot be copied, which raises when it is advanced."""
     raise TypeError(f"a {type(iterator).__name__} cannot be copied, and is not advanced by a check")
     yield

@@ -1,4 +1,4 @@
-"""Detectors: functions that yield findings, made callable on a user's function."""
+"""The `Detector` class and the decorator that turns a function that yields findings into one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _Find = Callable[[FunctionUnderTest], Iterator[Finding]]
 
 
 class Detector:
-    """A check for one kind of sharp bit, which is called with a function and its arguments.
+    """A check for one kind of sharp bit. Call it with a function and that function's arguments.
 
     Attributes:
         name: The name of the check.
@@ -38,18 +38,18 @@ class Detector:
         carry: int | str | None = None,
         **kwargs: Any,
     ) -> list[Finding]:
-        """Return what the check finds in a function that is called with these arguments.
+        """Return what the check finds when a function is called with these arguments.
 
         Args:
-            fn: The function, jitted or not.
-            *args: Its positional arguments. They are copied.
+            fn: The function, which may be jitted.
+            *args: Its positional arguments. The check works on copies of them.
             calls: The positional arguments of several calls, for checks that compare calls.
-            carry: The position or name of the argument that is a loop's state, for the check
+            carry: The position or name of the argument that holds a loop's state, for the check
                 `carry`. The default is the first argument.
             **kwargs: Its keyword arguments.
 
         Returns:
-            The findings, the most severe first.
+            The findings, with the most severe first.
         """
         probes = () if self.probe is None else (self.probe,)
         state = 0 if carry is None else carry
@@ -58,7 +58,7 @@ class Detector:
     def on(self, target: FunctionUnderTest) -> list[Finding]:
         """Return the findings on a function whose evidence several detectors share.
 
-        The most severe come first. Findings that their line ignores with a comment are left out.
+        The most severe come first. Findings on a line whose comment ignores this check are omitted.
         """
         found: dict[Finding, None] = {}
         try:

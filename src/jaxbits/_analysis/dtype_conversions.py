@@ -1,4 +1,4 @@
-"""Conversions in a program that type promotion may have added, and the code around them."""
+"""Finds the conversions that type promotion may have added to a program, and their context."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from jaxbits._analysis.code_location import CodeLocation, is_user_code
 _JAX_FOLDER = os.path.dirname(jax.__file__) + os.sep
 _NUMPY_FOLDER = os.path.join("_src", "numpy")
 _PRIVATE_FILES = ("random", "random.py", "prng.py", "indexing.py", "scatter.py", "slicing.py")
-"""Files and folders of JAX whose arithmetic is not the user's: random numbers and indexing."""
+"""JAX's files and folders for random numbers and indexing, whose arithmetic is not the user's."""
 
-# A comparison of widened operands has the same result, so it does no harm.
+# A comparison gives the same result on widened operands, so it does no harm.
 _COMPARISONS = {"lt", "le", "gt", "ge", "eq", "ne", "sign", "is_finite"}
-# Primitives that pass integers on unchanged.
+# Primitives that return the integers in their input unchanged.
 _PASSING = {
     *("broadcast_in_dim", "reshape", "squeeze", "slice", "transpose", "rev", "copy"),
     *("gather", "dynamic_slice", "stop_gradient", "expand_dims"),
@@ -34,15 +34,15 @@ IntegerValues = dict[Any, Any]
 
 @dataclass
 class ConversionContext:
-    """What encloses a conversion.
+    """The library functions that enclose a conversion, and the integers known at that point.
 
     Attributes:
-        location: The user's line that calls the library function around it, if there is one.
-        calls: The names of the library functions around it, innermost last.
+        location: The user's line that calls the enclosing library function, if there is one.
+        calls: The names of the enclosing library functions, innermost last.
         is_hidden: Whether the conversion is inside a library function.
-        is_jax_numpy: Whether that is a function of `jax.numpy` that the user's line calls directly.
+        is_jax_numpy: Whether this is a `jax.numpy` function that the user's line calls directly.
         has_other_library: Whether a library other than JAX is involved.
-        integers: The known integer values by variable.
+        integers: The known integer values, keyed by variable.
     """
 
     location: CodeLocation | None = None
@@ -56,11 +56,11 @@ class ConversionContext:
 def find_conversions(
     program: ClosedJaxpr, context: ConversionContext
 ) -> Iterator[tuple[Any, ConversionContext]]:
-    """Yield the equations that may be promotions, with what encloses them.
+    """Yield each equation that may be a promotion, together with its context.
 
     Args:
         program: The program.
-        context: What encloses the program.
+        context: The context of the program itself.
     """
     integers = context.integers
     for variable, value in zip(program.jaxpr.constvars, program.consts, strict=True):
@@ -113,7 +113,7 @@ def record_integer(integers: IntegerValues, variable: Any, value: Any) -> None:
     """Record the value of a variable if it is an integer.
 
     Args:
-        integers: The known integer values by variable.
+        integers: The known integer values, keyed by variable.
         variable: The variable.
         value: Its value.
     """
@@ -123,7 +123,7 @@ def record_integer(integers: IntegerValues, variable: Any, value: Any) -> None:
 
 
 def largest_integer(value: Any) -> int:
-    """Return the largest absolute value in an integer array, 0 if it is unknown."""
+    """Return the largest absolute value in an integer array, or 0 if it is unknown."""
     if isinstance(value, jax.core.Tracer) or not np.size(value):
         return 0
     array = np.asarray(value)
@@ -131,7 +131,7 @@ def largest_integer(value: Any) -> int:
 
 
 def _is_harmful_conversion(equation: Any, integers: IntegerValues) -> bool:
-    """Return whether promotion makes such conversions, and whether they do harm."""
+    """Return whether a conversion is one that promotion could have added and that does harm."""
     aval = equation.invars[0].aval
     old, new = aval.dtype, jnp.dtype(equation.params["new_dtype"])
     if getattr(aval, "weak_type", False) or equation.params.get("weak_type") or old == new:
@@ -152,7 +152,7 @@ def _is_harmful_conversion(equation: Any, integers: IntegerValues) -> bool:
 
 
 def _has_mixed_operands(equation: Any) -> bool:
-    """Return whether a product has operands of different floating or integer dtypes."""
+    """Return whether a product has two floating-point or two integer operands of unequal dtype."""
     a, b = (variable.aval.dtype for variable in equation.invars[:2])
     floats = jnp.issubdtype(a, jnp.floating) and jnp.issubdtype(b, jnp.floating)
     integers = jnp.issubdtype(a, jnp.integer) and jnp.issubdtype(b, jnp.integer)
@@ -160,12 +160,12 @@ def _has_mixed_operands(equation: Any) -> bool:
 
 
 def library_frames(equation: Any) -> tuple[list[str], bool, CodeLocation | None]:
-    """Return what lies between the user's line and an equation.
+    """Return the library functions between the user's line and an equation, and that line.
 
     Returns:
         The names of the library functions, whether any of them is not part of JAX, and the line. A
-        function in a private file of JAX is called ``asarray``, because it promotes nothing of the
-        user's.
+        function in one of JAX's private files is listed as ``asarray``, because it promotes none
+        of the user's values.
     """
     names: list[str] = []
     has_other_library = False

@@ -1,4 +1,4 @@
-"""What a function does on the device during one eager run, recorded as a sequence of events."""
+"""Records what a function does on the device during one eager run, as a sequence of events."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from jaxbits._analysis.source import ast_utils
 _MAX_EVENTS, _MAX_SECONDS = 20_000, 10.0
 _CLOCKS = {"time", "perf_counter", "monotonic", "process_time", "thread_time", "clock_gettime"}
 _CLOCKS |= {f"{name}_ns" for name in _CLOCKS}
-# The files that implement an array's methods. Their frames lie between a conversion and the
+# JAX implements array methods in these files, so their frames lie between a conversion and the
 # user's line: https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/array.py and
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/array_methods.py
 _ARRAY_FILES = {"array.py", "array_methods.py", "basearray.py"}
@@ -53,18 +53,19 @@ class Event:
     """One event of an eager run.
 
     Attributes:
-        kind: ``clock``, ``dispatch`` (of a program), ``wait`` (for arrays), ``read`` (of an array
-            by Python), or ``get`` or ``put`` (a call of `jax.device_get` or `jax.device_put`).
+        kind: ``clock`` (Python reads a clock), ``dispatch`` (a program starts), ``wait`` (Python
+            waits for arrays), ``read`` (Python reads an array), or ``get`` or ``put`` (a call to
+            `jax.device_get` or `jax.device_put`).
         name: The name of the program, clock, or method.
-        location: The user's line, None if a library acts on its own.
-        arrays: The identities of the outputs, or of the arrays that are waited for or read.
-        is_tracing: Whether a trace was under way.
+        location: The user's line, or None if a library acts on its own.
+        arrays: The `id` of each array that the event returns, waits for, or reads.
+        is_tracing: Whether JAX was tracing at the time.
         program: The program of a dispatch.
-        numpy_inputs: For each NumPy input of a dispatch, the identities of the array and of those
+        numpy_inputs: For each NumPy input of a dispatch, the `id` of the array and of each array
             that it is a view of, and its size in bytes.
         donated: For each input of a dispatch, whether it is donated.
-        inputs: The identities of all inputs of a dispatch.
-        call: The call that reads a clock, in the syntax tree of its file.
+        inputs: The `id` of each input of a dispatch.
+        call: The call that reads a clock, as a node in the syntax tree of its file.
         scope: The global names of the code that reads a clock.
     """
 
@@ -82,21 +83,21 @@ class Event:
 
 
 class EnoughEvents(resource_limits.Stopped):
-    """The run has been recorded for long enough."""
+    """Raised to end a run that has lasted long enough or recorded enough events."""
 
 
 class EventRecorder:
-    """Records events through a profiler hook and the interceptors of `_jax_compat`.
+    """Records events with a profiler hook and the interceptors in `_jax_compat`.
 
     Attributes:
-        events: The events so far.
-        entry: The code that calls the user's function. No line above it belongs to the run.
+        events: The events recorded so far.
+        entry: The code that calls the user's function. No frame above it belongs to the run.
     """
 
     def __init__(self, entry: types.CodeType) -> None:
         self.events: list[Event] = []
         self.entry = entry
-        # Donated arrays stay alive, so that no later array gets the same identity.
+        # Keep donated arrays alive, so that no later array gets the same `id`.
         self._kept_alive: list[Any] = []
         self._start = time.monotonic()
         self._clock_calls: dict[tuple[types.CodeType, int], Any] = {}
@@ -109,7 +110,7 @@ class EventRecorder:
     def record_dispatch(
         self, program: Any, inputs: Sequence[Any], outputs: Sequence[Any], donated: Sequence[bool]
     ) -> None:
-        """Record that a compiled program runs; see `_jax_compat.intercept_dispatch`.
+        """Record that a compiled program runs. This is a hook for `intercept_dispatch`.
 
         Args:
             program: The program.
@@ -140,7 +141,7 @@ class EventRecorder:
         """Record that Python reads an array or waits for it.
 
         Args:
-            method: The method or NumPy function that does so.
+            method: The method or NumPy function that reads or waits.
             array: The array.
         """
         location = self._location(sys._getframe(2))
@@ -148,12 +149,14 @@ class EventRecorder:
         self._add(Event(kind, method, location, (id(array),), _jax_compat.is_tracing()))
 
     def profile(self, frame: types.FrameType, event: str, argument: Any) -> None:
-        """Record clocks, waits, and calls of compiled functions; a hook for `sys.setprofile`.
+        """Record clock reads, transfers, waits, and calls of compiled functions.
+
+        This is a hook for `sys.setprofile`.
 
         Args:
-            frame: The frame of the event.
-            event: The kind of the event.
-            argument: The called C function or the returned value.
+            frame: The frame in which the event occurs.
+            event: The kind of event.
+            argument: The C function that is called, or the value that is returned.
         """
         if event == "c_call":
             if _is_clock(argument):
@@ -196,7 +199,7 @@ class EventRecorder:
             if key not in self._clock_calls:
                 self._clock_calls[key] = ast_utils.current_call(frame)
             call = self._clock_calls[key]
-            # A function that returns the time is itself a clock, so its caller reads it.
+            # A function that returns the time acts as a clock, so record the call in its caller.
             parent = getattr(call, "parent", None)
             if call is None or not isinstance(parent, (ast.Return, ast.Lambda)):
                 break
@@ -206,11 +209,11 @@ class EventRecorder:
         self._add(Event("clock", name, location, (), is_tracing, call=call, scope=scope))
 
     def _location(self, frame: types.FrameType | None) -> CodeLocation | None:
-        """Return the user's line that a frame runs for, None if a part of JAX acts on its own."""
+        """Return the user's line behind a frame, or None if JAX acts on its own."""
         return self._walk(frame, is_boundary=_is_jax_internal)
 
     def _location_through_libraries(self, frame: types.FrameType | None) -> CodeLocation | None:
-        """Return the user's line that a frame runs for, through any library."""
+        """Return the user's line behind a frame, even if libraries lie in between."""
         return self._walk(frame, is_boundary=lambda _: False)
 
     def _walk(
@@ -232,7 +235,7 @@ def _is_jax_internal(file: str) -> bool:
 
 
 def _view_identities(array: Any) -> tuple[int, ...]:
-    """Return the identities of a NumPy array and of the arrays that it is a view of."""
+    """Return the `id` of a NumPy array and of each array that it is a view of."""
     found: list[int] = []
     while isinstance(array, np.ndarray) and len(found) < 8:
         found.append(id(array))

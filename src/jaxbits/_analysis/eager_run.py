@@ -1,7 +1,8 @@
-"""One eager run: the function called without `jit`, on copies, with its device events recorded.
+"""Calls a function once without `jit`, on copies of its arguments, and records its device events.
 
-It shows what no trace can show, namely what Python reads from arrays, what clocks measure, and
-which arrays are donated. Donation is disabled during the run, so no array of the user's is deleted.
+This eager run shows what no trace can show, namely what Python reads from arrays, what clocks
+measure, and which arrays are donated. Donation is disabled during the run, so none of the user's
+arrays is deleted.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class EagerRun:
         events: The events, in order.
         arguments: The copies that the function was called with.
         output: What it returned.
-        held: The identities of the arrays that Python state holds at the end.
+        held: The `id` of each JAX array that Python state holds at the end.
         error: What it raised, if anything.
         can_intercept: Whether this JAX version lets dispatches be intercepted.
         was_stopped: Whether the run was stopped early.
@@ -51,12 +52,12 @@ def run_eagerly(
     kwargs: Mapping[str, Any],
     references: Sequence[Reference],
 ) -> EagerRun:
-    """Return the record of one call of a function, with everything compiled again.
+    """Call a function once with empty compilation caches, and return a record of the run.
 
     Args:
         function: The function.
-        args: Its positional arguments, which are copied.
-        kwargs: Its keyword arguments, which are copied.
+        args: Its positional arguments. The function receives copies of them.
+        kwargs: Its keyword arguments. The function receives copies of them.
         references: The Python state to restore afterward.
     """
     recorder = EventRecorder(run_eagerly.__code__)
@@ -74,7 +75,7 @@ def run_eagerly(
         try:
             with resource_limits.exits_as_errors():
                 run.output = function(*args, **kwargs)
-        except Exception as error:  # The events before it are evidence all the same.
+        except Exception as error:  # The events before the error are still evidence.
             run.error = error
         except EnoughEvents:
             run.was_stopped = True
@@ -85,7 +86,7 @@ def run_eagerly(
 
 
 def _held_arrays(references: Iterable[Reference]) -> Iterator[int]:
-    """Yield the identities of the JAX arrays that Python state holds."""
+    """Yield the `id` of each JAX array that Python state holds."""
     for reference in references:
         value = reference.get()
         fields = getattr(value, "__dict__", None)

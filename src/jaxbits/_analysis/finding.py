@@ -1,4 +1,4 @@
-"""Findings: what detectors report."""
+"""The `Finding` class, which holds what a detector reports, and a function that merges findings."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 @dataclass(frozen=True)
 class Finding:
-    """One sharp bit in the function that was checked.
+    """One sharp bit that a detector found in a function.
 
     Attributes:
-        check: The name of the detector, which fills it in.
+        check: The name of the detector. The detector itself fills it in.
         severity: ``"error"``, ``"warning"``, or ``"note"``.
         message: What is wrong, in one line.
         evidence: What the detector saw, in numbers.
         fix: What to do, in one line.
-        place: The line of code, None if it is unknown.
-        catalogue_id: The catalogue entry, if the detector can tell several apart.
-        count: How many findings of the check on this line the finding stands for.
-        also: The messages of the others among them, if they differ.
+        place: The line of code, or None if it is unknown.
+        catalogue_id: The ID of the catalogue entry, if the check covers several entries.
+        count: How many of the check's findings on this line this finding represents.
+        also: The messages of the other findings that it represents, where they differ.
     """
 
     check: str = field(default="", kw_only=True)
@@ -42,21 +42,21 @@ class Finding:
 
     @property
     def _entry(self) -> _catalogue.SharpBit | None:
-        """The catalogue entry: that of `catalogue_id`, or the main entry of the check."""
+        """The catalogue entry for `catalogue_id`, or else the main entry of the check."""
         return _catalogue.load().get(self.catalogue_id) or _catalogue.primary_bit(self.check)
 
     @property
     def link(self) -> str:
-        """The address of the section on it, empty if the book has no section or no address."""
+        """The URL of the book section on it, or "" if there is no such section or URL."""
         return self._entry.link if self._entry else ""
 
     @property
     def reference(self) -> str:
-        """The chapter and title of the section on it, empty if the book has none."""
+        """The chapter and title of the book section on it, or "" if there is no such section."""
         return self._entry.reference if self._entry else ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the finding as a dictionary for JSON."""
+        """Return the finding as a dictionary that JSON can represent."""
         place = self.place and {**asdict(self.place), "text": self.place.text}
         values = {**asdict(self), "also": list(self.also), "place": place}
         values |= {"link": self.link, "reference": self.reference}
@@ -65,7 +65,7 @@ class Finding:
 
     @property
     def title(self) -> str:
-        """The message, with the number of findings it stands for."""
+        """The message, followed by the number of findings it represents if there are several."""
         where = "on this line" if self.place else "like it"
         return f"{self.message} ({self.count} {where})" if self.count > 1 else self.message
 
@@ -77,7 +77,7 @@ class Finding:
         return "\n".join(lines)
 
     def details(self) -> list[tuple[str, str]]:
-        """Return the labeled lines below the message. Their text may be empty."""
+        """Return the label and text of each line below the message. A text may be empty."""
         return [
             *(("also", text) for text in self.also),
             ("seen", self.evidence),
@@ -87,7 +87,7 @@ class Finding:
 
 
 def merge_duplicates(findings: Iterable[Finding]) -> list[Finding]:
-    """Return findings, the most severe first, with one for each check and line.
+    """Return one merged finding for each check and line, with the most severe first.
 
     >>> here = CodeLocation("step.py", 3)
     >>> twice = [Finding("error", "kept", f"in {n}", "return it", here) for n in "ab"]

@@ -20,7 +20,7 @@ from jaxbits._formatting import first_line
 
 
 def _check_function(function: Any) -> None:
-    """Check that an object is a plain Python function or a callable that behaves like one."""
+    """Raise TypeError if an object is neither a plain function nor a callable that acts as one."""
     if not callable(function):
         raise TypeError(f"fn must be a function, got {type(function).__name__}")
     inner = function if isinstance(function, functools.partial) else inspect.unwrap(function)
@@ -33,16 +33,16 @@ def _check_function(function: Any) -> None:
 
 
 class FunctionUnderTest:
-    """A function and its arguments, with evidence that is collected once and only if needed.
+    """A function and its arguments, with evidence that is collected only when it is first needed.
 
     Attributes:
         function: The function.
         args: Its positional arguments.
         kwargs: Its keyword arguments.
         calls: The positional arguments of several calls, for checks that compare them.
-        carry: The position or name of the argument that is a loop's state, None for no argument.
+        carry: The position or name of the argument that holds a loop's state, or None.
         probes: What the instrumented run measures.
-        left_out: What was not examined and why, one sentence each.
+        left_out: Notes on what was not examined and why, one sentence each.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class FunctionUnderTest:
 
     @functools.cached_property
     def references(self) -> reachable_state.References:
-        """The names by which the function reaches Python state."""
+        """The references through which the function reaches Python state."""
         found = reachable_state.find_references(self.function)
         found += reachable_state.argument_objects(self.args, self.kwargs)
         if found.unread:
@@ -78,22 +78,22 @@ class FunctionUnderTest:
 
     @functools.cached_property
     def trace(self) -> Trace:
-        """The trace of the function on its arguments, as if it were jitted, without caches."""
+        """The trace of the function on its arguments, made as `jax.jit` does but without caches."""
         return self.retrace()
 
     def retrace(self) -> Trace:
-        """Return another trace of the function, with Python state as it is now."""
+        """Trace the function again, with the current Python state, and return the new trace."""
         return trace_function(self.function, self.args, self.kwargs, self.references)
 
     @functools.cached_property
     def eager_run(self) -> EagerRun:
-        """One call of the function without `jit`, with its events on the device recorded."""
+        """The record of one call of the function without `jit`, including its device events."""
         args = self.calls[0] if self.calls else self.args
         return run_eagerly(self.function, args, self.kwargs, self.references)
 
     @functools.cached_property
     def instrumented_run(self) -> InstrumentedRun | None:
-        """The run that all detectors with probes share, None if there is none."""
+        """The run that all detectors with probes share, or None if the run is not possible."""
         program = self.trace.program
         if program is None:
             return None
@@ -115,14 +115,14 @@ class FunctionUnderTest:
         return run
 
     def bad_sites(self, probe: Probe) -> Iterator[tuple[Site, bool]]:
-        """Yield the sites where a probe measured bad values, and whether they are masked."""
+        """Yield each site where a probe measured bad values, and whether the site is masked."""
         run = self.instrumented_run
         for site in run.sites_of(probe) if run else ():
             yield site, run is not None and site.number in run.masked_sites
 
     @functools.cached_property
     def nonfinite_origins(self) -> list[Site]:
-        """The sites where the NaNs and infinities of the results arise, if there are any."""
+        """The sites where the NaNs and infinities in the results arise, if there are any."""
         run, program = self.instrumented_run, self.trace.program
         if run is None or program is None or count_nonfinite(run.outputs) == 0:
             return []
@@ -140,14 +140,15 @@ class FunctionUnderTest:
 
     @property
     def errors(self) -> list[Exception]:
-        """What tracing the function as `jax.jit` does has raised."""
+        """The exceptions that were raised when the function was traced as `jax.jit` traces it."""
         found = (self.trace.strict_error, self.trace.error)
         return [error for error in found if error is not None]
 
     def suppress_effects(self) -> contextlib.AbstractContextManager[Any]:
         """Return a context in which the traced program may run without side effects.
 
-        Only a program with host callbacks needs a sandbox, because others touch no Python state.
+        Only a program with host callbacks needs a sandbox, because no other program touches
+        Python state.
         """
         program = self.trace.program
         equations = jaxpr_utils.all_equations(program) if program else ()
@@ -157,5 +158,5 @@ class FunctionUnderTest:
         return contextlib.nullcontext()
 
     def restore_state(self) -> contextlib.AbstractContextManager[CallLog]:
-        """Return a context that restores Python state afterward and prints nothing."""
+        """Return a context that suppresses printing and restores Python state when it ends."""
         return sandbox(self.references)

@@ -30,17 +30,19 @@ _SELECTION_FUNCTIONS = {
 _SELECTION_PATHS: tuple[tuple[str, ...], ...] = ((), ("_where",), ("where",), ("select",))
 
 UNRELATED, DEPENDENT, RISKY = range(3)
-"""Marks of a value: it does not depend on an input, does, or results from a risky operation."""
+"""Marks of a value: independent of the inputs, dependent on them, or the result of a risky
+operation on a dependent value."""
 
 
 class GradientFlow:
-    """The risky operations between the inputs and some results of a program.
+    """The risky operations that lie between a program's inputs and some of its results.
 
     Attributes:
-        is_risky: Whether a risky operation is applied to a value that depends on an input.
-        guarded: The lines of the `where` expressions that select between the result of such an
+        is_risky: Whether the program applies a risky operation to a value that depends on an input.
+        guarded: The lines of the `where` expressions that select between the result of a risky
             operation and another value.
-        compares_large: Whether anything is compared with a number of 10 or more.
+        compares_large: Whether the program compares a value with a literal whose absolute value is
+            at least 10.
         used_inputs: The positions of the inputs that the results depend on.
     """
 
@@ -114,7 +116,10 @@ def _is_risky(equation: Any, inputs: list[int]) -> bool:
 
 
 def _mark_needed(jaxpr: Jaxpr, is_result: Sequence[bool], needed: set[int]) -> list[bool]:
-    """Add the equations that some results need, also inside calls; return which inputs they use."""
+    """Add the equations that some results need to `needed`, and return which inputs they use.
+
+    This includes the equations inside calls, loops, and branches.
+    """
     pairs = zip(jaxpr.outvars, is_result, strict=True)
     live = {v for v, wanted in pairs if wanted and not isinstance(v, Literal)}
     for equation in reversed(jaxpr.eqns):

@@ -1,10 +1,10 @@
-"""One instrumented run: the traced program, run again with measurements on its equations.
+"""Runs a traced program again, with measurements added to its equations.
 
-The jaxpr is rebuilt through its calls, loops, and branches. Next to its results, it then returns a
-count and a range for every measured equation, so one run shows all bad values, inside `jit` too.
-The probes of several detectors share a run. A second run, which takes place only if something was
-bad, corrupts the bad values of one site after another and compares the results. Sites that change
-nothing are masked.
+The run rebuilds the jaxpr, including its calls, loops, and branches. In addition to its results,
+the rebuilt program returns a count and a range for every measured equation. One run therefore
+shows all bad values, including those inside `jit`, and the probes of several detectors share it.
+If there are bad values, the program runs again. It then corrupts the bad values of one site after
+another, and the results are compared. A site is masked if corrupting it does not change them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MAX_EQUATIONS, MAX_SECONDS = 100_000, 5.0
 
 
 class InstrumentedRun:
-    """The results of an instrumented run, which takes place when they are first needed."""
+    """An instrumented run of a program, which takes place when its results are first needed."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class InstrumentedRun:
 
     @functools.cached_property
     def outputs(self) -> list[Any]:
-        """The results of the program. Computing them fills in the measurements of the sites."""
+        """The results of the program. Computing them also fills in the sites' measurements."""
         outputs, measured = self._compile()(self._values, None)
         for number, (count, low, high) in jax.device_get(measured).items():
             site = self.plan.sites[number]
@@ -72,9 +72,9 @@ class InstrumentedRun:
 
     @property
     def first_offenders(self) -> list[Site]:
-        """The sites that change the results if their bad values are replaced.
+        """The sites where replacing the bad values changes the results.
 
-        All sites, if none of them changes the results alone.
+        If no single site changes them, these are all sites with bad values.
         """
         masked = self._find_masked(self.sites)
         return [s for s in self.sites if s.number not in masked] or self.sites
@@ -127,7 +127,7 @@ def run_instrumented(
 
 
 def as_arrays(program: ClosedJaxpr, inputs: Sequence[Any]) -> list[jax.Array]:
-    """Return inputs as JAX arrays of the dtypes that a program takes.
+    """Return inputs as JAX arrays with the dtypes that a program expects.
 
     Args:
         program: The program.
@@ -140,13 +140,13 @@ def as_arrays(program: ClosedJaxpr, inputs: Sequence[Any]) -> list[jax.Array]:
 
 
 def inexact_arrays(arrays: Sequence[Any]) -> list[Any]:
-    """Return the arrays of floating-point or complex dtype."""
+    """Return the arrays that have a floating-point or complex dtype."""
     return [a for a in arrays if jnp.issubdtype(a.dtype, jnp.inexact)]
 
 
-# These two use NumPy, which compiles nothing.
+# This function and the next use NumPy because it does not have to compile anything.
 def count_nonfinite(arrays: Sequence[Any]) -> int:
-    """Return how many values of some arrays are NaN or infinite."""
+    """Return how many values in the arrays are NaN or infinite."""
     return sum(int((~np.isfinite(np.asarray(a))).sum()) for a in inexact_arrays(arrays))
 
 
@@ -156,7 +156,7 @@ def has_nan(arrays: Sequence[Any]) -> bool:
 
 
 def _equal(a: Sequence[Any], b: Sequence[Any]) -> bool:
-    """Return whether two lists of arrays are equal, where NaN equals NaN and keys are ignored."""
+    """Return whether two lists of arrays are equal. NaN equals NaN, and PRNG keys are ignored."""
     for x, y in zip(a, b, strict=True):
         if jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
             continue

@@ -1,4 +1,4 @@
-"""64-bit numbers that reach a function without being arguments."""
+"""Finds 64-bit numbers that reach a function without being passed as arguments."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NARROWED = {
 """The dtype that JAX gives to values of a 64-bit dtype while x64 is off."""
 
 _MAX_LEAVES, _MAX_FUNCTIONS = 1000, 500
-# The functions of `jax.numpy` between an operator or `jnp.asarray` in user code and the equation:
+# `jax.numpy` functions that lie between an operator or `jnp.asarray` in user code and the equation:
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/array_methods.py
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/array_constructors.py
 _CONVERSION_PREFIXES_WORDS = (
@@ -49,7 +49,7 @@ _WIDE_FUNCTIONS_WORDS = (
     "cumprod cumsum prod frombuffer fromiter load datetime64 timedelta64 astype random"
 )
 _WIDE_FUNCTIONS = frozenset(_WIDE_FUNCTIONS_WORDS.split())
-"""NumPy functions that create numbers which 32 bits may not hold."""
+"""NumPy functions that create numbers which 32 bits may be too few to hold."""
 
 
 def is_wide(value: Any) -> bool:
@@ -58,7 +58,7 @@ def is_wide(value: Any) -> bool:
 
 
 def captured_values(target: FunctionUnderTest) -> Iterator[tuple[str, Any, CodeLocation | None]]:
-    """Yield the wide NumPy values that the function captures, with their names and locations."""
+    """Yield each wide NumPy value that the function captures, with its name and location."""
     function: Any = target.function
     while isinstance(function, functools.partial):
         for path, leaf in jax.tree_util.tree_leaves_with_path((function.args, function.keywords)):
@@ -81,7 +81,7 @@ def _leaves(value: Any) -> list[Any]:
 
 
 def float_literals(target: FunctionUnderTest) -> Iterator[tuple[float, CodeLocation]]:
-    """Yield the floating-point literals in the function's own code."""
+    """Yield each floating-point literal in the function's own code, with its location."""
     if target.trace.program is None:
         return
     function = inspect.unwrap(target.function)
@@ -99,9 +99,9 @@ def float_literals(target: FunctionUnderTest) -> Iterator[tuple[float, CodeLocat
 
 
 def wide_constants(target: FunctionUnderTest) -> Iterator[tuple[Any, CodeLocation]]:
-    """Yield the 64-bit values that the function creates in NumPy and passes to JAX.
+    """Yield each 64-bit value that the function creates in NumPy and passes to JAX.
 
-    A second trace with x64 on shows them before JAX truncates them.
+    A second trace with x64 enabled shows these values before JAX truncates them.
     """
     if target.trace.program is None or not _may_create_wide_values(target.function):
         return
@@ -117,10 +117,10 @@ def wide_constants(target: FunctionUnderTest) -> Iterator[tuple[Any, CodeLocatio
 
 
 def _may_create_wide_values(function: Any) -> bool:
-    """Return whether a second trace is worth its time.
+    """Return whether a second trace is worth the time it takes.
 
-    That is the case if the function, or a user function that it calls, uses NumPy functions that
-    create wide values, or has an integer literal that 32 bits cannot hold.
+    It is if the function, or a user function that it calls, uses NumPy functions that create wide
+    values or contains an integer literal that does not fit into 32 bits.
     """
     waiting, seen = [function], set[int]()
     while waiting and len(seen) < _MAX_FUNCTIONS:
@@ -177,7 +177,10 @@ def _constants_in(program: ClosedJaxpr) -> Iterator[tuple[Any, CodeLocation]]:
 
 
 def _is_limit(value: Any) -> bool:
-    """Return whether a number is a limit of its dtype, because library functions use those."""
+    """Return whether a number is a limit of its dtype.
+
+    Library functions insert these limits, so they say nothing about the user's code.
+    """
     if np.ndim(value) or value.dtype.kind == "c":
         return False
     limits: Any = np.finfo(value.dtype) if value.dtype.kind == "f" else np.iinfo(value.dtype)
@@ -185,7 +188,7 @@ def _is_limit(value: Any) -> bool:
 
 
 def _is_direct(equation: Any) -> bool:
-    """Return whether the user's line traces an equation by an operator or a conversion."""
+    """Return whether an equation comes from an operator or a conversion on the user's line."""
     for function, file, _ in _jax_compat.frames(equation):
         if is_user_code(file):
             return True

@@ -1,4 +1,4 @@
-"""An interpreter that rebuilds a traced program with measurements of its probed equations."""
+"""An interpreter that rebuilds a traced program and measures its probed equations."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from jaxbits._analysis.measurement_sums import Sums, add_sums, empty_sums, summa
 from jaxbits._analysis.probes import Plan, instrumented_jaxprs
 
 MAX_ITERATIONS = 100_000
-# Equations with these primitives are bound as they are if nothing inside is measured. Older JAX
-# calls `jit` `pjit`: https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/pjit.py
+# Equations with these primitives are bound unchanged if nothing inside them is measured. Older
+# versions of JAX name the `jit` primitive `pjit`:
+# https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/pjit.py
 _REUSABLE = {"jit", "pjit", "closed_call", "core_call", "cond", "scan", "while"}
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/debugging.py
 _DEBUG_OUTPUT = {"debug_callback", "debug_print"}
@@ -25,11 +26,11 @@ _Result = tuple[list[Any], Sums]
 
 
 class Interpreter:
-    """Rebuilds a program according to a plan. The body of a loop is rebuilt once.
+    """Rebuilds a program according to a plan. Each loop body is rebuilt only once.
 
-    With `corrupted`, it measures nothing. Instead, it corrupts the bad values of these sites
-    wherever `flags` (bool[sites]) is true. Loops then stop after `MAX_ITERATIONS`, because a
-    corrupted condition may never become false.
+    If `corrupted` is given, the interpreter measures nothing. Instead, it corrupts the bad values
+    of the sites with these numbers wherever `flags` (bool[sites]) is true. Loops then stop after
+    `MAX_ITERATIONS`, because a corrupted condition may never become false.
     """
 
     def __init__(self, plan: Plan, corrupted: set[int] | None, flags: Any) -> None:
@@ -38,13 +39,13 @@ class Interpreter:
     def run(
         self, program: ClosedJaxpr, inputs: Sequence[Any], context: CallContext, lanes: Any = None
     ) -> _Result:
-        """Return the results of a program, and the sums of its measurements.
+        """Return the results of a program and the sums of its measurements.
 
         Args:
             program: The program.
             inputs: Its inputs.
-            context: What encloses it.
-            lanes: In the body of a batched loop, which lanes are still running.
+            context: The calls, loops, and branches that enclose it.
+            lanes: In the body of a batched loop, a mask of the lanes that are still running.
         """
         known: dict[Any, Any] = {}
         known.update(zip(program.jaxpr.constvars, program.consts, strict=True))
@@ -99,7 +100,7 @@ class Interpreter:
             if self.corrupted is None:
                 try:
                     measurement = site.probe.measure(equation, values, outputs)
-                except Exception:  # The probe does not know this equation; the others still count.
+                except Exception:  # The probe cannot handle this equation, but others may.
                     self.plan.failed.add(equation.primitive.name)
                     continue
                 if measurement is not None:
@@ -161,7 +162,7 @@ class Interpreter:
         values: list[Any],
         lanes: Any,
     ) -> _Result:
-        """Run a loop. In a batched loop, whose lanes end one by one, measure the running lanes.
+        """Run a `while` loop. If it is batched, measure only the lanes that are still running.
 
         Batching turns the condition into an array, and the loop runs until all lanes are done:
         https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/control_flow/loops.py

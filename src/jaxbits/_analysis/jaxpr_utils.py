@@ -1,4 +1,4 @@
-"""Walks over traced programs: their sub-jaxprs, equations, and variables."""
+"""Functions that walk the sub-jaxprs, equations, and variables of a traced program."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CONTROL_FLOW = {"cond", "scan", "while"}
 
 
 def called_jaxpr(equation: Any) -> ClosedJaxpr | None:
-    """Return the jaxpr that a call runs exactly once, None if the equation is no such call."""
+    """Return the jaxpr that a call runs exactly once, or None if the equation is not a call."""
     name = equation.primitive.name
     if name in _CONTROL_FLOW or "kernel" in name:
         return None
@@ -50,7 +50,7 @@ def sub_jaxprs(equation: Any) -> Iterator[ClosedJaxpr]:
 
 
 def all_jaxprs(program: ClosedJaxpr) -> Iterator[ClosedJaxpr]:
-    """Yield a program and its sub-jaxprs at all depths."""
+    """Yield a program and all of its nested sub-jaxprs."""
     waiting = [program]
     while waiting:
         jaxpr = waiting.pop()
@@ -59,7 +59,7 @@ def all_jaxprs(program: ClosedJaxpr) -> Iterator[ClosedJaxpr]:
 
 
 def all_equations(program: ClosedJaxpr) -> Iterator[Any]:
-    """Yield the equations of a program at all depths.
+    """Yield the equations of a program, including those of all nested sub-jaxprs.
 
     >>> import jax
     >>> traced = jax.make_jaxpr(jax.jit(lambda x: x * x + 1.0))(2.0)
@@ -73,11 +73,11 @@ def all_equations(program: ClosedJaxpr) -> Iterator[Any]:
 def located_equations(
     program: ClosedJaxpr, call: CodeLocation | None = None
 ) -> Iterator[tuple[Any, CodeLocation | None]]:
-    """Yield the equations at all depths with the user's line for each.
+    """Yield each equation, including those of nested sub-jaxprs, with the user's line for it.
 
     Args:
         program: The program.
-        call: The line that calls the library function that the program belongs to, if it does.
+        call: If the program belongs to a library function, the line that calls this function.
     """
     for equation in program.jaxpr.eqns:
         location = call or location_of(equation)
@@ -94,8 +94,8 @@ def find_escaped_tracer(program: ClosedJaxpr) -> tuple[Any, Any] | None:
     treats it as a constant or leaves it undefined.
 
     Returns:
-        The variable and the equation, which is None for a result of the program. None if every
-        value is defined.
+        The variable and the equation, or None if every value is defined. The equation is None if
+        the program returns the value without using it.
     """
     constants = zip(program.jaxpr.constvars, program.consts, strict=True)
     known = {variable for variable, value in constants if not isinstance(value, Tracer)}

@@ -1,7 +1,7 @@
-"""Where a program uses PRNG keys, and which of these keys are the same value.
+"""Finds where a program uses PRNG keys, and which of these keys have the same value.
 
-The analysis is value numbering: two results of the same primitive on the same values, with the
-same parameters, are one value.
+The analysis uses value numbering, which treats two results as one value if they come from the same
+primitive with the same inputs and parameters.
 """
 
 from __future__ import annotations
@@ -21,20 +21,21 @@ from jaxbits import _jax_compat
 from jaxbits._analysis import jaxpr_utils
 from jaxbits._analysis.code_location import CodeLocation, is_user_code, location_of
 
-# The primitives of typed keys: https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/random/prng.py
-# `random_gamma` is in https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/random/core.py
+# JAX defines the primitives for typed keys here, and `random_gamma` in the second file:
+# https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/random/prng.py
+# https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/random/core.py
 _USES = {"random_bits": "a draw", "random_split": "a split", "random_gamma": "a draw"}
 _ALIASES = {"random_wrap", "random_unwrap", "copy", "copy_p", "device_put", "convert_element_type"}
 
 
 @dataclass(frozen=True)
 class Value:
-    """A value of the program.
+    """A value in a program.
 
     Attributes:
         number: The value number. Equal values have equal numbers.
         from_input: Whether the value depends on an argument of the program.
-        varies: The enclosing loops that change the value from one iteration to the next.
+        varies: The enclosing loops in which the value changes from one iteration to the next.
     """
 
     number: Hashable
@@ -48,10 +49,10 @@ class KeyUse:
 
     Attributes:
         key: The value number of the key.
-        how: What uses it, as text.
+        how: A noun phrase for what uses the key, such as "a draw".
         location: The user's line.
         from_input: Whether the key depends on an argument of the program.
-        varies: The enclosing loops that change the key from one iteration to the next.
+        varies: The enclosing loops in which the key changes from one iteration to the next.
     """
 
     key: Hashable
@@ -62,7 +63,7 @@ class KeyUse:
 
 
 def find_key_uses(program: ClosedJaxpr) -> list[KeyUse]:
-    """Return the uses of PRNG keys in a program, in order.
+    """Return the uses of PRNG keys in a program, in program order.
 
     >>> traced = jax.make_jaxpr(lambda k: jax.random.normal(k) + jax.random.uniform(k))
     >>> first, second = find_key_uses(traced(jax.random.key(0)))
@@ -88,7 +89,7 @@ def _constant_value(value: Any) -> Value:
 
 
 def count_user_vmaps(equation: Any) -> int:
-    """Return how many `jax.vmap` calls of user code an equation was traced under."""
+    """Return how many of the `jax.vmap` calls that enclose an equation are in user code."""
     frames = [f for f in _jax_compat.frames(equation) if "reraise_with_filtered" not in f[0]]
     is_user = [is_user_code(file) for _, file, _ in frames]
     start = is_user.index(True) if True in is_user else len(frames)
@@ -99,10 +100,10 @@ def count_user_vmaps(equation: Any) -> int:
 
 
 class _KeyFlow:
-    """Follows the keys of a program.
+    """Follows the keys through a program.
 
     Attributes:
-        uses: The uses of keys so far.
+        uses: The uses of keys found so far.
     """
 
     def __init__(self) -> None:
@@ -117,12 +118,12 @@ class _KeyFlow:
     def run(
         self, program: ClosedJaxpr, inputs: Sequence[Value], call: CodeLocation | None
     ) -> list[Value]:
-        """Return the values of a jaxpr's results.
+        """Return the values of a jaxpr's results, and record the uses of keys in it.
 
         Args:
             program: The jaxpr.
             inputs: The values of its inputs.
-            call: The line that calls the library function that it belongs to, if it does.
+            call: If the jaxpr belongs to a library function, the line that calls this function.
         """
         known: dict[Any, Value] = {}
         constants = map(_constant_value, program.consts)
@@ -184,7 +185,7 @@ class _KeyFlow:
         if inner_call and not call:
             self._vmaps_of_call = count_user_vmaps(equation)
         outputs = self.run(called, values, inner_call)
-        # `jax.checkpoint` draws the same numbers again in the backward pass, on purpose:
+        # `jax.checkpoint` draws the same numbers again in the backward pass on purpose:
         # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/ad_checkpoint.py
         if equation.params.get("differentiated"):
             del self.uses[before:]
@@ -193,7 +194,7 @@ class _KeyFlow:
     def _run_cond(
         self, equation: Any, values: list[Value], call: CodeLocation | None
     ) -> list[Value]:
-        """Run all branches, and count each key as often as the branch that uses it most does."""
+        """Run all branches, and keep each key's uses from the branch that uses it most often."""
         before, most = self.uses, dict[Hashable, list[KeyUse]]()
         results = []
         for branch in equation.params["branches"]:
@@ -216,7 +217,7 @@ class _KeyFlow:
     def _run_loop(
         self, equation: Any, values: list[Value], call: CodeLocation | None
     ) -> list[Value]:
-        """Run a loop's body until it is known which carried values change between iterations."""
+        """Run a loop's body repeatedly until it is clear which carried values change."""
         params = equation.params
         if equation.primitive.name == "scan":
             num_consts, num_carry = _jax_compat.scan_counts(equation)

@@ -1,4 +1,4 @@
-"""Accumulated measurements: a count and a range of the bad values of each site."""
+"""Accumulates measurements, namely the count and range of the bad values at each site."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import jax.numpy as jnp
 from jaxbits._analysis.probes import Measurement, Plan
 
 Sums = dict[int, tuple[Any, Any, Any]]
-"""By site number, the count (int32[]), and the smallest and largest bad value."""
+"""The count of bad values (int32[]), the smallest, and the largest, keyed by site number."""
 
 
 def _empty_range(dtype: Any) -> tuple[float, float]:
-    """Return the smallest and the largest of no values."""
+    """Return the initial smallest and largest value of an empty range."""
     is_integer = jnp.issubdtype(dtype, jnp.integer)
     return (2**31 - 1, -(2**31)) if is_integer else (math.inf, -math.inf)
 
 
 def empty_sums(plan: Plan, numbers: Sequence[int]) -> Sums:
-    """Return sums without any bad value.
+    """Return sums that count no bad values yet.
 
     Args:
-        plan: The plan of the sites.
+        plan: The plan that contains the sites.
         numbers: The numbers of the sites.
     """
     return {n: _empty(plan.sites[n].probe.dtype) for n in numbers}
@@ -36,7 +36,7 @@ def _empty(dtype: Any) -> tuple[Any, Any, Any]:
 
 
 def add_sums(sums: Sums, more: Sums) -> Sums:
-    """Add sums to others in place, and return them. Counts saturate at 2**31.
+    """Add more sums to `sums` in place, and return it. Counts saturate at 2**31.
 
     Args:
         sums: The sums to update.
@@ -58,7 +58,8 @@ def summarize(measurement: Measurement, dtype: Any, lanes: Any) -> tuple[Any, An
     Args:
         measurement: The measurement.
         dtype: The dtype of the range.
-        lanes: In a batched loop, which lanes are still running, bool. None elsewhere.
+        lanes: In a batched loop, a boolean mask of the lanes that are still running. Otherwise,
+            None.
     """
     bad, value = measurement
     bad = jnp.asarray(bad)
@@ -72,7 +73,7 @@ def summarize(measurement: Measurement, dtype: Any, lanes: Any) -> tuple[Any, An
 
 
 def _broadcast_lanes(lanes: Any, shape: tuple[int, ...]) -> Any:
-    """Return which values of a shape belong to running lanes."""
+    """Return a mask of the values that belong to running lanes, which broadcasts to a shape."""
     if shape[: lanes.ndim] == lanes.shape:
         return lanes.reshape(lanes.shape + (1,) * (len(shape) - lanes.ndim))
     if lanes.ndim == 1 and lanes.size in shape:

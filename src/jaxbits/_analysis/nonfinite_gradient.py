@@ -1,4 +1,4 @@
-"""Gradients that are not finite, on the arguments of a call or on a few others."""
+"""Finds gradients that are not finite, on the arguments of a call or on variants of them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class NonfiniteGradient:
     Attributes:
         count: How many of its values are NaN or infinite.
         has_nan: Whether any of them is NaN.
-        primitive: The first primitive of the backward pass with such a result, or empty.
+        primitive: The first primitive of the backward pass whose result is not finite, or "".
         location: The user's line behind that primitive.
     """
 
@@ -47,13 +47,13 @@ class NonfiniteGradient:
 
 @dataclass(frozen=True)
 class GradientTrap:
-    """A gradient that is NaN on another input, although the value there is finite.
+    """A gradient that is NaN on a changed input, although the loss there is finite.
 
     Attributes:
-        argument: The position of the input among the program's inputs, from 1.
-        change: How the input was changed, as text.
-        is_guarded: Whether a `where` was meant to guard against this input.
-        location: The line of that `where`.
+        argument: The position of the input among the program's inputs, counted from 1.
+        change: A description of how the input was changed.
+        is_guarded: Whether a `where` appears to guard against this input.
+        location: The line of this `where`, or None.
     """
 
     argument: int
@@ -63,9 +63,12 @@ class GradientTrap:
 
 
 class GradientTest:
-    """The gradient of a program's loss: its first result, or the sum of its only one.
+    """A test of the gradient of a program's loss.
 
-    The loss is taken as a function of the floating-point inputs that it depends on.
+    If the first result of the program is a floating-point scalar, the loss is the sum of all such
+    scalars that it returns. Otherwise, the loss is the sum of the program's only result, if there
+    is only one. The gradient is taken with respect to the floating-point inputs that the loss
+    depends on.
     """
 
     def __init__(self, target: FunctionUnderTest) -> None:
@@ -75,7 +78,7 @@ class GradientTest:
         self._inputs = as_arrays(program, target.trace.inputs)
         results = [n for n, aval in enumerate(program.out_avals) if is_floating(aval)]
         scalars = [n for n in results if program.out_avals[n].shape == ()]
-        # A loss is the first result. A scalar after other results is a counter or part of a state.
+        # A function returns its loss first. A scalar after other results is a counter or a state.
         self.is_scalar = scalars[:1] == [0]
         only_result = results if len(program.out_avals) == 1 else []
         self._results = scalars if self.is_scalar else only_result
@@ -89,7 +92,7 @@ class GradientTest:
         self._value_and_grad = jax.jit(jax.value_and_grad(self._loss))
 
     def run(self) -> Iterator[NonfiniteGradient | GradientTrap]:
-        """Yield what is wrong with the gradient, at most one problem per input."""
+        """Yield the problems with the gradient, at most one per input."""
         if not self._positions or not self.flow.is_risky:
             return
         try:
@@ -121,12 +124,12 @@ class GradientTest:
         return float(value), list(gradient)
 
     def _find_origin(self) -> tuple[str, CodeLocation | None]:
-        """Return the first primitive of the backward pass that is not finite, and its line."""
+        """Return the first primitive of the backward pass with a nonfinite result, and its line."""
         try:
             program = jax.make_jaxpr(jax.grad(self._loss))(self._arguments)
             leaves = jax.tree.leaves(self._arguments)
             sites = run_instrumented(program, leaves, NAN_PROBE, INF_PROBE).sites
-        except Exception:  # The location only helps; the finding is valid without it.
+        except Exception:  # The finding is valid even without a location.
             return "", None
         first = next(iter(sites), None)
         return (first.equation.primitive.name, first.location) if first else ("", None)

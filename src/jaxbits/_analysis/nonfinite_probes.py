@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jaxbits._analysis.call_context import CallContext
 from jaxbits._analysis.probes import Measurement, Probe
 
-# Primitives that pass values on or select among them, and so never create a NaN. Their names:
+# These primitives only move or select values, so they never create a NaN. Their names are in
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/lax.py
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/slicing.py
 _PASSING_WORDS = (
@@ -39,7 +39,7 @@ def _narrows(equation: Any) -> bool:
 
 
 def _measures(is_bad: Callable[[Any], Any]) -> Callable[..., Measurement]:
-    """Return a `Probe.measure` that finds bad outputs of good inputs."""
+    """Return a function for `Probe.measure` that finds bad outputs computed from good inputs."""
 
     def measure(equation: Any, inputs: Sequence[Any], outputs: list[Any]) -> Measurement:
         arrays = [jnp.asarray(value) for value in inputs]

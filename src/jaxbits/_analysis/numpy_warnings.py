@@ -1,4 +1,4 @@
-"""Warnings that NumPy issued while a function was traced."""
+"""Finds the warnings that NumPy issued while a function was traced."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from jaxbits._analysis.function_under_test import FunctionUnderTest
 
 
 def numpy_warnings(target: FunctionUnderTest, pattern: str) -> list[tuple[CodeLocation, str]]:
-    """Return the user's lines that caused a warning, and its message, each pair once.
+    """Return the user's lines that caused matching warnings, with the messages, without duplicates.
 
     Args:
         target: The function.
-        pattern: A regular expression that the message contains.
+        pattern: A regular expression to search for in the messages.
     """
     found: dict[tuple[CodeLocation, str], None] = {}
     for warning in target.trace.log.caught_warnings:

@@ -1,4 +1,4 @@
-"""Probes, and the plan of which equations of a program they measure."""
+"""Probes, and plans that list the equations of a program that the probes measure."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from jaxbits._analysis.code_location import CodeLocation
 
 
 class Measurement(NamedTuple):
-    """What a probe measures on an equation.
+    """A probe's measurement of one equation.
 
     Attributes:
-        bad: Which values are bad, bool.
-        value: The values, of a shape that broadcasts with `bad`.
+        bad: A boolean mask of the bad values.
+        value: The values, with a shape that broadcasts with `bad`.
     """
 
     bad: Any
@@ -35,11 +35,13 @@ class Probe:
     """What one detector measures in an instrumented run. A probe is equal only to itself.
 
     Attributes:
-        selects: Returns whether an equation in its context is measured.
-        measure: Returns the measurement from an equation, its inputs, and its outputs, or None if
-            there is nothing to measure.
-        corrupt: Returns other outputs wherever the measurement is bad. If the results of the
-            program stay the same, the bad values do not reach them.
+        selects: A function that takes an equation and its context, and returns whether to measure
+            the equation.
+        measure: A function that takes an equation, its inputs, and its outputs, and returns the
+            measurement, or None if there is nothing to measure.
+        corrupt: A function that takes the same arguments and returns outputs in which the bad
+            values are replaced. If the results of the program stay the same, the bad values do not
+            reach them.
         dtype: The dtype of the measured values.
     """
 
@@ -50,7 +52,7 @@ class Probe:
 
     @property
     def can_corrupt(self) -> bool:
-        """Whether the probe can tell bad values that are masked from bad values that are used."""
+        """Whether the probe can tell masked bad values from those that reach the results."""
         return self.corrupt is not _keep_outputs
 
 
@@ -60,10 +62,10 @@ class Site:
 
     Attributes:
         number: The index of the site in its plan.
-        probe: What is measured.
+        probe: The probe that measures the equation.
         equation: The equation.
-        context: What encloses the equation.
-        count: How many values were bad, over all iterations of the loops around it.
+        context: The calls, loops, and branches that enclose the equation.
+        count: How many values were bad, over all iterations of the enclosing loops.
         low: The smallest of the bad values.
         high: The largest of the bad values.
     """
@@ -78,23 +80,23 @@ class Site:
 
     @property
     def location(self) -> CodeLocation | None:
-        """The user's line."""
+        """The user's line that the equation comes from, or None if it is unknown."""
         return self.context.location(self.equation)
 
     def describe_values(self) -> str:
-        """Return how many values were bad, and their range, as text."""
+        """Return a string with the number of bad values and their range."""
         low, high = f"{self.low:.6g}", f"{self.high:.6g}"
         noun = "value" if self.count == 1 else "values"
         return f"{self.count} {noun}, {low}" + (f" to {high}" if high != low else "")
 
 
 class Plan:
-    """The sites of a program, found before it runs.
+    """The sites of a program, which are determined before the program runs.
 
     Attributes:
-        size: The number of equations, where those of a function count once per call.
+        size: The number of equations. The equations of a function count once per call.
         failed: The primitives that a probe could not measure.
-        sites_at: The sites by the identity of the equation and its context.
+        sites_at: The sites, keyed by the `id` of the equation and its context.
     """
 
     def __init__(self, program: ClosedJaxpr, probes: Sequence[Probe]) -> None:
@@ -111,7 +113,7 @@ class Plan:
 
         Args:
             program: The jaxpr.
-            context: What encloses it.
+            context: The calls, loops, and branches that enclose it.
         """
         key = (id(program.jaxpr), context)
         if key not in self._numbers:
@@ -136,7 +138,7 @@ class Plan:
 
 
 def instrumented_jaxprs(equation: Any) -> list[ClosedJaxpr] | None:
-    """Return the sub-jaxprs of an equation that are instrumented too, None for a plain equation."""
+    """Return the sub-jaxprs of an equation to instrument, or None for a plain equation."""
     name, params = equation.primitive.name, equation.params
     if name == "cond":
         return list(params["branches"])

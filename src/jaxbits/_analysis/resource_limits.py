@@ -1,6 +1,6 @@
-"""Limits on what an audit may use: time, and memory for copies of the arguments.
+"""Limits on the time that an audit may take and on the memory for its copies of the arguments.
 
-Both limits raise exceptions that an ``except Exception`` in user code does not catch.
+Exceeding either limit raises an exception that ``except Exception`` in user code does not catch.
 """
 
 from __future__ import annotations
@@ -16,38 +16,38 @@ import jax
 from jaxbits import _jax_compat
 
 MAX_COPY_BYTES = 1 << 30
-"""Arguments larger than this are traced, but not copied for calls and runs."""
+"""A function whose arguments are larger than this is traced, but not run on copies of them."""
 
 
 class Stopped(BaseException):
-    """Work that was stopped on purpose. The message gives the reason."""
+    """Raised to stop work on purpose. The message gives the reason."""
 
 
 class OutOfTime(Stopped):
-    """The time limit of an audit has passed."""
+    """Raised when the time limit of an audit has passed."""
 
 
 class TooLarge(Stopped):
-    """The arguments are too large to be copied."""
+    """Raised when the arguments are too large to be copied."""
 
 
 class Exited(Exception):
-    """The user's function ended the program with `sys.exit` or a similar exception."""
+    """Raised when the user's function calls `sys.exit` or raises a similar exception."""
 
 
 _local = threading.local()
 
 
 def deadline() -> float:
-    """Return when this thread's time limit ends, in seconds of `time.monotonic`.
+    """Return the time at which this thread's time limit ends, on the clock of `time.monotonic`.
 
-    The value is infinity if there is no limit.
+    If there is no limit, the result is infinity.
     """
     return float(getattr(_local, "deadline", float("inf")))
 
 
 def grace_period(seconds: float) -> float:
-    """Return how many seconds after the limit work is stopped wherever Python is."""
+    """Return how long after the limit, in seconds, work is stopped even outside user code."""
     return 1.0 + seconds / 10
 
 
@@ -56,8 +56,9 @@ def time_limit(seconds: float | None) -> Iterator[None]:
     """Raise `OutOfTime` inside the block once it has taken this many seconds.
 
     While the user's function runs, `monitor_calls` raises the exception at the next call that a
-    line of user code makes. Elsewhere, and in a loop that calls nothing, it arrives after the
-    grace period, wherever Python is. C code and compiled programs are never interrupted.
+    line of user code makes. In other code, and in a loop without calls, the exception arrives
+    after the grace period, wherever Python is at that moment. C code and compiled programs are
+    never interrupted.
 
     >>> try:
     ...     with time_limit(0.01):
@@ -79,13 +80,13 @@ def time_limit(seconds: float | None) -> Iterator[None]:
     finally:
         try:
             alarm.cancel()
-        except OutOfTime:  # The alarm rings only once, so the second call completes.
+        except OutOfTime:  # The alarm goes off only once, so the second call completes.
             alarm.cancel()
         _local.deadline = outer_deadline
 
 
 class _Alarm:
-    """A timer that raises `OutOfTime` in a thread, once."""
+    """A timer that raises `OutOfTime` once in a given thread."""
 
     def __init__(self, thread: int, seconds: float) -> None:
         self.thread, self.lock = thread, threading.Lock()
@@ -101,7 +102,7 @@ class _Alarm:
                 _raise_in_thread(self.thread, OutOfTime)
 
     def cancel(self) -> None:
-        """Disarm the timer, and wait for an exception that is already on its way."""
+        """Disarm the timer, and let an exception that is already scheduled arrive."""
         with self.lock:
             self.is_armed = False
         self.timer.cancel()
@@ -112,8 +113,8 @@ class _Alarm:
 
 
 def _raise_in_thread(thread: int, error: type[BaseException]) -> None:
-    """Schedule an exception in another thread, which raises it at its next instruction."""
-    # Never retract it by passing None: Python 3.11 then hangs while a profiler is active.
+    """Schedule an exception that another thread raises at its next bytecode instruction."""
+    # Never cancel it by passing None, because Python 3.11 then hangs while a profiler is active.
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
 
 
@@ -124,7 +125,7 @@ def exits_as_errors() -> Iterator[None]:
     `KeyboardInterrupt` and `Stopped` pass through.
 
     Raises:
-        Exited: If the block raises any other exception that is not an `Exception`.
+        Exited: If the block raises any other exception that is not a subclass of `Exception`.
     """
     try:
         yield
@@ -147,7 +148,7 @@ def check_copy_size(tree: object) -> None:
     """Check that the arrays of a tree are small enough to be copied.
 
     Raises:
-        TooLarge: If they take more than `MAX_COPY_BYTES`.
+        TooLarge: If the arrays take up more than `MAX_COPY_BYTES`.
     """
     size = array_bytes(tree)
     if size > MAX_COPY_BYTES:

@@ -1,4 +1,4 @@
-"""The types of a state, and the differences between the types of two states."""
+"""The array types in a state, and the differences between the types of two states."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from jaxbits._analysis.python_state.iterators import is_iterator
 
 @dataclass(frozen=True)
 class ArrayType:
-    """The properties of an array that decide whether JAX traces again.
+    """The properties of an array that determine whether JAX has to retrace.
 
     Attributes:
         shape: The shape.
         dtype: The dtype.
-        weak: Whether the type is weak.
+        weak: Whether the array is weakly typed.
     """
 
     shape: tuple[int, ...]
@@ -38,7 +38,7 @@ class Difference:
 
     Attributes:
         kind: ``tree``, ``shape``, ``dtype``, or ``weak``.
-        text: The difference as text.
+        text: A description of the difference.
     """
 
     kind: str
@@ -46,7 +46,7 @@ class Difference:
 
 
 def types_of(tree: Any) -> Any:
-    """Return a tree with the type of each array in place of the array."""
+    """Return a copy of a tree in which an `ArrayType` replaces each array."""
 
     def type_of(leaf: Any) -> Any:
         if not is_array(leaf):
@@ -60,7 +60,7 @@ def types_of(tree: Any) -> Any:
 
 
 def children_of(node: Any) -> dict[str, Any] | None:
-    """Return the children of a container by key, None for a leaf."""
+    """Return the children of a container, keyed by their path, or None for a leaf."""
     if node is None:
         return {}
     parts = jax.tree_util.tree_flatten_with_path(node, is_leaf=lambda part: part is not node)[0]
@@ -70,11 +70,11 @@ def children_of(node: Any) -> dict[str, Any] | None:
 
 
 def likeness(old: Any, new: Any) -> float:
-    """Return how similar two states are, as a number that is higher for more similar ones.
+    """Return a score for how similar two states are. A higher score means more similar.
 
     Args:
         old: The types of a state.
-        new: The types of what may be the next state.
+        new: The types of a value that may be the next state.
     """
     if isinstance(old, ArrayType) and isinstance(new, ArrayType):
         is_same_shape = old.shape == new.shape
@@ -98,7 +98,7 @@ def differences(old: Any, new: Any, name: str) -> Iterator[Difference]:
     Args:
         old: The types of the state before.
         new: The types of the state after.
-        name: What to call the state in the texts.
+        name: The name of the state in the descriptions.
     """
     if isinstance(old, ArrayType) and isinstance(new, ArrayType):
         if old != new:

@@ -1,4 +1,4 @@
-"""One trace of a function, as `jax.jit` would trace it, with the Python state restored."""
+"""Traces a function as `jax.jit` would, and restores the Python state afterward."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Trace:
     """The result of tracing a function in a sandbox.
 
     Attributes:
-        log: What Python did in the meantime.
-        program: The traced program, None if tracing failed.
+        log: What the user's code did while it was traced.
+        program: The traced program, or None if tracing failed.
         inputs: The values of the program's inputs, in order.
-        error: What tracing raised, if anything.
+        error: The exception that tracing raised, if any.
         changed_arguments: The containers among the arguments that were modified.
-        strict_error: What tracing raised with all numbers traced, if it worked with Python numbers
-            static.
+        strict_error: The exception that tracing raised with all numbers traced, if tracing succeeds
+            when Python numbers are static.
         escaped_at: The line that uses a tracer outside the transformation that created it.
     """
 
@@ -47,7 +47,7 @@ class Trace:
     escaped_at: CodeLocation | None = None
 
     def fingerprint(self) -> tuple[str, ...]:
-        """Return everything that distinguishes the program from others, constants included."""
+        """Return everything that distinguishes the program from others, including its constants."""
         if self.program is None:
             return (type(self.error).__name__,)
         constants = [c for p in jaxpr_utils.all_jaxprs(self.program) for c in p.consts]
@@ -72,7 +72,7 @@ def trace_function(
     kwargs: Mapping[str, Any],
     references: Iterable[Reference],
 ) -> Trace:
-    """Return a trace of a function. Python numbers become static if it fails otherwise.
+    """Trace a function, and make Python numbers static only if tracing fails otherwise.
 
     Args:
         function: The function.
@@ -102,7 +102,7 @@ def _trace(
     references: Iterable[Reference],
     is_traced: Callable[[Any], bool],
 ) -> Trace:
-    # Arrays need no copies, because tracers replace them, and `unflatten` creates new containers.
+    # Arrays need no copies because tracers replace them, and `unflatten` creates new containers.
     given, tree = jax.tree.flatten((tuple(args), dict(kwargs)), is_leaf=is_iterator)
     leaves = [leaf if is_array(leaf) else copy_leaf(leaf) for leaf in given]
     traced = [index for index, leaf in enumerate(leaves) if is_traced(leaf)]

@@ -1,4 +1,4 @@
-"""Errors of tracing: the check that each belongs to, and the argument that it names."""
+"""Classifies the errors that tracing raises by check, and finds the argument that they name."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ _SHAPE_ERRORS = ("Shapes must be 1D sequences of concrete", "static start", "mus
 
 
 def classify_error(error: Exception) -> tuple[str, CodeLocation | None]:
-    """Return the check that an error of tracing belongs to, and the user's line that raised it.
+    """Return the check that a tracing error belongs to, and the user's line that raised the error.
 
-    The check is empty if the error belongs to neither `control_flow` nor `dynamic_shape`.
+    The name of the check is empty if the error belongs to neither `control_flow` nor
+    `dynamic_shape`.
     """
     name, message = type(error).__name__, str(error)
     location = location_of_error(error.__traceback__)
@@ -50,7 +51,7 @@ def classify_error(error: Exception) -> tuple[str, CodeLocation | None]:
 
 
 def _library_calls(error: Exception) -> list[str]:
-    """Return the library functions below the innermost user line, without mere conversions."""
+    """Return the library functions that the innermost user line calls, except for conversions."""
     below: list[str] = []
     traceback: Any = error.__traceback__
     while traceback is not None:
@@ -66,10 +67,10 @@ def _library_calls(error: Exception) -> list[str]:
 def blamed_argument(
     error: Exception, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> str:
-    """Return the name of the argument that an error of tracing mentions, or an empty string.
+    """Return the name of the argument that a tracing error mentions, or an empty string.
 
     Args:
-        error: What tracing raised.
+        error: The exception that tracing raised.
         function: The function that was traced with a single parameter `*values`, so that JAX's
             message counts leaves instead of naming arguments.
         args: Its positional arguments.
@@ -88,7 +89,7 @@ def blamed_argument(
 
 
 def parameter_names(function: Callable[..., Any]) -> list[str]:
-    """Return the names of a function's parameters, none if Python cannot tell its signature."""
+    """Return the names of a function's parameters, or an empty list if it has no signature."""
     try:
         return list(inspect.signature(function).parameters)
     except (TypeError, ValueError):

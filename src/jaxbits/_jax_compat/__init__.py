@@ -1,7 +1,7 @@
-"""The only access to parts of JAX that are not public, with the versions that each is for.
+"""Access to the private parts of JAX, which no other module of this package uses.
 
-It works with JAX 0.7.2, 0.10.2, and 0.12.0.1. If a version lacks something, the functions here
-return a neutral result instead of raising, as their docstrings say.
+These modules work with JAX 0.7.2, 0.10.2, and 0.12.0.1. If a version of JAX lacks something, the
+functions here return a neutral result instead of raising an error, as their docstrings explain.
 """
 
 from jaxbits._jax_compat.caches import fresh_caches

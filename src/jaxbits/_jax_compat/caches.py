@@ -1,4 +1,4 @@
-"""JAX's caches of traces and compiled programs."""
+"""A context that bypasses JAX's caches of traces and compiled programs."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from typing import Any
 
 import jax
 
-# Every new user context joins the keys of all caches, so creating one has everything traced again.
-# It is therefore created here, when usually nothing has been compiled, and not at the first check.
-# (JAX 0.12 traces again at the first check anyway.)
+# JAX adds every new user context to the keys of all caches, so creating one makes JAX retrace
+# everything. Create it on import, when usually nothing has been compiled yet, rather than at the
+# first check. (JAX 0.12 retraces at the first check anyway.)
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/config.py
 _user_context: Any = getattr(jax, "make_user_context", lambda _: None)(None)
 _counter = itertools.count()
 
 
 def fresh_caches() -> AbstractContextManager[Any]:
-    """Return a context in which every function is traced again. Nothing cached is lost.
+    """Return a context in which JAX traces every function again. The caches keep their entries.
 
-    JAX keys its caches by a context that callers may set: `jax.make_user_context` in versions
-    that have it, such as 0.10.2 and 0.12, and the XLA metadata in 0.7.2. A value that was never
-    used before matches nothing in any cache. In a version with neither, the context does nothing.
+    The keys of JAX's caches include a context that callers can set. It is `jax.make_user_context`
+    in versions that have it, such as 0.10.2 and 0.12, and the XLA metadata in 0.7.2. A value that
+    was never used before matches nothing in any cache. In a version with neither, the returned
+    context does nothing.
 
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/config.py
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/xla_metadata.py

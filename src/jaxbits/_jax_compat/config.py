@@ -1,4 +1,4 @@
-"""Settings of `jax.config`, and the record of the error-checking settings."""
+"""Reads and restores the settings of `jax.config`, and enables 64-bit dtypes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import jax
 def x64_on() -> AbstractContextManager[Any]:
     """Return a context in which 64-bit dtypes are enabled.
 
-    JAX 0.10.2 and 0.12 offer `jax.enable_x64`, earlier versions
+    JAX 0.10.2 and 0.12 have `jax.enable_x64`, and earlier versions have
     `jax.experimental.enable_x64`: https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/config.py
 
     >>> with x64_on():
@@ -28,9 +28,9 @@ def x64_on() -> AbstractContextManager[Any]:
 
 
 def config_values() -> dict[str, Any]:
-    """Return all settings of `jax.config` by name.
+    """Return all settings of `jax.config`, keyed by name.
 
-    The property `values` exists in JAX 0.7.2 through 0.12; without it, the result is empty:
+    The property `values` exists in JAX 0.7.2 through 0.12. Without it, the result is empty:
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/config.py
     """
     return dict(getattr(jax.config, "values", None) or {})
@@ -39,7 +39,7 @@ def config_values() -> dict[str, Any]:
 def set_config(values: Mapping[str, Any]) -> None:
     """Restore settings of `jax.config` that have changed.
 
-    For all versions in which `config_values` returns them.
+    This works in every version in which `config_values` returns the settings.
     """
     current = config_values()
     for name, value in values.items():

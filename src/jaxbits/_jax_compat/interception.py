@@ -1,4 +1,4 @@
-"""Recording what JAX does: traces and compilations, dispatches, and reads by Python."""
+"""Functions that record when JAX traces, compiles, and dispatches, and when Python reads arrays."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ HOST_READS = (
     *("__float__", "__int__", "__bool__", "__index__", "__complex__", "__array__", "__repr__"),
     *("__str__", "__format__", "item", "tolist", "block_until_ready", "is_ready"),
 )
-"""The methods by which Python reads an array or waits for it."""
+"""The methods through which Python reads an array or waits for it."""
 
 
 @contextmanager
 def count_compilations(kind: str) -> Iterator[list[int]]:
-    """Count JAX's traces or compilations inside the block, those of inner functions included.
+    """Count JAX's traces or compilations inside the block, including those of inner functions.
 
-    The event names are those of JAX 0.7.2 through 0.12:
+    JAX 0.7.2 through 0.12 use the same event names:
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/dispatch.py
-    A version without `jax.monitoring.unregister_event_duration_listener` keeps the listener, but
-    it stops counting.
+    In a version without `jax.monitoring.unregister_event_duration_listener`, the listener stays
+    registered, but it stops counting.
 
     Args:
         kind: ``"trace"`` or ``"compile"``.
@@ -60,18 +60,18 @@ def count_compilations(kind: str) -> Iterator[list[int]]:
 
 @contextmanager
 def intercept_dispatch(record: RecordDispatch) -> Iterator[bool]:
-    """Call `record` for every compiled program that runs inside the block. Nothing is donated.
+    """Call `record` for every compiled program that runs in the block, and disable donation.
 
-    Programs that ran before take a path in C++ that no Python code sees, so use `fresh_caches`,
-    too. This replaces two private functions of JAX 0.7.2 through 0.12:
+    A program that has run before takes a path in C++ that bypasses Python code, so use
+    `fresh_caches` as well. This context replaces two private functions of JAX 0.7.2 through 0.12:
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/pjit.py
 
     Args:
-        record: A function of the program, its inputs, its outputs, and for each input whether
-            the program donates it.
+        record: A function that takes the program, its inputs, its outputs, and a list that tells
+            for each input whether the program donates it.
 
     Yields:
-        Whether this JAX has the two functions. If not, nothing is recorded.
+        Whether this version of JAX has the two functions. If not, nothing is recorded.
     """
     try:
         from jax._src import pjit
@@ -93,7 +93,7 @@ def intercept_dispatch(record: RecordDispatch) -> Iterator[bool]:
         return results
 
     pjit._pjit_call_impl_python = recording_call
-    pjit._get_fastpath_data = lambda *_, **__: None  # Keeps every call in Python.
+    pjit._get_fastpath_data = lambda *_, **__: None  # This keeps every call in Python.
     try:
         yield True
     finally:
@@ -104,9 +104,9 @@ def intercept_dispatch(record: RecordDispatch) -> Iterator[bool]:
 def intercept_host_reads(record: Callable[[str, Any], None]) -> Iterator[None]:
     """Call `record(name, array)` when Python reads a JAX array or waits for it.
 
-    `numpy.asarray` and similar functions are replaced, too, because on a CPU they read memory
-    through the buffer protocol. The methods exist in JAX 0.7.2 through 0.12, and missing ones are
-    skipped: https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/array.py
+    This context also replaces `numpy.asarray` and similar functions, because on a CPU they read
+    memory through the buffer protocol. The array methods exist in JAX 0.7.2 through 0.12, and
+    missing ones are skipped: https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/array.py
     """
     array_type: Any = type(jax.numpy.zeros(()))
     methods = {name: vars(array_type)[name] for name in HOST_READS if name in vars(array_type)}

@@ -1,4 +1,4 @@
-"""Primitives: applying them, and reading their parameters."""
+"""Functions that apply primitives and read their parameters."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import numpy as np
 def bind(equation: Any, inputs: Sequence[Any], **changed: Any) -> list[Any]:
     """Apply the primitive of an equation to other inputs, and return a list of outputs.
 
-    `Primitive.get_bind_params` returns (functions, parameters) up to JAX 0.9, and parameters
-    alone after that: https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/core.py
+    `Primitive.get_bind_params` returns (functions, parameters) up to JAX 0.9, and only the
+    parameters after that: https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/core.py
 
     Args:
         equation: The equation.
         inputs: The inputs.
-        **changed: Parameters to replace.
+        **changed: New values for some of the equation's parameters.
     """
     found = equation.primitive.get_bind_params({**equation.params, **changed})
     functions, parameters = found if isinstance(found, tuple) else ((), found)
@@ -28,10 +28,10 @@ def bind(equation: Any, inputs: Sequence[Any], **changed: Any) -> list[Any]:
 
 
 def scan_counts(equation: Any) -> tuple[int, int]:
-    """Return the number of constants and of carried values of a `lax.scan` equation.
+    """Return the number of constants and the number of carried values of a `lax.scan` equation.
 
-    They are the parameters `num_consts` and `num_carry` up to JAX 0.11, and the sizes of two
-    parts of the tree `ft_in` since 0.12:
+    Up to JAX 0.11, these are the parameters `num_consts` and `num_carry`. Since 0.12, they are the
+    sizes of two parts of the tree `ft_in`:
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/control_flow/loops.py
 
     >>> jaxpr = jax.make_jaxpr(lambda x: jax.lax.scan(lambda c, v: (c + v, c), 0.0, x))
@@ -47,16 +47,16 @@ def scan_counts(equation: Any) -> tuple[int, int]:
 
 
 def cast(array: Any, dtype: Any, *, weak_type: bool) -> jax.Array:
-    """Return an array with another dtype, weakly typed or not.
+    """Return an array cast to another dtype, either weakly or strongly typed.
 
-    A public cast always returns a strong type. The private function exists in JAX 0.7.2 through
-    0.12; in a version without it, the result is strongly typed:
+    JAX's public casts always return a strongly typed array. The private function used here exists
+    in JAX 0.7.2 through 0.12. In a version without it, the result is strongly typed:
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/lax.py
 
     Args:
         array: The array.
         dtype: Its new dtype.
-        weak_type: Whether the result is weakly typed.
+        weak_type: Whether the result should be weakly typed.
 
     >>> cast(jax.numpy.ones(2), "float32", weak_type=True).weak_type
     True

@@ -1,4 +1,4 @@
-"""Where equations and jaxprs come from: tracebacks, source files, and name stacks."""
+"""Functions that tell where equations and jaxprs come from: tracebacks, files, and name stacks."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import Any
 def source_line(equation: Any) -> int | None:
     """Return the line of user code that an equation of a jaxpr came from.
 
-    It uses `user_frame`, which takes a traceback in JAX 0.7.2 through 0.12:
+    This uses JAX's `user_frame`, which takes a traceback in JAX 0.7.2 through 0.12:
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/source_info_util.py
 
     Args:
         equation: One of ``jax.make_jaxpr(f)(*args).eqns``.
 
     Returns:
-        The line number in its file or notebook cell, None if this JAX does not provide it.
+        The line number in its file or notebook cell, or None if this version of JAX does not
+        provide it.
 
     >>> import jax
     >>> jaxpr = jax.make_jaxpr(lambda x: x + 1)(2.0)
@@ -34,9 +35,10 @@ def source_line(equation: Any) -> int | None:
 
 
 def frames(equation: Any) -> list[tuple[str, str, int]]:
-    """Return (function, file, line) of the frames an equation was traced under, innermost first.
+    """Return (function, file, line) for each frame that an equation was traced in, innermost first.
 
-    A frame calls its line `line_num` in JAX 0.7.2 through 0.12. `start_line` is the name in
+    In JAX 0.7.2 through 0.12, a frame stores its line as `line_num`. The alternative `start_line`
+    is the name in
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/source_info_util.py
 
     >>> import jax
@@ -55,10 +57,10 @@ def frames(equation: Any) -> list[tuple[str, str, int]]:
 
 
 def frames_with_lasti(equation: Any) -> list[tuple[str, str, int, int]]:
-    """Return `frames`, each with the index of its last bytecode instruction.
+    """Return the same frames as `frames`, each with the index of its last bytecode instruction.
 
-    The index tells iterations of a loop from separate calls on one line. It comes from the method
-    `raw_frames` of jaxlib's tracebacks, and it is -1 if a version lacks that method.
+    The index distinguishes iterations of a loop from separate calls on one line. It comes from the
+    method `raw_frames` of jaxlib's tracebacks, and it is -1 in a version without this method.
     """
     found = frames(equation)
     traceback = getattr(equation.source_info, "traceback", None)
@@ -72,9 +74,9 @@ def frames_with_lasti(equation: Any) -> list[tuple[str, str, int, int]]:
 
 
 def source_file(jaxpr: Any) -> str:
-    """Return the file of the function that a jaxpr was traced from, empty if it is unknown.
+    """Return the file of the function that a jaxpr was traced from, or "" if it is unknown.
 
-    `func_src_info` reads "name at file:line" in JAX 0.7.2 through 0.12:
+    `func_src_info` has the form "name at file:line" in JAX 0.7.2 through 0.12:
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/linear_util.py
     """
     info = getattr(getattr(jaxpr, "debug_info", None), "func_src_info", None) or ""
@@ -83,9 +85,9 @@ def source_file(jaxpr: Any) -> str:
 
 
 def name_stack(equation: Any) -> str:
-    """Return the scopes and transformations that an equation was traced under, as text.
+    """Return the scopes and transformations that an equation was traced under, as a string.
 
-    The attribute exists in JAX 0.7.2 through 0.12; the text is empty without it:
+    The attribute exists in JAX 0.7.2 through 0.12. Without it, the string is empty:
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/source_info_util.py
     """
     return str(getattr(equation.source_info, "name_stack", ""))

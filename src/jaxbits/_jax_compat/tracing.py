@@ -1,4 +1,4 @@
-"""The current trace."""
+"""Functions that query and restore JAX's current trace."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ import jax
 def keep_current_trace() -> Iterator[None]:
     """Restore JAX's current trace after the block, even if the block was stopped inside JAX.
 
-    An exception raised from another thread may arrive before JAX resets the trace itself. For the
-    global `trace_ctx` of JAX 0.7.2 through 0.12; in a version without it, nothing is restored:
+    An exception raised from another thread may arrive before JAX resets the trace itself. JAX 0.7.2
+    through 0.12 store the trace in the global `trace_ctx`. In a version without it, nothing is
+    restored:
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/core.py
     """
     context = _trace_context()
@@ -35,9 +36,9 @@ def _trace_context() -> Any:
 
 
 def is_tracing() -> bool:
-    """Return whether a trace is under way, False if this JAX does not provide the information.
+    """Return whether JAX is tracing, or False if this version of JAX does not tell.
 
-    `trace_state_clean` is looked up in `jax.core` first, and then where JAX 0.10.2 defines it:
+    This looks up `trace_state_clean` in `jax.core` first, and then where JAX 0.10.2 defines it:
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/core.py
     """
     is_clean = getattr(jax.core, "trace_state_clean", None)

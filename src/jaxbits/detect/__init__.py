@@ -1,7 +1,7 @@
 """Detectors, each of which finds one kind of sharp bit in a function.
 
-Call a detector with your function and its arguments, and it returns what it finds. Detectors work
-on copies of the arguments and restore Python state. They are not safe while other threads run.
+Call a detector with your function and its arguments, and it returns a list of findings. Detectors
+work on copies of the arguments and restore Python state. They are not safe while other threads run.
 
 >>> import jax.numpy as jnp
 >>> from jaxbits import detect
@@ -15,11 +15,11 @@ import importlib
 import pkgutil
 from collections.abc import Mapping
 
-# Imported before anything is compiled, because its user context joins the keys of all caches.
+# Import this before anything is compiled, because JAX adds its user context to all cache keys.
 import jaxbits._jax_compat  # noqa: F401
 from jaxbits._analysis.detector import Detector
 
-# The detector `x` is the function `x` of the module `_x`, so this folder is the only list of them.
+# The detector `x` is the function `x` in the module `_x`, so this folder lists all detectors.
 __all__ = sorted(module.name[1:] for module in pkgutil.iter_modules(__path__))
 
 
@@ -35,7 +35,7 @@ def __dir__() -> list[str]:
 
 
 def detectors() -> Mapping[str, Detector]:
-    """Return all detectors by name, in alphabetical order.
+    """Return a mapping from names to all detectors, in alphabetical order.
 
     >>> list(detectors())[:2]
     ['big_const', 'carry']

@@ -25,10 +25,11 @@ def big_const(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find large arrays that a jitted function captures, because they become part of its program.
 
     The detector walks the traced program, including loops and branches, and measures its constants.
-    It reports 256 KiB in one constant or in all together, and it notes 32 KiB in one. The name in
-    the message is that of the global, closure, default, or attribute that holds the array. It
-    cannot see arrays that `jax.numpy` creates inside the function, because they are not constants.
-    The setting `jax_captured_constants_warn_bytes` comes closest; its default is 2 GB.
+    It warns if one constant, or all of them together, take up at least 256 KiB, and it adds a note
+    for a single constant of at least 32 KiB. The message names the global, closure variable,
+    default, or attribute that holds the array. It cannot see arrays that `jax.numpy` creates inside
+    the function, because they are not constants. The setting `jax_captured_constants_warn_bytes`
+    comes closest, but its default is 2 GB.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect
@@ -68,7 +69,7 @@ def big_const(target: FunctionUnderTest) -> Iterator[Finding]:
 
 
 def _constants(program: Any) -> Iterator[tuple[Any, CodeLocation | None]]:
-    """Yield the arrays in a program, each once, with the line that uses it."""
+    """Yield each array in a program once, with the line that uses it."""
     seen: set[int] = set()
     visited: set[int] = set()
     waiting: list[tuple[Any, CodeLocation | None]] = [(program, None)]
@@ -116,7 +117,7 @@ def _shape_and_kind(value: Any) -> tuple[Any, ...]:
 
 
 def _names(target: FunctionUnderTest) -> dict[Any, str]:
-    """Return names by the identity of the array that they hold, or by its shape and dtype kind."""
+    """Return the names of arrays, keyed by the array's `id` and by its shape and dtype kind."""
     found: dict[Any, str] = {}
     for reference in target.references:
         value = reference.get()

@@ -1,4 +1,4 @@
-"""The detector `carry`: state that comes back with another type."""
+"""The detector `carry`: state that a step returns with a different type."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _FIX = {
     "dtype": "`.astype(old.dtype)` on the new value, or start with the dtype it ends in",
     "weak": "start with an array, such as `jnp.int32(0)`, in place of a Python number",
 }
-"""What to do about each kind of difference, the most severe first."""
+"""What to do about each kind of difference, starting with the most severe."""
 
 _EFFECTS = {
     "tree": "comes back as another tree",
@@ -54,15 +54,15 @@ _EFFECTS = {
 
 @detector
 def carry(target: FunctionUnderTest) -> Iterator[Finding]:
-    """Find a step that returns its state with other dtypes, other shapes, or another tree.
+    """Find a step that returns its state with different dtypes or shapes, or as a different tree.
 
-    Such a step is traced again when its state is passed back, and `lax.scan` rejects it. The state
-    is the argument that ``carry=`` names by position or name. The default is the first argument,
-    but `jaxbits.audit` has no default. The new state is the output, or the part of the output that
-    is most similar to the old state. The detector always reports what `lax.scan`, `lax.while_loop`,
-    and `lax.cond` reject. It cannot see states that are stored in objects and not returned. JAX
-    raises an error for loops only. For a step, ``jax.config.update("jax_explain_cache_misses",
-    True)`` comes closest.
+    JAX has to retrace such a step when its state is passed back, and `lax.scan` rejects it. The
+    state is the argument that ``carry=`` specifies by position or name. The default is the first
+    argument, but `jaxbits.audit` has no default. The new state is the output, or the part of the
+    output that is most similar to the old state. The detector always reports what `lax.scan`,
+    `lax.while_loop`, and `lax.cond` reject. It cannot see states that are stored in objects instead
+    of being returned. JAX raises an error only for loops. For a step,
+    ``jax.config.update("jax_explain_cache_misses", True)`` comes closest.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect
@@ -108,14 +108,14 @@ def _is_loop_error(message: str) -> bool:
 
 @dataclass
 class _Steps:
-    """The types of the state before a step, after it, and after another one.
+    """The types of the state before a step, after it, and after another step.
 
     Attributes:
-        old: The types before.
+        old: The types before the step.
         new: The types after one step.
-        again: The types after two steps, None if the second one raises.
+        again: The types after two steps, or None if the second step raises an error.
         others: The types of the other arguments.
-        is_aside: Whether the new state is in an unusual position of the output.
+        is_aside: Whether the new state is at an unusual position in the output.
     """
 
     old: Any = None
@@ -126,7 +126,7 @@ class _Steps:
 
 
 def _run_steps(target: FunctionUnderTest, state_argument: int | str) -> _Steps:
-    """Return the types before, after, and after a second step, from one trace."""
+    """Trace two steps at once, and return the types of the state before and after each."""
     copies = copy_tree((list(target.args), target.kwargs))
     key = _find_state(target, state_argument)
     if key is None:
@@ -162,7 +162,11 @@ def _run_steps(target: FunctionUnderTest, state_argument: int | str) -> _Steps:
 
 
 def _find_state(target: FunctionUnderTest, state_argument: int | str) -> int | str | None:
-    """Return the position of the state, or its name if it is a keyword argument."""
+    """Return the state's position among the arguments, or its name if it is passed by keyword.
+
+    Raises:
+        ValueError: If no argument has this position or name.
+    """
     if state_argument in target.kwargs or (
         isinstance(state_argument, int) and state_argument < len(target.args)
     ):
@@ -194,7 +198,7 @@ def _new_state(old: Any, output: Any, key: int | str) -> tuple[Any, bool]:
     for index, part in enumerate(candidates):
         score = likeness(old, types_of(part))
         if index == preferred and isinstance(old, ArrayType) and score >= 2:
-            score += 1.5  # A step returns the new state first, and perhaps the old one, too.
+            score += 1.5  # A step returns the new state first, perhaps followed by the old one.
         if score > highest:
             best, highest, is_aside = part, score, index != preferred
     return best, is_aside
@@ -236,7 +240,7 @@ def _is_not_a_step(steps: _Steps) -> bool:
 
 
 def _describe_trend(new: Any, again: Any) -> str:
-    """Return in which steps the type changes, as text."""
+    """Return a phrase that says in which steps the type changes."""
     if again is None:
         return "and a second step from there raises"
     if next(differences(new, again, ""), None) is None:

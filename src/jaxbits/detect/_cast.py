@@ -1,4 +1,4 @@
-"""The detector `cast`: conversions that silently lose the value."""
+"""The detector `cast`: conversions that silently lose a value."""
 
 from __future__ import annotations
 
@@ -35,7 +35,12 @@ _FIX = "bring the values into range first (`jnp.clip`, `jnp.nan_to_num`), or tak
 
 
 def _possible_loss(equation: Any) -> str:
-    """Return what can be lost: "range", "fine" (digits), "complex", or nothing."""
+    """Return what a conversion can lose.
+
+    Returns:
+        ``"range"`` for values out of range, ``"fine"`` for digits, ``"complex"`` for imaginary
+        parts, or an empty string if nothing can be lost.
+    """
     if equation.primitive.name != "convert_element_type":
         return ""
     old, new = _dtypes(equation)
@@ -67,7 +72,7 @@ def _selects(equation: Any, context: CallContext) -> bool:
     if context.library and unqualified_name(context.library[0]) not in _VISIBLE_FUNCTIONS:
         return False
     entry = context.library_entry(equation)
-    # Digits are lost in many conversions inside library functions, so only explicit ones count.
+    # Many conversions inside library functions lose digits, so only explicit conversions count.
     return loss != "fine" or entry is None or unqualified_name(entry) in _EXPLICIT_FUNCTIONS
 
 
@@ -97,7 +102,7 @@ def _measure(equation: Any, inputs: Sequence[Any], outputs: list[Any]) -> Measur
 
 
 def _is_at_update(equation: Any) -> bool:
-    """Return whether a conversion ends an update `x.at[i].set(v)` of integers with a float."""
+    """Return whether a conversion belongs to an update such as `x.at[i].set(v)`."""
     return (CallContext().library_entry(equation) or "").startswith("_IndexUpdateRef")
 
 
@@ -115,14 +120,14 @@ _PROBE = Probe(_selects, _measure, _corrupt, jnp.float32)
 def cast(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find conversions whose values do not fit the new dtype.
 
-    The detector reports all such conversions of a run with their lines, inside loops and branches,
-    too. It looks for floats outside an integer's range, NaNs that become integers, integers outside
-    the range of a narrower dtype, and negative numbers that become unsigned. It also looks for
-    floats outside the range of a half-precision dtype, and integers that are too large for a float
-    to tell apart. A conversion whose bad values are masked afterward is a note. Fractions that
-    `astype` drops are taken as meant. It cannot see values other than those of these arguments.
-    `jax_numpy_dtype_promotion="strict"` comes closest, but it looks at dtypes instead of values and
-    accepts every `astype`.
+    The detector reports all such conversions in a run with their lines, including those inside
+    loops and branches. It looks for floats outside an integer's range, NaNs that become integers,
+    integers outside the range of a narrower dtype, and negative numbers that become unsigned. It
+    also looks for floats outside the range of a half-precision dtype, and integers that are too
+    large for a float to tell apart. A conversion whose bad values are masked afterward is a note.
+    Fractions that `astype` drops are assumed to be intended. It cannot see values that do not occur
+    with these arguments. `jax_numpy_dtype_promotion="strict"` comes closest, but it looks at dtypes
+    instead of values and accepts every `astype`.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect
@@ -170,7 +175,10 @@ def _finding(site: Site, is_masked: bool) -> Finding:
 
 
 def _wrapped_literals(target: FunctionUnderTest) -> Iterator[Finding]:
-    """Yield findings on Python numbers too large for a small dtype: `x + 300` in uint8 adds 44."""
+    """Yield a finding for each Python number that is too large for a small dtype.
+
+    For example, `x + 300` adds 44 if `x` is uint8.
+    """
     program = target.trace.program
     for equation, location in jaxpr_utils.located_equations(program) if program else ():
         if equation.primitive.name not in _PRIMITIVES_WITH_LITERALS:

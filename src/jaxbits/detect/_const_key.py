@@ -11,11 +11,11 @@ from jaxbits._analysis.function_under_test import FunctionUnderTest
 
 @detector
 def const_key(target: FunctionUnderTest) -> Iterator[Finding]:
-    """Find random numbers that are the same on every call, because no argument enters them.
+    """Find random numbers that are the same on every call, because they depend on no argument.
 
     The detector follows PRNG keys through the traced program back to the arguments, and counts the
-    draws from keys that no argument enters. It cannot tell whether a constant key is intended, as
-    in a fixed initialization. JAX has no switch for this.
+    draws from keys that do not depend on any argument. It cannot tell whether a constant key is
+    intended, as in a fixed initialization. JAX has no switch for this.
 
     >>> import jax
     >>> from jaxbits import detect

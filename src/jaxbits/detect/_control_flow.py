@@ -23,9 +23,9 @@ def control_flow(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find Python branches and loops on traced values, and arguments that are not arrays.
 
     The detector traces the function as `jax.jit` would, with all numbers traced. It reports the
-    line that raises an error, and the argument that the value depends on. A function that is never
-    jitted does not need this check. It cannot see more than the first of several such lines.
-    `jax.jit` itself and `jax.eval_shape` come closest, because they raise the same error.
+    line that raises an error and the argument that the value depends on. A function that is never
+    jitted does not need this check. If there are several such lines, it cannot see more than the
+    first. `jax.jit` itself and `jax.eval_shape` come closest, because they raise the same error.
 
     >>> from jaxbits import detect
     >>> found = detect.control_flow(lambda x: x if x > 0 else -x, 2.0)[0]
@@ -67,7 +67,10 @@ def control_flow(target: FunctionUnderTest) -> Iterator[Finding]:
 
 
 def _is_logic(line: str) -> bool:
-    """Return whether a line that is no `if` or `while` combines or chains truth values."""
+    """Return whether a line combines truth values or chains comparisons without branching on them.
+
+    A line with an `if`, a `while`, or an `assert` does not count.
+    """
     try:
         (statement,) = ast.parse(line.strip()).body
     except (SyntaxError, ValueError):

@@ -22,14 +22,14 @@ _FIX = "go on with what the function returns, pass a copy, or do not donate"
 
 @detector
 def donation(target: FunctionUnderTest) -> Iterator[Finding]:
-    """Find donated arrays that are used again, and donations without an effect.
+    """Find donated arrays that are used again, and donations that have no effect.
 
-    A function that donates inside runs once, with donations recorded instead of carried out. An
-    array that is read, passed, returned, or stored after its donation is an error, even where the
-    platform would have kept it. For a jitted function, the detector reads the program. It reports
-    donated inputs that no output matches in shape and dtype, and one array that is passed for two
-    inputs. It cannot see donation inside another trace, which has no effect. The warning "Some
-    donated buffers were not usable" and the error on a deleted array come closest.
+    The detector runs a function that donates arrays once, and it records the donations instead of
+    carrying them out. An array that is read, passed, returned, or stored after its donation is an
+    error, even if the platform would have kept it. For a jitted function, the detector reads the
+    program. It reports donated inputs that no output matches in shape and dtype, and an array that
+    is passed for two inputs. It cannot see donation inside another trace, which has no effect. The
+    warning "Some donated buffers were not usable" and the error on a deleted array come closest.
 
     >>> import jax, jax.numpy as jnp
     >>> from jaxbits import detect

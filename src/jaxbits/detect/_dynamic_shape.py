@@ -16,8 +16,8 @@ def dynamic_shape(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find shapes that depend on the values in an array.
 
     The detector traces the function as `jax.jit` would, with all numbers traced, and classifies the
-    error. It cannot see more than the first of several such shapes. `jax.jit` itself and
-    `jax.eval_shape` come closest, because they raise the same error.
+    error that tracing raises. If there are several such shapes, it cannot see more than the first.
+    `jax.jit` itself and `jax.eval_shape` come closest, because they raise the same error.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect

@@ -15,12 +15,12 @@ from jaxbits._analysis.python_state.iterators import is_iterator
 
 @detector
 def iterator(target: FunctionUnderTest) -> Iterator[Finding]:
-    """Find iterators that a trace advances although a cached call takes nothing from them.
+    """Find iterators that tracing advances but that a cached call does not.
 
-    The detector looks for iterators among the arguments and for those in globals, closures,
-    defaults, and attributes that one trace advanced. It also looks for calls of `next`, in the body
-    of a JAX loop, on an iterator created outside. It cannot see a local iterator that a `for` loop
-    advances in such a body. JAX has no switch for this.
+    The detector looks for iterators among the arguments, and for iterators in globals, closures,
+    defaults, and attributes that one trace advances. It also looks for calls of `next` in the body
+    of a JAX loop on an iterator created outside the body. It cannot see a local iterator that a
+    `for` loop advances in such a body. JAX has no switch for this.
 
     >>> from jaxbits import detect
     >>> numbers = iter([1.0, 2.0, 3.0])

@@ -20,9 +20,10 @@ _CACHED = "cache NumPy arrays, or compute the table outside of the function"
 def leak(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find traced values that a function stores where they outlive the trace.
 
-    The detector compares what the function reaches before and after one trace, up to the 5000
-    nearest objects. It reaches globals, closures, defaults, and attributes of its object, classes,
-    and functions. It cannot see what is stored on an argument, or only in a library's module.
+    The detector compares the state that the function can reach before and after one trace, up to
+    the 5000 nearest objects. This state includes globals, closures, defaults, and attributes of the
+    function's object, classes, and functions. It cannot see values that are stored on an argument
+    or only in a library's module.
     `jax.checking_leaks()` comes closest, because it finds leaks anywhere, but it also reports
     references that are not leaks.
 

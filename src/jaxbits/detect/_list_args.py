@@ -25,10 +25,10 @@ _MAX_IN_LIST, _MAX_IN_ARGUMENT, _MAX_PIECES = 16, 32, 64
 def list_args(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find lists of numbers passed as arguments, and arrays that are assembled from many pieces.
 
-    Each number of a list becomes an input of the program, and each piece an equation, so tracing
-    and compilation take longer as the list grows. The detector counts numbers (16 in one list or 32
-    in one argument) and pieces (64 on one line). It cannot see lists that were converted to an
-    array before. JAX has no switch for this.
+    Each number in a list becomes an input of the program, and each piece becomes an equation, so
+    tracing and compilation take longer as the list grows. The detector reports at least 16 numbers
+    in one list, 32 numbers in one argument, or 64 pieces on one line. It cannot see lists that were
+    converted to an array before the call. JAX has no switch for this.
 
     >>> from jaxbits import detect
     >>> import jax.numpy as jnp
@@ -55,7 +55,7 @@ def list_args(target: FunctionUnderTest) -> Iterator[Finding]:
         return
     joins = [e for e in jaxpr_utils.all_equations(program) if e.primitive.name in _JOINS]
     if sum(len(equation.invars) for equation in joins) < _MAX_PIECES:
-        return  # Finding the lines takes most of the time.
+        return  # Skip finding the lines, which takes most of the time.
     pieces: Counter[CodeLocation | None] = Counter()
     for count, location in _joined_pieces(program):
         pieces[location] += count
@@ -77,8 +77,8 @@ def _joined_pieces(
 ) -> Iterator[tuple[int, CodeLocation | None]]:
     """Yield (count, location) for each set of pieces that is joined.
 
-    Joins inside a library function count only from 16 pieces on, because then the user passed a
-    list.
+    A join inside a library function counts only if it has at least 16 pieces, because then the user
+    probably passed a list.
     """
     for equation in program.jaxpr.eqns:
         if equation.primitive.name in _JOINS:
@@ -97,7 +97,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _list_lengths(tree: Any) -> Iterator[int]:
-    """Yield how many numbers each list or tuple of a tree contains."""
+    """Yield how many numbers each list or tuple in a tree contains."""
     children = tree.values() if isinstance(tree, dict) else tree
     if isinstance(tree, (list, tuple, dict)):
         if not isinstance(tree, dict):

@@ -1,4 +1,4 @@
-"""The detector `out_of_bounds`: reads and writes outside an array, which JAX silently changes."""
+"""The detector `out_of_bounds`: reads and writes outside an array, which JAX silently alters."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from jaxbits._analysis.source.mode_argument import has_mode_argument
 
 _READ_PRIMITIVES = {"gather", "dynamic_slice"}
 _WRITE_PRIMITIVES = {"scatter", "dynamic_update_slice"}
-# Functions of JAX 0.7.2 through 0.12, public and private, that index on behalf of user code. An
-# index that is out of bounds in any other library function is that function's own. They are in
+# Public and private functions of JAX 0.7.2 through 0.12 that index on behalf of user code. In any
+# other library function, an index out of bounds is not the user's. These functions are in
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/indexing.py
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/ops/scatter.py
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/slicing.py
@@ -74,7 +74,7 @@ def _index_variables(equation: Any) -> list[Any]:
 
 
 def _indices(equation: Any, inputs: Sequence[Any]) -> Any:
-    """Return the indices of an equation, one column for each dimension."""
+    """Return the indices of an equation, with one column for each indexed dimension."""
     name = equation.primitive.name
     if not name.startswith("dynamic"):
         return inputs[1]
@@ -105,7 +105,7 @@ def _measure(equation: Any, inputs: Sequence[Any], outputs: list[Any]) -> Measur
 
 
 def _is_unguarded_indexing(equation: Any, context: CallContext) -> bool:
-    """Return whether user code indexes here without saying what happens out of bounds."""
+    """Return whether user code indexes an array without specifying what happens out of bounds."""
     entry = context.library_entry(equation)
     name = unqualified_name(entry)
     if entry is not None and name not in _INDEXING_FUNCTIONS:
@@ -115,7 +115,7 @@ def _is_unguarded_indexing(equation: Any, context: CallContext) -> bool:
 
 
 def _corrupt(equation: Any, inputs: Sequence[Any], outputs: list[Any]) -> list[Any]:
-    """Replace what was read out of bounds by NaN or by an implausible number."""
+    """Replace values that were read out of bounds with NaN or an implausible number."""
     name, kind = equation.primitive.name, outputs[0].dtype
     if name not in _READ_PRIMITIVES or not jnp.issubdtype(kind, jnp.number):
         return outputs
@@ -140,13 +140,14 @@ _PROBE = Probe(_selects, _measure, _corrupt)
 def out_of_bounds(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find reads and writes outside an array.
 
-    The detector runs the program again with a count on each gather, scatter, and dynamic slice. It
-    reports all of a run, with their lines, inside `jit`, `vmap`, `grad`, `scan`, `while_loop`, and
-    `cond`, too. A read whose value never reaches the result, because it is masked, is a note. Lines
-    with a `mode=` argument are taken as meant. It cannot see indices other than those of these
-    arguments. It also cannot see a label outside the range of `one_hot`, a clamped `switch` index,
-    or an index that wrapped around in a small integer before. `checkify.index_checks` comes
-    closest, but it stops at the first error and also reports masked reads.
+    The detector runs the program again and counts the bad indices in each gather, scatter, and
+    dynamic slice. It reports all of them in a run with their lines, including those inside `jit`,
+    `vmap`, `grad`, `scan`, `while_loop`, and `cond`. A read whose value never reaches the result,
+    because it is masked, is a note. Lines with a `mode=` argument are assumed to be intended. It
+    cannot see indices that do not occur with these arguments. It also cannot see a label outside
+    the range of `one_hot`, a clamped `switch` index, or an index that already wrapped around in a
+    small integer dtype. `checkify.index_checks` comes closest, but it stops at the first error and
+    also reports masked reads.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect
@@ -187,11 +188,11 @@ def _finding(site: Site, is_masked: bool) -> Finding:
 
 
 def _catalogue_id(equation: Any) -> str:
-    """Return the catalogue entry for an equation out of bounds."""
+    """Return the ID of the catalogue entry for an equation that indexes out of bounds."""
     name = equation.primitive.name
     if name == "dynamic_update_slice":
         return "dynamic-slice-shifts"
-    if name == "dynamic_slice":  # A plain `x[i]` is one too, of a single element or row.
+    if name == "dynamic_slice":  # A plain `x[i]` is also one, with a single element or row.
         sizes = zip(equation.params["slice_sizes"], equation.invars[0].aval.shape, strict=True)
         shifts = any(1 < size < length for size, length in sizes)
         return "dynamic-slice-shifts" if shifts else "out-of-bounds-read"

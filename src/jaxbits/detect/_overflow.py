@@ -32,7 +32,7 @@ _MEASURED_WORDS = (
 )
 _MEASURED = frozenset(_MEASURED_WORDS.split())
 _OVERFLOWING = {*_MEASURED, "convert_element_type", "exp", "exp2", "expm1", "sinh", "cosh"}
-# Library functions whose arithmetic is that of user code. All others may wrap internally.
+# Library functions that do arithmetic on behalf of user code. All others may wrap internally.
 _VISIBLE_WORDS = (
     "cumsum cumprod trace diff power integer_power matmul dot inner outer tensordot kron "
     "cross square sum prod abs absolute vander polyval ediff1d"
@@ -79,7 +79,7 @@ def _measure(equation: Any, inputs: Sequence[Any], outputs: list[Any]) -> Measur
     exact = _compute_in_floats(equation, inputs, wide_dtype)
     if exact is None:
         return None
-    # The result is right but for a multiple of 2**bits, so the float need not be exact.
+    # The result can only be off by a multiple of 2**bits, so the float need not be exact.
     wraps = jnp.round((exact - out.astype(wide_dtype)) / 2.0**bits)
     return Measurement((wraps != 0) & ~jnp.isnan(wraps), exact)
 
@@ -116,14 +116,15 @@ _PROBE = Probe(_selects, _measure, _corrupt, jnp.float32)
 
 @detector(probe=_PROBE)
 def overflow(target: FunctionUnderTest) -> Iterator[Finding]:
-    """Find arithmetic whose true result the dtype cannot hold, with the result and its line.
+    """Find arithmetic whose true result the dtype cannot hold.
 
     The detector compares sums, products, powers, shifts, matrix products, and scattered sums of
-    integers with the same operations on floats, inside loops and branches, too. It reports floats
-    that became infinite if the infinity reaches the result. Arithmetic that is mixed with bitwise
-    operations, as in hashes and random generators, is a note, and so is a wrapped value that is
-    masked afterward. It cannot see values other than those of these arguments, nor what NumPy
-    arrays do outside JAX. `jax_debug_infs` comes closest, but it only handles floats.
+    integers with the same operations on floats, including those inside loops and branches. It
+    reports the true results with their lines. It also reports floats that become infinite if the
+    infinity reaches the result. Arithmetic that is mixed with bitwise operations, as in hashes and
+    random generators, is a note, and so is a wrapped value that is masked afterward. It cannot see
+    values that do not occur with these arguments, nor what NumPy arrays do outside JAX.
+    `jax_debug_infs` comes closest, but it handles only floats.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect

@@ -1,4 +1,4 @@
-"""The detector `promotion`: operands that another operand widens, without a cast in the code."""
+"""The detector `promotion`: operands that are widened without a cast in the code."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from jaxbits._analysis.dtype_conversions import (
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 
-# They are mainly in https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/reductions.py
+# Most of these functions are in
+# https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/reductions.py
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/lax_numpy.py and
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/nn/functions.py
 _CONVERTING_NAMES = (
@@ -32,24 +33,25 @@ _CONVERTING_NAMES = (
     "array_equal searchsorted digitize view convert_element_type "
 )
 _CONVERTING_FUNCTIONS = set(_CONVERTING_NAMES.split())
-"""Functions that change a dtype on request, or only internally."""
+"""Functions that change a dtype on request or only internally."""
 
 _FIX = "a Python number, or the same dtype: `np.asarray(…, x.dtype)`, `y.astype(x.dtype)`"
 _MAX_CONVERSIONS = 500
-"""The number of conversions to examine, because reading the traceback of each takes time."""
+"""The maximum number of conversions to examine, because reading each traceback takes time."""
 
 
 @detector
 def promotion(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find operands that are widened because another operand has a stronger dtype.
 
-    For example, a float32 NumPy number that meets bfloat16 makes the rest of the program float32.
-    Also, int8 and uint8 give int16, and int32 and uint32 give int32 where x64 is off. The detector
-    looks for conversions that JAX adds on its own. Python numbers, `astype`, `dtype=`, comparisons,
-    and the insides of library functions do not count. It reports integers that become floats if
-    they are known to be too large for the float. It cannot see what NumPy promotes before JAX does,
-    nor operands that `jax.lax` rejects. ``jax.numpy_dtype_promotion("strict")`` comes closest, but
-    it stops at the first promotion and also rejects comparisons and integers that meet floats.
+    For example, a float32 NumPy number combined with bfloat16 makes the rest of the program
+    float32. Also, int8 and uint8 give int16, and int32 and uint32 give int32 if x64 is off. The
+    detector looks for conversions that JAX adds on its own. Python numbers, `astype`, `dtype=`,
+    comparisons, and conversions inside library functions do not count. It reports integers that
+    become floats if they are known to be too large for the float. It cannot see what NumPy promotes
+    before JAX does, nor operands that `jax.lax` rejects. ``jax.numpy_dtype_promotion("strict")``
+    comes closest, but it stops at the first promotion and also rejects comparisons and operations
+    that mix integers with floats.
 
     >>> import jax.numpy as jnp, numpy as np
     >>> from jaxbits import detect
@@ -79,8 +81,8 @@ def promotion(target: FunctionUnderTest) -> Iterator[Finding]:
 def _is_promotion(names: list[str], is_hidden: bool) -> bool:
     if any(name.startswith("promote_") for name in names):
         return True
-    # An inlined function of `jax.numpy` shows only that it was called, without the `promote_`
-    # function inside. Such calls inside other library functions are not the user's:
+    # The traceback of an inlined `jax.numpy` function shows only that it was called, not the
+    # `promote_` function inside it. Such calls inside other library functions are not the user's:
     # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/util.py
     prefixes = ("_operator_", "deferring_binary_op", "__call__", "cache_miss")
     return not is_hidden and any(name.startswith(prefixes) for name in names)

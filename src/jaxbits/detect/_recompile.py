@@ -1,4 +1,4 @@
-"""The detector `recompile`: calls that trace or compile again."""
+"""The detector `recompile`: calls that make JAX trace or compile again."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from jaxbits._analysis.python_state.iterators import is_iterator
 
 @detector
 def recompile(target: FunctionUnderTest) -> Iterator[Finding]:
-    """Find calls that trace or compile again, and functions that compile on every call.
+    """Find calls that make JAX trace or compile again, and functions that compile on every call.
 
     If you pass several calls (``calls=[(x,), (y,)]``), the detector makes them in order, starting
-    with empty caches, and counts those after the first that trace. Otherwise, it calls the function
-    three times and counts what the third call still compiles. It cannot see calls that you do not
-    pass. `jax.log_compiles()` comes closest, but it lists every compilation with its reason instead
-    of judging them.
+    with empty caches, and counts the calls after the first that trace again. If the function is not
+    jitted, the detector also makes one call three times and counts what the third call still
+    compiles. It cannot see calls that you do not pass. `jax.log_compiles()` comes closest, but it
+    lists every compilation with its reason instead of judging them.
 
     >>> import jax, jax.numpy as jnp
     >>> from jaxbits import detect
@@ -73,10 +73,12 @@ def recompile(target: FunctionUnderTest) -> Iterator[Finding]:
 
 
 def _count_traces(target: FunctionUnderTest, calls: Sequence[tuple[Any, ...]]) -> int:
-    # `jax.jit` of a NumPy function crashes the interpreter, and a partial of it does not.
-    """Return how many of the calls trace, with empty caches at the start; 0 if a call fails."""
+    """Return how many of the calls trace, starting with empty caches, or 0 if a call fails."""
     function = target.function
     if not target.is_jitted:
+        # `jax.jit` of a NumPy function crashes the interpreter, but not of a partial that wraps it.
+=>
+    """Return whether a NumPy function called from the user's line needed a traced array's values."""
         function = jax.jit(functools.partial(function))
     copies = [copy_tree(args) for args in calls]
     traced = 0
@@ -92,7 +94,7 @@ def _count_traces(target: FunctionUnderTest, calls: Sequence[tuple[Any, ...]]) -
 
 
 def _count_warm_compilations(target: FunctionUnderTest, args: tuple[Any, ...]) -> int:
-    """Return how many programs the third of three equal calls compiles; 0 if a call fails."""
+    """Return how many programs the third of three equal calls compiles, or 0 if a call fails."""
     with target.restore_state():
         try:
             for warm_up in (copy_tree(args), copy_tree(args)):
@@ -106,7 +108,7 @@ def _count_warm_compilations(target: FunctionUnderTest, args: tuple[Any, ...]) -
 
 
 def _top_level_calls(program: ClosedJaxpr) -> Iterator[tuple[str, CodeLocation | None]]:
-    """Yield the user's own calls of `jit`, and loops, at the top level of a program."""
+    """Yield the name and line of each of the user's `jit` calls and loops at the top level."""
     for equation in program.jaxpr.eqns:
         jaxpr = next(jaxpr_utils.sub_jaxprs(equation), None)
         if jaxpr is not None and not jaxpr_utils.is_library_jaxpr(jaxpr):
@@ -114,7 +116,7 @@ def _top_level_calls(program: ClosedJaxpr) -> Iterator[tuple[str, CodeLocation |
 
 
 def _signature(args: Any) -> tuple[str, list[str]]:
-    """Return the tree and the leaf types of some arguments, as text."""
+    """Return descriptions of the tree and of each leaf's type for some arguments."""
     leaves, tree = jax.tree.flatten(args, is_leaf=is_iterator)
     types = []
     for leaf in leaves:
@@ -127,7 +129,7 @@ def _signature(args: Any) -> tuple[str, list[str]]:
 
 
 def _describe_difference(calls: Sequence[Any]) -> tuple[str, str]:
-    """Return how the calls differ as text, and the catalogue entry for this difference."""
+    """Return a description of how the calls differ, and the ID of its catalogue entry."""
     first = _signature(calls[0])
     for other in map(_signature, calls[1:]):
         if other[0] != first[0]:

@@ -1,4 +1,4 @@
-"""The detector `side_effect`: what runs once per trace instead of once per call."""
+"""The detector `side_effect`: code that runs once per trace instead of once per call."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _VERBS = {"state": "changed", "leak": "given a traced value", "iterator": "advan
 
 @detector
 def side_effect(target: FunctionUnderTest) -> Iterator[Finding]:
-    """Find side effects of a function, and reads of outside state, that happen only during tracing.
+    """Find side effects, and reads of outside state, that happen only while JAX traces a function.
 
     The detector traces the function once, without caches. It records which impure functions the
-    user's own lines call: those that print, log, warn, read clocks, draw random numbers outside
-    JAX, open files, or start programs. It also records which globals, closures, defaults, and
-    attributes changed, and which containers in them. It cannot see effects inside libraries and C
-    code, nor in a branch that this trace did not take. JAX has no switch for this, although
+    user's own lines call, namely those that print, log, warn, read clocks, draw random numbers
+    outside JAX, open files, or start programs. It also records changes to globals, closures,
+    defaults, and attributes, and to the containers in them. It cannot see effects inside libraries
+    and C code, nor in a branch that this trace did not take. JAX has no switch for this, although
     `jax.checking_leaks()` finds a tracer that was stored.
 
     >>> from jaxbits import detect

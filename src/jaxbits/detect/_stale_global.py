@@ -20,12 +20,13 @@ _MAX_TRIED = 24
 def stale_global(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find globals and attributes whose value is baked into the compiled program.
 
-    For each one that can change, the detector traces the function again with another value. A
-    program that differs is the proof. What can change follows from the source of the module: names
-    that are assigned again after the function, containers that are mutated after it, and attributes
-    that are set outside `__init__`. Without such evidence, mutable globals count unless their names
-    are in capitals. What merely could change, such as an attribute that is set once, is a note. At
-    most 24 names are tried. It cannot see what another module changes. JAX has no switch for this.
+    For each name that can change, the detector traces the function again with another value. If the
+    program differs, the value is baked in. The source of the module shows what can change, namely
+    names that are assigned again after the function, containers that are mutated after it, and
+    attributes that are set outside `__init__`. Without such evidence, mutable globals count unless
+    their names are in capitals. A value that merely could change, such as an attribute that is set
+    once, is a note. The detector tries at most 24 names. It cannot see what another module changes.
+    JAX has no switch for this.
 
     >>> from jaxbits import detect
     >>> settings = {"rate": 0.1}
@@ -62,7 +63,7 @@ def stale_global(target: FunctionUnderTest) -> Iterator[Finding]:
 def _changes_program(
     target: FunctionUnderTest, reference: Reference, changed: Any, original: tuple[str, ...]
 ) -> bool:
-    """Return whether the program differs with another value in place of the current one."""
+    """Return whether the program differs if another value replaces the current one."""
     value = reference.get()
     try:
         reference.set(changed)

@@ -1,4 +1,4 @@
-"""The detector `timing`: clocks that are read while the device still works."""
+"""The detector `timing`: clocks that are read while the device is still working."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jaxbits._analysis.source import ast_utils
 
 _MANY_PROGRAMS = 1000
 _CLOCK_MODULES = {"time", "timeit", "datetime"}
-# NumPy functions that compute nothing from a result of JAX, so they do not wait for it.
+# NumPy functions that do not compute anything from a JAX array, so they do not wait for it.
 _CREATORS_WORDS = (
     "ones zeros full arange linspace eye identity empty array asarray float32 float64 int32 "
     "int64 default_rng RandomState seed dtype prod shape ndim"
@@ -28,13 +28,14 @@ _CREATORS = frozenset(_CREATORS_WORDS.split())
 
 @detector
 def timing(target: FunctionUnderTest) -> Iterator[Finding]:
-    """Find durations that end before the device has finished.
+    """Find measured durations that end before the device has finished.
 
-    The detector runs the function once and records its clocks, the programs that start, and the
-    waits. It reports a duration that ends before anything waited for the last program that started
-    in it. It knows the clocks of `time`, `datetime`, and `timeit`, wherever they are called. It
-    cannot see what NumPy reads directly from memory on a CPU, and treats a call of a NumPy function
-    as a wait. It does not report that a first call also compiles. JAX has no switch for this.
+    The detector runs the function once and records when it reads a clock, starts a program, or
+    waits for a result. It reports a duration that ends before anything waits for the last program
+    that started in it. It knows the clocks of `time`, `datetime`, and `timeit`, wherever they are
+    called. It cannot see what NumPy reads directly from memory on a CPU, so it treats a call of a
+    NumPy function as a wait. It does not report that a first call also compiles. JAX has no switch
+    for this.
 
     >>> import time, jax.numpy as jnp
     >>> from jaxbits import detect
@@ -66,12 +67,13 @@ def _is_clock(value: Any) -> bool:
 
 
 def _early_readings(target: FunctionUnderTest) -> Iterator[tuple[Any, int, bool]]:
-    """Yield (location, number of programs, is_meant) for each reading that comes too early."""
+    """Yield (location, number of programs, is_meant) for each clock reading that is too early."""
     run = target.eager_run
     arguments = {id(leaf) for leaf in jax.tree.leaves(run.arguments)}
     program_of: dict[int, int] = {}
     start: Event | None = None
-    # Programs that ran, and calls that were traced: so far, and at the start of the duration.
+    # These pairs count the programs that ran and the calls that were traced, first in total and
+    # then up to the start of the duration.
     count, count_at_start, done = [0, 0], [0, 0], 0
     for index, event in enumerate(run.events):
         if event.kind == "dispatch":
@@ -98,7 +100,10 @@ def _early_readings(target: FunctionUnderTest) -> Iterator[tuple[Any, int, bool]
 
 
 def _is_meant(later: list[Event]) -> bool:
-    """Return whether the dispatch time itself is wanted: a wait and then another reading follow."""
+    """Return whether the dispatch time itself seems to be wanted.
+
+    It does if a wait and then another clock reading follow.
+    """
     has_waited = False
     for event in later:
         if event.kind == "dispatch" and not event.is_tracing:
@@ -110,7 +115,7 @@ def _is_meant(later: list[Event]) -> bool:
 
 
 def _roles(event: Event) -> tuple[bool, bool]:
-    """Return whether a reading may start a duration, and whether it may end one."""
+    """Return whether a clock reading may start a duration, and whether it may end one."""
     call = event.call
     parent = getattr(call, "parent", None)
     if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Sub):
@@ -133,14 +138,14 @@ def _roles(event: Event) -> tuple[bool, bool]:
 
 
 def _assigned_name(node: Any) -> str:
-    """Return the source of an assignment's target, for an attribute without its object."""
+    """Return the source of an assignment's target. For an attribute, the object is omitted."""
     if isinstance(node, ast.Attribute):
         return f".{node.attr}"
     return ast.unparse(node) if isinstance(node, (ast.Name, ast.Subscript)) else ""
 
 
 def _numpy_between(first: Event, last: Event) -> bool:
-    """Return whether a NumPy function is called with arguments between two readings."""
+    """Return whether the code calls a NumPy function with arguments between two clock readings."""
     if not first.location or not last.location or first.location.file != last.location.file:
         return False
     if first.location.function != last.location.function:

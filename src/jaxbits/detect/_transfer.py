@@ -59,15 +59,15 @@ _READS = {
 
 @detector
 def transfer(target: FunctionUnderTest) -> Iterator[Finding]:
-    """Find values that move between host and device where the code does not show it.
+    """Find values that move between host and device although the code does not show it.
 
-    The detector runs a function that is not jitted once, and records what Python reads from arrays,
-    with `float`, `.item()`, `print`, `if`, or NumPy. It reports callbacks in the program, and those
-    for debugging only inside loops. It also reports NumPy arrays that jitted functions take, if
-    they are at least 4 KiB or come in three calls from one line. `jax.device_put` and `jnp.asarray`
-    are taken as meant. It cannot see more than the first line where NumPy reads memory directly,
-    which happens on a CPU. `jax.transfer_guard("disallow")` comes closest, but on a CPU it sees
-    less.
+    If the function is not jitted, the detector runs it once and records what Python reads from
+    arrays with `float`, `.item()`, `print`, `if`, or NumPy. It warns about callbacks in the
+    program, but a callback for debugging outside a loop is only a note. It also reports NumPy
+    arrays that are passed to jitted functions, if they take up at least 4 KiB or one line passes
+    them in three calls. Uses of `jax.device_put` and `jnp.asarray` are assumed to be intended. It
+    cannot see more than the first line where NumPy reads memory directly, which happens on a CPU.
+    `jax.transfer_guard("disallow")` comes closest, but on a CPU it sees less.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect
@@ -109,7 +109,7 @@ def _numpy_arguments(target: FunctionUnderTest) -> list[Any]:
 
 
 def _may_read(target: FunctionUnderTest) -> bool:
-    """Return whether a run could show more than the trace did."""
+    """Return whether an eager run could show more than the trace did."""
     trace = target.trace
     if trace.program is None or trace.log.calls or trace.log.printed:
         return True
@@ -169,7 +169,7 @@ def _host_reads(target: FunctionUnderTest) -> Iterator[Finding]:
 
 
 def _failed_conversion(target: FunctionUnderTest) -> Iterator[Finding]:
-    """Yield the conversion that ended the trace."""
+    """Yield a finding if a conversion of a tracer made tracing fail."""
     error = target.trace.error
     location = location_of_error(error.__traceback__) if error else None
     if error is None or location is None:
@@ -189,7 +189,7 @@ def _failed_conversion(target: FunctionUnderTest) -> Iterator[Finding]:
 
 
 def _is_numpy_conversion(error: Exception) -> bool:
-    """Return whether a NumPy function, called from the user's line, needed a traced array."""
+    """Return whether a NumPy function that the user's line called needed a traced array's values."""
     if type(error).__name__ != "TracerArrayConversionError":
         return False
     below: list[str] = []
@@ -213,7 +213,7 @@ def _numpy_inputs(target: FunctionUnderTest, large: list[Any]) -> Iterator[Findi
     }
     size: Counter[CodeLocation | None] = Counter()
     times: Counter[CodeLocation | None] = Counter()
-    total: Counter[CodeLocation | None] = Counter()  # including arrays that are not arguments
+    total: Counter[CodeLocation | None] = Counter()  # This includes arrays that are not arguments.
     calls: Counter[CodeLocation | None] = Counter()
     used: set[int] = set()
     for event in run.events:
@@ -241,7 +241,7 @@ def _numpy_inputs(target: FunctionUnderTest, large: list[Any]) -> Iterator[Findi
 
 
 def _is_input(target: FunctionUnderTest, leaf: Any) -> bool:
-    """Return whether the traced program reads an argument of this shape."""
+    """Return whether the traced program uses an input with the same shape as an argument."""
     program = target.trace.program
     if program is None:
         return False

@@ -38,13 +38,14 @@ Frames = tuple[tuple[str, str, int, int], ...]
 
 @detector
 def unrolled(target: FunctionUnderTest) -> Iterator[Finding]:
-    """Find Python loops, and recursion, that the program repeats iteration by iteration.
+    """Find Python loops and recursion that the program repeats iteration by iteration.
 
-    The detector groups the equations of the traced program by the user's lines that they were
-    traced under, and counts them by primitive. The rarest common primitive gives the number of
-    iterations. It reports 20 iterations and notes 12. An `unroll=` argument of a JAX loop counts,
-    too. The leaves of a tree, which `jax.tree.map` visits, do not. It cannot tell whether
-    `lax.scan` could replace the loop. JAX has no switch for this.
+    The detector groups the equations of the traced program by the user's lines that they come from,
+    and counts the equations with each primitive. The rarest of the common primitives gives the
+    number of iterations. It warns about 20 or more iterations, and 12 or more are a note. An
+    `unroll=` argument of a JAX loop counts, too, but the leaves of a tree that `jax.tree.map`
+    visits do not. It cannot tell whether `lax.scan` could replace the loop. JAX has no switch for
+    this.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect
@@ -92,7 +93,7 @@ def unrolled(target: FunctionUnderTest) -> Iterator[Finding]:
 
 
 def _user_jaxprs(program: ClosedJaxpr, seen: set[int]) -> Iterator[ClosedJaxpr]:
-    """Yield the user's jaxprs, each once, the outermost first."""
+    """Yield each of the user's jaxprs once, starting with the outermost."""
     waiting = [program]
     while waiting:
         jaxpr = waiting.pop()
@@ -109,7 +110,7 @@ def _user_jaxprs(program: ClosedJaxpr, seen: set[int]) -> Iterator[ClosedJaxpr]:
 def _unrolled_loops(
     program: ClosedJaxpr, path_cache: dict[Any, tuple[Frames, bool]]
 ) -> Iterator[tuple[CodeLocation, int, int]]:
-    """Yield (location, iterations, equations) for the loops that a jaxpr repeats, largest first."""
+    """Yield (location, iterations, equations) for each loop that a jaxpr repeats, largest first."""
     paths: dict[Frames, Counter[tuple[str, ...]]] = defaultdict(Counter)
     foreign_paths: set[Frames] = set()
     for equation in program.jaxpr.eqns:
@@ -135,7 +136,7 @@ def _unrolled_loops(
 
 
 def _count_iterations(operations: Counter[tuple[str, ...]], spread: int) -> int:
-    """Return how often a line ran, from how often each primitive occurs.
+    """Return how often a line ran, judging by how often each primitive occurs.
 
     Primitives that are `spread` times rarer than the most common one do not count, because they may
     belong to the first iteration.
@@ -146,10 +147,10 @@ def _count_iterations(operations: Counter[tuple[str, ...]], spread: int) -> int:
 
 
 def _user_frames(equation: Any, path_cache: dict[Any, tuple[Frames, bool]]) -> tuple[Frames, bool]:
-    """Return the user's frames that an equation was traced under, those of a recursion once.
+    """Return the user's frames that an equation was traced in, without repetitions by recursion.
 
-    Frames of `jax.tree.map` are kept. The second value is whether a library other than JAX lies in
-    between, because such a library may loop over leaves itself.
+    Frames of `jax.tree.map` are kept. The second value tells whether a library other than JAX lies
+    in between, because such a library may itself loop over leaves.
     """
     traceback = getattr(equation.source_info, "traceback", None)
     if traceback not in path_cache:
@@ -177,7 +178,7 @@ def _is_tree_mapping(file: str) -> bool:
 
 
 def _loop_location(path: Frames) -> CodeLocation | None:
-    """Return the line of the loop, None if the iterations are not those of a loop in user code."""
+    """Return the line of the loop, or None if the iterations do not come from user code."""
     locations = [
         CodeLocation(file, line, name) for name, file, line, _ in path if is_user_code(file)
     ]

@@ -27,15 +27,16 @@ _TOO_LARGE = re.compile("too large to convert|overflow was encountered|out of bo
 
 @detector
 def x64(target: FunctionUnderTest) -> Iterator[Finding]:
-    """Find 64-bit numbers that lose information when JAX makes them 32-bit, with x64 off.
+    """Find 64-bit numbers that lose information when JAX converts them to 32 bits with x64 off.
 
     The detector examines arguments, captured NumPy arrays, NumPy numbers in the code, and Python
-    integers beyond 32 bits. It also reports dtypes that the code asks for but does not get. It
-    compares values: numbers that fit 32 bits are no finding, and the usual rounding of many float64
-    values is a note. It cannot see what is computed in 32 bits but needs 64, nor NumPy values that
-    other files create. JAX has no switch for this, except that ``jax_enable_x64`` avoids all of
-    these losses. JAX warns only if code asks for a 64-bit dtype by name, and
-    ``warnings.filterwarnings("error")`` turns this warning, which comes closest, into an error.
+    integers that need more than 32 bits. It also reports dtypes that the code requests but does not
+    get. It compares values, so numbers that fit into 32 bits are not findings, and the usual
+    rounding of many float64 values is a note. It cannot see computations in 32 bits that need 64,
+    nor NumPy values that other files create. JAX has no switch for this, except that
+    ``jax_enable_x64`` avoids all of these losses. JAX warns only if code requests a 64-bit dtype by
+    name, and ``warnings.filterwarnings("error")`` turns this warning, which comes closest, into an
+    error.
 
     >>> import jax.numpy as jnp, numpy as np
     >>> from jaxbits import detect
@@ -79,7 +80,7 @@ def x64(target: FunctionUnderTest) -> Iterator[Finding]:
 
 @dataclass(frozen=True)
 class _Loss:
-    """What 32 bits do to a value. The severity is None if floats are merely rounded as usual."""
+    """What a value loses in 32 bits. The severity is None if it is a float that is only rounded."""
 
     text: str
     severity: Severity | None = None
@@ -109,7 +110,7 @@ def _loss_of(value: Any) -> _Loss | None:
     sample, narrowed_sample = array[:_MAX_COMPARED], narrowed[:_MAX_COMPARED]
     collisions = len(np.unique(sample)) - len(np.unique(narrowed_sample))
     n = len(sample)
-    # About n**2 / 2**24 random float64 values collide as float32, so only far more are a loss.
+    # About n**2 / 2**24 random float64 values collide as float32, so only many more are a loss.
     if collisions > max(0 if n < 100 else n / 100, 8 * n * n / 2**24):
         return _Loss(f"{collisions} of {n} values are no longer told apart", "warning")
     return _Loss(_describe_changes(array, narrowed, changed))
@@ -137,11 +138,11 @@ def _finding(
 
 
 def _refused_integers(target: FunctionUnderTest) -> Iterator[Finding]:
-    """Yield a finding if JAX refused to make an integer 32-bit."""
+    """Yield a finding if JAX refused to convert an integer to 32 bits."""
     for error in target.errors:
         if isinstance(error, OverflowError) and _TOO_LARGE.search(str(error)):
             if error is target.trace.strict_error and target.is_jitted:
-                continue  # It is a static argument.
+                continue  # The integer is a static argument.
             large = [
                 leaf
                 for leaf in jax.tree.leaves((target.args, target.kwargs), is_leaf=is_iterator)
@@ -160,7 +161,7 @@ def _refused_integers(target: FunctionUnderTest) -> Iterator[Finding]:
 
 
 def _unavailable_dtypes(target: FunctionUnderTest) -> Iterator[Finding]:
-    """Yield a finding for each dtype that the code names but does not get, per JAX's warning."""
+    """Yield a finding for each dtype that, according to JAX's warning, the code does not get."""
     seen: set[Any] = set()
     for warning in target.trace.log.caught_warnings:
         text = str(warning.message)

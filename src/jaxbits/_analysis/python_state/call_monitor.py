@@ -1,7 +1,7 @@
-"""What a function does outside the program while it runs: recorded, and undone where possible.
+"""Records a function's effects outside the compiled program, and undoes them where possible.
 
-A profiler hook sees every call that a line of user code makes. Nothing in Python or in the user's
-code is replaced. It is not safe while other threads run user code.
+A profiler hook sees every call that a line of user code makes, so the user's functions do not have
+to be replaced. Monitoring is not safe while other threads run user code.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from jaxbits._analysis.python_state.process_state import ProcessState
 from jaxbits._analysis.python_state.references import Reference
 from jaxbits._analysis.python_state.snapshot import StateChange, StateSnapshot
 
-# These trace a body once and run it many times:
+# These functions trace a body once and run it many times:
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/control_flow/loops.py
 _JAX_LOOPS = {"scan", "fori_loop", "while_loop", "map", "associative_scan"}
 _DICT_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
@@ -40,19 +40,19 @@ _MAX_VALUES = 200
 
 @dataclass
 class CallLog:
-    """What the user's code did in a monitored block.
+    """A record of what the user's code did in a monitored block.
 
     Attributes:
         calls: How often each line called each impure function.
         environment: The lines that read environment variables.
-        printed: What was printed.
+        printed: The text that was printed.
         changes: The Python state that changed.
         caught_warnings: The warnings that were issued.
-        advanced: The lines that advance an iterator inside the body of a JAX loop although it was
-            created outside.
+        advanced: The lines in the body of a JAX loop that advance an iterator created outside the
+            body.
         passed: For each iterator passed to a JAX function, the line, the iterator's type, and the
             name of the function.
-        left_out: What state was not recorded, one sentence each.
+        left_out: Notes on the state that was not recorded, one sentence each.
     """
 
     calls: collections.Counter[tuple[str, CodeLocation | None]] = field(
@@ -69,7 +69,7 @@ class CallLog:
 
 @contextlib.contextmanager
 def monitor_calls(references: Iterable[Reference]) -> Iterator[CallLog]:
-    """Record impure calls made from user code, and restore Python state, also after an error.
+    """Record impure calls made from user code, and restore Python state even after an error.
 
     >>> with monitor_calls([]) as log:
     ...     print("nobody reads this")
@@ -107,7 +107,7 @@ def monitor_calls(references: Iterable[Reference]) -> Iterator[CallLog]:
 
 @contextlib.contextmanager
 def sandbox(references: Iterable[Reference]) -> Iterator[CallLog]:
-    """Run the block with its side effects suppressed, its state restored, and exits as errors."""
+    """Suppress side effects in the block, restore Python state, and turn exits into errors."""
     with monitor_calls(references) as log, resource_limits.exits_as_errors():
         yield log
 
@@ -122,7 +122,7 @@ class _Profiler:
         self.bodies: dict[types.FrameType, tuple[list[Any], list[Any], int]] = {}
 
     def is_user_code(self, code: types.CodeType) -> bool:
-        """Return `is_user_code` of a code object, cached without hashing its file name."""
+        """Return whether a code object is user code, cached to avoid hashing its file name."""
         is_user = self.is_user.get(code)
         if is_user is None:
             is_user = self.is_user[code] = is_user_code(code.co_filename)
@@ -155,7 +155,7 @@ class _Profiler:
             self.log.calls[name, location] += 1
 
     def watch_loop_body(self, frame: types.FrameType, event: str) -> None:
-        """Record a loop body that advances an iterator in any other way than by calling `next`."""
+        """Record a loop body that advances an iterator without calling `next`."""
         if event == "call" and self.is_user_code(frame.f_code) and _is_loop_body(frame):
             iterators = _outer_iterators(frame)
             positions = list(map(iterator_position, iterators))
@@ -174,13 +174,13 @@ def _reads_environment(frame: types.FrameType) -> bool:
 
 
 def _outer_iterators(frame: types.FrameType) -> list[Any]:
-    """Return the iterators that a function closes over."""
+    """Return the iterators that the function in a frame closes over."""
     names = frame.f_code.co_freevars
     return [v for v in map(frame.f_locals.get, names) if is_iterator(v)] if names else []
 
 
 def _is_loop_body(frame: types.FrameType) -> bool:
-    """Return whether a JAX loop or `vmap` calls a function that closes over an iterator."""
+    """Return whether a JAX loop or `vmap` calls this function, which closes over an iterator."""
     outer = frame.f_back if _outer_iterators(frame) else None
     while outer is not None:
         file, name = outer.f_code.co_filename, outer.f_code.co_name
@@ -191,7 +191,7 @@ def _is_loop_body(frame: types.FrameType) -> bool:
 
 
 def _iterator_argument(frame: types.FrameType) -> str:
-    """Return the type of an iterator among the arguments of a JAX function, or nothing."""
+    """Return the type name of an iterator among a JAX function's arguments, if there is one."""
     if str(frame.f_globals.get("__name__", "")).partition(".")[0] not in ("jax", "jaxlib"):
         return ""
     waiting = list(frame.f_locals.values())

@@ -1,4 +1,4 @@
-"""Other values to try in place of a piece of Python state."""
+"""Generates other values to try in place of a piece of Python state."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from jaxbits._analysis.python_state.mutability import is_frozen, is_function_lik
 
 
 def changed_values(value: Any, is_meant: bool) -> Iterator[Any]:
-    """Yield values to try in place of one, for a meant change also of other sizes.
+    """Yield values to try in place of the current one.
 
     Args:
         value: The current value.
-        is_meant: Whether the value is meant to change.
+        is_meant: Whether the value is meant to change. If so, containers of other sizes are tried,
+            too.
     """
     changed = changed_value(value, change_functions=is_meant)
     if changed is not value:
@@ -39,7 +40,7 @@ def changed_values(value: Any, is_meant: bool) -> Iterator[Any]:
 
 
 class _ComplementSet(set[Any]):
-    """A set that contains exactly what another set does not."""
+    """A set that claims to contain exactly the items that another set lacks."""
 
     def __contains__(self, item: object) -> bool:
         return not super().__contains__(item)
@@ -50,7 +51,7 @@ def changed_value(value: Any, change_functions: bool = False, depth: int = 4) ->
 
     Args:
         value: The current value.
-        change_functions: Whether to replace functions by functions that return other values.
+        change_functions: Whether to replace functions with functions that return other values.
         depth: How many levels of nested values to change.
 
     >>> changed_value({"rate": 0.5, "on": True, "name": "sgd"})
@@ -88,7 +89,7 @@ def changed_value(value: Any, change_functions: bool = False, depth: int = 4) ->
 def _changed_container(
     value: Any, change_item: Callable[[Any], Any], change_functions: bool
 ) -> Any:
-    if not value and change_functions:  # what was empty is not
+    if not value and change_functions:  # Replace an empty container with a nonempty one.
         full = {"_": 1.0} if isinstance(value, dict) else [1.0]
         return full if isinstance(value, (list, dict)) else type(value)(full)
     if isinstance(value, dict):
@@ -99,7 +100,7 @@ def _changed_container(
 
 
 def _plus_one(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function that adds 1 to what another returns."""
+    """Return a function that adds 1 to the result of another function."""
 
     def plus_one(*args: Any, **kwargs: Any) -> Any:
         return jax.tree.map(lambda leaf: leaf + 1, function(*args, **kwargs))
@@ -118,6 +119,6 @@ def _changed_object(value: Any, change_item: Callable[[Any], Any]) -> Any:
         duplicate = copy.copy(value)
         for key, item in changed_values.items():
             object.__setattr__(duplicate, key, item)
-    except Exception:  # an object that resists copying is left alone
+    except Exception:  # Leave an object alone if it cannot be copied or modified.
         return value
     return duplicate

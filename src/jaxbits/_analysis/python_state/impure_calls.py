@@ -1,4 +1,4 @@
-"""Calls with an effect outside the program, or with a result that comes from outside it."""
+"""Recognizes calls that affect, or read from, something outside the compiled program."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ C_FUNCTIONS = {
     "nt": _SYSTEM,
     "_warnings": {"warn", "warn_explicit"},
 }
-"""Impure functions written in C, by module."""
+"""The names of impure functions written in C, keyed by module."""
 
 PYTHON_FUNCTIONS = {
     "logging": set(_LOGGING.split()),
@@ -39,7 +39,7 @@ PYTHON_FUNCTIONS = {
     "numpy.lib._npyio_impl": set(_NUMPY_FILES.split()),
     "numpy.lib.npyio": set(_NUMPY_FILES.split()),
 }
-"""Impure functions written in Python, by module."""
+"""The names of impure functions written in Python, keyed by module."""
 
 _MODULES = (
     "secrets tempfile subprocess shutil socket urllib.request http.client requests tqdm wandb "
@@ -52,16 +52,16 @@ _GLOBAL_GENERATOR = getattr(random, "_inst", None)
 
 
 def no_input(prompt: object = "") -> str:
-    """Replace `input` while nobody can answer.
+    """Stand in for `input` while a function is checked, because nobody can answer.
 
     Raises:
-        EOFError: Always, as `input` does at the end of a stream.
+        EOFError: On every call, as `input` does at the end of a stream.
     """
     raise EOFError("`input` has nothing to read while the function is checked")
 
 
 def impure_c_name(function: Any) -> str:
-    """Return the name of a function written in C if it is impure, otherwise an empty string."""
+    """Return the name of a function written in C if it is impure, or else an empty string."""
     name, module = function.__name__, getattr(function, "__module__", None)
     owner = getattr(function, "__self__", None)
     if module == "time" or name in C_FUNCTIONS.get(module or "", ()):
@@ -78,7 +78,7 @@ def impure_c_name(function: Any) -> str:
 
 
 def impure_python_name(frame: types.FrameType) -> str:
-    """Return the name of the function that a frame runs if it is impure, otherwise nothing."""
+    """Return the name of the function that a frame runs if it is impure, or an empty string."""
     module = str(frame.f_globals.get("__name__", ""))
     name = frame.f_code.co_name
     if frame.f_code is no_input.__code__:

@@ -1,4 +1,4 @@
-"""Iterators: what counts as one, copies of them, and how far they have advanced."""
+"""Functions that recognize and copy iterators, and that tell how far one has advanced."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def copy_iterator(value: Any) -> Any:
             if state and state[0] is not None:
                 is_tuple = isinstance(state[0], tuple)
                 duplicate.__setstate__(tuple(map(copy_item, state[0])) if is_tuple else state[0])
-    except Exception:  # A class of the user's may raise anything.
+    except Exception:  # A user-defined class may raise anything.
         return None
     return None if duplicate is value else duplicate
 

@@ -1,4 +1,4 @@
-"""Python state that may differ on a later call, judged by its type and the source code."""
+"""Finds Python state that may differ on a later call, judging by its type and the source code."""
 
 from __future__ import annotations
 
@@ -46,8 +46,9 @@ def find_changeable(references: list[Reference]) -> Iterator[tuple[Reference, bo
     """Yield (reference, is_meant) for each piece of Python state that may differ on a later call.
 
     `is_meant` is True if the source assigns the name again, sets the attribute outside `__init__`,
-    or mutates the container. A mutable global whose name is not that of a constant also counts as
-    meant to change. An attribute or closure value that merely could change does not.
+    or mutates the container. A mutable global also counts as meant to change, unless its name is
+    in capitals like that of a constant. An attribute or closure value that merely could change does
+    not count as meant to change.
     """
     seen: set[tuple[int, Any]] = set()
     waiting = [(reference, False) for reference in references]
@@ -89,13 +90,13 @@ def _fields(reference: Reference) -> Iterator[Reference]:
 
 
 def _is_settings_record(reference: Reference, value: Any) -> bool:
-    """Return whether an object is a global, mutable dataclass, which holds settings."""
+    """Return whether an object looks like settings, because it is a mutable global dataclass."""
     is_variable = reference.kind == "global" and not _is_constant_name(reference.name)
     return is_variable and hasattr(type(value), "__dataclass_fields__")
 
 
 def _judge_global(reference: Reference, value: Any, evidence: Evidence) -> bool | None:
-    """Return whether a global changes: True or False for certain, None if it might."""
+    """Return whether a global changes, or None if it only might."""
     name, line = reference.key, reference.line
     if evidence.is_rebound(name, line):
         return not is_function_like(value) or evidence.is_assigned_in_function(name)
@@ -113,7 +114,7 @@ def _judge_global(reference: Reference, value: Any, evidence: Evidence) -> bool 
 
 
 def _judge_closure(reference: Reference, value: Any, evidence: Evidence) -> bool | None:
-    """Return whether a closure value changes: True or False for certain, None if it might."""
+    """Return whether a closure value changes, or None if it only might."""
     rebound, changed = evidence.is_local_changed(reference.name, reference.line)
     if rebound:
         return True
@@ -130,7 +131,7 @@ def _judge_closure(reference: Reference, value: Any, evidence: Evidence) -> bool
 
 
 def _judge_attribute(reference: Reference, value: Any, evidence: Evidence) -> bool | None:
-    """Return whether an attribute changes: True or False for certain, None if it might."""
+    """Return whether an attribute changes, or None if it only might."""
     holder = reference.holder
     class_ = holder if isinstance(holder, type) else type(holder)
     if is_frozen(holder) or is_frozen(value):
@@ -170,7 +171,7 @@ _JUDGES: dict[str, Callable[[Reference, Any, Evidence], bool | None]] = {
 
 
 def _differs_from_source(literal: ast.expr | None, value: Any) -> bool:
-    """Return whether a value differs from the literal in its first assignment."""
+    """Return whether a container differs from the literal that was first assigned to its name."""
     if literal is None or not isinstance(value, (list, dict, set)):
         return False
     try:

@@ -1,4 +1,4 @@
-"""Values held outside containers: in object fields, function caches, and context variables."""
+"""Reads and restores the values in object attributes, function caches, and context variables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LruCache = type(functools.lru_cache(lambda: None))
 
 
 def fields(value: Any) -> dict[str, Any] | None:
-    """Return an object's own attributes including those in slots, or None if it has none.
+    """Return an object's own attributes, including those in slots, or None if it has none.
 
     >>> import types
     >>> fields(types.SimpleNamespace(a=1)), fields(3)
@@ -35,11 +35,11 @@ def _slots(class_: type) -> tuple[str, ...]:
 
 
 def restore_fields(value: Any, before: Mapping[str, Any]) -> None:
-    """Give an object back the attributes that it had.
+    """Restore the attributes that an object had before.
 
     Args:
         value: The object.
-        before: Its attributes as `fields` returned them.
+        before: Its attributes, as returned by `fields`.
     """
     attributes = getattr(value, "__dict__", None)
     attributes = attributes if isinstance(attributes, dict) else {}
@@ -56,7 +56,7 @@ def restore_fields(value: Any, before: Mapping[str, Any]) -> None:
 
 
 def is_cached_property(value: Any, name: str) -> bool:
-    """Return whether an attribute is filled by `functools.cached_property` on its first use.
+    """Return whether an attribute is a `functools.cached_property`, which its first use fills in.
 
     Args:
         value: The object.
@@ -71,7 +71,8 @@ def is_cached_property(value: Any, name: str) -> bool:
 def cached_results(function: Callable[..., Any]) -> list[Any]:
     """Return the results that `functools.lru_cache` stores for a function.
 
-    Python offers no way to list them, but its garbage collector knows what the cache refers to.
+    Python has no function that lists them, but its garbage collector knows what the cache refers
+    to.
 
     >>> @functools.cache
     ... def twice(n):
@@ -87,7 +88,7 @@ def cached_results(function: Callable[..., Any]) -> list[Any]:
 
 
 def held_values(value: Any) -> Any:
-    """Return what a cache or a context variable holds, None for any other value."""
+    """Return what a cache or context variable holds, or None for any other value."""
     if isinstance(value, LruCache):
         return tuple(cached_results(value))
     if isinstance(value, contextvars.ContextVar):
@@ -96,7 +97,7 @@ def held_values(value: Any) -> Any:
 
 
 def restore_held_values(value: Any, before: Any) -> None:
-    """Restore a context variable, or empty a cache, which cannot drop single entries.
+    """Restore a context variable, or clear a cache, because single entries cannot be removed.
 
     Args:
         value: The context variable or cached function.

@@ -1,4 +1,4 @@
-"""State of the whole process that a function may change, and how to restore it."""
+"""Saves and restores the process-wide state that a function may change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jaxbits import _jax_compat
 
 
 class ProcessState:
-    """Streams, random generators, environment, and settings of the process, as they are now."""
+    """A snapshot of the process's streams, random generators, environment, and settings."""
 
     def __init__(self) -> None:
         self.hook = sys.getprofile()
@@ -26,7 +26,7 @@ class ProcessState:
         self.config = _jax_compat.config_values()
 
     def restore(self) -> bool:
-        """Restore the process, and return whether NumPy's global generator was used."""
+        """Restore the state, and return whether NumPy's global generator was used."""
         sys.setprofile(self.hook)
         sys.stdout, sys.stderr, sys.stdin = self.streams
         builtins.input = self.input

@@ -1,4 +1,4 @@
-"""The Python state that a function reaches, and the code that it reaches it with."""
+"""Finds the Python state and the code that a function can reach."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from jaxbits._analysis.python_state.state_walk import GENERATORS, StateWalk
 
 
 class References(list[Reference]):
-    """References, and the number of functions that were not visited for more."""
+    """A list of references. `unread` is the number of functions that were not searched for more."""
 
     unread = 0
 
 
 def find_references(function: Callable[..., Any]) -> References:
-    """Return the names by which a function and the user functions it calls reach Python state.
+    """Return references to the Python state that a function and its user-defined callees reach.
 
     >>> def scaled(x, by=[2.0]):
     ...     return x * by[0]
@@ -42,16 +42,16 @@ def find_references(function: Callable[..., Any]) -> References:
 
 
 def reachable_codes(function: Callable[..., Any]) -> list[tuple[types.CodeType, dict[str, Any]]]:
-    """Return the code and global scope of a function and of the user functions it calls."""
+    """Return the code and globals of a function and of the user functions that it calls."""
     walk = StateWalk(function)
     walk.run()
     return [(code, f.__globals__) for f in walk.functions for code in nested_codes(f.__code__)]
 
 
 def used_names(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return the names in the code that a function reaches, with their global values if any.
+    """Return a mapping from the names in the code that a function reaches to their global values.
 
-    The name `format` stands for f-strings, too.
+    The value is None for a name that is not a global. The name `format` also stands for f-strings.
     """
     found: dict[str, Any] = {}
     for code, scope in reachable_codes(function):
@@ -68,9 +68,9 @@ def _has_f_string(code: types.CodeType) -> bool:
 
 
 def argument_objects(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[Reference]:
-    """Yield references to the mutable objects among arguments that are no pytrees to JAX.
+    """Yield references to the mutable objects among arguments that JAX does not treat as pytrees.
 
-    They belong to the caller, and the function may change them.
+    These objects belong to the caller, and the function may change them.
 
     Args:
         args: The positional arguments.

@@ -1,4 +1,4 @@
-"""References: the names by which a function reaches Python state that it was not passed."""
+"""The `Reference` class, which describes a name through which a function reaches Python state."""
 
 from __future__ import annotations
 
@@ -24,17 +24,16 @@ ATTRIBUTE_KINDS = ("attribute", "class attribute", "function attribute")
 
 @dataclass(frozen=True)
 class Reference:
-    """One name by which a function reaches Python state.
+    """A name through which a function reaches Python state.
 
     Attributes:
         kind: ``global``, ``closure``, ``default``, ``attribute`` (of the object that a method
-            belongs
-            to), ``class attribute``, or ``function attribute``. For the holder itself, ``object``,
-            ``argument``, or ``cache``.
-        name: The name as the code spells it.
+            belongs to), ``class attribute``, or ``function attribute``. If the value is the holder
+            itself, the kind is ``object``, ``argument``, or ``cache``.
+        name: The name as it appears in the code.
         holder: The dictionary, cell, or object that holds the value.
-        key: The key, index, or attribute of the value in its holder.
-        location: The line that uses the name, or the function that contains it.
+        key: The key, index, or attribute name of the value in its holder.
+        location: The line that uses the name, or the first line of the function that contains it.
     """
 
     kind: str
@@ -45,11 +44,11 @@ class Reference:
 
     @property
     def line(self) -> int:
-        """The line number of `location`, 0 if it is unknown."""
+        """The line number of `location`, or 0 if it is unknown."""
         return self.location.line if self.location else 0
 
     def get(self) -> Any:
-        """Return the current value: `ABSENT` if there is none, None if reading it fails."""
+        """Return the current value, `ABSENT` if there is none, or None if reading it fails."""
         try:
             if self.kind in HOLDER_KINDS:
                 return self.holder
@@ -60,11 +59,11 @@ class Reference:
             if self.kind == "default":
                 return self.holder[self.key]
             return getattr(self.holder, self.key, ABSENT)
-        except Exception:  # A property of the user's may raise anything.
+        except Exception:  # A user-defined property may raise anything.
             return None
 
     def describe(self) -> str:
-        """Return a noun phrase for the state, as messages use it."""
+        """Return a noun phrase that describes the state in messages."""
         kind = type(self.holder).__name__
         if self.kind == "object":
             return f"an attribute of `self`, a {kind},"
@@ -75,7 +74,7 @@ class Reference:
         return f"{self.kind} `{self.name}`"
 
     def set(self, value: Any) -> None:
-        """Replace the value."""
+        """Replace the value, or remove the name if `value` is `ABSENT`."""
         if value is ABSENT:
             if self.kind == "global":
                 self.holder.pop(self.key, None)
@@ -92,7 +91,7 @@ class Reference:
 
 
 def nested_codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    """Yield a code object and those of the functions defined inside it."""
+    """Yield a code object and the code objects of the functions defined inside it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -122,7 +121,7 @@ def _operands(code: types.CodeType, opcodes: frozenset[str]) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=2048)
 def first_use_lines(code: types.CodeType) -> dict[str, int]:
-    """Return the line on which code first uses each name, attribute names included.
+    """Return the line on which code first uses each name, including attribute names.
 
     >>> first_use_lines((lambda x: len(x)).__code__) == {"x": 1, "len": 1}
     True
@@ -145,15 +144,15 @@ def stored_globals(code: types.CodeType) -> frozenset[str]:
 
 
 def is_python_function(value: Any) -> bool:
-    """Return whether a value is a Python function, or wraps one."""
+    """Return whether a value is a Python function or wraps one."""
     kinds = (types.FunctionType, types.MethodType, functools.partial)
     return isinstance(value, kinds) or hasattr(value, "__wrapped__")
 
 
 def is_user_object(value: Any) -> bool:
-    """Return whether a value is a class from user code, or an instance of one.
+    """Return whether a value is a class from user code or an instance of one.
 
-    Instances of Flax modules do not count, because Flax decides how they change.
+    Flax modules and their instances do not count, because Flax controls how they change.
     """
     kind = value if isinstance(value, type) else type(value)
     if any(base.__module__.partition(".")[0] == "flax" for base in kind.__mro__):
@@ -173,10 +172,10 @@ def _is_user_module(name: str) -> bool:
 
 
 def argument_references(args: Any, kwargs: Any) -> list[Reference]:
-    """Return references to the arguments of a call, for a snapshot of them.
+    """Return references to the arguments of a call, from which a snapshot can be made.
 
     Args:
-        args: The positional arguments, a list or tuple.
+        args: The positional arguments, as a list or tuple.
         kwargs: The keyword arguments.
     """
     placed = [Reference("default", f"args[{i}]", args, i) for i in range(len(args))]

@@ -1,4 +1,4 @@
-"""Snapshots of Python state: what changed since, and how to restore it."""
+"""Snapshots of Python state, which show what changed afterward and can restore it."""
 
 from __future__ import annotations
 
@@ -32,10 +32,11 @@ class StateChange:
     """A piece of Python state that a function changed.
 
     Attributes:
-        reference: The name by which the function reaches it.
-        kind: ``leak`` (it now holds a tracer), ``iterator`` (advanced), or ``state``.
-        before: The old value as text.
-        after: The new value as text.
+        reference: The name through which the function reaches it.
+        kind: ``leak`` if it now holds a tracer, ``iterator`` if it is an iterator that advanced, or
+            ``state`` for any other change.
+        before: A description of the old value.
+        after: A description of the new value.
     """
 
     reference: Reference
@@ -45,7 +46,7 @@ class StateChange:
 
 
 def _is_mutable_argument(value: Any) -> bool:
-    """Return whether a change of an argument counts: of a container, array, or user object."""
+    """Return whether a value is a container, NumPy array, or user object, whose changes count."""
     return isinstance(value, (dict, list, tuple, set, collections.deque, np.ndarray)) or (
         is_user_object(value) and not isinstance(value, OPAQUE_TYPES) and not is_iterator(value)
     )
@@ -54,7 +55,7 @@ def _is_mutable_argument(value: Any) -> bool:
 def _has_unreported_change(
     value: Any, before: Any, current: Any, reported: set[tuple[int, Any]]
 ) -> bool:
-    """Return whether more changed than reported attributes and cached properties."""
+    """Return whether anything changed besides reported attributes and cached properties."""
     if isinstance(value, object_fields.LruCache):
         return next(find_tracers(list(current)), None) is not None
     if isinstance(value, (dict, list, set)) or not isinstance(before, dict):
@@ -70,13 +71,14 @@ def _has_unreported_change(
 
 
 class StateSnapshot:
-    """A copy of everything mutable behind some references, the nearest objects first.
+    """A copy of everything mutable that some references reach, starting with the nearest objects.
 
-    Without `objects`, it covers only containers and NumPy arrays. Arrays that are too large to be
-    copied become read-only until `restore`.
+    If `objects` is False, the snapshot skips objects that are neither containers, NumPy arrays,
+    nor user objects, and it leaves large arrays writable. Otherwise, arrays that are too large to
+    be copied are read-only until `restore` is called.
 
     Attributes:
-        left_out: What could not be recorded, one sentence each.
+        left_out: Notes on what could not be recorded, one sentence each.
 
     >>> holder = {"seen": [1]}
     >>> snapshot = StateSnapshot([Reference("global", "seen", holder, "seen")])
@@ -134,7 +136,7 @@ class StateSnapshot:
             self._read_only.append(array)
 
     def changes(self) -> list[StateChange]:
-        """Return what changed, each thing once, by the name that reaches it first."""
+        """Return what changed. Each change appears once, under the first name that reaches it."""
         found: dict[int, StateChange] = {}
         reported: set[tuple[int, Any]] = set()
         for reference, before in self._bindings:
@@ -171,7 +173,7 @@ class StateSnapshot:
         for value, recorded, _ in self._mutable.values():
             with contextlib.suppress(
                 Exception
-            ):  # A user's class may raise; continue with the rest.
+            ):  # A user-defined class may raise an error, so continue with the rest.
                 current = copy_contents(value)
                 if not is_same(recorded, current) and _has_unreported_change(
                     value, recorded, current, set()

@@ -1,4 +1,4 @@
-"""The source code behind a reference, as evidence on whether its value changes."""
+"""Finds the source code behind a reference, as evidence of whether its value changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jaxbits._analysis.source.rebinding import Evidence, collect_evidence
 
 
 def evidence_for(reference: Reference) -> Evidence:
-    """Return what the sources of a reference's module and classes say about its name."""
+    """Return the evidence about a name in the source of the reference's module and classes."""
     sources = _sources_of_scope(reference)
     holder = reference.holder
     class_ = holder if isinstance(holder, type) else type(holder)
@@ -26,7 +26,7 @@ def evidence_for(reference: Reference) -> Evidence:
 
 
 def _module_source(module: types.ModuleType) -> str:
-    """Return the source of a module, empty if it is unavailable."""
+    """Return the source of a module, or an empty string if it is unavailable."""
     try:
         return inspect.getsource(module)
     except (OSError, TypeError):
@@ -50,7 +50,7 @@ def _sources_of_scope(reference: Reference) -> tuple[str, ...]:
 
 
 def _cells_without_history(file: str) -> list[str]:
-    """Return the cells of the notebook that a file belongs to, for clients that keep no history.
+    """Return the cells of a file's notebook, for clients that do not keep a history.
 
     IPython puts the source of every cell into `linecache`, where tracebacks look for it:
     https://github.com/ipython/ipython/blob/9.18.1/IPython/core/compilerop.py

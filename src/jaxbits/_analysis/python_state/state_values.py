@@ -1,4 +1,4 @@
-"""Values of Python state: their contents, comparison, and restoration, one level deep."""
+"""Copies, compares, and restores the contents of values in Python state, one level deep."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ OPAQUE_TYPES = (type, types.ModuleType, types.FunctionType, types.MethodType, ja
 
 
 def describe_value(value: Any) -> str:
-    """Return a value in at most 40 characters, a tracer as its type."""
+    """Return a description of at most 40 characters. A tracer is described by its type."""
     return "nothing" if value is ABSENT else format_state(value)
 
 
 def copy_contents(value: Any) -> Any:
-    """Return the contents of a mutable value, copied one level deep, None for other values."""
+    """Return a one-level copy of a mutable value's contents, or None for other values."""
     if isinstance(value, np.ndarray):
         return value.copy() if value.nbytes <= MAX_ARRAY_BYTES else None
     if isinstance(value, np.random.Generator):
@@ -56,7 +56,7 @@ def copy_contents(value: Any) -> Any:
 
 
 def nested_values(value: Any) -> list[Any]:
-    """Return the values inside a value that may themselves hold others."""
+    """Return the values inside a value, except for those that cannot hold others."""
     if isinstance(value, (list, tuple, collections.deque)):
         parts = list(value)
     elif isinstance(value, dict):
@@ -74,7 +74,9 @@ def _field_values(value: Any) -> Iterable[Any]:
 
 
 def is_same(a: Any, b: Any) -> bool:
-    """Return whether a value is unchanged: identical, or equal for plain values and containers.
+    """Return whether a value is unchanged.
+
+    Plain values, arrays, and containers are compared by equality, and other objects by identity.
 
     Args:
         a: The value before.
@@ -104,7 +106,7 @@ def find_tracers(value: Any) -> Iterator[Any]:
         if isinstance(current, Tracer):
             yield current
         elif isinstance(current, types.FunctionType):
-            # A stored function keeps what it closes over alive.
+            # A stored function keeps the values that it closes over alive.
             waiting.extend(_closure_tracers(current))
         elif id(current) not in seen and not isinstance(current, (*OPAQUE_TYPES, *PLAIN_TYPES)):
             seen.add(id(current))
@@ -120,11 +122,11 @@ def _closure_tracers(function: types.FunctionType) -> Iterator[Any]:
 
 
 def restore_contents(value: Any, contents: Any) -> None:
-    """Give a mutable value back its contents.
+    """Restore the contents that a mutable value had before.
 
     Args:
         value: The value.
-        contents: What `copy_contents` returned.
+        contents: The contents, as returned by `copy_contents`.
     """
     if isinstance(value, np.ndarray) and value.flags.writeable:
         value[...] = contents

@@ -1,4 +1,4 @@
-"""The walk from a function to the functions, methods, and objects that it uses."""
+"""Walks from a function to the functions, methods, and objects that it uses."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class StateWalk:
     """A walk over the Python state that a function reaches.
 
     Attributes:
-        references: The references found, by kind, holder, and key.
-        functions: The functions of the user's that were visited.
-        waiting: The functions that are still to be visited.
+        references: The references found so far, keyed by kind, holder, and key.
+        functions: The user's functions that were visited.
+        waiting: The functions that have yet to be visited.
     """
 
     def __init__(self, function: Any) -> None:
@@ -56,7 +56,7 @@ class StateWalk:
         self._code: types.CodeType | None = None
 
     def run(self) -> None:
-        """Visit the function and everything it uses, up to 500 functions."""
+        """Visit the function and everything that it uses, up to a total of 500 functions."""
         while self.waiting and len(self._seen) < _MAX_FUNCTIONS:
             function = self.waiting.pop()
             instance = None
@@ -113,7 +113,7 @@ class StateWalk:
             self._add_value("default", name, defaults, index, value, used, location)
 
     def _visit_instance(self, instance: Any, function: types.FunctionType) -> None:
-        """Add the object or class that a method is bound to, and the attributes it uses."""
+        """Add the object or class that a method is bound to, and the attributes that it uses."""
         code = self._code = function.__code__
         location = location_of_code(code)
         names = set(attribute_names(code))
@@ -167,7 +167,7 @@ class StateWalk:
                 self.waiting.append(types.MethodType(method, instance))
 
     def _visit_class(self, class_: type, names: set[str]) -> None:
-        """Visit the methods that objects of a class may call if they are created in a trace."""
+        """Visit the methods that may run if a trace creates an object of a class."""
         for name in names | _implicit_methods(class_) | _CONSTRUCTION:
             method = inspect.getattr_static(class_, name, None)
             if isinstance(method, (classmethod, staticmethod)):
@@ -189,7 +189,11 @@ class StateWalk:
         used: set[str],
         location: CodeLocation,
     ) -> None:
-        """Add a value by its type: data itself, code by what it uses, modules by attribute."""
+        """Add a value according to its type.
+
+        Data is added itself. For a function or class, the walk adds what its code uses, and for a
+        module, it adds the attributes that are used.
+        """
         if isinstance(value, types.ModuleType):
             if is_user_code(getattr(value, "__file__", None) or ""):
                 names = used & set(vars(value))
@@ -227,7 +231,7 @@ class StateWalk:
         code = self._code
         start = (code.co_filename, code.co_firstlineno) if code else None
         if location and code and (location.file, location.line) == start:
-            # The line that uses the name says more than the first line of the function.
+            # The line that uses the name is more helpful than the first line of the function.
             line = first_use_lines(code).get(name.rpartition(".")[2], location.line)
             location = CodeLocation(location.file, line, location.function)
         reference = Reference(kind, name, holder, key, location)
@@ -235,7 +239,7 @@ class StateWalk:
 
 
 def _implicit_methods(class_: type) -> set[str]:
-    """Return the special methods of a user's class, which Python calls without naming them."""
+    """Return the special methods of a user's class, which Python may call implicitly."""
     owners = (k for k in class_.__mro__ if is_user_class(k))
     names = (name for owner in owners for name in vars(owner))
     special = {name for name in names if name.startswith("__") and name.endswith("__")}
@@ -243,7 +247,7 @@ def _implicit_methods(class_: type) -> set[str]:
 
 
 def _wrapped_layers(function: Any) -> Iterator[Any]:
-    """Yield a function, and then the functions that it wraps according to `__wrapped__`."""
+    """Yield a function and then, by following `__wrapped__`, each function that it wraps."""
     for _ in range(_MAX_WRAPPERS):
         yield function
         inner = inspect.getattr_static(function, "__wrapped__", None)

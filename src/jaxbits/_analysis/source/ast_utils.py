@@ -1,4 +1,4 @@
-"""Syntax trees of source files: what encloses a line or a call."""
+"""Functions that parse source files and find what encloses a line or a call in them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ def _parse(file: str, text: str) -> ast.Module | None:
 
 
 def parse_file(file: str) -> ast.Module | None:
-    """Return the syntax tree of a file, each node with its `parent`, or None without its source."""
+    """Return the syntax tree of a file, or None if its source is unavailable or invalid.
+
+    Each node has an attribute `parent`.
+    """
     text = "".join(linecache.getlines(file))
     return _parse(file, text) if text else None
 
@@ -70,7 +73,7 @@ def _first_repeated_line(node: Any) -> int:
 
 
 def _is_in_inner_function(loop: ast.AST, location: CodeLocation) -> bool:
-    """Return whether a function defined inside a loop contains the line."""
+    """Return whether a function that is defined inside a loop contains a line."""
     function_types: tuple[type[Any], ...] = (ast.FunctionDef, ast.AsyncFunctionDef)
     if location.function.endswith("<lambda>"):
         function_types += (ast.Lambda,)
@@ -96,7 +99,7 @@ def current_call(frame: types.FrameType) -> ast.Call | None:
 
 
 def enclosing_scope(node: ast.AST) -> ast.AST:
-    """Return the function or class that contains a node, or else the module."""
+    """Return the innermost function or class that contains a node, or else the module."""
     last = node
     for last in ancestors(node):
         if isinstance(last, _SCOPES):

@@ -1,4 +1,4 @@
-"""Mistakes with array updates that source code shows: dropped results, and reused buffers."""
+"""Finds mistakes with array updates in source code: discarded results and reused buffers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _nodes_of(function: Callable[..., Any]) -> Iterator[tuple[ast.AST, CodeLocat
 
 
 def find_refilled_buffers(function: Callable[..., Any]) -> Iterator[tuple[CodeLocation, str]]:
-    """Yield where a NumPy array is written to after JAX may have aliased it, and its name."""
+    """Yield the location and name of each NumPy array written to after JAX may have aliased it."""
     given_to_jax: dict[str, int] = {}
     nodes = list(_nodes_of(function))
     for node, location in nodes:
@@ -64,7 +64,7 @@ def find_refilled_buffers(function: Callable[..., Any]) -> Iterator[tuple[CodeLo
 def _find_refills_in_loop(
     loop: ast.For | ast.While, location: CodeLocation
 ) -> Iterator[tuple[CodeLocation, str]]:
-    """Yield the writes of a loop to an array that JAX received in an earlier iteration."""
+    """Yield each write in a loop to an array that JAX received in an earlier iteration."""
     body = [node for child in loop.body for node in ast.walk(child)]
     rebound = {n.id for n in body if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     kept_arrays = (
@@ -80,7 +80,7 @@ def _find_refills_in_loop(
 
 
 def _kept_values(node: ast.AST) -> list[ast.expr]:
-    """Return the values that a node keeps: a yielded value, or those appended to a list."""
+    """Return the values that a node keeps, because it yields them or appends them to a list."""
     match node:
         case ast.Yield(value=ast.expr() as value):
             return [value]
@@ -90,7 +90,7 @@ def _kept_values(node: ast.AST) -> list[ast.expr]:
 
 
 def _array_given_to_jax(node: ast.AST) -> str:
-    """Return the name of the array passed to `jnp.asarray` or the like, if it has one."""
+    """Return the name of the array that a node passes to `jnp.asarray` or the like, if any."""
     match node:
         case ast.Call(
             func=ast.Attribute(
@@ -103,7 +103,7 @@ def _array_given_to_jax(node: ast.AST) -> str:
 
 
 def _array_written_to(node: ast.AST) -> str:
-    """Return the name of the array whose item a node assigns, if it has one."""
+    """Return the name of the array that a node assigns an item of, or an empty string."""
     match node:
         case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
             return name

@@ -1,4 +1,4 @@
-"""Integer literals in a line of source code."""
+"""Finds the integer literals in a line of source code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 
 @functools.lru_cache(maxsize=1024)
 def integer_literals(text: str) -> set[int]:
-    """Return the integers that a line spells out, also as `2**20` or `-1`."""
+    """Return the integers that a line spells out, including expressions such as `2**20` or `-1`."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError):  # The line is only part of a statement.
@@ -19,7 +19,7 @@ def integer_literals(text: str) -> set[int]:
 
 
 def _evaluate(node: ast.expr) -> int | None:
-    """Return the value of an expression of integer literals, None if it is anything else."""
+    """Return the value of an expression of integer literals, or None for any other expression."""
     match node:
         case ast.Constant(value=int(number)):
             return int(number)

@@ -1,4 +1,4 @@
-"""Whether a statement passes a `mode=` argument to an indexing function."""
+"""Checks whether a statement passes a `mode=` argument to an indexing function."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jaxbits._analysis.code_location import CodeLocation
 
 
 def has_mode_argument(location: CodeLocation) -> bool:
-    """Return whether the statement at a location passes `mode=`, or options to an `.at` update."""
+    """Return whether the statement at a location passes `mode=` or unpacks options for `.at`."""
     lines = linecache.getlines(location.file)
     for first, last, unpacks in _statements("".join(lines)):
         if first <= location.line <= last:
@@ -22,7 +22,7 @@ def has_mode_argument(location: CodeLocation) -> bool:
 
 @functools.lru_cache(maxsize=64)
 def _statements(source: str) -> list[tuple[int, int, bool]]:
-    """Return (first line, last line, `_unpacks_options`) of all statements, the shortest first."""
+    """Return (first line, last line, unpacks options) for each statement, the shortest first."""
     try:
         tree = ast.parse(source)
     except SyntaxError:  # A cell with a magic is not valid Python.
@@ -35,7 +35,7 @@ def _statements(source: str) -> list[tuple[int, int, bool]]:
 
 
 def _unpacks_options(statement: ast.stmt) -> bool:
-    """Return whether a statement has a call such as `x.at[i].set(1, **options)`."""
+    """Return whether a statement contains a call such as `x.at[i].set(1, **options)`."""
     for node in ast.walk(statement):
         match node:
             case ast.Call(

@@ -1,4 +1,4 @@
-"""Where source code binds names, and where it mutates the values behind them."""
+"""Finds where source code binds names, and where it mutates their values."""
 
 from __future__ import annotations
 
@@ -24,12 +24,15 @@ class BindingEvent:
     """A line that binds a name or mutates its value.
 
     Attributes:
-        kind: ``bind``, ``change`` (of the value), or ``attribute`` (one is bound or mutated).
-        name: The name, or that of the attribute.
+        kind: ``bind`` (the name is bound), ``change`` (its value is mutated), or ``attribute`` (an
+            attribute is bound or mutated).
+        name: The name of the variable or attribute.
         line: The line number.
-        scope: The first and last line of the function that the name is local to, None for globals.
+        scope: The first and last line of the function that the name is local to, or None for a
+            global.
         functions: The first lines of the functions that contain the event, innermost last.
-        class_name: For an attribute of the object or class of a method, its class, else empty.
+        class_name: For an attribute of `self` or `cls` in a method, the name of the method's class.
+            Otherwise, an empty string.
         base: For an attribute, the name before the first dot.
         is_late: Whether the event happens in a function that does not construct an object.
     """
@@ -45,10 +48,10 @@ class BindingEvent:
 
 
 class _BindingVisitor(ast.NodeVisitor):
-    """Collects the events of source code.
+    """Collects the binding events in source code.
 
     Attributes:
-        events: The events.
+        events: The events found so far.
         literals: The first expression assigned to each global.
         final_names: The names annotated as `Final`.
     """
@@ -59,8 +62,9 @@ class _BindingVisitor(ast.NodeVisitor):
         self.final_names: set[str] = set()
         self._scopes: list[Scope] = []
         self._classes: list[tuple[str, int]] = []
-        # By function name, the positions of the parameters that it mutates, and the calls that
-        # pass a name: helpers may be defined after they are called.
+        # The positions of the parameters that each function mutates, keyed by the function's name,
+        # and the calls that pass a name. Both are kept until the end, because a helper may be
+        # defined after it is called.
         self._mutated_parameters: dict[str, set[int]] = {}
         self._calls: list[tuple[str, int, ast.expr, list[Scope]]] = []
 
@@ -72,7 +76,7 @@ class _BindingVisitor(ast.NodeVisitor):
         self._classes.pop()
 
     def _is_in_class_body(self) -> bool:
-        """Return whether the current statement is in the body of a class but in no method."""
+        """Return whether the current statement is in the body of a class but not in a method."""
         return bool(self._classes) and self._classes[-1][1] == len(self._scopes)
 
     def visit_FunctionDef(self, node: Function) -> None:
@@ -113,12 +117,12 @@ class _BindingVisitor(ast.NodeVisitor):
         )
         is_own = owner is not None and owner is self._scopes[-1] and name in owner.parameters
         if kind == "change" and owner and is_own:
-            # Position -1 is the object of a method.
+            # Position -1 stands for the object that a method is called on.
             position = owner.parameters.index(name) - bool(owner.class_name)
             self._mutated_parameters.setdefault(owner.name, set()).add(position)
 
     def _record_target(self, node: ast.AST) -> None:
-        """Record an assignment to a target."""
+        """Record an assignment to a target, which may be a name, a sequence, or an expression."""
         if isinstance(node, ast.Name):
             self._record("bind", node.id, node.lineno)
         elif isinstance(node, (ast.Tuple, ast.List)):
@@ -130,7 +134,7 @@ class _BindingVisitor(ast.NodeVisitor):
             self._record_mutation(node)
 
     def _record_mutation(self, node: ast.AST) -> None:
-        """Record that the value of an expression is mutated."""
+        """Record that the source mutates the value of an expression."""
         attributes: list[str] = []
         line = getattr(node, "lineno", 0)
         while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
@@ -182,7 +186,10 @@ class _BindingVisitor(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _visit_branches(self, node: ast.If | ast.Try) -> None:
-        """Visit branches of which only one runs, so a name bound in each is bound only once."""
+        """Visit branches, and record a name that several of them bind as bound only once.
+
+        Only one of the branches runs.
+        """
         bodies = [node.body, node.orelse]
         if isinstance(node, ast.Try):
             bodies = [[*node.body, *node.orelse], *(h.body for h in node.handlers), node.finalbody]
@@ -215,7 +222,7 @@ class _BindingVisitor(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _record_call(self, node: ast.Call) -> None:
-        """Record what a call mutates: its object, an argument, or the array passed as `out`."""
+        """Record what a call mutates, which is its object, an argument, or an `out=` array."""
         function, first = node.func, node.args[0] if node.args else None
         name = function.attr if isinstance(function, ast.Attribute) else ""
         name = function.id if isinstance(function, ast.Name) else name
@@ -242,7 +249,7 @@ class _BindingVisitor(ast.NodeVisitor):
                 self._calls.append((name, position, argument, list(self._scopes)))
 
     def record_mutations_by_helpers(self) -> None:
-        """Record the mutation of names passed to functions that mutate their parameters."""
+        """Record a mutation of each name passed to a function that mutates that parameter."""
         for name, position, argument, scopes in self._calls:
             if position in self._mutated_parameters.get(name, ()):
                 self._scopes = scopes
@@ -252,9 +259,9 @@ class _BindingVisitor(ast.NodeVisitor):
 def scan_sources(
     sources: tuple[str, ...],
 ) -> tuple[tuple[BindingEvent, ...], dict[str, ast.expr], frozenset[str]]:
-    """Return the events in sources, the first value of each global, and the `Final` names.
+    """Return the binding events in sources, the first value of each global, and the `Final` names.
 
-    Sources that are not valid Python, such as cells with a magic, are skipped.
+    Sources that are not valid Python, such as notebook cells with a magic, are skipped.
     """
     visitor = _BindingVisitor()
     for source in sources:

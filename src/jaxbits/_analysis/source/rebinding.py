@@ -1,4 +1,4 @@
-"""Evidence from source code on which names and attributes change."""
+"""Collects evidence from source code about which names and attributes change."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from jaxbits._analysis.source.name_bindings import BindingEvent, scan_sources
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the sources of a module, or of the cells of a notebook, say about its names.
+    """The evidence that the source of a module or notebook holds about its names.
 
     Attributes:
         events: The bindings and mutations of names.
         literals: The first value that the source assigns to each global.
         final_names: The names annotated as `Final`.
-        is_ordered: Whether later lines run later, which is not so for several cells.
+        is_ordered: Whether later lines run later. Notebook cells may run in any order.
     """
 
     events: tuple[BindingEvent, ...]
@@ -31,7 +31,7 @@ class Evidence:
         return (e for e in self.events if e.kind == kind and e.name == name)
 
     def is_rebound(self, name: str, line: int) -> bool:
-        """Return whether a global is assigned again after a function was defined.
+        """Return whether a global is assigned again after a function is defined.
 
         Args:
             name: The name of the global.
@@ -43,11 +43,11 @@ class Evidence:
         return self.is_assigned_in_function(name) or (len(module_level) > 1 and is_later)
 
     def is_assigned_in_function(self, name: str) -> bool:
-        """Return whether a function assigns a global."""
+        """Return whether any function assigns a global."""
         return any(e.functions for e in self._events_on("bind", name) if e.scope is None)
 
     def is_changed(self, name: str, line: int) -> bool:
-        """Return whether the value of a global is mutated after a function was defined.
+        """Return whether the value of a global is mutated after a function is defined.
 
         Args:
             name: The name of the global.
@@ -93,7 +93,7 @@ class Evidence:
         return any(e.scope and e.line == e.scope[0] for e in events)
 
     def is_attribute_changed(self, name: str, class_names: set[str], line: int) -> bool:
-        """Return whether an attribute is set or mutated after its object was created.
+        """Return whether an attribute is set or mutated after its object is created.
 
         Args:
             name: The name of the attribute.
@@ -110,7 +110,7 @@ class Evidence:
         return False
 
     def is_class_set_up(self, class_names: set[str], line: int) -> bool:
-        """Return whether an attribute is set on the class itself after a function was defined.
+        """Return whether an attribute is set on the class itself after a function is defined.
 
         Args:
             class_names: The names of the classes.
@@ -121,13 +121,13 @@ class Evidence:
 
 
 def _is_bound_in_loop(events: list[BindingEvent]) -> bool:
-    """Return whether two consecutive bindings are on one line, as `visit_For` records them."""
+    """Return whether two consecutive bindings are on one line, which is how loops are recorded."""
     return any(a.line == b.line for a, b in itertools.pairwise(events))
 
 
 @functools.lru_cache(maxsize=32)
 def collect_evidence(sources: tuple[str, ...]) -> Evidence:
-    r"""Return the evidence in some sources.
+    r"""Return the evidence that source code holds about its names.
 
     >>> evidence = collect_evidence(("RATE = 1.0\ndef f():\n    global RATE\n    RATE = 2.0\n",))
     >>> evidence.is_rebound("RATE", 0), evidence.is_changed("RATE", 0)

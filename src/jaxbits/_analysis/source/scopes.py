@@ -1,4 +1,4 @@
-"""Scopes of functions in source code: their parameters, and the names local to them."""
+"""The scopes of functions in source code, with their parameters and local names."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ class Scope:
     """The scope of a function.
 
     Attributes:
-        first: The first line, decorators included.
+        first: The first line, including decorators.
         last: The last line.
-        locals: The names local to the function.
+        locals: The names that are local to the function.
         parameters: The names of its parameters.
-        name: The name of the function, empty for a lambda.
-        class_name: The class of which the function is a method, or empty.
+        name: The name of the function, or an empty string for a lambda.
+        class_name: The class of which the function is a method, or an empty string.
     """
 
     first: int
@@ -49,7 +49,7 @@ def scope_of_function(node: Function, class_name: str) -> Scope:
 
 
 def _bound_names(function: Function) -> tuple[set[str], set[str]]:
-    """Return the names that a function's own lines bind, and its globals and nonlocals."""
+    """Return the local names that a function's own lines bind, and its globals and nonlocals."""
     bound, declared = set[str](), set[str]()
     waiting: list[ast.AST] = []
     waiting += function.body if isinstance(function.body, list) else [function.body]
