@@ -65,12 +65,12 @@ class TrainingRun(NamedTuple):
 
 
 def inputs(phases: jax.Array) -> jax.Array:
-    """Return the tones with these phases, [batch, time], in the dtype of the phases."""
+    """Return the tones of these phases, [batch, time], in the dtype of the phases."""
     return jnp.cos(jnp.arange(LENGTH, dtype=phases.dtype) + phases[:, None])
 
 
 def targets(settings: Settings, phases: jax.Array) -> jax.Array:
-    """Return the noiseless responses of the oscillator to the tones with these phases."""
+    """Return the responses of the oscillator to the tones of these phases, without noise."""
     wave = settings["wave"]
     t = jnp.arange(LENGTH, dtype=phases.dtype)
     turned = wave["omega"] * t + phases[:, None] + wave["delta"]
