@@ -102,7 +102,7 @@ def assert_returns(answer: Callable[..., Any], *args: Any, expected: Any, why: s
         answer: The reader's function.
         args: Its positional arguments.
         expected: The expected result.
-        why: The reason, which ends the message.
+        why: A reason to append to the message.
 
     Raises:
         AnswerRejected: If the answer raises an error, or if its result differs in value, shape, or
@@ -143,7 +143,7 @@ def assert_returns_under_jit(
         answer: The reader's function.
         args: Its positional arguments.
         expected: The expected result.
-        why: The reason, which ends the message.
+        why: A reason to append to the message.
         static: The positions of the static arguments.
 
     Raises:
@@ -163,7 +163,7 @@ def assert_returns_under_grad(
         answer: The reader's function.
         args: Its positional arguments.
         expected: The expected gradient.
-        why: The reason, which ends the message.
+        why: A reason to append to the message.
 
     Raises:
         AnswerRejected: If the answer cannot be differentiated, or if its gradient differs.
@@ -187,7 +187,7 @@ def assert_equal(seen: Any, expected: Any, what: str, why: str = "") -> None:
         seen: The result of the answer.
         expected: The expected value.
         what: The beginning of the message, such as ``"after one step, w must be"``.
-        why: The reason, which ends the message.
+        why: A reason to append to the message.
 
     Raises:
         AnswerRejected: If the two differ.
@@ -232,7 +232,7 @@ def assert_returns_op_by_op(
         answer: The reader's function.
         args: Its positional arguments.
         expected: The expected result.
-        why: The reason, which ends the message.
+        why: A reason to append to the message.
 
     Raises:
         AnswerRejected: If the answer raises an error, or if its result differs.

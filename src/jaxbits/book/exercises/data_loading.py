@@ -100,8 +100,8 @@ def solve_numbers_of(process: int, processes: int, samples: int, seed: int, epoc
     return order[: samples - samples % processes][process::processes]
 
 
-# Wrong answers often multiply the seed or the epoch by one of these factors and add the two. Then
-# two epochs of different seeds have the same order.
+# A wrong answer may multiply the seed or the epoch by one of these factors and then add the two.
+# As a result, different pairs of a seed and an epoch have the same order.
 _APART = (
     *range(1, 129), 255, 256, 500, 512, 997, 999, 1000, 1001, 1009, 1024, 1234, 4096, 9973, 10_000,
     10_007, 65_536, 65_537, 99_991, 100_000, 1_000_000, 1_000_003,

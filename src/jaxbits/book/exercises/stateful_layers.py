@@ -75,7 +75,8 @@ def verify_training_pass(answer: Callable[..., Any]) -> None:
     stats = new["batch_stats"]["BatchNorm_0"]["mean"]
     if np.array_equal(stats, before["batch_stats"]["BatchNorm_0"]["mean"]):
         raise AnswerRejected(
-            "the statistics are unchanged, because you discard the ones that apply returns"
+            "the statistics are unchanged, because your function discards the ones that apply "
+            "returns"
         )
     if not np.allclose(stats, kept["batch_stats"]["BatchNorm_0"]["mean"], atol=1e-5):
         raise AnswerRejected("the statistics are not those of one pass over x")

@@ -111,7 +111,7 @@ def verify_resume(answer: Callable[..., Any]) -> None:
 
     tx, data = optax.adam(0.05), xor.XorData(64, seed=1)
     loader, model = xor.train_loader(data, batch_size=16), xor.Classifier()
-    # The saved weights come from another seed than 0, which an answer may use to create a state.
+    # The saved weights come from a seed other than 0, which an answer may use to create a state.
     start, fresh = (xor.create_state(seed, model, tx) for seed in (3, 0))
     for done, epochs in ((1, 4), (3, 5)):
         whole, scratch = (_trained(state, loader, epochs) for state in (start, fresh))

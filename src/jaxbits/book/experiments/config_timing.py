@@ -1,4 +1,4 @@
-"""Test until when a JAX setting takes effect: the import of JAX, or the first array."""
+"""Test whether JAX settings take effect before the import, before the first array, and after it."""
 
 from __future__ import annotations
 

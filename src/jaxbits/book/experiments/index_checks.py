@@ -1,4 +1,4 @@
-"""Run every check for out-of-bounds indices on buggy and on correct code."""
+"""Run every check for out-of-bounds indices on buggy and correct code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LENGTH = 10
 
 @dataclass(frozen=True)
 class Access:
-    """An indexing expression that the checks are tested on.
+    """An indexing expression for testing the checks.
 
     Attributes:
         name: The label in the figure.

@@ -169,9 +169,8 @@ def _trace_update(
     of_params, of_gradient, of_value = types
     context = _jax_compat.x64_on() if "float64" in types else contextlib.nullcontext()
     with context, warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # L-BFGS warns that it stores wide numbers in narrow arrays.
+        # L-BFGS stores wide numbers in narrow arrays, which causes a warning.
+        warnings.simplefilter("ignore")
         tx = optax.with_extra_args_support(wrap(make()))
         params = _arrays(of_params, (32, 32), (32,))
         lead = (2,) if name == "contrib.dpsgd" else ()  # DP-SGD takes one gradient per example.

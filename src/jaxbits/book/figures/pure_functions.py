@@ -64,9 +64,8 @@ def executed_lines_per_call(function: Callable[..., Any], *args: Any) -> dict[st
         function: A function that is defined in a file or a cell.
         args: The arguments of all calls.
     """
-    jitted = jax.jit(
-        lambda *args: function(*args)
-    )  # a new function object, which JAX has not compiled yet
+    # JAX has not compiled this function yet, because it is a new object.
+    jitted = jax.jit(lambda *args: function(*args))
     calls = {
         "plain\ncall 1": lambda: function(*args),
         "plain\ncall 2": lambda: function(*args),
