@@ -1,6 +1,6 @@
-"""Data sets and a prefetching loop for the chapter on data loading, in NumPy only.
+"""A data set and a prefetching loop for the chapter on data loading, written without JAX.
 
-Spawned workers import this module to find its classes by name, so it must not import JAX.
+Spawned workers import this module to unpickle its classes, so it must not import JAX.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class RandomImages:
 
     Args:
         size: The number of images.
-        seed: The seed of NumPy's generator.
-        wait: The seconds that reading one image waits, as for a disk or a network.
-        work: How often an image is sorted before it is returned, as for expensive decoding.
+        seed: The seed for NumPy's random generator.
+        wait: The seconds to wait before returning an image, as if it came from a disk or a network.
+        work: How many times to sort an image before returning it, as a stand-in for slow decoding.
 
     Attributes:
         images: The images, uint8[size, 28, 28].
@@ -55,7 +55,7 @@ class RandomImages:
 
 
 def aligned_zeros(shape: tuple[int, ...]) -> npt.NDArray[np.float32]:
-    """Return float32 zeros whose address is a multiple of 64, so that JAX may share their memory.
+    """Return a float32 array of zeros at a multiple of 64 bytes, whose memory JAX may share.
 
     >>> aligned_zeros((2, 3)).ctypes.data % 64
     0
@@ -70,15 +70,15 @@ _END = object()
 
 
 def prefetch(batches: Iterable[Batch], size: int = 2) -> Iterator[Batch]:
-    """Yield batches that a thread loads in advance.
+    """Yield batches that a background thread loads in advance.
 
-    The thread starts when the first batch is requested. An error while loading is raised in place
-    of the batch. If the caller leaves the loop early, the thread ends after the batch that it is
-    loading.
+    The thread starts when the caller requests the first batch. If loading a batch fails, the
+    generator raises the error instead of yielding the batch. If the caller leaves the loop early,
+    the thread stops after the batch that it is loading.
 
     Args:
         batches: Any iterable.
-        size: The number of batches that may wait. One more is being loaded.
+        size: The maximum number of loaded batches that wait. The thread may load one more.
 
     Raises:
         ValueError: If `size` is below 1.
@@ -86,7 +86,7 @@ def prefetch(batches: Iterable[Batch], size: int = 2) -> Iterator[Batch]:
     >>> list(prefetch(range(3)))
     [0, 1, 2]
     """
-    # A generator would check its argument only when the first batch is requested.
+    # Check here, because a generator would not run before the caller requests the first batch.
     if size < 1:
         raise ValueError(f"size must be at least 1, got {size}")
     return _prefetch(batches, size)
@@ -109,7 +109,7 @@ def _prefetch(batches: Iterable[Batch], size: int) -> Iterator[Batch]:
                 if stopped.is_set():
                     return
             put((_END, None))
-        except BaseException as error:  # The caller would wait forever without it.
+        except BaseException as error:  # Pass on every error, or the caller waits forever.
             put((_END, error))
 
     threading.Thread(target=load, daemon=True).start()

@@ -1,4 +1,4 @@
-"""The source of a function together with everything that it uses, as a program of its own."""
+"""Turn a function and everything that it uses into the source of a separate program."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def self_contained_source(function: Callable[..., Any]) -> list[str]:
         Imports, assignments, and function definitions, in the order in which they must run.
 
     Raises:
-        ValueError: If `function` is not a plain ``def``, or uses an object of another kind.
+        ValueError: If `function` is not a plain ``def``, or if it uses any other kind of object.
 
     >>> def scaled(x):
     ...     return 2 * x
@@ -38,7 +38,7 @@ def self_contained_source(function: Callable[..., Any]) -> list[str]:
 
 
 def _add_source(name: str, value: Any, program: types.FunctionType, parts: dict[str, str]) -> None:
-    """Add the source that binds `name` to `value`, after the source of everything it uses."""
+    """Add source that binds `name` to `value`, preceded by the source of everything it uses."""
     if name in parts:
         return
     if isinstance(value, types.ModuleType):
@@ -77,7 +77,7 @@ def _definition(function: types.FunctionType) -> str:
 
 
 def _captured_names(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
-    """Yield the free variables and globals that a function uses, with their values."""
+    """Yield the name and the value of each free variable and global that a function uses."""
     cells = function.__closure__ or ()
     yield from (
         (name, cell.cell_contents)

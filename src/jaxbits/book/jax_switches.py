@@ -1,4 +1,4 @@
-"""Helpers for JAX's experimental error-checking switches, which not every version has."""
+"""Helpers for JAX's experimental error-checking switches, which some versions lack."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ def switched(name: str, value: Any) -> Iterator[bool]:
     If the installed JAX does not have the switch, the block runs unchanged.
 
     Args:
-        name: The switch, such as ``"jax_check_static_indices"``, which JAX has since 0.8.2.
-        value: Its value inside the block.
+        name: The name of the switch, such as ``"jax_check_static_indices"``, new in JAX 0.8.2.
+        value: The value that the switch has inside the block.
 
     Yields:
         Whether the installed JAX has the switch.
@@ -44,12 +44,12 @@ def switched(name: str, value: Any) -> Iterator[bool]:
 def recorded_error() -> str | None:
     """Return the message that JAX's error-checking switches recorded, and clear the record.
 
-    The switches are `jax_error_checking_behavior_nan`, `_oob`, and `_divide`. Only a private
-    function reads their record in JAX 0.7.2, 0.10.2, and 0.12.0:
+    The switches are `jax_error_checking_behavior_nan`, `_oob`, and `_divide`. In JAX 0.7.2,
+    0.10.2, and 0.12.0, no public function reads the record, so this one calls a private function:
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/error_check.py
 
     Returns:
-        The message of the first error since the last call. None if there was no error, or if the
+        The message of the first error since the last call, or None if there was no error or if the
         installed JAX keeps no record.
 
     >>> with switched("jax_error_checking_behavior_nan", "raise"):

@@ -1,4 +1,4 @@
-"""Debugger sessions whose commands are given in advance, for pages that cannot wait for input."""
+"""Run debugger sessions with prepared commands, for pages that cannot wait for input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from jaxbits._formatting import first_line
 
 
 class _ScriptedPdb(pdb.Pdb):
-    """A debugger that reads its commands from an object, and shows only the user's frames."""
+    """A debugger that reads its commands from a given object and shows only the user's frames."""
 
     def __init__(self, commands: Any) -> None:
         super().__init__(stdin=commands, stdout=sys.stdout, nosigint=True, readrc=False)
@@ -41,7 +41,7 @@ class _ScriptedPdb(pdb.Pdb):
         self.message(f"> {frame.f_code.co_name}()\n-> {code}")
 
     def precmd(self, line: str) -> str:
-        # From Python 3.13, pdb passes internal commands through this method.
+        # Since Python 3.13, pdb also passes internal commands to this method. Do not print them.
         # https://github.com/python/cpython/blob/3.13/Lib/pdb.py
         if not line.startswith("_pdbcmd"):
             self.message(line)
@@ -55,14 +55,14 @@ def _is_own(file: str) -> bool:
 def post_mortem(
     commands: Sequence[str], function: Callable[..., Any] | None = None, *args: Any
 ) -> None:
-    """Print a debugger session about an error, as ``%debug`` shows it.
+    """Print a debugger session for an error in the form in which ``%debug`` shows it.
 
     The session starts in the innermost frame of the user's code, and ends with ``quit``.
 
     Args:
         commands: The commands of the session, such as ``["p x", "up"]``.
-        function: A function that raises the error. The default is the error that ended the last
-            failing cell.
+        function: A function that raises the error. If it is None, the session is about the error
+            of the last cell that failed.
         *args: The arguments of the function.
 
     >>> post_mortem(["p x"], lambda x: 1 / x, 0)
@@ -94,7 +94,7 @@ def _run_session(error: BaseException | None, commands: Sequence[str]) -> None:
 
 
 class _CommandQueue:
-    """The commands that are left. When there are none, the answer is always ``continue``."""
+    """A queue of debugger commands. When it is empty, it returns ``continue`` on every read."""
 
     def __init__(self, commands: Sequence[str]) -> None:
         self.commands = list(commands)
@@ -110,15 +110,14 @@ class _CommandQueue:
 
 @contextmanager
 def breakpoint_commands(*commands: str) -> Iterator[None]:
-    """Enter commands at the breakpoints that are reached inside a ``with`` block.
+    """Enter commands at every breakpoint that the program reaches inside a ``with`` block.
 
-    The commands serve Python's breakpoints and those of JAX for terminals,
-    ``jax.debug.breakpoint(backend="cli")``. When no command is left, the program continues. At the
-    end of the block, also after an error, the context manager waits for JAX's callbacks and then
-    restores ``input`` and the breakpoint hook.
+    Both ``breakpoint()`` and JAX's ``jax.debug.breakpoint(backend="cli")`` read the commands. When
+    no command is left, the program continues. At the end of the block, even after an error, the
+    context manager waits for JAX's callbacks and then restores ``input`` and the breakpoint hook.
 
     Args:
-        *commands: The commands for all breakpoints in turn, such as ``"p x", "continue"``.
+        *commands: The commands for all breakpoints, in order, such as ``"p x", "continue"``.
 
     >>> def doubled(x):
     ...     jax.debug.breakpoint(backend="cli")
@@ -145,7 +144,7 @@ def breakpoint_commands(*commands: str) -> Iterator[None]:
         yield
         jax.effects_barrier()
     except Exception:
-        with suppress(Exception):  # A running program must not wait for the real keyboard.
+        with suppress(Exception):  # Wait, or a running program could prompt the real keyboard.
             jax.effects_barrier()
         raise
     finally:
@@ -153,7 +152,7 @@ def breakpoint_commands(*commands: str) -> Iterator[None]:
 
 
 def user_frames(error: BaseException) -> list[tuple[str, str]]:
-    """Return the frames of an error's traceback that are the user's code, innermost last.
+    """Return the frames of an error's traceback that belong to the user's code, innermost last.
 
     Each frame is a pair of the function's name and the source line.
 

@@ -1,11 +1,12 @@
-"""Run a function on several simulated devices, in processes of its own.
+"""Run a function on several simulated devices, in separate processes.
 
 JAX fixes the number of its devices when it first computes, so a process that started with one
-device keeps one device. `run_on_simulated_devices` starts other processes, in which JAX simulates
-several CPU devices. It prints what they print, and returns or raises what they return or raise.
+device cannot get more. `run_on_simulated_devices` therefore starts new processes, in which JAX
+simulates several CPU devices. It prints their output, and returns their results or raises their
+errors.
 
-A process that has written its result waits until it is killed. JAX would take a while to shut down,
-and processes that still communicate with this one would fail.
+A process that has written its result waits until the parent kills it. If it exited by itself, JAX
+would take a while to shut down, and processes that still communicate with it would fail.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from jaxbits.book.function_source import self_contained_source
 from jaxbits.book.subprocesses import clean_environment, kill_process_group
 
 MAX_SECONDS = 600.0
-"""The longest time limit of a run, in seconds."""
+"""The largest time limit that a run can have, in seconds."""
 
 _HEAD = """\
 import faulthandler, json, os, sys, threading, traceback
@@ -82,28 +83,29 @@ def run_on_simulated_devices(
 ) -> Any:
     """Run a function on simulated CPU devices, print its output, and return its result.
 
-    The function is sent as source. It may use modules, importable objects, other functions of the
-    same notebook, and plain numbers and strings. If it raises an error, the error is raised here
-    with its class and its message, and with the line that raised it as a note. After the time
-    limit, an interrupt, or the end of this process, all processes that were started are killed,
-    and their output so far is printed.
+    The new processes receive the function as source. It may use modules, importable objects, other
+    functions of the same notebook, and plain numbers and strings. If it raises an error, this
+    function raises an error of the same class with the same message, and a note that quotes the
+    line. When the run ends, even by the time limit or an interrupt, all its processes are killed
+    and their output so far is printed. The processes also exit if this process ends.
 
     Args:
-        program: A function without arguments. For several processes, a function of two arguments:
-            the address of the coordinator, and the number of its process.
+        program: A function without arguments. If there are several processes, it takes two
+            arguments, the address of the coordinator and the number of its process.
         devices: The number of devices in each process.
         processes: The number of processes that run the function at the same time.
         seconds: The time limit of the whole run.
 
     Returns:
         The result of the function, with arrays and tuples as lists, and the keys of dicts as
-        strings. For several processes, a list with the result of each.
+        strings. If there are several processes, the result is a list with one item for each.
 
     Raises:
-        ValueError: If a number is out of range, or the function uses something that cannot be sent.
+        ValueError: If a number is out of range, or if the function uses an object that cannot be
+            sent to another process.
         TimeoutError: If the run exceeds the time limit.
-        RuntimeError: If a process ends without a result, or with an error whose class is unknown
-            here.
+        RuntimeError: If a process ends without a result, or if it raises an error whose class this
+            process cannot import.
 
     >>> def count():
     ...     import jax
@@ -145,7 +147,7 @@ def _free_port() -> int:
 
 
 def _start(folder: Path, rank: int, devices: int, arguments: list[Any]) -> subprocess.Popen[bytes]:
-    """Start one process. Its output goes to files, because a full pipe would block it."""
+    """Start one process that writes its output to files, because a full pipe would block it."""
     environment = clean_environment(
         XLA_FLAGS=f"--xla_force_host_platform_device_count={devices}", PYTHONHASHSEED="0"
     )
@@ -162,10 +164,10 @@ def _start(folder: Path, rank: int, devices: int, arguments: list[Any]) -> subpr
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """Return whether a process has ended, without collecting its exit status where possible.
+    """Return whether a process has ended, if possible without collecting its exit status.
 
-    The system does not reuse the number of a process before its exit status is collected, so
-    `_end` can still kill the processes that it started.
+    The system does not reuse a process id until the exit status is collected. Until then, `_end`
+    can safely kill the group of processes that this process started.
     """
     if process.returncode is not None:
         return True
@@ -180,13 +182,13 @@ def _wait(
 ) -> int | None:
     """Wait until all processes have a result or one has failed.
 
-    Returns the number of a process that ended without a result, or None.
+    Return the number of a process that ended without a result, or None if there is none.
     """
     limit = time.monotonic() + seconds
     waiting = dict(enumerate(started))
     while True:
         for rank, process in list(waiting.items()):
-            # In this order, because a process writes its result before it ends.
+            # Check this before reading, because a process writes its result before it ends.
             has_ended = _has_ended(process)
             result = _read_result(folder, rank)
             if "error" in result:
@@ -226,7 +228,7 @@ def _print_output(folder: Path, processes: int) -> None:
 
 
 def _describe_end(process: subprocess.Popen[bytes], rank: int, folder: Path) -> str:
-    """Return how a process without a result ended, with the last line of its stderr."""
+    """Describe how a process without a result ended, and quote the last line of its stderr."""
     status = process.returncode
     how = f"exited with status {status} without a result"
     if status < 0:
@@ -256,7 +258,7 @@ def _return_or_raise(folder: Path, processes: int) -> Any:
 def _rebuild_error(module: str, kind: str, text: str, first: str) -> BaseException:
     """Return an error of the same class and message, or a RuntimeError if the class is unknown.
 
-    The message of most errors is their first argument. Some, such as KeyError, quote it.
+    Most errors show their first argument as the message, but some, such as KeyError, quote it.
     """
     with contextlib.suppress(ImportError, AttributeError, TypeError):
         found = getattr(importlib.import_module(module), kind)
@@ -270,7 +272,7 @@ def _rebuild_error(module: str, kind: str, text: str, first: str) -> BaseExcepti
 
 
 def _scrub(text: str, folder: Path) -> str:
-    """Replace everything that differs between machines and between runs with an ellipsis."""
+    """Replace whatever differs between machines or runs, such as addresses, with an ellipsis."""
     for path in sorted({str(folder), str(folder.resolve())}, key=len, reverse=True):
         text = text.replace(path, "…")
     text = re.sub(r"(?:[A-Za-z]:|~)?(?:[\\/][^\s:'\"<>|()\\/]+)*?[\\/]site-packages", "…", text)

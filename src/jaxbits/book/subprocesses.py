@@ -1,4 +1,4 @@
-"""Run code in a fresh interpreter, for settings that must be made before JAX starts."""
+"""Run code in a fresh interpreter, to change settings that JAX reads only when it starts."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def run_in_subprocess(code: str, *, limit: float = 120, **variables: str) -> str
 
     Args:
         code: The program, which may be indented. Its standard input is empty.
-        limit: The time limit in seconds. After it, the program and all processes that it started
-            are killed.
-        variables: Environment variables of the program. It inherits those of this process, except
-            the variables of JAX and XLA.
+        limit: The time limit in seconds. At the limit, the function kills the program and all
+            processes that it started.
+        variables: Environment variables to set for the program. It also inherits the environment
+            of this process, except for the variables of JAX and XLA.
 
     Raises:
         TimeoutError: If the program runs longer than the limit.
-        Exception: The exception that ended the program, if its class is a builtin one. Otherwise,
-            a RuntimeError with its class and message.
+        Exception: The exception that ended the program, if its class is built in. All others
+            become a RuntimeError that names the class and the message.
 
     >>> run_in_subprocess("import os; print(os.environ['JAX_ENABLE_X64'])", JAX_ENABLE_X64="1")
     '1'
@@ -38,7 +38,7 @@ def run_in_subprocess(code: str, *, limit: float = 120, **variables: str) -> str
     Traceback (most recent call last):
     TimeoutError: the program ran longer than 0.2 seconds and printed nothing
     """
-    # Files instead of pipes, because a full pipe would block the program.
+    # Use files instead of pipes, because a full pipe would block the program.
     with (
         tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stdout,
         tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as stderr,
@@ -56,7 +56,7 @@ def run_in_subprocess(code: str, *, limit: float = 120, **variables: str) -> str
             process.wait(limit)
         except subprocess.TimeoutExpired:
             is_late = True
-        finally:  # also if the reader interrupts the cell
+        finally:  # Kill the program even if the reader interrupts the cell.
             kill_process_group(process)
         stdout.seek(0)
         stderr.seek(0)
@@ -73,14 +73,14 @@ def clean_environment(**variables: str) -> dict[str, str]:
     """Return this process's environment variables without those of JAX and XLA.
 
     Args:
-        variables: Variables to set. The default of JAX_PLATFORMS is ``cpu``.
+        variables: Environment variables to add. JAX_PLATFORMS is ``cpu`` unless it is given here.
     """
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("JAX_", "XLA_"))}
     return {**kept, "JAX_PLATFORMS": "cpu", "PYTHONIOENCODING": "utf-8", **variables}
 
 
 def kill_process_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process that leads a session, and every process that it started."""
+    """Kill the process that leads a session, and all processes that it started."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
@@ -109,7 +109,9 @@ def _rebuild_exception(header: str, last: str, status: int) -> Exception:
     name, _, message = text.partition(": ")
     kind = getattr(builtins, name.strip(), None)
     if isinstance(kind, type) and issubclass(kind, Exception):
-        with contextlib.suppress(TypeError):  # UnicodeDecodeError takes five arguments
+        with contextlib.suppress(
+            TypeError
+        ):  # UnicodeDecodeError, for example, needs five arguments.
             return kind(message) if message else kind()
     if header and text:
         return RuntimeError(text)

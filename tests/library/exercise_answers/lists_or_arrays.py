@@ -234,15 +234,15 @@ WRONG = {
         (lambda f, settings: ["shift"], "'power' is missing"),
     ],
     "lists-or-arrays/3": [
-        (by_epsilon, "for 0.75 and the next float32 outward, the result must be 1, got 0.5"),
-        (relative, "for 0.75 and the next float32 outward, the result must be 1, got 0.6667"),
+        (by_epsilon, "for 0.75 and the next float32 away from 0, the result must be 1, got 0.5"),
+        (relative, "for 0.75 and the next float32 away from 0, the result must be 1, got 0.6667"),
         (
             mean_of_them,
             "for four numbers, of which one is two steps away, the result must be 2, got 0.75",
         ),
         (
             signed,
-            "for 0.75 and the next float32 outward, in the other order, the result must be 1, "
+            "for 0.75 and the next float32 away from 0, in the other order, the result must be 1, "
             "got -1",
         ),
         (lambda a, b: a == b, "the result must be a number, got [True, True, True, True]"),
@@ -251,12 +251,12 @@ WRONG = {
         (by_spacing_of_the_first, "the spacing at the larger of the two"),
         (
             by_spacing_with_a_sign,
-            "for -1.5 and the next float32 outward, the result must be 1, got -1",
+            "for -1.5 and the next float32 away from 0, the result must be 1, got -1",
         ),
         (by_norm, "for four numbers, of which one is two steps away, the result must be 2, got 1"),
         (
             lambda a, b: np.abs(np.asarray(a) - b).max(),
-            "for 0.75 and the next float32 outward, the result must be 1, got 5.96e-08",
+            "for 0.75 and the next float32 away from 0, the result must be 1, got 5.96e-08",
         ),
     ],
 }

@@ -187,14 +187,15 @@ def nnx_jitted(model, x):
 WRONG = {
     "stateful-layers/1": [
         (only_written, "lack 'params'"),
-        (old_variables, "are thrown away"),
+        (old_variables, "discards the ones that apply returns"),
         (no_key, "InvalidRngError"),
         (key_inside, "the outputs do not match the key for the stream 'dropout'"),
         (evaluating, "no unit was dropped"),
         (written_into, "return a new dict"),
         (
             in_the_other_order,
-            "the statistics are unchanged, because the ones that apply returns are thrown away",
+            "the statistics are unchanged, because your function discards the ones that apply "
+            "returns",
         ),
         (with_a_part_of_the_key, "the outputs do not match the key for the stream 'dropout'"),
         (not_mutable, "ModifyScopeVariableError"),

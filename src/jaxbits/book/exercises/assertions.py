@@ -1,4 +1,4 @@
-"""Assertions about the reader's function, with messages in the terms of the exercise."""
+"""Check the reader's function, and explain problems in the terms of the exercise."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from jaxbits._equality import is_equal
 from jaxbits._formatting import format_argument, format_value
 from jaxbits.book.exercises.error_advice import describe_error
 
-_MAX_ARGUMENTS_LENGTH = 110  # longer arguments are shown by type and shape
+# If the arguments of a call take up more characters, arrays appear only as a dtype and a shape.
+_MAX_ARGUMENTS_LENGTH = 110
 
 
 class AnswerRejected(Exception):
-    """The problem with an answer, as a sentence for the reader."""
+    """Reports a wrong answer. The message tells the reader what the problem is."""
 
 
 def call(
@@ -28,7 +29,7 @@ def call(
     how: str = "",
     through: Callable[..., Any] | None = None,
 ) -> Any:
-    """Return the result of an answer, and turn every error that it raises into a rejection.
+    """Call an answer and return its result, or reject the answer if it raises an error.
 
     Args:
         answer: The reader's function. The message shows its name and its parameters.
@@ -43,7 +44,7 @@ def call(
         return (through or answer)(*args)
     except AnswerRejected:
         raise
-    except (Exception, SystemExit) as error:  # An answer may call exit().
+    except (Exception, SystemExit) as error:  # SystemExit, because an answer may call exit().
         if isinstance(error, NotImplementedError) and not error.args:
             text = f"{_name(answer) or 'it'} is not written yet: it raises NotImplementedError"
             raise AnswerRejected(text) from error
@@ -55,11 +56,11 @@ def call_text(answer: Callable[..., Any], args: Iterable[Any]) -> str:
     """Return a call as source code, such as ``lookup(table=[1.0, 2.0], i=3)``.
 
     Args:
-        answer: The reader's function. One without a name is shown as ``f``.
+        answer: The reader's function. If it has no name, the result shows it as ``f``.
         args: The positional arguments.
 
     Returns:
-        The call, or the empty string if there is neither a name nor an argument.
+        The call, or an empty string if there is neither a name nor an argument.
     """
     args = list(args)
     name = _name(answer)
@@ -72,7 +73,7 @@ def _name(answer: Any) -> str:
 
 
 def arguments(answer: Callable[..., Any], args: Iterable[Any]) -> str:
-    """Return the arguments of a call in one line, with the names of the answer's parameters.
+    """Return the arguments of a call on one line, with the names of the answer's parameters.
 
     Args:
         answer: The reader's function.
@@ -101,7 +102,7 @@ def assert_returns(answer: Callable[..., Any], *args: Any, expected: Any, why: s
         answer: The reader's function.
         args: Its positional arguments.
         expected: The expected result.
-        why: A reason that ends the message.
+        why: A reason to append to the message.
 
     Raises:
         AnswerRejected: If the answer raises an error, or if its result differs in value, shape, or
@@ -122,7 +123,8 @@ def under_jit(answer: Callable[..., Any], static: tuple[int, ...] = ()) -> Calla
     def traced(*args: Any) -> Any:
         return answer(*args)
 
-    # Otherwise jit checks the positions against the answer's signature, which may not fit.
+    # Without this, jit checks the static positions against the answer's signature, which may be
+    # too short.
     # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/api_util.py
     del traced.__wrapped__
     return jax.jit(traced, static_argnums=static)
@@ -141,7 +143,7 @@ def assert_returns_under_jit(
         answer: The reader's function.
         args: Its positional arguments.
         expected: The expected result.
-        why: A reason that ends the message.
+        why: A reason to append to the message.
         static: The positions of the static arguments.
 
     Raises:
@@ -161,7 +163,7 @@ def assert_returns_under_grad(
         answer: The reader's function.
         args: Its positional arguments.
         expected: The expected gradient.
-        why: A reason that ends the message.
+        why: A reason to append to the message.
 
     Raises:
         AnswerRejected: If the answer cannot be differentiated, or if its gradient differs.
@@ -185,7 +187,7 @@ def assert_equal(seen: Any, expected: Any, what: str, why: str = "") -> None:
         seen: The result of the answer.
         expected: The expected value.
         what: The beginning of the message, such as ``"after one step, w must be"``.
-        why: A reason that ends the message.
+        why: A reason to append to the message.
 
     Raises:
         AnswerRejected: If the two differ.
@@ -196,7 +198,7 @@ def assert_equal(seen: Any, expected: Any, what: str, why: str = "") -> None:
     """
     try:
         agree = is_equal(seen, expected)
-    except Exception:  # An answer may return an object of any class.
+    except Exception:  # An answer may return any object, even one that cannot be compared.
         agree = False
     if not agree:
         shown, got = _format_differently(expected, seen)
@@ -204,7 +206,7 @@ def assert_equal(seen: Any, expected: Any, what: str, why: str = "") -> None:
 
 
 def _format_differently(expected: Any, seen: Any) -> tuple[str, str]:
-    """Format two values with enough digits to show how they differ, or else with their types."""
+    """Format two values with enough digits to show how they differ, or with their types as well."""
     for digits in (6, 9, 17):
         texts = format_value(expected, digits), format_value(seen, digits)
         if texts[0] != texts[1]:
@@ -230,7 +232,7 @@ def assert_returns_op_by_op(
         answer: The reader's function.
         args: Its positional arguments.
         expected: The expected result.
-        why: A reason that ends the message.
+        why: A reason to append to the message.
 
     Raises:
         AnswerRejected: If the answer raises an error, or if its result differs.
@@ -242,7 +244,7 @@ def assert_returns_op_by_op(
 
 
 def count_traces(answer: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> int:
-    """Return how often `jax.jit` traces an answer over a list of calls.
+    """Return how many times `jax.jit` traces an answer over a list of calls.
 
     Args:
         answer: The reader's function.
@@ -259,11 +261,11 @@ def count_traces(answer: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -
 
 
 def are_close(one: Any, other: Any) -> bool:
-    """Return whether two trees of numbers agree. They differ if either contains anything else.
+    """Return whether two trees contain nearly the same numbers, and nothing but numbers.
 
     Args:
-        one: A tree.
-        other: Another tree.
+        one: The first tree.
+        other: The second tree.
     """
     try:
         near = jax.tree.map(lambda a, b: np.allclose(a, b, atol=1e-5), one, other)

@@ -37,7 +37,8 @@ def solve_seconds(function: Callable[..., Any], x: Any) -> float:
 
 
 _COMPILING, _COMPUTING = 0.5, 0.04
-# Calls that take longer. The average, median, and maximum of the five timed calls differ.
+# The delays of some calls. They make the average, median, and maximum of the five timed calls
+# differ, so that a wrong answer reveals which of these it returns.
 _DISTURBED = {1: 0.06, 3: 0.2, 5: 0.12}
 
 
@@ -58,7 +59,7 @@ class _Pending:
 
 
 def verify_seconds(answer: Callable[..., Any]) -> None:
-    """Pass a function that behaves like a jitted one: slow at first, and asynchronous.
+    """Pass a function that behaves like a jitted one, with a slow first call and async results.
 
     Three of the later calls are slower, as on a busy machine. The middle part of the result becomes
     ready after the others.
@@ -139,7 +140,7 @@ def _must_be_shortest(told: float, took: list[float]) -> None:
 
 
 def begin(params: Any) -> dict[str, Any]:
-    """Return a state of params and their average that may be donated without deleting params."""
+    """Return a state with params and their average that can be donated without deleting params."""
     raise NotImplementedError
 
 

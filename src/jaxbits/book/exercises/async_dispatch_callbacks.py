@@ -21,7 +21,7 @@ from jaxbits.book.exercises.base import Exercise
 
 
 def curve(x: jax.Array, places: jax.Array, values: jax.Array) -> jax.Array:
-    """Return np.interp(x, places, values) as float32 in the shape of x, also under jit and vmap."""
+    """Return np.interp(x, places, values) as float32 in the shape of x, under jit and vmap, too."""
     raise NotImplementedError
 
 
@@ -83,7 +83,7 @@ def verify_curve(answer: Callable[..., Any]) -> None:
 
 @contextmanager
 def _watching() -> Iterator[set[str]]:
-    """Yield a set that records where a callback meets JAX: a call, an argument, or a result."""
+    """Yield a set that records where a callback uses JAX, in a call, an argument, or a result."""
     seen: set[str] = set()
     in_jax, in_numpy, callback = jnp.interp, np.interp, jax.pure_callback
 

@@ -1,4 +1,4 @@
-"""The `Exercise` class: a stub, its hints, the function that verifies an answer, and a solution."""
+"""Define the `Exercise` class, which holds a stub, hints, a check, and a solution."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from jaxbits.book.exercises.solution_source import pasteable_source
 
 @dataclass(frozen=True)
 class Exercise:
-    """An exercise of a chapter, with its hints, its check, and its solution.
+    """An exercise of a chapter, with its stub, hints, check, and solution.
 
     Attributes:
-        id: ``topic/number``, such as ``out-of-bounds/1``. The topic is the chapter's.
+        id: The topic of the chapter and a number, such as ``out-of-bounds/1``.
         title: The task in a few words.
-        stub: The unwritten function, as the chapter shows it.
-        hints: The hints, from a nudge to nearly the answer.
-        verify: A function that takes an answer. It raises `AnswerRejected`, with a message for the
+        stub: The function that the reader is asked to write. It only raises NotImplementedError.
+        hints: The hints in order. The first is a nudge, and the last nearly gives the answer.
+        verify: A function that takes an answer and raises `AnswerRejected`, with a message for the
             reader, if the answer is wrong.
         solution: A function that passes `verify`.
     """
@@ -49,10 +49,10 @@ class Exercise:
         return None
 
     def solution_source(self, known: Collection[str] = ()) -> str:
-        """Return the source of the solution under the name of the stub.
+        """Return the source of the solution, with the function renamed to match the stub.
 
         Args:
-            known: The names that the notebook has imported. The source starts with the imports and
-                helper functions for all other names.
+            known: The names that the notebook has already imported. The returned source starts
+                with the imports and helper functions that define all other names.
         """
         return pasteable_source(self.solution, self.stub.__name__, known)

@@ -100,7 +100,8 @@ def solve_numbers_of(process: int, processes: int, samples: int, seed: int, epoc
     return order[: samples - samples % processes][process::processes]
 
 
-# Factors by which people multiply a seed or an epoch, which can make two orders coincide.
+# A wrong answer may multiply the seed or the epoch by one of these factors and then add the two.
+# As a result, different pairs of a seed and an epoch have the same order.
 _APART = (
     *range(1, 129), 255, 256, 500, 512, 997, 999, 1000, 1001, 1009, 1024, 1234, 4096, 9973, 10_000,
     10_007, 65_536, 65_537, 99_991, 100_000, 1_000_000, 1_000_003,
@@ -108,7 +109,7 @@ _APART = (
 
 
 def verify_numbers_of(answer: Callable[..., Any]) -> None:
-    """Check the indices of all processes over epochs and seeds, and the global generators."""
+    """Check the indices for all processes, epochs, and seeds, and the global generators' state."""
 
     def asked(process: int, processes: int, samples: int, seed: int = 0, epoch: int = 0) -> Any:
         given = call(answer, process, processes, samples, seed, epoch)
@@ -188,10 +189,10 @@ EXERCISES = (
         title="the samples of one process",
         stub=numbers_of,
         hints=(
-            "The order must not depend on the process. Only the part that it takes does.",
+            "The order must not depend on the process. Only the part that a process takes does.",
             "np.random.default_rng((seed, epoch)) is a generator for this epoch alone. A sum of "
             "the two would give two epochs of different seeds the same order.",
-            "Cut the order to a multiple of processes, and then take order[process::processes].",
+            "Truncate the order to a multiple of processes, then take order[process::processes].",
         ),
         verify=verify_numbers_of,
         solution=solve_numbers_of,

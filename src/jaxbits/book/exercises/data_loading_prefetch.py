@@ -34,11 +34,12 @@ def solve_prefetched(batches: Iterable[Any], size: int) -> Iterator[Any]:
             waiting.append(jax.device_put(batch.copy()))
 
 
-SHAPE = (4, 48)  # the shape of a batch, which few other arrays have
+# The shape of a batch. It is unusual, so that a search for it finds few other arrays.
+SHAPE = (4, 48)
 
 
 def verify_prefetched(answer: Callable[..., Any]) -> None:
-    """Check what is read and when, for new arrays, a refilled buffer, and a list."""
+    """Check which batches are read, and when, for new arrays, a refilled buffer, and a list."""
     for count, size in ((5, 2), (5, 3), (1, 2), (0, 2), (9, 2)):
         _hands_out(answer, count, size)
         _hands_out(answer, count, size, refill=True)
@@ -46,7 +47,7 @@ def verify_prefetched(answer: Callable[..., Any]) -> None:
 
 
 class _Loader:
-    """A loader that counts the batches that are read. Every `iter` starts from the beginning."""
+    """A loader that counts the batches that are read. Every call to `iter` starts again."""
 
     def __init__(self, count: int, refill: bool) -> None:
         self.count, self.buffer, self.read = count, aligned_zeros(SHAPE) if refill else None, 0

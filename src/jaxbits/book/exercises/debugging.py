@@ -35,7 +35,7 @@ def solve_first_bad_step(
 
 
 def _training(bad_number: float, bad_at: int, in_loss: bool = False) -> Callable[..., Any]:
-    """Return a training step that makes one weight or its loss bad at a given count."""
+    """Return a training step in which a weight or the loss becomes bad at a given step."""
 
     def step(state: dict[str, Any], batch: jax.Array) -> tuple[dict[str, Any], jax.Array]:
         loss = jnp.mean((state["w"] - batch) ** 2)
@@ -230,7 +230,7 @@ def verify_run_checked(answer: Callable[..., Any]) -> None:
                 "check fails"
             )
     if not all(traced):
-        raise AnswerRejected("the function ran on numbers; compile it with jax.jit around checkify")
+        raise AnswerRejected("the function is not compiled; apply jax.jit to what checkify returns")
 
 
 def _told(answer: Callable[..., Any], function: Callable[..., Any], at: float, what: str) -> Any:

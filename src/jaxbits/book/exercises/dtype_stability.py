@@ -29,7 +29,7 @@ def verify_keep_types(answer: Callable[..., Any]) -> None:
     """Check floats, a counter, None, Python numbers, and Adam's state in a scan."""
     import optax
 
-    # An infinity in old shows whether the values of new are mixed with those of old.
+    # An infinity in old reveals an answer that mixes the values of old into those of new.
     old = {
         "m": jnp.full(2, jnp.inf, jnp.bfloat16),
         "count": jnp.int32(3),
@@ -109,7 +109,7 @@ def verify_half_gradient(answer: Callable[..., Any]) -> None:
 
     params = {"w": jnp.array([1.0, -0.5]), "b": jnp.array(0.25)}
     x = jnp.array([[1.0, 2.0], [0.5, -1.0]])
-    in_half = 0.8125  # bfloat16 is exact for these numbers
+    in_half = 0.8125  # bfloat16 represents these numbers exactly
 
     for how, function in (("", answer), ("under jit, ", under_jit(answer, static=(0,)))):
         given = {**params}

@@ -46,7 +46,7 @@ def solve_bucketed(sentences: Sequence[Sequence[int]], sizes: Sequence[int]) -> 
 
 
 def verify_bucketed(answer: Callable[..., Any]) -> None:
-    """Check sizes, padding, the mask, that nothing is compiled, and the rejection."""
+    """Check the sizes, padding, mask, and ValueError, and that nothing is compiled."""
     sentences = [[5, 6], [7, 8, 9]]
     result = call(answer, sentences, SIZES)
     if not isinstance(result, tuple) or len(result) != 2:
@@ -114,7 +114,7 @@ def solve_peaks(signal: jax.Array, threshold: float, size: int) -> Any:
 
 
 def verify_peaks(answer: Callable[..., Any]) -> None:
-    """Check signals with fewer, none, and more peaks than `size`, also under jit."""
+    """Check signals with no peaks, with fewer than `size`, and with more, eagerly and under jit."""
     signal = jnp.array([0.0, 5.0, 1.0, 7.0, 9.0])
     seen = call(answer, signal, 4.0, 4)
     if not isinstance(seen, tuple | list) or len(seen) != 2:
@@ -159,7 +159,7 @@ def _must_find(
     how: str = "",
     through: Callable[..., Any] | None = None,
 ) -> None:
-    """Check the places and their count, with any integer dtype."""
+    """Check the places and their count, which may have any integer dtype."""
     places, count = call(answer, *args, how=how, through=through)
     seen = np.asarray(places).tolist(), np.asarray(count).tolist()
     assert_equal(seen, expected, f"{how}{call_text(answer, args)} must return", why)
@@ -217,7 +217,7 @@ EXERCISES = (
             "size that holds it. The sizes may be in any order.",
             "Make two NumPy arrays of that shape, one of zeros and one of False, and write each "
             "sentence to the start of its row. Padding with jnp would compile for each length.",
-            "If no size is large enough, raise a ValueError. Do not cut off a sentence silently.",
+            "If no size is large enough, raise a ValueError. Do not truncate a sentence silently.",
         ),
         verify=verify_bucketed,
         solution=solve_bucketed,
@@ -227,10 +227,10 @@ EXERCISES = (
         title="peaks and their number",
         stub=peaks,
         hints=(
-            "jnp.nonzero works under jit if you give it a size. What does it fill with?",
-            "0 is an index, and so is -1. The length of the signal is not: use "
-            "fill_value=len(signal). Count the booleans, and not the places, because size= cuts "
-            "places off.",
+            "jnp.nonzero works under jit if you give it a size. What does it fill the rest with?",
+            "0 is an index, and so is -1. The length of the signal is not, so use "
+            "fill_value=len(signal). Count the booleans instead of the places, because size= drops "
+            "places.",
             "With above = signal > threshold, jnp.nonzero(above, size=..., fill_value=...) returns "
             "a tuple of one array, and above.sum() is the count.",
         ),
@@ -244,7 +244,7 @@ EXERCISES = (
         hints=(
             (
                 "jit looks up a program by the tree, and by the shape, the dtype, and the weak "
-                "type of each leaf. Values do not count."
+                "type of each leaf. Values do not matter."
             ),
             "Compare trees with jax.tree.structure. A Python float has no .dtype, but "
             "jax.eval_shape(lambda *a: a, *args) returns what jit makes of each leaf.",

@@ -1,4 +1,4 @@
-"""Describe an error for the reader, and name the sharp bit behind it if that is certain."""
+"""Describe an error to the reader, and name the sharp bit behind it if only one fits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import re
 from jaxbits._catalogue import SharpBit, load
 from jaxbits._error_origin import has_leaked_tracer, is_from_jax_ecosystem, user_frame
 
-_MIN_SCORE = 40  # characters of a message so specific that only JAX writes it
+# Only JAX writes a message that matches at least this many characters of a symptom.
+_MIN_SCORE = 40
 
 current_topic: contextvars.ContextVar[str] = contextvars.ContextVar("current_topic", default="")
 """The topic of the exercise that is being checked, such as ``out-of-bounds``."""
@@ -25,14 +26,14 @@ _REQUIRED_CODE = {
 
 
 def describe_error(error: BaseException, subject: str) -> str:
-    """Return a sentence such as "f(x=1.0) raises ValueError: …", with advice if it is certain.
+    """Return a sentence such as "f(x=1.0) raises ValueError: …", and advice if the cause is clear.
 
     Args:
         error: The error that the reader's code raised.
-        subject: What raises it, such as the call ``"f(x=1.0)"``.
+        subject: What raised the error, such as the call ``"f(x=1.0)"``.
     """
     lines = str(error).strip().split("\n")
-    # JAX passes on the whole traceback of an error in a callback. Its last line is the error.
+    # If a callback fails, JAX's message is its whole traceback, whose last line names the error.
     first = lines[-1] if lines[0].endswith("Traceback (most recent call last):") else lines[0]
     first = _FUNCTION_REPR.sub(r"\1", first)
     text = f"{subject} raises {type(error).__name__}" + (f": {first}" if first else "")
@@ -42,19 +43,21 @@ def describe_error(error: BaseException, subject: str) -> str:
 
 
 def find_sharp_bit(error: BaseException) -> SharpBit | None:
-    """Return the sharp bit behind an error, or None if there may be several.
+    """Return the sharp bit behind an error, or None if it is not clear which one it is.
 
-    Wrong advice is worse than none. A bit is returned in these cases:
+    Wrong advice is worse than none, so the function returns a bit only in these cases:
 
-    - It is the only one whose symptom fits the message best.
-    - It is the only one of these in the chapter of the exercise.
-    - The reader's line looks like the line of its symptom, or uses a name from its title.
-    - A value is not known while JAX traces. Then it is the bit about all such errors.
+    - The bit has a symptom that fits the message and the reader's line better than all others.
+    - Of the bits that fit equally well, only this one is in the chapter of the exercise.
+    - Of those bits, only this one has a title with a name that the reader's line uses, or a title
+      without any names.
+    - JAX needed a value that is unknown while it traces. The function then returns the general bit
+      about such errors.
     """
     threshold = 1 if is_from_jax_ecosystem(error) else _MIN_SCORE
     frame = user_frame(error)
     code = _COMPREHENSION.sub(" ", frame.code if frame else "")
-    # An `if` stays a branch even if its condition also contains `and` or `in`.
+    # A line with `if` counts as a branch, even if its condition contains `and` or `in`.
     is_branch = bool(re.search(r"\b(?:if|while)\b", code))
     leaked = has_leaked_tracer(error)
     classes = [kind.__name__ for kind in type(error).__mro__]

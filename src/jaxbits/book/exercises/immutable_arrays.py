@@ -36,7 +36,7 @@ def solve_push(
 
 
 def verify_push(answer: Callable[..., Any]) -> None:
-    """Check both results inside and at the end, under jit, and for another length."""
+    """Check both results in the middle and at the end, under jit, and for a longer memory."""
     memory = jnp.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
     item = jnp.array([7.0, 8.0])
     seen = call(answer, memory, 1, item)
@@ -115,7 +115,7 @@ def solve_apply_swaps(x: jax.Array, pairs: jax.Array) -> Any:
 
 
 def verify_apply_swaps(answer: Callable[..., Any]) -> None:
-    """Check one swap, several in order, and the memory of the compiled loop."""
+    """Check one swap, several in order, and the memory that the compiled loop needs."""
     x = jnp.arange(5.0)
     one, chain = jnp.array([[0, 4]]), jnp.array([[0, 1], [1, 2], [2, 3]])
 
@@ -196,7 +196,7 @@ def verify_collect(answer: Callable[..., Any]) -> None:
 
 
 def _reader(count: int, busy: bool) -> Iterator[np.ndarray[Any, Any]]:
-    """Fill one array with 0, then 1, then 2. Its address is aligned, so that JAX may share it."""
+    """Yield one array with new contents each time, at an aligned address that JAX may share."""
     raw = np.zeros(16 * 4 + 64, np.uint8)
     start = -raw.ctypes.data % 64
     batch = raw[start : start + 64].view(np.float32)
@@ -219,7 +219,7 @@ EXERCISES = (
         hints=(
             "Return two values: the memory with one row changed, and the next place. Do not change "
             "the arguments.",
-            "memory.at[place].set(item) returns the new memory. On a line of its own, its result "
+            "memory.at[place].set(item) returns the new memory. Assign the result to a name, or it "
             "is lost.",
             "The next place is (place + 1) % len(memory), for Python numbers and tracers alike.",
         ),

@@ -61,7 +61,7 @@ def _must_settle(answer: Callable[..., Any], dtype: str, when: str) -> None:
         if got.weak_type:
             raise AnswerRejected(
                 f"{name}, which was {kind}, has a weak type, so it adapts to the arrays that it "
-                "meets"
+                "is combined with"
             )
         if got.shape != ():
             raise AnswerRejected(f"{name} must have the shape (), got {got.shape}")
@@ -113,7 +113,7 @@ def verify_culprits(answer: Callable[..., Any]) -> None:
         before = dict(settings)
 
         def f(given: Mapping[str, Any]) -> Any:
-            jax.debug.callback(lambda: computed.append(True))  # runs with f, but not while tracing
+            jax.debug.callback(lambda: computed.append(True))  # not called while tracing
             cast = jnp.asarray(given["cast"], jnp.float32)
             bent = (x * given["scale"] + cast) ** given["power"]
             return bent * given["weak"] + given["shift"]
@@ -174,7 +174,7 @@ def verify_ulps_apart(answer: Callable[..., Any]) -> None:
     two_up = np.nextafter(up, np.float32(np.inf) * np.sign(ones))
     _must_be(answer, ones, ones, 0.0, "equal arrays")
     for at in range(len(ones)):
-        where = f"{ones[at]:g} and the next float32 outward"
+        where = f"{ones[at]:g} and the next float32 away from 0"
         _must_be(answer, ones[at : at + 1], up[at : at + 1], 1.0, where)
         _must_be(answer, up[at : at + 1], ones[at : at + 1], 1.0, f"{where}, in the other order")
     mixed = np.array([two_up[0], ones[1], up[2], ones[3]], np.float32)

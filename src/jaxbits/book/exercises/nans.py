@@ -135,7 +135,7 @@ EXERCISES = (
         hints=(
             "jnp.where gives the value. Now take the gradient at 0 and at -1. Which branch of the "
             "where does the NaN come from?",
-            "The root must never get a height of 0 or less, not even where its result is not used.",
+            "The root must never receive a height of 0 or less, even where its result is not used.",
             ("Take the root of safe = jnp.where(height > 0, height, 1.0), and select once more."),
         ),
         verify=verify_speed,

@@ -66,7 +66,7 @@ def verify_takes_lists(answer: Callable[..., Any]) -> None:
 
 
 def compiled(step: Callable[..., Any]) -> Callable[..., Any]:
-    """Return step(x, rate, mode) jitted, where rate is a number and mode a string."""
+    """Return a jitted version of step(x, rate, mode), where rate is a number and mode a string."""
     raise NotImplementedError
 
 
@@ -76,7 +76,7 @@ def solve_compiled(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def verify_compiled(answer: Callable[..., Any]) -> None:
-    """Call with both modes, by position and by name, and with several rates: two traces."""
+    """Pass both modes, by position and by name, and several rates, and expect two traces."""
     modes: list[str] = []
 
     def step(x: Any, rate: Any, mode: str) -> Any:

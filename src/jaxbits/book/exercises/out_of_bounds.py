@@ -59,7 +59,7 @@ def verify_lookup(answer: Callable[..., Any]) -> None:
 
 
 def loss_of_known(logits: jax.Array, labels: jax.Array) -> jax.Array:
-    """Return the mean cross-entropy of the rows whose label is a class, or 0.0 without any."""
+    """Return the mean cross-entropy of the rows whose label is a class, or 0.0 if none is."""
     raise NotImplementedError
 
 
@@ -123,7 +123,7 @@ def verify_loss_of_known(answer: Callable[..., Any]) -> None:
 
 
 def _must_not_promise(answer: Callable[..., Any], logits: Any, labels: Any, label: int) -> None:
-    """Reject reads at an unknown label with brackets, which promise an index in bounds."""
+    """Reject an answer that reads at an unknown label and promises that the index is in bounds."""
     program = str(jax.make_jaxpr(lambda *args: answer(*args))(logits, labels))
     if "PROMISE" not in program or "FILL" in program:
         return
@@ -201,7 +201,7 @@ EXERCISES = (
         stub=loss_of_known,
         hints=(
             "First make an array of booleans: which labels are classes at all? With four classes, "
-            "-1, -100 and 4 are not.",
+            "-1, -100, and 4 are not.",
             (
                 "Replace the unknown labels with a class that exists before you look anything "
                 "up, and leave out their losses afterward with jnp.where. Multiplying by 0 is "
@@ -222,7 +222,7 @@ EXERCISES = (
             "of the window instead.",
             "The indices are start + jnp.arange(size). size is a Python number, and start may be "
             "traced.",
-            "A start of -1 makes an index of -1, which would count from the end. Forbid that in "
+            "A start of -1 gives an index of -1, which would count from the end. Turn that off in "
             ".at[...].get.",
         ),
         verify=verify_window,

@@ -64,7 +64,7 @@ def verify_brighten(answer: Callable[..., Any]) -> None:
     assert_returns_under_jit(answer, IMAGE, -300, expected=pixels(0, 0, 0, 0))
     for amount in (300, -300):
         for found in detect.cast(answer, IMAGE, amount):
-            # A cast between integers wraps around on every device, so the values above show it.
+            # A cast between integers wraps around on every device, so the checks above catch it.
             if found.severity == "error" and found.message.startswith(("float", "bfloat")):
                 raise AnswerRejected(
                     f"for an amount of {amount}, your function casts numbers from "
@@ -74,7 +74,7 @@ def verify_brighten(answer: Callable[..., Any]) -> None:
 
 
 def _range(evidence: str) -> str:
-    """Return the range in "4 values, 300 to 555"."""
+    """Return the range from evidence such as "4 values, 300 to 555"."""
     return evidence.rpartition(", ")[2]
 
 
@@ -207,7 +207,7 @@ def solve_seconds_since_first(stamps: np.ndarray[Any, Any]) -> jax.Array:
 
 
 def verify_seconds_since_first(answer: Callable[..., Any]) -> None:
-    """Check seconds, milliseconds, an hour out of order, and that x64 stays as it was."""
+    """Check seconds, milliseconds, and times that are not in order, and that x64 is unchanged."""
     for start, after in (
         (1763645590.25, [0.0, 1.0, 2.0, 3.0]),
         (1763645590.25, [0.0, 0.001, 0.002, 0.003]),

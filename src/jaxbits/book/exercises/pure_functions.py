@@ -40,7 +40,7 @@ def solve_momentum_step(state: dict[str, Any], gradient: jax.Array, rate: float)
 
 
 def verify_momentum_step(answer: Callable[..., Any]) -> None:
-    """Check one step, several jitted calls in a row, and that the given state is unchanged."""
+    """Check one step and several jitted calls in a row, and that the given state is unchanged."""
     start = {"w": jnp.array([1.0, 2.0]), "velocity": jnp.array([1.0, 0.0]), "steps": jnp.int32(4)}
     gradient = jnp.array([1.0, -1.0])
     given = copy.copy(start)
@@ -87,7 +87,7 @@ def solve_fit(w: jax.Array, batches: jax.Array, rate: float) -> tuple[jax.Array,
 
 
 def verify_fit(answer: Callable[..., Any]) -> None:
-    """Check the last w and all losses, and that the program does not grow with the batches."""
+    """Check the last w and all losses, and that more batches do not make the program longer."""
 
     @functools.wraps(answer)
     def pair(w: Any, batches: Any, rate: Any) -> tuple[Any, Any]:
@@ -152,7 +152,7 @@ def solve_remember(ring: Any, count: Any, loss: jax.Array) -> Any:
 
 
 def verify_remember(answer: Callable[..., Any]) -> None:
-    """Check five losses in rings of three and of two, eagerly and under jit."""
+    """Check five losses in a ring of three, eagerly and under jit, and in a ring of two."""
     losses = [4.0, 2.0, 6.0, 10.0, 8.0]
     means = {3: [4.0, 3.0, 4.0, 6.0, 8.0], 2: [4.0, 3.0, 4.0, 8.0, 9.0]}
     for places, how, function in (
@@ -192,7 +192,7 @@ EXERCISES = (
         stub=fit,
         hints=(
             "JAX unrolls a Python loop, and an iterator yields only one batch per trace. Which "
-            "JAX loop goes over the rows of an array?",
+            "JAX loop iterates over the rows of an array?",
             "Call lax.scan(step, w, batches). step takes w and one row, and returns two values.",
             "step returns the new w and the loss. scan collects the losses in an array.",
         ),
@@ -207,8 +207,9 @@ EXERCISES = (
             "Read a Ref with ref[...] or ref[i], and write to it with ref[...] = value or ref[i] = "
             "value.",
             "The index is count[...] % n. Write the loss before you increment the count.",
-            "Use a mask for the mean: the indices below count[...] are in use. jnp.where and two "
-            "sums need no shape that depends on a value. A slice [:count] would.",
+            "Use a mask for the mean, because only the indices below count[...] are in use. "
+            "jnp.where and two sums work with fixed shapes. The shape of a slice [:count] would "
+            "depend on a value.",
         ),
         verify=verify_remember,
         solution=solve_remember,

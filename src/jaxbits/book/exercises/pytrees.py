@@ -92,7 +92,7 @@ def solve_distances(points: jax.Array, centers: jax.Array) -> Any:
 
 
 def verify_distances(answer: Callable[..., Any]) -> None:
-    """Check values, sizes, jit, grad, points far from the origin, and that nothing is unrolled."""
+    """Check values, sizes, jit, grad, and distant points, and that JAX unrolls nothing."""
     points = jnp.array([[0.0, 0.0], [3.0, 4.0], [1.0, 1.0]])
     centers = jnp.array([[0.0, 0.0], [1.0, 0.0]])
     expected = np.array([[0, 1], [25, 20], [2, 1]], np.float32)
@@ -166,7 +166,7 @@ def solve_standardize(x: jax.Array) -> Any:
 
 
 def verify_standardize(answer: Callable[..., Any]) -> None:
-    """Check a batch under vmap, jit, features far from zero, and features that vary little."""
+    """Check a batch under vmap and jit, features far from zero, and features that vary little."""
     rows = jnp.array([[1.0, 10.0], [2.0, 30.0], [6.0, 20.0]])
     expected = (rows - rows.mean(0)) / rows.std(0)
     mapped = jax.vmap(lambda x: answer(x), axis_name="batch")
@@ -191,7 +191,7 @@ def verify_standardize(answer: Callable[..., Any]) -> None:
             "your function divides by n - 1 in the variance; divide by n, as jnp.std does"
         )
     _must_agree(seen, expected, rows, 1e-5)
-    # The mean of four examples is exact, and float32 stores squares of this size in steps of 8.
+    # The mean of these four examples is exact, but float32 stores their squares in steps of 8.
     far = jnp.array([[1.0, 10.0], [2.0, 30.0], [6.0, 20.0], [7.0, 20.0]]) + 10_000
     _must_agree(
         call(answer, far, how="under vmap, ", through=mapped),
@@ -250,7 +250,7 @@ EXERCISES = (
         stub=penalty,
         hints=(
             "You need no recursion, because one JAX function returns all leaves of any tree.",
-            "jax.tree.leaves(params) leaves out None. A leaf may be a Python number, which has no "
+            "jax.tree.leaves(params) omits None. A leaf may be a Python number, which has no "
             "ndim, but jnp.ndim(leaf) is 0 for it.",
             "Sum jnp.sum(leaf**2) over the leaves with jnp.ndim(leaf) >= 2. Start the sum at "
             "jnp.float32(0), in case there are none.",
@@ -278,8 +278,8 @@ EXERCISES = (
         hints=(
             "x is one example. Which functions see all examples along a mapped axis?",
             'lax.pmean(x, "batch") is the mean over the batch, feature by feature.',
-            "The variance is also a mean: of the squares of x minus the first mean. (The mean of "
-            "x**2 minus the square of the mean cancels in float32.)",
+            "The variance is also a mean. Subtract the first mean from x, square, and average. "
+            "(The mean of x**2 minus the square of the mean cancels in float32.)",
         ),
         verify=verify_standardize,
         solution=solve_standardize,

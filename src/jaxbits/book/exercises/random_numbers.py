@@ -31,7 +31,7 @@ def solve_augment(key: jax.Array, images: jax.Array) -> jax.Array:
 
 
 def verify_augment(answer: Callable[..., Any]) -> None:
-    """Separate the result into coins and noise, and test the distribution of each."""
+    """Separate the result into coin flips and noise, and test the distribution of each."""
     one = np.arange(12, dtype=np.float32).reshape(3, 4) * 10
     images = jnp.tile(one, (COUNT, 1, 1))
     first, second = jax.random.split(jax.random.key(6))
@@ -95,7 +95,7 @@ def _related(coins: np.ndarray, noise: np.ndarray) -> bool:
 
 
 def _taken_apart(seen: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return which images are mirrored, bool[images], and the noise of each image."""
+    """Return a mask of the mirrored images, bool[images], and the noise of each image."""
     plain, mirrored = seen - one, seen - one[:, ::-1]
     coins = np.abs(mirrored).mean(axis=(1, 2)) < np.abs(plain).mean(axis=(1, 2))
     noise: np.ndarray = np.where(coins[:, None, None], mirrored, plain)
@@ -105,7 +105,7 @@ def _taken_apart(seen: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def _bell_shaped(draws: np.ndarray, deviation: float) -> bool:
-    """Return whether about 68 of 100 draws lie within one standard deviation of the mean 0."""
+    """Return whether the mean is near 0 and about 68% of the draws lie within one deviation."""
     inside = float((np.abs(draws) < deviation).mean())
     return abs(inside - 0.683) < 0.05 and abs(float(draws.mean())) < 0.1 * deviation
 
@@ -123,7 +123,7 @@ def solve_walk(key: jax.Array, x: jax.Array, first: int, last: int) -> jax.Array
 
 
 def verify_walk(answer: Callable[..., Any]) -> None:
-    """Compare a walk with one in two parts, and test the distribution of the steps."""
+    """Compare a walk in one part with a walk in two, and test the distribution of the steps."""
     key = jax.random.key(3)
     start = jnp.zeros(500)
     if not np.array_equal(np.asarray(call(answer, key, start, 4, 4)), np.asarray(start)):
@@ -191,7 +191,7 @@ def solve_key_from(seed: int) -> jax.Array:
 
 
 def verify_key_from(answer: Callable[..., Any]) -> None:
-    """Check the keys of seeds that differ in high bits, in low bits, or by a small number."""
+    """Check the keys for seeds that differ in high bits, in low bits, or by a small number."""
     seeds = [0, 1, 7, 2**31, 2**32 - 1, 2**32, 2**32 + 7, 2 * 2**32 + 7, 7 * 2**32 + 2, 2**53 + 1]
     seeds += [2**53, 2**63, 2**64 + 7, 2**100 + 7, 2**100 + 2**50, 10**30]
     known: dict[bytes, int] = {}
@@ -231,10 +231,11 @@ EXERCISES = (
         hints=(
             "There are two draws, one of coins and one of noise. How many keys do they need?",
             "A draw of shape (len(images), 1, 1) has one number for each image, and jnp.where "
-            "broadcasts it over the pixels. An if would choose once for all images, and fails "
-            "under jit.",
-            "Split the key. Draw bernoulli from the first part, and normal from the second, with "
-            "the shape of images. images[:, :, ::-1] is the mirrored batch.",
+            "broadcasts it over the pixels. An if would choose once for all images, and it "
+            "fails under jit.",
+            "Split the key. Draw the coins from the first part with bernoulli, and the noise from "
+            "the second part with normal and the shape of images. images[:, :, ::-1] is the "
+            "mirrored batch.",
         ),
         verify=verify_augment,
         solution=solve_augment,
@@ -245,8 +246,8 @@ EXERCISES = (
         stub=walk,
         hints=(
             "A walk that resumes at step 4 knows the key and the number 4, and nothing else.",
-            "You would have to follow a chain of splits from its beginning. Which function makes a "
-            "key from a key and a number?",
+            "You would have to follow a chain of splits from its beginning. Which function derives "
+            "a key from another key and a number?",
             "In the loop over range(first, last), add normal(fold_in(key, step), x.shape).",
         ),
         verify=verify_walk,

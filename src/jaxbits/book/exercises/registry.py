@@ -17,7 +17,7 @@ _hints_given: dict[str, int] = {}
 
 @functools.cache
 def all_exercises() -> dict[str, Exercise]:
-    """Return all exercises of the book by id."""
+    """Return all exercises of the book as a dict with their ids as keys."""
     names = sorted(module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]))
     modules = (importlib.import_module(f"{__package__}.{name}") for name in names)
     found = {e.id: e for module in modules for e in getattr(module, "EXERCISES", ())}
@@ -46,10 +46,10 @@ def get_exercise(id: str) -> Exercise:
 def check(id: str, answer: Any) -> None:
     """Print whether `answer` solves an exercise, and if not, what is wrong with it.
 
-    A wrong answer, or one that raises an error, does not make `check` raise.
+    `check` does not raise an error for a wrong answer, even if the answer itself raises one.
 
     Args:
-        id: The exercise, such as ``"out-of-bounds/1"``.
+        id: The id of the exercise, such as ``"out-of-bounds/1"``.
         answer: The reader's function.
 
     Raises:
@@ -68,7 +68,7 @@ def check(id: str, answer: Any) -> None:
 
 
 def hint(id: str) -> None:
-    """Print the next hint for an exercise. After the last one, say how to print the solution.
+    """Print the next hint for an exercise or, after the last one, how to print the solution.
 
     Raises:
         KeyError: If there is no exercise with this id.
@@ -83,7 +83,7 @@ def hint(id: str) -> None:
 
 
 def solution(id: str) -> None:
-    """Print a solution of an exercise that can be pasted over the stub.
+    """Print a solution that the reader can paste over the stub of an exercise.
 
     The printed source imports only what the notebook has not imported yet.
 

@@ -1,4 +1,4 @@
-"""The source of a solution as a reader pastes it: without annotations, and with its imports."""
+"""Prepare the source of a solution for pasting: drop the annotations, and add the imports."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import Any
 
 
 def pasteable_source(function: Callable[..., Any], name: str, known: Collection[str] = ()) -> str:
-    """Return the source of a function in a form that can be pasted into a notebook.
+    """Return the source of a function in a form that the reader can paste into a notebook.
 
     Args:
-        function: A function without decorators, defined at the top level of a module.
+        function: A function without decorators that is defined at the top level of a module.
         name: The name that the function gets in the notebook.
-        known: The names that the notebook has imported. The source starts with the imports and
-            helper functions for all other names that the function needs.
+        known: The names that the notebook has already imported. The returned source starts with
+            the imports and helper functions that define all other names the function needs.
     """
     source = strip_annotations(textwrap.dedent(inspect.getsource(function)).rstrip())
     imports: list[str] = []
@@ -37,7 +37,7 @@ def _collect_missing(
 ) -> None:
     """Append the imports and helpers of `module` that `source` needs beyond the known names.
 
-    Each name found is added to `known`, so that nothing is listed twice.
+    The function adds each name that it finds to `known`, so that it lists nothing twice.
     """
     for name in sorted(_global_names(source) - known):
         known.add(name)
@@ -61,7 +61,7 @@ def _defined_names(node: ast.stmt) -> set[str]:
 
 
 def _global_names(source: str) -> set[str]:
-    """Return the names that the functions in `source` take from their module, without builtins."""
+    """Return the names that functions in `source` look up in their module, except for builtins."""
     found: set[str] = set()
     waiting = [symtable.symtable(source, "<solution>", "exec")]
     while waiting:
@@ -73,7 +73,7 @@ def _global_names(source: str) -> set[str]:
 
 
 def strip_annotations(source: str) -> str:
-    r"""Return Python source without the annotations of functions and of their local variables.
+    r"""Return Python source without the annotations of functions and their local variables.
 
     Comments and line breaks stay, but the signature of each function becomes a single line.
 
@@ -83,7 +83,7 @@ def strip_annotations(source: str) -> str:
         y = 2  # two
     """
     edits: list[tuple[int, int, bytes]] = []
-    # The columns of AST nodes count UTF-8 bytes.
+    # AST nodes count columns in UTF-8 bytes, so the edits work on bytes, too.
     text = source.encode()
     starts = [0]
     for line in text.splitlines(keepends=True):

@@ -75,7 +75,8 @@ def verify_training_pass(answer: Callable[..., Any]) -> None:
     stats = new["batch_stats"]["BatchNorm_0"]["mean"]
     if np.array_equal(stats, before["batch_stats"]["BatchNorm_0"]["mean"]):
         raise AnswerRejected(
-            "the statistics are unchanged, because the ones that apply returns are thrown away"
+            "the statistics are unchanged, because your function discards the ones that apply "
+            "returns"
         )
     if not np.allclose(stats, kept["batch_stats"]["BatchNorm_0"]["mean"], atol=1e-5):
         raise AnswerRejected("the statistics are not those of one pass over x")
@@ -103,7 +104,7 @@ def solve_kernel_after_flatten(
 
 
 def verify_kernel_after_flatten(answer: Callable[..., Any]) -> None:
-    """Compare the two layers on images of two sizes, and name known mistakes."""
+    """Compare the two layers on images of two sizes, and recognize common mistakes."""
     rng = np.random.default_rng(0)
     # Images that are not square reveal swapped axes, and two sizes reveal a hard-coded one.
     for channels, height, width, outputs in ((3, 2, 4, 5), (2, 3, 2, 4)):

@@ -25,7 +25,7 @@ from jaxbits.detect import side_effect
 
 
 def count_traces(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> int:
-    """Return how often jax.jit traces `function` over `calls`, each a tuple of arguments."""
+    """Return how many times jax.jit traces `function` for `calls`, a list of argument tuples."""
     raise NotImplementedError
 
 
@@ -45,7 +45,7 @@ def solve_count_traces(function: Callable[..., Any], calls: Sequence[tuple[Any, 
 
 
 def verify_count_traces(answer: Callable[..., Any]) -> None:
-    """Check counts over shapes, dtypes, weak types, and arguments, and repeated counts."""
+    """Check the counts for several shapes, dtypes, and weak types, and for repeated calls."""
 
     def not_a_call(x: Any) -> None:
         if isinstance(x, tuple):
@@ -132,7 +132,7 @@ def solve_scaled_with_log(x: jax.Array, factor: jax.Array) -> tuple[jax.Array, j
 
 
 def verify_scaled_with_log(answer: Callable[..., Any]) -> None:
-    """Check both results on every call, and that no state outside changes."""
+    """Check both results of every call, and that the function changes no outside state."""
     x = jnp.array([1.0, -3.0, 2.0])
     first = (np.array([2, -6, 4], np.float32), np.float32(6))
     seen = call(answer, x, 2.0)
@@ -156,7 +156,7 @@ def verify_scaled_with_log(answer: Callable[..., Any]) -> None:
     what = "on the second jitted call, with a factor of 5, the largest value must be"
     assert_equal(again[1], np.float32(15), what)
     for found in side_effect(answer, x, 2.0):
-        # A leftover print does not affect the log.
+        # Ignore other findings, such as a leftover print, which does not affect the log.
         if found.message.endswith("while tracing"):
             changed = found.message.partition(" is ")[0].rstrip(",")
             article = "" if changed.startswith(("an ", "the ")) else "the "
@@ -179,7 +179,7 @@ def solve_squared_norm(params: Any) -> Any:
 
 
 def verify_squared_norm(answer: Callable[..., Any]) -> None:
-    """Check flat, nested, and empty trees, under jit and under grad."""
+    """Check flat, nested, and empty trees, with and without jit and grad."""
     flat = {"w": jnp.array([1.0, 2.0]), "b": jnp.array(3.0)}
     nested = {"layer": [flat, ({"w": jnp.ones((2, 2))},)], "none": None}
     assert_returns(answer, flat, expected=14.0)
@@ -226,8 +226,8 @@ EXERCISES = (
         hints=(
             "Appending to a list happens once per trace. What happens on every call?",
             "A function may return more than one array.",
-            "Return jnp.abs(...).max() as the array that it is. float(...) would ask for its value "
-            "while JAX traces, when there is none yet.",
+            "Return jnp.abs(...).max() as an array. float(...) would need its value while JAX "
+            "traces, when the array has no value yet.",
         ),
         verify=verify_scaled_with_log,
         solution=solve_scaled_with_log,
@@ -239,8 +239,8 @@ EXERCISES = (
         hints=(
             "jax.tree.map applies a function to each leaf, however deeply it is nested.",
             "Turn each leaf into its sum of squares first, then add up the sums.",
-            "jax.tree.reduce takes the value to start from as its third argument. Do not take a "
-            "square root on the way: its slope at 0 is infinite.",
+            "jax.tree.reduce takes the initial value as its third argument. Do not take a square "
+            "root along the way, because its derivative at 0 is infinite.",
         ),
         verify=verify_squared_norm,
         solution=solve_squared_norm,

@@ -26,7 +26,7 @@ def solve_collate(samples: list[Any]) -> Any:
 
 
 def verify_collate(answer: Callable[..., Any]) -> None:
-    """Check the structure, that both parts are NumPy arrays, their dtypes, and the values."""
+    """Check the structure, the dtypes, and the values, and that both parts are NumPy arrays."""
     samples = [
         (np.array([0.0, 1.0], np.float32), np.int32(1)),
         (np.array([1.0, 1.0], np.float32), np.int32(0)),
@@ -129,7 +129,7 @@ def _stepped(answer: Any, step: Any, args: tuple[Any, ...], how: str) -> Any:
         if not (isinstance(cause, ValueError) and "pytree structure error" in str(cause)):
             raise
         raise AnswerRejected(
-            f"{how}the trees that it maps over differ. Parameters and gradient have the same "
+            f"{how}the trees that it maps over differ. Parameters and gradients have the same "
             "structure if you differentiate with respect to the first argument of the loss"
         ) from cause
 
@@ -153,12 +153,12 @@ def solve_scan_epoch(
 
 
 def verify_scan_epoch(answer: Callable[..., Any]) -> None:
-    """Compare with a loop, and check that the program does not grow with the batches."""
+    """Compare with a loop, and check that more batches do not make the program longer."""
 
     def step(params: Any, x: jax.Array, y: jax.Array) -> tuple[Any, jax.Array]:
         return {"w": params["w"] * 0.5 + x.sum()}, jnp.mean(y) + params["w"]
 
-    step.__qualname__ = "step"  # the name in the error of a call with too few arguments
+    step.__qualname__ = "step"  # for the error if an answer passes too few arguments
     params, inputs = {"w": jnp.array(1.0)}, jnp.arange(12.0).reshape(3, 2, 2)
     labels = jnp.arange(6.0).reshape(3, 2)
     expected, losses = params, []
@@ -208,8 +208,8 @@ EXERCISES = (
         stub=collate,
         hints=(
             "zip(*samples) turns a list of pairs into two tuples.",
-            "np.stack makes an array of each. Return them as a tuple, because to jit a list is "
-            "another structure.",
+            "np.stack makes an array of each. Return them as a tuple, because to jit, a list is "
+            "a different structure.",
         ),
         verify=verify_collate,
         solution=solve_collate,

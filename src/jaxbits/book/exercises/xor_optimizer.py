@@ -102,7 +102,7 @@ def solve_resume(path: str, tx: Any, loader: Any, epochs: int) -> Any:
 
 
 def verify_resume(answer: Callable[..., Any]) -> None:
-    """Compare with the last state of a training run without a break, bit for bit."""
+    """Compare with the last state of an uninterrupted training run, bit for bit."""
     import tempfile
 
     import optax
@@ -111,7 +111,7 @@ def verify_resume(answer: Callable[..., Any]) -> None:
 
     tx, data = optax.adam(0.05), xor.XorData(64, seed=1)
     loader, model = xor.train_loader(data, batch_size=16), xor.Classifier()
-    # The saved weights differ from those of seed 0, from which an answer may start.
+    # The saved weights come from a seed other than 0, which an answer may use to create a state.
     start, fresh = (xor.create_state(seed, model, tx) for seed in (3, 0))
     for done, epochs in ((1, 4), (3, 5)):
         whole, scratch = (_trained(state, loader, epochs) for state in (start, fresh))
@@ -189,7 +189,7 @@ EXERCISES = (
         title="a loop that drops the optimizer's state",
         stub=momentum_steps,
         hints=(
-            "tx.update returns two things. What becomes of the second?",
+            "tx.update returns two things. What happens to the second?",
             "Call tx.init once, before the loop, and replace the state in every iteration.",
         ),
         verify=verify_momentum_steps,

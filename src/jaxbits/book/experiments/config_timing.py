@@ -1,4 +1,4 @@
-"""Find out when a JAX setting still takes effect: before the import, or before the first array."""
+"""Test whether JAX settings take effect before the import, before the first array, and after it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ SETTINGS = {
     'jax.config.update("jax_enable_x64", True)': "jnp.ones(1).dtype == jnp.float64",
     'jax.config.update("jax_platforms", "abacus")': "not can_start()",
 }
-"""Each line that makes a setting, with an expression that is true if JAX obeys it."""
+"""Lines that change a setting, each with an expression that is true if JAX obeys the line."""
 
 MOMENTS = ("before `import jax`", "before the first array", "after the first array")
-"""The moments at which each setting is made."""
+"""The moments at which the experiment changes each setting."""
 
-# The settings of a group do not influence each other, so they can share a subprocess.
+# The settings in a group do not affect each other, so they can share a subprocess.
 _GROUPS = (slice(0, 2), slice(2, 4), slice(4, 5))
 _FLAGS = '"--xla_force_host_platform_device_count=2"'
 _BEGIN = """
@@ -44,7 +44,7 @@ _OUTCOME = 'print("refused" if {number} in all_refused else "obeyed" if {holds} 
 
 
 def _program(lines: list[str], moment: int) -> str:
-    """Return a program that makes settings at a moment, and prints the outcome of each."""
+    """Return a program that changes settings at a moment and prints the outcome of each."""
     settings = "".join(
         _SETTING.format(line=line.replace('"…device_count=2"', _FLAGS), number=number)
         for number, line in enumerate(lines)
@@ -59,11 +59,11 @@ def _program(lines: list[str], moment: int) -> str:
 
 
 def config_timing_table() -> Mapping[str, tuple[str, ...]]:
-    """Make every setting at every moment, in fresh interpreters, and return the outcomes.
+    """Change every setting at every moment, in fresh interpreters, and return the outcomes.
 
     Returns:
         For each setting, the outcomes at the three `MOMENTS`: ``obeyed``, ``ignored``, or
-        ``refused``. The outcome is ``""`` where the line cannot be used.
+        ``refused``. The outcome is ``""`` if the line cannot run at that moment.
     """
     groups = [list(SETTINGS)[part] for part in _GROUPS]
     runs = [(g, m) for g in groups for m in range(3) if m or not g[0].startswith("jax.")]

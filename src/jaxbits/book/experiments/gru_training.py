@@ -1,7 +1,7 @@
-"""A small GRU training run whose settings are numbers in a dict: the experiment of chapter 18.
+"""Train a small GRU whose settings are numbers in a dict, for the experiment of chapter 18.
 
 A GRU receives a tone and learns the response of a damped oscillator. For the input
-``cos(t + phase)`` its target is ``exp(-gamma t) cos(omega t + phase + delta)``, plus some noise.
+``cos(t + phase)``, its target is ``exp(-gamma t) cos(omega t + phase + delta)``, plus some noise.
 Each sequence has its own phase, which the network does not receive.
 """
 
@@ -27,18 +27,18 @@ SETTINGS: dict[str, dict[str, float]] = {
 }
 STEPS, BATCH, LENGTH, WIDTH = 300, 16, 24, 12
 WARMUP_STEPS = 2
-"""The number of time steps that the loss leaves out, because one input does not fix the phase."""
+"""The number of time steps that the loss omits, because one input does not reveal the phase."""
 
 
 Settings: TypeAlias = Mapping[str, Mapping[str, Any]]
-"""Groups of numbers of any type, with the names in `SETTINGS`."""
+"""Groups of numbers of any numeric type, under the same names as in `SETTINGS`."""
 
 State: TypeAlias = tuple[Any, Any]
-"""The weights, and the state of the optimizer."""
+"""The weights and the state of the optimizer."""
 
 
 class Model(nn.Module):
-    """A GRU followed by a linear layer, from one number per time step to one number."""
+    """A GRU followed by a linear layer, with one input and one output per time step."""
 
     dtype: Any = jnp.float32
 
@@ -56,7 +56,7 @@ class TrainingRun(NamedTuple):
     Attributes:
         losses: The loss before each step, [STEPS].
         weights: All weights after each step, [STEPS, weights].
-        answers: The outputs of the trained model for a hundred phases, [100, LENGTH].
+        answers: The outputs of the trained model for 100 phases, [100, LENGTH].
     """
 
     losses: jax.Array
@@ -92,7 +92,7 @@ def initial_state(seed: int, nudge: int = 0, dtype: Any = "float32") -> State:
 
     Args:
         seed: The seed of the weights.
-        nudge: If 1, the largest weight is replaced by the next number of its dtype, away from 0.
+        nudge: If 1, move the largest weight to the next number of its dtype, away from 0.
         dtype: The dtype of the weights.
     """
     state: State = _initial_state(seed, nudge, dtype)
@@ -117,8 +117,8 @@ def train_step(
 
     Args:
         state: The weights and the state of the optimizer.
-        settings: Numbers of any type, with the names in `SETTINGS`.
-        key: The key from which the batch is drawn.
+        settings: Numbers of any numeric type, under the same names as in `SETTINGS`.
+        key: The key for drawing the batch.
         dtype: The dtype of the weights, the inputs, and the noise.
     """
     params, opt_state = state
@@ -132,9 +132,9 @@ def train(settings: Settings, seed: int, nudge: int = 0, *, dtype: Any = "float3
     """Train a model for `STEPS` steps in one compiled program, and return its record.
 
     Args:
-        settings: Numbers of any type, with the names in `SETTINGS`.
+        settings: Numbers of any numeric type, under the same names as in `SETTINGS`.
         seed: The seed of the weights and of all batches.
-        nudge: If 1, one initial weight changes by its last digit. See `initial_state`.
+        nudge: If 1, change the last digit of one initial weight, as `initial_state` does.
         dtype: The dtype of the weights, the inputs, and the noise.
     """
     keys = jax.random.split(jax.random.fold_in(jax.random.key(seed), 1), STEPS)
@@ -163,9 +163,9 @@ def _final_answers(params: Any, dtype: Any) -> jax.Array:
 
 
 def r2_score(run: TrainingRun) -> float:
-    """Return the R² of the final answers for a hundred phases, computed in NumPy.
+    """Return the R² of the final outputs for 100 phases, computed in NumPy.
 
-    A perfect model scores 1, and a model that always answers the mean scores 0.
+    A perfect model scores 1, and a model that always returns the mean scores 0.
     """
     wave = SETTINGS["wave"]
     phases = np.linspace(0.0, 2 * np.pi, 100, endpoint=False)[:, None]

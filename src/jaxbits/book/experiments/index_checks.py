@@ -1,4 +1,4 @@
-"""Run every check for out-of-bounds indices on bugs and on correct code."""
+"""Run every check for out-of-bounds indices on buggy and correct code."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LENGTH = 10
 
 @dataclass(frozen=True)
 class Access:
-    """An indexing expression on which the checks are tried.
+    """An indexing expression for testing the checks.
 
     Attributes:
         name: The label in the figure.
@@ -33,8 +33,8 @@ class Access:
     is_bug: bool = True
 
 
-# The detector accepts every access in a statement that contains `mode=`, so each function has a
-# statement of its own.
+# The detector accepts every access in a statement that contains `mode=`, so each access is in a
+# separate statement.
 def _constant(x: jax.Array) -> jax.Array:
     return x[11]
 
@@ -85,7 +85,7 @@ def _columns(x: jax.Array, i: jax.Array) -> jax.Array:
 
 
 def example_accesses() -> list[Access]:
-    """Return the accesses to check: first the bugs, and then correct code."""
+    """Return the accesses to check, with the bugs first and the correct ones after them."""
     x = jnp.arange(float(_LENGTH))
     one, many, far = jnp.array(11), jnp.array([2, 11]), jnp.array([2, -11])
     ten = jnp.arange(_LENGTH).at[-1].set(11)
@@ -146,7 +146,7 @@ CHECKS: dict[str, Callable[[Access], bool]] = {
 
 
 def check_reports() -> dict[str, dict[str, bool]]:
-    """Run all checks on all accesses, and return for each access which checks report it.
+    """Run all checks on all accesses, and return which checks report each access.
 
     >>> check_reports()["x[i], i = 11"]["checkify.index_checks"]
     True

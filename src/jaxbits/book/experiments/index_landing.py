@@ -11,12 +11,12 @@ import numpy as np
 from jax import lax
 
 LENGTH = 10
-"""The length of the array. Its elements are their own positions."""
+"""The length of the array. The value of each element is its own index."""
 
 
 @dataclass(frozen=True)
 class AccessResult:
-    """The cells that an index reads or writes. Empty if the access is filled or dropped."""
+    """The cells that an index reads or writes, or none if JAX fills or drops the access."""
 
     index: int
     cells: tuple[int, ...]

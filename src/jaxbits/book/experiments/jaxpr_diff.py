@@ -1,4 +1,4 @@
-"""Compare two jaxprs, equation by equation: the primitive, the dtype, and the source line."""
+"""Compare the primitives and dtypes of two jaxprs, and find the source line of each equation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Intermediate(NamedTuple):
     Attributes:
         operation: The name of the primitive.
         dtype: The dtype of the output.
-        code: The line in the function's file that was traced. Empty if it is unknown.
+        code: The source line in the function's file, or an empty string if it is unknown.
     """
 
     operation: str
@@ -28,10 +28,10 @@ class Intermediate(NamedTuple):
 
 
 def intermediates(function: Callable[..., Any], *args: Any) -> list[Intermediate]:
-    """Trace a function, and return the outputs of its equations, including those of sub-jaxprs.
+    """Trace a function, and return the outputs of all equations in its jaxpr and sub-jaxprs.
 
-    Dtype conversions are left out, so that the same code gives the same operations for arguments
-    of any dtype.
+    The result omits dtype conversions, so that the same code gives the same operations for
+    arguments of any dtype.
 
     Args:
         function: The function to trace.
@@ -68,8 +68,8 @@ def first_dtype_difference(
     """Return the index of the first pair of intermediates with different dtypes, or None.
 
     Args:
-        one: The intermediates of a program.
-        other: The intermediates of another program with the same operations.
+        one: The intermediates of the first program.
+        other: The intermediates of a second program with the same operations.
 
     Raises:
         ValueError: If the operations differ.

@@ -31,12 +31,12 @@ DTYPE_COMBINATIONS: tuple[DtypeCombination, ...] = (
     ("float32", "float32", "float64"),
     ("float32", "float64", "float64"),
 )
-"""Common combinations of dtypes: of the parameters, the gradient, and the value (the loss)."""
+"""Common combinations of the dtypes of the parameters, the gradient, and the value (the loss)."""
 
 
 @dataclass(frozen=True)
 class UpdateOutcome:
-    """The effect of one update on dtypes.
+    """The effect of one optimizer update on dtypes.
 
     Attributes:
         state: The leaves of the state whose type changed, each as ``path: old -> new``. A tilde
@@ -44,7 +44,7 @@ class UpdateOutcome:
         updates: The dtypes of the updates that differ from the dtype of the parameters.
         growth: The size of the state's floating-point leaves after the update, relative to their
             size before.
-        error: The class and the first line of the error, if the update could not be traced.
+        error: The class and the first line of the error, if JAX could not trace the update.
     """
 
     state: tuple[str, ...] = ()
@@ -54,7 +54,10 @@ class UpdateOutcome:
 
     @property
     def verdict(self) -> str:
-        """``raises``, ``state``, ``weak`` (only weak types changed), ``updates``, or ``stable``."""
+        """The kind of change: ``raises``, ``state``, ``weak``, ``updates``, or ``stable``.
+
+        ``weak`` means that only the weak types of the state changed.
+        """
         if self.error:
             return "raises"
         if any(_dtypes_differ(change) for change in self.state):
@@ -65,10 +68,10 @@ class UpdateOutcome:
 
 
 def optax_optimizers() -> dict[str, OptimizerFactory]:
-    """Return a factory for each optimizer of the installed Optax, by name.
+    """Return a dict with a factory for each optimizer in the installed Optax.
 
-    An optimizer is a function that returns a gradient transformation, and whose first parameter is
-    a learning rate. The names from `optax.contrib` start with ``contrib.``.
+    An optimizer is a function that returns a gradient transformation and has a learning rate as its
+    first parameter. The names from `optax.contrib` start with ``contrib.``.
 
     >>> sorted(optax_optimizers())[:3]
     ['adabelief', 'adadelta', 'adafactor']
@@ -83,7 +86,7 @@ def optax_optimizers() -> dict[str, OptimizerFactory]:
 
 
 def composite_optimizers() -> dict[str, OptimizerFactory]:
-    """Return a factory for each of Optax's wrappers and combinators, by name."""
+    """Return a dict with a factory for each of Optax's wrappers and combinators."""
     adam = functools.partial(optax.adam, 0.1)
     return {
         "momentum": lambda: optax.sgd(0.1, momentum=0.9),
@@ -111,14 +114,14 @@ def survey(
     types: Iterable[DtypeCombination] = DTYPE_COMBINATIONS,
     wrap: Callable[[Any], Any] = lambda tx: tx,
 ) -> dict[str, dict[DtypeCombination, UpdateOutcome]]:
-    """Trace one update of each optimizer for each combination of dtypes, without computing it.
+    """Trace one update of each optimizer for each combination of dtypes, without running it.
 
     Args:
-        factories: Functions that return an optimizer, by name. The default is
+        factories: A dict of functions that return an optimizer. The default is
             `optax_optimizers()`.
-        types: The dtypes of the parameters, the gradient, and the value. x64 is on for a
-            combination that contains float64.
-        wrap: A function applied to each optimizer first, such as `jaxbits.optim.dtype_stable`.
+        types: The dtypes of the parameters, the gradient, and the value. The survey
+            turns on x64 for a combination that contains float64.
+        wrap: A function to apply to each optimizer first, such as `jaxbits.optim.dtype_stable`.
 
     Returns:
         The outcome for each optimizer and each combination.
@@ -166,10 +169,11 @@ def _trace_update(
     of_params, of_gradient, of_value = types
     context = _jax_compat.x64_on() if "float64" in types else contextlib.nullcontext()
     with context, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # L-BFGS stores wide numbers in narrow arrays.
+        # L-BFGS stores wide numbers in narrow arrays, which causes a warning.
+        warnings.simplefilter("ignore")
         tx = optax.with_extra_args_support(wrap(make()))
         params = _arrays(of_params, (32, 32), (32,))
-        lead = (2,) if name == "contrib.dpsgd" else ()  # It takes one gradient per example.
+        lead = (2,) if name == "contrib.dpsgd" else ()  # DP-SGD takes one gradient per example.
         function_argument = "obj_fn" if name == "contrib.sophia" else "value_fn"
         gradient = _arrays(of_gradient, (*lead, 32, 32), (*lead, 32))
         value_fn = functools.partial(_value, dtype=of_value)

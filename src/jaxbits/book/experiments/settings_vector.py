@@ -1,7 +1,7 @@
 """Pack a nested dict of settings into one list or array per group, and unpack it again.
 
 The numbers are equal either way, but their types are not. A number from a list is a Python number,
-which adapts to the dtype of the arrays that it meets. A number from an array keeps its dtype.
+which adapts to the dtype of the arrays it is combined with. A number from an array keeps its dtype.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import jax
 import jax.numpy as jnp
 
 Numbers: TypeAlias = Mapping[str, Any]
-"""Numbers by name. A group may contain further groups."""
+"""A dict of named numbers, which may contain further groups."""
 
 
 class Packed(NamedTuple):
-    """The numbers of each group in one segment, and the lengths of the segments."""
+    """One segment with the numbers of each group, and the lengths of the segments."""
 
     segments: list[list[float]] | list[jax.Array]
     lengths: list[int]
@@ -28,7 +28,7 @@ def pack(settings: Mapping[str, Numbers], *, as_arrays: bool) -> Packed:
 
     Args:
         settings: Groups of numbers. A group may contain further groups.
-        as_arrays: Whether each segment is a `jax.numpy` array instead of a list of the numbers.
+        as_arrays: Whether to make each segment a `jax.numpy` array instead of a list.
 
     Raises:
         TypeError: If a group is not a mapping.
@@ -50,11 +50,11 @@ def pack(settings: Mapping[str, Numbers], *, as_arrays: bool) -> Packed:
 def unpack(
     segments: Sequence[Sequence[Any] | jax.Array], like: Mapping[str, Numbers]
 ) -> dict[str, dict[str, Any]]:
-    """Return the numbers in packed segments under their names.
+    """Return a nested dict with the numbers from packed segments.
 
     Args:
         segments: The segments that `pack` returned, one for each group.
-        like: Settings with the same names, such as the packed ones.
+        like: Settings with the same groups and names, such as those that were packed.
 
     Raises:
         ValueError: If the number of segments differs from the number of groups, or if the length

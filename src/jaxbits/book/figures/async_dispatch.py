@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @style.drawing
 def async_timeline() -> tuple[Figure, str]:
-    """Draw five recorded steps: when each call returned, and when its result was ready."""
+    """Plot when each of five recorded calls returned, and when its result was ready."""
     run = measurements.load("async_dispatch")
     marks = run["series"]["queued"]
     steps = len(marks["called"])
@@ -73,7 +73,7 @@ def _lanes(axes: Axes, marks: Mapping[str, Sequence[float]], top: float, read: b
 
 @style.drawing
 def cost_of_reading() -> tuple[Figure, str]:
-    """Draw the timeline of a loop that reads no loss above one that reads every loss."""
+    """Plot the recorded timeline of a loop that reads no loss above one that reads every loss."""
     run = measurements.load("async_dispatch")
     fig, axes = style.figure(6, 3.9)
     said, ticks = [], []
@@ -106,7 +106,7 @@ def cost_of_reading() -> tuple[Figure, str]:
 
 @style.drawing
 def small_array_times() -> tuple[Figure, str]:
-    """Draw the recorded time of ``x * 2 + 1`` by the size of x, in NumPy and in JAX."""
+    """Plot the recorded times of ``x * 2 + 1`` against the size of x, in NumPy and in JAX."""
     run = measurements.load("async_dispatch")
     series = run["series"]["small"]
     fig, axes = style.figure(6, 3.8)
@@ -134,7 +134,7 @@ def small_array_times() -> tuple[Figure, str]:
 
 @style.drawing
 def config_timing(outcomes: Mapping[str, Sequence[str]]) -> tuple[Figure, str]:
-    """Draw at which moments each setting is obeyed, ignored, or refused.
+    """Draw a table of the moments at which JAX obeys, ignores, or refuses each setting.
 
     Args:
         outcomes: The result of `jaxbits.book.experiments.config_timing.config_timing_table`.

@@ -1,4 +1,4 @@
-"""Figure of the page *Detectors*: the cost of an audit for growing programs."""
+"""Figure for the page *Detectors*: the cost of an audit for growing programs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TONES = (style.BLUE, style.ORANGE, style.GREEN, style.PURPLE)
 
 @style.drawing
 def cost_of_equations() -> tuple[Figure, str]:
-    """Draw the recorded seconds of an audit and of its slowest parts by number of equations."""
+    """Plot the recorded times of an audit and its slowest parts against the number of equations."""
     run = measurements.load("audit_cost")
     sizes, parts = run["series"]["equations"], run["series"]["seconds"]
     dearest = sorted((p for p in parts if p != "whole"), key=lambda p: -parts[p][-1])

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Outcome = str | tuple[int, int]
-"""The name of an error, or the number of runs and the number of runs that were necessary."""
+"""The name of an error, or the actual and the necessary number of runs."""
 
 SHORT = {
     "TracerBoolConversionError": "no bool",
@@ -36,7 +36,7 @@ def _cell(outcome: Outcome) -> tuple[str, str, str, str]:
 
 @style.drawing
 def transformation_support(table: Mapping[str, Mapping[str, Outcome]]) -> tuple[Figure, str]:
-    """Draw which control-flow construct works under which transformation.
+    """Draw a table of the transformations under which each control-flow construct works.
 
     Args:
         table: For each construct, the outcome under each transformation.
@@ -67,10 +67,10 @@ def transformation_support(table: Mapping[str, Mapping[str, Outcome]]) -> tuple[
 
 @style.drawing
 def ascent_curves(heights: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
-    """Draw the signal-to-noise ratio while gradient ascent follows two gradients.
+    """Plot the signal-to-noise ratio while gradient ascent follows each of two gradients.
 
     Args:
-        heights: The ratio after each step, by the name of the gradient.
+        heights: A dict from the name of each gradient to the ratio after each step.
     """
     fig, axes = style.figure(6, 3.2)
     said = []
@@ -97,10 +97,10 @@ def ascent_curves(heights: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
 
 @style.drawing
 def wasted_vmap_iterations(needed: Sequence[int], together: int) -> tuple[Figure, str]:
-    """Draw the iterations that each lane of a batched loop needed, and those that it wasted.
+    """Plot the iterations that each lane of a batched loop needed, and those that it wasted.
 
     Args:
-        needed: The number of iterations after which each lane was done.
+        needed: The number of iterations that each lane needed.
         together: The number of iterations that all lanes ran under `vmap`.
     """
     fig, axes = style.figure(6, 3.2)
@@ -154,7 +154,7 @@ def _counted(series: Mapping[str, Any], what: str) -> dict[str, list[float]]:
 
 @style.drawing
 def loop_costs() -> tuple[Figure, str]:
-    """Draw the recorded equations and compile times of an unrolled loop and of `fori_loop`."""
+    """Plot the recorded equations and compile times of an unrolled loop and a `fori_loop`."""
     from matplotlib.figure import Figure
 
     run = measurements.load("unrolled_loop")

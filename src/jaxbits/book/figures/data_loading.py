@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @style.drawing
 def forked_worker_outcomes() -> tuple[Figure, str]:
-    """Draw how long two workers took, forked or spawned, running NumPy or JAX."""
+    """Plot the recorded times of two workers that are forked or spawned and run NumPy or JAX."""
     run = measurements.load("forked_workers")
     limit = run["series"]["limit"]
     fig, axes = style.figure(6, 3.9)
@@ -46,10 +46,10 @@ def forked_worker_outcomes() -> tuple[Figure, str]:
 
 @style.drawing
 def augmentation_draws(epochs: Mapping[str, Sequence[Sequence[int]]]) -> tuple[Figure, str]:
-    """Draw random numbers in one row per epoch, with equal numbers in one color.
+    """Draw random numbers in one row per epoch, with equal numbers in the same color.
 
     Args:
-        epochs: For each way of loading, the numbers of each epoch, from 0 to 99.
+        epochs: For each way of loading, the numbers from 0 to 99 that each epoch drew.
     """
     from matplotlib.patches import Rectangle
 
@@ -95,7 +95,7 @@ def augmentation_draws(epochs: Mapping[str, Sequence[Sequence[int]]]) -> tuple[F
 
 @style.drawing
 def stacking_times() -> tuple[Figure, str]:
-    """Draw the recorded times of several ways to turn 256 samples into one array."""
+    """Plot the recorded times of several ways to turn 256 samples into one array."""
     run = measurements.load("data_loading")
     times = run["series"]["stacking"]
     fig, axes = style.figure(6, 3.4)
@@ -130,7 +130,7 @@ def _bars(axes: Axes, times: Mapping[str, float], load: float, step: float) -> N
 
 @style.drawing
 def loop_times() -> tuple[Figure, str]:
-    """Draw the recorded time of a step and its batch for several loops and two data sets."""
+    """Plot the recorded times of a step with its batch for several loops and two data sets."""
     run = measurements.load("data_loading")
     series = run["series"]["loops"]
     fig, _ = style.figure(6, 4.2)
@@ -180,7 +180,7 @@ def _short(way: str) -> str:
 
 @style.drawing
 def prefetched_batches(seen: Mapping[str, Sequence[int]]) -> tuple[Figure, str]:
-    """Draw which batch each step received, with unexpected ones in red.
+    """Draw which batch each step received, with unexpected batches in red.
 
     Args:
         seen: For each way of loading, the numbers of the batches. Step n expects batch n.

@@ -31,8 +31,8 @@ def group_frames(error: BaseException) -> list[tuple[str, list[tuple[str, str]]]
     """Return the frames of an error's traceback in groups, outermost first.
 
     Returns:
-        Pairs of ``"yours"`` or ``"a library"`` and a list of frames. Each frame is a pair of the
-        function's name and the source line.
+        Pairs of a label, ``"yours"`` or ``"a library"``, and a list of frames. Each frame is a
+        pair of the function's name and the source line.
 
     >>> try:
     ...     jnp.ones(3) @ jnp.ones(4)
@@ -66,7 +66,7 @@ def _unfiltered(function: Callable[..., Any], *args: Any) -> Exception:
 
 @style.drawing
 def traceback_frames(function: Callable[..., Any], *args: Any) -> tuple[Figure, str]:
-    """Draw the traceback of a failing call: whose frames it contains, and what to read first.
+    """Draw the traceback of a failing call, with the owner of each frame and what to read first.
 
     Args:
         function: A function that raises an error.
@@ -162,7 +162,7 @@ _WAYS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
 
 @style.drawing
 def print_order() -> tuple[Figure, str]:
-    """Draw the order in which four prints arrive under several transformations."""
+    """Draw the order in which the output of four prints arrives under several transformations."""
     from matplotlib.figure import Figure as Empty
 
     fig = Empty(figsize=(6, 3.3), layout="constrained")
@@ -215,7 +215,7 @@ _TOOLS = (
 
 @style.drawing
 def tool_guide() -> tuple[Figure, str]:
-    """Draw the tool to start with for each kind of symptom."""
+    """Draw a table with the tool to start with for each symptom."""
     fig, axes = style.figure(6, 4.9)
     style.blank(axes)
     axes.text(0.1, 0.28, "what you have", fontsize=11, fontweight="bold", va="center")
@@ -241,11 +241,11 @@ def tool_guide() -> tuple[Figure, str]:
 
 @style.drawing
 def loss_after_fixes(runs: Mapping[str, Sequence[float]], baseline: float) -> tuple[Figure, str]:
-    """Draw the losses of a training run after each fix, averaged over ten steps.
+    """Plot the losses of a training run after each fix, averaged over ten steps.
 
     Args:
-        runs: The loss of every step, by what had been fixed.
-        baseline: The loss of a model that predicts a constant, drawn as a line.
+        runs: A dict from a label for the fixes so far to the loss of every step.
+        baseline: The loss of a model that predicts a constant, which appears as a line.
     """
     fig, axes = style.figure(6, 3.6)
     tones = (style.RED, style.ORANGE, style.PURPLE, style.GREEN)

@@ -42,12 +42,12 @@ def _said(outcome: UpdateOutcome) -> str:
 def survey_table(
     found: Mapping[str, Mapping[DtypeCombination, UpdateOutcome]], title: str, group: str = ""
 ) -> tuple[Figure, str]:
-    """Draw the outcomes of an optimizer survey, with one row per optimizer.
+    """Draw a table of the outcomes of an optimizer survey, with one row per optimizer.
 
     Args:
         found: The result of `jaxbits.book.experiments.optimizer_survey.survey`.
         title: The title of the figure.
-        group: A prefix. Only the names that start with it are drawn, without the prefix.
+        group: A prefix. The table contains only names that start with it, without the prefix.
     """
     from matplotlib.patches import Patch, Rectangle
 
@@ -93,10 +93,10 @@ def _column_in_words(
 
 @style.drawing
 def step_sizes(sizes: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
-    """Draw the size of Adam's steps in learning rates while the gradient stays constant.
+    """Plot the size of Adam's steps, in learning rates, while the gradient stays constant.
 
     Args:
-        sizes: The size of each step, by the label of the line.
+        sizes: A dict from the label of each line to the sizes of the steps.
     """
     fig, axes = style.figure(6, 3.6)
     axes.set_title("Adam's steps for a gradient that never changes")
@@ -107,7 +107,7 @@ def step_sizes(sizes: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
         values = np.asarray(series, float)
         turns = np.arange(1, len(values) + 1)
         axes.plot(turns, values, color=tone)
-        below = values[-1] < 1.2  # The label of the lowest line goes below it, clear of the next.
+        below = values[-1] < 1.2  # Avoid an overlap with the line above.
         axes.text(len(values), values[-1] * (0.86 if below else 1.12), name, ha="right",
                   va="top" if below else "bottom", color=tone)  # fmt: skip
         said.append(f"{name}: from {values[0]:.3g} to {values[-1]:.3g}")
@@ -124,10 +124,10 @@ def step_sizes(sizes: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
 
 @style.drawing
 def loss_curves(losses: Mapping[str, Any], steps: int) -> tuple[Figure, str]:
-    """Draw the losses of training runs on a logarithmic scale.
+    """Plot the losses of training runs on a logarithmic scale.
 
     Args:
-        losses: The loss at each step, by the label of the line.
+        losses: A dict from the label of each line to the loss at each step.
         steps: The number of steps.
     """
     fig, axes = style.figure(6, 3.3)
@@ -137,7 +137,7 @@ def loss_curves(losses: Mapping[str, Any], steps: int) -> tuple[Figure, str]:
     for (name, series), tone in zip(losses.items(), (style.RED, style.BLUE), strict=False):
         values = np.asarray(series, float)
         axes.plot(np.arange(len(values)), values, color=tone)
-        # The label goes above the highest point of the line below it.
+        # Place the label above the highest point of the line below it.
         clear = values[len(values) * 2 // 5 :].max() * 1.6
         axes.text(steps, clear, name, ha="right", va="bottom", color=tone)
         said.append(f"{name}: {values[0]:.2g} at first, {values[-1]:.2g} at last")

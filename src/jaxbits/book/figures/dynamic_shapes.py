@@ -19,9 +19,9 @@ BUCKETS = (32, 64, 128)
 
 
 def sentence_lengths(count: int = 400, median: float = 18.0, spread: float = 0.6) -> list[int]:
-    """Return the token counts of a made-up corpus: many short sentences, and a few long ones.
+    """Return the token counts of a made-up corpus with many short and a few long sentences.
 
-    They are the quantiles of a log-normal distribution in a fixed random order.
+    The counts are the quantiles of a log-normal distribution in a fixed random order.
 
     Args:
         count: The number of sentences.
@@ -52,11 +52,11 @@ def smallest_bucket(length: int, sizes: Sequence[int]) -> int:
 
 
 def padding_cost(lengths: Sequence[int], sizes: Sequence[int]) -> tuple[int, float]:
-    """Return the number of sizes that are used, and the fraction of padding.
+    """Return the number of sizes that the sentences use, and the fraction of padding.
 
     Args:
         lengths: The lengths of the sentences.
-        sizes: The sizes to which they are padded.
+        sizes: The sizes that the sentences can be padded to.
 
     >>> padding_cost([2, 3, 4], [4]), padding_cost([2, 3, 4], [2, 3, 4])
     ((1, 0.25), (3, 0.0))
@@ -66,7 +66,7 @@ def padding_cost(lengths: Sequence[int], sizes: Sequence[int]) -> tuple[int, flo
 
 
 def best_bucket_sizes(lengths: Sequence[int], most: int) -> list[list[int]]:
-    """Return the sizes that need the least padding, for each number of sizes up to `most`.
+    """For each number of sizes up to `most`, return the sizes that need the least padding.
 
     Args:
         lengths: The lengths of the sentences.
@@ -96,7 +96,7 @@ def best_bucket_sizes(lengths: Sequence[int], most: int) -> list[list[int]]:
 
 
 def bucket_choices(lengths: Sequence[int]) -> dict[str, list[int]]:
-    """Return the bucket sizes of each padding strategy in the chapter, by name."""
+    """Return a dict with the bucket sizes of each padding strategy in the chapter."""
     longest = max(BUCKETS)
     return {
         "one size": [longest],
@@ -109,7 +109,7 @@ def bucket_choices(lengths: Sequence[int]) -> dict[str, list[int]]:
 
 @style.drawing
 def padding_against_programs(lengths: Sequence[int] | None = None) -> tuple[Figure, str]:
-    """Draw the fraction of padding against the number of programs, for each padding strategy.
+    """Plot the fraction of padding against the number of programs for each padding strategy.
 
     Args:
         lengths: The lengths of the sentences. The default is `sentence_lengths()`.
@@ -170,7 +170,7 @@ def _bars(axes: Axes, lengths: Sequence[int], sizes: Sequence[int], tone: str, p
 
 @style.drawing
 def computed_tokens(lengths: Sequence[int] | None = None, show: int = 24) -> tuple[Figure, str]:
-    """Draw the tokens that are computed for a few sentences, with one size and with buckets.
+    """Draw the tokens that a program computes for a few sentences, with one size and with buckets.
 
     Args:
         lengths: The lengths of the sentences. The default is `sentence_lengths()`.
@@ -202,7 +202,7 @@ def _milliseconds(value: float) -> str:
 
 @style.drawing
 def retrace_costs() -> tuple[Figure, str]:
-    """Draw the recorded time of a call, for a jitted function that is kept or created again."""
+    """Plot the recorded time of a call to a jitted function that is kept or created again."""
     run = measurements.load("made_anew")
     results = run["results"]
     fig, axes = style.figure(6, 2.9)

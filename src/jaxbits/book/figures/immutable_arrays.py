@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LINE = 64
-"""On a CPU, JAX can share a NumPy buffer whose address is a multiple of this number."""
+"""The alignment in bytes that a NumPy buffer needs so that JAX can share it on a CPU."""
 
 CONVERSIONS: dict[str, Callable[[Any], jax.Array]] = {
     "jax.device_put(a)": jax.device_put,
@@ -27,7 +27,7 @@ CONVERSIONS: dict[str, Callable[[Any], jax.Array]] = {
     "jnp.array(a)": jnp.array,
     "jax.device_put(a.copy())": lambda a: jax.device_put(a.copy()),
 }
-"""The ways to convert a NumPy array to a JAX array that the figure compares."""
+"""The conversions from NumPy to JAX that the figure compares."""
 
 
 def aligned_buffer(count: int, dtype: Any = np.float32, offset: int = 0) -> np.ndarray[Any, Any]:
@@ -48,11 +48,11 @@ def aligned_buffer(count: int, dtype: Any = np.float32, offset: int = 0) -> np.n
 
 
 def shares_memory(way: Callable[[Any], jax.Array], given: np.ndarray[Any, Any]) -> bool:
-    """Return whether the JAX array changes when the NumPy array is written to.
+    """Return whether writing to the NumPy array also changes the JAX array.
 
     Args:
         way: A function that converts a NumPy array to a JAX array.
-        given: The NumPy array. It is overwritten.
+        given: The NumPy array, which the function overwrites.
 
     >>> shares_memory(lambda a: jax.device_put(a.copy()), aligned_buffer(4))
     False
@@ -85,9 +85,10 @@ def _shown(axes: Axes, place: tuple[float, float], shared: bool) -> None:
 
 @style.drawing
 def shared_memory_table() -> tuple[Figure, str]:
-    """Draw which conversions from NumPy to JAX share memory.
+    """Draw a table of the conversions from NumPy to JAX that share memory.
 
-    Each cell is an experiment: the figure writes to the NumPy array, and then reads the JAX array.
+    The function finds out by experiment. For each cell, it writes to the NumPy array and then reads
+    the JAX array.
     """
     buffers = {
         "begins at a\nmultiple of 64": aligned_buffer(16),
@@ -119,10 +120,10 @@ def shared_memory_table() -> tuple[Figure, str]:
 
 @style.drawing
 def memory_use(programs: Mapping[str, Any]) -> tuple[Figure, str]:
-    """Draw the memory that compiled programs need while they run.
+    """Plot the memory that compiled programs need while they run.
 
     Args:
-        programs: Compiled programs by name, such as ``jax.jit(f).lower(x).compile()``.
+        programs: A dict of compiled programs, such as ``jax.jit(f).lower(x).compile()``.
     """
     fig, axes = style.figure(6, 0.62 * len(programs) + 1.9)
     parts = ("input", "output", "scratch")
@@ -159,7 +160,7 @@ def memory_use(programs: Mapping[str, Any]) -> tuple[Figure, str]:
 
 @style.drawing
 def update_times() -> tuple[Figure, str]:
-    """Draw the recorded time of changing one element, by the size of the array."""
+    """Plot the recorded time of changing one element against the size of the array."""
     run = measurements.load("array_updates")
     series = run["series"]
     kinds = {

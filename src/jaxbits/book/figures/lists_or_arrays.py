@@ -31,7 +31,7 @@ def dtypes_side_by_side(programs: Mapping[str, Sequence[Intermediate]]) -> tuple
     """Draw the dtype of every intermediate of two programs as stripes, one program per row.
 
     Args:
-        programs: The intermediates of the two programs, by name.
+        programs: A dict from the name of each program to its intermediates.
     """
     from matplotlib.patches import Patch, Rectangle
 
@@ -84,7 +84,7 @@ def _ulp_line(axes: Axes) -> None:
 
 @style.drawing
 def weight_trajectories() -> tuple[Figure, str]:
-    """Draw the recorded losses of one seed from lists and from arrays, and their difference."""
+    """Plot the recorded losses of one seed from lists and from arrays, and their difference."""
     from matplotlib.figure import Figure
 
     run = measurements.load("list_or_array")
@@ -118,7 +118,7 @@ def weight_trajectories() -> tuple[Figure, str]:
 
 @style.drawing
 def weight_distances() -> tuple[Figure, str]:
-    """Draw the recorded distances between the weights, for all seeds and two learning rates."""
+    """Plot the recorded distances between the weights for all seeds and two learning rates."""
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
@@ -162,7 +162,7 @@ def weight_distances() -> tuple[Figure, str]:
 
 @style.drawing
 def score_changes() -> tuple[Figure, str]:
-    """Draw how much each change moved the recorded scores, next to the change in the article."""
+    """Plot how much each change moved the recorded scores, next to the change in the article."""
     run = measurements.load("list_or_array")
     rows: dict[str, list[float]] = {}
     for name in ("restless", "calm"):

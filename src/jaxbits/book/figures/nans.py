@@ -38,10 +38,10 @@ def _bad(axes: Axes, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> int:
 
 @style.drawing
 def gradient_plots(versions: Mapping[str, Function]) -> tuple[Figure, str]:
-    """Draw the common value of several versions of a function, and the gradient of each.
+    """Plot the common value of several versions of a function, and the gradient of each.
 
     Args:
-        versions: Functions of a scalar by name. The value of the first one is drawn.
+        versions: A dict of functions of a scalar. The figure shows the value of the first one.
     """
     from matplotlib.figure import Figure as Empty
 
@@ -129,12 +129,12 @@ def nan_reports(
     """Run every tool that finds NaNs on every case.
 
     Args:
-        harmful: The cases with a NaN that does harm, by name.
-        harmless: The cases without a NaN, or with one that does not matter, by name.
+        harmful: A dict of cases with a NaN that does harm.
+        harmless: A dict of cases without a NaN, or with a NaN that does not matter.
 
     Returns:
-        For every case, the outcome of every tool. It is ``found`` or ``missed`` for a harmful case,
-        and ``false alarm`` or ``quiet`` for a harmless one.
+        A dict from each case to the outcome of each tool. The outcome is ``found`` or ``missed``
+        for a harmful case, and ``false alarm`` or ``quiet`` for a harmless one.
 
     >>> nan_reports({"root": (jnp.sqrt, jnp.float32(-1))}, {})["root"]["debug_nans"]
     'found'
@@ -199,7 +199,7 @@ def nan_history(histories: Mapping[str, list[Mapping[str, Any]]]) -> tuple[Figur
     """Draw which parameters are NaN after each step, for several optimizers.
 
     Args:
-        histories: For each optimizer, the parameters by name after each step.
+        histories: For each optimizer, a list with the named parameters after each step.
     """
     from matplotlib.patches import Rectangle
 

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 def _seconds(ms: float) -> str:
-    """Format a time with two digits in a suitable unit."""
+    """Format a time in milliseconds with two digits, in seconds if it is long."""
     return f"{ms / 1000:.2g} s" if ms >= 1000 else f"{ms:.2g} ms" if ms < 10 else f"{ms:.0f} ms"
 
 
 @style.drawing
 def first_call_times() -> tuple[Figure, str]:
-    """Draw the recorded time of a first jitted call by the length of a list or an array."""
+    """Plot the recorded time of a first jitted call against the length of a list or an array."""
     run = measurements.load("list_argument")
     series = run["series"]
     fig, axes = style.figure(6, 3.6)
@@ -56,7 +56,7 @@ def first_call_times() -> tuple[Figure, str]:
 
 @style.drawing
 def list_conversion_times() -> tuple[Figure, str]:
-    """Draw the recorded time of converting a list to an array, directly and through NumPy."""
+    """Plot the recorded times of converting a list to an array, directly and through NumPy."""
     run = measurements.load("list_to_array")
     results = run["results"]
     fig, axes = style.figure(6, 2.9)
@@ -77,11 +77,11 @@ def list_conversion_times() -> tuple[Figure, str]:
 
 
 def executing_library(function: Callable[[Any], Any], x: Any) -> tuple[str, str]:
-    """Return what executes a call on an array and on a tracer: JAX, NumPy, or an error.
+    """Return what executes a call on an array and on a tracer, or the error for a tracer.
 
     Args:
         function: A function of one array.
-        x: The array.
+        x: The array to pass to it.
     """
     seen = []
 
@@ -104,10 +104,10 @@ def _kind(result: Any) -> str:
 
 @style.drawing
 def library_table(functions: Mapping[str, Callable[[Any], Any]]) -> tuple[Figure, str]:
-    """Draw which library executes each function, on an array and under `jax.jit`.
+    """Draw a table of the library that executes each function, on an array and under `jax.jit`.
 
     Args:
-        functions: Functions of an array of three floats, by the name to show.
+        functions: A dict from the name to show to a function of an array of three floats.
     """
     x = jnp.array([3.0, 1.0, 2.0])
     rows = {name: executing_library(function, x) for name, function in functions.items()}

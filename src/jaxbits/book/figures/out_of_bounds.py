@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CLAMP, FILL, DROP, SHIFT = style.ORANGE, style.PURPLE, style.RED, style.BLUE
-"""The chapter's color for each of the four effects of an out-of-range index."""
+"""The colors that the chapter uses for the four effects of an out-of-range index."""
 
 
 def _cells(axes: Axes, y: float, hit: dict[int, str]) -> None:
@@ -37,7 +37,7 @@ def _cells(axes: Axes, y: float, hit: dict[int, str]) -> None:
 
 
 def _nominal(index: int) -> int:
-    """Return the cell by Python's rule, in which a negative index counts from the end once."""
+    """Return the cell according to Python, where a negative index counts from the end once."""
     return index if index >= 0 else index + LENGTH
 
 
@@ -92,7 +92,7 @@ def _row(
 def where_indices_land() -> tuple[Figure, str]:
     """Draw where the indices 11, −1, and −11 land in ten elements, for four kinds of access.
 
-    Each result is computed by indexing an array whose elements are their own positions.
+    The function computes each result by indexing an array in which each element is its own index.
     """
     fig, axes = style.figure(6, 6)
     style.blank(axes)
@@ -211,9 +211,9 @@ def gradient_of_out_of_bounds_read() -> tuple[Figure, str]:
 
 @style.drawing
 def check_report_table() -> tuple[Figure, str]:
-    """Draw which check reports which access: eleven bugs, and four correct accesses.
+    """Draw a table of which checks report each of eleven bugs and four correct accesses.
 
-    The figure runs every check on every access.
+    The function runs every check on every access.
     """
     from matplotlib.patches import Rectangle
 

@@ -18,7 +18,7 @@ _UNSIGNED = {2: "uint16", 4: "uint32", 8: "uint64"}
 
 
 def bit_string(value: float, dtype: str) -> str:
-    """Return the bits of a number: the sign, the exponent, and the fraction.
+    """Return the bits of a number as sign, exponent, and fraction, separated by spaces.
 
     Args:
         value: The number.
@@ -92,7 +92,7 @@ def float_bits(value: float) -> tuple[Figure, str]:
 
 @style.drawing
 def token_counter(per_step: int = 2**22) -> tuple[Figure, str]:
-    """Draw an int32 token counter in JAX against the true count."""
+    """Plot an int32 token counter in JAX and the true count."""
     steps = 2048
     counted = np.asarray(jnp.cumsum(jnp.full(steps, per_step, jnp.int32)))
     true = per_step * np.arange(1, steps + 1, dtype=np.int64)
@@ -122,7 +122,7 @@ def image_comparison(image: jax.Array, ways: dict[str, jax.Array]) -> tuple[Figu
 
     Args:
         image: The image, uint8[height, width].
-        ways: The modified images by name.
+        ways: A dict from the name of each way to the modified image.
     """
     from matplotlib.figure import Figure
 
@@ -141,7 +141,7 @@ def image_comparison(image: jax.Array, ways: dict[str, jax.Array]) -> tuple[Figu
 
 @style.drawing
 def out_of_range_casts() -> tuple[Figure, str]:
-    """Draw the uint8 that a number becomes, cast from a float and from an integer."""
+    """Plot the uint8 value that results from casting a float and an integer."""
     numbers = np.arange(-300, 601)
     ways = {
         "from a float: stops at the end": jnp.asarray(numbers, jnp.float32).astype(jnp.uint8),

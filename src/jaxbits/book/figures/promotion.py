@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Node = str
-"""The name of a dtype or of a Python scalar type: ``int``, ``float``, ``complex``."""
+"""The name of a dtype or of a Python scalar type (``int``, ``float``, or ``complex``)."""
 
 _ORDER = (
     "bool int uint8 uint16 uint32 uint64 int8 int16 int32 int64 float bfloat16 float16 float32 "
@@ -31,7 +31,7 @@ def promoted_type(a: Node, b: Node) -> Node:
 
     Args:
         a: The name of a dtype or of a Python scalar type.
-        b: The other name.
+        b: The name of the other type.
 
     >>> promoted_type("int32", "float16"), promoted_type("uint64", "int64")
     ('float16', 'float')
@@ -48,10 +48,10 @@ def promoted_type(a: Node, b: Node) -> Node:
 
 
 def lattice_edges() -> list[tuple[Node, Node]]:
-    """Return the edges of JAX's promotion lattice, from each type to the next larger ones.
+    """Return the edges of JAX's promotion lattice, from each type to the next wider types.
 
-    A type is below another if the two promote to the other. An edge joins two types with none in
-    between. https://docs.jax.dev/en/latest/jep/9407-type-promotion.html
+    A type is below another if the two promote to the other. An edge joins two types if no third
+    type lies between them. https://docs.jax.dev/en/latest/jep/9407-type-promotion.html
 
     >>> [edge for edge in lattice_edges() if edge[0] == "int32"]
     [('int32', 'int64')]
@@ -89,7 +89,7 @@ _PLACES: dict[Node, tuple[float, float]] = {
 
 @style.drawing
 def promotion_lattice() -> tuple[Figure, str]:
-    """Draw JAX's promotion lattice, with every arrow computed by `jax.dtypes.result_type`."""
+    """Draw JAX's promotion lattice, with arrows that `jax.dtypes.result_type` determines."""
     fig, axes = style.figure(6, 6.6)
     style.blank(axes)
     edges = lattice_edges()
@@ -143,10 +143,10 @@ def _cell(axes: Axes, x: float, y: float, text: str, face: str, edge: str = styl
 
 @style.drawing
 def scalar_table(table: dict[bool, dict[str, list[str]]]) -> tuple[Figure, str]:
-    """Draw the dtypes that bfloat16, float16, and float32 arrays get next to each scalar.
+    """Draw a table of the dtypes that scalars give to bfloat16, float16, and float32 arrays.
 
     Args:
-        table: For x64 off and on, the three resulting dtypes by the expression of the scalar.
+        table: For x64 off and on, a dict from each scalar expression to the three dtypes.
     """
     short = {"bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64"}
     columns = list(short)[:3]
@@ -176,11 +176,11 @@ def scalar_table(table: dict[bool, dict[str, list[str]]]) -> tuple[Figure, str]:
 def column_minus_row(predictions: Any, targets: Any) -> tuple[Figure, str]:
     """Draw the squared differences between a column of predictions and a row of targets.
 
-    The intended differences are on the diagonal.
+    Only the differences on the diagonal are intended.
 
     Args:
-        predictions: The predictions.
-        targets: The targets.
+        predictions: The predictions, which become a column.
+        targets: The targets, which become a row.
     """
     column, row = np.asarray(predictions).reshape(-1, 1), np.asarray(targets).reshape(-1)
     squares = (column - row) ** 2

@@ -25,11 +25,11 @@ _MONO = "DejaVu Sans Mono"
 
 
 def executed_lines(function: Callable[..., Any], call: Callable[[], Any]) -> set[int]:
-    """Return the lines of a function that Python runs during a call. The first line is 0.
+    """Return the lines of a function that Python runs during a call, counting from 0.
 
     Args:
         function: A function that is defined in a file or a cell.
-        call: A function that calls it.
+        call: A function without arguments that makes the call.
 
     >>> def half(x):
     ...     if x > 1:
@@ -58,15 +58,14 @@ def executed_lines(function: Callable[..., Any], call: Callable[[], Any]) -> set
 
 
 def executed_lines_per_call(function: Callable[..., Any], *args: Any) -> dict[str, set[int]]:
-    """Return the lines that Python runs in two plain calls and in two jitted ones.
+    """Return the lines of a function that Python runs in two plain calls and in two jitted ones.
 
     Args:
         function: A function that is defined in a file or a cell.
         args: The arguments of all calls.
     """
-    jitted = jax.jit(
-        lambda *args: function(*args)
-    )  # a new function, so that nothing is compiled yet
+    # JAX has not compiled this function yet, because it is a new object.
+    jitted = jax.jit(lambda *args: function(*args))
     calls = {
         "plain\ncall 1": lambda: function(*args),
         "plain\ncall 2": lambda: function(*args),
@@ -81,7 +80,7 @@ def executed_lines_per_call(function: Callable[..., Any], *args: Any) -> dict[st
 def traced_lines(function: Callable[..., Any], *args: Any) -> tuple[Figure, str]:
     """Draw each line of a function, the calls in which Python runs it, and its equations.
 
-    The calls are traced line by line, and the last column is the jaxpr.
+    A trace function records the lines of each call. The last column comes from the jaxpr.
 
     Args:
         function: A function in a file or a cell, with lines of at most 38 characters.
@@ -142,10 +141,10 @@ def _loss(w: jax.Array, noise: jax.Array) -> jax.Array:
 
 
 def noisy_descent(stale: bool) -> list[float]:
-    """Return the mean distance from the minimum while the learning rate is lowered twice.
+    """Return the mean distance from the minimum after each step, with a rate that drops twice.
 
     Args:
-        stale: Whether the jitted step reads the rate as a global instead of an argument.
+        stale: Whether the jitted step reads the rate from a global instead of an argument.
     """
     settings = {"rate": RATES[0]}
 
@@ -170,7 +169,7 @@ def noisy_descent(stale: bool) -> list[float]:
 
 @style.drawing
 def stale_learning_rate() -> tuple[Figure, str]:
-    """Draw a noisy descent whose rate is lowered twice, as a global and as an argument."""
+    """Plot noisy descents with a rate that drops twice, as a global and as an argument."""
     fig, axes = style.figure(6, 3.2)
     ends = []
     for stale, name, tone in (
@@ -209,7 +208,7 @@ _CURVES = (
 
 @style.drawing
 def captured_array_costs() -> tuple[Figure, str]:
-    """Draw the recorded compile time by the size of a table, captured or an argument."""
+    """Plot the recorded compile times against the size of a table, captured or as an argument."""
     run = measurements.load("captured_constant")
     series = run["series"]
     floats = series["floats"]

@@ -1,4 +1,4 @@
-"""The nodes of a pytree, with their positions in a tree diagram."""
+"""Build the nodes of a pytree, and compute their positions in a tree diagram."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 @dataclass
 class Node:
-    """A node of a drawn pytree: its key, its text, its kind, its children, and its position."""
+    """A node in the drawing of a pytree, with its key, text, kind, children, and position."""
 
     key: str
     text: str
@@ -22,11 +22,11 @@ class Node:
 
 
 def build_tree(tree: Any, key: str = "") -> Node:
-    """Return the nodes of a pytree, flattened level by level as JAX flattens it.
+    """Return the top node of a pytree, after flattening the pytree level by level with JAX.
 
     Args:
         tree: Any pytree.
-        key: The key under which the parent stores it.
+        key: The key of this pytree in its parent.
 
     >>> top = build_tree({"w": 1.0, "b": None})
     >>> [(n.key, n.kind) for n in top.below]
@@ -48,7 +48,7 @@ def place_nodes(node: Node, free: list[float], depth: int = 0) -> None:
 
     Args:
         node: The root of the subtree.
-        free: A list with the next free x position, which is advanced.
+        free: A list with the next free x position, which the function advances.
         depth: The y position of the node.
     """
     node.y = depth

@@ -85,7 +85,7 @@ def tree_diagram(tree: Any) -> tuple[Figure, str]:
 def lane_numbers(shape: tuple[int, ...], axis: int | None, size: int) -> np.ndarray[Any, Any]:
     """Return the lane of a mapped function that reads each element, or -1 for all lanes.
 
-    The lanes are found by mapping over the numbers of the elements.
+    The function finds the lanes by mapping over an array of element numbers.
 
     Args:
         shape: The shape of the array.
@@ -135,7 +135,7 @@ def vmap_axes() -> tuple[Figure, str]:
     """Draw which lane of a mapped function reads each element, and where its results go.
 
     The top row shows a 4 × 3 array for several `in_axes`, and the bottom row shows four results of
-    length 3 for several `out_axes`. Both are computed by mapping over numbers.
+    length 3 for several `out_axes`. The function computes both by mapping over numbered elements.
     """
     fig, axes = style.figure(6, 5.4)
     style.blank(axes)
@@ -183,7 +183,7 @@ def _ranges(numbers: Sequence[int]) -> str:
 
 
 Held = Mapping[Any, Sequence[Sequence[int]]]
-"""The rows and the columns that each device holds, as (start, stop) pairs."""
+"""A dict from each device to the (start, stop) pairs of the rows and columns that it holds."""
 
 
 @style.drawing
@@ -193,8 +193,9 @@ def device_layout(
     """Draw which device holds which part of a table, for one or several layouts.
 
     Args:
-        layouts: The parts by title. Devices may be numbers or strings.
-        processes: The process of each device. If given, the colors stand for processes.
+        layouts: A dict from the title of each layout to its parts. A device may be a number or a
+            string.
+        processes: The process of each device. If given, the colors distinguish processes.
     """
     from matplotlib.patches import Rectangle
 

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Family = Mapping[str, tuple[jax.Array, str]]
-"""Keys by name, each with the name of its parent. The name is empty for the root."""
+"""A dict of named keys, each with the name of its parent, or an empty string for the root."""
 
 
 def group_equal_keys(keys: Family) -> list[list[str]]:
-    """Return the names of the keys in groups of equal keys, in the given order.
+    """Group the names of equal keys, and keep the given order.
 
     >>> root = jax.random.key(0)
     >>> left, right = jax.random.split(root)
@@ -75,10 +75,10 @@ def _node(axes: Axes, x: float, y: float, names: list[str], width: float) -> Non
 
 @style.drawing
 def key_tree(keys: Family, title: str) -> tuple[Figure, str]:
-    """Draw which key was derived from which. Equal keys share a red box.
+    """Draw a tree of keys, in which equal keys share a red box.
 
     Args:
-        keys: The keys with the names of their parents, parents first.
+        keys: The keys and the names of their parents. A parent comes before its children.
         title: The title of the figure.
     """
     groups = group_equal_keys(keys)
@@ -122,7 +122,7 @@ def key_tree(keys: Family, title: str) -> tuple[Figure, str]:
 
 @style.drawing
 def draws_from_one_key(count: int = 400) -> tuple[Figure, str]:
-    """Draw normal against uniform samples, from the same key and from two keys."""
+    """Plot normal against uniform samples, drawn from the same key and from two keys."""
     fig, left = style.figure(6, 3.1)
     fig.clear()
     left, right = fig.subplots(1, 2, sharey=True)

@@ -21,7 +21,7 @@ def _count(start: jax.Array, steps: int) -> jax.Array:
 
 
 def running_sum(dtype: str, most: int) -> tuple[list[int], list[float]]:
-    """Return the sum of ones after 1, 2, 4, … additions, as the counts and the sums.
+    """Return the numbers of additions 1, 2, 4, …, and the sum of ones after each of them.
 
     Args:
         dtype: The dtype of the sum.
@@ -34,7 +34,7 @@ def running_sum(dtype: str, most: int) -> tuple[list[int], list[float]]:
     counts, sums = [], []
     stuck = False
     for count in (2**k for k in range(most.bit_length())):
-        if not stuck:  # A sum that an addition does not change never changes again.
+        if not stuck:  # If one addition does not change the sum, no later one does.
             total, stuck = _count(total, count - done), bool(total + 1 == total)
         counts.append(count)
         sums.append(float(total))
@@ -44,7 +44,7 @@ def running_sum(dtype: str, most: int) -> tuple[list[int], list[float]]:
 
 @style.drawing
 def running_sums() -> tuple[Figure, str]:
-    """Draw the running sum of ones in three dtypes against the true sum."""
+    """Plot the running sum of ones in three dtypes and the true sum."""
     most = 2**27
     fig, axes = style.figure(6, 4)
     axes.plot([1, most], [1, most], color=style.MUTED, linewidth=1.2, ls=":", label="the truth")
@@ -75,11 +75,11 @@ def moving_average(dtype: str, steps: int, target: float = 2.0, rate: float = 0.
     Args:
         dtype: The dtype of the average.
         steps: The number of steps.
-        target: The value that is averaged.
-        rate: The weight of the new value.
+        target: The constant value to average.
+        rate: The weight of the new value in each step.
 
     Returns:
-        The averages, of the given dtype, [steps].
+        The averages as an array of the given dtype, [steps].
 
     >>> float(moving_average("bfloat16", 1000)[-1])
     1.0
@@ -96,7 +96,7 @@ def moving_average(dtype: str, steps: int, target: float = 2.0, rate: float = 0.
 
 @style.drawing
 def moving_averages(steps: int = 6000) -> tuple[Figure, str]:
-    """Draw a moving average that should approach 2, in three dtypes."""
+    """Plot a moving average that should approach 2, in three dtypes."""
     fig, axes = style.figure(6, 3.4)
     told = []
     tones = {"float32": style.GREEN, "float16": style.BLUE, "bfloat16": style.RED}

@@ -21,12 +21,12 @@ KERNEL, STRIDE = 3, 2
 
 @style.drawing
 def step_plot(series: Mapping[str, Sequence[float]], title: str, what: str) -> tuple[Figure, str]:
-    """Draw losses over training steps on a logarithmic axis, with one line per run.
+    """Plot losses over training steps on a logarithmic axis, with one line per run.
 
     Args:
-        series: The losses by name, at most five.
+        series: A dict from the names of at most five runs to their losses.
         title: The title of the figure.
-        what: The label of the axis.
+        what: The label of the vertical axis.
     """
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
@@ -57,7 +57,8 @@ def step_plot(series: Mapping[str, Sequence[float]], title: str, what: str) -> t
 def window_inputs(size: int, padding: str | tuple[int, int]) -> list[list[int]]:
     """Return the input cells that each output of a convolution reads.
 
-    The kernel has size 3 and stride 2. The cells are those with a nonzero derivative.
+    The kernel has size 3 and stride 2. An output reads the cells for which its derivative is
+    nonzero.
 
     Args:
         size: The number of input cells.
@@ -119,7 +120,7 @@ def _windows(
 def padding_windows(size: int = 8) -> tuple[Figure, str]:
     """Draw which cells each output reads with padding 'SAME' and padding=1, at stride 2.
 
-    The cells are those with respect to which an output has a nonzero derivative.
+    An output reads the cells for which its derivative is nonzero.
     """
     fig, axes = style.figure(6, 3.7)
     style.blank(axes)

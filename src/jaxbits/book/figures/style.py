@@ -104,11 +104,11 @@ class Picture:
 def drawing(draw: Callable[P, tuple[Figure, str]]) -> Callable[P, Picture]:
     """Turn a function that draws a figure into one that returns a `Picture`.
 
-    The function runs under the book's matplotlib settings, and may use only the colors of this
-    module. It returns the figure and its alternative text.
+    The wrapped function returns the figure and its alternative text. It runs with the book's
+    Matplotlib settings, and it may use only the colors of this module.
 
     Raises:
-        ValueError: If the alternative text is blank, or a color has no dark twin.
+        ValueError: If the alternative text is blank, or if `DARK` lacks a color of the figure.
     """
 
     @functools.wraps(draw)
@@ -126,8 +126,8 @@ def figure(width: float, height: float) -> tuple[Figure, Axes]:
     """Return an empty figure and its axes.
 
     Args:
-        width: The width in inches. At most 6, because a phone shrinks a figure of this width to two
-            thirds.
+        width: The width in inches, at most 6. A phone already shrinks a figure of that width to
+            two thirds.
         height: The height in inches.
     """
     from matplotlib.figure import Figure
@@ -185,10 +185,10 @@ def _picture(fig: Figure, alt: str) -> Picture:
 
 
 def _ids_in_order(svg: str, alt: str) -> str:
-    """Replace the ids in an SVG by numbers, so that every machine writes the same bytes.
+    """Replace the ids in an SVG with numbers, so that every machine writes the same bytes.
 
-    Matplotlib hashes coordinates including digits that it does not draw, and these differ between
-    machines. A hash of the figure keeps the ids unique among the figures of a page.
+    To make ids, Matplotlib hashes coordinates with more digits than it draws, and the extra digits
+    differ between machines. A hash of the figure keeps the ids unique among the figures of a page.
     https://github.com/matplotlib/matplotlib/blob/v3.11.2/lib/matplotlib/backends/backend_svg.py
     """
     ids = list(dict.fromkeys(re.findall(r'\bid="([a-z][0-9a-f]{10})"', svg)))

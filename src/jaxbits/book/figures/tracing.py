@@ -27,7 +27,7 @@ def _arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float], col
 
 @style.drawing
 def library_stack() -> tuple[Figure, str]:
-    """Draw the four libraries of a training step, and what each passes to the next."""
+    """Draw the four libraries of a training step, and what each of them passes to the next."""
     fig, axes = style.figure(6, 3.0)
     style.blank(axes)
     boxes = (
@@ -71,8 +71,8 @@ def equations_by_line(function: Callable[..., Any], *args: Any) -> list[tuple[in
         args: The arguments to trace it with. Only shapes and dtypes matter.
 
     Returns:
-        Pairs of the line and the equation, such as ``b = add a 2``. Lines count from 0, the first
-        line of the function. The line is None if JAX does not record it.
+        Pairs of a line number and an equation, such as ``b = add a 2``. The first line of the
+        function is 0. The line number is None if JAX does not record it.
     """
     _, first = inspect.getsourcelines(function)
     jaxpr = jax.make_jaxpr(function)(*args)
@@ -130,7 +130,7 @@ def jaxpr_and_source(function: Callable[..., Any], *args: Any) -> tuple[Figure, 
 
 @style.drawing
 def compiler_diagram() -> tuple[Figure, str]:
-    """Draw the compilers between front ends and back ends, without and with a common form."""
+    """Draw the compilers between front ends and back ends, with and without a common form."""
     fronts, backs = ("PyTorch", "TensorFlow", "JAX"), ("CPU", "GPU", "TPU")
     fig, axes = style.figure(6, 4.3)
     style.blank(axes)
@@ -176,7 +176,7 @@ def compiler_diagram() -> tuple[Figure, str]:
 
 @style.drawing
 def compilation_stages() -> tuple[Figure, str]:
-    """Draw the stages from a Python function to machine code, and how often each one runs."""
+    """Draw the stages from a Python function to machine code, and how often each stage runs."""
     fig, axes = style.figure(6, 4.4)
     style.blank(axes)
     steps = (
@@ -223,7 +223,7 @@ def compilation_stages() -> tuple[Figure, str]:
 
 @style.drawing
 def call_timeline() -> tuple[Figure, str]:
-    """Draw 30 recorded calls of a jitted gradient while the length of its argument changes."""
+    """Plot the recorded times of 30 calls to a jitted gradient as its argument changes length."""
     run = measurements.load("retraces")
     series = run["series"]
     traced = set(series["traced"])
@@ -262,7 +262,7 @@ def _time(result: dict[str, Any]) -> str:
 
 @style.drawing
 def eager_and_jit_times() -> tuple[Figure, str]:
-    """Draw the recorded time of a forward pass and a gradient, eager and jitted."""
+    """Plot the recorded times of a forward pass and a gradient, eager and jitted."""
     run = measurements.load("jit_speed")
     fig, axes = style.figure(6, 2.7)
     said = []

@@ -1,4 +1,4 @@
-"""Figures of chapter 15: the data, the training curves, the boundaries, the cost of a step."""
+"""Figures of chapter 15: data, training curves, decision boundaries, and the cost of a step."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _points(axes: Axes, data: Any, limit: int, size: float) -> None:
 
 @style.drawing
 def dataset_plot(data: Any) -> tuple[Figure, str]:
-    """Draw the first 200 points of a data set, with a color and a marker for each label.
+    """Plot the first 200 points of a data set, with a color and a marker for each label.
 
     Args:
         data: A data set such as `XorData(200, seed=42)`.
@@ -49,11 +49,11 @@ def dataset_plot(data: Any) -> tuple[Figure, str]:
 
 @style.drawing
 def learning_curves(histories: Mapping[str, npt.NDArray[np.float32]]) -> tuple[Figure, str]:
-    """Draw the loss and the accuracy of training runs over their epochs.
+    """Plot the loss and the accuracy of training runs over their epochs.
 
     Args:
-        histories: The history of each run by its name, as `train` returns it: the loss and the
-            accuracy of each epoch, float32[epochs, 2].
+        histories: A dict from the name of each run to its history, as `train` returns it. A
+            history holds the loss and the accuracy of each epoch, float32[epochs, 2].
     """
     from matplotlib.figure import Figure
 
@@ -76,11 +76,11 @@ def learning_curves(histories: Mapping[str, npt.NDArray[np.float32]]) -> tuple[F
 
 @style.drawing
 def decision_boundaries(states: Mapping[str, Any], data: Any) -> tuple[Figure, str]:
-    """Draw the label that a network predicts at each point of the plane, for several states.
+    """Plot the label that a network predicts at each point of the plane, for several states.
 
     Args:
-        states: Flax train states by title, in the order in which to draw them.
-        data: The data set whose points to draw on top.
+        states: A dict from the title of each plot to a Flax train state, in order.
+        data: The data set whose points appear on top.
     """
     from matplotlib.figure import Figure
 
@@ -128,7 +128,7 @@ _PARTS: Sequence[tuple[str, str]] = (
 
 @style.drawing
 def step_costs() -> tuple[Figure, str]:
-    """Draw the recorded time of one training step in each way, as medians with quartiles."""
+    """Plot the recorded times of one training step in each way, as medians with quartiles."""
     run = measurements.load("xor_training")
     parts = [part for part in _PARTS if part[0] in run["results"]]
     fig, axes = style.figure(6, 4.9)

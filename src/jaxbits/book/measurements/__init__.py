@@ -1,6 +1,6 @@
-"""Recorded measurements, from which the figures are drawn.
+"""Recorded measurements that the figures show.
 
-`make bench` writes the files. Each contains the machine, the versions, and the date.
+`make bench` writes the files. Each file contains the machine, the versions, and the date.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def load(name: str) -> dict[str, Any]:
 
 
 def machine(run: dict[str, Any]) -> str:
-    """Return one line with the CPU, the version of JAX, and the date of a measurement."""
+    """Return a line with the CPU, its cores, the JAX version, and the date of a measurement."""
     computer = run["machine"]
     with_jax = f"jax {run['versions']['jax']}"
     return f"{computer['cpu']}, {computer['cores']} cores, {with_jax}, {run['date']}"
