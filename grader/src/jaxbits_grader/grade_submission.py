@@ -211,8 +211,8 @@ def _die_with_parent() -> None:
     """Make this process end when the process that forked it or the one that requested it ends."""
     parent = multiprocessing.parent_process()
     if parent is not None:
-        # The kernel's parent of this process is the fork server, which outlives the pool, so a
-        # thread watches the pool instead.
+        # For the kernel, this process's parent is the fork server, which outlives the pool.
+        # Therefore, a thread watches the process of the pool.
         watch = threading.Thread(target=_kill_after, args=(parent.sentinel,), daemon=True)
         watch.start()
     if sys.platform.startswith("linux"):
