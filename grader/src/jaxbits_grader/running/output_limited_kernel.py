@@ -20,9 +20,10 @@ class LimitedStream(OutStream):
     """An output stream that drops everything that a cell prints beyond `MAX_CHARACTERS`."""
 
     def write(self, string: str) -> int | None:  # type: ignore[override]
-        """Write as much of a string as the limit allows, and return the number of characters.
+        """Write as much of a string as the limit allows.
 
-        The result is None if the limit was reached before.
+        Returns:
+            The number of characters written, or None if the cell has exceeded its limit before.
         """
         cell = self.parent_header.get("msg_id") if self.parent_header else None
         if getattr(self, "_cell", None) != cell:
