@@ -103,7 +103,7 @@ def _mark(options: argparse.Namespace) -> int:
     graded = sorted(path.stem for path in course.results(assignment.name).glob("*.json"))
     if student not in graded:
         raise ValueError(
-            f"student must be one with a result for {assignment.name} "
+            f"student must have a result for {assignment.name} "
             f"({', '.join(graded) or 'none'}), got {options.student!r}"
         )
     set_manual_points(course, assignment, student, options.test, options.points)

@@ -49,7 +49,7 @@ def claim(path: Path) -> Iterator[bool]:
 
 
 def finished_record(job: Job) -> GradeRecord | None:
-    """Return a submission's record, or None if the submission has to be graded (again).
+    """Return a submission's record, or None if the submission has to be graded.
 
     A submission has to be graded if it has no record, if anything that the result depends on has
     changed since, or if the grader failed.

@@ -123,7 +123,7 @@ def read_assignment(folder: Path) -> Assignment:
     """
     path = folder / SOURCE_FILE
     if not path.is_file():
-        raise SourceError(f"{folder} holds no {SOURCE_FILE}")
+        raise SourceError(f"{folder} has no {SOURCE_FILE}")
     try:
         return parse_assignment(path.read_text(encoding="utf-8"), folder.resolve().name)
     except UnicodeDecodeError as error:
@@ -194,14 +194,14 @@ def _complete_metadata(cell: NotebookNode, number: int, name: str) -> None:
         raise SourceError(f"{name}: the grade_id {grade_id!r} is reserved for cells without one")
     is_solution, is_test = bool(given.get("solution")), "points" in given
     if is_solution and is_test:
-        raise SourceError(f"{name}: a solution has no points, got {given['points']!r}")
+        raise SourceError(f"{name}: a solution must not have points, got {given['points']!r}")
     if is_test and (type(given["points"]) is not int or given["points"] < 1):
         raise SourceError(
             f"{name}: the points of {grade_id!r} must be a whole number of at least 1, got "
             f"{given['points']!r}"
         )
     if cell.cell_type != "code" and (is_solution or is_test):
-        raise SourceError(f"{name}: solutions and tests must be code, {grade_id!r} is text")
+        raise SourceError(f"{name}: solutions and tests must be code, but {grade_id!r} is text")
     role = Role.SOLUTION if is_solution else Role.TEST if is_test else Role.GIVEN
     own = full_nbgrader_metadata(grade_id, role, given.get("points", 0))
     cell.metadata = nbformat.from_dict({"nbgrader": own})
@@ -252,8 +252,8 @@ def _parse_tasks(notebook: NotebookNode, rubrics: dict[str, str], name: str) -> 
             owners = [task for task in points if grade_id.startswith(f"{task}-")]
             if not owners:
                 raise SourceError(
-                    f"{name}: the grade_id of a test must begin with that of a task above it and "
-                    f"a hyphen, got {grade_id!r}; the tasks above it are {list(points)}"
+                    f"{name}: the grade_id of a test must begin with the grade_id of a task above "
+                    f"it and a hyphen, got {grade_id!r}; the tasks above it are {list(points)}"
                 )
             points[max(owners, key=len)][grade_id] = metadata["points"]
     if unused := set(rubrics) - set(points):

@@ -258,5 +258,5 @@ def _judge(assignment: Assignment, answer: Answer, kind: str, outcomes: Outcomes
     elif kind == "wrong" and points == task.total:
         problem = "a wrong answer must lose points, got all of them"
     elif kind == "wrong" and slip:
-        problem = f"the answer fails with a slip before its mistake: {slip}"
+        problem = f"the answer fails with an unrelated error before its mistake: {slip}"
     return Attempt(task.id, kind, answer.description, points, task.total, failures, problem)

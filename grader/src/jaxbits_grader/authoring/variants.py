@@ -61,8 +61,8 @@ def count_variable_values(text: str) -> int:
     comments, values = len(VARIANT_COMMENT.findall(text)), len(_VARIABLE_LINE.findall(text))
     if comments != values:
         raise SourceError(
-            f"a '# variant:' comment must be at the end of an assignment on a line of its own, "
-            f"{comments - values} of them are not"
+            "a '# variant:' comment must be at the end of an assignment on a line of its own, but "
+            f"{comments - values} of these comments are not"
         )
     return values
 
@@ -114,7 +114,7 @@ def write_variants(assignments: Path, to: Path, seed: int | str) -> list[str]:
     """
     folders = find_assignments(assignments)
     if not folders:
-        raise SourceError(f"assignments: {assignments} holds no folder with a {SOURCE_FILE}")
+        raise SourceError(f"assignments: {assignments} contains no folder with a {SOURCE_FILE}")
     if to.resolve() == assignments.resolve() or assignments.resolve() in to.resolve().parents:
         raise SourceError(f"to: a private folder must not be inside {assignments}, got {to}")
     if taken := [folder.name for folder in folders if (to / folder.name / SOURCE_FILE).exists()]:

@@ -68,7 +68,9 @@ class Course:
         if not self.source(name).is_file():
             folders = find_assignments(self.root / "assignments")
             names = ", ".join(folder.name for folder in folders) or "none"
-            raise CourseError(f"assignment: must be one of the course's ({names}), got {name!r}")
+            raise CourseError(
+                f"assignment must be one of the course's assignments ({names}), got {name!r}"
+            )
         return read_assignment(self.source(name).parent)
 
     def source(self, name: str) -> Path:
@@ -133,7 +135,7 @@ def set_up_course(root: Path, assignments: Path, *, name: str = "", db: str = ""
     """
     folders = find_assignments(assignments)
     if not folders:
-        raise CourseError(f"from: {assignments} holds no folder with a {SOURCE_FILE}")
+        raise CourseError(f"from: {assignments} contains no folder with a {SOURCE_FILE}")
     if root.exists() and not root.is_dir():
         raise CourseError(f"folder: must be the folder of the course, but {root} is a file")
     if db and not re.match(r"(postgresql|sqlite)(\+\w+)?://", db):

@@ -132,5 +132,5 @@ def check_sandbox() -> None:
         )
     if escapes := "; ".join(line for line in lines if line != "finished"):
         raise SandboxUnavailable(
-            f"the sandbox does not hold here: a program in it {escapes}. {HOW_TO_INSTALL}"
+            f"the sandbox is not secure here: a program in it {escapes}. {HOW_TO_INSTALL}"
         )
