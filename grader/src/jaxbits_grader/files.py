@@ -1,4 +1,4 @@
-"""Write files atomically, and write notebooks as text."""
+"""Write files atomically, and format notebooks as text."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ def rename_names(
         tree: The syntax tree of the cell, which is changed.
         new_name: A function that takes a name and its line number and returns the new name, or None
             to keep the name.
-        is_builtin: A function that returns whether to read a name from the builtins module, if the
-            name is not renamed.
+        is_builtin: A function that returns whether to read a name from the builtins module. It is
+            called only for names that are not renamed.
         builtins_name: The name of the builtins module in the notebook.
 
     Returns:

@@ -103,8 +103,8 @@ def _choose_copies(
 ) -> dict[str, int | None]:
     """Return the index of the copy that counts for each cell of the assignment.
 
-    The last edited copy of an answer counts, the first copy of a given cell, and the first copy of
-    a test that is below its answer.
+    For an answer, this is the last edited copy. For a given cell, it is the first copy. For a test,
+    it is the first copy below its answer.
     """
     chosen: dict[str, int | None] = {}
     for id, our_cell in released.marked.items():

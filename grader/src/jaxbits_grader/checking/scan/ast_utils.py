@@ -54,7 +54,10 @@ def key_value_pairs(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
 
 
 def base_name(node: ast.expr) -> str | None:
-    """Return the name at the start of a chain of attributes and indices, or None if none is."""
+    """Return the name at the start of a chain of attributes and indices.
+
+    The result is None if the chain does not start with a name.
+    """
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
     return node.id if isinstance(node, ast.Name) else None

@@ -7,7 +7,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# A notebook may not change anything in these modules. With the dot at the end, a prefix matches
+# A notebook must not change anything in these modules. With the dot at the end, a prefix matches
 # only whole names.
 MODULES = tuple(
     f"{root}."

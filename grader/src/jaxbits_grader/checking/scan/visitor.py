@@ -17,7 +17,7 @@ from jaxbits_grader.checking.scan.name_resolution import NameResolver
 from jaxbits_grader.checking.scan.protected_names import is_within
 from jaxbits_grader.notebook import MAX_CELL_CHARACTERS
 
-# IPython tokenizes the whole cell again for each magic, so the product of their number and the
+# IPython tokenizes the whole cell again for each magic, so the number of possible magics times the
 # length of the cell is limited:
 # https://github.com/ipython/ipython/blob/8.30.0/IPython/core/inputtransformer2.py
 _MAX_MAGIC_WORK = 20_000_000

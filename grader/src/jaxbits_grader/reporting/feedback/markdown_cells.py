@@ -24,7 +24,7 @@ def render_markdown(source: str, attachments: Any) -> str:
 
     Args:
         source: The source of the cell.
-        attachments: The cell's attachments, which may be anything.
+        attachments: The cell's attachments. The student may have set them to any value.
     """
     try:
         if source.count("<") > MAX_TAGS:

@@ -1,4 +1,4 @@
-"""Remove the paths of the grading machine from text."""
+"""Redact the paths of the grading machine in text."""
 
 from __future__ import annotations
 
