@@ -96,11 +96,14 @@ BROKEN = {
     "cell 2 \\(without a grade_id\\)": ("A ship has", "### BEGIN SOLUTION\nA ship has"),
     "cell 4 \\(load-values\\) is not plain Python": ("rows = 3 ", "%time rows = 3 "),
     "cell 3 \\(load\\) is not plain Python": ("s = 5", "s = = 5"),
-    "must begin with that of a task above it": ("grade_id: load-values", "grade_id: lord-values"),
+    "must begin with the grade_id of a task above it": (
+        "grade_id: load-values",
+        "grade_id: lord-values",
+    ),
     "at least 1, got 0": ("points: 2", "points: 0"),
     "a whole number of at least 1, got 2.5": ("points: 2", "points: 2.5"),
     "a whole number of at least 1, got 'two'": ("points: 2", "points: two"),
-    "a solution has no points, got 2": (
+    "a solution must not have points, got 2": (
         "solution: true",
         "solution: true, points: 2",
     ),
@@ -125,12 +128,12 @@ def test_an_answer_must_be_code() -> None:
         GOOD.index(f"```{{code-cell}} ipython3\n:nbgrader: {{grade_id: {id}")
         for id in ("load,", "load-v")
     )
-    with pytest.raises(SourceError, match="must be code, 'load' is text"):
+    with pytest.raises(SourceError, match="must be code, but 'load' is text"):
         parse_assignment(GOOD[:start] + text + GOOD[end:], "ships")
 
 
 def test_no_source(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"holds no source\.md"):
+    with pytest.raises(SourceError, match=r"has no source\.md"):
         read_assignment(tmp_path)
     (tmp_path / SOURCE_FILE).write_bytes(b"\xff\xfe")
     with pytest.raises(SourceError, match="not UTF-8"):

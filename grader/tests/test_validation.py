@@ -133,7 +133,7 @@ def test_an_invalid_range_is_found_without_a_seed(tmp_path: Path) -> None:
 
 
 def test_no_source(tmp_path: Path) -> None:
-    with pytest.raises(SourceError, match=r"holds no source\.md"):
+    with pytest.raises(SourceError, match=r"has no source\.md"):
         validate(tmp_path)
     (tmp_path / SOURCE_FILE).write_text(GOOD)
     with pytest.raises(SourceError, match=r"no answers\.py"):

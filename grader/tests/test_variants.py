@@ -146,7 +146,7 @@ def test_write_variants(tmp_path: Path) -> None:
     for inside in (book, book / "private"):
         with pytest.raises(SourceError, match="must not be inside"):
             write_variants(book, inside, "s")
-    with pytest.raises(SourceError, match="holds no folder"):
+    with pytest.raises(SourceError, match="contains no folder"):
         write_variants(tmp_path / "none", to, "s")
 
 

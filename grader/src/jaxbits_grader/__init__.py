@@ -1,5 +1,5 @@
 """Make, hand out, collect, and grade the assignments of the book.
 
-``jaxbits-grader --help`` lists the commands. This package imports jaxbits, and nothing in jaxbits
-imports this package. Students do not need it.
+``jaxbits-grader --help`` lists the commands. This package imports jaxbits, but jaxbits does not
+import this package, so students do not need to install it.
 """

@@ -1,7 +1,8 @@
 """Find the names that a cell, a function, or a class body binds.
 
-This is the only definition in the grader. Matching cells to tasks, giving hidden tests names of
-their own, and reading a submission's code all have to agree on it.
+All parts of the grader use this module, because they have to agree on which names a cell binds. It
+is used to match cells to tasks, to give hidden tests private names, and to scan a submission's
+code.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ def without_magics(source: str) -> str:
 def bound_names(source: str) -> frozenset[str]:
     r"""Return the names that a cell may bind or delete in the notebook when it runs.
 
-    These include names that a function or class in it declares `global` and binds, and they do not
-    include the variables of comprehensions.
+    The result includes names that a function or class in the cell declares `global` and binds. It
+    does not include the variables of comprehensions.
 
     Raises:
-        SyntaxError: If the cell is not Python.
+        SyntaxError: If the cell is not valid Python.
 
     Example:
         >>> sorted(bound_names("import numpy as np\nfor x in y: z = [w for w in x]"))
@@ -47,7 +48,7 @@ def bound_names(source: str) -> frozenset[str]:
 
 
 def local_names(function: Function | ast.ClassDef) -> set[str]:
-    """Return the names that are local to a function or class body, except parameters."""
+    """Return the local names of a function or class body, not including parameters."""
     scope = _Scope()
     if not isinstance(function, ast.Lambda):
         scope.visit_all(function.body)
@@ -57,20 +58,20 @@ def local_names(function: Function | ast.ClassDef) -> set[str]:
 
 
 def parameter_names(function: Function) -> list[str]:
-    """Return the names of a function's parameters, the positional ones first."""
+    """Return the names of a function's parameters, with the positional ones first."""
     own = function.args
     every = [*own.posonlyargs, *own.args, *own.kwonlyargs, own.vararg, own.kwarg]
     return [argument.arg for argument in every if argument]
 
 
 def declared_globals(function: Function) -> set[str]:
-    """Return the names that a function, or a function inside it, declares `global`."""
+    """Return the names declared `global` in a function or in functions nested inside it."""
     nodes = (node for node in ast.walk(function) if isinstance(node, ast.Global))
     return {name for node in nodes for name in node.names}
 
 
 class _Scope(ast.NodeVisitor):
-    """Collects the names that one scope binds, and the globals that inner scopes bind."""
+    """Collects the names that one scope binds and the global names that its inner scopes bind."""
 
     def __init__(self) -> None:
         self.bound: set[str] = set()
@@ -109,7 +110,8 @@ class _Scope(ast.NodeVisitor):
         self._visit_inner(node.body)
 
     def _visit_comprehension(self, node: _Comprehension) -> None:
-        # The targets are local to the comprehension, but `:=` binds in the scope around it.
+        # Skip the targets, which are local to the comprehension. Visit everything else, because
+        # `:=` binds its name in the enclosing scope.
         for generator in node.generators:
             self.visit_all([generator.iter, *generator.ifs])
         parts = (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,)

@@ -7,7 +7,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-# Each command imports what it needs: nbgrader alone takes a second.
+# Each command imports what it needs, because importing nbgrader alone takes a second.
 
 
 def _release(options: argparse.Namespace) -> int:
@@ -103,7 +103,7 @@ def _mark(options: argparse.Namespace) -> int:
     graded = sorted(path.stem for path in course.results(assignment.name).glob("*.json"))
     if student not in graded:
         raise ValueError(
-            f"student must be one with a result for {assignment.name} "
+            f"student must have a result for {assignment.name} "
             f"({', '.join(graded) or 'none'}), got {options.student!r}"
         )
     set_manual_points(course, assignment, student, options.test, options.points)
@@ -242,7 +242,11 @@ def _limits() -> dict[str, tuple[float, type]]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line, and return the exit status."""
+    """Run a command and return the exit status.
+
+    Args:
+        arguments: The command-line arguments, or None to use those of the process.
+    """
     options = _parser().parse_args(arguments)
     try:
         status: int = options.run(options)

@@ -1,4 +1,4 @@
-"""Write files atomically, and write notebooks as text."""
+"""Write files atomically, and format notebooks as text."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from nbformat import NotebookNode
 
 
 def write_atomically(path: Path, text: str) -> bool:
-    """Write a file in one step, so that no reader ever sees half of it.
+    """Write a file in one step, so that no reader ever sees a partly written file.
 
-    Missing folders are created. A file that already contains the text is not touched.
+    The function creates missing folders. It does not touch a file that already contains the text.
 
     Args:
-        path: The file.
-        text: The new content, written as UTF-8 with its line ends unchanged. Lone surrogates, which
-            stand for undecodable bytes of a file name, are written as escape sequences.
+        path: The path of the file.
+        text: The new content, written as UTF-8 with its line endings unchanged. Lone surrogates,
+            which represent undecodable bytes in a file name, are written as escape sequences.
 
     Returns:
-        True if the file changed.
+        True if the content of the file changed, or False otherwise.
     """
     data = text.encode("utf-8", "backslashreplace")
     if path.exists() and path.read_bytes() == data:
@@ -43,7 +43,7 @@ def write_atomically(path: Path, text: str) -> bool:
 
 
 def notebook_text(notebook: NotebookNode) -> str:
-    """Return a notebook as the text of a file, formatted as Jupyter does, with sorted keys.
+    """Return a notebook as JSON text, formatted like Jupyter's own files but with sorted keys.
 
     Raises:
         nbformat.ValidationError: If the notebook is not valid.

@@ -1,4 +1,4 @@
-"""The commands `grade` and `results`: from a folder of submissions to a CSV file."""
+"""Run the commands `grade` and `results`, which turn a folder of submissions into a CSV file."""
 
 from __future__ import annotations
 
@@ -25,12 +25,21 @@ from jaxbits_grader.worker_pool import grade_all
 
 
 def grade_folder(options: argparse.Namespace) -> int:
-    """Grade the submissions in a folder, and write and print the results.
+    """Grade the submissions in a folder.
+
+    If the command line names students, only their results are printed, and the CSV file stays as
+    it is. Otherwise, the CSV file is written and a summary is printed.
+
+    Args:
+        options: The parsed arguments of the command `grade`.
+
+    Returns:
+        The exit status, which is always 0.
 
     Raises:
         CourseError: If the course or the assignment does not exist.
         SandboxUnavailable: If the sandbox does not work.
-        ValueError: If there are no submissions, or an option is invalid.
+        ValueError: If there are no submissions or an option is invalid.
     """
     course = open_course(options.course)
     assignment = course.assignment(options.assignment)
@@ -75,9 +84,9 @@ def _select(
 
 
 def load_results(options: argparse.Namespace) -> tuple[Course, list[GradeRecord]]:
-    """Return the course, and one record per submission with the points entered by hand.
+    """Return the course and one record per submission, including points entered by hand.
 
-    The feedback pages are updated as well.
+    The function also updates the feedback pages.
     """
     course = open_course(options.course)
     assignment = course.assignment(options.assignment)
@@ -98,7 +107,7 @@ def load_results(options: argparse.Namespace) -> tuple[Course, list[GradeRecord]
 
 
 def _why_outdated(record: GradeRecord | None, submission: Submission, source: str) -> str:
-    """Return why a record does not count, empty if it does."""
+    """Return why a record does not count, or an empty string if it does count."""
     if record is None:
         return "not graded yet"
     if record.submission != submission.digest:
@@ -109,7 +118,7 @@ def _why_outdated(record: GradeRecord | None, submission: Submission, source: st
 
 
 def write_results(options: argparse.Namespace) -> str:
-    """Write the CSV file, and return a summary of it."""
+    """Write the CSV file and return a one-line summary of the results."""
     course, records = load_results(options)
     assignment = course.assignment(options.assignment)
     tasks = {task.id: list(task.points) for task in assignment.tasks}

@@ -1,4 +1,4 @@
-"""The result of grading a student, and how it is stored."""
+"""Define the record of a graded submission, and read and write it as JSON."""
 
 from __future__ import annotations
 
@@ -9,22 +9,26 @@ from typing import Any
 
 from jaxbits_grader.files import write_atomically
 
-# graded: the score counts. flagged: it counts, but something was repaired or looks odd. partial:
-# it counts up to where the notebook ended early. tampered: a person has to look. unreadable: there
-# is nothing to grade. failed: the grader itself failed.
+# The statuses mean the following:
+# - graded: The score counts.
+# - flagged: The score counts, but something was repaired or looks odd.
+# - partial: The score counts, but the notebook did not run to its end, or a cell was interrupted.
+# - tampered: A person has to look at the notebook before there is a score.
+# - unreadable: There is nothing to grade.
+# - failed: The grader itself failed.
 STATUSES = ("graded", "flagged", "partial", "tampered", "unreadable", "failed")
 SCORED_STATUSES = ("graded", "flagged", "partial")
 
 
 @dataclass(frozen=True)
 class CellPoints:
-    """The points of one test cell.
+    """The points earned in one test cell.
 
     Attributes:
         id: The grade_id of the cell.
-        points: The points, None if the cell did not run.
-        max_points: The maximum.
-        message: What the student may be shown of a failed test.
+        points: The points, or None if the cell did not run.
+        max_points: The maximum number of points.
+        message: The message of the failed test if the student may see it, or None otherwise.
     """
 
     id: str
@@ -38,12 +42,13 @@ class GradeRecord:
     """The result of grading one student.
 
     Attributes:
-        student: The student, named after the file or folder of the submission.
+        student: The student's name, taken from the file or folder of the submission.
         status: One of `STATUSES`.
-        notes: The reasons for the status, and what was repaired.
-        cells: The points of the test cells in order, empty if there are none.
-        max_score: The points of all tasks.
-        digest: A hash of everything the result depends on: submission, assignment, and limits.
+        notes: The reasons for the status, and a list of what was repaired.
+        cells: The points of the test cells in order, or an empty tuple if there are none.
+        max_score: The maximum number of points for all tasks.
+        digest: A hash of everything that the result depends on, such as the submission, the
+            assignment, and the limits.
         unsafe: Whether the submission was graded without a sandbox.
         seconds: How long grading took.
         submission: The hash of the submission alone.
@@ -63,24 +68,24 @@ class GradeRecord:
 
     @property
     def score(self) -> float | None:
-        """The sum of the points, None if the status has no score."""
+        """The sum of the points, or None if a submission with this status gets no score."""
         if self.status not in SCORED_STATUSES:
             return None
         return sum(cell.points or 0.0 for cell in self.cells)
 
 
 def write_record(path: Path, record: GradeRecord) -> None:
-    """Write a record as JSON, atomically.
+    """Write a record to a JSON file atomically.
 
     Args:
-        path: The file.
-        record: The record.
+        path: The path of the JSON file.
+        record: The record to write.
     """
     write_atomically(path, json.dumps(asdict(record), indent=1, ensure_ascii=False) + "\n")
 
 
 def read_record(path: Path) -> GradeRecord | None:
-    """Read a record, None if the file is missing or cannot be read."""
+    """Return the record in a file, or None if the file is missing or cannot be read."""
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         cells = tuple(CellPoints(**cell) for cell in found.pop("cells"))

@@ -1,7 +1,8 @@
-"""Grade one submission, in a process of its own.
+"""Grade one submission in its own process.
 
-The steps are: read the notebook, repair it, scan its code, run it without hidden tests (for the
-feedback page), run it with hidden tests, record the points in the gradebook, and write the page.
+The grader reads the notebook, repairs it, and scans its code. Then it runs the notebook twice,
+first without the hidden tests to get the outputs for the feedback page, and then with them.
+Finally, it records the points in the gradebook and writes the feedback page.
 """
 
 from __future__ import annotations
@@ -37,20 +38,20 @@ from jaxbits_grader.running.student_run import run_without_hidden_tests
 
 # https://github.com/torvalds/linux/blob/v6.6/include/uapi/linux/prctl.h
 _PR_SET_PDEATHSIG = 1
-# A new number makes every stored record outdated.
+# Increase this number to make every stored record outdated.
 _GRADER_VERSION = 2
 
 
 @dataclass(frozen=True)
 class Job:
-    """One submission to grade, and how.
+    """One submission to grade, together with the settings for grading it.
 
     Attributes:
         course: The course.
         assignment: The name of the assignment.
         submission: The submission.
-        limits: The limits of each run.
-        unsafe: Whether to run outside the sandbox.
+        limits: The limits that apply to each run of the notebook.
+        unsafe: Whether to run the notebook outside the sandbox.
     """
 
     course: Course
@@ -61,16 +62,16 @@ class Job:
 
     @property
     def record(self) -> Path:
-        """The file for the grade record, which is written last."""
+        """The path of the grade record, which is written after everything else."""
         return self.course.results(self.assignment) / f"{self.submission.id}.json"
 
     @property
     def log(self) -> Path:
-        """The file for everything that the grader prints."""
+        """The path of the log file, which receives everything that the grader prints."""
         return self.record.with_suffix(".log")
 
     def digest(self) -> str:
-        """Return a hash of everything that the result depends on."""
+        """Return a hash of everything that the result of grading depends on."""
         source = self.course.source(self.assignment)
         parts = [asdict(self.limits), self.unsafe, _GRADER_VERSION, self.submission.problem]
         parts += [self.submission.note, self.submission.student, self.submission.digest]
@@ -78,9 +79,10 @@ class Job:
 
 
 def run_job(job: Job) -> None:
-    """Grade a submission and write its record. This is the target of a new process.
+    """Grade a submission and write its record.
 
-    Its output goes to the log of the job, and it ends with the process that started it.
+    Call this function only as the target of a new process, because it redirects that process's
+    output to the log of the job and ends the process when the one that started it ends.
     """
     _die_with_parent()
     job.record.parent.mkdir(parents=True, exist_ok=True)
@@ -88,7 +90,7 @@ def run_job(job: Job) -> None:
     os.dup2(log, 1)
     os.dup2(log, 2)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
-    # All temporary files are below this folder, so a killed grader leaves them in one place.
+    # Put all temporary files in this folder, so that a killed grader leaves them in one place.
     scratch = Path(tempfile.mkdtemp(prefix="jb"))
     os.environ["TMPDIR"] = str(scratch)
     tempfile.tempdir = str(scratch)
@@ -99,13 +101,17 @@ def run_job(job: Job) -> None:
 
 
 def grade_job(job: Job, scratch: Path) -> GradeRecord:
-    """Grade a submission in this process.
+    """Grade a submission in the current process and write its feedback page.
 
     Args:
         job: The submission and how to grade it.
         scratch: An empty folder for temporary files.
+
+    Returns:
+        The record. Its status is "unreadable" or "failed" if the submission could not be graded.
     """
-    # nbgrader takes a second to import, which the command line should not wait for.
+    # Import nbgrader here, because importing it takes a second and the command line imports this
+    # module.
     from jaxbits_grader.gradebook.nbgrader_adapter import (
         NbgraderFailed,
         record_points,
@@ -127,7 +133,8 @@ def grade_job(job: Job, scratch: Path) -> GradeRecord:
         return record
     findings = scan_notebook(notebook, released)
     try:
-        # This run ends before the other begins, or the two could signal to each other.
+        # The first run must end before the second begins, because a notebook could otherwise pass
+        # information from one run to the other.
         executed = run_without_hidden_tests(notebook, job.limits, unsafe=job.unsafe)
         result = run_hidden_tests(notebook, assignment, job.limits, unsafe=job.unsafe)
         result = replace(result, tampering=(*findings.tampering, *result.tampering))
@@ -147,12 +154,12 @@ def grade_job(job: Job, scratch: Path) -> GradeRecord:
 
 
 def failed_record(job: Job, max_score: float, reason: str) -> GradeRecord:
-    """Return the record of a submission whose grader failed.
+    """Return the record of a submission that the grader failed to grade.
 
     Args:
-        job: The submission.
-        max_score: The points of the assignment.
-        reason: Why the grader failed, for the notes.
+        job: The submission and how it was graded.
+        max_score: The maximum number of points for the assignment.
+        reason: Why the grader failed, which goes into the notes, or an empty string for no note.
     """
     return GradeRecord(
         job.submission.student,
@@ -183,7 +190,7 @@ def _status(result: RunResult, notes: Sequence[str]) -> str:
 
 
 def _explain_status(result: RunResult) -> list[str]:
-    """Return notes on tampering, with the tests that follow it, and on an early end."""
+    """Return notes on tampering and the tests that it affects, an early end, and slow cells."""
     tests_after: dict[str, list[str]] = {}
     for sign in result.tampering:
         what, _, test = sign.partition(", before ")
@@ -201,10 +208,11 @@ def _explain_status(result: RunResult) -> list[str]:
 
 
 def _die_with_parent() -> None:
-    """End this process with the one that forked it and with the one that asked for it."""
+    """Make this process end when the process that forked it or the one that requested it ends."""
     parent = multiprocessing.parent_process()
     if parent is not None:
-        # The fork server is this process's parent, and it outlives the pool.
+        # For the kernel, this process's parent is the fork server, which outlives the pool.
+        # Therefore, a thread watches the process of the pool.
         watch = threading.Thread(target=_kill_after, args=(parent.sentinel,), daemon=True)
         watch.start()
     if sys.platform.startswith("linux"):

@@ -1,4 +1,4 @@
-"""A parsed notebook: everything that grading needs to know about each cell, read once."""
+"""Parse a notebook once into the facts about each cell that grading needs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from jaxbits_grader.cell_names import bound_names
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 LANGUAGE = {"name": "python", "file_extension": ".py", "mimetype": "text/x-python"}
-# Parsing takes about a thousand times the memory of the text.
+# Longer cells are not parsed, because parsing takes about a thousand times the memory of the text.
 MAX_CELL_CHARACTERS = 200_000
 
 
 class Role(Enum):
-    """What a cell is for: a student's own cell, a given cell, an answer, or a test."""
+    """The role of a cell: the student's own cell, a given cell, an answer, or a test."""
 
     OWN = "own"
     GIVEN = "given"
@@ -33,11 +33,11 @@ class Cell:
 
     Attributes:
         cell_type: "code", "markdown", or "raw".
-        source: The text.
-        id: The notebook format's id, empty if it has none.
-        grade_id: nbgrader's name for the cell, None if it has none.
-        role: What the cell is for.
-        points: The points of a test.
+        source: The source of the cell.
+        id: The cell's id in the notebook format, or an empty string if it has none.
+        grade_id: nbgrader's name for the cell, or None if it has none.
+        role: The role of the cell.
+        points: The maximum number of points for a test, or 0 for other cells.
     """
 
     cell_type: str
@@ -49,7 +49,7 @@ class Cell:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The names that the cell binds; empty if it is not Python or too long to parse."""
+        """The names that the cell binds, or an empty set if the cell cannot be parsed."""
         if len(self.source) > MAX_CELL_CHARACTERS:
             return frozenset()
         try:
@@ -59,11 +59,11 @@ class Cell:
 
     @cached_property
     def text(self) -> str:
-        """The source without whitespace, for comparisons."""
+        """The source without whitespace, which is used to compare cells."""
         return "".join(self.source.split())
 
     def to_nbformat(self) -> NotebookNode:
-        """Return the cell for a notebook in format 4.5."""
+        """Return the cell in notebook format 4.5."""
         is_code = self.cell_type == "code"
         make = nbformat.v4.new_code_cell if is_code else nbformat.v4.new_markdown_cell
         cell: NotebookNode = make(self.source, id=self.id)
@@ -75,19 +75,19 @@ class Cell:
 
 @dataclass(frozen=True)
 class ParsedNotebook:
-    """The cells of a notebook, and what a teacher should know about how they were read."""
+    """The cells of a notebook, with notes for the teacher about how they were read."""
 
     cells: tuple[Cell, ...]
     notes: tuple[str, ...] = ()
 
     @classmethod
     def from_nbformat(cls, notebook: NotebookNode) -> ParsedNotebook:
-        """Parse the cells of a trusted notebook, such as a released one."""
+        """Parse the cells of a trusted notebook, such as the released one."""
         return cls(tuple(map(_parse_cell, notebook.cells)))
 
     @cached_property
     def marked(self) -> dict[str, Cell]:
-        """The cells that belong to the assignment, in order, by their grade_id."""
+        """The cells that belong to the assignment, in order and keyed by grade_id."""
         return {c.grade_id: c for c in self.cells if c.grade_id and c.role is not Role.OWN}
 
     def to_nbformat(self) -> NotebookNode:
@@ -116,20 +116,20 @@ def _parse_cell(cell: NotebookNode) -> Cell:
 
 
 def nbgrader_metadata(cell: NotebookNode) -> dict[str, Any]:
-    """Return the nbgrader metadata of a cell, empty if it has none."""
+    """Return the nbgrader metadata of a cell, or an empty dictionary if it has none."""
     found = cell.get("metadata", {}).get("nbgrader")
     return found if isinstance(found, dict) else {}
 
 
 def full_nbgrader_metadata(grade_id: str, role: Role, points: int) -> dict[str, Any]:
-    """Return the nbgrader metadata of a cell with all keys that nbgrader's schema requires.
+    """Return nbgrader metadata for a cell, with all the keys that nbgrader's schema requires.
 
     See https://github.com/jupyter/nbgrader/blob/v0.9.5/nbgrader/nbgraderformat/v3.py.
 
     Args:
-        grade_id: The cell's name.
-        role: What the cell is for.
-        points: The points of a test; ignored for other cells.
+        grade_id: The name of the cell.
+        role: The role of the cell.
+        points: The maximum number of points for a test, which is ignored for other cells.
     """
     metadata: dict[str, Any] = {
         "schema_version": 3,

@@ -1,7 +1,7 @@
-"""Grade a folder of submissions: one process each, several at a time, every result stored.
+"""Grade many submissions in parallel, each in its own process, and store every result.
 
-`concurrent.futures.ProcessPoolExecutor` cannot replace this module, because a worker that is killed
-at its time limit breaks that pool, and because a process that has graded one submission must not
+`concurrent.futures.ProcessPoolExecutor` cannot replace this module for two reasons. Killing a
+worker at its time limit breaks such a pool, and a process that has graded one submission must not
 grade another. See https://docs.python.org/3/library/concurrent.futures.html#processpoolexecutor.
 """
 
@@ -20,7 +20,8 @@ from pathlib import Path
 from jaxbits_grader.grade_records import GradeRecord, read_record, write_record
 from jaxbits_grader.grade_submission import Job, failed_record, run_job
 
-# The fork server imports these once, and every grader is a copy of it.
+# The fork server imports these modules once, so that the grader processes that it forks start
+# quickly.
 _PRELOADED = [
     "jaxbits_grader.gradebook.nbgrader_adapter",
     "jaxbits_grader.grade_submission",
@@ -32,9 +33,10 @@ _POLL_SECONDS = 0.05
 
 @contextlib.contextmanager
 def claim(path: Path) -> Iterator[bool]:
-    """Yield whether this process may grade a submission, out of all that grade the course.
+    """Claim a submission for this process, and yield whether the claim succeeded.
 
-    The claim ends with the block or with the process.
+    Only one of the processes that grade a course can claim a submission at a time. The claim ends
+    when the block or the process ends.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
@@ -47,7 +49,11 @@ def claim(path: Path) -> Iterator[bool]:
 
 
 def finished_record(job: Job) -> GradeRecord | None:
-    """Return the record of a submission that has not changed since it was graded, else None."""
+    """Return a submission's record, or None if the submission has to be graded.
+
+    A submission has to be graded if it has no record, if anything that the result depends on has
+    changed since, or if the grader failed.
+    """
     record = read_record(job.record)
     if record is None or record.digest != job.digest() or record.status == "failed":
         return None
@@ -61,16 +67,17 @@ def grade_all(
     again: bool = False,
     on_record: Callable[[GradeRecord], None] = lambda record: None,
 ) -> list[GradeRecord]:
-    """Grade submissions, each in a process of its own.
+    """Grade submissions, each in its own process.
 
-    Submissions that have not changed since they were graded are not graded again. If several pools
-    work on one course, each submission is graded by one of them, and the others wait for it.
+    Submissions that have not changed since they were last graded are not graded again unless
+    `again` is set. If several pools work on the same course, one of them grades each submission,
+    and the others wait for its result.
 
     Args:
-        jobs: The submissions.
-        workers: How many to grade at a time.
+        jobs: The submissions and how to grade them.
+        workers: How many submissions to grade at a time.
         again: Whether to grade unchanged submissions, too.
-        on_record: Called with each record as soon as it exists.
+        on_record: A function to call with each record as soon as the record exists.
 
     Returns:
         One record per job, in the same order.
@@ -97,7 +104,8 @@ def grade_all(
             while waiting and len(running) < workers:
                 job = waiting.pop(0)
                 found = finished_record(job)
-                # Two pools told to grade again grade once: a record newer than both is final.
+                # If two pools are told to grade again, only one of them should. Therefore, accept
+                # a record that was written after this pool started.
                 if found and not (again and job.record.stat().st_mtime < began):
                     records[job.submission.id] = found
                     on_record(found)
@@ -106,7 +114,7 @@ def grade_all(
                 if worker is not None:
                     running.append(worker)
                     continue
-                busy.append(job)  # Another pool is grading it. Try again later.
+                busy.append(job)  # Another pool is grading this submission, so try again later.
                 if len(busy) > len(waiting):
                     break
             waiting += busy
@@ -121,9 +129,10 @@ def grade_all(
 
 @contextlib.contextmanager
 def _defer_interrupt() -> Iterator[threading.Event]:
-    """Yield an event that SIGINT sets.
+    """Make SIGINT set an event instead of raising KeyboardInterrupt, and yield the event.
 
-    A KeyboardInterrupt raised at an arbitrary line could lose a process that has just started.
+    If KeyboardInterrupt were raised at an arbitrary line, the pool could lose track of a process
+    that has just started.
     """
     interrupted = threading.Event()
     if threading.current_thread() is not threading.main_thread():
@@ -151,26 +160,27 @@ class _Worker:
 
     @classmethod
     def start(cls, context: multiprocessing.context.ForkServerContext, job: Job) -> _Worker | None:
-        """Start a worker; return None if another pool has claimed the submission."""
+        """Start and return a worker, or return None if another pool has claimed the submission."""
         stack = contextlib.ExitStack()
         if not stack.enter_context(claim(job.record.with_suffix(".lock"))):
             stack.close()
             return None
-        # A grader that was killed may have left an outdated record.
+        # Remove the old record. Otherwise, if the grader is killed before it writes a new one,
+        # `finish` would return an outdated result.
         job.record.unlink(missing_ok=True)
         process = context.Process(target=run_job, args=(job,))
         process.start()
         return cls(job, process, stack)
 
     def is_done(self) -> bool:
-        """Return True if the process has ended. Kills it if it has exceeded its time limit."""
+        """Return whether the process has ended, after killing it if it exceeded its time limit."""
         if self.process.is_alive() and time.monotonic() > self._deadline:
             self._timed_out = True
             self._kill()
         return not self.process.is_alive()
 
     def finish(self) -> GradeRecord:
-        """Return the record, or one that says why there is none, and release the claim."""
+        """Release the claim, and return the record or, if there is none, one that says why."""
         record = read_record(self.job.record)
         if record is None:
             points = self.job.course.assignment(self.job.assignment).points

@@ -1,1 +1,1 @@
-"""Assignment sources and what is made from them: released notebooks, answers, and variants."""
+"""Read and validate assignment sources, and create notebooks and variants from them."""

@@ -1,9 +1,9 @@
 """Run an assignment's answers in a fresh process, and report what each test cell does.
 
-``python -P answer_runner.py OUTCOME.json`` reads the cells and answers as JSON from the standard
-input and writes the outcomes to the file. It needs nothing but IPython and jaxbits, so that an
-assignment can be tried in an environment with another version of JAX. Therefore, it is run as a
-file and imports nothing of the grader.
+``python -P answer_runner.py OUTCOME.json`` reads the cells and answers as JSON from standard input
+and writes the outcomes to the file. The script needs only IPython and jaxbits, so that authors can
+try an assignment in an environment with another version of JAX. Therefore, it runs as a file and
+imports nothing from the grader.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _MAX_CHARACTERS = 400
 
 
 def _run_cell(source: str, namespace: dict[str, Any], name: str) -> dict[str, str] | None:
-    """Run a cell; return its error or what it writes to stderr, None if there is neither."""
-    # inspect.getsource and tracebacks look up the text of a cell here, as in a notebook.
+    """Run a cell and return its error or its output to stderr, or None if there is neither."""
+    # As in a notebook, inspect.getsource and tracebacks look up the source of a cell here.
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     stderr = io.StringIO()
     try:
@@ -49,17 +49,19 @@ def _compile_cell(source: str, name: str) -> types.CodeType:
 def run_answers(cells: list[dict[str, Any]], answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Run a notebook, and then each answer with the tests of its task.
 
-    Each answer starts from the names that the notebook had just before the answer cell.
+    Each answer starts with the names that the notebook had just before the answer cell.
 
     Args:
-        cells: The code cells in order, with the keys `id`, `source`, `task` (of an answer or test
-            cell), and `solution` (a bool).
-        answers: With the keys `task`, `source`, and `wrong`. A wrong answer stops at its first
-            failure.
+        cells: The code cells in order. Each is a dictionary with the keys `id`, `source`, `task`
+            (the id of the task, or None if the cell is neither an answer nor a test), and
+            `solution` (a bool).
+        answers: The answers. Each is a dictionary with the keys `task`, `source`, and `wrong`. The
+            run of a wrong answer stops at its first failure.
 
     Returns:
-        The outcomes of the cells by id, for the notebook and then for each answer. An outcome is
-        None, or a dict with `error`, `message`, and `line`, or a dict with `stderr`.
+        A list with the outcomes for the notebook, followed by the outcomes for each answer. They
+        are dictionaries from the id of a cell to its outcome, which is None, a dictionary with
+        `error`, `message`, and `line`, or a dictionary with `stderr`.
     """
     main = types.ModuleType("__main__")
     sys.modules["__main__"] = main
@@ -73,7 +75,7 @@ def run_answers(cells: list[dict[str, Any]], answers: list[dict[str, Any]]) -> l
     results = [own]
     complete = dict(namespace)
     for number, answer in enumerate(answers):
-        # If this answer ends the process, the caller knows which one it was.
+        # Print the number, so that the caller knows which answer ended the process if one does.
         print(number, file=sys.__stdout__, flush=True)
         namespace.clear()
         namespace.update(before[answer["task"]])
@@ -86,7 +88,7 @@ def run_answers(cells: list[dict[str, Any]], answers: list[dict[str, Any]]) -> l
 def _run_answer(
     cells: list[dict[str, Any]], answer: dict[str, Any], namespace: dict[str, Any], number: int
 ) -> dict[str, Any]:
-    """Run the cells from an answer to the last test of its task, without other tasks' cells."""
+    """Run the cells from an answer to the last test of its task, skipping cells of other tasks."""
     first = next(i for i, cell in enumerate(cells) if cell["id"] == answer["task"])
     last = max(i for i, cell in enumerate(cells) if cell["task"] == answer["task"])
     outcomes: dict[str, Any] = {}
@@ -102,7 +104,7 @@ def _run_answer(
 
 
 def main() -> int:
-    """Run what is on the standard input; return the exit status."""
+    """Run the answers from standard input, write the outcomes, and return the exit status."""
     request = json.load(sys.stdin)
     warnings.simplefilter("default")
     results = run_answers(request["cells"], request["answers"])

@@ -1,6 +1,6 @@
-"""The lines in a cell that mark a solution or hidden tests, and comments that mark variants.
+"""Parse the lines that mark solutions and hidden tests, and comments that mark variants.
 
-The lines are nbgrader's:
+nbgrader defines the marker lines:
 https://nbgrader.readthedocs.io/en/stable/user_guide/creating_and_grading_assignments.html
 """
 
@@ -15,13 +15,14 @@ STUB = ("# YOUR CODE HERE", "raise NotImplementedError()")
 
 VARIANT_COMMENT = re.compile(r"[ \t]*# variant:[^\n]*")
 
-# Anything that looks like a marker has to be one, or the release would show what it encloses.
+# A line that looks like a marker must be a valid one. Otherwise, the released notebook would show
+# the lines that it is meant to hide.
 _SIMILAR = re.compile(r"###\s*(BEGIN|END)\b")
 _MARKER = re.compile(rf"([ \t]*)### (BEGIN|END) ({SOLUTION}|{HIDDEN_TESTS})")
 
 
 def without_variant_comments(source: str) -> str:
-    """Return a cell without its `# variant:` comments.
+    """Return the source of a cell without its `# variant:` comments.
 
     Example:
         >>> without_variant_comments("rows = 12  # variant: 8..20")
@@ -31,7 +32,7 @@ def without_variant_comments(source: str) -> str:
 
 
 class MarkerError(ValueError):
-    """A marker is misspelled, misplaced, or unterminated. The message names the line."""
+    """Raised if a marker is misspelled, misplaced, or unterminated. The message names the line."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,8 @@ class Block:
 
     Attributes:
         kind: `SOLUTION` or `HIDDEN_TESTS`.
-        first: Index of the line with the BEGIN marker.
-        last: Index of the line with the END marker.
+        first: The index of the line with the BEGIN marker.
+        last: The index of the line with the END marker.
         indent: The whitespace before the BEGIN marker.
     """
 
@@ -55,7 +56,7 @@ def parse_blocks(source: str) -> list[Block]:
     """Return the marked blocks of a cell.
 
     Raises:
-        MarkerError: If a marker is misspelled, nested, without its counterpart, or unterminated.
+        MarkerError: If a marker is misspelled, nested, or without its counterpart.
     """
     blocks: list[Block] = []
     opened: tuple[str, int, str] | None = None
@@ -78,7 +79,7 @@ def parse_blocks(source: str) -> list[Block]:
 
 
 def _replace_blocks(source: str, kind: str, *, keep: bool, stub: tuple[str, ...] = ()) -> str:
-    """Remove the markers of one kind, and what they enclose unless `keep` is set."""
+    """Replace the blocks of one kind with a stub, or remove only their markers if `keep` is set."""
     lines = source.split("\n")
     for block in reversed(parse_blocks(source)):
         if block.kind == kind:
@@ -88,7 +89,7 @@ def _replace_blocks(source: str, kind: str, *, keep: bool, stub: tuple[str, ...]
 
 
 def stub_source(source: str) -> str:
-    r"""Return a solution cell as the student gets it.
+    r"""Return a solution cell as students receive it, with a stub in place of the solution.
 
     Example:
         >>> cell = "def f():\n    ### BEGIN SOLUTION\n    return 1\n    ### END SOLUTION"
@@ -106,7 +107,7 @@ def solution_source(source: str) -> str:
 
 
 def visible_tests(source: str) -> str:
-    """Return a test cell as the student gets it, without the hidden tests."""
+    """Return a test cell as students receive it, without the hidden tests."""
     return _replace_blocks(source, HIDDEN_TESTS, keep=False)
 
 
@@ -114,7 +115,7 @@ def block_texts(source: str, kind: str) -> list[str]:
     """Return the text inside each block of one kind.
 
     Args:
-        source: The cell.
+        source: The source of the cell.
         kind: `SOLUTION` or `HIDDEN_TESTS`.
     """
     lines = source.split("\n")
@@ -123,9 +124,9 @@ def block_texts(source: str, kind: str) -> list[str]:
 
 
 def hidden_test_lines(source: str) -> set[int]:
-    """Return the numbers of the lines in hidden tests at the top level of a cell, from 1 on.
+    """Return the line numbers, starting at 1, of the hidden tests at the top level of a cell.
 
-    Hidden tests inside a function or loop share their names with it, so they do not count.
+    Hidden tests inside a function or loop are not included, because they share its names.
     """
     return set(_top_level_lines(source))
 

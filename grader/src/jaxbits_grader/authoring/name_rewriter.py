@@ -1,4 +1,4 @@
-"""Rename the notebook's names in the code of a cell. Local names stay as they are."""
+"""Rename the notebook's global names in the code of a cell, but not the local names."""
 
 from __future__ import annotations
 
@@ -24,13 +24,15 @@ def rename_names(
     r"""Rename the names that a cell shares with the notebook.
 
     Args:
-        tree: The code of the cell. It is changed.
-        new_name: Returns the new name for a name in a line, None if it stays.
-        is_builtin: Whether to read a name from the builtins module instead.
-        builtins_name: The name of that module in the notebook.
+        tree: The syntax tree of the cell, which is changed.
+        new_name: A function that takes a name and its line number and returns the new name, or None
+            to keep the name.
+        is_builtin: A function that returns whether to read a name from the builtins module. It is
+            called only for names that are not renamed.
+        builtins_name: The name of the builtins module in the notebook.
 
     Returns:
-        The changed tree.
+        The changed syntax tree.
 
     Example:
         >>> tree = ast.parse("x = max(y)\ndef f(x): return x + y")
@@ -64,7 +66,7 @@ class _Rewriter(ast.NodeTransformer):
         return None if self._is_local(name) else self.new_name(name, line)
 
     def _rename_attribute(self, node: ast.AST, attribute: str, line: int) -> None:
-        """Rename a name that a node holds as a string, if it holds one."""
+        """Rename the name that a node stores as a string in an attribute, if there is one."""
         if name := getattr(node, attribute):
             setattr(node, attribute, self._renamed(name, line) or name)
 
@@ -117,8 +119,9 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def _visit_comprehension(self, node: _Comprehension) -> ast.AST:
-        # The first iterable is evaluated outside the comprehension's scope. It is not visited a
-        # second time below, because names in it that were renamed have no further new name.
+        # Visit the first iterable before entering the comprehension's scope, because Python
+        # evaluates it outside that scope. The second visit below changes nothing, because renamed
+        # names have no further new name.
         first = node.generators[0]
         first.iter = self.visit(first.iter)
         targets = (part for g in node.generators for part in ast.walk(g.target))
@@ -149,7 +152,8 @@ class _Rewriter(ast.NodeTransformer):
             package, _, rest = alias.name.partition(".")
             new = self._renamed(alias.asname or package, node.lineno)
             if new and rest and not alias.asname:
-                # `import a.b` binds a, which no `as` can express; __import__("a.b") returns a.
+                # `import a.b` binds `a`, and no import with `as` can bind `a` under another name.
+                # Therefore, assign the result of __import__("a.b"), which is `a`.
                 function = self._builtin("__import__", node)
                 package_call = ast.Call(function, [ast.Constant(alias.name)], [])
                 assign = ast.Assign([ast.Name(new, ast.Store())], package_call)

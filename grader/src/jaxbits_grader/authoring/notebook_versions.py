@@ -1,4 +1,4 @@
-"""Make notebooks from an assignment: the teacher's, the student's, and one with answers."""
+"""Create the versions of an assignment's notebook for teachers, for students, and with answers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ESCAPED_BAR = r"\|"
 
 
 def introduction_cell(assignment: Assignment) -> NotebookNode:
-    """Return the first cell: title, goals, time, and what each task is graded for."""
+    """Return the first cell, with the title, time, goals, and the rubric of each task."""
     rows = "\n".join(
         f"| {number} | {task.total} | {task.rubric.replace('|', _ESCAPED_BAR)} |"
         for number, task in enumerate(assignment.tasks, 1)
@@ -50,14 +50,18 @@ restart the kernel and run all cells from the top."""
 
 
 def teacher_notebook(assignment: Assignment) -> NotebookNode:
-    """Return the notebook with solutions and hidden tests, as nbgrader expects its source."""
+    """Return the notebook with solutions and hidden tests, in the form that nbgrader expects."""
     notebook = copy.deepcopy(assignment.notebook)
     notebook.cells.insert(0, introduction_cell(assignment))
     return notebook
 
 
 def student_notebook(assignment: Assignment) -> NotebookNode:
-    """Return the notebook to hand out: stubs, visible tests, and locked cells as in nbgrader."""
+    """Return the notebook to hand out to students.
+
+    It has stubs in place of the solutions and only the visible tests. Its cells are locked in the
+    same way as nbgrader locks them.
+    """
     notebook = teacher_notebook(assignment)
     for cell in notebook.cells:
         metadata = nbgrader_metadata(cell)
@@ -77,7 +81,7 @@ def solution_notebook(
 
     Args:
         assignment: The assignment.
-        answers: The source of the answer cell by task. Other tasks get the solution.
+        answers: The sources of answer cells, by task. Tasks without an answer get the solution.
     """
     notebook = student_notebook(assignment)
     for cell in notebook.cells:
@@ -90,12 +94,12 @@ def solution_notebook(
 def find_leaks(assignment: Assignment, released: NotebookNode) -> list[str]:
     """Return the lines of solutions and hidden tests that a released notebook contains.
 
-    A line that also appears in the text, in a given cell, or in a visible test reveals nothing, so
-    it does not count.
+    A line that also appears in the text, in a given cell, or in a visible test does not count,
+    because it reveals nothing.
 
     Args:
         assignment: The assignment.
-        released: The notebook to search: sources, outputs, and metadata.
+        released: The notebook, whose sources, outputs, and metadata are searched.
     """
     public, secret = set(), set()
     for cell in assignment.notebook.cells:

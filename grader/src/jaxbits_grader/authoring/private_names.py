@@ -1,10 +1,10 @@
 """Give the names in test cells private prefixes, so that tests and answers do not interfere.
 
-nbgrader runs a test cell among the notebook's names. Without prefixes, a test would overwrite a
-helper of the student's that has the name of a variable in a hidden test, and it would take the
-student's ``max`` for Python's. Therefore, hidden tests get new names in each run. What the given
-cells define, Python's builtins, and `jaxbits.testing` are read from where no answer can put
-anything.
+nbgrader runs a test cell in the notebook's namespace. Without prefixes, a variable in a hidden test
+would overwrite a student's helper of the same name, and the test would call the student's ``max``
+instead of Python's. Therefore, the names in hidden tests get a new prefix in each run. Tests read
+Python's builtins, `jaxbits.testing`, and the names that given cells define from places that an
+answer cannot guess.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from jaxbits_grader.cell_names import bound_names
 from jaxbits_grader.notebook import nbgrader_metadata
 
 _BUILTINS = {name for name in dir(builtins) if not name.startswith("_")}
-# Tests get a private copy of this module, so a patched function of it does not reach them.
+# Tests get a private copy of this module, so patching the original does not affect them.
 _COPIED = "testing"
 _COPY_MODULE = """\
 import importlib.util as {p}util
@@ -41,7 +41,7 @@ def {p}copy(name):
 
 
 class PrivateNames:
-    """The names of an assignment's tests in one run.
+    """The private names of an assignment's tests in one run.
 
     Args:
         assignment: The assignment.
@@ -51,7 +51,7 @@ class PrivateNames:
         self.prefix = f"_{secrets.token_hex(6)}_"
         given: set[str] = set()
         tests: set[str] = set()
-        visible: set[str] = set()  # names that a student sees, or defines
+        visible: set[str] = set()  # Names that a student can see or may define.
         for cell in assignment.notebook.cells:
             if cell.cell_type != "code":
                 continue
@@ -63,7 +63,7 @@ class PrivateNames:
                 visible |= bound_names(solution_source(source))
             elif metadata:
                 given |= bound_names(source)
-            else:  # A student may change or remove such a cell.
+            else:  # The cell is not locked, so a student may change or remove it.
                 visible |= bound_names(source)
         self.given = given - tests - visible
         self.hidden = tests - visible - given
@@ -72,13 +72,13 @@ class PrivateNames:
 
     @property
     def finished_name(self) -> str:
-        """The variable that holds the nonce of the last test that ran to its end."""
+        """The name of the variable with the nonce of the last test that ran to its end."""
         return f"{self.prefix}finished"
 
     def save_given_names(self, source: str) -> str:
-        """Return code that saves the names bound by a given cell under the prefix.
+        """Return code that saves the values that a given cell defines under private names.
 
-        It runs right after the given cell. Student code cannot shadow the saved names.
+        Run this code right after the given cell, so that the student's code cannot shadow them.
         """
         lines = [f"import builtins as {self.prefix}builtins"]
         for name in sorted(bound_names(source) & self.given):
@@ -95,8 +95,9 @@ class PrivateNames:
         """Return a test cell with private names.
 
         Args:
-            source: The test cell, with hidden tests.
-            nonce: The value that `finished_name` gets when the cell has run to its end.
+            source: The source of the test cell, including hidden tests.
+            nonce: The value to assign to the variable `finished_name` when the cell has run to its
+                end.
         """
         lines = hidden_test_lines(source)
         reused = self._reused.in_test(source) if lines else {}
@@ -113,9 +114,9 @@ class PrivateNames:
         return f"{ast.unparse(ast.fix_missing_locations(tree))}\n{self.finished_name} = {nonce!r}"
 
     def redefinition_query(self) -> str:
-        """Return an expression for the given functions that the notebook defines again.
+        """Return an expression that finds the given functions that the notebook has redefined.
 
-        Its value is a string of names, separated by ``", "``.
+        The value of the expression is a string with their names, separated by ``", "``.
         """
         names = sorted(self.given - {_COPIED})
         pairs = f"((n, globals().get(n), globals().get({self.prefix!r} + n)) for n in {names!r})"
@@ -127,10 +128,10 @@ class PrivateNames:
 
 
 class _ReusedNames:
-    """The names of visible tests to which hidden tests give other values.
+    """The names from visible tests to which hidden tests assign other values.
 
-    An answer knows these names and could read the hidden values. Therefore, hidden tests use
-    private names, which start with the value that the visible name has.
+    An answer can use these names, so it could read the hidden values. Therefore, hidden tests use
+    private names, which begin with the values of the visible names.
     """
 
     def __init__(self, assignment: Assignment, given: set[str]) -> None:
@@ -141,7 +142,8 @@ class _ReusedNames:
         visible = _all_bound_names(map(visible_tests, tests))
         hidden = _all_bound_names(map(_hidden_source, tests))
         self.names = (visible & hidden) - _all_bound_names(others) - given
-        # By test, the names that still have the value of a visible test when it begins.
+        # For each test, the names that still have a value from a visible test when the hidden part
+        # of this test begins.
         self._fresh: dict[str, set[str]] = {}
         stale: set[str] = set()
         for source in tests:
@@ -150,7 +152,7 @@ class _ReusedNames:
             stale |= self.names & bound_names(_hidden_source(source))
 
     def in_test(self, source: str) -> dict[str, bool]:
-        """Return the reused names in a test's hidden part, with whether to copy their value."""
+        """Return whether to copy the value of each reused name in the hidden part of a test."""
         tree = ast.parse(_hidden_source(source))
         used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         return {name: name in self._fresh.get(source, self.names) for name in used & self.names}

@@ -1,7 +1,8 @@
-"""Read the right and wrong answers that an assignment's tests are tried on.
+"""Read the right and wrong answers that are used to try out an assignment's tests.
 
-They are in a file in jupytext's percent format. The first line of each cell names the task, says
-whether the answer is right, and describes it: ``# %% running-mean · wrong: uses a global counter``.
+The answers are in a file in jupytext's percent format. The first line of each cell names the task,
+says whether the answer is right, and describes it. For example, it may be
+``# %% running-mean · wrong: uses a global counter``.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class Answer:
         task: The id of the task.
         is_right: Whether the answer should get full marks.
         description: What the answer does.
-        source: The text of its cell.
+        source: The source of the answer cell.
     """
 
     task: str
@@ -37,10 +38,11 @@ def read_answers(folder: Path, assignment: Assignment) -> list[Answer]:
 
     Args:
         folder: The folder of the assignment.
-        assignment: The assignment, whose tasks the answers must name.
+        assignment: The assignment that contains the tasks.
 
     Raises:
-        SourceError: If there are no answers, or the heading of one cannot be parsed.
+        SourceError: If the file with the answers is missing, or if the heading of an answer cannot
+            be parsed or names an unknown task.
     """
     path = folder / ANSWERS_FILE
     if not path.is_file():

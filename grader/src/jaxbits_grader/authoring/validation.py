@@ -1,4 +1,4 @@
-"""Validate an assignment: solutions get full marks, stubs get none, and wrong answers fail."""
+"""Check that solutions get full marks, stubs get no points, and wrong answers lose points."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from jaxbits_grader.notebook import nbgrader_metadata
 TIMEOUT_SECONDS = 900
 MIN_WRONG_ANSWERS = 3
 _STUB = "the stub"
-# A wrong answer that fails with one of these never got as far as its mistake.
+# A wrong answer that fails with one of these errors never reached the mistake that it should show.
 _SLIPS = {
     "NameError",
     "SyntaxError",
@@ -47,16 +47,16 @@ Outcomes = dict[str, Any]
 
 @dataclass(frozen=True)
 class Attempt:
-    """What one answer got.
+    """The result of trying one answer.
 
     Attributes:
         task: The id of the task, or of a given cell that fails.
         kind: "given", "solution", "stub", "right", or "wrong".
         description: What the answer does.
-        points: The points it got.
-        max_points: The points of the task.
+        points: The points that the answer got.
+        max_points: The maximum number of points for the task.
         failures: The outcomes of the test cells that failed, by grade_id.
-        problem: What is wrong with the assignment, None if nothing is.
+        problem: What is wrong with the assignment, or None if nothing is.
     """
 
     task: str
@@ -68,7 +68,7 @@ class Attempt:
     problem: str | None
 
     def line(self) -> str:
-        """Return a summary of one line, and a second one if there is a problem."""
+        """Return a one-line summary, followed by a second line if there is a problem."""
         mark = "✗" if self.problem else "✓"
         points = f"{self.points}/{self.max_points}"
         text = f"{mark} {self.task:24} {self.kind:8} {points}  {self.description}"
@@ -89,20 +89,22 @@ def validate(
 
     Args:
         folder: The folder of the assignment.
-        seed: Try the variant with this seed.
-        python: The interpreter to use. It needs jaxbits and IPython.
-        timeout: Seconds for all answers together.
+        seed: The seed of the variant to try, or None to try the assignment as it is.
+        python: The Python interpreter to use, which must have jaxbits and IPython.
+        timeout: How many seconds all answers together may take.
 
     Returns:
-        One attempt per answer. If the assignment is valid, none of them has a `problem`.
+        The attempts, one for each answer. There is another one for each given cell that fails. If
+        the assignment is valid, no attempt has a `problem`.
 
     Raises:
-        SourceError: If the source or the answers break a rule, or the attempts do not finish.
+        SourceError: If the source or the answers break a rule, the released notebook would reveal a
+            solution or a hidden test, or the attempts do not finish.
     """
     assignment = read_assignment(folder)
     text = (folder / SOURCE_FILE).read_text(encoding="utf-8")
     count_variable_values(text)
-    # Also without a seed, because this finds ranges that are invalid.
+    # Draw a variant even without a seed, because this finds invalid ranges.
     variant = draw_variant(text, f"{seed} {assignment.name}")
     if seed is not None:
         assignment = parse_assignment(variant, assignment.name)
@@ -121,14 +123,14 @@ def validate(
 
 
 def validate_solution(folder: Path, *, python: str = sys.executable) -> list[Attempt]:
-    """Try only an assignment's solution.
+    """Try only an assignment's solution, and return one attempt per task.
 
     Args:
         folder: The folder of the assignment.
-        python: The interpreter to use. It needs jaxbits and IPython.
+        python: The Python interpreter to use, which must have jaxbits and IPython.
 
     Raises:
-        SourceError: If the source breaks a rule, or the attempt does not finish.
+        SourceError: If the source breaks a rule or the attempt does not finish.
     """
     assignment = read_assignment(folder)
     (own,) = _run(assignment, [], python, TIMEOUT_SECONDS)
@@ -150,7 +152,7 @@ def _check_enough_answers(assignment: Assignment, answers: Sequence[Answer]) -> 
 
 
 def _cells(assignment: Assignment) -> list[dict[str, Any]]:
-    """Return the code cells as they run when a submission is graded, with the solutions."""
+    """Return the code cells, with the solutions, as they run when a submission is graded."""
     private = PrivateNames(assignment)
     cells = []
     for cell in assignment.notebook.cells:
@@ -188,7 +190,7 @@ def _run(
     }
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "outcomes.json"
-        # -P: the modules beside the script must not shadow installed ones.
+        # Use -P, so that the modules next to the script do not shadow installed ones.
         command = [python, "-P", answer_runner.__file__, str(path)]
         try:
             done = subprocess.run(
@@ -215,7 +217,7 @@ def _run(
 
 
 def _last_answer(answers: list[Answer], stdout: str | bytes | None) -> str:
-    """Describe the answer whose number the process printed last."""
+    """Return a description of the answer whose number the process printed last."""
     text = stdout.decode(errors="replace") if isinstance(stdout, bytes) else stdout or ""
     numbers = [line for line in text.splitlines() if line.isdecimal()]
     if not numbers:
@@ -256,5 +258,5 @@ def _judge(assignment: Assignment, answer: Answer, kind: str, outcomes: Outcomes
     elif kind == "wrong" and points == task.total:
         problem = "a wrong answer must lose points, got all of them"
     elif kind == "wrong" and slip:
-        problem = f"the answer fails with a slip before its mistake: {slip}"
+        problem = f"the answer fails with an unrelated error before its mistake: {slip}"
     return Attempt(task.id, kind, answer.description, points, task.total, failures, problem)

@@ -1,7 +1,7 @@
-"""Draw different numbers for an assignment, within the ranges that its source allows.
+"""Draw different numbers for an assignment within the ranges that its source allows.
 
-A line such as ``rows = 12  # variant: 8..20`` has a number and its range. Choices are written
-``# variant: "mean" | "max"``.
+A line such as ``rows = 12  # variant: 8..20`` gives a number and its range. An author lists the
+choices for a value as in ``# variant: "mean" | "max"``.
 """
 
 from __future__ import annotations
@@ -29,17 +29,18 @@ _VARIABLE_LINE = re.compile(
 
 
 def draw_variant(text: str, seed: int | str) -> str:
-    """Replace every variable number or choice in a source by a different one.
+    """Replace every variable number or choice in a source with a different one.
 
     Args:
         text: The source, or a part of it.
-        seed: The same seed draws the same numbers.
+        seed: The seed of the random numbers. The same seed always gives the same values.
 
     Returns:
-        The source with new values. A value stays only if its range has no other.
+        The source with the new values. A value stays the same only if its range contains no other
+        value.
 
     Raises:
-        SourceError: If a range cannot be parsed, or does not contain the current value.
+        SourceError: If a range cannot be parsed or does not contain the current value.
 
     Example:
         >>> draw_variant("rows = 12  # variant: 12..13", seed=1)
@@ -52,7 +53,7 @@ def draw_variant(text: str, seed: int | str) -> str:
 
 
 def count_variable_values(text: str) -> int:
-    """Count the values in a source that `draw_variant` replaces.
+    """Return how many values in a source `draw_variant` replaces.
 
     Raises:
         SourceError: If a `# variant:` comment is not at the end of a plain assignment.
@@ -60,14 +61,14 @@ def count_variable_values(text: str) -> int:
     comments, values = len(VARIANT_COMMENT.findall(text)), len(_VARIABLE_LINE.findall(text))
     if comments != values:
         raise SourceError(
-            f"a '# variant:' comment must be at the end of an assignment on a line of its own, "
-            f"{comments - values} of them are not"
+            "a '# variant:' comment must be at the end of an assignment on a line of its own, but "
+            f"{comments - values} of these comments are not"
         )
     return values
 
 
 def _draw(value: str, allowed: str, rng: random.Random) -> str:
-    """Draw a different value and return its source."""
+    """Draw a different value from a range or from choices, and return it as source code."""
     try:
         old = ast.literal_eval(value)
         if "|" in allowed:
@@ -85,7 +86,7 @@ def _draw(value: str, allowed: str, rng: random.Random) -> str:
     if all(isinstance(x, int) for x in (low, old, high)):
         number = rng.randint(low, max(low, high - 1))
         return repr(number + 1 if old <= number < high else number)
-    # As few digits as a person would write, but enough that the range has several such numbers.
+    # Use as few digits as a person would write, but enough for several such numbers in the range.
     largest = max(abs(low), abs(high))
     for digits in range(2, 18):
         rounded = float(f"{rng.uniform(low, high):.{digits}g}")
@@ -99,20 +100,21 @@ def write_variants(assignments: Path, to: Path, seed: int | str) -> list[str]:
     """Write variants of assignments, with their reference answers, to another folder.
 
     Args:
-        assignments: A folder of assignments, or the folder of one.
-        to: The folder to write to. It must not be inside the first one.
-        seed: A secret. The same seed draws the same numbers.
+        assignments: A folder that contains assignments, or the folder of one assignment.
+        to: The folder to write to, which must not be inside `assignments`.
+        seed: The seed of the random numbers, which must stay secret. The same seed always gives the
+            same values.
 
     Returns:
         The names of the assignments.
 
     Raises:
-        SourceError: If there is no assignment, if one cannot be varied, or if `to` is inside
-            `assignments` or already contains one of them.
+        SourceError: If there is no assignment, if an assignment cannot be varied, or if `to` is
+            inside `assignments` or already contains one of the assignments.
     """
     folders = find_assignments(assignments)
     if not folders:
-        raise SourceError(f"assignments: {assignments} holds no folder with a {SOURCE_FILE}")
+        raise SourceError(f"assignments: {assignments} contains no folder with a {SOURCE_FILE}")
     if to.resolve() == assignments.resolve() or assignments.resolve() in to.resolve().parents:
         raise SourceError(f"to: a private folder must not be inside {assignments}, got {to}")
     if taken := [folder.name for folder in folders if (to / folder.name / SOURCE_FILE).exists()]:

@@ -1,1 +1,1 @@
-"""What is checked while a submission runs: hidden tests, and attempts to get around them."""
+"""Run hidden tests on a submission, and detect attempts to get around them."""

@@ -1,6 +1,6 @@
-"""Canaries: checks that must fail in a student's kernel unless something was tampered with.
+"""Run canaries, which are checks that fail in a student's kernel unless it was tampered with.
 
-`failed_canaries` runs in the kernel. The grader calls it before each test.
+The grader calls `failed_canaries` in the student's kernel before each test.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 
 
 def failed_canaries() -> str:
-    """Return the names of the functions that accept something wrong, one per line.
+    """Return the names of the functions that accept a wrong value, one name per line.
 
-    Only modules that the notebook has imported are checked.
+    The function checks Python's builtins, and those modules that the notebook has imported.
 
     Example:
         >>> failed_canaries()
@@ -59,7 +59,7 @@ def _is_false(call: Callable[[], Any]) -> Callable[[], bool]:
     def is_false() -> bool:
         try:
             return not call()
-        except Exception:  # An exception also means that no test can pass.
+        except Exception:  # If the function raises, no test that calls it can pass.
             return True
 
     return is_false

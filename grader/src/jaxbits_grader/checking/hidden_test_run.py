@@ -23,20 +23,20 @@ _SAFE_NAME = re.compile(r"[A-Za-z_.' ]{1,40}")
 _IMPORT = "__import__('jaxbits_grader.checking.{}', fromlist=['x'])"
 _REPLACED = _IMPORT.format("integrity_check") + ".find_replaced()"
 _CANARIES = _IMPORT.format("canary_checks") + ".failed_canaries()"
-# Nobody sees the tracebacks of this run, and IPython takes long to format them.
+# Keep tracebacks minimal, because nobody sees them and IPython takes a long time to format them.
 _IPYTHON_OPTIONS = ("--InteractiveShell.xmode=Minimal",)
 
 
 @dataclass(frozen=True)
 class RunResult:
-    """What the run with hidden tests found.
+    """The results of the run with hidden tests.
 
     Attributes:
         points: The points and messages of the test cells, in the order of the tasks.
-        ended: Why the run ended early, None if it did not.
-        tampering: Signs that tests were made to pass by something other than an answer.
-        slow: The cells that were interrupted.
-        odd: What a person should see, although it costs no points.
+        ended: Why the run ended early, or None if it did not end early.
+        tampering: Signs that tests passed because of something other than a correct answer.
+        slow: The cells that were interrupted because they took too long.
+        odd: Notes that a person should see, although they do not cost any points.
     """
 
     points: tuple[CellPoints, ...]
@@ -49,7 +49,7 @@ class RunResult:
 def literal_messages(source: str) -> set[str]:
     """Return the messages in a test cell that are string literals.
 
-    A student may be shown these, and nothing else that a hidden test raises.
+    A student may see these messages, but nothing else that a hidden test raises.
 
     Example:
         >>> source = "assert x, 'too large'; testing.assert_close(x, 1, 'not one', rtol=0.1)"
@@ -77,8 +77,8 @@ def run_hidden_tests(
     Args:
         notebook: The repaired notebook.
         assignment: The assignment.
-        limits: What the run may use.
-        unsafe: Whether to run outside the sandbox.
+        limits: The resources that the run may use.
+        unsafe: Whether to run the notebook outside the sandbox.
 
     Raises:
         KernelNotStarted: If no kernel could be started.
@@ -93,7 +93,7 @@ def run_hidden_tests(
 
 
 class _Run:
-    """One run with hidden tests, and what it has found so far."""
+    """One run with hidden tests, which collects its results."""
 
     def __init__(self, assignment: Assignment) -> None:
         self.assignment = assignment
@@ -150,13 +150,13 @@ class _Run:
             self.tampering.append(f"the test {id} did not run to its end but reported success")
             self.points[id] = CellPoints(id, 0.0, most)
         else:
-            # Recorded first: the next check may end the run, and these points are earned.
+            # Record the points first, because they are earned and the next check may end the run.
             self.points[id] = CellPoints(id, most, most)
             if not altered and self._passes_with_stub(kernel, source, task):
                 self.tampering.append(f"the test {id} also passes without the answer")
 
     def _try_test(self, kernel: Kernel, source: str) -> tuple[CellResult, bool]:
-        """Run a test cell; return its result and whether it ran to its last line."""
+        """Run a test cell, and return its result and whether it ran to its last line."""
         nonce = secrets.token_hex(8)
         done = kernel.run_cell(self.names.rename_test(source, nonce), in_history=False)
         if done.error or done.interrupted:
@@ -164,7 +164,10 @@ class _Run:
         return done, kernel.evaluate(self.names.finished_name) == nonce
 
     def _passes_with_stub(self, kernel: Kernel, source: str, task: Task) -> bool:
-        """Return True if a test passes with the stub instead of the answer. Restores the answer."""
+        """Return whether a test passes with the stub in place of the answer.
+
+        The answer is restored afterward.
+        """
         cell = self.assignment.cell(task.id).source
         bound = sorted(bound_names(solution_source(cell)))
         names = [name for name in bound if not hasattr(builtins, name)]
@@ -178,13 +181,13 @@ class _Run:
 
 
 def _message(done: CellResult, source: str) -> str | None:
-    """Return the message of a failed test if a student may be shown it."""
+    """Return the message of a failed test, or None if the student may not see it."""
     message = " ".join(done.error[1].split()) if done.error else None
     return message if message in literal_messages(source) else None
 
 
 def _altered_checks(kernel: Kernel) -> Iterator[str]:
-    """Yield what shows that tests in this kernel cannot be trusted."""
+    """Yield descriptions of the signs that tests in this kernel cannot be trusted."""
     for what, query in (
         ("replaced", _REPLACED),
         ("made something pass that must fail:", _CANARIES),
@@ -193,7 +196,7 @@ def _altered_checks(kernel: Kernel) -> Iterator[str]:
         if answer is None:
             yield "it does not answer whether the functions that tests use are intact"
         elif answer:
-            # The submission may have chosen these names, so only plausible ones are repeated.
+            # The submission may have chosen these names, so repeat only plausible ones.
             names = [line for line in answer.splitlines() if _SAFE_NAME.fullmatch(line)]
             yield f"it {what} {', '.join(names[:3]) or 'something'}"
     nonce = secrets.token_hex(8)

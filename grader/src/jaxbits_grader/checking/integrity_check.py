@@ -1,6 +1,6 @@
-"""Check inside a student's kernel that nothing that tests use was replaced.
+"""Check inside a student's kernel that the notebook has not replaced anything that tests use.
 
-`find_replaced` runs in the kernel. The grader calls it before each test.
+The grader calls `find_replaced` in the student's kernel before each test.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import jaxbits
 import jaxbits_grader
 
-# Public modules whose functions tests call. A notebook has no reason to change them.
+# Tests call functions of these public modules. A notebook has no reason to change them.
 _NUMPY = ("numpy", "numpy.testing", "numpy.linalg")
 _JAX = ("jax", "jax.numpy", "jax.lax", "jax.random", "jax.tree", "jax.tree_util", "jaxbits")
 _MODULES = {"builtins", "math", "operator", "inspect", *_NUMPY, *_JAX}
@@ -31,23 +31,23 @@ _OWN = ("jaxbits.testing", "jaxbits.detect", "jaxbits._")
 # The file names that IPython and ipykernel give to cells:
 # https://github.com/ipython/ipykernel/blob/v6.29.5/ipykernel/compiler.py
 _CELL_FILE = re.compile(r"<ipython-input-|.*[/\\]ipykernel_\d+[/\\]")
-# Code below these folders was installed, not written by a cell.
+# Code in these folders was installed, so it does not come from a cell.
 _PACKAGES = (jaxbits.__file__, jaxbits_grader.__file__)
 _INSTALLED = tuple({sys.prefix, sys.base_prefix, *(str(Path(str(p)).parent) for p in _PACKAGES)})
 _MAX_WRAPPERS = 10
 
 
 def find_replaced(names: Iterable[str] = ()) -> str:
-    """Return what the notebook has replaced among the things that tests use, one name per line.
+    """Return the names of everything that tests use and the notebook has replaced, one per line.
 
     Args:
-        names: The names that the next test uses. They are checked, too.
+        names: Additional names to check, which the next test uses.
     """
     return "\n".join(sorted(set(_replaced(set(names)))))
 
 
 def is_defined_in_notebook(thing: Any) -> bool:
-    """Return True if a function or class was defined in a cell, or wraps such a function.
+    """Return whether a function or class was defined in a cell or wraps such a function.
 
     Example:
         >>> is_defined_in_notebook(len)
@@ -66,11 +66,11 @@ def is_defined_in_notebook(thing: Any) -> bool:
         code = getattr(thing, "__code__", None)
         if isinstance(code, types.CodeType):
             return _is_cell_code(code.co_filename, thing)
-        # The wrapped function, as functools, JAX, and np.vectorize store it.
+        # functools, JAX, and np.vectorize store the wrapped function in one of these attributes.
         inner = (getattr(thing, name, None) for name in ("__wrapped__", "func", "pyfunc"))
         wrapped = next((part for part in inner if part is not None), None)
         if wrapped is None:
-            # np.frompyfunc keeps no reference to the function, only this name.
+            # np.frompyfunc keeps only this name and no reference to the function.
             is_frompyfunc = "(vectorized)" in str(getattr(thing, "__name__", ""))
             return is_frompyfunc or (type(thing).__module__ == "__main__" and callable(thing))
         thing = wrapped
@@ -79,7 +79,7 @@ def is_defined_in_notebook(thing: Any) -> bool:
 
 def _is_cell_code(file: str, function: Any) -> bool:
     if file.endswith(".py") and not file.startswith(("<", *_INSTALLED)):
-        return True  # A module that a cell wrote to a file.
+        return True  # A cell wrote this module to a file.
     if _CELL_FILE.match(file) or getattr(function, "__globals__", None) is _notebook_names():
         return True
     return file.startswith("<") and not file.startswith("<frozen") and not _is_generated(function)
@@ -90,7 +90,7 @@ def _notebook_names() -> dict[str, Any]:
 
 
 def _is_generated(function: Any) -> bool:
-    """Return True if a library compiled a function from text, as NumPy does for dispatchers."""
+    """Return whether a library compiled a function from a string, as NumPy does for dispatchers."""
     module = getattr(function, "__module__", None)
     return bool(module) and module != "__main__" and module in sys.modules
 
@@ -130,7 +130,7 @@ def _replaced_in_module(module_name: str, module: Any) -> Iterator[str]:
         if isinstance(thing, type) and _is_own(thing.__module__):
             for attribute, method in list(vars(thing).items()):
                 if attribute == "__new__" and hasattr(thing, "_fields"):
-                    continue  # namedtuple compiles its __new__ from text.
+                    continue  # namedtuple compiles its __new__ from a string.
                 if callable(method) and is_defined_in_notebook(method):
                     yield f"{module_name}.{name}.{attribute}"
     if _is_own(module_name):
@@ -138,7 +138,7 @@ def _replaced_in_module(module_name: str, module: Any) -> Iterator[str]:
 
 
 def _differs_from_file(module: types.ModuleType) -> Iterator[str]:
-    """Yield the functions of a module of ours that are not those in its file."""
+    """Yield the names in one of our modules that differ from what its file defines or imports."""
     file = str(module.__file__)
     for name in _defined_functions(file):
         thing = getattr(module, name, None)
@@ -146,7 +146,7 @@ def _differs_from_file(module: types.ModuleType) -> Iterator[str]:
         if getattr(getattr(thing, "__code__", None), "co_filename", None) != file:
             yield f"{module.__name__}.{name}"
     for name, origin, original in itertools.chain(_own_imports(file), _lazy_names(module)):
-        # detect imports lazily, so the other module may not be loaded yet.
+        # The package `detect` imports lazily, so the other module may not be loaded yet.
         expected = vars(sys.modules[origin]).get(original) if origin in sys.modules else None
         if name in vars(module) and vars(module)[name] is not expected:
             yield f"{module.__name__}.{name}"
@@ -164,7 +164,10 @@ def _defined_functions(file: str) -> Iterator[str]:
 
 
 def _own_imports(file: str) -> Iterator[tuple[str, str, str]]:
-    """Yield what a module imports from our others: local name, other module, name there."""
+    """Yield what a module imports from our other modules.
+
+    Each item consists of the local name, the other module, and the name in that module.
+    """
     body = _parse_module(file)
     conditional = [node.body for node in body if isinstance(node, ast.If)]
     for node in itertools.chain(body, *conditional):

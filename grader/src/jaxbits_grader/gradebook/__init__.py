@@ -1,1 +1,1 @@
-"""The course folder and gradebook of nbgrader, and points that a person entered by hand."""
+"""Manage nbgrader's course folder and gradebook, including points entered by hand."""

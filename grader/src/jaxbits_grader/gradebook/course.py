@@ -1,4 +1,4 @@
-"""A course: nbgrader's folders and gradebook, made from the assignments' sources."""
+"""Create and open courses, which are nbgrader's folders and gradebook for some assignments."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if course["db"]:
 
 
 class CourseError(ValueError):
-    """A course is missing or invalid. The message says what to do."""
+    """Raised if a course is missing or invalid. The message says what to do."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ class Course:
     """The folder and the gradebook of a course.
 
     Attributes:
-        root: The folder.
+        root: The folder of the course.
         name: The name of the course in nbgrader.
-        db: The URL of the gradebook, empty for ``gradebook.db`` in the folder.
+        db: The URL of the gradebook, or an empty string for ``gradebook.db`` in the folder.
     """
 
     root: Path
@@ -56,11 +56,11 @@ class Course:
 
     @property
     def db_url(self) -> str:
-        """The URL of the gradebook for nbgrader."""
+        """The URL under which nbgrader finds the gradebook."""
         return self.db or f"sqlite:///{self.root / 'gradebook.db'}"
 
     def assignment(self, name: str) -> Assignment:
-        """Read one of the course's assignments.
+        """Read and return one of the course's assignments.
 
         Raises:
             CourseError: If the course has no such assignment.
@@ -68,11 +68,13 @@ class Course:
         if not self.source(name).is_file():
             folders = find_assignments(self.root / "assignments")
             names = ", ".join(folder.name for folder in folders) or "none"
-            raise CourseError(f"assignment: must be one of the course's ({names}), got {name!r}")
+            raise CourseError(
+                f"assignment must be one of the course's assignments ({names}), got {name!r}"
+            )
         return read_assignment(self.source(name).parent)
 
     def source(self, name: str) -> Path:
-        """Return the path of an assignment's source."""
+        """Return the path of an assignment's source file."""
         return self.root / "assignments" / name / SOURCE_FILE
 
     def results(self, name: str) -> Path:
@@ -84,7 +86,7 @@ class Course:
         return self.root / "feedback" / name
 
     def nbgrader_config(self) -> Config:
-        """Return the configuration of nbgrader for the course."""
+        """Return nbgrader's configuration for the course."""
         config = Config()
         config.CourseDirectory.root = str(self.root)
         config.CourseDirectory.course_id = self.name
@@ -96,7 +98,7 @@ def open_course(root: Path) -> Course:
     """Return the course in a folder.
 
     Raises:
-        CourseError: If there is none.
+        CourseError: If the folder does not contain a course, or its settings cannot be read.
     """
     path = root / _SETTINGS_FILE
     try:
@@ -113,22 +115,27 @@ def open_course(root: Path) -> Course:
 
 
 def set_up_course(root: Path, assignments: Path, *, name: str = "", db: str = "") -> Course:
-    """Create a course or update an existing one: its folders, gradebook, and released notebooks.
+    """Create or update a course, including its folders, gradebook, and released notebooks.
 
     Args:
-        root: The folder of the course. It is created if it is missing.
-        assignments: The folder with the assignments' sources.
-        name: The name of the course in nbgrader, by default that of the folder.
-        db: The URL of the gradebook, such as ``postgresql://user:password@host/name``, by default
-            a file in the folder.
+        root: The folder of the course, which is created if it is missing.
+        assignments: The folder that contains the sources of the assignments.
+        name: The name of the course in nbgrader. An existing course keeps its name by default, and
+            a new one gets the name of its folder.
+        db: The URL of the gradebook, such as ``postgresql://user:password@host/name``. By default,
+            an existing course keeps its gradebook, and the gradebook of a new one is a file in the
+            folder.
+
+    Returns:
+        The course.
 
     Raises:
-        CourseError: If `assignments` contains none, `root` is a file, `db` is not a URL, or
-            nbgrader refuses an assignment.
+        CourseError: If `assignments` contains no assignments, `root` is a file, `db` is not the URL
+            of a PostgreSQL or SQLite database, or nbgrader rejects an assignment.
     """
     folders = find_assignments(assignments)
     if not folders:
-        raise CourseError(f"from: {assignments} holds no folder with a {SOURCE_FILE}")
+        raise CourseError(f"from: {assignments} contains no folder with a {SOURCE_FILE}")
     if root.exists() and not root.is_dir():
         raise CourseError(f"folder: must be the folder of the course, but {root} is a file")
     if db and not re.match(r"(postgresql|sqlite)(\+\w+)?://", db):
@@ -140,7 +147,8 @@ def set_up_course(root: Path, assignments: Path, *, name: str = "", db: str = ""
         name or (old.name if old else root.resolve().name),
         db or (old.db if old else ""),
     )
-    # The folder contains hidden tests, and perhaps the password of the gradebook.
+    # Nobody else may read the folder, because it contains the hidden tests and perhaps the
+    # password of the gradebook.
     os.chmod(root, 0o700)
     settings = json.dumps({"name": course.name, "db": course.db}, indent=1) + "\n"
     write_atomically(root / _SETTINGS_FILE, settings)
@@ -152,14 +160,14 @@ def set_up_course(root: Path, assignments: Path, *, name: str = "", db: str = ""
 
 
 def add_assignment(course: Course, folder: Path) -> None:
-    """Add an assignment to a course, or update it.
+    """Add an assignment to a course, or update it if the course already has it.
 
     Args:
         course: The course.
-        folder: The folder of the assignment.
+        folder: The folder that contains the assignment's source.
 
     Raises:
-        CourseError: If nbgrader refuses it.
+        CourseError: If nbgrader rejects the assignment.
     """
     assignment = read_assignment(folder)
     name = assignment.name
@@ -178,13 +186,14 @@ def add_assignment(course: Course, folder: Path) -> None:
 
 
 def nbgrader_api(course: Course, extra: Config | None = None) -> Any:
-    """Return the programming interface of nbgrader for a course.
+    """Return nbgrader's Python API for a course.
 
     Args:
         course: The course.
-        extra: Additional configuration of nbgrader.
+        extra: Additional nbgrader settings, which override those of the course.
     """
-    # nbgrader runs alembic, which is installed in the folder of this Python, by its name:
+    # nbgrader runs the program alembic by its name. The folder that contains this Python also
+    # contains alembic, so it has to be on PATH:
     # https://github.com/jupyter/nbgrader/blob/v0.9.5/nbgrader/api.py
     folder = str(Path(sys.executable).parent)
     if folder not in os.environ.get("PATH", "").split(os.pathsep):

@@ -1,4 +1,4 @@
-"""Points that a person entered by hand: read, apply, and set them in nbgrader's gradebook."""
+"""Read, apply, and set points that a person enters by hand in nbgrader's gradebook."""
 
 from __future__ import annotations
 
@@ -13,11 +13,15 @@ from jaxbits_grader.gradebook.course import Course
 
 
 def read_manual_points(course: Course, assignment: Assignment) -> dict[str, dict[str, float]]:
-    """Return the points entered by hand, by student (the gradebook's id) and test cell.
+    """Return the points entered by hand for an assignment.
 
     Args:
         course: The course.
         assignment: The assignment.
+
+    Returns:
+        A dictionary from the student's id in the gradebook to the points by test cell. Students
+        without such points are missing.
 
     Raises:
         nbgrader.api.MissingEntry: If the gradebook does not have the assignment.
@@ -39,15 +43,15 @@ def read_manual_points(course: Course, assignment: Assignment) -> dict[str, dict
 def apply_manual_points(
     record: GradeRecord, manual: Mapping[str, float], max_points: Mapping[str, float]
 ) -> GradeRecord:
-    """Return a record in which points entered by hand replace those of the grader.
+    """Return a record in which points entered by hand replace the grader's points.
 
-    A submission without a score gets one as soon as all its tests have points.
+    A submission without a score gets one only when points have been entered for all its tests.
 
     Args:
         record: The result of grading.
         manual: The points entered by hand, by test cell. Tests that the assignment no longer has
             are ignored.
-        max_points: The maximum points, by test cell.
+        max_points: The maximum number of points, by test cell.
     """
     manual = {id: points for id, points in manual.items() if id in max_points}
     if not manual:
@@ -76,10 +80,10 @@ def set_manual_points(
         assignment: The assignment.
         student: The student's id in the gradebook.
         test: The grade_id of the test cell.
-        points: The points, or None to remove those entered before.
+        points: The points, or None to remove points that were entered before.
 
     Raises:
-        ValueError: If there is no such test, or the points are out of range.
+        ValueError: If there is no such test or the points are out of range.
     """
     tests = assignment.test_points
     if test not in tests:

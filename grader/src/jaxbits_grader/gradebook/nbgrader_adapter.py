@@ -1,4 +1,4 @@
-"""Record the points of a submission in nbgrader's gradebook, through its autograder."""
+"""Record the points of a submission in nbgrader's gradebook by running nbgrader's autograder."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ from jaxbits_grader.notebook import ParsedNotebook, nbgrader_metadata
 
 
 class NbgraderFailed(RuntimeError):
-    """nbgrader could not record a submission. The message is its own."""
+    """Raised if nbgrader cannot record a submission. The message comes from nbgrader."""
 
 
 class WriteOutcomes(NbGraderPreprocessor):  # type: ignore[misc]
-    """Writes the outcomes of a finished run into the notebook, instead of executing it.
+    """Writes the outcomes of a finished run into the notebook instead of executing it.
 
-    nbgrader gives a test cell its points unless it has an error among its outputs. See
+    nbgrader gives a test cell its points unless the cell's outputs contain an error. See
     https://github.com/jupyter/nbgrader/blob/v0.9.5/nbgrader/utils.py (determine_grade).
     """
 
@@ -44,11 +44,14 @@ class WriteOutcomes(NbGraderPreprocessor):  # type: ignore[misc]
     ).tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
-        """Replace the outputs of all code cells.
+        """Give failed test cells an error as their only output, and clear all other code cells.
 
         Args:
-            nb: The student's notebook.
-            resources: nbconvert's resources, passed through.
+            nb: The student's notebook, which is changed.
+            resources: nbconvert's resources, which are returned unchanged.
+
+        Returns:
+            The notebook and the resources.
         """
         for cell in nb.cells:
             if cell.cell_type == "code":
@@ -94,8 +97,8 @@ def record_points(
 ) -> None:
     """Write the points of a submission into the gradebook.
 
-    If there are signs of tampering, no points are recorded, and nbgrader shows every test as one
-    to be graded by hand.
+    If there are signs of tampering, no points are recorded, and nbgrader lists every test for
+    grading by hand.
 
     Args:
         course: The course.
@@ -103,11 +106,12 @@ def record_points(
         student: The student's id in the gradebook.
         notebook: The repaired notebook.
         result: The result of the run with hidden tests.
-        scratch: An empty folder of the grader's own.
+        scratch: An empty folder for the grader's temporary files.
 
     Raises:
-        NbgraderFailed: If nbgrader failed. Then the gradebook has no submission of the student's,
-            because one without points would look like a zero.
+        NbgraderFailed: If nbgrader failed. In this case, the student's submission is removed from
+            the gradebook unless it has points entered by hand, because a submission without points
+            would look like a zero.
     """
     submitted = scratch / "submitted"
     path = submitted / student / assignment.name / f"{assignment.name}.ipynb"

@@ -1,1 +1,1 @@
-"""What students hand in: files found, read, matched to the assignment, and repaired."""
+"""Find and read submitted files, match their cells to the assignment, and repair them."""

@@ -1,4 +1,4 @@
-"""Match a student's cells to those of the assignment, even if their metadata was lost."""
+"""Match a student's cells to the assignment's cells, even if their metadata was lost."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class Match:
     """Which cells of a submission belong to which cells of the assignment.
 
     Attributes:
-        grade_ids: For each of the student's cells the grade_id of the cell that it is a copy of,
-            None if it is the student's own.
-        chosen: For each grade_id the index of the copy that counts, None if there is none.
-        notes: What a teacher should know.
+        grade_ids: For each of the student's cells, the grade_id of the cell that it is a copy of,
+            or None if it is the student's own cell.
+        chosen: For each grade_id, the index of the copy that counts, or None if there is no copy.
+        notes: Notes for the teacher about cells whose metadata was lost.
     """
 
     grade_ids: tuple[str | None, ...]
@@ -25,7 +25,7 @@ class Match:
 
 
 def match_cells(cells: Sequence[Cell], released: ParsedNotebook) -> Match:
-    """Find the assignment's cells in a submission: by grade_id, id, text, or what they define.
+    """Find the assignment's cells in a submission by grade_id, id, text, or what they define.
 
     Args:
         cells: The student's cells.
@@ -41,8 +41,9 @@ def match_cells(cells: Sequence[Cell], released: ParsedNotebook) -> Match:
         grade_ids.append(by_metadata or by_id)
     notes = [f"the metadata of {lost} cells was lost and is restored"] if lost else []
     missing = [id for id in ours if id not in grade_ids]
-    # By text first, because a cell that defines the same names may be another one of ours. An
-    # unedited stub counts wherever it is, because it would overwrite the answer.
+    # Match by text before matching by names, because a cell that defines the same names may be a
+    # different cell of the assignment. Match unedited stubs wherever they are, because they would
+    # overwrite the answer.
     for id, our_cell in ours.items():
         if id in missing or our_cell.role is Role.SOLUTION:
             for index, cell in enumerate(cells):
@@ -60,7 +61,11 @@ def match_cells(cells: Sequence[Cell], released: ParsedNotebook) -> Match:
 def _match_by_names(
     id: str, grade_ids: list[str | None], cells: Sequence[Cell], released: ParsedNotebook
 ) -> None:
-    """Find an answer by what it defines: the last such cell above its tests, else the first."""
+    """Find an answer by the names that it defines, and record it in `grade_ids`.
+
+    If several cells define these names, choose the last one above the tests of the answer. If all
+    of them are below the tests, choose the first one.
+    """
     wanted = released.marked[id].names
     found = [
         index
@@ -79,10 +84,10 @@ def _match_by_names(
 
 
 def answer_of(grade_id: str, released: ParsedNotebook) -> str | None:
-    """Return the grade_id of the answer that a test belongs to, None if it is not a test.
+    """Return the grade_id of the answer that a test belongs to, or None if there is none.
 
     Args:
-        grade_id: The grade_id of the test.
+        grade_id: The grade_id of a cell. The result is None if the cell is not a test.
         released: The notebook that was handed out.
     """
     ours = released.marked
@@ -96,10 +101,10 @@ def answer_of(grade_id: str, released: ParsedNotebook) -> str | None:
 def _choose_copies(
     grade_ids: Sequence[str | None], cells: Sequence[Cell], released: ParsedNotebook
 ) -> dict[str, int | None]:
-    """Choose among several copies of a cell.
+    """Return the index of the copy that counts for each cell of the assignment.
 
-    Of an answer the last edited one counts, of a given cell the first, and of a test the first one
-    below its answer.
+    For an answer, this is the last edited copy. For a given cell, it is the first copy. For a test,
+    it is the first copy below its answer.
     """
     chosen: dict[str, int | None] = {}
     for id, our_cell in released.marked.items():
@@ -116,7 +121,7 @@ def _choose_copies(
 
 
 def is_edited(cell: Cell, released: Cell) -> bool:
-    """Return True if a student has written something into a copy of an answer cell.
+    """Return whether a student has written something into a copy of an answer cell.
 
     Args:
         cell: The student's cell.
@@ -126,7 +131,7 @@ def is_edited(cell: Cell, released: Cell) -> bool:
 
 
 def is_same_text(cell: Cell, released: Cell) -> bool:
-    """Return True if both sources are equal apart from whitespace, and not empty.
+    """Return whether both sources are equal, ignoring whitespace, and not empty.
 
     Args:
         cell: The student's cell.

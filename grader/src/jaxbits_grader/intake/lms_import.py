@@ -1,11 +1,11 @@
 """Sort the bulk download of a learning platform into one folder per student.
 
-The platforms' sources define the file names. Canvas writes ``doejane_4521_98765_nans.ipynb``: the
-name, ``_LATE`` if it was late, the number of the user, the number of the file, and the student's
-own file name, with ``-1`` and so on for later versions. If names are hidden, it writes
+Canvas names a file ``doejane_4521_98765_nans.ipynb``. The parts are the student's name, ``_LATE``
+if the file was late, the number of the user, the number of the file, and the student's own file
+name, with ``-1`` and so on for later versions. If Canvas hides the students' names, it writes
 ``anon_AbC12_98765_nans.ipynb``. See
 https://github.com/instructure/canvas-lms/blob/master/lib/content_zipper.rb. Moodle writes
-``Jane Doe_4521_assignsubmission_file/nans.ipynb``, or the same as a single name. See
+``Jane Doe_4521_assignsubmission_file/nans.ipynb``, or the same parts as a single file name. See
 https://github.com/moodle/moodle/blob/main/mod/assign/classes/downloader.php.
 """
 
@@ -29,7 +29,7 @@ _CANVAS = re.compile(r"(?P<name>\w+?)(?P<late>_LATE)?_(?P<number>\d+)_\d+_(?P<fi
 _CANVAS_ANONYMOUS = re.compile(r"(?P<late>LATE_)?(?P<who>anon_[^\W_]+)_\d+_(?P<file>.+)", re.S)
 _MOODLE = re.compile(r"(?P<who>.+_\d+)_assignsubmission_[a-z]+(?:_(?P<file>.*))?", re.S)
 _VERSION_NUMBER = re.compile(r"-\d+(?=\.ipynb\Z)")
-_MAX_NAME_BYTES = 120  # file systems allow 255 in all
+_MAX_NAME_BYTES = 120  # File systems allow 255 bytes for the whole name.
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class ImportedDownload:
     """The result of an import.
 
     Attributes:
-        students: The students who have a folder now.
-        late: The students who were late. Only Canvas marks them.
-        unknown: The files whose names do not say whose they are.
+        students: The students whose folders were written.
+        late: The students who were late. Only Canvas marks late files.
+        unknown: The files whose names do not identify a student.
     """
 
     students: list[str]
@@ -54,16 +54,20 @@ class _StudentFiles:
 
 
 def import_download(download: Path, to: Path) -> ImportedDownload:
-    """Copy each student's files into a folder of their own, named after name and number.
+    """Copy the files of each student into a folder named after the student's name and number.
 
     Args:
         download: The zip file from Canvas or Moodle, or the folder with its contents.
-        to: The folder for the students' folders. It is created if it is missing. The folder of a
-            student in the download is replaced as a whole, others stay.
+        to: The folder for the students' folders, which is created if it is missing. If it already
+            contains the folder of a student in the download, that folder is replaced. The folders
+            of other students stay as they are.
+
+    Returns:
+        The students, and the files that do not belong to any student.
 
     Raises:
-        ValueError: If the download does not exist, is not a zip file, or contains no file whose
-            name says whose it is.
+        ValueError: If the download does not exist, is not a valid zip file, or contains no file
+            whose name identifies a student.
     """
     students: dict[str, _StudentFiles] = {}
     unknown = []
@@ -92,7 +96,7 @@ def import_download(download: Path, to: Path) -> ImportedDownload:
 def _files(
     download: Path, stack: ExitStack
 ) -> Iterator[tuple[PurePosixPath, Callable[[], IO[bytes]]]]:
-    """Yield the name of each file in a download, and a function that opens it."""
+    """Yield the name of each file in a download with a function that opens the file."""
     if download.is_dir():
         for folder, _, names in sorted(os.walk(download)):
             for name in sorted(names):
@@ -122,7 +126,10 @@ def _is_submitted(name: PurePosixPath) -> bool:
 
 
 def _parse_name(name: PurePosixPath) -> tuple[str, str, bool] | None:
-    """Return the student, the student's file name, and whether it was late; None if unknown."""
+    """Return the student, the student's file name, and whether the file was late.
+
+    The result is None if the name does not identify a student.
+    """
     for place, part in enumerate(name.parts):
         inside = name.parts[place + 1 :]
         if match := _MOODLE.fullmatch(part):
@@ -139,7 +146,7 @@ def _parse_name(name: PurePosixPath) -> tuple[str, str, bool] | None:
 
 
 def _unused_name(file: str, taken: Iterable[str]) -> str:
-    """Return a valid file name that none of the student's files has yet."""
+    """Return a valid file name, based on `file`, that is not among the taken names."""
     path, number = PurePosixPath(file if file.strip(".") else "file"), 1
     stem, suffix = (
         os.fsencode(part)[:_MAX_NAME_BYTES].decode(errors="ignore")
@@ -153,7 +160,7 @@ def _unused_name(file: str, taken: Iterable[str]) -> str:
 
 
 def _write_folder(folder: Path, student: _StudentFiles) -> None:
-    """Write the folder under a temporary name, and then swap it with the one that exists."""
+    """Write the folder under a temporary name, and then swap it with the existing folder."""
     made = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".collected-"))
     try:
         new, old = made / "new", made / "old"

@@ -1,4 +1,4 @@
-"""Read a student's file: the cells of a notebook, and nothing else of it."""
+"""Read the cells from a student's notebook file, and ignore everything else in it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ MAX_CELLS = 2000
 
 
 class UnreadableNotebook(ValueError):
-    """A file that cannot be read as a notebook of the assignment. The message says why."""
+    """Raised if a file cannot be read as a notebook of the assignment. The message says why."""
 
 
 def read_notebook(path: Path) -> ParsedNotebook:
     """Read the cells of a notebook.
 
     Returns:
-        The cells, all with the role `OWN`, because nothing in the file can be trusted. The notes
-        say what is unusual about the file.
+        The notebook. All cells have the role `OWN`, because nothing in the file can be trusted.
+        The notes say what is unusual about the file.
 
     Raises:
         UnreadableNotebook: If the file is not a notebook.
@@ -57,7 +57,7 @@ def read_notebook(path: Path) -> ParsedNotebook:
 
 
 def _cells_of_format(found: dict[str, Any]) -> tuple[Any, list[str]]:
-    """Return the list of cells, which older formats keep in worksheets, and notes."""
+    """Return the list of cells, which older formats keep in worksheets, and a list of notes."""
     version = found["nbformat"]
     if version in (1, 2, 3):
         sheets = found.get("worksheets")
@@ -77,14 +77,14 @@ def _parse_cell(cell: Any) -> Cell | None:
     kind, source = cell.get("cell_type"), cell.get("source", cell.get("input"))
     if isinstance(source, list) and all(isinstance(line, str) for line in source):
         source = "".join(source)
-    if kind == "heading" and isinstance(source, str):  # in formats before 4
+    if kind == "heading" and isinstance(source, str):  # Formats before 4 have heading cells.
         kind, source = "markdown", f"# {source}"
     if kind not in ("code", "markdown", "raw") or not isinstance(source, str):
         return None
     metadata = cell.get("metadata")
     nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     grade_id = nbgrader.get("grade_id") if isinstance(nbgrader, dict) else None
-    # Lone surrogates cannot be encoded as UTF-8.
+    # Replace lone surrogates, because they cannot be encoded as UTF-8.
     source = source.encode("utf-8", "replace").decode("utf-8").replace("\r\n", "\n")
     return Cell(kind, source, _string(cell.get("id")) or "", _string(grade_id))
 
@@ -94,7 +94,7 @@ def _string(value: Any) -> str | None:
 
 
 def _foreign_kernel(metadata: Any) -> str | None:
-    """Return the name of the notebook's kernel if it is not a plain Python kernel."""
+    """Return the name of the notebook's kernel, or None if it is a plain Python kernel."""
     spec = metadata.get("kernelspec") if isinstance(metadata, dict) else None
     name = spec.get("name") if isinstance(spec, dict) else None
     if isinstance(name, str) and not re.match(r"python3?$", name):

@@ -1,4 +1,4 @@
-"""Repair a student's notebook: every cell of the assignment is there once, with its metadata."""
+"""Repair a student's notebook so that it has every cell of the assignment exactly once."""
 
 from __future__ import annotations
 
@@ -18,25 +18,26 @@ _MOVED_ANSWER = "# This answer stands in another cell."
 
 
 def repair_notebook(submitted: ParsedNotebook, released: ParsedNotebook) -> ParsedNotebook:
-    """Bring a student's notebook into the form of the assignment.
+    """Return a student's notebook in the form of the assignment.
 
-    Answers and additional cells are the student's. Given cells and tests are those of the release,
-    in the places where the student has them.
+    The repaired notebook keeps the student's answers and additional cells. Its given cells and
+    tests come from the released notebook, and they usually stay where the student has them.
 
     Args:
         submitted: The student's notebook.
         released: The notebook that was handed out.
 
     Returns:
-        The repaired notebook. Its notes are those of `submitted` and what was repaired.
+        The repaired notebook. Its notes are the notes of `submitted`, followed by descriptions of
+        what was repaired.
 
     Raises:
-        UnreadableNotebook: If no cell is an answer or a test of the assignment.
+        UnreadableNotebook: If no cell is an answer or a test of this assignment.
     """
     ours = released.marked
     match = match_cells(submitted.cells, released)
     if all(match.chosen[id] is None for id in ours if ours[id].role is not Role.GIVEN):
-        raise UnreadableNotebook("it holds no cell of this assignment: it may be another notebook")
+        raise UnreadableNotebook("it has no cell of this assignment, so it may be another notebook")
     cells = list(_arrange(submitted.cells, match, released))
     notes = [*submitted.notes, *match.notes]
     notes += describe_changed_cells(submitted.cells, match, released)
@@ -53,7 +54,7 @@ def repair_notebook(submitted: ParsedNotebook, released: ParsedNotebook) -> Pars
 
 
 def _arrange(cells: Sequence[Cell], match: Match, released: ParsedNotebook) -> Iterator[Cell]:
-    """Yield the student's cells, with ours in the places of the copies that count."""
+    """Yield the student's cells, replacing each copy that counts with the assignment's cell."""
     ours = released.marked
     for index, cell in enumerate(cells):
         id = match.grade_ids[index]
@@ -68,14 +69,14 @@ def _arrange(cells: Sequence[Cell], match: Match, released: ParsedNotebook) -> I
 
 
 def _is_kept(cell: Cell, our_cell: Cell) -> bool:
-    """Return True if a copy that does not count stays in the notebook as the student's own."""
+    """Return whether a copy that does not count stays in the notebook as the student's own cell."""
     if our_cell.role is Role.SOLUTION:
         return is_edited(cell, our_cell)
     return our_cell.role is Role.GIVEN and cell.cell_type == "code"
 
 
 def _contains_answer(cell: Cell, our_cell: Cell, released: ParsedNotebook) -> bool:
-    """Return True if a student wrote the answer into the cell of its test."""
+    """Return whether a student wrote the answer into the cell of one of its tests."""
     answer = answer_of(str(our_cell.grade_id), released)
     if answer is None or cell.cell_type != "code":
         return False
@@ -83,7 +84,7 @@ def _contains_answer(cell: Cell, our_cell: Cell, released: ParsedNotebook) -> bo
 
 
 def _insert_missing(cells: list[Cell], released: ParsedNotebook) -> Iterator[str]:
-    """Insert the cells of the assignment that are missing, and yield notes."""
+    """Insert the missing cells of the assignment, and yield notes about them."""
     elsewhere: list[str] = []
     restored: dict[Role, list[str]] = {Role.SOLUTION: [], Role.TEST: [], Role.GIVEN: []}
     previous = None
@@ -95,7 +96,7 @@ def _insert_missing(cells: list[Cell], released: ParsedNotebook) -> Iterator[str
                 place = _below_answer(cells, place, id, released)
             defined = _last_definition(cells, cell) if cell.role is Role.SOLUTION else None
             if defined is not None:
-                # The stub would overwrite the answer in that cell.
+                # Insert a comment instead of the stub, which would overwrite the student's answer.
                 place, cell = max(place, defined + 1), replace(cell, source=_MOVED_ANSWER)
                 elsewhere.append(id)
             else:
@@ -113,7 +114,7 @@ def _insert_missing(cells: list[Cell], released: ParsedNotebook) -> Iterator[str
 
 
 def _last_definition(cells: Sequence[Cell], answer: Cell) -> int | None:
-    """Return the index of the last of the student's cells that binds all names of an answer."""
+    """Return the index of the last cell that binds all names of an answer, or None."""
     if not answer.names:
         return None
     found = [
@@ -126,7 +127,10 @@ def _last_definition(cells: Sequence[Cell], answer: Cell) -> int | None:
 
 
 def _below_answer(cells: Sequence[Cell], place: int, test: str, released: ParsedNotebook) -> int:
-    """Return the place for a missing test: below the cells that complete its answer."""
+    """Return the index at which to insert a missing test.
+
+    The test must come after the student's own cells that complete its answer.
+    """
     answer = answer_of(test, released)
     wanted = released.marked[answer].names if answer else frozenset()
     for index, cell in enumerate(cells[place:], place + 1):
@@ -138,7 +142,10 @@ def _below_answer(cells: Sequence[Cell], place: int, test: str, released: Parsed
 
 
 def _reorder(cells: list[Cell], released: ParsedNotebook) -> Iterator[str]:
-    """Move tests below their answers, and given cells above what follows; yield a note."""
+    """Move tests below their answers and given cells above the cells that follow them.
+
+    Yield a note if any cell was moved.
+    """
     moved = []
     order = list(released.marked)
     answers = {id: answer_of(id, released) for id in order}

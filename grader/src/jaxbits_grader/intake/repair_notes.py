@@ -1,4 +1,4 @@
-"""Describe what a teacher should know about a notebook that was repaired."""
+"""Write notes for the teacher about a notebook that was repaired."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from jaxbits_grader.notebook import Cell, ParsedNotebook, Role
 def describe_changed_cells(
     cells: Sequence[Cell], match: Match, released: ParsedNotebook
 ) -> Iterator[str]:
-    """Yield a note for the tests, given cells, and cell types that a student changed.
+    """Yield notes on the tests, the given cells, and the cell types that a student changed.
 
     Args:
         cells: The student's cells.
-        match: Which of them belong to the assignment.
+        match: Which of these cells belong to the assignment.
         released: The notebook that was handed out.
     """
     tests: list[str] = []
@@ -42,13 +42,14 @@ def describe_changed_cells(
 def describe_duplicate_answers(
     cells: Sequence[Cell], match: Match, released: ParsedNotebook
 ) -> Iterator[str]:
-    """Yield a note for answers that exist in several versions.
+    """Yield a note if there are answers in several versions.
 
-    The parts of an answer that was split over two cells are not versions of it.
+    Only cells that define all names of an answer count as versions of it. If an answer was split
+    between two cells, its parts do not count.
 
     Args:
         cells: The student's cells.
-        match: Which of them belong to the assignment.
+        match: Which of these cells belong to the assignment.
         released: The notebook that was handed out.
     """
     ours = released.marked
@@ -65,7 +66,7 @@ def describe_duplicate_answers(
 def describe_overwritten_answers(
     notebook: ParsedNotebook, released: ParsedNotebook
 ) -> Iterator[str]:
-    """Yield a note for answers above an unedited stub, which defines their names again.
+    """Yield a note if there are answers whose names an unedited stub below them defines again.
 
     Args:
         notebook: The repaired notebook.
@@ -76,7 +77,7 @@ def describe_overwritten_answers(
     for cell in notebook.cells:
         if cell.cell_type != "code" or cell.role not in (Role.OWN, Role.SOLUTION):
             continue
-        # A stub ends at the first line that raises.
+        # A stub stops at its first `raise` statement, so it does not bind the names below it.
         reached = re.split(r"^raise\b", cell.source, maxsplit=1, flags=re.M)[0]
         names = replace(cell, source=reached).names
         if cell.role is Role.OWN or not is_same_text(cell, released.marked[str(cell.grade_id)]):

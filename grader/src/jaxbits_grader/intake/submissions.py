@@ -1,4 +1,4 @@
-"""Find the submissions in a folder: one notebook, or one folder, for each student."""
+"""Find the submissions in a folder that has one notebook or one folder for each student."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ MAX_MB = 50
 # Files that macOS and Windows add to archives.
 SYSTEM_FILES = {"__MACOSX", "Thumbs.db", "desktop.ini"}
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_@-]{0,59}\Z")
-# A student may really have a name that looks like one of the ids that are made up here.
+# A student's real name may look like an id that `Submission.id` generates.
 _LOOKS_MADE_UP = re.compile(r"-[0-9a-f]{8}\Z")
 
 
 @dataclass(frozen=True)
 class Submission:
-    """What one student handed in.
+    """The file that one student handed in.
 
     Attributes:
-        student: The student, named after the file or folder.
-        path: The notebook, None if there is none to read.
-        problem: Why there is none.
-        note: What is unusual about the file, for the results.
+        student: The student's name, taken from the file or folder.
+        path: The path of the notebook, or None if there is no notebook to read.
+        problem: Why there is no notebook to read, or None if there is one.
+        note: What is unusual about the file, for the results, or None if nothing is.
     """
 
     student: str
@@ -37,7 +37,10 @@ class Submission:
 
     @property
     def id(self) -> str:
-        """The student in nbgrader and in file names: the name itself if it is safe."""
+        """The student's id in nbgrader and in file names.
+
+        The id is the student's name if it is safe. Otherwise, it is generated from the name.
+        """
         if _SAFE_ID.match(self.student) and not _LOOKS_MADE_UP.search(self.student):
             return self.student
         plain = re.sub(r"[^A-Za-z0-9]+", "-", self.student).strip("-")[:40]
@@ -46,12 +49,12 @@ class Submission:
 
     @property
     def digest(self) -> str:
-        """The hash of the notebook file, empty if there is none to read."""
+        """The hash of the notebook file, or an empty string if there is no notebook to read."""
         return file_digest(self.path) if self.path else ""
 
 
 def file_digest(path: Path) -> str:
-    """Return the SHA-256 hash of a file, empty if the file cannot be read."""
+    """Return the SHA-256 hash of a file, or an empty string if the file cannot be read."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:
@@ -61,13 +64,14 @@ def file_digest(path: Path) -> str:
 def find_submissions(folder: Path, assignment: str) -> list[Submission]:
     """Return the submissions in a folder, one per student, sorted by name.
 
-    Everything in the folder except hidden files belongs to somebody. What cannot be graded has a
-    `problem`.
+    Everything in the folder, except for hidden files and files of the operating system, counts as
+    the submission of a student. A submission that cannot be graded has a `problem`.
 
     Args:
-        folder: Contains ``STUDENT.ipynb`` or ``STUDENT/anything.ipynb``, or nbgrader's own
-            ``STUDENT/ASSIGNMENT/anything.ipynb``.
-        assignment: The name of the assignment. Of several notebooks, the one with this name counts.
+        folder: The folder, which contains ``STUDENT.ipynb``, ``STUDENT/anything.ipynb``, or
+            ``STUDENT/ASSIGNMENT/anything.ipynb`` (as nbgrader stores it) for each student.
+        assignment: The name of the assignment. If a student handed in several notebooks, the one
+            with this name counts.
 
     Raises:
         ValueError: If the folder does not exist or is empty.
@@ -99,12 +103,12 @@ def find_submissions(folder: Path, assignment: str) -> list[Submission]:
 
 
 def display_name(path: Path) -> str:
-    """Return a file's name as text, even if its bytes are not valid UTF-8."""
+    """Return a file's name as a printable string, even if its bytes are not valid UTF-8."""
     return os.fsencode(path.name).decode("utf-8", "backslashreplace")
 
 
 def unreadable_reason(path: Path) -> str | None:
-    """Return why a file cannot be a notebook, without opening it; None if it can be one."""
+    """Return why a file cannot be a notebook, or None if it may be one, without opening it."""
     name = display_name(path)
     try:
         status = path.lstat()
@@ -122,7 +126,7 @@ def unreadable_reason(path: Path) -> str | None:
 
 
 def _is_notebook(path: Path) -> bool:
-    return path.suffix.lower() == ".ipynb"  # Windows ignores the case.
+    return path.suffix.lower() == ".ipynb"  # File names on Windows are case-insensitive.
 
 
 def _from_entry(path: Path, assignment: str) -> Submission:
@@ -153,7 +157,7 @@ def _from_folder(folder: Path, assignment: str) -> Submission:
 
 
 def _from_notebooks(student: str, notebooks: list[Path], assignment: str) -> Submission:
-    """Choose one of the notebooks in a student's folder."""
+    """Return a submission with the notebook that counts among those in a student's folder."""
     named = [path for path in notebooks if path.stem == assignment]
     if not named and len(notebooks) > 1:
         names = ", ".join(map(display_name, notebooks))[:200]

@@ -1,1 +1,1 @@
-"""What students and teachers get: grade records, the results table, and feedback pages."""
+"""Write the reports for students and teachers: results, Canvas exports, and feedback pages."""

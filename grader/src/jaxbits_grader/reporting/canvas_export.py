@@ -1,16 +1,17 @@
-"""Fill scores into the gradebook that Canvas exports, for import into Canvas.
+"""Fill scores into a gradebook exported from Canvas, so that Canvas can import it again.
 
-Canvas's importer decides what the file must be like. See
-https://github.com/instructure/canvas-lms/blob/master/lib/gradebook_importer.rb and, for an export,
-gradebook_exporter.rb in the same folder. In short:
+Canvas's importer determines the format of the file. See
+https://github.com/instructure/canvas-lms/blob/master/lib/gradebook_importer.rb and, for the format
+of an export, gradebook_exporter.rb in the same folder. In short:
 
 - The first columns are ``Student`` (or ``LastName`` and ``FirstName``), ``ID``, possibly
   ``SIS User ID``, ``SIS Login ID``, ``Integration ID``, ``Root Account``, and then ``Section``.
-- A student is found by ``ID`` first.
-- The separator is the comma or semicolon that gives the first three lines equally many fields.
-- A number may have a decimal comma or point.
-- **An empty field deletes the score in Canvas**, and an old score overwrites a newer one. A student
-  without a line keeps everything.
+- Canvas looks for a student by ``ID`` first.
+- The separator is a comma or a semicolon, whichever gives the first three lines the same number of
+  fields.
+- A number may have a decimal comma or a decimal point.
+- **An empty field deletes the score in Canvas**, and an old score in the file overwrites a newer
+  one in Canvas. Canvas changes nothing for a student who has no line in the file.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ from pathlib import Path
 
 from jaxbits_grader.grade_records import GradeRecord
 
-# The columns that identify a student. The first one that matches most of ours is used.
+# The columns that identify a student. The one that matches most of our students is used, and the
+# first of these if several match equally many.
 _KEYS = ("SIS Login ID", "SIS User ID", "ID", "Student")
-# The columns that describe a student. They stay, in their order.
+# The columns that describe a student. The file to import keeps them in their order.
 _STUDENT_COLUMNS = {*_KEYS, "LastName", "FirstName", "Integration ID", "Root Account", "Section"}
 # A name that ends in a Canvas id, as `lms_import` makes it.
 _NAME_WITH_ID = re.compile(r".+_(?=\d+\Z)", re.S)
@@ -35,7 +37,7 @@ _NUMBERED = re.compile(r"(.*)\s\((\d+)\)\Z", re.S)
 
 
 class CanvasError(ValueError):
-    """The export cannot be filled in. The message says why."""
+    """Raised if scores cannot be filled into the export. The message says why."""
 
 
 def fill_in_scores(
@@ -44,21 +46,22 @@ def fill_in_scores(
     """Fill our scores into one column of an export.
 
     Args:
-        export: A CSV file exported from Canvas: a line of headings, possibly a line that says which
-            scores are hidden, one that begins with ``Points Possible``, and one line per student.
-        records: The results. A student is found by login, SIS id, Canvas id, or name, and by a
-            Canvas id behind a name, such as ``doejane_4521``.
+        export: A CSV file exported from Canvas. It has a line of headings, possibly a line that
+            says which scores are hidden, a line that begins with ``Points Possible``, and one line
+            per student.
+        records: The results. A student's name in them may be the login, the SIS id, the Canvas id,
+            or the name in Canvas. It may also end in the Canvas id, as in ``doejane_4521``.
         column: The heading of the assignment in Canvas, such as ``Nans (12345)``. The number may be
-            left out.
+            omitted.
 
     Returns:
-        The CSV to import, and the students that Canvas does not know or knows more than once. The
-        CSV has no other assignment's column, and no line for a student without a score, so Canvas
-        keeps what it has for them.
+        The text of the CSV file to import, and a list of the students who are not in the export or
+        whose names are ambiguous. The CSV has neither the columns of other assignments nor lines
+        for students without a score, so Canvas keeps its scores for these.
 
     Raises:
-        CanvasError: If the file is not an export, has no such column, has none of our students, or
-            has a different number of points for the assignment.
+        CanvasError: If the file is not an export, has no such column, contains none of our
+            students, or has a different number of points for the assignment.
     """
     records = list(records)
     head, rows, separator = _read_export(export)
@@ -98,7 +101,10 @@ def fill_in_scores(
 
 
 def _by_column_value(records: Iterable[GradeRecord], key: str) -> dict[str, list[GradeRecord]]:
-    """Group the records by what Canvas would have in a column. A group of several is ambiguous."""
+    """Group the records by the value that Canvas would have in a column.
+
+    A value with several records is ambiguous.
+    """
     ours: dict[str, list[GradeRecord]] = defaultdict(list)
     for record in records:
         name = _normalize(record.student)
@@ -107,12 +113,12 @@ def _by_column_value(records: Iterable[GradeRecord], key: str) -> dict[str, list
 
 
 def _normalize(text: str) -> str:
-    """Normalize a name, because macOS stores file names with decomposed letters."""
+    """Return a name in Unicode's composed form, because macOS decomposes letters in file names."""
     return unicodedata.normalize("NFC", text.strip())
 
 
 def _read_export(export: Path) -> tuple[list[str], list[list[str]], str]:
-    """Return the headings, the other lines padded to their length, and the separator."""
+    """Return the headings, the other rows (as long as the row of headings), and the separator."""
     try:
         with export.open(encoding="utf-8-sig", newline="") as file:
             text = file.read()
@@ -135,7 +141,13 @@ def _read_export(export: Path) -> tuple[list[str], list[list[str]], str]:
 def _check_points(
     rows: list[list[str]], place: int, records: Sequence[GradeRecord], column: str
 ) -> None:
-    """Check that Canvas has as many points, or the column may be another assignment's."""
+    """Check that the assignment has the same number of points in Canvas as in the results.
+
+    If it does not, the column may be that of another assignment.
+
+    Raises:
+        CanvasError: If the numbers differ.
+    """
     ours = {record.max_score for record in records}
     for row in rows:
         if "Points Possible" in row[0]:
@@ -152,7 +164,12 @@ def _check_points(
 
 
 def _find_column(head: list[str], rows: list[list[str]], column: str, export: Path) -> int:
-    """Return the index of the assignment's column. Only assignments have a number in Canvas."""
+    """Return the index of the assignment's column.
+
+    Raises:
+        CanvasError: If `column` does not match exactly one assignment, or its column is read-only.
+    """
+    # In Canvas, only the headings of assignments end in a number.
     own = [h for h in head if h not in _STUDENT_COLUMNS and _NUMBERED.match(h)]
     wanted = [h for h in own if h == column] or [h for h in own if h.rpartition(" (")[0] == column]
     if len(wanted) != 1:

@@ -1,4 +1,4 @@
-"""Write the feedback pages, and update them if a person has entered points since."""
+"""Write the feedback pages, and update them after a person has entered points by hand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jaxbits_grader.reporting.feedback.page import render_page
 
 
 def page_path(course: Course, assignment: Assignment, student: str) -> Path:
-    """Return the path of a student's page.
+    """Return the path of a student's feedback page.
 
     Args:
         course: The course.
@@ -35,14 +35,14 @@ def write_page(
     record: GradeRecord,
     executed: NotebookNode | None,
 ) -> None:
-    """Write a student's page, and store what is needed to write it again.
+    """Write a student's feedback page, and store the notebook that is needed to write it again.
 
     Args:
         course: The course.
         assignment: The assignment.
         student: The student's id in the gradebook.
         record: The result of grading.
-        executed: The notebook, executed without hidden tests; None if it could not be run.
+        executed: The notebook, executed without hidden tests, or None if it could not be run.
     """
     notebook = executed or nbformat.v4.new_notebook()
     _state_path(course, assignment, student).unlink(missing_ok=True)
@@ -58,7 +58,10 @@ def update_page(
     record: GradeRecord,
     manual: Mapping[str, float],
 ) -> None:
-    """Write a student's page again if it does not show the current points entered by hand.
+    """Write a student's feedback page again if it does not show the current result.
+
+    This is the case if a person has changed the points entered by hand, or if grading has failed
+    since the page was written.
 
     Args:
         course: The course.
@@ -74,7 +77,8 @@ def update_page(
     if page.exists() and state == (state_path.read_text() if state_path.exists() else "{}"):
         return
     executed = nbformat.v4.new_notebook()
-    # If grading failed, the stored run may be that of an earlier submission.
+    # If grading failed, do not show the stored notebook, because it may come from an earlier
+    # submission.
     with contextlib.suppress(OSError, ValueError):
         if not has_failed:
             stored = _executed_path(course, assignment, student).read_text()

@@ -1,4 +1,4 @@
-"""Write the results of an assignment as CSV."""
+"""Format the results of an assignment as CSV."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from jaxbits_grader.grade_records import SCORED_STATUSES, GradeRecord
 def results_table(records: Iterable[GradeRecord], tasks: Mapping[str, Iterable[str]]) -> str:
     """Return the results as CSV, sorted by student.
 
-    The columns are ``student,status,score,max_score,notes`` and one per task. A score is empty if
-    the status has none.
+    The columns are ``student,status,score,max_score,notes`` and one column per task. The scores are
+    empty if a submission with this status gets no score.
 
     Args:
         records: The results of grading.
@@ -42,6 +42,6 @@ def _format_number(value: float | None) -> str:
 
 
 def _plain_text(text: str) -> str:
-    """Return a single line that no spreadsheet takes for a formula."""
+    """Return the text on a single line that no spreadsheet program treats as a formula."""
     line = " ".join(re.sub(r"[\x00-\x1f\x7f\u2028\u2029]+", " ", text).split())
     return f"'{line}" if line[:1] in ("=", "+", "-", "@") else line

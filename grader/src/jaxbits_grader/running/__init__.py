@@ -1,1 +1,1 @@
-"""How submitted code is run: the sandbox, the kernel in it, and the limits on both."""
+"""Run submitted code in a kernel inside a sandbox, and limit the resources that it uses."""

@@ -1,4 +1,4 @@
-"""Run cells in a kernel, and trust nothing it reports except what a cell outputs."""
+"""Run cells in a kernel, and trust nothing that the kernel reports except the cells' outputs."""
 
 from __future__ import annotations
 
@@ -22,17 +22,21 @@ from jaxbits_grader.running.limits import MEGABYTE, Limits
 from jaxbits_grader.running.resource_monitor import ResourceMonitor
 
 START_SECONDS = 60
-GRACE_SECONDS = 3  # for a cell to stop after an interrupt, and for outputs to arrive after a reply
+# How long a cell may take to stop after an interrupt, and outputs to arrive after a reply.
+GRACE_SECONDS = 3
 MAX_MESSAGE_BYTES = 8 * MEGABYTE
 MAX_QUEUED_MESSAGES = 100
 
 
 class RunEnded(Exception):
-    """The kernel is gone. The message says why."""
+    """Raised if the kernel has ended. The message says why."""
 
 
 class KernelNotStarted(Exception):
-    """No kernel could be started, which is no submission's fault. The message says why."""
+    """Raised if no kernel could be started, which is not the submission's fault.
+
+    The message says why.
+    """
 
 
 @dataclass
@@ -41,9 +45,9 @@ class CellResult:
 
     Attributes:
         outputs: The outputs, as nbformat stores them.
-        error: The name and the message of the exception, None if there was none.
-        interrupted: Whether the cell took too long.
-        reply: The content of the kernel's reply.
+        error: The name and the message of the exception, or None if there was none.
+        interrupted: Whether the cell was interrupted because it took too long.
+        reply: The content of the kernel's reply, or None if there was no reply.
     """
 
     outputs: list[NotebookNode] = field(default_factory=list)
@@ -56,9 +60,9 @@ class Kernel:
     """A running kernel. Use `launch_kernel` to start one.
 
     Args:
-        process: The process of the kernel or its sandbox.
+        process: The process of the kernel or of its sandbox.
         connection: The content of the connection file.
-        limits: The limits of the run.
+        limits: The limits on the run.
     """
 
     def __init__(
@@ -70,7 +74,7 @@ class Kernel:
         self.reason: str | None = None
         self._connection = connection
         self._context = zmq.Context()
-        # ZeroMQ drops messages that are larger or that do not fit into the queue.
+        # ZeroMQ drops messages that are larger than this or that do not fit into the queue.
         self._context.maxmsgsize = MAX_MESSAGE_BYTES
         self._context.rcvhwm = MAX_QUEUED_MESSAGES
         self._deadline = time.monotonic() + limits.notebook_seconds
@@ -84,10 +88,10 @@ class Kernel:
             in_history: Whether the notebook can read the source from IPython's history.
 
         Returns:
-            The result. An error or an interrupt ends the cell, not the run.
+            The result. An error or an interrupt ends only the cell, not the run.
 
         Raises:
-            RunEnded: If the kernel died or had to be ended.
+            RunEnded: If the kernel died or had to be killed.
         """
         seconds = min(self.limits.cell_seconds, self._deadline - time.monotonic())
         if seconds <= 0:
@@ -105,10 +109,13 @@ class Kernel:
         return result
 
     def evaluate(self, expression: str) -> str | None:
-        """Evaluate an expression in the kernel, and return its value if it is a string.
+        """Evaluate an expression in the kernel.
+
+        Returns:
+            The value, or None if it is not a string or the evaluation fails.
 
         Raises:
-            RunEnded: If the kernel died or had to be ended.
+            RunEnded: If the kernel died or had to be killed.
         """
         result = CellResult()
         request = self.client.execute("", silent=True, user_expressions={"value": expression})
@@ -122,7 +129,7 @@ class Kernel:
         return value if isinstance(value, str) else None
 
     def _collect(self, request: str, result: CellResult, seconds: float) -> bool:
-        """Collect the messages of a cell; return False if it does not finish in time."""
+        """Collect the messages of a cell, and return whether the cell finished in time."""
         deadline = time.monotonic() + seconds
         replied: float | None = None
         idle = False
@@ -135,7 +142,8 @@ class Kernel:
                     raise RunEnded(self._end_reason())
                 self._read_reply(request, result)
                 replied = replied or (time.monotonic() if result.reply else None)
-                # The idle status can be lost together with a message that was too large.
+                # Do not wait for the idle status forever, because it can be lost together with a
+                # message that was too large.
                 if replied and time.monotonic() > replied + GRACE_SECONDS:
                     result.outputs.append(_note("a part of this output was too large to keep"))
                     self._connect()
@@ -148,7 +156,7 @@ class Kernel:
     def _next_message(receive: Callable[..., Any], seconds: float) -> Any:
         try:
             message = receive(timeout=seconds)
-            # A submission can write anything to the sockets, so malformed messages are ignored.
+            # Ignore malformed messages, because a submission can write anything to the sockets.
             is_reply = isinstance(message["content"], dict) and message["parent_header"].get(
                 "msg_id"
             )
@@ -167,12 +175,12 @@ class Kernel:
             result.error = str(result.reply.get("ename")), str(result.reply.get("evalue"))
 
     def _handle(self, message: dict[str, Any], result: CellResult) -> bool:
-        """Add a message to the result; return True if the kernel has become idle."""
+        """Add a message to the result, and return whether it says that the kernel is idle."""
         kind, content = message["msg_type"], message["content"]
         if kind == "status":
             return bool(content.get("execution_state") == "idle")
         if kind not in ("stream", "display_data", "execute_result", "error"):
-            return False  # No message may change or remove the output of another one.
+            return False  # Ignore messages that change or remove the output of another one.
         self._output_characters += sum(len(str(value)) for value in content.values())
         if self._output_characters > self.limits.output_mb * MEGABYTE:
             self._end_with(f"it put out over {self.limits.output_mb:g} MB")
@@ -182,7 +190,7 @@ class Kernel:
             output = nbformat.v4.output_from_msg(message)
             nbformat.validate(output, ref="output", version=4, version_minor=5)
         except (ValueError, TypeError, KeyError, AttributeError, nbformat.ValidationError):
-            return False  # The submission wrote it to the socket itself.
+            return False  # The submission itself wrote this message to the socket.
         last = result.outputs[-1] if result.outputs else None
         if kind == "stream" and last is not None and last.get("name") == output.name:
             last.text += output.text
@@ -203,7 +211,7 @@ class Kernel:
         """Wait until the kernel is ready, and start the time limit of the notebook.
 
         Raises:
-            KernelNotStarted: If the kernel does not start, or ends before it runs anything.
+            KernelNotStarted: If the kernel does not start or ends before it runs anything.
         """
         try:
             self._connect()
@@ -235,9 +243,10 @@ class Kernel:
         self._context.destroy(linger=0)
 
     def end(self) -> None:
-        """End the kernel and all processes it started."""
+        """Kill the kernel and all processes that it started."""
         with contextlib.suppress(ProcessLookupError):
-            # In the sandbox, all processes end with the first one. Without it, the group does.
+            # In the sandbox, all processes end with the first one. Without a sandbox, killing the
+            # process group ends them.
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 

@@ -1,4 +1,4 @@
-"""Start a kernel in the sandbox, and remove everything it leaves behind."""
+"""Start a kernel in the sandbox, and remove everything that it leaves behind."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ _KERNEL = "jaxbits_grader.running.output_limited_kernel"
 def launch_kernel(
     limits: Limits, options: Sequence[str] = (), *, unsafe: bool = False
 ) -> Iterator[Kernel]:
-    """Yield a kernel, and end it with all its processes and files when the block is left.
+    """Yield a running kernel. When the block ends, kill its processes and remove its files.
 
     Args:
-        limits: What the kernel may use.
-        options: Command-line arguments for IPython.
-        unsafe: Whether to start it outside the sandbox.
+        limits: The resources that the kernel may use.
+        options: Additional command-line arguments for IPython.
+        unsafe: Whether to start the kernel outside the sandbox.
 
     Raises:
         SandboxUnavailable: If bubblewrap is not installed.
         KernelNotStarted: If the kernel does not start.
     """
-    # A short path, because the path of a Unix socket has a limit of about 100 characters.
+    # Use a short path, because the path of a Unix socket can have only about 100 characters.
     shared = Path(tempfile.mkdtemp(prefix="jb"))
     try:
         file, key = str(shared / "kernel.json"), secrets.token_hex(16).encode()
@@ -73,7 +73,7 @@ def launch_kernel(
 
 
 def _remove(folder: Path) -> None:
-    """Remove what a submission left, however deep the folders and whatever their permissions."""
+    """Remove a submission's folder, no matter how deeply nested or what its permissions are."""
     for program in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
         command = [*program, "--", str(folder)]
         subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)

@@ -1,4 +1,4 @@
-"""What a submission may use."""
+"""Define the limits on the resources that a submission may use."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from dataclasses import asdict, dataclass
 
 GIGABYTE = 2**30
 MEGABYTE = 2**20
-# With less, no notebook can start.
+# No notebook can start if a limit is lower than this.
 _MINIMUM = {"memory_gb": 0.25, "processes": 20, "notebook_seconds": 1}
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of one run. Each submission is run twice, one run after the other.
+    """The limits on one run of a notebook. The grader runs each submission twice in succession.
 
     Attributes:
-        cell_seconds: Time for one cell, which is then interrupted.
-        notebook_seconds: Time for the whole notebook, whose kernel is then ended.
-        memory_gb: Memory of all processes together.
-        processes: Number of processes and threads at a time.
-        output_mb: Size of everything that is printed or displayed.
-        disk_mb: Size of each writable folder. All of them are in memory.
+        cell_seconds: How long one cell may run before it is interrupted.
+        notebook_seconds: How long the whole notebook may run before its kernel is killed.
+        memory_gb: How much memory all processes together may use.
+        processes: How many processes and threads may exist at a time.
+        output_mb: How much a notebook may print and display in total.
+        disk_mb: How large each writable folder may become. These folders are in memory.
     """
 
     cell_seconds: float = 30.0
@@ -32,10 +32,11 @@ class Limits:
     disk_mb: int = 128
 
     def __post_init__(self) -> None:
-        """Check the values.
+        """Check the limits.
 
         Raises:
-            ValueError: If a limit is not finite, or so low that no notebook can start.
+            ValueError: If a limit is not positive and finite, or is so low that no notebook can
+                start.
         """
         for name, value in asdict(self).items():
             flag = f"--{name.replace('_', '-')}"
@@ -46,10 +47,17 @@ class Limits:
 
     @property
     def address_space(self) -> int:
-        """Bytes that one process may map. JAX and PyTorch map gigabytes that they never touch."""
+        """How many bytes of address space one process may map.
+
+        This limit is higher than `memory_gb`, because JAX and PyTorch map gigabytes of memory that
+        they never use.
+        """
         return int((self.memory_gb + 6) * GIGABYTE)
 
     @property
     def wall_seconds(self) -> float:
-        """Time after which the grader of one submission is killed: two runs and a margin."""
+        """How many seconds grading one submission may take before the grader is killed.
+
+        This is enough for two runs of the notebook and a margin.
+        """
         return 2 * self.notebook_seconds + 120

@@ -1,6 +1,6 @@
-"""An IPython kernel that limits how much a cell can print.
+"""Run an IPython kernel that limits how much a cell can print.
 
-It runs inside the sandbox, as ``python -m`` with this module's name and ``-f CONNECTION_FILE``.
+The grader runs this module inside the sandbox with ``python -m`` and ``-f CONNECTION_FILE``.
 """
 
 from __future__ import annotations
@@ -12,15 +12,19 @@ from typing import Any
 from ipykernel.iostream import OutStream
 from ipykernel.kernelapp import IPKernelApp
 
-MAX_CHARACTERS = 200_000  # of one stream, for one cell
+MAX_CHARACTERS = 200_000  # The limit applies to each output stream of each cell.
 TRUNCATED = "\n[the rest of this output is left out]\n"
 
 
 class LimitedStream(OutStream):
-    """A stream that drops what a cell prints beyond `MAX_CHARACTERS`."""
+    """An output stream that drops everything that a cell prints beyond `MAX_CHARACTERS`."""
 
     def write(self, string: str) -> int | None:  # type: ignore[override]
-        """Write as much of a string as the limit allows."""
+        """Write as much of a string as the limit allows.
+
+        Returns:
+            The number of characters written, or None if the cell has exceeded its limit before.
+        """
         cell = self.parent_header.get("msg_id") if self.parent_header else None
         if getattr(self, "_cell", None) != cell:
             self._cell, self._left = cell, MAX_CHARACTERS
@@ -36,9 +40,9 @@ class LimitedStream(OutStream):
 
 def main() -> None:
     """Start the kernel."""
-    # The working directory comes last, so a file in it cannot shadow an installed module.
+    # Put the working directory last, so that a file in it cannot shadow an installed module.
     sys.path[:] = [*(entry for entry in sys.path if entry), os.getcwd()]
-    # A name that the kernel imports: this module is __main__ when it runs.
+    # The kernel imports the class by its full name, because this module is `__main__` when it runs.
     stream = "jaxbits_grader.running.output_limited_kernel.LimitedStream"
     settings: dict[str, Any] = {"outstream_class": stream}
     IPKernelApp.launch_instance(**settings)

@@ -1,4 +1,4 @@
-"""Watch the memory, processes, and files of a run, and end it if it uses too much."""
+"""Monitor the memory, processes, and files of a run, and end the run if it uses too much."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import psutil
 from jaxbits_grader.running.limits import GIGABYTE, MEGABYTE, Limits
 
 INTERVAL_SECONDS = 0.2
-ENTRY_BYTES = 4096  # what even an empty file counts for
+ENTRY_BYTES = 4096  # Added to the size of every file and folder, so that empty ones count, too.
 
 
 def measure_memory(processes: list[psutil.Process], limit: float) -> float:
-    """Return the memory of some processes in bytes.
+    """Return how much memory some processes use together, in bytes.
 
-    The sum of the resident sets counts shared pages several times, so it is an upper bound. Only
-    if it exceeds the limit, the slower exact sum is measured.
+    The sum of the resident sets is an upper bound, because it counts shared pages several times.
+    The function measures the exact sum, which is slower, only if the upper bound exceeds the limit.
 
     Args:
         processes: The processes.
-        limit: The number of bytes up to which the upper bound is good enough.
+        limit: The number of bytes up to which the function returns the upper bound.
     """
     upper_bound = exact = 0.0
     for process in processes:
@@ -42,14 +42,16 @@ def measure_memory(processes: list[psutil.Process], limit: float) -> float:
 
 
 def measure_disk(folder: Path, limit: float = float("inf")) -> int:
-    """Return the size of the files in a folder in bytes. Counting stops above the limit.
+    """Return the total size of the files in a folder, in bytes.
+
+    The function stops counting when the size exceeds the limit.
 
     Args:
         folder: The folder.
         limit: The number of bytes above which the exact size does not matter.
 
     Raises:
-        OSError: If a part of the folder cannot be read, so that it may contain anything.
+        OSError: If a part of the folder cannot be read, because it may contain anything.
     """
     total, folders = 0, [os.fspath(folder)]
     while folders and total <= limit:
@@ -65,15 +67,15 @@ def measure_disk(folder: Path, limit: float = float("inf")) -> int:
 
 
 class ResourceMonitor:
-    """Ends a run that exceeds a limit, and remembers the reason.
+    """Ends a run that exceeds a limit and stores the reason in the attribute `reason`.
 
-    Use it in a ``with`` statement around the run.
+    Use the monitor in a ``with`` statement around the run.
 
     Args:
-        pid: The first process of the run.
+        pid: The id of the first process of the run.
         shared: The folder that the run shares with the grader.
-        limits: The limits.
-        end: Ends the run.
+        limits: The limits on the run.
+        end: A function that ends the run.
     """
 
     def __init__(self, pid: int, shared: Path, limits: Limits, end: Callable[[], None]) -> None:
@@ -99,7 +101,7 @@ class ResourceMonitor:
                 continue
             try:
                 self.reason = self._exceeded(processes)
-            except Exception as error:  # A run that cannot be monitored must not go on.
+            except Exception as error:  # A run that cannot be monitored must not continue.
                 self.reason = f"its resources could not be monitored ({type(error).__name__})"
             if self.reason:
                 self._end()

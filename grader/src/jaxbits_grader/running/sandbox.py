@@ -1,8 +1,9 @@
 """Build the bubblewrap command that isolates a student's code from the machine.
 
-Inside, there is no network and no environment, and no processes or users of the machine. The system
-and this Python are read-only, writable folders are in memory, and one folder is shared with the
-grader for the kernel's sockets.
+Inside the sandbox, a program has no network, does not inherit environment variables, and cannot see
+the processes and users of the machine. The operating system and this Python installation are
+read-only, and the writable folders are in memory. The sandbox shares one folder with the grader for
+the kernel's sockets.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ If you trust every submission, --unsafe grades without it and says so in the res
 
 
 class SandboxUnavailable(RuntimeError):
-    """The sandbox is missing or does not work. The message says why and what to do."""
+    """Raised if the sandbox is missing or does not work. The message says why and what to do."""
 
 
 def student_environment() -> dict[str, str]:
@@ -52,7 +53,11 @@ def student_environment() -> dict[str, str]:
 
 
 def visible_folders() -> list[Path]:
-    """Return the folders that a submission can read: the system, this Python, and its packages."""
+    """Return the folders that a submission can read.
+
+    They contain the operating system, this Python installation, and the packages jaxbits and
+    jaxbits_grader.
+    """
     folders = [Path(p) for p in _SYSTEM if Path(p).exists()]
     folders += [Path(sys.base_prefix), Path(sys.prefix)]
     folders += [Path(str(package.__file__)).parent for package in (jaxbits, jaxbits_grader)]
@@ -60,10 +65,10 @@ def visible_folders() -> list[Path]:
 
 
 def check_hidden(path: Path) -> None:
-    """Check that a submission cannot read a file or folder.
+    """Check that submissions cannot read a file or folder.
 
     Raises:
-        SandboxUnavailable: If it is in a folder that every submission can read.
+        SandboxUnavailable: If the path is in a folder that every submission can read.
     """
     real = path.resolve()
     for folder in visible_folders():
@@ -77,7 +82,7 @@ def find_bubblewrap() -> str:
     """Return the path of bubblewrap.
 
     Raises:
-        SandboxUnavailable: If it is not installed, or this is not Linux.
+        SandboxUnavailable: If bubblewrap is not installed or the operating system is not Linux.
     """
     found = shutil.which("bwrap")
     if found is None or not sys.platform.startswith("linux"):
@@ -91,9 +96,10 @@ def sandbox_command(program: list[str], shared: Path, limits: Limits) -> list[st
     """Return the command that runs a program in the sandbox.
 
     Args:
-        program: The command to run inside.
-        shared: The only folder that inside and outside share, at the same path.
-        limits: What the program may use.
+        program: The command to run inside the sandbox.
+        shared: The only folder that the sandbox shares with the machine. Its path is the same
+            inside and outside the sandbox.
+        limits: The resources that the program may use.
 
     Raises:
         SandboxUnavailable: If bubblewrap is not installed.
@@ -104,7 +110,7 @@ def sandbox_command(program: list[str], shared: Path, limits: Limits) -> list[st
     limited += [f"--fsize={limits.disk_mb * MEGABYTE}", "--"]
     is_root = os.geteuid() == 0
     inner = [*_isolate(bwrap, shared, limits, is_root), "--", *limited, *program]
-    # The environment is empty from the start, because /proc shows the initial one of a process.
+    # Start with an empty environment, because /proc shows the initial environment of a process.
     clean = ["env", "-i", f"PATH={os.defpath}"]
     if not is_root:
         return [*clean, *inner]
@@ -122,7 +128,7 @@ def sandbox_command(program: list[str], shared: Path, limits: Limits) -> list[st
 
 
 def unused_user_id(shared: Path) -> int:
-    """Return a user id that no account has, and that differs between simultaneous runs."""
+    """Return a user id that no account has and that differs between simultaneous runs."""
     return 61184 + shared.stat().st_ino % 4000
 
 
@@ -140,7 +146,10 @@ def _read_only() -> list[str]:
 
 
 def _dirs(*folders: Path) -> list[str]:
-    """Create the parents of some folders, since those that bubblewrap adds have mode 0700."""
+    """Return the options that create the parents of some folders.
+
+    Without these options, bubblewrap would create the parents with mode 0700.
+    """
     above = dict.fromkeys(p for folder in folders for p in reversed(folder.parents))
     return [part for folder in above if str(folder) != "/" for part in ("--dir", str(folder))]
 
@@ -150,7 +159,7 @@ def _isolate(bwrap: str, shared: Path, limits: Limits, nested: bool) -> list[str
     parts += ["--unshare-net", "--unshare-cgroup-try"]
     if not nested:
         parts += ["--unshare-pid"]
-    # Linux does not allow a nested sandbox to mount /proc, so it uses that of the outer one.
+    # A nested sandbox uses the outer sandbox's /proc, because Linux does not let it mount its own.
     proc = ["--ro-bind", "/proc", "/proc"] if nested else ["--proc", "/proc"]
     parts += ["--uid", str(NOBODY), "--gid", str(NOBODY), "--hostname", "grader"]
     parts += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]
@@ -159,7 +168,7 @@ def _isolate(bwrap: str, shared: Path, limits: Limits, nested: bool) -> list[str
     parts += [*proc, "--dev", "/dev"]
     for folder in ("/tmp", "/dev/shm", HOME, WORK):
         parts += ["--size", str(limits.disk_mb * MEGABYTE), "--tmpfs", folder]
-    # After the folders in memory, because this Python may be below one of them.
+    # Add these after the folders in memory, because this Python may be inside one of those.
     parts += [*_read_only(), *_dirs(shared), "--bind", str(shared), str(shared)]
-    # / and /dev are in memory too, without a size limit, so they become read-only.
+    # Make / and /dev read-only, because they are also in memory and have no size limit.
     return [*parts, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WORK]

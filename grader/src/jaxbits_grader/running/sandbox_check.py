@@ -1,4 +1,4 @@
-"""Check that the sandbox works on this machine, with a program that tries to get out of it."""
+"""Check that the sandbox works on this machine by running a program that tries to escape."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ _USER_NAMESPACES = (
     "kernel.unprivileged_userns_clone. A container has to be started with permission for it."
 )
 
-# Runs inside. Every line that it prints is something that it should not have been able to do.
+# Runs inside the sandbox. Every line that it prints before "finished" names something that the
+# sandbox should have prevented.
 _ESCAPE_PROGRAM = """
 import json, os, socket, sys, threading, time
 facts = json.loads(sys.argv[1])
@@ -76,17 +77,17 @@ print("finished")
 
 @contextlib.contextmanager
 def _listen() -> Iterator[int]:
-    """Listen on a port of this machine, and yield its number."""
+    """Listen on a port of this machine, and yield the port number."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
 
 def check_sandbox() -> None:
-    """Check that a program in the sandbox gets at nothing of this machine.
+    """Check that a program in the sandbox cannot access the rest of this machine.
 
     Raises:
-        SandboxUnavailable: If bubblewrap is missing, if the sandbox does not start, or if the
-            program gets out. The message says what happened and how to fix it.
+        SandboxUnavailable: If bubblewrap is missing, the sandbox does not start, or the program
+            escapes from it. The message says what happened and how to fix it.
     """
     sandbox.find_bubblewrap()
     limits = replace(Limits(), disk_mb=16, processes=64)
@@ -131,5 +132,5 @@ def check_sandbox() -> None:
         )
     if escapes := "; ".join(line for line in lines if line != "finished"):
         raise SandboxUnavailable(
-            f"the sandbox does not hold here: a program in it {escapes}. {HOW_TO_INSTALL}"
+            f"the sandbox is not secure here: a program in it {escapes}. {HOW_TO_INSTALL}"
         )

@@ -1,4 +1,4 @@
-"""Run a submission without hidden tests, for the outputs on the feedback page."""
+"""Run a submission without the hidden tests to get the outputs for the feedback page."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ from jaxbits_grader.running.limits import Limits
 def run_without_hidden_tests(
     notebook: ParsedNotebook, limits: Limits, *, unsafe: bool = False
 ) -> NotebookNode:
-    """Run a repaired notebook with the visible tests.
+    """Run a repaired notebook with only the visible tests.
 
-    Its kernel never receives a hidden test, so no output can contain one.
+    The kernel never receives a hidden test, so no output can contain one.
 
     Args:
         notebook: The repaired notebook.
-        limits: What the run may use.
-        unsafe: Whether to run outside the sandbox.
+        limits: The resources that the run may use.
+        unsafe: Whether to run the notebook outside the sandbox.
 
     Returns:
-        The notebook with its outputs. If the run ended early, the last cell says why.
+        The notebook with its outputs. If the run ended early, the outputs of the last cell that ran
+        say why.
 
     Raises:
         KernelNotStarted: If no kernel could be started.

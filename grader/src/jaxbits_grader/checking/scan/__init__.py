@@ -1,7 +1,8 @@
-"""Read a submission's code, without running it, for what it reveals of its intentions.
+"""Scan a submission's code for signs of tampering without running it.
 
-This is only one of several checks, and a person can hide from it what the code does. What it calls
-tampering has no honest use. What it calls odd occasionally has one, so a person looks at it.
+This scan is only one of several checks, and a student can write code that evades it. Code that the
+scan reports as tampering has no honest use. Code that it reports as odd occasionally has one, so a
+person should look at it.
 """
 
 from __future__ import annotations
@@ -15,23 +16,24 @@ from jaxbits_grader.notebook import ParsedNotebook
 
 @dataclass(frozen=True)
 class ScanFindings:
-    """What a person should see: signs of tampering, and what is only odd."""
+    """Messages for a person to read: signs of tampering, and code that is only odd."""
 
     tampering: tuple[str, ...]
     odd: tuple[str, ...]
 
 
 def scan_notebook(notebook: ParsedNotebook, released: ParsedNotebook) -> ScanFindings:
-    """Scan the cells of a submission that are the student's own.
+    """Scan the cells of a submission that the student wrote.
 
     Args:
-        notebook: The submission. Cells that are not Python are skipped, because they can only fail.
-        released: The notebook that was handed out. Its cells are skipped as well, but what they
-            import is known in the others.
+        notebook: The submission. Cells that are not valid Python are skipped, because they can only
+            fail.
+        released: The notebook that was handed out. Its cells get no findings, but the scan knows
+            what they import when it scans the student's cells.
 
     Returns:
-        The findings, each with the line and the cell. A cell is named by its grade_id, or else by
-        its position among all cells.
+        The findings, each with its cell and line. The name of a cell is its grade_id or, if it has
+        none, its position among all cells.
 
     Example:
         >>> from jaxbits_grader.notebook import Cell

@@ -1,4 +1,4 @@
-"""Judge whether a name that tests use still means what they expect after an assignment."""
+"""Judge whether an assignment changes the meaning of a name that tests use."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def record_assignment(
 
     Args:
         name: The name.
-        value: The value, None if it is unknown.
-        path: The dotted name of the value, None if it has none.
+        value: The value, or None if it is unknown.
+        path: The dotted name of the value, or None if it has none.
         where: The node to report.
-        names: The names known so far. They are updated.
-        found: Receives the findings.
+        names: The names known so far, which are updated.
+        found: The collection to which findings are added.
     """
     scope = names.scope_of(name)
     if scope is not names.notebook:
@@ -53,15 +53,15 @@ def judge_name(
     names: NameResolver,
     found: Findings,
 ) -> None:
-    """Report a value for a name of the notebook that would make tests meaningless.
+    """Report an assignment to a global name of the notebook that would make tests meaningless.
 
     Args:
         name: The name.
-        value: The value, None if it is unknown.
-        path: The dotted name of the value, None if it has none.
+        value: The value, or None if it is unknown.
+        path: The dotted name of the value, or None if it has none.
         where: The node to report.
         names: The names known so far.
-        found: Receives the findings.
+        found: The collection to which findings are added.
     """
     is_data = _is_data(value, names)
     instead = f"puts something else in place of Python's {name}"
@@ -74,7 +74,8 @@ def judge_name(
         is_certain = name in protected_names.TYPES
         if (path or "").rpartition(".")[2] == name or (is_data and not is_certain):
             return
-        # Tests use Python's own function, so a student's function of this name may be honest.
+        # A student may define a function of this name for honest reasons, and tests call Python's
+        # own function anyway.
         is_constant = constant_function_kind(value, names) is not None
         is_certain = is_certain or isinstance(value, ast.ClassDef) or is_constant
         kind: Kind = "tampering" if is_certain or (path or "").startswith("builtins.") else "odd"
@@ -86,21 +87,23 @@ def judge_name(
 def judge_method(
     name: str | None, value: ast.AST | None, where: ast.AST, names: NameResolver, found: Findings
 ) -> None:
-    """Report a method that makes the objects of a class equal to anything.
+    """Report a comparison method that always returns the same value.
+
+    With such a method, the objects of a class can be equal to anything.
 
     Args:
-        name: The name of the method, None if it is unknown.
-        value: The method.
+        name: The name of the method, or None if it is unknown.
+        value: The method, or None if it is unknown.
         where: The node to report.
         names: The names known so far.
-        found: Receives the findings.
+        found: The collection to which findings are added.
     """
     if name in protected_names.COMPARISONS and (kind := constant_function_kind(value, names)):
         found.add(kind, where, f"defines a {name} that always returns the same")
 
 
 def _is_data(value: ast.AST | None, names: NameResolver) -> bool:
-    """Return True if a value is certainly not callable."""
+    """Return whether a value is certainly not callable."""
     if not isinstance(value, ast.Call):
         return not isinstance(value, _MAYBE_CALLABLE)
     module, _, made = (names.path(value.func) or "").partition(".")

@@ -1,4 +1,4 @@
-"""Parse cells, and answer small questions about their syntax."""
+"""Parse cells and extract details from their syntax trees."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from jaxbits_grader.cell_names import Function, parameter_names
 
 
 def parse_cell(source: str) -> ast.Module | None:
-    """Return the syntax tree of a cell as IPython would run it, None if it would not run."""
-    # IPython's automagic runs a single line that is not Python as a magic without its sign.
+    """Return the syntax tree of a cell as IPython would run it, or None if it would not run."""
+    # IPython's automagic runs a single line that is not Python as if it began with %.
     transform = TransformerManager().transform_cell
     attempts = [source] + [f"%{source}"] * ("\n" not in source.strip())
     with warnings.catch_warnings():
@@ -25,7 +25,7 @@ def parse_cell(source: str) -> ast.Module | None:
                 found = compile(code, "cell", "exec", flags, dont_inherit=True)
             except (RecursionError, MemoryError):
                 raise
-            except Exception:  # IPython's transformers pass on whatever they run into.
+            except Exception:  # IPython's transformers can raise any exception.
                 continue
             assert isinstance(found, ast.Module)
             return found
@@ -33,14 +33,14 @@ def parse_cell(source: str) -> ast.Module | None:
 
 
 def string_name(node: ast.expr | None) -> str | None:
-    """Return the value of a string literal if it could be a name, else None."""
+    """Return the value of a string literal that could be a dotted name, or None otherwise."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value if node.value.replace(".", "_").isidentifier() else None
     return None
 
 
 def key_value_pairs(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the keys and values that a call of ``dict.update`` or a similar method sets."""
+    """Yield the keys and values that a call to ``dict.update`` or a similar method sets."""
     for keyword in call.keywords:
         if keyword.arg:
             yield keyword.arg, keyword.value
@@ -54,14 +54,17 @@ def key_value_pairs(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
 
 
 def base_name(node: ast.expr) -> str | None:
-    """Return the name at the start of a chain of attributes and indices, None if it has none."""
+    """Return the name at the start of a chain of attributes and indices.
+
+    The result is None if the chain does not start with a name.
+    """
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
     return node.id if isinstance(node, ast.Name) else None
 
 
 def changed_parameters(function: Function) -> set[str]:
-    """Return the parameters whose attributes a function sets or deletes."""
+    """Return the names of the parameters whose attributes a function sets or deletes."""
     changed: set[str | None] = set()
     for node in ast.walk(function):
         match node:
@@ -75,7 +78,7 @@ def changed_parameters(function: Function) -> set[str]:
 
 
 def _namespace_owner(node: ast.expr) -> str | None:
-    """Return ``m`` for the expressions ``m.__dict__`` and ``vars(m)``, else None."""
+    """Return ``m`` for the expressions ``m.__dict__`` and ``vars(m)``, or None for others."""
     match node:
         case ast.Attribute(attr="__dict__"):
             return base_name(node)

@@ -1,4 +1,4 @@
-"""Find writes to parts of modules, classes, and the shell, however they are written."""
+"""Find all kinds of writes to attributes of modules, classes, and the IPython shell."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from jaxbits_grader.checking.scan.name_resolution import NameResolver, namespace
 from jaxbits_grader.checking.scan.protected_names import is_within
 
 _SETTERS = ("setattr", "delattr", "__setattr__", "__delattr__", "object")
-# If a setter belongs to one of these, its first argument is the object that changes.
+# If a setter is an attribute of one of these, its first argument is the object that changes.
 _TAKES_OWNER = (None, "builtins", "builtins.object", "builtins.type", "unittest.mock.patch")
 _TAKES_DOTTED_NAME = ("patch", "setattr", "delattr")
 _DICT_METHODS = ("update", "__setitem__", "setdefault")
-# As functions, whose first argument is the dictionary.
+# When these are called as functions, the dictionary is the first argument.
 _UNBOUND_DICT_METHODS = ("operator.setitem", *(f"builtins.dict.{name}" for name in _DICT_METHODS))
 
 
 class WriteChecker:
-    """Reports writes to what the tests, or the execution of cells, rely on."""
+    """Reports writes to anything that the tests or the execution of cells rely on."""
 
     def __init__(self, names: NameResolver, found: Findings) -> None:
         self.names = names
         self.found = found
 
     def assign(self, target: ast.expr, value: ast.expr | None) -> None:
-        """Record an assignment.
+        """Record an assignment, and report it if it is suspicious.
 
         Args:
-            target: What is assigned to.
-            value: The value, None if it cannot be determined.
+            target: The target of the assignment.
+            value: The value, or None if it cannot be determined.
         """
         match target:
             case ast.Name(id=name):
@@ -62,12 +62,12 @@ class WriteChecker:
     def assign_part(
         self, owner: ast.expr, name: str | None, value: ast.expr | None, where: ast.AST
     ) -> None:
-        """Record an assignment to an attribute.
+        """Report an assignment to an attribute if it is suspicious.
 
         Args:
-            owner: The object that changes.
-            name: The name of the attribute, None if it cannot be determined.
-            value: The value, None if it cannot be determined.
+            owner: The object whose attribute is set.
+            name: The name of the attribute, or None if it cannot be determined.
+            value: The value, or None if it cannot be determined.
             where: The node to report.
         """
         base = self.names.path(owner)
@@ -80,7 +80,7 @@ class WriteChecker:
             self.found.add("tampering", where, f"changes how the notebook runs cells ({name})")
 
     def check_call(self, call: ast.Call) -> None:
-        """Check a call that may change parts of its arguments."""
+        """Report a call if it writes to something that the tests or the shell rely on."""
         path, function = self.names.path(call.func) or "", call.func
         method = function.attr if isinstance(function, ast.Attribute) else None
         last = method or path.rpartition(".")[2]
@@ -102,14 +102,14 @@ class WriteChecker:
         self._check_own_function(call)
 
     def check_hook(self, node: ast.Attribute) -> None:
-        """Check the use of an attribute that registers a hook."""
+        """Report the use of an attribute that registers a hook in the IPython shell."""
         of_events = isinstance(node.value, ast.Attribute) and node.value.attr == "events"
         if node.attr in protected_names.SHELL_HOOKS or (node.attr == "register" and of_events):
             what = f"changes how the notebook runs cells ({node.attr})"
             self.found.add("tampering", node, what)
 
     def _check_setter(self, call: ast.Call) -> None:
-        """Check calls such as ``setattr(np, "x", 1)`` and ``np.__setattr__("x", 1)``."""
+        """Check a call such as ``setattr(np, "x", 1)`` or ``np.__setattr__("x", 1)``."""
         args = [*call.args]
         function = call.func
         if isinstance(function, ast.Attribute):
@@ -125,7 +125,7 @@ class WriteChecker:
             self.assign_part(args[0], string_name(rest[0]), rest[1], call)
 
     def _check_own_function(self, call: ast.Call) -> None:
-        """Check whether a module is passed to a function that sets attributes of its parameter."""
+        """Report passing a protected object to a function that sets attributes of its parameter."""
         function = self.names.function(call.func)
         if function is None:
             return
@@ -135,13 +135,13 @@ class WriteChecker:
         passed = {name: path for name, path in paths.items() if path and _is_protected(path)}
         for name in self.names.changed_parameters(function) & set(passed) if passed else ():
             path = passed[name]
-            # A function may get attributes for honest reasons, such as to count its calls.
+            # There are honest reasons to set an attribute of a function, such as counting calls.
             is_module = path in protected_names.NAMES.values() or "." not in path
             what = f"passes {path} to a function that sets its parts"
             self.found.add("tampering" if is_module else "odd", call, what)
 
     def _store(self, path: str | None, value: ast.expr | None, where: ast.AST) -> None:
-        """Judge a new value for the thing with a dotted name."""
+        """Judge an assignment of a new value to the object with a dotted name."""
         if path is None:
             return
         root, last = path.partition(".")[0], path.rpartition(".")[2]

@@ -1,4 +1,4 @@
-"""Recognize functions that return the same value whatever their arguments are."""
+"""Recognize functions that return the same value for all arguments."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from jaxbits_grader.checking.scan.protected_names import is_within
 
 
 def constant_function_kind(value: ast.AST | None, names: NameResolver) -> Kind | None:
-    """Judge a function that always returns the same.
+    """Judge whether a function always returns the same value.
 
     Args:
-        value: A function, or a name that stands for one.
+        value: A function, or a name that refers to one.
         names: The names known so far.
 
     Returns:
-        "tampering" if it only returns a constant, "odd" if it does more, and None if it is not a
-        function or its result may vary.
+        "tampering" if the function only returns a constant, "odd" if it returns a constant and does
+        something else as well, or None if its result may vary or `value` is not a function.
     """
     function = names.function(value)
     if function is None:
@@ -59,10 +59,10 @@ def _body_kind(body: list[ast.stmt], names: NameResolver) -> Kind | None:
 
 
 def _is_constant(node: ast.expr | None, names: NameResolver) -> bool:
-    """Return True if an expression does not depend on the arguments."""
+    """Return whether the value of an expression does not depend on the function's arguments."""
     if node is None or (isinstance(node, ast.Name) and node.id == "NotImplemented"):
         return False
-    if isinstance(node, ast.BoolOp):  # For example `x == y or True`.
+    if isinstance(node, ast.BoolOp):  # For example, `x == y or True` is always true.
         decides = isinstance(node.op, ast.Or)
         if any(isinstance(v, ast.Constant) and bool(v.value) is decides for v in node.values):
             return True

@@ -1,4 +1,4 @@
-"""Collect what is found in one cell."""
+"""Collect the findings of the scan in one cell."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ Kind = Literal["tampering", "odd"]
 
 
 class Findings:
-    """The findings in one cell, each with its first line."""
+    """The findings in one cell, each with the first line on which it occurs."""
 
     def __init__(self) -> None:
-        # Lines above the code that is scanned, if it is a string inside the cell.
+        # The number of lines above the scanned code, if that code is a string inside the cell.
         self.offset = 0
         self._lines: dict[tuple[Kind, str], int] = {}
 
@@ -20,8 +20,8 @@ class Findings:
         """Add a finding.
 
         Args:
-            kind: How serious it is.
-            where: The syntax node or line number.
+            kind: How serious the finding is.
+            where: The syntax node, or the number of its line.
             what: What the code does.
         """
         line = where if isinstance(where, int) else getattr(where, "lineno", 1)
@@ -29,11 +29,11 @@ class Findings:
         self._lines[kind, what] = min(line, self._lines.get((kind, what), line))
 
     def messages(self, kind: Kind, cell: str) -> list[str]:
-        """Return the findings of one kind, sorted by line.
+        """Return messages about the findings of one kind, sorted by line.
 
         Args:
-            kind: How serious they are.
-            cell: The name of the cell.
+            kind: How serious the findings are.
+            cell: The name of the cell, which begins each message.
         """
         by_line = sorted(self._lines.items(), key=lambda item: item[1])
         return [f"{cell}, line {line}: {what}" for (k, what), line in by_line if k == kind]

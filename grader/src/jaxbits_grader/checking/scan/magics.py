@@ -1,14 +1,14 @@
-"""Judge magics and shell commands, and find the code that they run."""
+"""Judge IPython magics and shell commands, and find the code that they run."""
 
 from __future__ import annotations
 
 import re
 
-# What IPython's input transformer makes of magics and shell commands.
+# IPython's input transformer turns magics and shell commands into calls to these functions.
 IPYTHON_CALLS = frozenset(
     f"ipython.{name}" for name in ("run_line_magic", "run_cell_magic", "system", "getoutput")
 )
-# Magics that run shell commands, and others that run or store code outside the kernel.
+# These magics run shell commands. The ones below run or store code outside the kernel.
 _SHELL_MAGICS = frozenset({"bash", "sh", "sx", "system", "!"})
 _OTHER_ODD_MAGICS = frozenset(
     """
@@ -25,15 +25,17 @@ _OPTIONS = re.compile(r"\A(\s*-\w+(\s*\d+)?)+\s")
 
 
 def judge_magic(path: str, words: list[str]) -> tuple[str | None, list[str]]:
-    """Judge a call that IPython makes from a magic or a shell command.
+    """Judge a call that IPython makes for a magic or a shell command.
 
     Args:
-        path: The dotted name of the function, one of `IPYTHON_CALLS`.
-        words: The arguments: a command, or the name of a magic, its line, and its cell.
+        path: The dotted name of the function, which is one of `IPYTHON_CALLS`.
+        words: The arguments of the call, which are either a shell command or the name of a magic,
+            its line, and its cell.
 
     Returns:
-        What is odd about it, None if nothing is, and the code that it may run in the notebook: the
-        line and then the rest of the cell.
+        Two values. The first one says what is odd about the call, or is None if nothing is. The
+        second one is the code that the call may run in the notebook, as a list of the magic's line
+        and the rest of its cell.
     """
     if path.endswith((".system", ".getoutput")):
         return (

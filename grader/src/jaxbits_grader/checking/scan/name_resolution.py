@@ -1,4 +1,4 @@
-"""Resolve the names of a notebook to the modules, or parts of modules, that they refer to."""
+"""Resolve names in a notebook to the modules or members of modules that they refer to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jaxbits_grader.cell_names import Function
 from jaxbits_grader.checking.scan.ast_utils import base_name, changed_parameters, string_name
 from jaxbits_grader.checking.scan.findings import Kind
 
-# What these functions return: the running shell, and the notebook's own names.
+# These functions return the running shell or the dictionary of the notebook's names.
 _RETURNS = {
     "get_ipython": "ipython",
     "IPython.get_ipython": "ipython",
@@ -29,33 +29,36 @@ _PREDEFINED = {"__builtins__": "builtins", "get_ipython": "get_ipython"}
 
 @dataclass
 class Scope:
-    """The names of one scope: their dotted names, and which of them are the notebook's."""
+    """The names in one scope, with the dotted name of what each refers to.
 
-    # None if a name refers to something without a dotted name.
+    The names in `shared` belong to the notebook instead.
+    """
+
+    # The value is None if a name refers to something that has no dotted name.
     paths: dict[str, str | None] = field(default_factory=dict)
     shared: frozenset[str] = frozenset()
 
 
 class NameResolver:
-    """Knows what each name refers to, at the point that the scan has reached."""
+    """Keeps track of what each name refers to at the point that the scan has reached."""
 
     def __init__(self) -> None:
         self.notebook = Scope()
         self._scopes = [self.notebook]
-        # The notebook's functions by their names.
+        # The functions that the notebook defines, by name.
         self.functions: dict[str, Function] = {}
-        # Cached, because a function can be long and have many calls.
+        # These are caches, because a function can be long and the notebook can call it many times.
         self.constant_kinds: dict[Function, Kind | None] = {}
         self._changed_parameters: dict[Function, set[str]] = {}
-        # Modules of which all names were imported with `import *`.
+        # Modules that the notebook imported with `import *`.
         self.star_imports: list[str] = []
 
     def enter(self, bound: Iterable[str] = (), shared: Iterable[str] = ()) -> Scope:
-        """Enter a scope.
+        """Enter a scope and return it.
 
         Args:
-            bound: Its own names.
-            shared: The names that it shares with the notebook.
+            bound: The names that the scope itself binds.
+            shared: The names that the scope shares with the notebook.
         """
         self._scopes.append(Scope(dict.fromkeys(bound), frozenset(shared)))
         return self._scopes[-1]
@@ -74,37 +77,40 @@ class NameResolver:
         return self.notebook if name in innermost.shared else innermost
 
     def is_bound(self, name: str) -> bool:
-        """Return True if a name has been bound."""
+        """Return whether a name has been bound in any of the current scopes."""
         return any(name in scope.paths for scope in self._scopes)
 
     def function(self, value: ast.AST | None) -> Function | None:
-        """Return the function that a value is or names, None if it is not one."""
+        """Return the function that a node defines or refers to, or None if there is none."""
         if isinstance(value, ast.Name):
             is_local = any(value.id in scope.paths for scope in self._scopes[1:])
             return None if is_local else self.functions.get(value.id)
         return value if isinstance(value, Function) else None
 
     def changed_parameters(self, function: Function) -> set[str]:
-        """Return the parameters whose attributes a function sets."""
+        """Return the names of the parameters whose attributes a function sets or deletes."""
         if function not in self._changed_parameters:
             self._changed_parameters[function] = changed_parameters(function)
         return self._changed_parameters[function]
 
     def star_of(self, node: ast.expr) -> str | None:
-        """Return the module from which ``import *`` may have brought an expression's base name."""
+        """Return the module from which ``import *`` may have imported an expression's base name.
+
+        The result is None if the name is known or there was no ``import *``.
+        """
         name = base_name(node)
         unknown = name and not self.is_bound(name) and not self.resolve(name)
         return self.star_imports[-1] if unknown and self.star_imports else None
 
     def resolve(self, name: str) -> str | None:
-        """Return the dotted name of what a name refers to, None if it has none."""
+        """Return the dotted name of the object that a name refers to, or None if it has none."""
         for scope in reversed(self._scopes):
             if name in scope.paths:
                 return scope.paths[name]
         return _PREDEFINED.get(name, f"builtins.{name}" if hasattr(builtins, name) else None)
 
     def path(self, node: ast.AST | None) -> str | None:
-        """Return the dotted name of an expression's value, None if it cannot be determined."""
+        """Return the dotted name of an expression's value, or None if it cannot be determined."""
         found = None
         if isinstance(node, ast.Name):
             return self.resolve(node.id)
@@ -124,7 +130,7 @@ class NameResolver:
         return _ALIASES.get(found, found) if found else None
 
     def _returned_by(self, call: ast.Call) -> str | None:
-        """Return the dotted name of a call's result, None if it is not part of a module."""
+        """Return the dotted name of a call's result, or None if it cannot be determined."""
         function = self.path(call.func) or ""
         if function in _RETURNS or function.endswith("InteractiveShell.instance"):
             return _RETURNS.get(function, "ipython")
@@ -151,12 +157,19 @@ class NameResolver:
 
 
 def namespace_prefix(path: str | None) -> str | None:
-    """Return what to put before a key of a namespace dictionary; None if it is not one."""
+    """Return the prefix that turns a key of a namespace dictionary into a dotted name.
+
+    Args:
+        path: The dotted name of the dictionary, or None if it has none.
+
+    Returns:
+        The prefix, or None if the path is not the name of a namespace dictionary.
+    """
     if path == "sys.modules":
         return ""
     if path == "builtins":
         return "builtins."
-    if path and path.endswith(".__globals__"):  # of a function: its module's names
+    if path and path.endswith(".__globals__"):  # The names in a function's module.
         return f"{path.removesuffix('.__globals__').rpartition('.')[0]}."
     if path and path.endswith(".__dict__"):
         return f"{path.removesuffix('.__dict__')}."

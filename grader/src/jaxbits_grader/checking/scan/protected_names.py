@@ -1,4 +1,4 @@
-"""List what tests rely on: modules, builtins, comparison methods, and the IPython shell."""
+"""List the names that tests rely on: modules, builtins, comparison methods, and the shell."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# No part of these may be changed. The dot at the end makes prefixes match whole names.
+# A notebook must not change anything in these modules. With the dot at the end, a prefix matches
+# only whole names.
 MODULES = tuple(
     f"{root}."
     for root in (
@@ -23,11 +24,11 @@ MODULES = tuple(
     )
 )
 SETTINGS = ("jax.config.", "unittest.mock.")
-# Names that people add again so that old code runs.
+# Removed names that people add back so that old code runs.
 SHIMS = _words("numpy.float numpy.int numpy.bool numpy.object numpy.str numpy.complex")
 SHIMS |= _words("jax.tree_map jax.tree_multimap jax.random.KeyArray")
 
-# The names by which tests use modules.
+# The names under which tests use modules.
 NAMES = {
     "np": "numpy",
     "jnp": "jax.numpy",
@@ -35,31 +36,33 @@ NAMES = {
     "testing": "jaxbits.testing",
     "detect": "jaxbits.detect",
 }
-# People do write `import jax.numpy as np`. A test may fail because of it, but none can be fooled.
+# Some people write `import jax.numpy as np`. This may make a test fail, but it cannot make a wrong
+# answer pass.
 HONEST_MODULES = (
     "numpy", "jax.numpy", "cupy", "autograd.numpy", "torch", "jax",
     "numpy.testing", "torch.testing",
 )  # fmt: skip
 
-# Nobody uses these names for anything else.
+# A notebook has no honest reason to give these names another meaning.
 TYPES = _words("""AssertionError BaseException Exception isinstance issubclass hasattr callable
 __import__ __build_class__""")
-# A variable may have such a name, but a function would replace the one that tests call.
+# A variable with one of these names is harmless, but a function would replace the one that tests
+# call.
 FUNCTIONS = _words("""abs all any bool complex dict float getattr int len list range set str tuple
 type zip""")
-# Students write functions with these names, so only a constant one is suspicious.
+# Students write their own functions with these names, so only a constant function is suspicious.
 COMMON = _words("sum min max sorted round pow enumerate map filter repr")
-# Methods by which a class decides the outcome of a comparison.
+# With these methods, a class can decide the outcome of a comparison.
 COMPARISONS = _words("""__eq__ __ne__ __lt__ __le__ __gt__ __ge__ __bool__ __array_ufunc__
 __array_function__ __instancecheck__ __subclasscheck__""")
 
-# Functions whose results are callable, and functions whose results are not.
+# Calls to the first group of functions return something callable. Calls to the second do not.
 MAKES_FUNCTIONS = _words("""jit vmap grad vectorize partial pmap checkpoint custom_jvp frompyfunc
 Partial attrgetter itemgetter methodcaller""")
 MAKES_DATA = _words("""int float len list tuple dict set str sum range round bool abs complex sorted
 min max input""")
 
-# The shell that runs the cells, its methods and hooks, and a setting that is harmless.
+# The shell that runs the cells, its methods and hooks, and a setting that is harmless to change.
 SHELLS = ("ipython", "IPython", "ipykernel")
 SHELL_PARTS = _words("showtraceback _showtraceback run_cell run_cell_async do_execute")
 SHELL_HOOKS = _words("""ast_transformers input_transformers_cleanup input_transformers_post
@@ -68,10 +71,10 @@ SHELL_SETTINGS = _words("ast_node_interactivity")
 
 
 def is_within(path: str | None, roots: tuple[str, ...] = MODULES) -> bool:
-    """Return True if a dotted name is one of the given modules, or is inside one.
+    """Return whether a dotted name is one of the given modules or inside one of them.
 
     Args:
-        path: The dotted name, None if there is none.
-        roots: The modules, each with a dot at the end.
+        path: The dotted name, or None if there is none.
+        roots: The names of the modules, each with a dot at the end.
     """
     return path is not None and f"{path}.".startswith(roots)

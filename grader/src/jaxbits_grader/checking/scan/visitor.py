@@ -1,4 +1,4 @@
-"""Scan cells in the order in which they run, and report what is suspicious."""
+"""Scan cells in the order in which they run, and report suspicious code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from jaxbits_grader.checking.scan.name_resolution import NameResolver
 from jaxbits_grader.checking.scan.protected_names import is_within
 from jaxbits_grader.notebook import MAX_CELL_CHARACTERS
 
-# For each magic, IPython tokenizes the whole cell again, so the product of both is limited:
+# IPython tokenizes the whole cell again for each magic, so the number of possible magics times the
+# length of the cell is limited:
 # https://github.com/ipython/ipython/blob/8.30.0/IPython/core/inputtransformer2.py
 _MAX_MAGIC_WORK = 20_000_000
 _MAYBE_MAGIC = re.compile(r"^[^#\n]*[%!?]", re.M)
@@ -28,11 +29,12 @@ _Comprehension = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 
 
 def scan_cell(source: str, names: NameResolver) -> Findings:
-    """Scan a cell.
+    """Scan a cell and return the findings.
 
     Args:
-        source: The source. If it cannot be parsed, there are no findings, because it can only fail.
-        names: The names that the cells above have bound. They are updated.
+        source: The source of the cell. If it cannot be parsed, its syntax is not scanned, because
+            the cell can only fail.
+        names: The names that the cells above have bound, which are updated.
     """
     visitor = _Visitor(names)
     try:
@@ -52,7 +54,7 @@ def scan_cell(source: str, names: NameResolver) -> Findings:
 
 
 class _Visitor(ast.NodeVisitor):
-    """Visits the syntax tree of one cell, and knows the names from the cells above."""
+    """Visits the syntax tree of one cell, and uses the names that the cells above have bound."""
 
     def __init__(self, names: NameResolver) -> None:
         self.names = names
@@ -60,11 +62,11 @@ class _Visitor(ast.NodeVisitor):
         self.writes = WriteChecker(names, self.found)
 
     def scan(self, source: str, offset: int = 0) -> None:
-        """Scan code.
+        """Scan a piece of code.
 
         Args:
             source: The code.
-            offset: The number of lines above it in the cell.
+            offset: The number of lines above the code in the cell.
         """
         tree = parse_cell(source)
         if tree is not None:
@@ -75,11 +77,11 @@ class _Visitor(ast.NodeVisitor):
             self.found.offset = before
 
     def add_odd(self, where: ast.AST, what: str | None) -> None:
-        """Report something odd.
+        """Report an odd node.
 
         Args:
             where: The node to report.
-            what: What is odd, None if nothing is.
+            what: What is odd about the node, or None if nothing is.
         """
         if what:
             self.found.add("odd", where, what)
@@ -89,7 +91,7 @@ class _Visitor(ast.NodeVisitor):
     def visit_Assign(self, node: _Assignment) -> None:
         self.generic_visit(node)
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            return  # Augmented assignment to a module fails anyway.
+            return  # Augmented assignment to a module raises an error anyway.
         for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
             if node.value is not None:
                 self.writes.assign(target, node.value)
@@ -113,7 +115,7 @@ class _Visitor(ast.NodeVisitor):
     visit_AsyncFor = visit_For
 
     def _assign_loop_variable(self, target: ast.expr, values: ast.expr) -> None:
-        """Record a loop variable, which may refer to one of the modules in a literal."""
+        """Record a loop variable, which may refer to a module in the literal that it loops over."""
         written = values.elts if isinstance(values, ast.Tuple | ast.List | ast.Set) else []
         modules = [value for value in written if is_within(self.names.path(value))]
         self.writes.assign(target, modules[0] if modules else None)

@@ -1,4 +1,4 @@
-"""Render the outputs of a cell: text and images. Of anything else, only the type is named."""
+"""Render the text and images among the outputs of a cell, and name the types of other outputs."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from jaxbits_grader.reporting.feedback.text import (
     truncate,
 )
 
-MAX_OUTPUTS = 20  # of a cell
+MAX_OUTPUTS = 20  # The page shows at most this many outputs of a cell.
 
 _ESCAPE_SEQUENCE = re.compile(r"(\x1b\[[0-9;:?]*[@-~])")
 _OPERATING_SYSTEM_COMMAND = re.compile(r"\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)?")
-# IPython's line of dashes above a traceback, which wraps on a phone.
+# IPython prints a line of dashes above a traceback. It is removed, because it wraps on a phone.
 _DASHES = re.compile(r"\A(\x1b\[[\d;]*m)*-{9,}(\x1b\[[\d;]*m)*\n")
 
 
@@ -42,7 +42,10 @@ def render_outputs(outputs: list[Any], label: str) -> Iterator[str]:
 
 
 def _join_streams(outputs: list[Any]) -> list[dict[str, Any]]:
-    """Join consecutive pieces of one stream; return at most one output more than is shown."""
+    """Join consecutive pieces of the same stream into one output.
+
+    The result has at most one more output than the page shows.
+    """
     joined: list[dict[str, Any]] = []
     for output in outputs:
         if not isinstance(output, dict):
@@ -90,7 +93,7 @@ def _render_data(data: dict[str, Any], label: str) -> Iterator[str]:
 
 
 def _render_terminal(text: str, style: str) -> str:
-    """Render text as a terminal would show it."""
+    """Return text as HTML that looks like the output of a terminal."""
     text = _OPERATING_SYSTEM_COMMAND.sub("", truncate(text))
     # A carriage return makes the rest of a line overwrite its beginning.
     lines = (line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
@@ -101,6 +104,9 @@ def _render_terminal(text: str, style: str) -> str:
 
 
 def _theme_color(sequence: str) -> str:
-    """Remove all but the 16 basic colors, since only these have a value in both themes."""
+    """Remove all colors from an escape sequence except for the 16 basic ones.
+
+    Only these have a value in both themes of the page.
+    """
     numbers = re.sub(r"\b[34]8;(5;\d+|2;\d+;\d+;\d+);?", "", sequence[2:-1])
     return f"\x1b[{numbers or '39'}m" if re.fullmatch(r"[\d;]*m", sequence[2:]) else ""

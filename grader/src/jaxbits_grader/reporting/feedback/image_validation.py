@@ -1,4 +1,4 @@
-"""Check images: only complete PNG and JPEG files of a reasonable size are shown."""
+"""Check that an image is a complete PNG or JPEG file of a reasonable size."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_BYTES, MAX_PIXELS = 2_000_000, 40_000_000
 
 
 def is_image_uri(uri: str) -> bool:
-    """Return True if a data URI contains a complete PNG or JPEG file that is not too large."""
+    """Return whether a data URI contains a complete PNG or JPEG file that is not too large."""
     if len(uri) > MAX_BYTES * 4 // 3 + 40:
         return False
     match = re.fullmatch(r"data:image/(png|jpeg);base64,([A-Za-z0-9+/]+={0,2})", uri)
@@ -27,7 +27,7 @@ def is_image_uri(uri: str) -> bool:
 
 
 def _png_size(data: bytes) -> tuple[int, int]:
-    """Return width and height after checking every chunk.
+    """Return the width and height of a PNG file after checking all its chunks.
 
     See https://www.w3.org/TR/png-3/#5Chunk-layout.
     """
@@ -50,7 +50,7 @@ def _png_size(data: bytes) -> tuple[int, int]:
 
 
 def _jpeg_size(data: bytes) -> tuple[int, int]:
-    """Return width and height from the segments before the image data.
+    """Return the width and height of a JPEG file from the segments before the image data.
 
     See https://www.w3.org/Graphics/JPEG/itu-t81.pdf, annex B.
     """
@@ -61,9 +61,9 @@ def _jpeg_size(data: bytes) -> tuple[int, int]:
         marker, kind, length = struct.unpack_from(">BBH", data, at)
         if marker != 0xFF or length < 2:
             raise ValueError("a damaged JPEG file")
-        if 0xC0 <= kind <= 0xCF and kind not in (0xC4, 0xC8, 0xCC):  # a start of frame
+        if 0xC0 <= kind <= 0xCF and kind not in (0xC4, 0xC8, 0xCC):  # The start of a frame.
             height, width = struct.unpack_from(">HH", data, at + 5)
             size = width, height
-        if kind == 0xDA:  # the start of the image data
+        if kind == 0xDA:  # The start of the image data.
             return size
         at += 2 + length

@@ -1,4 +1,4 @@
-"""Render a student's Markdown, and keep only what an allow-list permits."""
+"""Render a student's Markdown as HTML, keeping only tags and attributes on an allow-list."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from jaxbits_grader.reporting.feedback.image_validation import is_image_uri
 from jaxbits_grader.reporting.feedback.text import printable
 
-# html5lib takes time quadratic in the number of tags that are never closed.
+# html5lib's running time is quadratic in the number of tags that are never closed.
 MAX_TAGS = 400
 
 
@@ -24,16 +24,16 @@ def render_markdown(source: str, attachments: Any) -> str:
 
     Args:
         source: The source of the cell.
-        attachments: The cell's attachments, which may be anything.
+        attachments: The cell's attachments. The student may have set them to any value.
     """
     try:
         if source.count("<") > MAX_TAGS:
             raise ValueError("too many tags")
         files = attachments if isinstance(attachments, dict) else {}
-        # Raw HTML passes through the renderer, because bleach cleans the result.
+        # The renderer may let raw HTML through, because bleach cleans the result.
         renderer = IPythonRenderer(escape=False, exclude_anchor_links=True, attachments=files)
         return str(_CLEANER.clean(MarkdownWithMath(renderer=renderer).render(printable(source))))
-    except Exception:  # The renderer passes on whatever its plugins raise.
+    except Exception:  # The renderer's plugins can raise any exception.
         return f'<pre class="wrap">{escape(printable(source))}</pre>'
 
 
@@ -42,7 +42,7 @@ def _is_allowed_attribute(tag: str, name: str, value: str) -> bool:
         return re.match(r"(https?://|mailto:)", value) is not None
     if (tag, name) == ("img", "src"):
         return is_image_uri(value)
-    if name == "class":  # Pygments' classes.
+    if name == "class":  # Pygments uses these classes to highlight code.
         return re.fullmatch(r"highlight|[a-z]{1,2}[0-9]?", value) is not None
     if name == "style":
         return tag in ("td", "th") and re.fullmatch(r"text-align: ?[a-z]+;?", value) is not None
@@ -50,7 +50,11 @@ def _is_allowed_attribute(tag: str, name: str, value: str) -> bool:
 
 
 class _AdaptToPage(Filter):  # type: ignore[misc]
-    """Moves headings below the page's own, and gives images and tables what readers need."""
+    """Makes a student's Markdown fit into the page.
+
+    Headings become subheadings of the page's own headings, wide tables can be scrolled with the
+    keyboard, and images get an alternative text. A note replaces an image that is not allowed.
+    """
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         for token in super().__iter__():
@@ -58,7 +62,7 @@ class _AdaptToPage(Filter):  # type: ignore[misc]
             if re.fullmatch("h[1-6]", name):
                 token["name"] = f"h{min(int(name[1]) + 2, 6)}"
             if name == "table" and token["type"] == "StartTag":
-                token["data"][None, "tabindex"] = "0"  # Wide tables scroll, also by keyboard.
+                token["data"][None, "tabindex"] = "0"  # The keyboard can scroll a wide table.
             if name == "img":
                 alt = token["data"].get((None, "alt")) or "image in the text"
                 token["data"][None, "alt"] = alt

@@ -25,7 +25,8 @@ from jaxbits_grader.reporting.feedback.text import (
     truncate,
 )
 
-# Rendering text takes longer than displaying it. Images do not count.
+# The limit on text is lower than the limit on the page, because rendering text takes long. Images
+# do not count toward it.
 MAX_TEXT_CHARACTERS = 1_500_000
 
 _highlight = Highlight2HTML(
@@ -35,7 +36,7 @@ _highlight = Highlight2HTML(
 
 @dataclass(frozen=True)
 class PlacedPoints:
-    """The points of a test cell, at their place among the cells."""
+    """The points of a test cell, which the page shows below that cell."""
 
     cell: CellPoints
 
@@ -43,15 +44,15 @@ class PlacedPoints:
 def render_cells(
     notebook: NotebookNode, points: Mapping[str, CellPoints], max_characters: int
 ) -> tuple[list[Markup | PlacedPoints], set[str]]:
-    """Render a notebook.
+    """Render the cells of a notebook, and insert the points below the test cells.
 
     Args:
         notebook: The student's notebook.
         points: The points to show, by the grade_id of their cell.
-        max_characters: How many characters the cells may take, approximately.
+        max_characters: Approximately how many characters the HTML of the cells may have.
 
     Returns:
-        The parts of the page, and the ids of the points that are among them.
+        The parts of the page, and the grade_ids of the test cells whose points are among them.
     """
     parts: list[Markup | PlacedPoints] = []
     placed: set[str] = set()
@@ -85,7 +86,7 @@ def _render_cell(cell: NotebookNode) -> str:
         return _section(f'<pre tabindex="0">{escape(printable(source))}</pre>')
     count = cell.get("execution_count")
     label = f"In [{count}]" if isinstance(count, int) else "In [ ]"
-    # This run had no hidden tests, so malformed markers are the student's own.
+    # Ignore malformed markers. They are the student's own, because this run had no hidden tests.
     with contextlib.suppress(MarkerError):
         source = visible_tests(source)
     code = _highlight(printable(source)).rstrip("\n")

@@ -1,4 +1,4 @@
-"""Render the feedback page of a student."""
+"""Render a student's feedback page."""
 
 from __future__ import annotations
 
@@ -37,10 +37,11 @@ _ENVIRONMENT.filters |= {"line": clean_line, "number": _format_number}
 
 
 def render_page(assignment: Assignment, record: GradeRecord, notebook: NotebookNode) -> str:
-    """Return the page as an HTML document that loads nothing else.
+    """Return a feedback page as an HTML document that loads no other files.
 
     Args:
-        assignment: The assignment. Its title and rubrics appear, but no solution and no test.
+        assignment: The assignment. The page shows its title and rubrics, but no solutions and no
+            hidden tests.
         record: The result of grading.
         notebook: The student's notebook, executed without hidden tests.
     """
@@ -56,7 +57,7 @@ def render_page(assignment: Assignment, record: GradeRecord, notebook: NotebookN
         unplaced=[cell for id, cell in points.items() if id not in placed],
         parts=parts,
     )
-    # Lone surrogates, which JSON can hold, cannot be encoded as UTF-8.
+    # Replace lone surrogates, which JSON can contain, because they cannot be encoded as UTF-8.
     return page.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -67,7 +68,10 @@ def _score_text(record: GradeRecord) -> str:
 
 
 def _visible_notes(record: GradeRecord) -> list[str]:
-    """Return the notes that a student sees. Signs of tampering are for a person to judge first."""
+    """Return the notes that a student may see.
+
+    Signs of tampering are not among them, because a person has to judge these first.
+    """
     notes = [note for note in record.notes if not note.startswith("tampered: ")]
     visible = [truncate(note) for note in notes[:MAX_NOTES]]
     if len(notes) > MAX_NOTES:

@@ -1,4 +1,4 @@
-"""Remove the paths of the grading machine from text."""
+"""Redact the paths of the grading machine in text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PATH = re.compile(
 
 
 def redact_paths(text: str) -> str:
-    """Return text in which only the last part of each path is left.
+    """Return the text with each path reduced to its last part.
 
     Example:
         >>> redact_paths("File /srv/course/x.py, line 3")
@@ -30,6 +30,6 @@ def redact_paths(text: str) -> str:
         lambda m: f"your notebook, cell {m[1]}" if m[1] else "your notebook", text
     )
     for folder in _OWN_FOLDERS:
-        if len(folder) > 3:  # Not / and the like.
+        if len(folder) > 3:  # Skip short paths such as /.
             text = text.replace(f"{folder}/", "/tmp/…/")
     return _PATH.sub(lambda m: re.split(r"[/\\]", m[0].rstrip("/\\"))[-1], text)

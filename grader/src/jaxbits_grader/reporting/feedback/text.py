@@ -1,4 +1,4 @@
-"""Make a notebook's text safe to show: redact paths, truncate, and remove control characters."""
+"""Make text safe to show by redacting paths, truncating it, and removing control characters."""
 
 from __future__ import annotations
 
@@ -9,29 +9,35 @@ from typing import Any
 from jaxbits_grader.reporting.feedback.path_redaction import redact_paths
 
 MAX_LINES, MAX_CHARACTERS = 200, 20_000
-# Everything else is a control character, or changes the direction of the text around it.
+# These are control characters and characters that change the direction of the text around them.
 _NOT_PRINTABLE = re.compile(r"[^\n\t -\x7e\xa0-\u200d\u2010-\u2029\u202f-\u2065\u206a-\U0010ffff]")
 
 
 def clean_line(text: str) -> str:
-    """Return text without paths and control characters. It still has to be escaped."""
+    """Return the text without control characters and with redacted paths.
+
+    The caller still has to escape the result.
+    """
     return printable(redact_paths(text))
 
 
 def remark(text: str) -> str:
-    """Return an HTML paragraph in which the page says what it leaves out."""
+    """Return an HTML paragraph for a remark, such as which outputs the page omits."""
     return f'<p class="word">{escape(text)}</p>'
 
 
 def to_string(value: Any) -> str:
-    """Return the text of a notebook's field, which a kernel may have set to anything."""
+    """Return the value of a notebook's field as a string.
+
+    A kernel may have set the field to any JSON value.
+    """
     if isinstance(value, list):
         return "".join(map(to_string, value))
     return value if isinstance(value, str) else "" if value is None else str(value)
 
 
 def truncate(text: str) -> str:
-    """Return the beginning and the end of a text that is too long."""
+    """Return the text, omitting the middle if it has too many characters or lines."""
     half = MAX_CHARACTERS // 2
     if len(text) > MAX_CHARACTERS:
         left = len(text) - MAX_CHARACTERS
@@ -44,5 +50,5 @@ def truncate(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return text without control characters and marks that reverse its direction."""
+    """Return the text without control characters and without marks that change its direction."""
     return _NOT_PRINTABLE.sub("", text)
