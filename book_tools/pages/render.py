@@ -8,7 +8,7 @@ import jinja2
 
 from book_tools.pages.html_utils import bit_address, escape_html, inline_code, script_json
 
-# Without autoescaping, because most templates are Markdown, in which only some parts are HTML.
+# Autoescaping is off, because most templates are Markdown with only some parts in HTML.
 _TEMPLATES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
     undefined=jinja2.StrictUndefined,

@@ -1,7 +1,7 @@
-"""Generate the page *By symptom*, which leads from what a reader notices to a section.
+"""Generate the page *By symptom*, which leads a reader from a symptom to a section.
 
-``reference/by-symptom.toml`` contains the questions. Each answer names a sharp bit of the catalogue
-(``bit``) or another symptom of the page (``see``, with the words of the link in ``say``).
+``reference/by-symptom.toml`` contains the questions. Each answer names a sharp bit in the catalogue
+(``bit``) or another symptom on the page (``see``, with the text of the link in ``say``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from jaxbits._catalogue import SharpBit
 
 
 class SymptomsError(ValueError):
-    """The file of symptoms is malformed. The message names the symptom and what is wrong."""
+    """Raised if the symptoms file is malformed. The message names the symptom and the problem."""
 
 
 def read_symptoms(path: Path) -> list[Mapping[str, Any]]:
