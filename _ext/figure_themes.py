@@ -2,8 +2,8 @@
 
 A figure is an SVG whose root element has ``role="img"`` and ``aria-label``. The figures that
 ``jaxbits.book.figures`` draws are examples. Each figure becomes two images, of which the theme
-shows one. Both images are loaded lazily. A browser fetches a lazy image only if it is displayed, so it
-never fetches the hidden one. Without JavaScript, browsers load lazy images immediately, so the
+shows one. Both images are loaded lazily. A browser fetches a lazy image only if it is displayed, so
+it never fetches the hidden one. Without JavaScript, browsers load lazy images immediately, so the
 figures still appear.
 """
 

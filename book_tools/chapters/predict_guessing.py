@@ -93,7 +93,7 @@ def p_value(hits: int, chances: Sequence[float]) -> float:
 
 
 def guess_report(boxes: Sequence[Box]) -> Iterator[str]:
-    """Yield a line for each strategy with its hits, the hits expected by chance, and the p-value."""
+    """Yield a line with each strategy's hits, the hits expected by chance, and the p-value."""
     for name, guess in GUESSES.items():
         hits, chances = score_guess(boxes, guess)
         yield (

@@ -34,7 +34,7 @@ def _read_new_lines(path: Path, seen: dict[Path, int]) -> list[dict[str, Any]]:
 def run_chapter(chapter: ChapterCells, environment: Environment) -> ChapterResult:
     """Execute every cell of a chapter in an environment's own kernel, and return the results.
 
-    An error does not stop the run. Which errors were expected is decided afterwards.
+    An error does not stop the run. Other code decides later which errors were expected.
 
     Args:
         chapter: the chapter.
@@ -48,7 +48,7 @@ def run_chapter(chapter: ChapterCells, environment: Environment) -> ChapterResul
         startup = folder / "ipython" / "profile_default" / "startup"
         startup.mkdir(parents=True)
         (startup / "00-log-errors.py").write_text(ERROR_LOGGER.read_text("utf8"), "utf8")
-        work = folder / "work"  # as in Colab, the notebook's folder is empty
+        work = folder / "work"  # As in Colab, the notebook's folder is empty.
         work.mkdir()
         variables = environment.variables | {
             "JAXBITS_RECORD": str(claims),
@@ -70,12 +70,12 @@ def run_chapter(chapter: ChapterCells, environment: Environment) -> ChapterResul
             on_cell_executed=record,
         )  # fmt: skip
         try:
-            with (folder / "kernel.log").open("w") as log:  # messages of debugpy and of IPython
+            with (folder / "kernel.log").open("w") as log:  # Receives messages of debugpy and IPython.
                 client.execute(env=variables, stderr=log)
         except (
             nbclient.exceptions.DeadKernelError,
             nbclient.exceptions.CellTimeoutError,
-            RuntimeError,  # the kernel did not start
+            RuntimeError,  # The kernel did not start.
         ) as error:
             result.broken = str(error).strip().splitlines()[0]
     return result
@@ -94,7 +94,7 @@ def _run(
 
 
 def run_tests(environment: Environment, root: Path) -> dict[str, Any]:
-    """Run the library's tests in an environment, and return the numbers of outcomes.
+    """Run the library's tests in an environment, and return the number of each outcome.
 
     Args:
         environment: the environment, in which pytest is installed.
@@ -102,7 +102,7 @@ def run_tests(environment: Environment, root: Path) -> dict[str, Any]:
     """
     with tempfile.TemporaryDirectory() as folder:
         report, library = Path(folder) / "report.xml", root / "tests" / "library"
-        # Without the project's pytest plugins, and without turning warnings into errors.
+        # Do not use the project's pytest plugins, and do not turn warnings into errors.
         command = [
             "-m", "pytest", library, "--quiet", "--rootdir", root,
             "--confcutdir", library, "-p", "no:cacheprovider", "--junitxml", report,
@@ -141,9 +141,9 @@ def score_detectors(environment: Environment, root: Path, switches: bool) -> dic
 
 
 def count_outcomes(junit: str) -> dict[str, Any]:
-    """Return the numbers of passed and skipped tests in a JUnit report, and the failures.
+    """Return the failures in a JUnit report and the numbers of passed and skipped tests.
 
-    A report without a test counts as a failure.
+    A report that contains no tests counts as a failure.
     """
     cases = list(ET.fromstring(junit).iter("testcase"))
     failed = {}
@@ -162,10 +162,10 @@ def count_outcomes(junit: str) -> dict[str, Any]:
 
 
 def describe_environment(environment: Environment) -> dict[str, Any]:
-    """Return the versions of the packages, JAX's backend, and the device of an environment.
+    """Return the package versions, JAX's backend, and the device of an environment.
 
     Raises:
-        RuntimeError: the library or JAX cannot be imported.
+        RuntimeError: If the environment cannot import the library or JAX.
     """
     program = (
         "import json, jax; from jaxbits import runtime; device = jax.devices()[0].device_kind; "

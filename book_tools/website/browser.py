@@ -1,4 +1,4 @@
-"""Open Chromium, which prints and photographs the book's pages."""
+"""Open Chromium, which prints the book's pages and takes screenshots of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"
 
 
 class NoBrowserError(RuntimeError):
-    """Chromium is not installed. The message says how to install it."""
+    """Raised if Chromium is not installed. The message says how to install it."""
 
 
 @contextmanager

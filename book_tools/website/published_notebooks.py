@@ -1,7 +1,8 @@
-"""Complete the notebooks of the built book, which readers download and Colab opens.
+"""Complete the notebooks in the built book, which readers download and Colab opens.
 
-The notebooks in the repository contain no address. Their copies in the built book contain the
-address of the library's wheel and link to the published pages, so each file works on its own.
+The notebooks in the repository do not contain the book's address. Their copies in the built book
+contain the address of the library's wheel and link to the published pages, so each file works on
+its own.
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ _HTML = re.compile(r"""(?<=\bhref=["'])[^"']+""")
 
 
 def make_absolute(link: str, folder: str, site: str) -> str:
-    """Return the address in the published book that a link in a notebook leads to.
+    """Return the address in the published book for a link in a notebook.
 
     Args:
-        link: an address, as it is in the notebook.
+        link: The link as it appears in the notebook.
         folder: the folder of the notebook in the repository, such as ``chapters``.
         site: the address of the published book, with a slash at the end.
 
@@ -53,7 +54,7 @@ def make_absolute(link: str, folder: str, site: str) -> str:
 
 
 def make_links_absolute(text: str, folder: str, site: str) -> str:
-    """Return a Markdown cell with its relative links made absolute, except those in code.
+    """Return the source of a Markdown cell with relative links made absolute, except in code.
 
     Args:
         text: the source of the cell.
@@ -82,8 +83,8 @@ def complete_notebook(notebook: NotebookNode, folder: str, site: str, library: s
     """Return a copy of a notebook that works wherever it is opened.
 
     Args:
-        notebook: a notebook of the repository.
-        folder: its folder in the repository, such as ``chapters``.
+        notebook: A notebook in the repository.
+        folder: The notebook's folder in the repository, such as ``chapters``.
         site: the address of the published book, with a slash at the end.
         library: the path of the library's wheel in the published book.
     """
