@@ -48,8 +48,8 @@ def recolor(svg: str, palette: Mapping[str, str]) -> str:
     """Return the figure with its light colors replaced by dark ones.
 
     Args:
-        svg: the figure.
-        palette: the dark color for each light color, as #rrggbb.
+        svg: The figure.
+        palette: The dark color for each light color, as #rrggbb.
 
     Example:
         >>> recolor("fill: #FFF000; stroke: #000000", {"#fff000": "#000000", "#000000": "#eeeeee"})

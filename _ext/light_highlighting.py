@@ -25,7 +25,7 @@ def looks_plain(token: _TokenType, styles: tuple[StyleMeta, ...]) -> bool:
 
     Args:
         token: The token type.
-        styles: the Pygments styles of the themes.
+        styles: The Pygments styles of the themes.
 
     Example:
         >>> from pygments.token import Keyword, Punctuation

@@ -47,8 +47,8 @@ def page_title(heading: str, book: str) -> str:
     """Return the title of a page, which consists of the page's heading and the book's name.
 
     Args:
-        heading: the page's heading. If it is the book's name, the name is not repeated.
-        book: the book's name.
+        heading: The page's heading. If it is the book's name, the name is not repeated.
+        book: The book's name.
 
     Example:
         >>> page_title("Errors", "JAX sharp bits")

@@ -20,7 +20,7 @@ def configure(config: Config, repository: str | None) -> None:
     """Set the options that depend on the address, or turn them off if there is no address.
 
     Args:
-        config: the book's settings.
+        config: The book's settings.
         repository: The address of the repository, or None if there is none.
     """
     options = {
@@ -38,8 +38,8 @@ def colab_button(repository: str, pagename: str) -> dict[str, str]:
     Colab opens the notebook that was published with the page on the same branch.
 
     Args:
-        repository: the address of the repository.
-        pagename: the name of the page, such as ``chapters/01-tracing``.
+        repository: The address of the repository.
+        pagename: The name of the page, such as ``chapters/01-tracing``.
     """
     return {
         "type": "link",

@@ -57,8 +57,8 @@ def make_links_absolute(page: str, base: str) -> str:
     A server may send the 404 page for any address, so relative links on it would not work.
 
     Args:
-        page: the page's HTML.
-        base: the path of the site's root, such as "/" or "/name/".
+        page: The page's HTML.
+        base: The path of the site's root, such as "/" or "/name/".
 
     Example:
         >>> page = '<a href="intro.html"><a href="#top"><a href="https://a.org/">'
@@ -82,7 +82,7 @@ def site_map(site: str, targets: list[str]) -> str:
     """Return a site map with the address of each page.
 
     Args:
-        site: the address of the site's root.
+        site: The address of the site's root.
         targets: The pages' addresses relative to that root.
     """
     rows = "".join(

@@ -139,7 +139,7 @@ def run() -> dict[str, Any]:
     """Run each configuration a few times, and return the outcomes."""
     results, series = {}, {}
     for name, way in WAYS.items():
-        with ThreadPoolExecutor(ROUNDS if name in SILENT else 1) as pool:  # Runs that only wait can be parallel.
+        with ThreadPoolExecutor(ROUNDS if name in SILENT else 1) as pool:  # Waiting costs nothing.
             runs = list(pool.map(_once, [way] * ROUNDS))
         results[name] = quartiles([seconds for _, seconds, *_ in runs], "s")
         series[name] = {

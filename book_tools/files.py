@@ -14,8 +14,8 @@ def write_if_changed(path: Path, text: str) -> bool:
     maintainer's programs must work without JAX.
 
     Args:
-        path: the file. Missing parent folders are created.
-        text: the new content, which is written as UTF-8.
+        path: The file. Missing parent folders are created.
+        text: The new content, which is written as UTF-8.
 
     Returns:
         True if the file changed.

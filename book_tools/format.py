@@ -38,7 +38,7 @@ def format_cells(chapter: ChapterFiles) -> list[tuple[str, str]]:
     """Return the source of each code cell in a chapter before and after formatting.
 
     Raises:
-        ChapterFileError: the text cannot be read, or a cell is not Python.
+        ChapterFileError: If the text cannot be read, or if a cell is not Python.
     """
     before = read_source(chapter)
     for cell in before.cells:
@@ -60,8 +60,8 @@ def replace_cells(text: str, sources: list[str]) -> str:
     r"""Return the text of a chapter with the sources of its code cells replaced, in order.
 
     Args:
-        text: the MyST text, which starts with a YAML header.
-        sources: the new source of each code cell.
+        text: The MyST text, which starts with a YAML header.
+        sources: The new source of each code cell.
 
     Example:
         >>> print(replace_cells("---\na: 1\n---\n\n```{code-cell}\nx=1\n```\n", ["x = 1"]), end="")

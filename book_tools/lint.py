@@ -47,8 +47,8 @@ def lint_chapter(files: ChapterFiles, setup: str) -> Iterator[str]:
     """Yield a message for each violation of a rule in one chapter.
 
     Args:
-        files: the chapter's files.
-        setup: the source that the first cell must have.
+        files: The chapter's files.
+        setup: The source that the first cell must have.
     """
     file = f"chapters/{files.source.name}"
     try:
@@ -72,7 +72,7 @@ def lint_chapters(folder: Path = CHAPTERS, setup: str | None = None) -> list[str
     """Return a message for each violation in the chapters of a folder.
 
     Args:
-        folder: the folder.
+        folder: The folder.
         setup: The source that each chapter's first cell must have. By default, it is the project's
             own setup cell.
     """

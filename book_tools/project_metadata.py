@@ -65,8 +65,8 @@ def colab_url(repository: str, path: str) -> str:
     """Return the address that opens a notebook of the published book in Colab.
 
     Args:
-        repository: the address of the repository.
-        path: the notebook's path in the built book.
+        repository: The address of the repository.
+        path: The notebook's path in the built book.
 
     Example:
         >>> colab_url("https://github.com/owner/name", "_sources/chapters/04.ipynb")

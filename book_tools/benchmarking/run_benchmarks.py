@@ -57,11 +57,11 @@ def check_results(name: str, measured: Any) -> dict[str, Any]:
     """Return the results of a benchmark unchanged if they are well-formed.
 
     Args:
-        name: the name of the benchmark.
-        measured: the value that its function `run` returned.
+        name: The name of the benchmark.
+        measured: The value that its function `run` returned.
 
     Raises:
-        BenchmarkError: the results are not well-formed.
+        BenchmarkError: If the results are not well-formed.
     """
     if not isinstance(measured, dict) or not measured.get("results"):
         raise BenchmarkError(f"{name}: run() must return a dict with results, got {measured!r}")
@@ -86,7 +86,7 @@ def run_here(path: Path) -> Any:
     """Run a benchmark in this process, and return its title and results.
 
     Raises:
-        BenchmarkError: the file is not a Python module.
+        BenchmarkError: If the file is not a Python module.
     """
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
@@ -100,7 +100,7 @@ def run_in_process(path: Path) -> dict[str, Any]:
     """Run a benchmark in a new interpreter, and return the record of its results.
 
     Raises:
-        BenchmarkError: the benchmark failed, or its results are malformed.
+        BenchmarkError: If the benchmark fails, or if its results are malformed.
     """
     command = [sys.executable, "-m", "book_tools", "bench", "--child", str(path.resolve())]
     env = clean_environment("JAXBITS_") | {"JAX_PLATFORMS": "cpu"}

@@ -12,11 +12,11 @@ def quartiles(values: Sequence[float], unit: str) -> dict[str, Any]:
     """Return the median, the quartiles, and the number of some samples.
 
     Args:
-        values: the samples.
-        unit: the unit of the samples, such as ``ms``.
+        values: The samples.
+        unit: The unit of the samples, such as ``ms``.
 
     Raises:
-        ValueError: there are fewer than three samples.
+        ValueError: If there are fewer than three samples.
 
     Example:
         >>> quartiles([3.0, 1.0, 2.0], "ms")
@@ -37,8 +37,8 @@ def round_significant(value: float, digits: int = 4) -> float:
     """Return a value rounded to a number of significant digits.
 
     Args:
-        value: the value.
-        digits: the number of digits. More than four would only show noise in a timing.
+        value: The value.
+        digits: The number of digits. More than four would only show noise in a timing.
 
     Example:
         >>> round_significant(1234.567), round_significant(0.00123456)
@@ -54,8 +54,8 @@ def time_interleaved(
 
     Args:
         functions: The functions by name. Each function must return only when its work is done.
-        rounds: the number of samples per function.
-        calls: the number of calls per sample for each function.
+        rounds: The number of samples per function.
+        calls: The number of calls per sample for each function.
 
     Returns:
         The samples of each function in seconds per call.

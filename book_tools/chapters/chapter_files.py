@@ -64,10 +64,10 @@ def find_chapters(names: Iterable[str] = (), folder: Path = CHAPTERS) -> list[Ch
 
     Args:
         names: The names or files of the chapters, or unambiguous prefixes such as ``04``.
-        folder: the folder that contains the chapters.
+        folder: The folder that contains the chapters.
 
     Raises:
-        ChapterFileError: a name matches no chapter or more than one.
+        ChapterFileError: If a name matches no chapter or more than one.
     """
     chapters = [ChapterFiles(path) for path in sorted(folder.glob("*.md"))]
     names = list(names)
@@ -97,7 +97,7 @@ def read_source(chapter: ChapterFiles) -> NotebookNode:
     """Return the chapter's text as a notebook without outputs, with its cells folded.
 
     Raises:
-        ChapterFileError: the text cannot be parsed as a notebook.
+        ChapterFileError: If the text cannot be parsed as a notebook.
     """
     try:
         text = chapter.source.read_text(encoding="utf-8")
@@ -119,7 +119,7 @@ def read_stored(chapter: ChapterFiles) -> NotebookNode | None:
     """Return the executed notebook, or None if the chapter was never executed.
 
     Raises:
-        ChapterFileError: the file is not a notebook.
+        ChapterFileError: If the file is not a notebook.
     """
     if not chapter.stored.exists():
         return None
@@ -137,8 +137,8 @@ def describe_difference(source: NotebookNode, stored: NotebookNode | None) -> st
     """Describe how the stored notebook differs from its source, or return None if it does not.
 
     Args:
-        source: the chapter's text, as `read_source` returns it.
-        stored: the executed notebook, as `read_stored` returns it.
+        source: The chapter's text, as `read_source` returns it.
+        stored: The executed notebook, as `read_stored` returns it.
     """
     if stored is None:
         return "was never executed"
@@ -172,7 +172,7 @@ def notebook_text(notebook: NotebookNode) -> str:
     """Return a notebook as JSON in the format that Jupyter writes.
 
     Raises:
-        nbformat.ValidationError: the notebook is not valid.
+        nbformat.ValidationError: If the notebook is not valid.
     """
     # Validate first, because nbformat.writes only logs problems:
     # https://github.com/jupyter/nbformat/blob/v5.11.1/nbformat/__init__.py
@@ -184,7 +184,7 @@ def write_stored(chapter: ChapterFiles, notebook: NotebookNode) -> bool:
     """Store an executed notebook, and return whether the file changed.
 
     Args:
-        chapter: the chapter.
+        chapter: The chapter.
         notebook: The notebook with normalized outputs.
     """
     return write_if_changed(chapter.stored, notebook_text(notebook))

@@ -83,13 +83,13 @@ def execute_chapter(chapter: ChapterFiles, scratch: str) -> NotebookNode:
     """Execute a chapter's text and return the notebook to store.
 
     Args:
-        chapter: the chapter.
-        scratch: an empty folder for the kernel's IPython profile.
+        chapter: The chapter.
+        scratch: An empty folder for the kernel's IPython profile.
 
     Raises:
-        ExecutionError: a cell failed, or a cell tagged raises-exception did not raise the error
-            that its comment names.
-        ChapterFileError: the text cannot be read.
+        ExecutionError: If a cell fails, or if a cell tagged raises-exception does not raise the
+            error that its comment names.
+        ChapterFileError: If the text cannot be read.
     """
     notebook = read_source(chapter)
     running = 0

@@ -43,10 +43,10 @@ class Chapter:
     """The two notebooks of a chapter.
 
     Attributes:
-        files: the chapter's files.
-        source: the notebook without outputs, read from the text.
-        stored: the executed notebook.
-        setup: the source that the first cell must have.
+        files: The chapter's files.
+        source: The notebook without outputs, read from the text.
+        stored: The executed notebook.
+        setup: The source that the first cell must have.
     """
 
     files: ChapterFiles

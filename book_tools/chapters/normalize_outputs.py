@@ -48,7 +48,7 @@ def apply_carriage_returns(text: str) -> str:
     overwrites the line. How often tqdm redraws a bar differs from run to run.
 
     Args:
-        text: the output of a stream.
+        text: The output of a stream.
 
     Example:
         >>> apply_carriage_returns(

@@ -52,8 +52,8 @@ class Option:
     """One option of a box, as HTML.
 
     Attributes:
-        summary: the text that a reader sees before opening the option.
-        answer: the text that a reader sees after opening it.
+        summary: The text that a reader sees before opening the option.
+        answer: The text that a reader sees after opening it.
     """
 
     summary: str
@@ -85,7 +85,7 @@ class Box:
     """A question and its options.
 
     Attributes:
-        question: the question.
+        question: The question.
         options: The options in the order in which the text has them.
         first: The index of the line with the first option, counted from 0.
         end: The index of the line after the last option.
@@ -161,7 +161,7 @@ def reorder_options(text: str) -> str:
     r"""Return a chapter's text with the options of every Predict box in random order.
 
     Raises:
-        PredictionError: a box cannot be read.
+        PredictionError: If a box cannot be read.
 
     Example:
         >>> box = (
@@ -222,7 +222,7 @@ def order_chapter(chapter: ChapterFiles) -> bool:
     """Put the options in a chapter's file in random order, and return whether the file changed.
 
     Raises:
-        PredictionError: a box cannot be read.
+        PredictionError: If a box cannot be read.
     """
     try:
         return write_if_changed(chapter.source, reorder_options(_read(chapter)))

@@ -62,8 +62,8 @@ def set_wheel_url(source: str, wheel: str) -> str:
     """Return a setup cell with the address of the published library filled in.
 
     Args:
-        source: the source of the setup cell, with an empty address.
-        wheel: the address of the published library.
+        source: The source of the setup cell, with an empty address.
+        wheel: The address of the published library.
 
     Example:
         >>> set_wheel_url('WHEEL = ""', "https://owner.github.io/name/wheels/a/jaxbits.whl")

@@ -72,7 +72,7 @@ def insert_solutions(chapter: ChapterFiles) -> str:
     """Return the text of a chapter with the library's solutions below its exercises.
 
     Raises:
-        ChapterFileError: the text cannot be read as a notebook.
+        ChapterFileError: If the text cannot be read as a notebook.
     """
     known = imported_names(read_source(chapter))
     text = chapter.source.read_text(encoding="utf-8")

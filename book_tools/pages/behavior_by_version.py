@@ -97,8 +97,8 @@ def first_differing_line(message: str, others: Iterable[str]) -> str:
     r"""Return the first line in which a message differs from the others, truncated if long.
 
     Args:
-        message: the message.
-        others: the messages to compare it with.
+        message: The message.
+        others: The messages to compare it with.
 
     Example:
         >>> first_differing_line("No.\nIt was x.", ["No.\nIt was y."])

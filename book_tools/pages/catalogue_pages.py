@@ -40,8 +40,8 @@ def silent_failures_page(bits: Iterable[SharpBit], titles: Mapping[str, str]) ->
     """Return the page *Silent failures* as Markdown.
 
     Args:
-        bits: the sharp bits of the catalogue.
-        titles: the title of each chapter by the stem of its file.
+        bits: The sharp bits of the catalogue.
+        titles: The title of each chapter by the stem of its file.
     """
     chapters: dict[str, list[SharpBit]] = {}
     for bit in sorted(bits, key=lambda bit: bit.chapter):

@@ -186,7 +186,7 @@ def detectors_page(root: Path, figure: Picture | None) -> str:
     """Return the page as Markdown.
 
     Args:
-        root: the project's folder, which contains the recorded scores.
+        root: The project's folder, which contains the recorded scores.
         figure: The figure that shows the cost of an audit, or None if the cost was never recorded.
     """
     scored = read_scores(root, ["lock", "colab", "newest", "accelerator"])

@@ -26,13 +26,13 @@ class Term:
     """A term of the glossary.
 
     Attributes:
-        name: the term.
-        text: its definition.
+        name: The term.
+        text: Its definition.
         bits: The catalogue ids of the sections about the term.
         forms: The forms in which the term appears in text. If a form contains parentheses, only the
             part inside them is linked. The default forms are the name and its plural.
-        not_in: the numbers of the chapters in which the term is not linked.
-        met: where readers meet the term, if no chapter uses it.
+        not_in: The numbers of the chapters in which the term is not linked.
+        met: Where readers meet the term, if no chapter uses it.
     """
 
     name: str
@@ -97,11 +97,11 @@ def glossary_page(terms: Sequence[Term], bits: Mapping[str, SharpBit]) -> str:
     """Return the page as Markdown.
 
     Args:
-        terms: the terms, as `read_terms` returns them.
-        bits: the sharp bits of the catalogue by id.
+        terms: The terms, as `read_terms` returns them.
+        bits: The sharp bits of the catalogue by id.
 
     Raises:
-        GlossaryError: a term names a sharp bit that is not in the catalogue.
+        GlossaryError: If a term names a sharp bit that is not in the catalogue.
     """
     for term in terms:
         if unknown := [bit for bit in term.bits if bit not in bits]:

@@ -35,8 +35,8 @@ def html_table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Return an HTML table whose first column contains the row headers.
 
     Args:
-        heads: the column headers, as HTML.
-        rows: the cells of each row, as HTML.
+        heads: The column headers, as HTML.
+        rows: The cells of each row, as HTML.
     """
     top = "".join(f'<th scope="col">{cell}</th>' for cell in heads)
     body = "\n".join(
@@ -68,7 +68,7 @@ def link_to_section(stem: str, section: str, bit: str = "") -> str:
     """Return a link from a reference page to a section of a chapter.
 
     Args:
-        stem: the chapter, such as ``04-out-of-bounds``.
+        stem: The chapter, such as ``04-out-of-bounds``.
         section: The section's heading, or an empty string for the chapter's opening.
         bit: The catalogue id of an entry under *Also sharp*. If it is given, the link leads there.
     """

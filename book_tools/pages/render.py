@@ -28,10 +28,10 @@ def render_page(template: str, **values: object) -> str:
     """Return the text of a page.
 
     Args:
-        template: the name of a file in ``templates/`` without the suffix ``.jinja``.
-        values: the variables of the template.
+        template: The name of a file in ``templates/`` without the suffix ``.jinja``.
+        values: The variables of the template.
 
     Raises:
-        jinja2.UndefinedError: the template uses a variable that has no value.
+        jinja2.UndefinedError: If the template uses a variable that has no value.
     """
     return _TEMPLATES.get_template(f"{template}.jinja").render(**values)

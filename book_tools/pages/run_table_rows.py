@@ -69,8 +69,8 @@ def shorten(text: str, width: int = WIDTH) -> str:
     """Return the first line of a string, truncated between words.
 
     Args:
-        text: the text.
-        width: the maximum number of characters.
+        text: The text.
+        width: The maximum number of characters.
 
     Example:
         >>> shorten("one two three", 9)
@@ -144,8 +144,8 @@ def row_key(given: str, code: str) -> str:
     """Return the key of an outcome. It consists of the code, so editing the code changes it.
 
     Args:
-        given: the code that runs before the row.
-        code: the code of the row.
+        given: The code that runs before the row.
+        code: The code of the row.
     """
     return "\n".join(filter(None, (given.strip(), code.strip())))
 

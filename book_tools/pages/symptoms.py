@@ -23,7 +23,7 @@ def read_symptoms(path: Path) -> list[Mapping[str, Any]]:
     """Return the symptoms in a file.
 
     Raises:
-        SymptomsError: a symptom, a step, or an answer lacks a key.
+        SymptomsError: If a symptom, a step, or an answer lacks a key.
     """
     symptoms: list[Mapping[str, Any]] = tomllib.loads(path.read_text("utf8")).get("symptom", [])
     for symptom in symptoms:
@@ -48,11 +48,11 @@ def symptoms_page(symptoms: Sequence[Mapping[str, Any]], bits: Mapping[str, Shar
     """Return the page as Markdown.
 
     Args:
-        symptoms: the symptoms, as `read_symptoms` returns them.
-        bits: the sharp bits of the catalogue by id.
+        symptoms: The symptoms, as `read_symptoms` returns them.
+        bits: The sharp bits of the catalogue by id.
 
     Raises:
-        SymptomsError: an answer names a sharp bit that is not in the catalogue.
+        SymptomsError: If an answer names a sharp bit that is not in the catalogue.
     """
     for symptom in symptoms:
         for step in symptom["step"]:

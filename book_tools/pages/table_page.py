@@ -36,8 +36,8 @@ def has_changed(here: str, there: str) -> bool:
     """Return whether two outcomes differ in more than the message of their error.
 
     Args:
-        here: the outcome in the book.
-        there: the outcome on another version of JAX.
+        here: The outcome in the book.
+        there: The outcome on another version of JAX.
 
     Example:
         >>> has_changed("ValueError: no", "ValueError: not so"), has_changed("1.0", "2.0")

@@ -71,8 +71,8 @@ def run_tables(names: Iterable[str], python: str | Path = sys.executable) -> dic
     """Run every row of the given tables.
 
     Args:
-        names: the names of the tables.
-        python: the interpreter to use.
+        names: The names of the tables.
+        python: The interpreter to use.
 
     Returns:
         The versions of the packages, and the outcomes by `run_table_rows.row_key`.
@@ -94,8 +94,8 @@ def record_environment(name: str, python: Path) -> Path:
     """Run JAX's side of the tables in another environment, and record the outcomes.
 
     Args:
-        name: the name of the environment.
-        python: its interpreter.
+        name: The name of the environment.
+        python: Its interpreter.
 
     Returns:
         The path of the file with the recorded outcomes.

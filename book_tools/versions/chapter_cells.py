@@ -54,7 +54,7 @@ class ChapterCells:
     """A chapter to execute.
 
     Attributes:
-        stem: the chapter's name, such as ``04-out-of-bounds``.
+        stem: The chapter's name, such as ``04-out-of-bounds``.
         title: The chapter's first heading.
         notebook: The notebook to execute, without outputs.
         cells: The code cells, by their index in the notebook.
@@ -152,7 +152,7 @@ def read_chapter_cells(chapter: ChapterFiles) -> ChapterCells:
     """Return a chapter's cells with their stored outputs, if the chapter was executed.
 
     Raises:
-        ChapterFileError: the text or the notebook cannot be read.
+        ChapterFileError: If the text or the notebook cannot be read.
     """
     notebook, executed = read_source(chapter), read_stored(chapter)
     stored: dict[str, list[str]] = defaultdict(list)

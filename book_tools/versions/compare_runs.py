@@ -50,7 +50,7 @@ def align_errors(
     """Yield each error in a chapter with the book's error from the same cell, or None without one.
 
     Args:
-        here: the record of the chapter.
+        here: The record of the chapter.
         book: The book's record of the chapter, or None. It is ignored if its code differs.
     """
     stored = book["errors"] if book is not None and book["code"] == here["code"] else []
@@ -118,7 +118,7 @@ def find_differences(record: Record, book: Record | None = None) -> list[Differe
     """Return all differences between a recorded run and the book, in the book's order.
 
     Args:
-        record: the run.
+        record: The run.
         book: The run in the locked environment. It provides the messages to compare with and the
             claims that the run must reach.
     """

@@ -25,8 +25,8 @@ def read_scores(root: Path, names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return the recorded scores by environment. Environments without scores are omitted.
 
     Args:
-        root: the project's folder.
-        names: the environments to look for.
+        root: The project's folder.
+        names: The environments to look for.
     """
     files = {name: root / "reference" / FOLDER / f"{name}.json" for name in names}
     return {n: json.loads(f.read_text("utf8")) for n, f in files.items() if f.is_file()}
@@ -59,8 +59,8 @@ def score_of_check(scores: Scores, check: str) -> list[int]:
     """Return the score of a check on all cases.
 
     Args:
-        scores: the scores of one environment.
-        check: the name of the check.
+        scores: The scores of one environment.
+        check: The name of the check.
     """
     return add_scores([scores["detectors"][check][cases] for cases in CASES])
 

@@ -37,8 +37,8 @@ def run_chapter(chapter: ChapterCells, environment: Environment) -> ChapterResul
     An error does not stop the run. Other code decides later which errors were expected.
 
     Args:
-        chapter: the chapter.
-        environment: the environment, in which ipykernel is installed.
+        chapter: The chapter.
+        environment: The environment, in which ipykernel is installed.
     """
     result = ChapterResult(chapter.title, chapter.code_digest)
     seen: dict[Path, int] = {}
@@ -70,7 +70,7 @@ def run_chapter(chapter: ChapterCells, environment: Environment) -> ChapterResul
             on_cell_executed=record,
         )  # fmt: skip
         try:
-            with (folder / "kernel.log").open("w") as log:  # Receives messages of debugpy and IPython.
+            with (folder / "kernel.log").open("w") as log:  # for debugpy and IPython
                 client.execute(env=variables, stderr=log)
         except (
             nbclient.exceptions.DeadKernelError,
@@ -97,8 +97,8 @@ def run_tests(environment: Environment, root: Path) -> dict[str, Any]:
     """Run the library's tests in an environment, and return the number of each outcome.
 
     Args:
-        environment: the environment, in which pytest is installed.
-        root: the project's folder.
+        environment: The environment, in which pytest is installed.
+        root: The project's folder.
     """
     with tempfile.TemporaryDirectory() as folder:
         report, library = Path(folder) / "report.xml", root / "tests" / "library"
@@ -125,12 +125,12 @@ def score_detectors(environment: Environment, root: Path, switches: bool) -> dic
     """Score the detectors on the labeled cases in an environment, and return the scores.
 
     Args:
-        environment: the environment.
-        root: the project's folder.
-        switches: whether to score JAX's own debugging switches as well.
+        environment: The environment.
+        root: The project's folder.
+        switches: Whether to score JAX's own debugging switches as well.
 
     Raises:
-        RuntimeError: the scoring program failed.
+        RuntimeError: If the scoring program fails.
     """
     program = root / "tests" / "detect" / "score_records.py"
     command = [program, *(["--switches"] if switches else [])]

@@ -55,9 +55,9 @@ class ChapterResult:
     """The results of one chapter in one environment.
 
     Attributes:
-        title: the chapter's title.
-        code: the digest of its code.
-        claims: the outcomes of its claims.
+        title: The chapter's title.
+        code: The digest of its code.
+        claims: The outcomes of its claims.
         errors: The results of the cells that raised or should have raised.
         printed: For each output that differs from the book's, the first line that differs.
         broken: The reason why the chapter could not be executed to the end, or an empty string.
@@ -106,11 +106,11 @@ def record_cell(
 
     Args:
         result: The results of the chapter so far, which are modified in place.
-        chapter: the stem of the chapter's file.
-        cell: the cell.
+        chapter: The stem of the chapter's file.
+        cell: The cell.
         outputs: The outputs of the cell in this run.
-        claims: the claims that the library recorded while the cell ran.
-        logged: the errors that `ipython_error_logger` recorded while the cell ran.
+        claims: The claims that the library recorded while the cell ran.
+        logged: The errors that `ipython_error_logger` recorded while the cell ran.
     """
     section = cell.headings[0] if cell.headings else ""
     for claim in claims:

@@ -75,9 +75,9 @@ def run_environment(
     """Run the chapters and the library's tests in one environment, and return the record.
 
     Args:
-        environment: the environment.
-        chapters: the chapters.
-        root: the project's folder.
+        environment: The environment.
+        chapters: The chapters.
+        root: The project's folder.
         say: A function that reports progress.
 
     Raises:
@@ -105,14 +105,14 @@ def record_scores(environment: Environment, root: Path, switches: bool, say: Say
     """Score the detectors in one environment, and write the record.
 
     Args:
-        environment: the environment.
-        root: the project's folder.
+        environment: The environment.
+        root: The project's folder.
         switches: Whether to score JAX's own switches as well. They are scored only in the locked
             environment. Otherwise, their recorded scores do not change.
         say: A function that reports progress.
 
     Raises:
-        RuntimeError: the scoring program failed.
+        RuntimeError: If the scoring program fails.
     """
     started = time.monotonic()
     specification = environment.specification

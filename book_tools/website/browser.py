@@ -22,7 +22,7 @@ def open_chromium() -> Iterator[Browser]:
     """Yield the Chromium on the PATH, controlled with Playwright.
 
     Raises:
-        NoBrowserError: there is no Chromium on the PATH.
+        NoBrowserError: If Chromium is not on the PATH.
     """
     from playwright.sync_api import sync_playwright
 

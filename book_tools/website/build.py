@@ -130,7 +130,7 @@ def complete_site(html: Path) -> None:
     """Add the style sheet, the search index, and the notebooks, which Jupyter Book does not build.
 
     Args:
-        html: the folder of the built book.
+        html: The folder of the built book.
     """
     # These imports are here, because a build without changes does not need them.
     from book_tools.website import published_notebooks, search_index, stylesheets

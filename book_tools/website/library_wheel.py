@@ -64,9 +64,9 @@ def wheel_digest(
     """Return the digest of the wheel's content, which is also the name of its folder.
 
     Args:
-        site: the address of the published book, None if it has none.
-        repository: the address of the repository, None if it has none.
-        root: the project's folder.
+        site: The address of the published book, or None if it has none.
+        repository: The address of the repository, or None if it has none.
+        root: The project's folder.
     """
     found = hashlib.sha256(json.dumps(_tables(root), sort_keys=True).encode())
     for name, content in _contents(root, site, repository):
@@ -78,9 +78,9 @@ def wheel_path(site: str | None, repository: str | None, root: Path = project_me
     """Return the wheel's path in the built book, even if the wheel has not been built yet.
 
     Args:
-        site: the address of the published book, None if it has none.
-        repository: the address of the repository, None if it has none.
-        root: the project's folder.
+        site: The address of the published book, or None if it has none.
+        repository: The address of the repository, or None if it has none.
+        root: The project's folder.
     """
     file = f"jaxbits-{project_metadata.package_version(root)}-py3-none-any.whl"
     return f"{FOLDER}/{wheel_digest(site, repository, root)}/{file}"
@@ -94,13 +94,14 @@ def build_wheel(
     The same content always gives the same bytes, and nothing is downloaded.
 
     Args:
-        html: the folder of the built book.
-        site: the address of the published book, which is stored in the wheel; None if it has none.
-        repository: the address of the repository; None if it has none.
-        root: the project's folder.
+        html: The folder of the built book.
+        site: The address of the published book, which is stored in the wheel, or None if the book
+            has none.
+        repository: The address of the repository, or None if it has none.
+        root: The project's folder.
 
     Raises:
-        WheelError: if the build fails.
+        WheelError: If the build fails.
     """
     target = html / wheel_path(site, repository, root)
     if not target.exists():

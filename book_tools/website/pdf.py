@@ -78,11 +78,11 @@ def print_book(out: Path = OUT, names: Sequence[str] = (), by: str = "", built: 
         out: The file to write, which is replaced atomically.
         names: The pages to print, such as ``chapters/01-tracing``, or an empty sequence for all.
         by: A line that is printed on the title page.
-        built: the folder of the built book.
+        built: The folder of the built book.
 
     Raises:
         PdfError: If the book has not been built, or if a name is not a page of the book.
-        NoBrowserError: there is no Chromium on the PATH.
+        NoBrowserError: If Chromium is not on the PATH.
     """
     book = read_entries(built=built)
     if unknown := set(names) - {entry.name for entry in book}:
@@ -102,7 +102,7 @@ def print_book(out: Path = OUT, names: Sequence[str] = (), by: str = "", built: 
             printed[entry.name] = _print_page(
                 page, f"{address}{entry.name}.html", anchors[entry.name]
             )
-        # The page numbers in the contents depend on the length of the contents, so print them twice.
+        # The page numbers in the contents depend on the length of the contents, so print twice.
         starts = dict.fromkeys(printed, 0)
         number = len(print_html(contents_html(book, starts, by)).pages) + 1
         for name, reader in printed.items():

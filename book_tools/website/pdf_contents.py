@@ -43,7 +43,7 @@ class Entry:
     """One page of the book in the table of contents.
 
     Attributes:
-        name: the page's path without ``.html``, such as ``chapters/01-tracing``.
+        name: The page's path without ``.html``, such as ``chapters/01-tracing``.
         title: The page's heading.
         part: The caption of the page's part, or an empty string for the first page.
     """
@@ -57,11 +57,11 @@ def read_entries(root: Path = ROOT, built: Path = HTML) -> list[Entry]:
     """Return the pages of the book in the order of the table of contents.
 
     Args:
-        root: the project's folder, which contains _toc.yml.
-        built: the folder of the built book.
+        root: The project's folder, which contains _toc.yml.
+        built: The folder of the built book.
 
     Raises:
-        PdfError: a page of the table of contents has not been built.
+        PdfError: If a page of the table of contents has not been built.
     """
     toc = yaml.safe_load((root / "_toc.yml").read_text("utf8"))
     named = [(toc["root"], "")]
@@ -95,7 +95,7 @@ def find_anchors(names: Sequence[str], built: Path = HTML) -> dict[str, set[str]
 
     Args:
         names: The names of the pages in the PDF file, such as ``chapters/01-tracing``.
-        built: the folder of the built book.
+        built: The folder of the built book.
     """
     wanted: dict[str, set[str]] = {name: set() for name in names}
     for name in names:

@@ -59,9 +59,9 @@ def join_pages(
 
     Args:
         book: The pages, in order.
-        printed: the PDF of each page, by the page's name.
-        front: the title page and the contents.
-        numbers: a PDF with as many pages as the whole file, each with its number at the bottom.
+        printed: The PDF of each page, by the page's name.
+        front: The title page and the contents.
+        numbers: A PDF with as many pages as the whole file, each with its number at the bottom.
         server: The address of the server from which the pages were printed, with a trailing slash.
     """
     writer = PdfWriter()
@@ -78,7 +78,7 @@ def join_pages(
                 at = float(top) if isinstance(top, int | float) else None
                 anchor = unquote(str(name).removeprefix("/"))
                 tops[entry.name, anchor] = (first[entry.name] + number, at)
-        writer.append(reader, import_outline=True)  # The outline entry of a page is its first heading.
+        writer.append(reader, import_outline=True)  # The page's first heading is its entry.
 
     def resolver(here: str) -> Callable[[str], ArrayObject | None]:
         def resolve(link: str) -> ArrayObject | None:

@@ -32,11 +32,11 @@ def take_screenshots(out: Path, pages: Sequence[str]) -> list[Path]:
     """Capture pages in both sizes and both themes, and return the paths of the files.
 
     Args:
-        out: the folder to write to.
+        out: The folder to write to.
         pages: The names of the pages, such as ``chapters/01-tracing``.
 
     Raises:
-        NoBrowserError: there is no Chromium on the PATH.
+        NoBrowserError: If Chromium is not on the PATH.
     """
     out.mkdir(parents=True, exist_ok=True)
     taken = []

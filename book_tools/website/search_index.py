@@ -84,8 +84,8 @@ def collect_records(html: Path, words: Words) -> list[Record]:
     """Return all records of the built book, in a stable order.
 
     Args:
-        html: the folder of the built book.
-        words: the words that readers type.
+        html: The folder of the built book.
+        words: The words that readers type.
 
     Raises:
         ValueError: `words` names a place that does not exist.
@@ -135,7 +135,7 @@ def write_search_index(html: Path) -> int:
     """Write the index into the built book and return the number of records.
 
     Args:
-        html: the folder of the built book.
+        html: The folder of the built book.
 
     Raises:
         RuntimeError: If Pagefind fails.

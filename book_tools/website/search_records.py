@@ -35,9 +35,9 @@ class Record:
     Attributes:
         url: The address of the page with the anchor, relative to the book's root.
         title: The heading.
-        page: the title of the page.
-        kind: section, row (an entry under "Also sharp"), exercise, opening (of a page), guide
-            (such as "By symptom"), or reference.
+        page: The title of the page.
+        kind: Section, row (an entry under "Also sharp"), exercise, opening (of a page), guide (such
+            as "By symptom"), or reference.
         text: Pieces of the text, each with the weight of its words.
         signs: Titles, error messages, and symptoms from the catalogue.
         also: Words that readers type but that the text does not contain.
@@ -210,7 +210,7 @@ def extract_records(page: str, url: str) -> list[Record]:
     """Return the records of a page.
 
     Args:
-        page: the page's HTML.
+        page: The page's HTML.
         url: The page's address relative to the book's root.
 
     Example:

@@ -34,7 +34,7 @@ def create_server(port: int, folder: Path = HTML, *, tries: int = 50) -> Threadi
     """Return a server for a folder on the first free port.
 
     Args:
-        port: the first port to try.
+        port: The first port to try.
         folder: The folder to serve. The default is the built book.
         tries: The number of consecutive ports to try.
 

@@ -75,8 +75,8 @@ def write_url(new: str | None, root: Path = ROOT) -> list[str]:
     """Write the address to every file that contains it, or remove it from all of them.
 
     Args:
-        new: the address, or None to remove it.
-        root: the project's folder.
+        new: The address, or None to remove it.
+        root: The project's folder.
 
     Returns:
         The names of the files that changed.

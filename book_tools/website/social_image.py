@@ -51,7 +51,7 @@ def draw_social_image() -> bytes:
     """Draw the image, and return it as the content of a PNG file.
 
     Raises:
-        NoBrowserError: there is no Chromium on the PATH.
+        NoBrowserError: If Chromium is not on the PATH.
     """
     figure = re.sub(r'viewBox="[^"]*"', VIEW_BOX, FIGURE.read_text(encoding="utf-8"), count=1)
     page = PAGE.replace("LOGO", LOGO.read_text(encoding="utf-8")).replace("FIGURE", figure)

@@ -39,7 +39,7 @@ def used_names(pages: Iterable[str], scripts: Iterable[str]) -> set[str]:
     """Return every class and id that a page has or that a script could give it.
 
     Args:
-        pages: the pages' HTML.
+        pages: The pages' HTML.
         scripts: The text of the scripts. Every word in it counts as a name.
 
     Example:
@@ -108,7 +108,7 @@ def remove_unused_rules(sheet: str, used: set[str]) -> str:
     """Return a style sheet without web fonts and without the rules that match nothing.
 
     Args:
-        sheet: the text of the style sheet.
+        sheet: The text of the style sheet.
         used: The classes and ids that exist on pages or in scripts.
 
     Example:
@@ -134,7 +134,7 @@ def rebase_urls(sheet: str, name: str) -> str:
     """Return a style sheet with the addresses of other files made relative to the folder _static.
 
     Args:
-        sheet: the text of the style sheet.
+        sheet: The text of the style sheet.
         name: The path of the style sheet in _static.
 
     Example:
@@ -151,8 +151,8 @@ def inline_imports(static: Path, name: str) -> str:
     """Return the text of a style sheet, including the style sheets that it imports.
 
     Args:
-        static: the folder _static of the built book.
-        name: the path of the style sheet in it.
+        static: The folder _static of the built book.
+        name: The path of the style sheet in it.
     """
     sheet = rebase_urls((static / name).read_text(encoding="utf-8"), name)
     folder = posixpath.dirname(name)
@@ -177,8 +177,8 @@ def link_joined_sheet(page: str, shared: list[str], version: str) -> str:
     """Return a page that loads the joined style sheet instead of the `shared` ones.
 
     Args:
-        page: the page's HTML.
-        shared: the names of the style sheets that were joined.
+        page: The page's HTML.
+        shared: The names of the style sheets that were joined.
         version: A string that is added to the address, so that a browser does not use an older copy
             from its cache.
     """
@@ -204,8 +204,8 @@ def scripts_of(pages: Mapping[Path, str], static: Path) -> Iterator[str]:
     """Yield the text of each script in _static that at least one page loads.
 
     Args:
-        pages: the HTML of the pages by path.
-        static: the folder _static of the built book.
+        pages: The HTML of the pages by path.
+        static: The folder _static of the built book.
     """
     names = {
         href["name"]
@@ -226,7 +226,7 @@ def join_stylesheets(html: Path) -> None:
     therefore run after every build, even if some pages were not built again.
 
     Args:
-        html: the folder of the built book.
+        html: The folder of the built book.
     """
     static = html / "_static"
     # Skip the HTML files in _static, which are the theme's templates.

@@ -30,8 +30,8 @@ def unload_ipython_extension(shell: Any) -> None:
 def _explain_error(result: Any) -> None:
     """Explain the error that a cell raised, if the book covers that error."""
     # IPython has already shown the traceback. It passes the exception to this callback as part of
-    # the cell's result. `error_before_exec` is set if the cell did not start, for example because of a
-    # syntax error: https://github.com/ipython/ipython/blob/9.18.1/IPython/core/interactiveshell.py
+    # the cell's result. `error_before_exec` is set if the cell did not start, for example because
+    # of a syntax error: https://github.com/ipython/ipython/blob/9.18.1/IPython/core/interactiveshell.py
     error = result.error_in_exec or result.error_before_exec
     if error is None:
         return
