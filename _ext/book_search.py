@@ -1,6 +1,6 @@
-"""Replace Sphinx's search by the book's own.
+"""Replace Sphinx's search with the book's own.
 
-The index is written in `book_tools.website.search_index` and read in _static/search.js.
+`book_tools.website.search_index` writes the index, and _static/search.js reads it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 
-# The script that highlights the results of Sphinx's own search.
+# This script highlights the results of Sphinx's own search, which the book does not have.
 NOT_LOADED = "sphinx_highlight.js"
 
 

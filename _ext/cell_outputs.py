@@ -16,8 +16,8 @@ KINDS = {"✓": "solved", "○": "open"}
 _LINE = re.compile(rf"([{''.join(KINDS)}]) +(\S.*)")
 _CLAIMS = '<details class="claims"'
 _END = "</details>"
-# Groups: the start of the summary, the number of checks that passed, the number that do not apply,
-# the list, and the end.
+# The groups are the start of the summary, the number of checks that passed, the number that do not
+# apply, the list, and the end.
 _FOLD = re.compile(
     r"(<details class=\"claims\"><summary[^>]*>)✓ (\d+) checks? passed here"
     r"(?: \((\d+) do(?:es)? not apply here\))?</summary>(\s*<ul.*?</ul>)(\s*</details>)",
@@ -26,7 +26,7 @@ _FOLD = re.compile(
 
 
 class Folds(SphinxTransform):
-    """A transform that removes Colab's title lines from folded cells and merges folds of claims."""
+    """A transform that removes Colab titles from folded cells and merges the folds of claims."""
 
     default_priority = 855
 
@@ -57,14 +57,14 @@ class Folds(SphinxTransform):
 
 
 def _is_claims(text: str) -> bool:
-    """Return True if an HTML fragment is exactly one fold of `claims`."""
+    """Return whether an HTML fragment consists of exactly one fold that `claims` wrote."""
     return text.startswith(_CLAIMS) and text.endswith(_END) and text.count(_END) == 1
 
 
 def _merge_folds(shown: list[nodes.raw]) -> nodes.raw:
     """Return one fold with the lists of all `claims` calls in a cell."""
     folds = [_FOLD.fullmatch(one.astext()) for one in shown]
-    if len(shown) == 1 or not all(folds):  # the fold of a failed check stays open and separate
+    if len(shown) == 1 or not all(folds):  # The fold of a failed check stays separate.
         return shown[0]
     passed, skipped = (sum(int(fold[n] or 0) for fold in folds if fold) for n in (2, 3))
     text = f"✓ {passed} checks passed here"
@@ -81,7 +81,7 @@ def _merge_folds(shown: list[nodes.raw]) -> nodes.raw:
 
 
 def _bundle(shown: nodes.Element) -> nodes.Element:
-    """Return the output that contains an HTML fragment."""
+    """Return the node of the cell output that contains an HTML fragment."""
     while shown.get("nb_element") != "mime_bundle":
         shown = shown.parent
     return shown
@@ -100,7 +100,7 @@ def _nest_code(shown: nodes.raw, code: nodes.Element, prompt: str) -> None:
 
 
 def parse_results(text: str) -> list[tuple[str, str]] | None:
-    r"""Return the mark and the text of each result of an exercise, or None for other output.
+    r"""Return the mark and text of each result of an exercise, or None if the output has others.
 
     Example:
         >>> parse_results("✓ one and one is two\n○ not yet\n")

@@ -1,9 +1,10 @@
 """Give each SVG figure its description as alt text, and a second version for the dark theme.
 
-A figure is an SVG whose root has ``role="img"`` and ``aria-label``, such as those of
-``jaxbits.book.figures``. It becomes two images, and the theme shows one of them. Both are loaded
-lazily. Because a browser fetches a lazy image only if it is displayed, it never fetches the other
-one. Without JavaScript, browsers load lazy images immediately, so figures appear as well.
+A figure is an SVG whose root element has ``role="img"`` and ``aria-label``. The figures that
+``jaxbits.book.figures`` draws are examples. Each figure becomes two images, of which the theme
+shows one. Both images are loaded lazily. A browser fetches a lazy image only if it is displayed, so
+it never fetches the hidden one. Without JavaScript, browsers load lazy images immediately, so the
+figures still appear.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _ROOT = re.compile(r"<svg\b[^>]*>", re.S)
 _LABEL = re.compile(r"""\baria-label=(?:"([^"]*)"|'([^']*)')""")
 _VIEW_BOX = re.compile(r"""\bviewBox=["']([^"']*)["']""")
 _LENGTH = r"""\s{side}=["']([\d.]+)(px|pt|in|cm|mm)?["']"""
-# CSS pixels in one of each unit.
+# The number of CSS pixels in each unit
 _PIXELS = {"": 1.0, "px": 1.0, "pt": 96 / 72, "in": 96.0, "cm": 96 / 2.54, "mm": 9.6 / 2.54}
 
 
@@ -47,15 +48,15 @@ def recolor(svg: str, palette: Mapping[str, str]) -> str:
     """Return the figure with its light colors replaced by dark ones.
 
     Args:
-        svg: the figure.
-        palette: the dark color for each light color, as #rrggbb.
+        svg: The figure.
+        palette: The dark color for each light color, as #rrggbb.
 
     Example:
         >>> recolor("fill: #FFF000; stroke: #000000", {"#fff000": "#000000", "#000000": "#eeeeee"})
         'fill: #000000; stroke: #eeeeee'
     """
     table = {light.lower(): dark for light, dark in palette.items()}
-    # In one pass, so that a color that is both a key and a value is not replaced twice.
+    # One pass replaces all colors, so a color that is both a key and a value is replaced only once.
     return re.sub(r"#[0-9a-fA-F]{6}\b", lambda found: table.get(found[0].lower(), found[0]), svg)
 
 
@@ -83,8 +84,8 @@ def size(svg: str) -> tuple[int, int] | None:
 
 
 def palette() -> Mapping[str, str]:
-    """Return the dark color for each light color of the figures' style."""
-    from jaxbits.book.figures.style import DARK  # only a book with figures needs jaxbits
+    """Return a mapping from each light color in the figures to its dark replacement."""
+    from jaxbits.book.figures.style import DARK  # Only a book with figures needs jaxbits.
 
     return DARK
 
@@ -92,12 +93,12 @@ def palette() -> Mapping[str, str]:
 class figure_image(nodes.image):
     """One of the two images of a figure.
 
-    The name is lowercase because docutils finds the visitor of a node by the name of its class.
+    The class name is lowercase, because docutils derives the names of visitor functions from it.
     """
 
 
 def _visit(self: Any, node: figure_image) -> None:
-    """Write an image that is loaded lazily and has a size, so that loading it moves no text."""
+    """Write a lazily loaded image. Its size is included so that the page does not shift."""
     uri = node["uri"]
     if uri in self.builder.images:
         uri = posixpath.join(self.builder.imgpath, quote(self.builder.images[uri]))
@@ -112,7 +113,7 @@ def _depart(self: Any, node: figure_image) -> None:
 
 
 class TwoThemes(SphinxTransform):
-    """A transform that replaces each figure by a light and a dark image with the same alt text."""
+    """A transform that replaces each figure with a light and a dark image."""
 
     # Sphinx collects the images of a page at priority 880:
     # https://github.com/sphinx-doc/sphinx/blob/v7.4.7/sphinx/transforms/__init__.py
@@ -138,7 +139,7 @@ class TwoThemes(SphinxTransform):
                 twin["alt"] = alt
                 twin["classes"] = [*image["classes"], "figure-svg", f"only-{theme}"]
                 if extent := size(svg):
-                    # With width and height, Sphinx would turn the image into a link:
+                    # If the node had width and height, Sphinx would turn the image into a link:
                     # https://github.com/sphinx-doc/sphinx/blob/v7.4.7/sphinx/builders/html/__init__.py
                     twin["extent"] = extent
                 images.append(twin)
@@ -147,7 +148,7 @@ class TwoThemes(SphinxTransform):
 
 
 def _note_palette(app: Sphinx, config: Config) -> None:
-    # If the palette changes, Sphinx has to read the pages again to recolor the figures.
+    # When the palette changes, Sphinx must read the pages again to recolor the figures.
     try:
         colors = sorted(palette().items())
     except ImportError:

@@ -1,6 +1,6 @@
 """Link the first use of each glossary term in every chapter.
 
-The links are only in the built pages. The chapters stay plain Markdown for Jupyter and Colab.
+The links exist only in the built pages. The chapters stay plain Markdown for Jupyter and Colab.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ def _link(words: str, term: Any) -> nodes.raw:
 
 
 def link_terms(doctree: nodes.document, terms: list[Any]) -> list[str]:
-    """Link each term where the document first uses it in prose, and return the linked terms.
+    """Link the first use of each term in a document's prose, and return the linked terms.
 
     If two terms overlap, such as “weak type” and “type”, the longer one is linked.
 
     Args:
-        doctree: the document, which is changed in place.
-        terms: the terms to link.
+        doctree: The document, which is modified in place.
+        terms: The terms to link.
     """
     linked: list[str] = []
     for text in list(doctree.findall(nodes.Text)):
@@ -57,7 +57,7 @@ def link_terms(doctree: nodes.document, terms: list[Any]) -> list[str]:
         done = 0
         for start, end, term in sorted(found, key=lambda entry: (entry[0], -entry[1])):
             if start < done:
-                continue  # overlaps; link a later use of the term
+                continue  # This use overlaps another term, so link a later one.
             pieces += [nodes.Text(text[done:start]), _link(text[start:end], term)]
             linked.append(term.name)
             done = end

@@ -1,7 +1,7 @@
-"""Mark up only the tokens of code that look different from plain text.
+"""Highlight only the code tokens that look different from plain text.
 
-Pygments puts each name, bracket, and comma in its own HTML element. Most of them have the color of
-plain text in both themes. Without those, a chapter has half as many elements.
+Pygments puts each name, bracket, and comma in its own HTML element. Most of these elements have the
+color of plain text in both themes. Without them, a chapter has half as many elements.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from pygments.token import Name, Punctuation, Text, _TokenType
 from sphinx.application import Sphinx
 from sphinx.highlighting import PygmentsBridge
 
-# The theme's styles. A test compares them with the style sheet that the theme writes.
+# These are the theme's styles. A test compares them with the style sheet that the theme writes.
 STYLES = ("a11y-high-contrast-light", "a11y-high-contrast-dark")
 _PLAIN = (Name, Punctuation, Text)
 
 
 def looks_plain(token: _TokenType, styles: tuple[StyleMeta, ...]) -> bool:
-    """Return True if a type of token looks like plain text in all styles.
+    """Return whether a token type looks like plain text in all styles.
 
     Args:
-        token: the type of token.
-        styles: the Pygments styles of the themes.
+        token: The token type.
+        styles: The Pygments styles of the themes.
 
     Example:
         >>> from pygments.token import Keyword, Punctuation
@@ -39,10 +39,10 @@ def looks_plain(token: _TokenType, styles: tuple[StyleMeta, ...]) -> bool:
 
 
 class Formatter(HtmlFormatter[str]):
-    """An HTML formatter that writes plain tokens without an element."""
+    """An HTML formatter that writes no element around tokens that look like plain text."""
 
     def __init__(self, **options: Any) -> None:
-        # Set first, because the base class calls _get_css_class in its constructor.
+        # Set the styles first, because the base class's constructor calls _get_css_class.
         self._styles = tuple(get_style_by_name(name) for name in STYLES)
         super().__init__(**options)
 

@@ -11,8 +11,8 @@ from sphinx.application import Sphinx
 from sphinx.builders.html._assets import _JavaScript
 from sphinx.config import Config
 
-# Files that only some pages use. Jupyter Book adds every script and style sheet in _static to every
-# page.
+# Jupyter Book adds every script and style sheet in _static to every page, but only some pages use
+# these.
 ONLY_ON = {
     "finder.js": {"reference/errors"},
     "reference.css": {
@@ -27,34 +27,34 @@ ONLY_ON = {
         "reference/wrong-in-circulation",
     },
 }
-# Scripts of extensions, each with a pattern for the HTML that uses it.
+# The scripts of extensions, each with a pattern that matches the HTML that uses the script
 ONLY_WITH = {
     "clipboard.min.js": r'class="highlight',
     "copybutton.js": r'class="highlight',
     "design-tabs.js": r'class="[^"]*\bsd-tab',
     "togglebutton.js": r'class="[^"]*(\btoggle\b|\badmonition\b[^"]*\bdropdown\b)',
 }
-# Variables that an inline script sets for a script of an extension.
+# The variables that inline scripts set, each with the extension's script that reads it
 SETTINGS_OF = {"toggle": "togglebutton.js"}
 
 
 def _name(asset: Any) -> str:
-    """Return the name of the asset's file, or an empty string for an inline script."""
+    """Return the file name of an asset, or an empty string for an inline script."""
     return str(getattr(asset, "filename", None) or "").removeprefix("_static/").split("?")[0]
 
 
 def _body(asset: Any) -> str:
-    """Return the text of an inline script."""
+    """Return the code of an inline script, or an empty string for other assets."""
     return str((getattr(asset, "attributes", None) or {}).get("body", ""))
 
 
 def _is_wanted(asset: Any, page: str, body: str) -> bool:
-    """Return True if a page needs a script or a style sheet.
+    """Return whether a page needs a script or a style sheet.
 
     Args:
-        asset: the script or style sheet.
-        page: the page's name.
-        body: the page's HTML without head, header, and sidebars.
+        asset: The script or style sheet.
+        page: The page's name.
+        body: The page's HTML without the head, the header, and the sidebars.
     """
     name, text = _name(asset), _body(asset)
     if "thebe" in name.lower() or "thebe" in text.lower():
@@ -68,10 +68,11 @@ def _is_wanted(asset: Any, page: str, body: str) -> bool:
 
 
 def _deferred(script: Any) -> Any:
-    """Return a script that runs after the page is displayed. The order of scripts stays the same.
+    """Return a script that runs after the page is displayed, if the script can be deferred.
 
-    An inline script can only be deferred as a module. One that declares variables for other scripts
-    cannot be a module, because a module's variables are local to it.
+    The order of the scripts stays the same. An inline script can be deferred only as a module. A
+    script that declares variables for other scripts cannot be a module, because a module's
+    variables are local to it.
     """
     attributes = dict(script.attributes)
     text = _body(script)
@@ -87,7 +88,7 @@ def _keep_wanted(
     body = str(context.get("body", ""))
     for kind in ("script_files", "css_files"):
         context[kind] = [asset for asset in context[kind] if _is_wanted(asset, pagename, body)]
-    if pagename != "search":  # its last script runs immediately and needs the others
+    if pagename != "search":  # Its last script runs immediately and needs the others.
         context["script_files"] = [_deferred(script) for script in context["script_files"]]
 
 
@@ -101,8 +102,8 @@ def _note_extensions(app: Sphinx, config: Config) -> None:
 
 
 def _serve_vendored(app: Sphinx, config: Config) -> None:
-    # Jupyter Book loads the scripts that are in html_static_path before this. The vendored ones are
-    # only served.
+    # By now, Jupyter Book has added the scripts in html_static_path to the pages, so the vendored
+    # files are served but not added.
     config.html_static_path.append("_vendor")
 
 

@@ -1,6 +1,6 @@
 """Give each page a title, a description, and the metadata that other sites show next to a link.
 
-Tags that contain the book's address (`html_baseurl`) are left out until the book has one.
+Tags that contain the book's address (`html_baseurl`) are omitted until the book has an address.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ IMAGE_ALT = (
     "JAX sharp bits: the traps of JAX, each one run, explained, and fixed. "
     "Below the title, ten numbered cells: x[11] reads cell 9, and x[-11] reads cell 0."
 )
-# Pages that search engines should not list.
+# Search engines should not list these pages.
 HIDDEN = {"404", "search"}
 _VIEWPORT = re.compile(r'<meta name="viewport"[^>]*>\s*')
 _TAG = re.compile(r"<[^>]+>")
@@ -34,7 +34,7 @@ def descriptions(path: Path = HERE / "descriptions.toml") -> dict[str, str]:
 
 
 def plain_text(markup: str) -> str:
-    """Return the text of an HTML fragment in one line.
+    """Return the text of an HTML fragment on one line.
 
     Example:
         >>> plain_text("<code>jit</code> &amp; co<a href='#'>#</a>")
@@ -44,11 +44,11 @@ def plain_text(markup: str) -> str:
 
 
 def page_title(heading: str, book: str) -> str:
-    """Return the title of a page, which is its heading and the book's name.
+    """Return the title of a page, which consists of the page's heading and the book's name.
 
     Args:
-        heading: the page's heading. If it is the book's name, the name is not repeated.
-        book: the book's name.
+        heading: The page's heading. If it is the book's name, the name is not repeated.
+        book: The book's name.
 
     Example:
         >>> page_title("Errors", "JAX sharp bits")
@@ -65,9 +65,9 @@ def _describe(
     book = app.config.project
     site = app.config.html_baseurl
     heading = plain_text(context.get("title") or "")
-    if not heading:  # the index, whose template has the title
+    if not heading:  # The index, whose template contains its title
         heading = app.env.titles[pagename].astext() if pagename in app.env.titles else book
-    if pagename == "search":  # its template puts "Search - " before the title
+    if pagename == "search":  # Its template puts "Search - " before the title.
         context["title"] = book
     is_root = pagename == app.config.root_doc
     context["head"] = {
@@ -83,9 +83,9 @@ def _describe(
     }
     if pagename in HIDDEN:
         context["pageurl"] = None
-    # Sphinx, docutils and the theme each add the viewport.
+    # Sphinx, docutils, and the theme each add a viewport tag, so remove the duplicates.
     context["metatags"] = _VIEWPORT.sub("", context.get("metatags") or "")
-    # Without JavaScript, a page gets the light theme, in which code is colored.
+    # Without JavaScript, a page uses this theme. Code is colored only if a theme is set.
     context["default_mode"] = "light"
 
 

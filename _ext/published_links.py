@@ -1,8 +1,8 @@
 """Add the links that need the address of the repository or of the published book.
 
-These are the canonical address, the links to the repository, and the Colab button. They are not in
-_config.yml, because the address itself is in pyproject.toml (see ``make address``). Without an
-address, pages contain none of them.
+These are the canonical link, the links to the repository, and the Colab button. They are not in
+_config.yml, because the address itself is in pyproject.toml (see ``make address``). If the project
+has no address, the pages contain none of these links.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ def configure(config: Config, repository: str | None) -> None:
     """Set the options that depend on the address, or turn them off if there is no address.
 
     Args:
-        config: the book's settings.
-        repository: the address of the repository, or None if it has none.
+        config: The book's settings.
+        repository: The address of the repository, or None if there is none.
     """
     options = {
         "repository_url": repository or "",  # Jupyter Book sets its own address if this is missing
@@ -35,11 +35,11 @@ def configure(config: Config, repository: str | None) -> None:
 def colab_button(repository: str, pagename: str) -> dict[str, str]:
     """Return the button that opens the notebook of a page in Colab.
 
-    Colab opens the notebook that was published with the page, from the same branch.
+    Colab opens the notebook that was published with the page on the same branch.
 
     Args:
-        repository: the address of the repository.
-        pagename: the name of the page, such as ``chapters/01-tracing``.
+        repository: The address of the repository.
+        pagename: The name of the page, such as ``chapters/01-tracing``.
     """
     return {
         "type": "link",
@@ -66,5 +66,5 @@ def _add_button(
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension with Sphinx."""
     app.connect("config-inited", _configure)
-    app.connect("html-page-context", _add_button, priority=600)  # the theme adds its own at 501
+    app.connect("html-page-context", _add_button, priority=600)  # The theme adds its own at 501.
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,6 +1,6 @@
-"""Add the files that are not pages of the book: the 404 page, robots.txt, and the site map.
+"""Add the 404 page, robots.txt, and the site map, which are not pages of the book.
 
-The site map needs the book's address (`html_baseurl`) and is absent until the book has one.
+The site map needs the book's address (`html_baseurl`), so it is omitted until the book has one.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ _REDIRECT = """\
 
 
 def make_links_absolute(page: str, base: str) -> str:
-    """Return a page of the site's root folder with its relative links made absolute.
+    """Return a page from the site's root folder with its relative links made absolute.
 
-    A server sends the 404 page for any address, so its links cannot be relative.
+    A server may send the 404 page for any address, so relative links on it would not work.
 
     Args:
-        page: the page's HTML.
-        base: the path of the site's root, such as "/" or "/name/".
+        page: The page's HTML.
+        base: The path of the site's root, such as "/" or "/name/".
 
     Example:
         >>> page = '<a href="intro.html"><a href="#top"><a href="https://a.org/">'
@@ -82,8 +82,8 @@ def site_map(site: str, targets: list[str]) -> str:
     """Return a site map with the address of each page.
 
     Args:
-        site: the address of the site's root.
-        targets: the pages' addresses relative to it.
+        site: The address of the site's root.
+        targets: The pages' addresses relative to that root.
     """
     rows = "".join(
         f"  <url><loc>{escape(urljoin(site, quote(target)))}</loc></url>\n" for target in targets
@@ -103,7 +103,7 @@ def _pages(app: Sphinx) -> list[str]:
 
 
 def _contents(app: Sphinx) -> str:
-    """Return a list of links to all pages."""
+    """Return an HTML list of links to all pages."""
     items = "\n".join(
         f'<li><a href="{app.builder.get_target_uri(page)}">'
         f"{html.escape(app.env.titles[page].astext())}</a></li>"
@@ -132,7 +132,7 @@ def _finish(app: Sphinx, error: Exception | None) -> None:
         encoding="utf-8",
     )
     target = app.builder.get_target_uri(app.config.root_doc)
-    if target != "index.html":  # Jupyter Book would write one without a title and a language
+    if target != "index.html":  # Jupyter Book's own redirect page has no title and no language.
         canonical = html.escape(urljoin(site, target))
         (folder / "index.html").write_text(
             _REDIRECT.format(

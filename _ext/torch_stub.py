@@ -1,6 +1,6 @@
 """Let autodoc import `jaxbits.xor` without PyTorch, which building the book does not install.
 
-Sphinx's own ``autodoc_mock_imports`` does not suffice here. A class that inherits from one of its
+Sphinx's own ``autodoc_mock_imports`` is not sufficient here. A class that inherits from one of its
 mocks loses its signature, and a mocked generic type such as ``DataLoader[Any]`` loses its brackets.
 """
 
@@ -20,12 +20,12 @@ T = TypeVar("T")
 
 
 class StubModule(types.ModuleType):
-    """A module whose capitalized names are empty generic classes, and the others submodules."""
+    """A module in which capitalized names are empty generic classes, and others are submodules."""
 
     __path__: Sequence[str] = ()
 
     def __getattr__(self, name: str) -> type | types.ModuleType:
-        if name.startswith("_"):  # such as __file__, which Python asks every module for
+        if name.startswith("_"):  # For example __file__, which Python looks up on every module
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         if name.islower():
             return importlib.import_module(f"{self.__name__}.{name}")
@@ -44,13 +44,13 @@ class StubFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Return a spec for the package and its submodules, and None for all other modules."""
+        """Return a spec if the module is in the package, or None otherwise."""
         if fullname.partition(".")[0] != self.package:
             return None
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> StubModule:
-        """Return the stub of a module."""
+        """Return an empty stub module with the name in the spec."""
         return StubModule(spec.name)
 
     def exec_module(self, module: types.ModuleType) -> None:
@@ -58,7 +58,7 @@ class StubFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register with Sphinx."""
+    """Register the extension with Sphinx."""
     # The stub also replaces an installed PyTorch, so that every environment builds the same pages.
     if "torch" not in sys.modules:
         sys.meta_path.insert(0, StubFinder("torch"))

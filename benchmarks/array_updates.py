@@ -1,4 +1,4 @@
-"""Measure one changed element of a large array, swaps in a loop, and reads one by one."""
+"""Measure changing one element of a large array, swaps in a loop, and reading one by one."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ KINDS = ("NumPy, in place", "eager .at", "jit", "jit, donated")
 
 
 def _first_to_one(x: jax.Array) -> jax.Array:
-    """Time four ways to change one element."""
+    """Return the array with its first element set to 1."""
     return x.at[0].set(1.0)
 
 
 def _one_update(size: int) -> dict[str, list[float]]:
-    """Return the array with one element changed."""
+    """Time four ways to change one element of an array of the given size."""
     given, held = jnp.zeros(size), np.zeros(size, np.float32)
     state = [jnp.zeros(size)]
     keeping, donating = jax.jit(_first_to_one), jax.jit(_first_to_one, donate_argnums=0)
@@ -57,7 +57,7 @@ def _one_update(size: int) -> dict[str, list[float]]:
 
 
 def _swapped(one_write: bool) -> Callable[[jax.Array], jax.Array]:
-    """Return 300 swaps from both ends, each as one write to two positions or as two writes."""
+    """Return a jitted loop of 300 swaps, each with either one or two writes."""
 
     def body(i: jax.Array, x: jax.Array) -> jax.Array:
         j = x.size - 1 - i
@@ -69,7 +69,7 @@ def _swapped(one_write: bool) -> Callable[[jax.Array], jax.Array]:
 
 
 def _many(size: int = 100_000) -> dict[str, list[float]]:
-    """Time 300 updates, 300 swaps, and 300 reads, each in a slow and in a fast way."""
+    """Time a slow and a fast way to do 300 updates, 300 swaps, and 300 reads."""
     start, numbers = jnp.zeros(size), np.zeros(STEPS, np.float32)
     few = jnp.zeros(STEPS)
     states = {way: [jnp.zeros(size)] for way in (False, True)}
@@ -106,7 +106,7 @@ def _many(size: int = 100_000) -> dict[str, list[float]]:
 
 
 def run() -> dict[str, Any]:
-    """Time each way to change an element at each size, and the loops at one size."""
+    """Time each way to change an element for each size, and the loops for one size."""
     updates = {size: _one_update(size) for size in SIZES}
     loops = _many()
     largest = updates[SIZES[-1]]

@@ -27,13 +27,13 @@ SIZES = [10, 1_000, 100_000, 1_000_000]
 
 @jax.jit
 def _step(weights: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return new weights and a number to read, after some work."""
+    """Do some work, and return new weights and a number to read."""
     made = jax.lax.fori_loop(0, PRODUCTS, lambda _, w: w @ weights, weights)
     return made, made[0, 0]
 
 
 def _loop(loading: float, read: bool) -> dict[str, list[float]]:
-    """Run a loop of steps; record when each call started and returned, and when the loop ended."""
+    """Run a loop of steps, and record when each call started and returned and the loop ended."""
     waiting: queue.Queue[jax.Array | None] = queue.Queue()
     marks: dict[str, list[float]] = {"loaded": [], "called": [], "returned": [], "read": []}
     done: list[float] = []
@@ -53,7 +53,7 @@ def _loop(loading: float, read: bool) -> dict[str, list[float]]:
     weights.block_until_ready()
     began = time.perf_counter()
     for _ in range(STEPS):
-        marks["loaded"].append(now())  # when loading begins; it ends where the call begins
+        marks["loaded"].append(now())  # Loading begins here and ends when the call begins.
         if loading:
             time.sleep(loading)
         marks["called"].append(now())
@@ -69,7 +69,7 @@ def _loop(loading: float, read: bool) -> dict[str, list[float]]:
 
 
 def _median_run(loading: float, read: bool) -> tuple[dict[str, list[float]], list[float]]:
-    """Return the run of median length, rounded, and the lengths of all runs."""
+    """Return the rounded times of the run with the median duration, and all durations."""
     runs = sorted((_loop(loading, read) for _ in range(ROUNDS)), key=lambda run: run["done"][-1])
     middle = runs[len(runs) // 2]
     lengths = [run["done"][-1] for run in runs]
@@ -77,7 +77,7 @@ def _median_run(loading: float, read: bool) -> tuple[dict[str, list[float]], lis
 
 
 def _small() -> dict[str, list[float]]:
-    """Time x * 2 + 1 by size in NumPy, in JAX without jit, and in JAX with jit."""
+    """Time x * 2 + 1 for each size in NumPy, in JAX without jit, and in JAX with jit."""
 
     def double(x: Any) -> Any:
         return x * 2.0 + 1.0
@@ -103,7 +103,7 @@ def _small() -> dict[str, list[float]]:
 
 
 def _first_calls() -> tuple[list[float], list[float]]:
-    """Time the first and a later call of a new small jitted function in ms."""
+    """Return the ms of the first call and of a later call of new, small jitted functions."""
     first, later = [], []
     x = jnp.ones(10)
     for _ in range(ROUNDS):
@@ -116,7 +116,7 @@ def _first_calls() -> tuple[list[float], list[float]]:
 
 
 def run() -> dict[str, Any]:
-    """Time one step in both ways, the loops, small arrays, and first calls."""
+    """Time one step with and without waiting, the loops, small arrays, and first calls."""
     weights = jnp.eye(SIZE)
     _step(weights)[1].block_until_ready()
     returned, waited = [], []
@@ -127,7 +127,7 @@ def run() -> dict[str, Any]:
         loss.block_until_ready()
         waited.append(1e3 * (time.perf_counter() - start))
     queued, _ = _median_run(0.0, read=False)
-    loading = statistics.median(waited) / 1e3  # as long as a step, on any machine
+    loading = statistics.median(waited) / 1e3  # Loading takes as long as a step, on any machine.
     free, free_lengths = _median_run(loading, read=False)
     reading, reading_lengths = _median_run(loading, read=True)
     first, later = _first_calls()

@@ -1,4 +1,4 @@
-"""Measure the cost of an audit: relative to a first call, by check, and by program size."""
+"""Measure the cost of an audit relative to a first call, by check, and by program size."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TIMES, LINEAR = 10, 2.0
 
 
 def _network() -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """Return a training step of a network with three layers and `optax.adamw`."""
+    """Return a training step for a three-layer network with `optax.adamw`, and its arguments."""
     optimiser = optax.adamw(1e-3)
     keys = jax.random.split(jax.random.key(0), 3)
     sizes = [(16, 64), (64, 64), (64, 1)]
@@ -45,7 +45,7 @@ def _network() -> tuple[Callable[..., Any], tuple[Any, ...]]:
 
 
 def _recurrent() -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """Return a recurrent network over 2000 steps."""
+    """Return a recurrent network with 2000 steps, and its arguments."""
 
     def run(params: Any, xs: jax.Array) -> Any:
         def cell(h: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -58,7 +58,7 @@ def _recurrent() -> tuple[Callable[..., Any], tuple[Any, ...]]:
 
 
 def _lookup() -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """Return a sum over 40,000 rows looked up in a table."""
+    """Return a function that sums 40,000 rows from a table, and its arguments."""
     rows = jax.random.randint(jax.random.key(1), (40_000,), 0, 1000)
     return lambda table, rows: (table[rows] ** 2).sum(), (jnp.ones((1000, 16)), rows)
 
@@ -82,7 +82,7 @@ def _straight(n: int) -> Callable[[jax.Array, jax.Array], jax.Array]:
 
 
 def _seconds(call: Callable[[], object]) -> float:
-    """Return the seconds of a call with all of JAX's caches empty."""
+    """Return the duration of a call in seconds, with all of JAX's caches empty."""
     jax.clear_caches()  # type: ignore[no-untyped-call]
     gc.collect()
     started = time.perf_counter()
@@ -91,7 +91,7 @@ def _seconds(call: Callable[[], object]) -> float:
 
 
 def _parts(fn: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, float]:
-    """Return the seconds of the trace that all checks share, and of each check after it."""
+    """Return the seconds that the shared trace takes, and then each check."""
     checks = detect.detectors()
     probes = [check.probe for check in checks.values() if check.probe is not None]
     target = FunctionUnderTest(fn, args, probes=probes)
@@ -106,14 +106,14 @@ def _parts(fn: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, float]:
 
 
 def _least(fn: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, float]:
-    """Return the minimum milliseconds of each part with JAX's caches warm."""
+    """Return the minimum time of each part in milliseconds, with JAX's caches warm."""
     _parts(fn, args)
     runs = [_parts(fn, args) for _ in range(REPEATS)]
     return {part: round_significant(1000 * min(run[part] for run in runs), 3) for part in runs[0]}
 
 
 def run() -> dict[str, Any]:
-    """Measure the workloads in turns, then the parts of an audit, then programs by size."""
+    """Measure the workloads alternately, then the parts of an audit, and then program sizes."""
     made = {name: make() for name, make in WORKLOADS.items()}
     first: dict[str, list[float]] = {name: [] for name in made}
     whole: dict[str, list[float]] = {name: [] for name in made}

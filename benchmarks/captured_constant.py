@@ -1,4 +1,4 @@
-"""Measure the compile time of a function with a captured array or with the array as argument."""
+"""Measure the compile time of a function that captures an array or takes it as an argument."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ Body = Callable[[jax.Array, jax.Array], jax.Array]
 
 
 def _project(table: jax.Array, x: jax.Array) -> jax.Array:
-    """Combine the table with the argument, so that XLA cannot fold constants."""
+    """Multiply the table by the argument, so that XLA cannot fold the table as a constant."""
     return (table @ x).sum()
 
 
 def _rank(table: jax.Array, x: jax.Array) -> jax.Array:
-    """Also sort the table. If it is captured, the compiler sorts it as a constant."""
+    """Sort the table first. If the table is captured, the compiler sorts it as a constant."""
     return (jnp.sort(table, axis=1) @ x).sum()
 
 
 def _table_of(side: int) -> jax.Array:
-    """Return a table whose elements differ, float32[n]."""
+    """Return a float32 table whose elements all differ."""
     numbers = np.random.default_rng(side).normal(size=(side, side))
     return jnp.asarray(numbers, jnp.float32)
 
 
 def _once(body: Body, side: int, captured: bool) -> tuple[float, int]:
-    """Return the milliseconds of tracing and compiling, and the length of the program's text."""
+    """Return the ms that tracing and compiling take, and the length of the program's text."""
     jax.clear_caches()  # type: ignore[no-untyped-call]
     table, x = _table_of(side), jnp.ones(side)
     started = time.perf_counter()
@@ -49,7 +49,7 @@ def _once(body: Body, side: int, captured: bool) -> tuple[float, int]:
 
 
 def run() -> dict[str, Any]:
-    """Compile all four functions at each size, in turns, with empty caches."""
+    """Compile all four functions for each size, alternately and with empty caches."""
     kinds: dict[str, tuple[Body, bool]] = {
         "captured and sorted": (_rank, True),
         "captured": (_project, True),

@@ -1,4 +1,4 @@
-"""Measure the cost of data loading: in the loop, ahead of it, and in worker processes."""
+"""Measure the cost of data loading in the loop, ahead of the loop, and in worker processes."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from jaxbits.xor.data import numpy_collate
 
 TITLE = f"a step with its batch: in the loop, ahead, in workers (torch {torch.__version__})"
 STEPS, BATCH, ROUNDS, SIZE = 12, 16, 5, 400
-GOAL = 0.025  # seconds that a step, and that a batch should take
+GOAL = 0.025  # The seconds that a step and a batch should each take
 
 
 @jax.jit
 def _step(weights: jax.Array, images: jax.Array, length: int) -> tuple[jax.Array, jax.Array]:
-    """Return new weights and a loss, after as much work as a training step."""
+    """Do about as much work as a training step, and return new weights and a loss."""
     for_batch = images.astype(jnp.float32).mean()
     made = jax.lax.fori_loop(0, length, lambda _, w: w @ weights, weights)
     return weights, made[0, 0] * for_batch
 
 
 def _on_device(batches: Iterable[Any], size: int) -> Iterator[Any]:
-    """Yield batches while the next ones are already being copied to the device."""
+    """Yield batches, while later batches are already being copied to the device."""
     waiting: collections.deque[Any] = collections.deque()
     batches = iter(batches)
     for batch in itertools.islice(batches, size):
@@ -50,18 +50,18 @@ def _on_device(batches: Iterable[Any], size: int) -> Iterator[Any]:
 
 
 def _stepping(length: int) -> list[float]:
-    """Return the seconds of a step of a given length, repeatedly."""
+    """Return the seconds that each of several steps of a given length takes."""
     weights, images = jnp.eye(SIZE), np.zeros((BATCH, 28, 28), np.uint8)
     times = []
     for _ in range(10):
         began = time.perf_counter()
         _step(weights, images, length)[1].block_until_ready()
         times.append(time.perf_counter() - began)
-    return times[1:]  # the first may compile
+    return times[1:]  # The first step may compile.
 
 
 def _epoch(batches: Iterable[Any], length: int, read: bool) -> None:
-    """Run a step for each batch; read each loss, or wait only for the last one."""
+    """Run a step for each batch, and either read each loss or wait only for the last one."""
     weights, loss = jnp.eye(SIZE), jnp.zeros(())
     for images, _ in batches:
         weights, loss = _step(weights, images, length)
@@ -83,7 +83,7 @@ def _loader(data: RandomImages, workers: int) -> Any:
 
 
 def _loops(data: RandomImages, length: int) -> dict[str, list[float]]:
-    """Return the milliseconds per step for each way of loading, round by round."""
+    """Return the milliseconds per step in each round, for each way of loading."""
     plain, one, two = (_loader(data, workers) for workers in (0, 1, 2))
     ways: dict[str, Callable[[], object]] = {
         "the loader alone": lambda: collections.deque(plain, maxlen=0),
@@ -95,13 +95,13 @@ def _loops(data: RandomImages, length: int) -> dict[str, list[float]]:
         "2 workers": lambda: _epoch(two, length, read=True),
     }
     for way in ways.values():
-        way()  # compiles, and starts the workers
+        way()  # Compile the step, and start the workers.
     times = time_interleaved(ways, ROUNDS, dict.fromkeys(ways, 1))
     return {name: [1e3 * seconds / STEPS for seconds in values] for name, values in times.items()}
 
 
 def _work_for(seconds: float) -> int:
-    """Return how often an image must be sorted for a batch to take the given time."""
+    """Return how many times to sort an image so that a batch takes the given time."""
     trial = RandomImages(BATCH, work=100)
     times = []
     for _ in range(5):
@@ -113,7 +113,7 @@ def _work_for(seconds: float) -> int:
 
 
 def _stacking() -> dict[str, list[float]]:
-    """Return the milliseconds from 256 samples to one array on the device for each way."""
+    """Return the ms that each way takes to turn 256 samples into one array on the device."""
     samples = list(RandomImages(256).images)
     on_jax = [jnp.asarray(sample) for sample in samples]
     indices = np.arange(256)
@@ -136,7 +136,7 @@ def _stacking() -> dict[str, list[float]]:
 
 
 def _cheap() -> dict[str, list[float]]:
-    """Return the microseconds per batch for samples that cost nothing, by number of workers."""
+    """Return the µs per batch by number of workers, for samples that cost almost nothing."""
     loaders = {f"{n} workers": _loader(RandomImages(BATCH * 200), n) for n in (0, 1, 2)}
 
     def consume(batches: Any) -> None:
@@ -150,11 +150,11 @@ def _cheap() -> dict[str, list[float]]:
 
 
 def run() -> dict[str, Any]:
-    """Time the loops for a waiting and for a computing reader, stacking, and cheap batches."""
-    torch.set_num_threads(1)  # as in a worker
+    """Time loops with a waiting and a computing reader, then stacking, then cheap batches."""
+    torch.set_num_threads(1)  # PyTorch does the same in a worker.
     length = max(1, round(10 * GOAL / statistics.median(_stepping(10))))
     alone = _stepping(length)
-    goal = statistics.median(alone)  # reading a batch is to take as long as a step
+    goal = statistics.median(alone)  # Reading a batch should take as long as a step.
     kinds = {
         "waits": _loops(RandomImages(STEPS * BATCH, wait=goal / BATCH), length),
         "computes": _loops(RandomImages(STEPS * BATCH, work=_work_for(goal)), length),

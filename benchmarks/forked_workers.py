@@ -1,7 +1,7 @@
 """Find out whether forked and spawned workers of PyTorch's loader deadlock next to JAX.
 
 Each run has its own process and a time limit. If a worker does not answer, Python's faulthandler
-has recorded its stack.
+records the worker's stack.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ WAYS = {
     "spawned, NumPy": ("spawn", "NumPy", 300, False),
     "spawned, JAX": ("spawn", "JAX", 300, False),
 }
-"""The start method, the library, the side of the table, and whether JAX had compiled before."""
+"""The start method, the library, the table's side, and whether JAX has already compiled."""
 
 SILENT = ("forked, JAX", "forked, JAX compiled before")
 
@@ -76,7 +76,7 @@ if __name__ == "__main__":
 
 
 def _once(way: tuple[Any, ...]) -> tuple[str, float, str, list[str]]:
-    """Return the outcome of one run, its duration, its last output, and where a worker waited."""
+    """Return the outcome, the duration, the last output, and a waiting worker's stack of a run."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         (folder / "samples.py").write_text(SAMPLES, encoding="utf8")
@@ -86,7 +86,7 @@ def _once(way: tuple[Any, ...]) -> tuple[str, float, str, list[str]]:
 
 
 def _in_folder(folder: Path, way: tuple[Any, ...]) -> tuple[str, float, str]:
-    """Run the program in a folder under the time limit, and end all processes that it started."""
+    """Run the program in a folder with a time limit, and end all processes that it starts."""
     command = [
         sys.executable,
         "main.py",
@@ -108,7 +108,7 @@ def _in_folder(folder: Path, way: tuple[Any, ...]) -> tuple[str, float, str]:
         return "no answer", float(LONGEST), "still running"
     finally:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)  # hung workers, too
+            os.killpg(child.pid, signal.SIGKILL)  # This also kills hung workers.
     if child.returncode == 0:
         return "done", float(said), "warned" if "os.fork() was called" in warned else ""
     last = warned.strip().splitlines()[-1]
@@ -121,7 +121,7 @@ def _worker_stack(folder: Path) -> list[str]:
     """Return the stack of a worker above the data set's own function, the innermost frame first.
 
     Raises:
-        RuntimeError: no worker recorded its stack.
+        RuntimeError: If no worker recorded its stack.
     """
     found: list[str] = []
     written = [path.read_text("utf8") for path in sorted(folder.glob("stands-*.txt"))]
@@ -136,10 +136,10 @@ def _worker_stack(folder: Path) -> list[str]:
 
 
 def run() -> dict[str, Any]:
-    """Run each of the ways a few times."""
+    """Run each configuration a few times, and return the outcomes."""
     results, series = {}, {}
     for name, way in WAYS.items():
-        with ThreadPoolExecutor(ROUNDS if name in SILENT else 1) as pool:  # waiting costs nothing
+        with ThreadPoolExecutor(ROUNDS if name in SILENT else 1) as pool:  # Waiting costs nothing.
             runs = list(pool.map(_once, [way] * ROUNDS))
         results[name] = quartiles([seconds for _, seconds, *_ in runs], "s")
         series[name] = {

@@ -1,4 +1,4 @@
-"""Measure grading: seconds per submission relative to nbgrader alone, and by folder size."""
+"""Measure the time and memory of grading, relative to nbgrader alone and by folder size."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MANY = ("--cell-seconds", "300", "--notebook-seconds", "900")
 
 
 def _timed(command: Sequence[object], cwd: Path) -> tuple[float, float]:
-    """Run a command, and return its seconds and the maximum memory of its processes in MB."""
+    """Run a command, and return its duration in seconds and peak memory in MB."""
     search_path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     began, most = time.perf_counter(), 0
     process = subprocess.Popen(
@@ -58,7 +58,7 @@ def _grader(*arguments: object) -> list[object]:
 
 
 def _prepare(place: Path, folder: Path, count: int) -> tuple[Path, Path]:
-    """Create a course and a folder with that many solved notebooks."""
+    """Create a course and a folder with the given number of solved notebooks."""
     course, handed_in = place / "course", place / "handed-in"
     _timed(_grader("course", course, "--from", folder), place)
     solved = notebook_text(solution_notebook(read_assignment(folder)))
@@ -71,14 +71,14 @@ def _prepare(place: Path, folder: Path, count: int) -> tuple[Path, Path]:
 
 
 def _graded(place: Path, folder: Path, count: int, workers: int) -> tuple[float, float]:
-    """Grade that many correct submissions of an assignment in a new course."""
+    """Grade the given number of correct submissions in a new course."""
     course, handed_in = _prepare(place, folder, count)
     where = ("--submissions", handed_in, "--course", course, "--quiet", *MANY)
     return _timed(_grader("grade", folder.name, *where, "-j", workers), place)
 
 
 def _nbgrader(place: Path, folder: Path, count: int) -> float:
-    """Grade as many submissions with nbgrader alone and its own settings."""
+    """Grade the given number of submissions with nbgrader alone and its default settings."""
     course, handed_in = _prepare(place, folder, count)
     submitted = f"--CourseDirectory.submitted_directory={handed_in}"
     command = ["nbgrader", "autograde", folder.name, "--create", submitted]
@@ -86,7 +86,7 @@ def _nbgrader(place: Path, folder: Path, count: int) -> float:
 
 
 def run() -> dict[str, Any]:
-    """Grade four correct submissions three times in each way, then ten, thirty, and a hundred."""
+    """Grade four submissions three times in each way, and then folders of growing size."""
     samples: dict[str, list[float]] = {"nbgrader alone": [], "-j 1": [], "-j 2": []}
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(scratch)

@@ -34,7 +34,7 @@ print(json.dumps({"jax": between - began, "jaxbits": ended - started, "claims": 
 
 
 def run() -> dict[str, Any]:
-    """Import jax, jaxbits, and then the first of its functions in new interpreters."""
+    """Time, in new interpreters, the imports of jax, of jaxbits, and of its first function."""
     env = os.environ | {"JAX_PLATFORMS": "cpu"}
     samples = []
     for _ in range(REPEATS + 1):
@@ -42,7 +42,7 @@ def run() -> dict[str, Any]:
             [sys.executable, "-c", PROGRAM], env=env, capture_output=True, check=True
         )
         samples.append(json.loads(done.stdout))
-    samples = samples[1:]  # the first one reads files that were not in memory
+    samples = samples[1:]  # The first sample reads files that are not in memory yet.
     ms = {key: [1000 * s[key] for s in samples] for key in ("jax", "jaxbits", "claims")}
     added = sorted(set().union(*(s["added"] for s in samples)))
     heavy = sorted(set(HEAVY) & set().union(*(s["loaded"] for s in samples)))

@@ -15,12 +15,12 @@ ROUNDS = 201
 
 
 def _mean_square(x: jax.Array) -> jax.Array:
-    """Return the mean that chapter 01 computes."""
+    """Return the same mean that chapter 01 computes."""
     return jnp.mean((x + 2) ** 2 + 3)
 
 
 def run() -> dict[str, Any]:
-    """Time the mean and its gradient, eager and jitted, in turns."""
+    """Time the eager and the jitted mean and gradient alternately."""
     x = jnp.linspace(-1.0, 1.0, 1000)
     gradient = jax.grad(_mean_square)
     timed: dict[str, tuple[Callable[[jax.Array], jax.Array], int]] = {
@@ -34,7 +34,7 @@ def run() -> dict[str, Any]:
         return lambda: function(x).block_until_ready()
 
     functions = {name: finished(function) for name, (function, _) in timed.items()}
-    for function in functions.values():  # the first calls trace and compile
+    for function in functions.values():  # The first calls trace and compile.
         for _ in range(3):
             function()
     samples = time_interleaved(

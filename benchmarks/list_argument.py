@@ -1,4 +1,4 @@
-"""Measure the first jitted call of a function with a list of n numbers or an array."""
+"""Measure the first call of a jitted function with a list of n numbers or with an array."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ KINDS: dict[str, Callable[[int], Any]] = {
 
 
 def _total(numbers: Any) -> jax.Array:
-    """Return the sum of the numbers, given as a list or an array."""
+    """Return the sum of numbers that are given as a list or an array."""
     return jnp.sum(jnp.array(numbers))
 
 
 def _first_call(numbers: Any) -> tuple[float, int]:
-    """Return the milliseconds of a first call with empty caches, and its number of inputs."""
+    """Return the milliseconds that a first call takes, and the program's number of inputs."""
     jax.clear_caches()  # type: ignore[no-untyped-call]
     started = time.perf_counter()
     jax.jit(_total)(numbers).block_until_ready()
@@ -37,7 +37,7 @@ def _first_call(numbers: Any) -> tuple[float, int]:
 
 
 def run() -> dict[str, Any]:
-    """Call with both kinds at each length, in turns, with empty caches."""
+    """Time calls with a list and with an array of each length, alternately."""
     for kind in KINDS.values():
         _first_call(kind(10))
     seen: dict[str, dict[int, list[tuple[float, int]]]] = {

@@ -1,4 +1,4 @@
-"""Measure how far two x64 training runs diverge whose settings are packed differently."""
+"""Measure how far x64 training runs diverge if their settings are packed differently."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ def _runs(rate: float) -> dict[str, list[TrainingRun]]:
 
 
 def _short(values: Any) -> list[float]:
-    """Train with a low and with a high learning rate, and time the run with the low one."""
+    """Return the values at the steps that the figure shows, with the digits that it needs."""
     return [round_significant(float(values[step - 1])) for step in SHOWN]
 
 
 def run() -> dict[str, Any]:
-    """Return the values of the steps that the figure shows, with the digits that it needs."""
+    """Train with a low and a high learning rate, and time the run with the low rate."""
     with x64_on():
         done = {name: _runs(rate) for name, rate in RATES.items()}
         lists, arrays = (

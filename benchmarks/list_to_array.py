@@ -1,4 +1,4 @@
-"""Compare `jnp.array` of a list with `jnp.array` of a NumPy array made from the list."""
+"""Compare `jnp.array` on a list with `jnp.array` on a NumPy array made from the list."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROUNDS = 9
 
 
 def run() -> dict[str, Any]:
-    """Convert 20,000 Python numbers, and 1000 losses that are JAX arrays, in both ways."""
+    """Time both conversions for 20,000 Python numbers and for 1000 losses that are JAX arrays."""
     numbers = [float(n) for n in range(20_000)]
     losses = [jnp.float32(n) for n in range(1000)]
     jax.block_until_ready(losses)  # type: ignore[no-untyped-call]
@@ -31,7 +31,7 @@ def run() -> dict[str, Any]:
         ).block_until_ready(),
     }
     for way in ways.values():
-        way()  # compiled now
+        way()  # Compile before the timing.
     samples = time_interleaved(ways, ROUNDS, dict.fromkeys(ways, 1))
     slow = [name for name in ways if name.endswith("jnp.array")]
     return {

@@ -1,4 +1,4 @@
-"""Measure the cost of a call of a jitted function that is kept or created on each call."""
+"""Measure the cost of calling a jitted function that is reused or created on each call."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Call = Callable[[jax.Array], jax.Array]
 
 
 def _step(x: jax.Array, rate: float) -> jax.Array:
-    """Return the result of a few operations, like the inner step of a longer program."""
+    """Perform a few operations, like the inner step of a longer program."""
     return x - rate * jnp.tanh(x) * jnp.exp(-jnp.square(x))
 
 
@@ -31,7 +31,7 @@ class Model:
     rate = 0.1
 
     def step(self, x: jax.Array) -> jax.Array:
-        """Return the same step with the object's rate."""
+        """Perform the same step with the object's rate."""
         return _step(x, self.rate)
 
 
@@ -46,7 +46,7 @@ WAYS: dict[str, Call] = {
 
 
 def _once(call: Call, x: jax.Array) -> float:
-    """Return the milliseconds per call, without the first call."""
+    """Return the median milliseconds per call, excluding the first call."""
     call(x).block_until_ready()
     times = []
     for _ in range(CALLS):
@@ -57,7 +57,7 @@ def _once(call: Call, x: jax.Array) -> float:
 
 
 def run() -> dict[str, Any]:
-    """Time each way in turns, and count the compilations."""
+    """Time the ways alternately, and count the compilations."""
     compiled: list[str] = []
 
     def note(event: str, duration_secs: float, **_: str | int) -> None:

@@ -1,4 +1,4 @@
-"""Measure which of thirty calls of a jitted function trace and compile, and their time."""
+"""Measure the time of thirty calls of a jitted function, and which of them compile."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COMPILED = "/jax/core/compile/backend_compile_duration"
 
 
 def _once(compiled: list[str]) -> tuple[list[float], list[int], list[int]]:
-    """Return the times of the calls and the ones that traced and compiled, with empty caches."""
+    """Return the time of each call and which calls traced and compiled."""
     jax.clear_caches()  # type: ignore[no-untyped-call]
     traces = 0
 
@@ -26,7 +26,7 @@ def _once(compiled: list[str]) -> tuple[list[float], list[int], list[int]]:
     @jax.grad
     def gradient(x: jax.Array) -> jax.Array:
         nonlocal traces
-        traces += 1  # Python runs only while tracing
+        traces += 1  # This line runs only while JAX traces.
         return jnp.mean((x + 2) ** 2 + 3)
 
     arguments = {n: jnp.zeros(n).block_until_ready() for n in set(LENGTHS)}
@@ -50,7 +50,7 @@ def run() -> dict[str, Any]:
             compiled.append(event)
 
     jax.monitoring.register_event_duration_secs_listener(note)
-    _once(compiled)  # JAX's own first use
+    _once(compiled)  # Exclude JAX's own startup.
     runs = [_once(compiled) for _ in range(REPEATS)]
     traced, built = runs[0][1:]
     first = {"first call at a length": traced, "every other call": set(range(1, 31)) - set(traced)}

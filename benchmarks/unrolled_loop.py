@@ -1,4 +1,4 @@
-"""Compare an unrolled Python loop under jit with `fori_loop`: compile and run time."""
+"""Compare the compile and run times of an unrolled Python loop and of `fori_loop`."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ CALLS = 100
 
 
 def _step(i: int | jax.Array, x: jax.Array) -> jax.Array:
-    """Return the next value of both loops."""
+    """Return the value after one iteration of either loop."""
     return jnp.sin(x) + i
 
 
 def _unrolled(n: int) -> Callable[[jax.Array], jax.Array]:
-    """Return the Python loop, which tracing runs n times."""
+    """Return a Python loop, whose body JAX traces n times."""
 
     def function(x: jax.Array) -> jax.Array:
         for i in range(n):
@@ -36,7 +36,7 @@ def _unrolled(n: int) -> Callable[[jax.Array], jax.Array]:
 
 
 def _rolled(n: int) -> Callable[[jax.Array], jax.Array]:
-    """Return the `fori_loop`, whose body is traced once."""
+    """Return a `fori_loop`, whose body JAX traces once."""
     return lambda x: lax.fori_loop(0, n, _step, x)
 
 
@@ -51,7 +51,7 @@ def _equations(jaxpr: Any) -> int:
 def _once(
     function: Callable[[jax.Array], jax.Array], x: jax.Array
 ) -> tuple[float, float, int, float]:
-    """Return ms of tracing and compiling, the number of equations, and µs per call."""
+    """Return the ms of tracing and of compiling, the number of equations, and the µs per call."""
     jax.clear_caches()  # type: ignore[no-untyped-call]
     started = time.perf_counter()
     traced = jax.jit(function).trace(x)
@@ -68,7 +68,7 @@ def _once(
 
 
 def run() -> dict[str, Any]:
-    """Build both loops at each length, in turns, with empty caches."""
+    """Build both loops for each length, alternately and with empty caches."""
     x = jnp.ones(8)
     kinds = {"unrolled": _unrolled, "fori_loop": _rolled}
     seen: dict[str, dict[int, list[tuple[float, float, int, float]]]] = {

@@ -1,4 +1,4 @@
-"""Time the XOR classifier: the loop of chapter 15, faster loops, and PyTorch.
+"""Time the XOR classifier with chapter 15's loop, with faster loops, and in PyTorch.
 
 The functions come from jaxbits.xor, which uses `flax`, `optax`, and `torch`.
 """
@@ -34,19 +34,19 @@ EAGER = "PyTorch, eager"
 
 
 def _train(loader: Any) -> Any:
-    """Train for all epochs without a progress bar, and return the state when it is ready."""
+    """Train for all epochs without a progress bar, and return the state once it is ready."""
     with contextlib.redirect_stderr(io.StringIO()):
         state, _ = xor.train(START, loader, EPOCHS)
     return jax.block_until_ready(state)
 
 
 def _train_on_device() -> Any:
-    """Train in one compiled program, and return the state when it is ready."""
+    """Train in one compiled program, and return the state once it is ready."""
     return jax.block_until_ready(xor.train_on_device(START, TRAIN, EPOCHS, BATCH)[0])
 
 
 def _repeat_step(step: Callable[..., Any], data: Any) -> None:
-    """Dispatch as many steps as a training run has, all with the same batch."""
+    """Dispatch as many steps as a training run has, but always with the same batch."""
     state = jax.tree.map(jnp.copy, START)
     for _ in range(STEPS):
         state, _ = step(state, *data)
@@ -71,7 +71,7 @@ def _fetch_all(loader: Any) -> None:
 
 
 def run() -> dict[str, Any]:
-    """Time the training runs in turns, and the parts of a step of the loop."""
+    """Time the training runs and the parts of one step alternately."""
     plain = xor.train_loader(TRAIN, BATCH)
     faster = xor.faster_loader(TRAIN, BATCH)
     by_one = xor.faster_loader(TRAIN, BATCH, at_once=1)
@@ -100,7 +100,7 @@ def run() -> dict[str, Any]:
     compiled_model = __compiled_model(in_numpy)
     if compiled_model is not None:
         functions["PyTorch, compiled"] = lambda: _train_in_torch(compiled_model, plain)
-    for function in functions.values():  # the first calls trace and compile
+    for function in functions.values():  # The first calls trace and compile.
         function()
     samples = time_interleaved(functions, ROUNDS, dict.fromkeys(functions, 1))
     per_step = {name: [1e6 * s / STEPS for s in taken] for name, taken in samples.items()}

@@ -1,8 +1,8 @@
 """Run one of the maintainer's programs: ``python -m book_tools COMMAND [arguments]``.
 
 The Makefile has a target for most of them. This file and ``environment/bootstrap.py`` use only the
-standard library and syntax that old Pythons read, because ``bootstrap`` has to get far enough to
-tell a Python that it is too old.
+standard library and syntax that old Python versions accept, because ``bootstrap`` must be able to
+tell a user that the Python version is too old.
 """
 
 import importlib
@@ -42,7 +42,7 @@ def usage():
 
 
 def main(arguments):
-    """Run the command named first with the remaining arguments, and return its exit status."""
+    """Run the command that the first argument names, and return its exit status."""
     if not arguments or arguments[0] in ("-h", "--help"):
         print(usage())
         return 0 if arguments else 2
@@ -51,9 +51,9 @@ def main(arguments):
         message = "COMMAND must be one of {0}; got {1!r}\n"
         sys.stderr.write(message.format(", ".join(modules), arguments[0]))
         return 2
-    # argparse and the programs themselves read their arguments from sys.argv.
+    # The programs, like argparse, read their arguments from sys.argv.
     sys.argv = ["python -m book_tools " + arguments[0]] + arguments[1:]
-    # Imported only now, because most commands need packages that bootstrap has yet to install.
+    # This import comes late, because most commands need packages that bootstrap installs first.
     return importlib.import_module("book_tools." + modules[arguments[0]]).main()
 
 

@@ -1,10 +1,10 @@
-"""The map of the code in CONTRIBUTING.md: its parts, and the imports between them.
+"""Draw the map of the code in CONTRIBUTING.md, with its parts and the imports between them.
 
-    python -m book_tools map            draw the map again
+    python -m book_tools map            draw the map
     python -m book_tools map --check    exit with 1 if the picture is out of date
 
-`PARTS` is written by hand and says where everything belongs. The arrows are read from the import
-statements. An arrow may only point to a part that is further down.
+`PARTS` is written by hand and assigns each module to a part. The program derives the arrows from
+the import statements. An arrow may point only to a part that is further down.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ class Part:
     """A box on the map.
 
     Attributes:
-        title: The folder or the modules, as they are listed.
-        about: What belongs there, in one line.
-        modules: Prefixes of the names of its modules. The longest prefix that fits decides.
-        row: The row on the map, from 0 at the top.
-        column: The column on the map, 0 or 1. None if the box takes the whole row.
-        house: "book", "grader", or "library", which decides the color.
+        title: The folder or the modules, as the box shows them.
+        about: A one-line description of what belongs there.
+        modules: Prefixes of the names of its modules. A module belongs to the part with the longest
+            matching prefix.
+        row: The row on the map, counted from 0 at the top.
+        column: The column on the map, which is 0 or 1, or None if the box takes the whole row.
+        house: "book", "grader", or "library", which determines the color.
     """
 
     title: str
@@ -158,11 +159,11 @@ _COLORS = {
 }
 _HOUSES = {"book": "the book", "grader": "the grader", "library": "the library"}
 _WIDTH, _MARGIN, _BOX, _ROW = 920, 44, 52, 86
-_LANE = 7  # the distance between two arrows that run along the edge
+_LANE = 7  # The distance between two arrows that run along the edge
 
 
 def module_files(root: Path = ROOT) -> dict[str, Path]:
-    """Return the file of every module of the project by its dotted name."""
+    """Return the file of every module in the project, by the module's dotted name."""
     found = {}
     for folder, package in _SOURCES.items():
         for path in (root / folder).rglob("*.py"):
@@ -175,7 +176,7 @@ def module_files(root: Path = ROOT) -> dict[str, Path]:
 
 
 def imports(root: Path = ROOT) -> dict[str, set[str]]:
-    """Return the modules of the project that each of its modules imports, at any depth."""
+    """Return, for each module, the modules of the project that it imports anywhere in its code."""
     files = module_files(root)
     return {name: set(_imported(name, path, files)) for name, path in files.items()}
 
@@ -200,7 +201,7 @@ def part_of(module: str) -> Part:
     """Return the part of the map that a module belongs to.
 
     Raises:
-        KeyError: If no part lists it.
+        KeyError: If the module is in no part.
     """
     fitting = [
         (len(prefix), part)
@@ -224,7 +225,7 @@ def arrows(root: Path = ROOT) -> dict[Part, set[Part]]:
 
 
 def _without_shortcuts(graph: dict[Part, set[Part]]) -> list[tuple[Part, Part]]:
-    """Return the arrows that no path of other arrows implies."""
+    """Return the arrows that are not implied by a path of other arrows."""
     reach: dict[Part, set[Part]] = {}
     for part in TopologicalSorter(graph).static_order():
         reach[part] = graph[part].union(*(reach[one] for one in graph[part]))
@@ -288,7 +289,7 @@ def _arrow(part: Part, target: Part, lane: int) -> str:
         middle = middle_to
     elif target.column is None and part.column is not None:
         middle_to = middle
-    if target.row - part.row > 1:  # around the boxes between them, outside of all boxes
+    if target.row - part.row > 1:  # Go around the boxes in between, along the edge of the map.
         is_right = middle > _WIDTH / 2
         start, end = (left + width, left_to + width_to) if is_right else (left, left_to)
         edge = _WIDTH - 8 - lane * _LANE if is_right else 8 + lane * _LANE
@@ -301,7 +302,7 @@ def _arrow(part: Part, target: Part, lane: int) -> str:
 
 
 def main() -> int:
-    """Draw the map, or check that it is up to date; returns the exit status."""
+    """Draw the map or check that it is up to date, and return the exit status."""
     text = draw()
     path = ROOT / PICTURE
     if "--check" in sys.argv[1:]:

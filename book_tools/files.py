@@ -8,20 +8,20 @@ from pathlib import Path
 
 
 def write_if_changed(path: Path, text: str) -> bool:
-    """Replace a file in one step unless it already contains the text.
+    """Atomically replace the content of a file, unless the file already contains the text.
 
     The library and the grader have similar functions. This one exists because most of the
-    maintainer's programs must not need JAX.
+    maintainer's programs must work without JAX.
 
     Args:
-        path: the file. Missing parent folders are created.
-        text: the new content, which is written as UTF-8.
+        path: The file. Missing parent folders are created.
+        text: The new content, which is written as UTF-8.
 
     Returns:
         True if the file changed.
 
     Raises:
-        OSError: the file cannot be written. It then has its old content.
+        OSError: If the file cannot be written. The file then keeps its old content.
     """
     data = text.encode()
     if path.exists() and path.read_bytes() == data:

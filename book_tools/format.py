@@ -2,8 +2,8 @@
 
     python -m book_tools format
 
-The program changes the .md files, which are the sources of the chapters. The changed chapters then
-have to be executed again, which ``make book`` does.
+The program changes the .md files, which are the sources of the chapters. Changed chapters must then
+be executed again, which ``make book`` does.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ def _ruff(*arguments: str) -> int:
 
 
 def format_cells(chapter: ChapterFiles) -> list[tuple[str, str]]:
-    """Return each code cell of a chapter as it is and as ruff formats it.
+    """Return the source of each code cell in a chapter before and after formatting.
 
     Raises:
-        ChapterFileError: the text cannot be read, or a cell is not Python.
+        ChapterFileError: If the text cannot be read, or if a cell is not Python.
     """
     before = read_source(chapter)
     for cell in before.cells:
-        cell.source = without_title(cell.source)  # ruff would write "# @title"
+        cell.source = without_title(cell.source)  # ruff would change "#@title" to "# @title".
     with tempfile.TemporaryDirectory() as scratch:
-        file = Path(scratch) / f"{chapter.name}.ipynb"  # as a notebook, in which ruff skips magics
+        file = Path(scratch) / f"{chapter.name}.ipynb"  # ruff skips magics only in notebooks.
         file.write_text(notebook_text(before), encoding="utf-8")
         if _ruff("format", "--quiet", "--config", str(ROOT / "chapters" / "ruff.toml"), str(file)):
             raise ChapterFileError(f"{chapter.source.name}: a cell is not valid Python")
@@ -60,8 +60,8 @@ def replace_cells(text: str, sources: list[str]) -> str:
     r"""Return the text of a chapter with the sources of its code cells replaced, in order.
 
     Args:
-        text: the MyST text, which starts with a YAML header.
-        sources: the new source of each code cell.
+        text: The MyST text, which starts with a YAML header.
+        sources: The new source of each code cell.
 
     Example:
         >>> print(replace_cells("---\na: 1\n---\n\n```{code-cell}\nx=1\n```\n", ["x = 1"]), end="")
@@ -77,7 +77,7 @@ def replace_cells(text: str, sources: list[str]) -> str:
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     for cell, source in zip(code, sources, strict=True):
         cell.source = source
-    # jupytext adds its own version to the header, so keep the header of the text.
+    # jupytext adds its own version to the header, so keep the original header.
     header, end, _ = text.partition("\n---\n")
     return header + end + str(jupytext.writes(notebook, fmt="md:myst")).partition("\n---\n")[2]
 

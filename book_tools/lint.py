@@ -47,8 +47,8 @@ def lint_chapter(files: ChapterFiles, setup: str) -> Iterator[str]:
     """Yield a message for each violation of a rule in one chapter.
 
     Args:
-        files: the chapter's files.
-        setup: the source that the first cell must have.
+        files: The chapter's files.
+        setup: The source that the first cell must have.
     """
     file = f"chapters/{files.source.name}"
     try:
@@ -65,15 +65,16 @@ def lint_chapter(files: ChapterFiles, setup: str) -> Iterator[str]:
         for cell, message in violations:
             yield f"{_locate(chapter, cell)} {message}"
         if violations and rule is check_sync:
-            return  # the outputs belong to another text, so checking them means nothing
+            return  # The outputs belong to another text, so checking them is pointless.
 
 
 def lint_chapters(folder: Path = CHAPTERS, setup: str | None = None) -> list[str]:
     """Return a message for each violation in the chapters of a folder.
 
     Args:
-        folder: the folder.
-        setup: the source that each chapter's first cell must have, by default the project's.
+        folder: The folder.
+        setup: The source that each chapter's first cell must have. By default, it is the project's
+            own setup cell.
     """
     setup = setup_cell() if setup is None else setup
     chapters = find_chapters(folder=folder)
@@ -97,7 +98,7 @@ def unformatted_cells(chapter: ChapterFiles) -> Iterator[str]:
 
 
 def _start_code_checks() -> dict[str, subprocess.Popen[str]]:
-    """Start ruff and mypy, which run while this process checks the chapters."""
+    """Start ruff and mypy, so that they run while this process checks the chapters."""
     existing = [name for name in PYTHON_CODE if (ROOT / name).exists()]
     notebooks = sorted(str(path.relative_to(ROOT)) for path in CHAPTERS.glob("*.ipynb"))
     concise = ["--output-format", "concise"]

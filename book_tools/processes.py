@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-# Settings of the user's shell that would change what JAX does or what a chapter prints.
+# Variables with these prefixes would change what JAX does or what a chapter prints.
 JAX_SETTINGS = ("JAX_", "XLA_", "FLAX_")
 
 
@@ -13,8 +13,8 @@ def clean_environment(*prefixes: str, inherited: Mapping[str, str] | None = None
     """Return the environment variables without those that configure JAX, XLA, or Flax.
 
     Args:
-        prefixes: beginnings of the names of other variables to leave out.
-        inherited: the variables to start from, by default those of this process.
+        prefixes: Prefixes of the names of other variables to omit.
+        inherited: The variables to start from. By default, these are the variables of this process.
 
     Example:
         >>> clean_environment("B_", inherited={"JAX_ENABLE_X64": "1", "A": "2", "B_C": "3"})
@@ -33,7 +33,7 @@ def available_cores() -> int:
 
 
 def last_line(text: str) -> str:
-    r"""Return the last line of a program's output, which is usually its error message.
+    r"""Return the last line of a program's output, which usually contains the error message.
 
     Example:
         >>> last_line("Traceback …\nValueError: no"), last_line("")

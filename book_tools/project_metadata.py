@@ -1,4 +1,4 @@
-"""Facts about the project that several programs need: folders, version, and addresses."""
+"""Provide the project's folders, version, and addresses to the programs that need them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# All Python code except the chapters.
+# These folders and files contain all Python code except the chapters.
 PYTHON_CODE = (
     "src",
     "grader",
@@ -21,7 +21,7 @@ PYTHON_CODE = (
 )
 
 BRANCH = "gh-pages"
-"""The branch that contains the published book: its pages, notebooks, and wheels."""
+"""The branch that contains the pages, notebooks, and wheels of the published book."""
 
 
 def _project(root: Path) -> dict[str, object]:
@@ -31,9 +31,9 @@ def _project(root: Path) -> dict[str, object]:
 
 
 def repository_url(root: Path = ROOT) -> str | None:
-    """Return the repository's address without a slash at the end, or None if it has none.
+    """Return the repository's address without a trailing slash, or None if it has no address.
 
-    `make address` sets it. All other addresses are derived from it.
+    `make address` sets this address. All other addresses are derived from it.
     """
     urls = _project(root).get("urls", {})
     assert isinstance(urls, dict)
@@ -42,7 +42,7 @@ def repository_url(root: Path = ROOT) -> str | None:
 
 
 def package_version(root: Path = ROOT) -> str:
-    """Return the version of jaxbits, which pyproject.toml takes from the package."""
+    """Return the version of jaxbits, which pyproject.toml also reads from the package."""
     text = (root / "src" / "jaxbits" / "__init__.py").read_text("utf8")
     found = re.search(r'^__version__ = "(.+)"$', text, re.M)
     if found is None:
@@ -65,8 +65,8 @@ def colab_url(repository: str, path: str) -> str:
     """Return the address that opens a notebook of the published book in Colab.
 
     Args:
-        repository: the address of the repository.
-        path: the notebook's path in the built book.
+        repository: The address of the repository.
+        path: The notebook's path in the built book.
 
     Example:
         >>> colab_url("https://github.com/owner/name", "_sources/chapters/04.ipynb")

@@ -1,7 +1,7 @@
-"""Run the tests: by default those that every change must pass, after building the book.
+"""Build the book and run the tests that every change must pass, or run other tests.
 
     python -m book_tools test            the gate: build the book, check the sources, run fast tests
-    python -m book_tools test --all      all other tests: the slow ones, and those of the grader
+    python -m book_tools test --all      build the book, and run the tests that the gate omits
     python -m book_tools test --grader   only the tests of the grader
 
 Other arguments are passed to pytest.
@@ -25,7 +25,7 @@ GRADER = ["--rootdir", "grader", "--config-file", "grader/pyproject.toml", "grad
 
 def run_pytest(arguments: list[str]) -> int:
     """Run pytest with one worker per core, but at least two, and return its exit status."""
-    # While a chapter runs in its kernel, the worker waits, so a second worker always helps.
+    # A worker waits while a chapter runs in its kernel, so a second worker always helps.
     workers = ["-n", str(max(2, available_cores()))]
     command = [sys.executable, "-m", "pytest", *workers, *arguments]
     return subprocess.run(command, cwd=ROOT).returncode

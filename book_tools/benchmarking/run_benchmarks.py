@@ -1,10 +1,11 @@
 """Run the benchmarks, each in its own process, and record the results.
 
     python -m book_tools bench                 all benchmarks
-    python -m book_tools bench jit_speed       this one
-    python -m book_tools bench --dry-run       without recording the results
+    python -m book_tools bench jit_speed       only this benchmark
+    python -m book_tools bench --dry-run       do not record the results
 
-The book's figures are drawn from the results, ``src/jaxbits/book/measurements/<name>.json``.
+The program writes the results to ``src/jaxbits/book/measurements/<name>.json``, from which the
+book's figures are drawn.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ QUARTILES = {"unit", "median", "q1", "q3", "repeats"}
 
 
 class BenchmarkError(RuntimeError):
-    """A benchmark failed or returned malformed results. The message names it."""
+    """Raised if a benchmark fails or returns malformed results. The message names it."""
 
 
 def processor_name(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
     """Return the model name of the processor.
 
     Args:
-        cpuinfo: the file that contains it on Linux.
+        cpuinfo: The file that contains the name on Linux.
     """
     if cpuinfo.is_file():
         for line in cpuinfo.read_text("utf8").splitlines():
@@ -53,14 +54,14 @@ def processor_name(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
 
 
 def check_results(name: str, measured: Any) -> dict[str, Any]:
-    """Return the results of a benchmark if they are well-formed.
+    """Return the results of a benchmark unchanged if they are well-formed.
 
     Args:
-        name: the name of the benchmark.
-        measured: the value that its function `run` returned.
+        name: The name of the benchmark.
+        measured: The value that its function `run` returned.
 
     Raises:
-        BenchmarkError: the results are not well-formed.
+        BenchmarkError: If the results are not well-formed.
     """
     if not isinstance(measured, dict) or not measured.get("results"):
         raise BenchmarkError(f"{name}: run() must return a dict with results, got {measured!r}")
@@ -82,10 +83,10 @@ def check_results(name: str, measured: Any) -> dict[str, Any]:
 
 
 def run_here(path: Path) -> Any:
-    """Run a benchmark in this process, and return its title and its results.
+    """Run a benchmark in this process, and return its title and results.
 
     Raises:
-        BenchmarkError: the file is not a Python module.
+        BenchmarkError: If the file is not a Python module.
     """
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
@@ -96,10 +97,10 @@ def run_here(path: Path) -> Any:
 
 
 def run_in_process(path: Path) -> dict[str, Any]:
-    """Run a benchmark in a new interpreter, and return the record.
+    """Run a benchmark in a new interpreter, and return the record of its results.
 
     Raises:
-        BenchmarkError: the benchmark failed, or its results are malformed.
+        BenchmarkError: If the benchmark fails, or if its results are malformed.
     """
     command = [sys.executable, "-m", "book_tools", "bench", "--child", str(path.resolve())]
     env = clean_environment("JAXBITS_") | {"JAX_PLATFORMS": "cpu"}
@@ -122,7 +123,7 @@ def run_in_process(path: Path) -> dict[str, Any]:
 
 
 def format_record(record: Mapping[str, Any]) -> str:
-    """Return a record as lines for people to read."""
+    """Return a record as human-readable text."""
     machine = record["machine"]
     lines = [f"{record['name']}: {record['title']} ({machine['cpu']}, {machine['cores']} cores)"]
     for part in ("results", "ratios"):

@@ -1,4 +1,4 @@
-"""Time functions in turns, and summarize the samples by their median and quartiles."""
+"""Time functions alternately, and summarize the samples by their median and quartiles."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 
 def quartiles(values: Sequence[float], unit: str) -> dict[str, Any]:
-    """Return the median and the quartiles of some samples, and their number.
+    """Return the median, the quartiles, and the number of some samples.
 
     Args:
-        values: the samples.
-        unit: the unit of the samples, such as ``ms``.
+        values: The samples.
+        unit: The unit of the samples, such as ``ms``.
 
     Raises:
-        ValueError: there are fewer than three samples.
+        ValueError: If there are fewer than three samples.
 
     Example:
         >>> quartiles([3.0, 1.0, 2.0], "ms")
@@ -37,8 +37,8 @@ def round_significant(value: float, digits: int = 4) -> float:
     """Return a value rounded to a number of significant digits.
 
     Args:
-        value: the value.
-        digits: the number of digits. More than four would only show noise in a timing.
+        value: The value.
+        digits: The number of digits. More than four would only show noise in a timing.
 
     Example:
         >>> round_significant(1234.567), round_significant(0.00123456)
@@ -50,12 +50,12 @@ def round_significant(value: float, digits: int = 4) -> float:
 def time_interleaved(
     functions: Mapping[str, Callable[[], object]], rounds: int, calls: Mapping[str, int]
 ) -> dict[str, list[float]]:
-    """Time functions in turns, so that other load on the machine affects all of them equally.
+    """Time functions alternately, so that other load on the machine affects them all equally.
 
     Args:
-        functions: the functions by name. Each must return only when its work is done.
-        rounds: the number of samples per function.
-        calls: the number of calls per sample for each function.
+        functions: The functions by name. Each function must return only when its work is done.
+        rounds: The number of samples per function.
+        calls: The number of calls per sample for each function.
 
     Returns:
         The samples of each function in seconds per call.
@@ -63,7 +63,7 @@ def time_interleaved(
     samples: dict[str, list[float]] = {name: [] for name in functions}
     names = list(functions)
     for turn in range(rounds):
-        shift = turn % len(names)  # so that no function always comes first
+        shift = turn % len(names)  # Rotate the order, so that no function always comes first.
         for name in names[shift:] + names[:shift]:
             function, times = functions[name], calls[name]
             started = time.perf_counter()
@@ -74,10 +74,10 @@ def time_interleaved(
 
 
 def ratio_quartiles(slow: Sequence[float], fast: Sequence[float]) -> dict[str, Any]:
-    """Return the spread of the quotients of two functions' samples, taken round by round.
+    """Return the median and quartiles of the ratio of two functions' samples in each round.
 
     Args:
-        slow: the samples of the numerator.
-        fast: the samples of the denominator.
+        slow: The samples in the numerator.
+        fast: The samples in the denominator.
     """
     return quartiles([a / b for a, b in zip(slow, fast, strict=True)], "times")

@@ -1,7 +1,7 @@
-"""Read and write the two files of a chapter: the text that people edit and the executed notebook.
+"""Read and write a chapter's two files, its editable text and its executed notebook.
 
 ``chapters/NN-topic.md`` is the source. ``chapters/NN-topic.ipynb`` contains the same cells with
-their outputs and is only ever written from the source.
+their outputs and is always generated from the source.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from book_tools.project_metadata import ROOT
 
 CHAPTERS = ROOT / "chapters"
 
-# Without the patch version of Python, upgrading it changes no notebook. Without a jupytext key, no
-# editor starts to write the .md file from the .ipynb file on its own.
+# The patch version of Python is omitted, so that an upgrade changes no notebook. There is no
+# jupytext key, because with one, an editor might overwrite the .md file from the .ipynb file.
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {
@@ -35,7 +35,7 @@ METADATA = {
 
 
 class ChapterFileError(Exception):
-    """A chapter that cannot be found or read. The message names it and says what to do."""
+    """Raised if a chapter cannot be found or read. The message names it and says what to do."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class ChapterFiles:
     """The two files of one chapter.
 
     Attributes:
-        source: the path of the MyST text.
+        source: The path of the chapter's MyST text.
     """
 
     source: Path
@@ -63,11 +63,11 @@ def find_chapters(names: Iterable[str] = (), folder: Path = CHAPTERS) -> list[Ch
     """Return the chapters with the given names, or all chapters if there are no names.
 
     Args:
-        names: each a chapter's name, one of its files, or an unambiguous beginning such as ``04``.
-        folder: the folder that contains the chapters.
+        names: The names or files of the chapters, or unambiguous prefixes such as ``04``.
+        folder: The folder that contains the chapters.
 
     Raises:
-        ChapterFileError: a name matches no chapter or more than one.
+        ChapterFileError: If a name matches no chapter or more than one.
     """
     chapters = [ChapterFiles(path) for path in sorted(folder.glob("*.md"))]
     names = list(names)
@@ -97,19 +97,19 @@ def read_source(chapter: ChapterFiles) -> NotebookNode:
     """Return the chapter's text as a notebook without outputs, with its cells folded.
 
     Raises:
-        ChapterFileError: the text cannot be parsed as a notebook.
+        ChapterFileError: If the text cannot be parsed as a notebook.
     """
     try:
         text = chapter.source.read_text(encoding="utf-8")
         notebook: NotebookNode = jupytext.reads(text, fmt="md:myst")
-    except Exception as error:  # jupytext does not wrap the errors of YAML and of its parser
+    except Exception as error:  # jupytext does not wrap errors from YAML or its parser.
         reason = " ".join(str(error).split())[:200]
         raise ChapterFileError(
             f"{chapter.source.name} cannot be read as MyST text: {reason}"
         ) from error
     notebook.metadata = nbformat.from_dict(METADATA)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
-    assign_cell_ids(notebook)  # before folding, so that a new title does not change the id
+    assign_cell_ids(notebook)  # Before folding, so that a new title does not change an id
     for cell in notebook.cells:
         fold(cell)
     return notebook
@@ -119,13 +119,13 @@ def read_stored(chapter: ChapterFiles) -> NotebookNode | None:
     """Return the executed notebook, or None if the chapter was never executed.
 
     Raises:
-        ChapterFileError: the file is not a notebook.
+        ChapterFileError: If the file is not a notebook.
     """
     if not chapter.stored.exists():
         return None
     try:
         notebook: NotebookNode = nbformat.read(chapter.stored, as_version=4)
-    except Exception as error:  # nbformat raises JSON errors, its own, and its validator's
+    except Exception as error:  # nbformat raises JSON errors, its own, and its validator's.
         raise ChapterFileError(
             f"{chapter.stored.name} is not a notebook ({str(error).splitlines()[0]}); delete it, "
             f"then run: make chapter NAME={chapter.name}"
@@ -134,11 +134,11 @@ def read_stored(chapter: ChapterFiles) -> NotebookNode | None:
 
 
 def describe_difference(source: NotebookNode, stored: NotebookNode | None) -> str | None:
-    """Return how the stored notebook differs from its source, or None if it is up to date.
+    """Describe how the stored notebook differs from its source, or return None if it does not.
 
     Args:
-        source: the chapter's text, as `read_source` returns it.
-        stored: the executed notebook, as `read_stored` returns it.
+        source: The chapter's text, as `read_source` returns it.
+        stored: The executed notebook, as `read_stored` returns it.
     """
     if stored is None:
         return "was never executed"
@@ -162,29 +162,29 @@ def describe_difference(source: NotebookNode, stored: NotebookNode | None) -> st
 
 
 def first_line(cell: NotebookNode) -> str:
-    """Return a cell's first line that is neither blank nor its title, in at most 60 characters."""
+    """Return the first 60 characters of a cell's first line that is not blank or its title."""
     lines = (line.strip() for line in without_title(cell.source).splitlines())
     line = next((line for line in lines if line), "empty")
     return line if len(line) <= 60 else line[:59] + "…"
 
 
 def notebook_text(notebook: NotebookNode) -> str:
-    """Return a notebook as JSON, formatted as Jupyter formats it.
+    """Return a notebook as JSON in the format that Jupyter writes.
 
     Raises:
-        nbformat.ValidationError: the notebook is not valid.
+        nbformat.ValidationError: If the notebook is not valid.
     """
-    # nbformat.writes only logs what is invalid:
+    # Validate first, because nbformat.writes only logs problems:
     # https://github.com/jupyter/nbformat/blob/v5.11.1/nbformat/__init__.py
     nbformat.validate(notebook)
     return str(nbformat.writes(notebook)) + "\n"
 
 
 def write_stored(chapter: ChapterFiles, notebook: NotebookNode) -> bool:
-    """Store an executed notebook, and return True if the file changed.
+    """Store an executed notebook, and return whether the file changed.
 
     Args:
-        chapter: the chapter.
-        notebook: the notebook, with normalized outputs.
+        chapter: The chapter.
+        notebook: The notebook with normalized outputs.
     """
     return write_if_changed(chapter.stored, notebook_text(notebook))

@@ -5,8 +5,8 @@
     python -m book_tools execute --all      every chapter
     python -m book_tools execute --check    list the chapters that would run; exit 1 if any
 
-nbclient executes the notebook. jupyter-cache is not used, because the stored notebook itself
-records which text its outputs belong to.
+nbclient executes the notebooks. The program does not need jupyter-cache, because a stored notebook
+itself shows which text its outputs belong to.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ TIMEOUT = 600  # seconds per cell
 
 
 class ExecutionError(Exception):
-    """A cell failed, or did not raise the error that the chapter announces."""
+    """Raised if a cell fails or does not raise the error that the chapter announces."""
 
 
 def _locate(chapter: ChapterFiles, notebook: NotebookNode, index: int) -> str:
-    """Return the file, the number, and the first line of the cell at an index."""
+    """Return a cell's file, number, and first line, given its index in the notebook."""
     code = [i for i, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
     cell = notebook.cells[index]
     return f"{chapter.source.name}, code cell {code.index(index) + 1}: {first_line(cell)}"
@@ -71,7 +71,7 @@ def _check_announced_errors(chapter: ChapterFiles, notebook: NotebookNode) -> No
 
 
 def _summarize(error: CellExecutionError) -> str:
-    """Return the line of the chapter that raised, and the error."""
+    """Return the error and the line of the chapter that raised it."""
     text = normalize_text(str(error.traceback))
     arrows = re.findall(r"Cell In\[\d+\].*?^-+> *(\d+ .*?)$", text, re.M | re.S)
     line = f"  line {arrows[-1].rstrip()}\n" if arrows else ""
@@ -83,13 +83,13 @@ def execute_chapter(chapter: ChapterFiles, scratch: str) -> NotebookNode:
     """Execute a chapter's text and return the notebook to store.
 
     Args:
-        chapter: the chapter.
-        scratch: an empty folder for the kernel's IPython profile.
+        chapter: The chapter.
+        scratch: An empty folder for the kernel's IPython profile.
 
     Raises:
-        ExecutionError: a cell failed, or a cell tagged raises-exception did not raise the error
-            that its comment names.
-        ChapterFileError: the text cannot be read.
+        ExecutionError: If a cell fails, or if a cell tagged raises-exception does not raise the
+            error that its comment names.
+        ChapterFileError: If the text cannot be read.
     """
     notebook = read_source(chapter)
     running = 0
@@ -126,7 +126,7 @@ def execute_chapter(chapter: ChapterFiles, scratch: str) -> NotebookNode:
         if cell.cell_type == "code":
             cell.metadata.pop("execution", None)
             cell.outputs = [NotebookNode(output) for output in normalize_outputs(cell.outputs)]
-    notebook.metadata = read_source(chapter).metadata  # the kernel added its Python version
+    notebook.metadata = read_source(chapter).metadata  # The kernel added its Python version.
     return notebook
 
 

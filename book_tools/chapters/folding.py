@@ -1,6 +1,6 @@
-"""Fold the cells in a notebook that are folded on the page.
+"""Fold in the notebook the cells that are folded on the page.
 
-A chapter's text marks such a cell with the tag ``hide-input``, and its setup cell with
+A chapter's text marks such a cell with the tag ``hide-input``, and marks the setup cell with
 ``remove-cell``. Only Jupyter Book reads these tags, so the notebook also gets the settings that
 JupyterLab (``jupyter.source_hidden``) and Colab (``cellView`` and a ``#@title`` line) read.
 
@@ -44,10 +44,10 @@ def derive_title(source: str) -> str:
 
 
 def _bound_names(source: str) -> list[str]:
-    """Return the functions and classes that a cell defines, or, if none, the names it assigns."""
+    """Return the functions and classes that a cell defines, or else the names it assigns."""
     try:
         body = ast.parse(source).body
-    except SyntaxError:  # a magic, which is not Python syntax
+    except SyntaxError:  # The cell contains a magic, which is not Python syntax.
         return []
     definitions = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     defined = [statement.name for statement in body if isinstance(statement, definitions)]
@@ -84,12 +84,12 @@ def without_title(source: str) -> str:
 
 
 def has_title(source: str) -> bool:
-    """Return True if a line of the source is the title of a Colab form."""
+    """Return whether the source contains the title of a Colab form."""
     return re.search(r"^# ?@title\b", source, re.M) is not None
 
 
 def fold(cell: NotebookNode) -> None:
-    """Add the metadata and the title that a cell's tags call for to the cell, in place."""
+    """Modify a cell in place by adding the metadata and the title that its tags require."""
     tags = cell.metadata.get("tags", [])
     hidden = {}
     if "hide-input" in tags or "remove-cell" in tags:

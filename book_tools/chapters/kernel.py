@@ -1,4 +1,4 @@
-"""Start the kernel that executes chapters: this interpreter, with the same settings everywhere."""
+"""Start the kernel that executes chapters, with the same settings on every machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jupyter_client.manager import AsyncKernelManager
 
 from book_tools.processes import clean_environment
 
-# Settings of the user's shell that would change what a chapter prints.
+# Environment variables with these prefixes would change what a chapter prints.
 _DROPPED = ("PYTHON", "MPLBACKEND", "MATPLOTLIBRC", "FORCE_COLOR")
 _SET = {"JAX_PLATFORMS": "cpu", "COLUMNS": "80", "PYTHONHASHSEED": "0", "NO_COLOR": "1"}
 
@@ -21,8 +21,9 @@ def kernel_environment(scratch: str, inherited: Mapping[str, str] | None = None)
     """Return the environment variables with which a chapter is executed.
 
     Args:
-        scratch: an empty folder, so that no IPython profile or startup file of the user applies.
-        inherited: the variables to start from, by default those of this process.
+        scratch: An empty folder, so that the kernel does not use the user's IPython profile or
+            startup files.
+        inherited: The variables to start from. By default, these are the variables of this process.
     """
     kept = clean_environment(*_DROPPED, inherited=inherited)
     return kept | _SET | {"IPYTHONDIR": scratch, "JUPYTER_CONFIG_DIR": scratch}
@@ -62,4 +63,4 @@ def _own_spec() -> KernelSpec:
 
 
 ChapterKernel = kernel_manager_of(_own_spec())
-"""The kernel manager class that starts the kernel of this interpreter."""
+"""The kernel manager class that starts this interpreter's own kernel."""

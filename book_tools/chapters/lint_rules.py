@@ -1,6 +1,6 @@
-"""The rules for a stored chapter. All of them can be checked without executing a cell.
+"""Define the rules for stored chapters, which can be checked without executing a cell.
 
-Each rule takes a chapter and yields its violations as ``(cell, message)``. The cell is None if a
+Each rule takes a chapter and yields each violation as ``(cell, message)``. The cell is None if the
 violation concerns the whole chapter.
 """
 
@@ -20,7 +20,7 @@ from book_tools.chapters.normalize_outputs import normalize_outputs
 Violation = tuple[NotebookNode | None, str]
 
 MAX_CELL_LINES = 14
-MAX_CLAIMS_LINES = 60  # the page folds cells of claims, so they may be longer
+MAX_CLAIMS_LINES = 60  # Claims cells may be longer, because the page folds them.
 TAGS = {"remove-cell", "raises-exception", "comparison", "hide-input", "hide-output"}
 MAGICS = {"%load_ext jaxbits", "%unload_ext jaxbits"}
 
@@ -43,10 +43,10 @@ class Chapter:
     """The two notebooks of a chapter.
 
     Attributes:
-        files: the chapter's files.
-        source: the notebook without outputs, read from the text.
-        stored: the executed notebook.
-        setup: the source that the first cell must have.
+        files: The chapter's files.
+        source: The notebook without outputs, read from the text.
+        stored: The executed notebook.
+        setup: The source that the first cell must have.
     """
 
     files: ChapterFiles
@@ -98,7 +98,7 @@ def check_setup_cell(chapter: Chapter) -> Iterator[Violation]:
 
 
 def check_execution(chapter: Chapter) -> Iterator[Violation]:
-    """Check that each cell ran once, in order, in a new kernel."""
+    """Check that the cells ran once each, in order, in a new kernel."""
     for number, cell in enumerate(chapter.code, 1):
         if not cell.source.strip():
             yield cell, "is empty; delete it"
@@ -110,7 +110,7 @@ def check_execution(chapter: Chapter) -> Iterator[Violation]:
 
 
 def check_announced_errors(chapter: Chapter) -> Iterator[Violation]:
-    """Check that exactly the cells that announce an error raised it."""
+    """Check that each cell raised the error that it announces, and no other error."""
     for cell in chapter.code:
         names = [output.ename for output in cell.outputs if output.output_type == "error"]
         announced = _announced_error(cell)
@@ -143,7 +143,7 @@ def check_source(chapter: Chapter) -> Iterator[Violation]:
         if marker := re.search(r"^#\s*(?:NBVAL|PYTEST_VALIDATE)_\w+", cell.source, re.M):
             yield cell, f"contains {marker[0]!r}, which would disable its check"
         if cell is chapter.stored.cells[0]:
-            continue  # check_setup_cell compares the whole cell
+            continue  # check_setup_cell checks this cell.
         is_list = re.search(r"^(?:claims|also_sharp)\(", cell.source, re.M)
         longest = MAX_CLAIMS_LINES if is_list else MAX_CELL_LINES
         if len(lines) > longest:
@@ -157,7 +157,7 @@ def check_source(chapter: Chapter) -> Iterator[Violation]:
 
 
 def check_outputs(chapter: Chapter) -> Iterator[Violation]:
-    """Check that the outputs are normalized and contain no failure and no local path."""
+    """Check that the outputs are normalized and contain no failures or local paths."""
     for cell in chapter.code:
         text = "\n".join(_output_texts(cell))
         if path := _LOCAL_PATH.search(text):
@@ -173,7 +173,7 @@ def check_outputs(chapter: Chapter) -> Iterator[Violation]:
 
 
 def _failed_claim(text: str) -> str:
-    """Return the line that names a failed claim, or else the line that counts the failures."""
+    """Return the line that names a failed claim, or else the line with the number of failures."""
     lines = [line.strip() for line in text.splitlines() if "✗" in line]
     plain = [line for line in lines if not line.startswith("<")]
     named = [line for line in plain if not re.search(r"checks? failed here", line)]

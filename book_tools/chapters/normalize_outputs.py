@@ -1,9 +1,9 @@
-"""Normalize the outputs of a notebook, so that they are the same on every machine.
+"""Normalize the outputs of a notebook so that they are the same on every machine.
 
 Outputs reveal where and when the kernel ran: paths, object addresses, color codes, the order in
 which two streams were flushed, the times in progress bars, and tracebacks that consist mostly of
-library frames. :func:`normalize_outputs` removes all of this. Applying it twice changes nothing,
-so the test that compares stored outputs with new ones applies it as well.
+library frames. :func:`normalize_outputs` removes all of this. Normalizing outputs a second time
+changes nothing, so the test that compares stored outputs with new ones normalizes both.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ _KERNEL_FILE = re.compile(_PATH + r"ipykernel_\d+[\\/]\d+\.py")
 _SYNTAX_FILE = re.compile(r"\(\d{5,}\.py, line ")
 _SITE = re.compile(_PATH + r"site-packages[\\/]")
 _TEMPORARY = re.compile(r"(?:/private)?(?:/tmp|/var/folders/\w+/\w+/T)/tmp\w{6,}")
-# Only after " at ", because StableHLO writes minus infinity as 0xFF800000.
+# An address always follows "at". Other hexadecimal numbers are data, because StableHLO writes minus
+# infinity as 0xFF800000.
 _ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]{6,16}\b")
 _OBJECT_ID = re.compile(r"\bobject id \d{6,}\b")
-# A tqdm bar ends with [elapsed<remaining, rate], or with [elapsed, rate] if it has no total. A
-# postfix that the program sets, such as a loss, follows the rate:
+# A tqdm bar ends with [elapsed<remaining, rate], or with [elapsed, rate] if it has no total. If the
+# program sets a postfix, such as a loss, it follows the rate:
 # https://github.com/tqdm/tqdm/blob/v4.67.1/tqdm/std.py
 _BAR = re.compile(
     r"(?P<count>\d+%\|[^|\n]*\| *\S+/\S+|\b\d+[^\s\d]*) "
@@ -47,7 +48,7 @@ def apply_carriage_returns(text: str) -> str:
     overwrites the line. How often tqdm redraws a bar differs from run to run.
 
     Args:
-        text: the output of a stream.
+        text: The output of a stream.
 
     Example:
         >>> apply_carriage_returns(
@@ -58,7 +59,7 @@ def apply_carriage_returns(text: str) -> str:
     lines = []
     for line in text.split("\n"):
         if "\r" in line:
-            # A carriage return at the end overwrites nothing.
+            # A carriage return at the end of a line overwrites nothing.
             line = line.rstrip("\r").rpartition("\r")[2].rstrip(" ")
         lines.append(line)
     return _BAR.sub(_without_times, "\n".join(lines))
@@ -69,7 +70,7 @@ def _without_times(bar: re.Match[str]) -> str:
 
 
 def _local_folders() -> list[tuple[str, str]]:
-    """Return the folders of this machine that outputs may name, longest first, with substitutes."""
+    """Return local folders that may appear in outputs and their substitutes, longest first."""
     home = str(Path.home())
     found = [(str(ROOT), "…"), (sysconfig.get_paths()["stdlib"], "…/python")]
     found += [("~" + path[len(home) :], new) for path, new in found if path.startswith(home + "/")]
@@ -80,8 +81,8 @@ def normalize_text(text: str, *, html: bool = False) -> str:
     """Return the text without local paths, object addresses, and color codes.
 
     Args:
-        text: any text that the kernel sent.
-        html: True if the text is HTML or SVG, in which ``<cell>`` has to be escaped.
+        text: Any text that the kernel sent.
+        html: Whether the text is HTML or SVG, in which ``<cell>`` must be escaped.
 
     Example:
         >>> normalize_text("/tmp/ipykernel_7/123.py:3: UserWarning: <f at 0x7f00dead0000>")
@@ -136,9 +137,9 @@ def _normalize_data(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def normalize_outputs(outputs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the outputs of one cell in the form in which they are stored.
+    """Return the outputs of one cell in the form in which the notebook stores them.
 
-    Applying the function twice gives the same result as applying it once.
+    Normalizing the outputs again does not change them.
     """
     normalized = merge_streams(outputs)
     for output in normalized:

@@ -1,19 +1,19 @@
-"""Put the options of the chapters' Predict boxes in a random order, which gives no hint.
+"""Put the options of Predict boxes in a random order, so that the order gives no hint.
 
-A Predict box is a paragraph that begins with ``**Predict.**`` and, below it, two or more options,
-each on a line of its own, with no other line between them::
+A Predict box consists of a paragraph that begins with ``**Predict.**`` and two or more options
+below it. Each option is on its own line, with no other line in between::
 
     **Predict.** What is `temperatures[11]`?
 
     <details class="predict"><summary>NaN</summary>No. <code>take</code> returns NaN.</details>
     <details class="predict"><summary>The last one</summary>Right. JAX clamps the index.</details>
 
-The answer to the right option begins with "Right", and no other answer does. An option says what
-happens and leaves the reason to its answer. When options had reasons, they were the wrong ones,
-which gave the right one away.
+Only the answer to the right option begins with "Right". An option says what happens, and its answer
+gives the reason. Options used to include reasons, but only the wrong ones did, which gave the right
+one away.
 
-The order is drawn from a hash of the box's question and options alone. A new box therefore changes
-no other box, and a second run changes nothing. An option such as "None of these" stays last.
+The order depends only on a hash of the box's question and options. Therefore, a new box changes no
+other box, and a second run changes nothing. An option such as "None of these" stays last.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FORM = re.compile(
     r"((?:(?!</?details).)+)</details>"
 )
 
-# "These" refers to the options. "None of them" may refer to things that the question lists.
+# "These" refers to the options, but "None of them" may refer to things that the question lists.
 _LAST = re.compile(r"(?:all|any|both|neither|none) of (?:these|the above)\b", re.I)
 
 # Jupyter and GitHub do not render Markdown inside an HTML block.
@@ -44,7 +44,7 @@ _REASON = re.compile(r":|\b(?:because|since)\b")
 
 
 class PredictionError(ChapterFileError):
-    """A Predict box that cannot be read. The message names its line and says what to do."""
+    """Raised if a Predict box cannot be parsed. The message names the line and says what to do."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ class Option:
     """One option of a box, as HTML.
 
     Attributes:
-        summary: the text that a reader sees before opening the option.
-        answer: the text that a reader sees after opening it.
+        summary: The text that a reader sees before opening the option.
+        answer: The text that a reader sees after opening it.
     """
 
     summary: str
@@ -61,12 +61,12 @@ class Option:
 
     @property
     def is_right(self) -> bool:
-        """True if the answer begins with "Right"."""
+        """Whether the answer begins with "Right"."""
         return re.match(r"Right\b", _plain(self.answer)) is not None
 
     @property
     def is_last(self) -> bool:
-        """True if the option refers to the options above it, and so has to stay below them."""
+        """Whether the option refers to the other options and must therefore stay below them."""
         return _LAST.match(self.text) is not None
 
     @property
@@ -76,7 +76,7 @@ class Option:
 
     @property
     def line(self) -> str:
-        """The option as a line of the chapter."""
+        """The option as a line of the chapter's text."""
         return f"{_OPTION}<summary>{self.summary}</summary>{self.answer}</details>"
 
 
@@ -85,10 +85,10 @@ class Box:
     """A question and its options.
 
     Attributes:
-        question: the question.
-        options: the options in their order in the text.
-        first: the index of the line with the first option, counted from 0.
-        end: the index of the line after the last option.
+        question: The question.
+        options: The options in the order in which the text has them.
+        first: The index of the line with the first option, counted from 0.
+        end: The index of the line after the last option.
     """
 
     question: str
@@ -98,12 +98,12 @@ class Box:
 
     @property
     def right(self) -> list[int]:
-        """The positions of the right options. There should be exactly one."""
+        """The positions of the right options, of which there should be exactly one."""
         return [position for position, option in enumerate(self.options) if option.is_right]
 
     @property
     def drawn(self) -> tuple[Option, ...]:
-        """The options in their drawn order."""
+        """The options in random order, as determined by the hash."""
 
         def sort_key(option: Option) -> tuple[bool, bytes]:
             text = f"{self.question}\n{option.summary}"
@@ -117,11 +117,11 @@ def _plain(text: str) -> str:
 
 
 def read_boxes(text: str) -> list[Box]:
-    """Return the Predict boxes of a chapter's text, in their order.
+    """Return the Predict boxes in a chapter's text, in order.
 
     Raises:
-        PredictionError: a question has no options, an option has no question, or an option is not
-            on one line in the form that the module's docstring shows.
+        PredictionError: If a question has no options, if an option has no question, or if an option
+            does not have the form that the module's docstring shows.
     """
     lines = text.split("\n")
     boxes: list[Box] = []
@@ -158,10 +158,10 @@ def read_boxes(text: str) -> list[Box]:
 
 
 def reorder_options(text: str) -> str:
-    r"""Return a chapter's text with the options of every Predict box in their drawn order.
+    r"""Return a chapter's text with the options of every Predict box in random order.
 
     Raises:
-        PredictionError: a box cannot be read.
+        PredictionError: If a box cannot be read.
 
     Example:
         >>> box = (
@@ -182,7 +182,7 @@ def reorder_options(text: str) -> str:
 
 
 def find_problems(text: str) -> Iterator[str]:
-    """Yield what is wrong with the Predict boxes of a chapter's text, and how to fix it."""
+    """Yield a message for each problem with a text's Predict boxes that says how to fix it."""
     try:
         boxes = read_boxes(text)
     except PredictionError as error:
@@ -219,10 +219,10 @@ def _read(chapter: ChapterFiles) -> str:
 
 
 def order_chapter(chapter: ChapterFiles) -> bool:
-    """Write a chapter's options in their drawn order, and return whether the file changed.
+    """Put the options in a chapter's file in random order, and return whether the file changed.
 
     Raises:
-        PredictionError: a box cannot be read.
+        PredictionError: If a box cannot be read.
     """
     try:
         return write_if_changed(chapter.source, reorder_options(_read(chapter)))

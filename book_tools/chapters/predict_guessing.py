@@ -1,7 +1,7 @@
-"""Order the options of the Predict boxes, and measure how far a reader gets by guessing.
+"""Shuffle the options of Predict boxes, and measure how often a reader can guess right.
 
-python -m book_tools predictions              order the options, as make format does
-python -m book_tools predictions --guessing   and show how far guessing gets
+python -m book_tools predictions              shuffle the options, as make format does
+python -m book_tools predictions --guessing   also show how often guesses are right
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from book_tools.chapters.chapter_files import ChapterFileError, find_chapters
 from book_tools.chapters.predict_boxes import Box, lint_boxes, order_chapter, read_boxes
 
 Guess = Callable[[Sequence[str]], Iterable[int]]
-"""A strategy of a reader who does not know JAX: the positions it chooses, given the options."""
+"""A strategy for guessing without knowing JAX. It maps the options to the positions it chooses."""
 
 
 def _extreme(of: Callable[[Iterable[int]], int], size: Callable[[str], int]) -> Guess:
@@ -54,14 +54,14 @@ GUESSES: dict[str, Guess] = {
 def score_guess(boxes: Iterable[Box], guess: Guess) -> tuple[int, list[float]]:
     """Return how often a strategy is right, and its chance in each box where it makes a choice.
 
-    A strategy may choose several options of a box. It is right if the right option is among them,
-    and its chance is their share of the options. Choosing no option, or all of them, does not count
-    as a choice. An option that always comes last counts like any other, because a reader who knows
-    nothing considers it as likely as the others.
+    A strategy may choose several options in a box. It is right if they include the right option,
+    and its chance is the fraction of options that it chooses. Choosing none or all of the options
+    does not count as a choice. An option that always comes last counts like any other, because to a
+    reader who knows nothing, it is as likely as the others.
 
     Args:
-        boxes: the boxes.
-        guess: the strategy.
+        boxes: The boxes.
+        guess: The strategy.
     """
     hits, chances = 0, []
     for box in boxes:
@@ -76,8 +76,8 @@ def p_value(hits: int, chances: Sequence[float]) -> float:
     """Return the two-sided p-value of a number of hits under the Poisson binomial distribution.
 
     Args:
-        hits: how many of the independent trials succeeded.
-        chances: the probability of each trial.
+        hits: The number of independent trials that succeeded.
+        chances: The probability of each trial.
 
     Example:
         >>> p_value(0, [0.5, 0.5])
@@ -88,12 +88,12 @@ def p_value(hits: int, chances: Sequence[float]) -> float:
         stay = [p * (1 - chance) for p in distribution] + [0.0]
         move = [0.0] + [p * chance for p in distribution]
         distribution = [a + b for a, b in zip(stay, move, strict=True)]
-    # Equal probabilities may differ by a rounding error.
+    # Probabilities that should be equal may differ by a rounding error.
     return sum(p for p in distribution if p <= distribution[hits] * (1 + 1e-9))
 
 
 def guess_report(boxes: Sequence[Box]) -> Iterator[str]:
-    """Yield a line for each strategy: its hits, the hits expected by chance, and the p-value."""
+    """Yield a line with each strategy's hits, the hits expected by chance, and the p-value."""
     for name, guess in GUESSES.items():
         hits, chances = score_guess(boxes, guess)
         yield (

@@ -1,4 +1,4 @@
-"""The first cell of each chapter and assignment, which installs the library where it is missing."""
+"""Provide the first cell of notebooks, which installs the library where it is missing."""
 
 from __future__ import annotations
 
@@ -53,17 +53,17 @@ def setup_cell(wheel: str = "") -> str:
     """Return the source of the setup cell.
 
     Args:
-        wheel: the address of the published library; empty in the repository's own notebooks.
+        wheel: The address of the published library. It is empty in the repository's own notebooks.
     """
     return set_wheel_url(_SETUP, wheel)
 
 
 def set_wheel_url(source: str, wheel: str) -> str:
-    """Return a setup cell in which the address of the published library is filled in.
+    """Return a setup cell with the address of the published library filled in.
 
     Args:
-        source: the source of the setup cell, with an empty address.
-        wheel: the address of the published library.
+        source: The source of the setup cell, with an empty address.
+        wheel: The address of the published library.
 
     Example:
         >>> set_wheel_url('WHEEL = ""', "https://owner.github.io/name/wheels/a/jaxbits.whl")

@@ -2,7 +2,7 @@
 
     python -m book_tools solutions
 
-The changed chapters then have to be executed again, which ``make book`` does.
+Changed chapters must then be executed again, which ``make book`` does.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def imported_names(notebook: NotebookNode) -> set[str]:
         lines = [line for line in cell.source.splitlines() if not line.lstrip().startswith("%")]
         try:
             body = ast.parse("\n".join(lines)).body
-        except SyntaxError:  # some cells demonstrate a syntax error
+        except SyntaxError:  # Some cells demonstrate a syntax error.
             continue
         for node in body:
             if isinstance(node, ast.Import | ast.ImportFrom):
@@ -72,7 +72,7 @@ def insert_solutions(chapter: ChapterFiles) -> str:
     """Return the text of a chapter with the library's solutions below its exercises.
 
     Raises:
-        ChapterFileError: the text cannot be read as a notebook.
+        ChapterFileError: If the text cannot be read as a notebook.
     """
     known = imported_names(read_source(chapter))
     text = chapter.source.read_text(encoding="utf-8")

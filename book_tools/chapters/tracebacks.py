@@ -1,4 +1,4 @@
-"""Shorten IPython tracebacks to the frames that a reader can act on."""
+"""Shorten IPython tracebacks to the frames that help the reader."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _HIDDEN = re.compile(r"^\[\.\.\. skipping hidden (\d+) frames?\]$")
 
 
 def _library_of(frame: str) -> str | None:
-    """Return the library that a frame with normalized paths is in, or None for the reader's own."""
+    """Return the library that contains a frame, or None if the frame is in the reader's code."""
     match = _FILE.match(frame)
     if not match:
         return None
@@ -26,7 +26,7 @@ def _library_of(frame: str) -> str | None:
 
 def _summary_line(count: int, libraries: Sequence[str]) -> str:
     noun = "frame" if count == 1 else "frames"
-    if not libraries:  # only frames that JAX marked for IPython to hide, its own and those of flax
+    if not libraries:  # JAX told IPython to hide these frames, which are in JAX and Flax.
         return f"    … {count} {noun} hidden by jax\n"
     names = list(dict.fromkeys(libraries))
     if len(names) > 3:
@@ -36,7 +36,7 @@ def _summary_line(count: int, libraries: Sequence[str]) -> str:
 
 
 def fold_traceback(traceback: Sequence[str]) -> list[str]:
-    r"""Return a traceback in which one line replaces each run of library frames.
+    r"""Return a traceback with each sequence of library frames replaced by one line.
 
     Args:
         traceback: IPython's list with one entry per frame, without color codes and with paths

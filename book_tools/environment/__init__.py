@@ -1,1 +1,1 @@
-"""Set up the Python environments that the book is built, tested, and compared in."""
+"""Set up the Python environments in which the book is built, tested, and compared."""

@@ -1,14 +1,14 @@
 """Create .venv and install the locked packages that a make target needs.
 
-    python3 -m book_tools bootstrap book       what building the book needs
-    python3 -m book_tools bootstrap            everything: also executing chapters, and all tests
+    python3 -m book_tools bootstrap book       install what building the book needs
+    python3 -m book_tools bootstrap            also install what chapters and tests need
     python3 -m book_tools bootstrap --remake   create .venv again if it has another Python
 
 If everything is already installed, nothing happens. The environment variable TORCH_INDEX names the
-package index that PyTorch is installed from.
+package index from which PyTorch is installed.
 
-This file and diagnosis.py use only the standard library and syntax that old Pythons read, because
-they have to get far enough to tell a Python that it is too old.
+This file and diagnosis.py use only the standard library and syntax that old Python versions accept,
+because they must be able to tell a user that the Python version is too old.
 """
 
 import glob
@@ -33,8 +33,8 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 VENV = os.path.join(ROOT, ".venv")
 LOG = os.path.join(ROOT, "_build", "bootstrap.log")
 
-# For each layer: its lock, the projects that are installed in editable mode, and the gigabytes that
-# it takes together with the room to unpack it. The first lock is a subset of the second.
+# Each layer has a lock, the projects that are installed in editable mode, and the disk space in
+# gigabytes that it takes, including room to unpack it. The first lock is a subset of the second.
 LAYERS = {
     "book": ("requirements-book.txt", (".",), 1.5),
     "all": ("requirements.txt", (".", "grader"), 3.0),
@@ -47,7 +47,7 @@ stop now and repeat the command with TORCH_INDEX=https://download.pytorch.org/wh
 
 
 def digest_files(*names):
-    """Return a hash of the contents of some files of the project."""
+    """Return a hash of the contents of the given files in the project."""
     digest = hashlib.sha256()
     for name in names:
         with open(os.path.join(ROOT, name), "rb") as file:
@@ -56,9 +56,9 @@ def digest_files(*names):
 
 
 def project_files(project):
-    """Return the files that decide whether an editable project has to be installed again."""
+    """Return the files whose changes require an editable project to be installed again."""
     files = [os.path.join(project, "pyproject.toml")]
-    # pyproject.toml takes the version of jaxbits from there.
+    # pyproject.toml takes the version of jaxbits from this file.
     return files + [os.path.join("src", "jaxbits", "__init__.py")] if project == "." else files
 
 
@@ -69,7 +69,7 @@ def find_projects(layer):
 
 
 def wanted_state(layer):
-    """Return what .installed has to contain for a layer, as a dict from lock or project to hash."""
+    """Return the locks and projects that a layer needs in .venv, each with its hash."""
     lock = LAYERS[layer][0]
     wanted = {lock: digest_files(lock)}
     for project in find_projects(layer):
@@ -78,7 +78,7 @@ def wanted_state(layer):
 
 
 def read_stamp():
-    """Return what is completely installed in .venv, as a dict; an empty one if nothing is."""
+    """Return a dict of what is completely installed in .venv, which may be empty."""
     try:
         with open(os.path.join(VENV, ".installed")) as file:
             return dict(line.split(" ", 1) for line in file.read().splitlines() if " " in line)
@@ -101,7 +101,7 @@ def venv_python():
 
 
 def ask_venv(program):
-    """Return what a one-line program prints in .venv, or None if it does not run there."""
+    """Run a one-line program in .venv and return what it prints, or None if it fails."""
     try:
         output = subprocess.check_output([venv_python(), "-c", program], stderr=subprocess.DEVNULL)
         return output.decode().strip()
@@ -110,22 +110,22 @@ def ask_venv(program):
 
 
 def venv_version():
-    """Return the version of the Python in .venv, such as (3, 11); None if .venv is unusable."""
-    # Importing pip as well shows whether creating .venv was interrupted.
+    """Return the Python version of .venv, such as (3, 11), or None if .venv is unusable."""
+    # If the creation of .venv was interrupted, importing pip fails.
     program = "import pip._internal.cli.main, sys; print(*sys.version_info[:2])"
     answer = ask_venv(program)
     return tuple(int(part) for part in answer.split()) if answer else None
 
 
 def run(title, command):
-    """Run a command, and write what it prints to the log.
+    """Run a command, and write its output to the log.
 
     Args:
-        title: What the command does, for the terminal.
+        title: A description of what the command does, which is shown in the terminal.
         command: The command as a list of strings.
 
     Raises:
-        BootstrapError: If the command fails, with the reason in one line.
+        BootstrapError: If the command fails. The message gives the reason on one line.
     """
     begin = time.time()
     print(title + " ...")
@@ -146,7 +146,7 @@ def run(title, command):
 
 
 def run_pip(title, *arguments):
-    """Run ``pip install`` in .venv; see `run` for the title and the error."""
+    """Run ``pip install`` in .venv. For the title and the error, see `run`."""
     options = ["--disable-pip-version-check", "--no-input", "--retries", "2"]
     options += ["--progress-bar", "off"]
     run(title, [venv_python(), "-m", "pip", "install"] + options + list(arguments))
@@ -171,7 +171,7 @@ def create_venv(needed):
     except BootstrapError as error:
         failure = error
     with open(LOG, "rb") as log:
-        if b"ensurepip" in log.read():  # Debian puts it into the package python3.x-venv.
+        if b"ensurepip" in log.read():  # On Debian, it is in the package python3.x-venv.
             failure = BootstrapError(
                 "This Python cannot create environments. Install the package python"
                 + version
@@ -181,7 +181,7 @@ def create_venv(needed):
 
 
 def remove_unfinished():
-    """Remove the metadata of packages whose installation was interrupted, so pip repeats it."""
+    """Remove the metadata of partly installed packages, so that pip installs them again."""
     for folder in ("lib/python*", "Lib"):
         for info in glob.glob(os.path.join(VENV, folder, "site-packages", "*.dist-info")):
             # pip writes INSTALLER after all other files of a package:
@@ -191,7 +191,7 @@ def remove_unfinished():
 
 
 def prepare_torch():
-    """Install PyTorch from TORCH_INDEX, or explain what happens without that variable."""
+    """Install PyTorch from TORCH_INDEX. If it is not set, explain what happens instead."""
     with open(os.path.join(ROOT, "requirements.txt")) as file:
         pin = re.search(r"^torch==([\w.]+)", file.read(), re.M)
     installed = ask_venv("from importlib.metadata import version; print(version('torch'))")
@@ -201,19 +201,19 @@ def prepare_torch():
     index = os.environ.get("TORCH_INDEX")
     if index:
         title = "Installing PyTorch from " + re.sub("//[^/@]*@", "//", index)
-        # Without its dependencies, because the lock has their versions.
+        # The lock pins the dependencies, so do not install them here.
         run_pip(title, "--no-deps", "--index-url", index, "torch==" + pin.group(1))
     elif sys.platform.startswith("linux"):
         print(TORCH_NOTICE)
 
 
 def install(layer, missing, state):
-    """Install what .venv lacks, and record it.
+    """Install the packages that .venv lacks, and record them.
 
     Args:
         layer: The name of the layer.
         missing: The locks and projects to install, as a dict like that of `wanted_state`.
-        state: What is installed completely, as a dict; updated in place.
+        state: A dict of what is completely installed, which is updated in place.
     """
     # Nothing counts as installed while pip runs, because an interruption can break any package.
     write_stamp({"python": state["python"]})

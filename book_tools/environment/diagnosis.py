@@ -1,8 +1,8 @@
-"""Why .venv cannot be set up, in one line. Old Pythons have to be able to read this file."""
+"""Explain in one line why .venv cannot be set up. Old Python versions must accept this file."""
 
 import re
 
-OLDEST, NEWEST = (3, 11), (3, 14)  # what the pinned JAX supports
+OLDEST, NEWEST = (3, 11), (3, 14)  # The pinned JAX supports these versions.
 
 NO_DISK = re.compile(r"No space left on device|Errno 28|WinError 112|Disk quota exceeded")
 NO_NETWORK = re.compile(
@@ -13,11 +13,11 @@ NO_NETWORK = re.compile(
 
 
 class BootstrapError(Exception):
-    """.venv cannot be set up; the message says why in one line."""
+    """Raised if .venv cannot be set up. The message says why on one line."""
 
 
 def check_version(version, executable):
-    """Raise an error unless the pinned JAX supports a version of Python.
+    """Check that the pinned JAX supports a version of Python.
 
     Args:
         version: The version as a sequence that starts with the major and minor number.
@@ -36,7 +36,7 @@ def check_version(version, executable):
 
 
 def check_disk(free, needed):
-    """Raise an error if the disk has too little room for .venv.
+    """Check that the disk has enough free space for .venv.
 
     Args:
         free: The free space in gigabytes.
@@ -52,7 +52,7 @@ def check_disk(free, needed):
 
 
 def find_reason(log):
-    """Return one line that says why pip failed, given everything that it printed."""
+    """Return one line that says why pip failed, which is derived from pip's output."""
     if NO_DISK.search(log):
         return "the disk is full"
     if NO_NETWORK.search(log):

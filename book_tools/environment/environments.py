@@ -1,4 +1,4 @@
-"""Read environments.toml: the other environments in which the book and its tests run."""
+"""Read environments.toml, which lists the other environments for the book and its tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KINDS = ("lock", "venv", "accelerator")
 
 @dataclass(frozen=True)
 class Specification:
-    """One table of environments.toml, which explains the fields."""
+    """One table in environments.toml. That file explains the fields."""
 
     name: str
     kind: str
@@ -38,7 +38,7 @@ class Environment:
     Attributes:
         specification: The environment's table in environments.toml.
         python: The path of its interpreter.
-        variables: The environment variables that programs get in it.
+        variables: The environment variables with which programs run in this environment.
     """
 
     specification: Specification
@@ -55,7 +55,7 @@ def parse_specifications(text: str) -> dict[str, Specification]:
     """Return the specifications in the text of a file such as environments.toml, by name.
 
     Raises:
-        ValueError: If a table is invalid; the message names the table and the key.
+        ValueError: If a table is invalid. The message names the table and the key.
     """
     specifications = {}
     known = [key for key in Specification.__dataclass_fields__ if key != "name"]
@@ -88,7 +88,7 @@ def child_variables(on_accelerator: bool) -> dict[str, str]:
         for key, value in kernel_environment("").items()
         if not key.startswith(("JAXBITS_", "VIRTUAL_ENV"))
     }
-    for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR"):  # each run sets its own folder
+    for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR"):  # Each run sets its own folder.
         variables.pop(name, None)
     if on_accelerator:
         del variables["JAX_PLATFORMS"]

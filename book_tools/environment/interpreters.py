@@ -1,4 +1,4 @@
-"""Find Python interpreters on this machine: of a given version, or with a GPU or TPU."""
+"""Find Python interpreters of a given version, or whose JAX sees a GPU or TPU."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from pathlib import Path
 
 
 class EnvironmentUnavailable(LookupError):
-    """Raised if a machine lacks what an environment needs; the message says what."""
+    """Raised if this machine lacks something that an environment needs. The message says what."""
 
 
 def run_program(python: str | Path, program: str, env: dict[str, str] | None = None) -> str | None:
-    """Return what a program prints, or None if it fails.
+    """Run a program and return what it prints, or None if it fails.
 
     Args:
         python: The interpreter that runs the program.
         program: The program's source.
-        env: The environment variables; by default, those of this process.
+        env: The environment variables. The default is those of this process.
     """
     try:
         done = subprocess.run(
@@ -40,20 +40,20 @@ def find_pyenv_root() -> Path | None:
 
 
 def find_candidates(version: str, pyenv_root: Path | None) -> Iterator[Path]:
-    """Yield the paths at which a version of Python may be, the most likely first.
+    """Yield paths where a version of Python may be installed, with the most likely path first.
 
-    A file on the PATH is only a candidate, because pyenv's shims exist for versions that they
-    cannot start.
+    A file on the PATH is only a candidate, because pyenv has shims even for versions that it cannot
+    start.
 
     Args:
         version: The version, such as ``"3.13"``.
-        pyenv_root: pyenv's folder, or None.
+        pyenv_root: The folder of pyenv, or None if pyenv is not installed.
     """
     for name in (f"python{version}", "python3", "python"):
         if found := shutil.which(name):
             yield Path(found)
     if pyenv_root is not None:
-        releases = [  # not 3.13.0rc1
+        releases = [  # Skip prereleases such as 3.13.0rc1.
             path
             for path in pyenv_root.glob(f"versions/{version}.*")
             if path.name.removeprefix(f"{version}.").isdigit()
@@ -67,7 +67,7 @@ def find_python(versions: Sequence[str], pyenv_root: Path | None = None) -> Path
 
     Args:
         versions: The versions in order of preference, such as ``["3.13", "3.12"]``.
-        pyenv_root: pyenv's folder; by default, that of this machine.
+        pyenv_root: The folder of pyenv. By default, the function looks for it on this machine.
 
     Raises:
         EnvironmentUnavailable: If none of the versions is installed.
@@ -85,13 +85,13 @@ def find_python_with_accelerator(pythons: Iterable[str | Path]) -> Path:
     """Return the first interpreter whose JAX sees a GPU or TPU.
 
     Raises:
-        EnvironmentUnavailable: If there is none; the message says what each one sees.
+        EnvironmentUnavailable: If there is none. The message says what each interpreter sees.
     """
     env = {key: value for key, value in os.environ.items() if key != "JAX_PLATFORMS"}
     reasons: dict[str, None] = {}
     for python in pythons:
         output = run_program(python, "import jax; print(jax.default_backend())", env)
-        backend = output.splitlines()[-1] if output else None  # a warning may come first
+        backend = output.splitlines()[-1] if output else None  # A warning may come first.
         if backend and backend != "cpu":
             return Path(python)
         reasons["JAX sees only a CPU" if backend else "no JAX in another Python"] = None

@@ -1,12 +1,12 @@
 """Compile requirements.in and requirements-book.in into the locks, with pip-tools.
 
-    make lock                                 after an edit of a .in file
+    make lock                                 update the locks after you edit a .in file
     make lock ARGS="--upgrade-package jax"    take the newest version of one package
     make lock ARGS=--upgrade                  take the newest versions of all packages
     make lock ARGS=--check                    write nothing, and exit with 1 if a lock is outdated
 
-The locks contain no hashes. The same version of PyTorch has other files on every index (CPU and
-CUDA builds), and pip does not install any package without a hash once one package has hashes.
+The locks contain no hashes. Every index (of CPU or CUDA builds) has different files for the same
+version of PyTorch, and once one package has hashes, pip rejects every package without one.
 """
 
 from __future__ import annotations
@@ -24,28 +24,29 @@ from book_tools.environment.pins import PYTHON, ROOT
 from book_tools.files import write_if_changed
 
 FULL, BOOK = "requirements", "requirements-book"
-"""The names of the locks without a suffix, the larger one first."""
+"""The names of the locks without their suffix, with the larger lock first."""
 
 OPTIONS = ["--quiet", "--strip-extras", "--unsafe-package", "pip", "--no-emit-options"]
-# The addresses of a machine's package indexes do not belong in the repository.
+# The addresses of one machine's package indexes do not belong in the repository.
 OPTIONS += ["--no-emit-index-url", "--no-emit-find-links", "--no-emit-trusted-host"]
 
 _CUDA = re.compile(r"^(nvidia-|cuda-|triton)[\w.-]*(?===)", re.M)
 
 
 class LockError(RuntimeError):
-    """The locks cannot be compiled; the message says why."""
+    """Raised if the locks cannot be compiled. The message says why."""
 
 
 def compile_locks(options: list[str], root: Path = ROOT) -> dict[str, str]:
-    """Return the text of each lock, by file name.
+    """Compile the locks, and return the text of each lock by file name.
 
     Args:
-        options: Additional options of pip-compile, for the full lock.
-        root: The project's folder. Versions in its locks stay unless the options change them.
+        options: Additional options that pip-compile gets for the full lock.
+        root: The project's folder. The versions in its locks do not change unless the options
+            require it.
 
     Raises:
-        LockError: If this is another Python than the locked one, if pip-compile fails, or if the
+        LockError: If this version of Python is not the locked one, if pip-compile fails, or if the
             lock contains CUDA packages.
     """
     if sys.version_info[:2] != PYTHON:
@@ -65,7 +66,7 @@ def compile_locks(options: list[str], root: Path = ROOT) -> dict[str, str]:
                 f"the lock must contain no CUDA package, got {found[0]}; "
                 "run: make TORCH_INDEX=https://download.pytorch.org/whl/cpu lock"
             )
-        # pip-compile keeps the versions that it finds in the file it writes.
+        # pip-compile keeps the versions that are already in the file that it writes.
         (folder / f"{BOOK}.txt").write_text(full, encoding="utf-8")
         return {f"{FULL}.txt": full, f"{BOOK}.txt": _compile(folder, BOOK, [])}
 

@@ -1,4 +1,4 @@
-"""The lock, and whether this environment is the one that it describes."""
+"""Read the lock, and compare it with this environment."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LOCK = ROOT / "requirements.txt"
 PYTHON = (3, 11)
 
 DECISIVE = ("jax", "jaxlib", "flax", "optax", "numpy", "matplotlib", "torch", "ipython")
-"""The packages whose versions show in the outputs of chapters."""
+"""The packages whose versions affect the outputs of chapters."""
 
 
 def read_pins(lock: Path = LOCK) -> dict[str, str]:
@@ -24,7 +24,7 @@ def read_pins(lock: Path = LOCK) -> dict[str, str]:
 def installed_version(name: str) -> str | None:
     """Return a package's version in this environment, or None if it is not installed.
 
-    The label of a build is left out, as in 2.13.0 for the CPU build 2.13.0+cpu.
+    The build label is omitted. For example, the CPU build 2.13.0+cpu gives 2.13.0.
     """
     try:
         return metadata.version(name).split("+")[0]

@@ -19,27 +19,27 @@ from book_tools.environment.environments import Environment, Specification, chil
 
 DAY = 24 * 3600
 STAMP = "made.json"
-"""The file in an environment that says what it was created from, and when."""
+"""The file in an environment that records how and when the environment was created."""
 
 
 class ProvisioningError(RuntimeError):
-    """Creating an environment failed although its interpreter is installed."""
+    """Raised if an environment cannot be created although its interpreter is installed."""
 
 
 def prepare(
     spec: Specification, root: Path, *, torch: bool, say: Callable[[str], None] = print
 ) -> Environment:
-    """Return an environment that is up to date and has the library installed.
+    """Create or update an environment, install the library in it, and return it.
 
     Args:
         spec: The specification of the environment.
         root: The project's folder.
         torch: Whether the environment needs PyTorch.
-        say: Receives one line about each step that takes long.
+        say: A function that is called with one line of text about each slow step.
 
     Raises:
-        EnvironmentUnavailable: If this machine has no interpreter or accelerator for it, or, for
-            the kind ``"lock"``, if this is not the locked environment.
+        EnvironmentUnavailable: If this machine has no suitable interpreter or accelerator, or if
+            the kind is ``"lock"`` and this is not the locked environment.
         ProvisioningError: If packages cannot be installed.
     """
     if spec.kind == "lock":
@@ -78,20 +78,20 @@ def install_library(python: Path, root: Path, folder: Path) -> None:
     stamp = folder / "package.txt"
     if stamp.is_file() and stamp.read_text("utf8") == digest.hexdigest():
         return
-    # From a copy, because setuptools reuses what an earlier build left in the project's folder:
+    # Build from a copy, because setuptools reuses files of earlier builds in the project's folder:
     # https://github.com/pypa/setuptools/issues/1871
     with tempfile.TemporaryDirectory() as copy:
         for path in sources:
             target = Path(copy) / path.relative_to(root)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
-        # pip must be forced, because the library changes more often than its version.
+        # The library changes more often than its version, so pip must be forced to reinstall it.
         _pip(python, "--no-deps", "--force-reinstall", copy)
     stamp.write_text(digest.hexdigest(), "utf8")
 
 
 def _library_sources(root: Path) -> list[Path]:
-    """Return the files that the library's wheel is built from."""
+    """Return the files from which the library's wheel is built."""
     sources = [
         root / "pyproject.toml",
         *sorted(root.glob("README*")),
@@ -113,7 +113,7 @@ def _update(
     digests = {choice: _digest(version, spec.requirements(choice)) for choice in (False, True)}
     stamp = _read_stamp(folder)
     if stamp.get("mark") in digests.values() and _python_of(folder).is_file():
-        # An environment with PyTorch also serves chapters without it.
+        # Chapters that do not need PyTorch can also run in an environment that has it.
         torch = torch or stamp["mark"] == digests[True] != digests[False]
         is_young = not spec.max_age_days or time.time() - stamp["at"] < spec.max_age_days * DAY
         if is_young and stamp["mark"] == digests[torch]:
@@ -150,7 +150,7 @@ def _python_of(folder: Path) -> Path:
 
 
 def _read_stamp(folder: Path) -> dict[str, Any]:
-    """Return what an environment's stamp contains; an empty dict if there is none."""
+    """Return the content of an environment's stamp, or an empty dict if there is no stamp."""
     stamp = folder / STAMP
     return json.loads(stamp.read_text("utf8")) if stamp.is_file() else {}
 
@@ -169,7 +169,7 @@ def _pip(python: Path, *arguments: str | Path) -> None:
 
 
 def _run(command: Sequence[str | Path], title: str) -> None:
-    """Run a command; if it fails, raise ProvisioningError with the last error that it printed."""
+    """Run a command. If it fails, raise a ProvisioningError with the last error that it printed."""
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True)
     if done.returncode:
         lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]

@@ -39,7 +39,7 @@ def read_assignments(root: Path = ROOT) -> list[Assignment]:
 
 
 def read_records(root: Path = ROOT) -> list[dict[str, Any]]:
-    """Return the points that the solutions got in each environment, the oldest JAX first."""
+    """Return the points of the solutions in each environment, with the oldest JAX first."""
     found = [json.loads(path.read_text("utf8")) for path in (root / RECORDS).glob("*.json")]
     return sorted(found, key=lambda record: Version(record["jax"]))
 
@@ -85,9 +85,9 @@ def _describe_cost() -> str:
 
 
 def record_elsewhere() -> int:
-    """Run the solutions in each available environment, record their points, and return the status.
+    """Run the solutions in each available environment, and record their points.
 
-    The status is 1 if a solution failed somewhere, else 0.
+    Return the exit status, which is 1 if a solution failed in any environment and 0 otherwise.
     """
     specifications = environments.load_specifications()
     has_failed = False

@@ -1,4 +1,4 @@
-"""Generate the page *Behaviour by version* from the recorded runs."""
+"""Generate the page *Behaviour by version* from recorded runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_LINE = 240
 
 
 def _count_outcomes(claims: Iterable[Mapping[str, Any]]) -> str:
-    """Return how many claims held, did not apply, and failed."""
+    """Return a phrase with the numbers of claims that held, did not apply, and failed."""
     seen = [claim["outcome"] for claim in claims]
     counts = (f"{seen.count(o)} {o}" for o in ("held", "not made", "failed") if o in seen)
     return ", ".join(counts) or "none"
@@ -68,7 +68,7 @@ def _environments_table(records: Mapping[str, Record], detectors: Mapping[str, s
 
 
 def _claims_table(stem: str, chapters: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the claims that do not hold everywhere, with one column per environment."""
+    """Return a table of the claims that do not hold in every environment."""
     by_claim: dict[tuple[str, str], dict[str, Mapping[str, Any]]] = {}
     for title, chapter in chapters.items():
         for claim in chapter["claims"]:
@@ -94,11 +94,11 @@ def _describe_outcome(claim: Mapping[str, Any] | None) -> str:
 
 
 def first_differing_line(message: str, others: Iterable[str]) -> str:
-    r"""Return the first line in which a message differs from the others, shortened.
+    r"""Return the first line in which a message differs from the others, truncated if long.
 
     Args:
-        message: the message.
-        others: the messages to compare it with.
+        message: The message.
+        others: The messages to compare it with.
 
     Example:
         >>> first_differing_line("No.\nIt was x.", ["No.\nIt was y."])
@@ -115,7 +115,7 @@ def first_differing_line(message: str, others: Iterable[str]) -> str:
 def _differing_wordings(
     stem: str, chapters: Mapping[str, Mapping[str, Any]], book: str
 ) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Yield a link for each error whose message differs, and (environments, line) for each text."""
+    """Yield, for each error with several messages, a link and the environments of each message."""
     by_error: dict[int, dict[str, list[str]]] = {}
     stored = chapters[book]
     for title, chapter in chapters.items():
@@ -133,7 +133,7 @@ def _differing_wordings(
 
 
 def _printed_table(stem: str, chapters: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the first line of each printed output that differs from the book's."""
+    """Return a table of the outputs that differ from the book's, with the first such line."""
     rows = [
         [
             link_to_section(stem, output["section"]), escape_html(title),
@@ -146,7 +146,7 @@ def _printed_table(stem: str, chapters: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _describe_chapter(stem: str, records: Mapping[str, Record]) -> dict[str, Any]:
-    """Return what the template needs to know of one chapter."""
+    """Return the values that the template needs for one chapter."""
     chapters = {r["title"]: r["chapters"][stem] for r in records.values() if stem in r["chapters"]}
     rows = [
         [
@@ -170,15 +170,15 @@ def versions_page(records: Mapping[str, Record], detectors: Mapping[str, str] | 
     """Return the page as Markdown.
 
     Args:
-        records: the recorded runs by environment, the book's own first.
-        detectors: for each environment, the score of all detectors in words.
+        records: The recorded runs by environment, with the book's own environment first.
+        detectors: For each environment, a phrase with the total score of all detectors.
     """
     stems = sorted({stem for record in records.values() for stem in record["chapters"]})
     undeclared = [
         f"{record['title']}: {difference.where}"
         for record in records.values()
         for difference in find_differences(record, records.get("lock"))
-        # The table of the environments counts the library's failed tests.
+        # The library's failed tests are already counted in the table of environments.
         if not difference.declared and difference.in_the_book
     ]
     text = render_page(

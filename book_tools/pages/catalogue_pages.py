@@ -10,7 +10,7 @@ from jaxbits._catalogue import SharpBit
 
 
 def group_by_error(bits: Iterable[SharpBit]) -> dict[str, list[SharpBit]]:
-    """Return the sharp bits that raise, by the class of the error, in alphabetical order."""
+    """Return the sharp bits that raise an error, by the error's class in alphabetical order."""
     found: dict[str, list[SharpBit]] = {}
     for bit in bits:
         for error in dict.fromkeys(symptom.error for symptom in bit.symptoms):
@@ -19,7 +19,7 @@ def group_by_error(bits: Iterable[SharpBit]) -> dict[str, list[SharpBit]]:
 
 
 def errors_page(bits: Iterable[SharpBit]) -> str:
-    """Return the page *Errors* as Markdown, with the entries of its finder as JSON."""
+    """Return the page *Errors* as Markdown, including the finder's entries as JSON."""
     bits = list(bits)
     entries = [
         {
@@ -40,8 +40,8 @@ def silent_failures_page(bits: Iterable[SharpBit], titles: Mapping[str, str]) ->
     """Return the page *Silent failures* as Markdown.
 
     Args:
-        bits: the sharp bits of the catalogue.
-        titles: the title of each chapter by the stem of its file.
+        bits: The sharp bits of the catalogue.
+        titles: The title of each chapter by the stem of its file.
     """
     chapters: dict[str, list[SharpBit]] = {}
     for bit in sorted(bits, key=lambda bit: bit.chapter):

@@ -1,4 +1,4 @@
-"""Generate the page *Detectors* from the detectors' docstrings and from recorded runs."""
+"""Generate the page *Detectors* from the detectors' docstrings and recorded runs."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def split_docstring(docstring: str) -> tuple[str, list[str]]:
 
 
 def find_blind_spots(sentences: Sequence[str]) -> list[str]:
-    """Return the sentences of a docstring that say what a check does not see."""
+    """Return the sentences of a docstring that say what a check does not detect."""
     found = [s for s in sentences if re.search(r"\b(?:cannot|does not see|sees only)\b", s)]
     return found or [s for s in sentences if re.search(r"\bsees\b", s)]
 
@@ -98,7 +98,7 @@ def _score_or_none(scored: Scores, check: str) -> list[int] | None:
 
 
 def _scores_elsewhere(scored: Mapping[str, Scores], check: str) -> str:
-    """Return how a check scores in the environments other than the locked one."""
+    """Return a phrase with the scores of a check in the environments other than the locked one."""
     here = _score_or_none(scored["lock"], check)
     others = [
         (f"jax {s['jax']}", _score_or_none(s, check))
@@ -113,7 +113,7 @@ def _scores_elsewhere(scored: Mapping[str, Scores], check: str) -> str:
 def _describe_check(
     check: str, scored: Mapping[str, Scores], first: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the name, the summary, and the described properties of a check."""
+    """Return the name, the summary, and the properties of a check for the template."""
     book = scored["lock"]
     seen = book["detectors"][check]
     summary, sentences = split_docstring(detect.detectors()[check].__doc__ or "")
@@ -144,7 +144,7 @@ def _at_first(score: Sequence[int] | None) -> str:
 
 
 def _describe_cost(figure: Picture) -> dict[str, str]:
-    """Return the recorded cost of an audit: relative to a first call, and by check."""
+    """Return the recorded cost of an audit, relative to a first call and for each check."""
     run = measurements.load("audit_cost")
     ratios = []
     for name, times in run["ratios"].items():
@@ -177,7 +177,7 @@ def _draw_cost() -> Picture | None:
         measurements.load("audit_cost")
     except FileNotFoundError:
         return None
-    from jaxbits.book.figures.audit import cost_of_equations  # imports matplotlib
+    from jaxbits.book.figures.audit import cost_of_equations  # This imports matplotlib.
 
     return cost_of_equations()
 
@@ -186,8 +186,8 @@ def detectors_page(root: Path, figure: Picture | None) -> str:
     """Return the page as Markdown.
 
     Args:
-        root: the project's folder, which contains the recorded scores.
-        figure: the figure of an audit's cost, or None if it was never recorded.
+        root: The project's folder, which contains the recorded scores.
+        figure: The figure that shows the cost of an audit, or None if the cost was never recorded.
     """
     scored = read_scores(root, ["lock", "colab", "newest", "accelerator"])
     first_contact = root / "tests" / "detect" / "first_contact.toml"
@@ -205,7 +205,7 @@ def detectors_page(root: Path, figure: Picture | None) -> str:
 
 
 def detectors_page_and_figure(root: Path) -> dict[Path, str]:
-    """Return the text of the page, and that of its figure if its data were recorded, by path."""
+    """Return the page by path, and also the figure if its data were recorded."""
     figure = _draw_cost()
     made = {root / "reference" / "detectors.md": detectors_page(root, figure)}
     if figure is not None:

@@ -1,4 +1,4 @@
-"""Generate the glossary from ``reference/glossary.toml``, and find its terms in a text.
+"""Generate the glossary from ``reference/glossary.toml``, and find its terms in text.
 
 The page has an anchor for each term, such as ``glossary.html#weak-type``. The Sphinx extension
 ``_ext/glossary_links.py`` links the first use of each term in every chapter to it.
@@ -18,7 +18,7 @@ from jaxbits._catalogue import SharpBit, heading_id
 
 
 class GlossaryError(ValueError):
-    """The file of terms is malformed. The message names the term and what is wrong."""
+    """Raised if the glossary file is malformed. The message names the term and the problem."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +26,13 @@ class Term:
     """A term of the glossary.
 
     Attributes:
-        name: the term.
-        text: its definition.
-        bits: the catalogue ids of the sections about it.
-        forms: the forms in which a text uses it. If a form contains parentheses, only the part
-            inside them is linked. By default, the name and its plural.
-        not_in: the numbers of the chapters in which the term is not linked.
-        met: where readers meet the term, if no chapter uses it.
+        name: The term.
+        text: Its definition.
+        bits: The catalogue ids of the sections about the term.
+        forms: The forms in which the term appears in text. If a form contains parentheses, only the
+            part inside them is linked. The default forms are the name and its plural.
+        not_in: The numbers of the chapters in which the term is not linked.
+        met: Where readers meet the term, if no chapter uses it.
     """
 
     name: str
@@ -44,12 +44,12 @@ class Term:
 
     @property
     def anchor(self) -> str:
-        """The HTML id of the term on its page."""
+        """The HTML id of the term on the glossary page."""
         return heading_id(self.name)
 
     @functools.cached_property
     def patterns(self) -> list[re.Pattern[str]]:
-        """A regular expression for each form. The first group is the part to link."""
+        """Regular expressions for the forms. The first group of each is the part to link."""
         # A name with capitals, such as NaN, must not match an ordinary word.
         flags = 0 if self.name != self.name.lower() else re.IGNORECASE
         found = []
@@ -61,7 +61,7 @@ class Term:
         return found
 
     def find(self, text: str) -> tuple[int, int] | None:
-        """Return the start and end of the term's first use in a text, or None.
+        """Return the start and end of the term's first use in a text, or None if there is none.
 
         If several forms start at the same position, the longest one wins.
 
@@ -78,7 +78,7 @@ def read_terms(path: Path) -> list[Term]:
     """Return the terms in a file in alphabetical order.
 
     Raises:
-        GlossaryError: a term lacks a key, has an unknown one, or is listed twice.
+        GlossaryError: If a term lacks a key, has an unknown key, or is listed twice.
     """
     terms: list[Term] = []
     for entry in tomllib.loads(path.read_text("utf8")).get("term", []):
@@ -97,11 +97,11 @@ def glossary_page(terms: Sequence[Term], bits: Mapping[str, SharpBit]) -> str:
     """Return the page as Markdown.
 
     Args:
-        terms: the terms, as `read_terms` returns them.
-        bits: the sharp bits of the catalogue by id.
+        terms: The terms, as `read_terms` returns them.
+        bits: The sharp bits of the catalogue by id.
 
     Raises:
-        GlossaryError: a term names a sharp bit that is not in the catalogue.
+        GlossaryError: If a term names a sharp bit that is not in the catalogue.
     """
     for term in terms:
         if unknown := [bit for bit in term.bits if bit not in bits]:

@@ -17,7 +17,7 @@ def escape_html(text: str) -> str:
 
 
 def inline_code(text: str) -> str:
-    """Return a line of text as HTML: escaped, with `code` in backticks as ``<code>`` elements.
+    """Return a line of text as escaped HTML, with text in backticks as ``<code>`` elements.
 
     Example:
         >>> inline_code("use `a < b`")
@@ -35,8 +35,8 @@ def html_table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Return an HTML table whose first column contains the row headers.
 
     Args:
-        heads: the column headers, as HTML.
-        rows: the cells of each row, as HTML.
+        heads: The column headers, as HTML.
+        rows: The cells of each row, as HTML.
     """
     top = "".join(f'<th scope="col">{cell}</th>' for cell in heads)
     body = "\n".join(
@@ -51,11 +51,11 @@ def html_table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def count_noun(number: int, noun: str) -> str:
-    """Return a number with its noun, which gets an s unless the number is 1.
+    """Return a number followed by its noun, in the plural unless the number is 1.
 
     Args:
-        number: the number.
-        noun: the noun in the singular.
+        number: The number.
+        noun: The singular form of the noun. The plural form must add only an s.
 
     Example:
         >>> count_noun(1, "error"), count_noun(2, "error")
@@ -68,9 +68,9 @@ def link_to_section(stem: str, section: str, bit: str = "") -> str:
     """Return a link from a reference page to a section of a chapter.
 
     Args:
-        stem: the chapter, such as ``04-out-of-bounds``.
-        section: the section's heading, or an empty string for the opening of the chapter.
-        bit: the catalogue id of an entry under *Also sharp*, to link to that entry.
+        stem: The chapter, such as ``04-out-of-bounds``.
+        section: The section's heading, or an empty string for the chapter's opening.
+        bit: The catalogue id of an entry under *Also sharp*. If it is given, the link leads there.
     """
     if not section:
         return f'<a href="../chapters/{stem}.html">the opening</a>'

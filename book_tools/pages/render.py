@@ -8,7 +8,7 @@ import jinja2
 
 from book_tools.pages.html_utils import bit_address, escape_html, inline_code, script_json
 
-# Without autoescaping, because most templates are Markdown, in which only some parts are HTML.
+# Autoescaping is off, because most templates are Markdown with only some parts in HTML.
 _TEMPLATES = jinja2.Environment(
     loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
     undefined=jinja2.StrictUndefined,
@@ -28,10 +28,10 @@ def render_page(template: str, **values: object) -> str:
     """Return the text of a page.
 
     Args:
-        template: the name of a file in ``templates/`` without the suffix ``.jinja``.
-        values: the variables of the template.
+        template: The name of a file in ``templates/`` without the suffix ``.jinja``.
+        values: The variables of the template.
 
     Raises:
-        jinja2.UndefinedError: the template uses a variable that has no value.
+        jinja2.UndefinedError: If the template uses a variable that has no value.
     """
     return _TEMPLATES.get_template(f"{template}.jinja").render(**values)

@@ -35,8 +35,8 @@ IMPORTS = {
     "nnx": "flax.nnx",
     "optax": "optax",
 }
-# Two devices to shard arrays over. Without optimization, because that takes seconds and changes no
-# outcome.
+# The rows need two devices to shard arrays over. Optimization is off, because it takes seconds and
+# changes no outcome.
 FLAGS = (
     "--xla_force_host_platform_device_count=2",
     "--xla_backend_optimization_level=0",
@@ -44,14 +44,14 @@ FLAGS = (
 )
 PACKAGES = ("jax", "numpy", "torch", "flax", "optax")
 WIDTH = 120
-"""The number of characters of an error or a warning that the page shows."""
+"""The maximum number of characters of an error or warning on the page."""
 
-# Warnings of these categories count wherever they arise, others only if the row itself causes them.
+# Warnings of these categories count wherever they arise. Others count only if the row causes them.
 _ANYWHERE = (UserWarning, FutureWarning, RuntimeWarning)
 
 
 def imports_for(code: str) -> dict[str, Any]:
-    """Return the modules that some code uses, by their names, without those of missing packages.
+    """Return the modules that code uses, by name. Modules of missing packages are omitted.
 
     Example:
         >>> sorted(imports_for("np.ones(3)"))
@@ -66,11 +66,11 @@ def imports_for(code: str) -> dict[str, Any]:
 
 
 def shorten(text: str, width: int = WIDTH) -> str:
-    """Return the first line of a text, truncated between words.
+    """Return the first line of a string, truncated between words.
 
     Args:
-        text: the text.
-        width: the maximum number of characters.
+        text: The text.
+        width: The maximum number of characters.
 
     Example:
         >>> shorten("one two three", 9)
@@ -81,7 +81,7 @@ def shorten(text: str, width: int = WIDTH) -> str:
 
 
 def _describe(problem: BaseException | Warning) -> str:
-    """Return the class and the message of an error or a warning in one line."""
+    """Return the class and message of an error or warning on one line."""
     return shorten(f"{type(problem).__name__}: {problem}".rstrip(": "))
 
 
@@ -99,11 +99,11 @@ def _run(code: str, namespace: dict[str, Any]) -> None:
 
 
 def run_row(code: str, given: str = "") -> str:
-    r"""Return what code prints, its last value, its warnings, and the error that ends it.
+    r"""Run code, and return its output, its last value, its warnings, and the error that ends it.
 
     Args:
-        code: the code of the row.
-        given: the code that runs before it, without being part of the outcome.
+        code: The row's code.
+        given: Code that runs first and whose output is not part of the outcome.
 
     Example:
         >>> run_row("x + 1", "x = 1")
@@ -131,7 +131,7 @@ def run_row(code: str, given: str = "") -> str:
 
 
 def code_of_rows(table: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield each piece of code in a table after the code that its group runs before it."""
+    """Yield pairs of the code that a group runs first and a piece of code in the table."""
     for group in table["group"]:
         given = group.get("given", {})
         for row in group["row"]:
@@ -141,17 +141,17 @@ def code_of_rows(table: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def row_key(given: str, code: str) -> str:
-    """Return the key of an outcome, which is the code itself, so that an edit invalidates it.
+    """Return the key of an outcome. It consists of the code, so editing the code changes it.
 
     Args:
-        given: the code that runs before the row.
-        code: the code of the row.
+        given: The code that runs before the row.
+        code: The code of the row.
     """
     return "\n".join(filter(None, (given.strip(), code.strip())))
 
 
 def run_rows(tables: Iterable[dict[str, Any]]) -> dict[str, str]:
-    """Run each row of some tables separately, and return the outcomes by `row_key`."""
+    """Run each row of the tables separately, and return the outcomes by `row_key`."""
     return {
         row_key(given, code): run_row(code, given)
         for table in tables
@@ -160,7 +160,7 @@ def run_rows(tables: Iterable[dict[str, Any]]) -> dict[str, str]:
 
 
 def installed_versions() -> dict[str, str]:
-    """Return the versions of the packages that the rows use, as far as they are installed."""
+    """Return the versions of the installed packages that the rows use."""
     found = {}
     for package in PACKAGES:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):

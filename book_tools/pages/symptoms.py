@@ -1,7 +1,7 @@
-"""Generate the page *By symptom*, which leads from what a reader notices to a section.
+"""Generate the page *By symptom*, which leads a reader from a symptom to a section.
 
-``reference/by-symptom.toml`` contains the questions. Each answer names a sharp bit of the catalogue
-(``bit``) or another symptom of the page (``see``, with the words of the link in ``say``).
+``reference/by-symptom.toml`` contains the questions. Each answer names a sharp bit in the catalogue
+(``bit``) or another symptom on the page (``see``, with the text of the link in ``say``).
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from jaxbits._catalogue import SharpBit
 
 
 class SymptomsError(ValueError):
-    """The file of symptoms is malformed. The message names the symptom and what is wrong."""
+    """Raised if the symptoms file is malformed. The message names the symptom and the problem."""
 
 
 def read_symptoms(path: Path) -> list[Mapping[str, Any]]:
     """Return the symptoms in a file.
 
     Raises:
-        SymptomsError: a symptom, a step, or an answer lacks a key.
+        SymptomsError: If a symptom, a step, or an answer lacks a key.
     """
     symptoms: list[Mapping[str, Any]] = tomllib.loads(path.read_text("utf8")).get("symptom", [])
     for symptom in symptoms:
@@ -48,11 +48,11 @@ def symptoms_page(symptoms: Sequence[Mapping[str, Any]], bits: Mapping[str, Shar
     """Return the page as Markdown.
 
     Args:
-        symptoms: the symptoms, as `read_symptoms` returns them.
-        bits: the sharp bits of the catalogue by id.
+        symptoms: The symptoms, as `read_symptoms` returns them.
+        bits: The sharp bits of the catalogue by id.
 
     Raises:
-        SymptomsError: an answer names a sharp bit that is not in the catalogue.
+        SymptomsError: If an answer names a sharp bit that is not in the catalogue.
     """
     for symptom in symptoms:
         for step in symptom["step"]:

@@ -1,7 +1,7 @@
 """Generate the page of a reference table from its rows and their outcomes.
 
-A table with two sides compares two pieces of code per row and shows a note and a link below them. A
-table with one side is a list of wrong claims.
+In a table with two sides, each row compares two pieces of code, with a note and a link below them.
+A table with one side is a list of wrong claims.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ Table = Mapping[str, Any]
 Outcomes = Mapping[str, str]
 """The outcomes by `run_table_rows.row_key`."""
 OutcomesByVersion = Mapping[str, Outcomes]
-"""The outcomes on other versions of JAX, by version."""
+"""The outcomes for each of the other versions of JAX."""
 
 
 def is_error_line(line: str) -> bool:
-    """Return True if a line of an outcome is the error that ended it.
+    """Return whether a line of an outcome is the error that ended it.
 
     Example:
         >>> is_error_line("XlaRuntimeError: no"), is_error_line("1.5: 2")
@@ -33,11 +33,11 @@ def is_error_line(line: str) -> bool:
 
 
 def has_changed(here: str, there: str) -> bool:
-    """Return True if two outcomes differ in more than the message of their error.
+    """Return whether two outcomes differ in more than the message of their error.
 
     Args:
-        here: the outcome in the book.
-        there: the outcome on another version of JAX.
+        here: The outcome in the book.
+        there: The outcome on another version of JAX.
 
     Example:
         >>> has_changed("ValueError: no", "ValueError: not so"), has_changed("1.0", "2.0")
@@ -55,21 +55,21 @@ def _outcome(text: str, version: str = "") -> dict[str, Any]:
 
 
 def _piece(code: str) -> dict[str, Any]:
-    """Return a piece of code for the template, without its outcome."""
+    """Return a piece of code in the form that the template needs, without its outcome."""
     return {"code": re.sub(r"\n{3,}", "\n\n", code.strip()), "outcomes": []}
 
 
 def _piece_with_outcomes(
     code: str, given: str, here: Outcomes, elsewhere: OutcomesByVersion
 ) -> dict[str, Any]:
-    """Return a piece of code with its outcome, and with those elsewhere that are different."""
+    """Return a piece of code with its outcome and any different outcomes on other versions."""
     key = run_table_rows.row_key(given, code)
     others = ((version, outcomes.get(key)) for version, outcomes in elsewhere.items())
     changed = [
         _outcome(text, version)
         for version, text in others
         if text is not None
-        and "No module named" not in text  # the package is not installed there
+        and "No module named" not in text  # The package is not installed there.
         and has_changed(here[key], text)
     ]
     return _piece(code) | {"outcomes": [_outcome(here[key]), *changed]}
@@ -79,10 +79,10 @@ def _row(
     row: Mapping[str, Any], table: Table, given: Mapping[str, str], here: Outcomes,
     elsewhere: OutcomesByVersion,
 ) -> dict[str, Any]:  # fmt: skip
-    """Return a row for the template.
+    """Return a row in the form that the template needs.
 
     Raises:
-        KeyError: the catalogue has no such sharp bit; the message names similar ones.
+        KeyError: If the row's sharp bit is not in the catalogue. The message names similar ones.
     """
     pieces = [
         # Only JAX's side, which is the last one, was run on other versions of JAX.
@@ -99,12 +99,12 @@ def table_page(table: Table, here: Outcomes, elsewhere: OutcomesByVersion | None
     """Return the page of a table as Markdown.
 
     Args:
-        table: the table, as its TOML file describes it.
-        here: the outcomes of its rows in this environment.
-        elsewhere: the outcomes on other versions of JAX, which are shown where they differ.
+        table: The content of the table's TOML file.
+        here: The outcomes of the rows in this environment.
+        elsewhere: The outcomes on other versions of JAX, which are shown where they differ.
 
     Raises:
-        KeyError: a row names a sharp bit that is not in the catalogue, or has no outcome.
+        KeyError: If a row names a sharp bit that is not in the catalogue, or if it has no outcome.
     """
     groups = []
     for group in table["group"]:

@@ -1,12 +1,12 @@
 """Run the rows of the reference tables, and write their pages.
 
     python -m book_tools tables                      run every table and write every page
-    python -m book_tools tables coming-from-numpy    only this one
-    python -m book_tools tables --elsewhere          first record JAX's side in the environments
+    python -m book_tools tables coming-from-numpy    run only this table
+    python -m book_tools tables --elsewhere          first record JAX's results in environments
                                                      that `make versions` created (or in a FOLDER)
 
-A table is ``reference/tables/NAME.toml``, and its page is ``reference/NAME.md``. A test compares
-the outcomes on the page with those of a new run. ``reference/tables/recorded/`` contains the
+The table ``reference/tables/NAME.toml`` becomes the page ``reference/NAME.md``. A test compares the
+outcomes on the page with those of a new run. ``reference/tables/recorded/`` contains the
 outcomes on other versions of JAX.
 """
 
@@ -38,11 +38,11 @@ RECORDED = FOLDER / "recorded"
 
 
 def read_table(name: str, folder: Path = FOLDER) -> Table:
-    """Return a table.
+    """Read a table from its TOML file.
 
     Args:
-        name: its name, such as ``coming-from-numpy``.
-        folder: the folder of the tables.
+        name: The table's name, such as ``coming-from-numpy``.
+        folder: The folder that contains the tables.
     """
     return tomllib.loads((folder / f"{name}.toml").read_text("utf8"))
 
@@ -53,7 +53,7 @@ def table_names(folder: Path = FOLDER) -> list[str]:
 
 
 def _run_table(name: str, python: str | Path) -> dict[str, Any]:
-    """Run every row of one table in a process of its own."""
+    """Run every row of one table in a separate process."""
     program = Path(__file__).with_name("run_table_rows.py")
     with tempfile.TemporaryDirectory() as scratch:
         done = subprocess.run(
@@ -68,11 +68,11 @@ def _run_table(name: str, python: str | Path) -> dict[str, Any]:
 
 
 def run_tables(names: Iterable[str], python: str | Path = sys.executable) -> dict[str, Any]:
-    """Run every row of some tables.
+    """Run every row of the given tables.
 
     Args:
-        names: the names of the tables.
-        python: the interpreter to use.
+        names: The names of the tables.
+        python: The interpreter to use.
 
     Returns:
         The versions of the packages, and the outcomes by `run_table_rows.row_key`.
@@ -84,21 +84,21 @@ def run_tables(names: Iterable[str], python: str | Path = sys.executable) -> dic
 
 
 def read_recorded(folder: Path = RECORDED) -> dict[str, Outcomes]:
-    """Return the outcomes recorded in other environments by version of JAX, the oldest first."""
+    """Return the outcomes recorded in other environments by JAX version, oldest first."""
     records = [json.loads(path.read_text("utf8")) for path in folder.glob("*.json")]
     records.sort(key=lambda record: Version(record["versions"]["jax"]))
     return {record["versions"]["jax"]: record["outcomes"] for record in records}
 
 
 def record_environment(name: str, python: Path) -> Path:
-    """Record the outcomes of JAX's side in another environment.
+    """Run JAX's side of the tables in another environment, and record the outcomes.
 
     Args:
-        name: the name of the environment.
-        python: its interpreter.
+        name: The name of the environment.
+        python: Its interpreter.
 
     Returns:
-        The file with the outcomes.
+        The path of the file with the recorded outcomes.
     """
     names = table_names()
     found = run_tables(names, python)
@@ -112,7 +112,7 @@ def record_environment(name: str, python: Path) -> Path:
 
 
 def record_elsewhere(folder: Path) -> Iterator[Path]:
-    """Record the outcomes in each environment that a folder contains, and yield the files."""
+    """Record the outcomes in each environment in a folder, and yield the files written."""
     for name in environments.load_specifications():
         for python in (folder / name / "bin" / "python", folder / name / "Scripts" / "python.exe"):
             if python.is_file():

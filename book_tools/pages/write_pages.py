@@ -1,13 +1,13 @@
-"""Write the reference pages that are generated from the catalogue, the code, and recorded runs.
+"""Generate reference pages from the catalogue, the code, and recorded runs.
 
-    python -m book_tools pages            all of the pages below
-    python -m book_tools pages --readme   the figure in the README
+    python -m book_tools pages            write all of the pages below
+    python -m book_tools pages --readme   write the figure in the README
 
 - ``reference/errors.md`` lists each error by its class and has a finder for pasted tracebacks.
-- ``reference/silent-failures.md`` lists by chapter what goes wrong without an error.
-- ``reference/by-symptom.md`` leads from a symptom to a section, as ``by-symptom.toml`` says.
+- ``reference/silent-failures.md`` lists, by chapter, failures that raise no error.
+- ``reference/by-symptom.md`` leads from a symptom to a section, based on ``by-symptom.toml``.
 - ``reference/glossary.md`` defines the terms in ``glossary.toml``.
-- ``reference/assignments.md`` describes each assignment, from its source.
+- ``reference/assignments.md`` describes each assignment, based on its source.
 - ``reference/detectors.md`` describes each detector, with its scores and its cost.
 
 Building the book does this automatically (``_ext/generated_pages.py``).
@@ -27,7 +27,7 @@ from jaxbits import _catalogue
 
 
 def write_pages(root: Path = ROOT) -> list[Path]:
-    """Write the pages of a project, and return those that changed."""
+    """Write the generated pages of a project, and return the paths that changed."""
     bits, folder = _catalogue.load(), root / "reference"
     paths = symptoms.read_symptoms(folder / "by-symptom.toml")
     terms = glossary.read_terms(folder / "glossary.toml")
@@ -45,7 +45,7 @@ def write_pages(root: Path = ROOT) -> list[Path]:
 
 
 def write_readme_figure(root: Path = ROOT) -> Path:
-    """Draw the README's figure, which is also in chapter 04, and return its path."""
+    """Draw the README's figure, which chapter 04 shows as well, and return its path."""
     from jaxbits.book.figures.out_of_bounds import where_indices_land
 
     path = root / "_static" / "where-indices-land.svg"

@@ -1,4 +1,4 @@
-"""Read the code cells of a chapter together with their sections and their stored outputs."""
+"""Read the code cells of a chapter together with their sections and stored outputs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"((?<![\w.])-?(?:\d+\.\d*|\.\d+)(?:e[+-]?\d+)?(?![\w.]))")
 # Claims and the results of exercises are compared separately.
 _CLAIMS = re.compile(r'<(?:details class="claims"|table class="also-sharp")')
 _RESULT = re.compile(r"^[✓✗–] .*\n?", re.MULTILINE)
-# A folder of another Python on this machine. Web addresses stay.
+# Matches the folders of another Python on this machine, but not web addresses.
 _FOLDERS = re.compile(r"(?<![\w:/.~…])/(?:[^\s:'\"/()]+/){2,}(?=[^\s:'\"/()]+)")
 
 
@@ -31,10 +31,10 @@ class Cell:
     """A code cell of a chapter and its position in the book.
 
     Attributes:
-        source: its text, without the title that folding adds.
-        headings: the headings above it, the nearest first, without the chapter's title.
-        tags: its tags.
-        stored: the outputs in the book as one string, or None if the cell was never executed.
+        source: The code, without the title that folding adds.
+        headings: The headings above the cell, nearest first, without the chapter's title.
+        tags: The tags of the cell.
+        stored: The outputs in the book as one string, or None if the cell was never executed.
     """
 
     source: str
@@ -44,7 +44,7 @@ class Cell:
 
     @property
     def declared(self) -> str:
-        """The class of the error that the cell announces, or an empty string."""
+        """The class of the error that the cell announces, or an empty string if there is none."""
         found = _ANNOUNCED.search(self.source)
         return found[1] if found else ""
 
@@ -54,10 +54,10 @@ class ChapterCells:
     """A chapter to execute.
 
     Attributes:
-        stem: the chapter's name, such as ``04-out-of-bounds``.
-        title: its first heading.
-        notebook: the notebook to execute, without outputs.
-        cells: the code cells by their index in the notebook.
+        stem: The chapter's name, such as ``04-out-of-bounds``.
+        title: The chapter's first heading.
+        notebook: The notebook to execute, without outputs.
+        cells: The code cells, by their index in the notebook.
     """
 
     stem: str
@@ -67,19 +67,19 @@ class ChapterCells:
 
     @property
     def code_digest(self) -> str:
-        """A digest of the code, by which a recorded result is matched with this text."""
+        """A digest of the code. A recorded result with the same digest belongs to this text."""
         return hashlib.sha256(
             "\0".join(cell.source for cell in self.cells.values()).encode()
         ).hexdigest()[:12]
 
     @property
     def uses_torch(self) -> bool:
-        """True if a cell imports torch."""
+        """Whether any cell imports torch."""
         return any(_TORCH.search(cell.source) for cell in self.cells.values())
 
 
 def normalize_message(text: str) -> str:
-    """Return a text without color codes, object addresses, and local folders.
+    """Return a string without color codes, object addresses, or local folders.
 
     Example:
         >>> normalize_message(
@@ -91,11 +91,13 @@ def normalize_message(text: str) -> str:
 
 
 def is_similar(stored: str, here: str) -> bool:
-    """Return True if two lines are equal up to whitespace and a relative error of 1e-5 in numbers.
+    """Return whether two lines are equal, ignoring whitespace and small differences in numbers.
+
+    Numbers may differ by a relative error of 1e-5.
 
     Args:
-        stored: a line of the book.
-        here: the same line of another run.
+        stored: A line of output in the book.
+        here: The same line in another run.
 
     Example:
         >>> is_similar("[2.4401896 0.5]", "[2.4401898  0.5 ]"), is_similar("[1. 2.]", "[1. 3.]")
@@ -116,7 +118,7 @@ def _split_numbers(line: str) -> tuple[list[str], list[float]]:
 def printed_text(outputs: list[NotebookNode]) -> str:
     """Return what a cell printed and displayed as one string.
 
-    Figures are left out, and so are claims and errors, which are compared separately.
+    The string contains no figures. It also omits claims and errors, which are compared separately.
     """
     text = ""
     for output in outputs:
@@ -147,10 +149,10 @@ def _code_cells(notebook: NotebookNode) -> Iterator[tuple[int, NotebookNode, tup
 
 
 def read_chapter_cells(chapter: ChapterFiles) -> ChapterCells:
-    """Return a chapter's cells with the outputs stored in its notebook, if it has one.
+    """Return a chapter's cells with their stored outputs, if the chapter was executed.
 
     Raises:
-        ChapterFileError: the text or the notebook cannot be read.
+        ChapterFileError: If the text or the notebook cannot be read.
     """
     notebook, executed = read_source(chapter), read_stored(chapter)
     stored: dict[str, list[str]] = defaultdict(list)

@@ -1,8 +1,8 @@
-"""Compare a recorded run with the book, and tell declared from undeclared differences.
+"""Compare a recorded run with the book, and separate declared from undeclared differences.
 
-A difference is declared if the book states it, that is, if a claim names the versions or backends
-that it is made for. The wording of errors and printed text may differ, too. Any other difference is
-undeclared and fails `make versions`.
+A difference is declared if the book states it, which means that a claim names the versions or
+backends for which it is made. The wording of errors and printed text may also differ. Any other
+difference is undeclared and makes `make versions` fail.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Record = Mapping[str, Any]
 _LINKS = re.compile(r"\s*(?:See|see) https?://\S+.*$", re.MULTILINE)
 
 _Finding = tuple[str, str, bool]
-"""A section, what differs in it, and whether the difference is declared."""
+"""A section, a description of what differs in it, and whether the difference is declared."""
 
 
 @dataclass(frozen=True)
@@ -26,10 +26,11 @@ class Difference:
     """One difference between a run and the book.
 
     Attributes:
-        where: the chapter and the section, or the test.
-        what: what differs.
-        declared: True if the book states the difference.
-        in_the_book: False if the difference is in the library's tests or the detectors' scores.
+        where: The chapter and the section, or the test.
+        what: A description of the difference.
+        declared: Whether the book states the difference.
+        in_the_book: Whether the difference is in the book. Otherwise, it is in the library's tests
+            or in the detectors' scores.
     """
 
     where: str
@@ -46,14 +47,14 @@ def comparable_message(error: Mapping[str, Any]) -> str:
 def align_errors(
     here: Mapping[str, Any], book: Mapping[str, Any] | None
 ) -> Iterator[tuple[Any, Any]]:
-    """Yield each error of a chapter with the book's error from the same cell, or with None.
+    """Yield each error in a chapter with the book's error from the same cell, or None without one.
 
     Args:
-        here: the record of the chapter.
-        book: the book's record of the chapter, if it has one. It is ignored if its code differs.
+        here: The record of the chapter.
+        book: The book's record of the chapter, or None. It is ignored if its code differs.
     """
     stored = book["errors"] if book is not None and book["code"] == here["code"] else []
-    if len(stored) != len(here["errors"]):  # an unexpected error in one of the two runs
+    if len(stored) != len(here["errors"]):  # One of the two runs had an unexpected error.
         stored = [None] * len(here["errors"])
     yield from zip(here["errors"], stored, strict=True)
 
@@ -79,7 +80,7 @@ def _compare_claims(
 
 
 def _check_explanation(error: Mapping[str, Any]) -> str:
-    """Return what is wrong with the explanation of an error, or an empty string."""
+    """Return what is wrong with the explanation of an error, or an empty string if nothing is."""
     found = error["explained"]
     if isinstance(found, str):
         return f"explain failed on {error['names'][0]}: {found}"
@@ -94,7 +95,7 @@ def _check_explanation(error: Mapping[str, Any]) -> str:
 def _compare_errors(
     chapter: Mapping[str, Any], book: Mapping[str, Any] | None
 ) -> Iterator[_Finding]:
-    """Yield the cells that raised another error than they announce, or one worded differently."""
+    """Yield the cells whose error differs from the announced one or is worded differently."""
     for error, stored in align_errors(chapter, book):
         section, names = error["section"], error["names"]
         if not names:
@@ -114,12 +115,12 @@ def _compare_errors(
 
 
 def find_differences(record: Record, book: Record | None = None) -> list[Difference]:
-    """Return all differences of a recorded run, in the book's order.
+    """Return all differences between a recorded run and the book, in the book's order.
 
     Args:
-        record: the run.
-        book: the run in the locked environment. It provides the messages to compare with and the
-            claims that have to be reached.
+        record: The run.
+        book: The run in the locked environment. It provides the messages to compare with and the
+            claims that the run must reach.
     """
     found = []
     for stem, chapter in record["chapters"].items():
@@ -137,9 +138,9 @@ def find_differences(record: Record, book: Record | None = None) -> list[Differe
 
 
 def fully_checked_environments(records: Mapping[str, Record]) -> list[dict[str, str]]:
-    """Return the versions and devices on which the book holds, in the form the library reports.
+    """Return the environments in which the book holds, in the form that the library reports.
 
-    The library's own tests are not considered, because one of them reads this list.
+    The library's own tests do not count, because one of them reads this list.
     """
     book = records.get("lock")
     return [

@@ -1,6 +1,7 @@
 """Read, add up, and compare the recorded scores of the detectors on the labeled cases.
 
-A score is a list of four counts: reported positives, positives, false alarms, negatives.
+A score is a list of four counts, namely the reported positives, all positives, false alarms, and
+all negatives.
 """
 
 from __future__ import annotations
@@ -21,18 +22,18 @@ Scores = Mapping[str, Any]
 
 
 def read_scores(root: Path, names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the recorded scores by environment, without the environments that have none.
+    """Return the recorded scores by environment. Environments without scores are omitted.
 
     Args:
-        root: the project's folder.
-        names: the environments to look for.
+        root: The project's folder.
+        names: The environments to look for.
     """
     files = {name: root / "reference" / FOLDER / f"{name}.json" for name in names}
     return {n: json.loads(f.read_text("utf8")) for n, f in files.items() if f.is_file()}
 
 
 def scores_json(scores: Scores) -> str:
-    """Return scores as JSON with each list of four counts on one line.
+    """Return scores as JSON, with each list of four counts on one line.
 
     Example:
         >>> print(scores_json({"own": [1, 2, 0, 2]}), end="")
@@ -58,14 +59,14 @@ def score_of_check(scores: Scores, check: str) -> list[int]:
     """Return the score of a check on all cases.
 
     Args:
-        scores: the scores of one environment.
-        check: the name of the check.
+        scores: The scores of one environment.
+        check: The name of the check.
     """
     return add_scores([scores["detectors"][check][cases] for cases in CASES])
 
 
 def summarize_scores(scores: Scores) -> str:
-    """Return the score of all detectors together, in words."""
+    """Return a phrase with the total score of all detectors."""
     found, positives, alarms, negatives = add_scores(
         score_of_check(scores, check) for check in scores["detectors"]
     )
@@ -73,7 +74,7 @@ def summarize_scores(scores: Scores) -> str:
 
 
 def compare_scores(scored: Mapping[str, Scores]) -> dict[str, list[Difference]]:
-    """Return, by environment, the checks whose scores differ from those in the locked one."""
+    """Return, for each environment, the scores that differ from the locked environment's."""
     book = scored.get("lock")
     if book is None:
         return {}

@@ -1,8 +1,9 @@
-"""Log every error that ends a cell. Runs in a chapter's kernel as an IPython startup file.
+"""Log every error that ends a cell.
 
-For each error, the program appends one JSON line to the file that ``JAXBITS_PROBE`` names: the
-names of the error's class, the message, and the sharp bits that `jaxbits.explain` finds. An error
-in the program itself is logged as a failed explanation and never reaches the notebook.
+This program runs in a chapter's kernel as an IPython startup file. For each error, it appends one
+line of JSON to the file that ``JAXBITS_PROBE`` names. The line contains the names of the error's
+class, the message, and the sharp bits that `jaxbits.explain` finds. If `jaxbits.explain` itself
+raises an error, the program logs that error, which never reaches the notebook.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def _start() -> None:
     def class_names(error: BaseException) -> list[str]:
         """Return the names by which a chapter may announce the error's class.
 
-        `jax.errors` exports some classes under another name, such as JaxRuntimeError:
+        `jax.errors` exports some classes under a different name, such as JaxRuntimeError:
         https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/errors.py
         """
         import sys

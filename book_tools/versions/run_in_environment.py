@@ -34,11 +34,11 @@ def _read_new_lines(path: Path, seen: dict[Path, int]) -> list[dict[str, Any]]:
 def run_chapter(chapter: ChapterCells, environment: Environment) -> ChapterResult:
     """Execute every cell of a chapter in an environment's own kernel, and return the results.
 
-    An error does not stop the run. Which errors were expected is decided afterwards.
+    An error does not stop the run. Other code decides later which errors were expected.
 
     Args:
-        chapter: the chapter.
-        environment: the environment, in which ipykernel is installed.
+        chapter: The chapter.
+        environment: The environment, in which ipykernel is installed.
     """
     result = ChapterResult(chapter.title, chapter.code_digest)
     seen: dict[Path, int] = {}
@@ -48,7 +48,7 @@ def run_chapter(chapter: ChapterCells, environment: Environment) -> ChapterResul
         startup = folder / "ipython" / "profile_default" / "startup"
         startup.mkdir(parents=True)
         (startup / "00-log-errors.py").write_text(ERROR_LOGGER.read_text("utf8"), "utf8")
-        work = folder / "work"  # as in Colab, the notebook's folder is empty
+        work = folder / "work"  # As in Colab, the notebook's folder is empty.
         work.mkdir()
         variables = environment.variables | {
             "JAXBITS_RECORD": str(claims),
@@ -70,12 +70,12 @@ def run_chapter(chapter: ChapterCells, environment: Environment) -> ChapterResul
             on_cell_executed=record,
         )  # fmt: skip
         try:
-            with (folder / "kernel.log").open("w") as log:  # messages of debugpy and of IPython
+            with (folder / "kernel.log").open("w") as log:  # for debugpy and IPython
                 client.execute(env=variables, stderr=log)
         except (
             nbclient.exceptions.DeadKernelError,
             nbclient.exceptions.CellTimeoutError,
-            RuntimeError,  # the kernel did not start
+            RuntimeError,  # The kernel did not start.
         ) as error:
             result.broken = str(error).strip().splitlines()[0]
     return result
@@ -94,15 +94,15 @@ def _run(
 
 
 def run_tests(environment: Environment, root: Path) -> dict[str, Any]:
-    """Run the library's tests in an environment, and return the numbers of outcomes.
+    """Run the library's tests in an environment, and return the number of each outcome.
 
     Args:
-        environment: the environment, in which pytest is installed.
-        root: the project's folder.
+        environment: The environment, in which pytest is installed.
+        root: The project's folder.
     """
     with tempfile.TemporaryDirectory() as folder:
         report, library = Path(folder) / "report.xml", root / "tests" / "library"
-        # Without the project's pytest plugins, and without turning warnings into errors.
+        # Do not use the project's pytest plugins, and do not turn warnings into errors.
         command = [
             "-m", "pytest", library, "--quiet", "--rootdir", root,
             "--confcutdir", library, "-p", "no:cacheprovider", "--junitxml", report,
@@ -125,12 +125,12 @@ def score_detectors(environment: Environment, root: Path, switches: bool) -> dic
     """Score the detectors on the labeled cases in an environment, and return the scores.
 
     Args:
-        environment: the environment.
-        root: the project's folder.
-        switches: whether to score JAX's own debugging switches as well.
+        environment: The environment.
+        root: The project's folder.
+        switches: Whether to score JAX's own debugging switches as well.
 
     Raises:
-        RuntimeError: the scoring program failed.
+        RuntimeError: If the scoring program fails.
     """
     program = root / "tests" / "detect" / "score_records.py"
     command = [program, *(["--switches"] if switches else [])]
@@ -141,9 +141,9 @@ def score_detectors(environment: Environment, root: Path, switches: bool) -> dic
 
 
 def count_outcomes(junit: str) -> dict[str, Any]:
-    """Return the numbers of passed and skipped tests in a JUnit report, and the failures.
+    """Return the failures in a JUnit report and the numbers of passed and skipped tests.
 
-    A report without a test counts as a failure.
+    A report that contains no tests counts as a failure.
     """
     cases = list(ET.fromstring(junit).iter("testcase"))
     failed = {}
@@ -162,10 +162,10 @@ def count_outcomes(junit: str) -> dict[str, Any]:
 
 
 def describe_environment(environment: Environment) -> dict[str, Any]:
-    """Return the versions of the packages, JAX's backend, and the device of an environment.
+    """Return the package versions, JAX's backend, and the device of an environment.
 
     Raises:
-        RuntimeError: the library or JAX cannot be imported.
+        RuntimeError: If the environment cannot import the library or JAX.
     """
     program = (
         "import json, jax; from jaxbits import runtime; device = jax.devices()[0].device_kind; "

@@ -1,4 +1,4 @@
-"""Record what a chapter did in one environment: claims, errors, and printed text that differs."""
+"""Record a chapter's claims, errors, and differing output in one environment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_LINE = 200
 
 @dataclass
 class ClaimResult:
-    """The outcome of one claim. `seen` and `expected` are recorded only if it failed."""
+    """The outcome of one claim. `seen` and `expected` are recorded only if the claim failed."""
 
     bit: str
     claim: str
@@ -30,14 +30,14 @@ class ErrorResult:
     """The result of a cell that raised or should have raised.
 
     Attributes:
-        section: the heading above the cell.
-        declared: the class of error that the cell announces.
-        tagged: True if the cell has the tag raises-exception.
-        comparison: True if the cell has the tag comparison, and shows an error of another library.
-        bits: the catalogue ids of the section.
-        names: the names of the error's class; empty if the cell did not raise.
-        message: the error's message.
-        explained: the catalogue ids that `jaxbits.explain` ranks, or the error that it raised.
+        section: The heading above the cell.
+        declared: The class of the error that the cell announces.
+        tagged: Whether the cell has the tag raises-exception.
+        comparison: Whether the cell has the tag comparison and shows another library's error.
+        bits: The catalogue ids of the section.
+        names: The names of the error's class, or an empty list if the cell raised no error.
+        message: The error's message.
+        explained: The catalogue ids that `jaxbits.explain` returns, or the error that it raised.
     """
 
     section: str
@@ -55,12 +55,12 @@ class ChapterResult:
     """The results of one chapter in one environment.
 
     Attributes:
-        title: the chapter's title.
-        code: the digest of its code.
-        claims: the outcomes of its claims.
-        errors: the results of the cells that raised or should have raised.
-        printed: the first line that differs of each output that differs from the book's.
-        broken: why the chapter could not be executed to its end, or an empty string.
+        title: The chapter's title.
+        code: The digest of its code.
+        claims: The outcomes of its claims.
+        errors: The results of the cells that raised or should have raised.
+        printed: For each output that differs from the book's, the first line that differs.
+        broken: The reason why the chapter could not be executed to the end, or an empty string.
     """
 
     title: str
@@ -72,11 +72,11 @@ class ChapterResult:
 
 
 def bits_of_section(chapter: str, headings: tuple[str, ...]) -> list[str]:
-    """Return the catalogue ids of the nearest heading that has any.
+    """Return the catalogue ids of the nearest heading that has any, or an empty list.
 
     Args:
-        chapter: the stem of the chapter's file.
-        headings: the headings above a cell, the nearest first.
+        chapter: The stem of the chapter's file.
+        headings: The headings above a cell, nearest first.
     """
     for heading in headings:
         found = [b.id for b in load().values() if (b.chapter, b.section) == (chapter, heading)]
@@ -86,11 +86,11 @@ def bits_of_section(chapter: str, headings: tuple[str, ...]) -> list[str]:
 
 
 def first_difference(stored: str, here: str) -> dict[str, str] | None:
-    """Return the first pair of lines that differ, or None if the texts are similar.
+    """Return the first pair of lines that differ, or None if the outputs are similar.
 
     Args:
-        stored: the text in the book.
-        here: the text of another run.
+        stored: The output in the book.
+        here: The output of another run.
     """
     for pair in itertools.zip_longest(stored.splitlines(), here.splitlines(), fillvalue=""):
         if not is_similar(*pair):
@@ -105,12 +105,12 @@ def record_cell(
     """Append the claims, errors, and changed output of one executed cell to `result`.
 
     Args:
-        result: the results of the chapter so far.
-        chapter: the stem of the chapter's file.
-        cell: the cell.
-        outputs: the outputs of the run.
-        claims: the claims that the library recorded while the cell ran.
-        logged: the errors that `ipython_error_logger` recorded while the cell ran.
+        result: The results of the chapter so far, which are modified in place.
+        chapter: The stem of the chapter's file.
+        cell: The cell.
+        outputs: The outputs of the cell in this run.
+        claims: The claims that the library recorded while the cell ran.
+        logged: The errors that `ipython_error_logger` recorded while the cell ran.
     """
     section = cell.headings[0] if cell.headings else ""
     for claim in claims:
@@ -143,7 +143,7 @@ def record_cell(
 
 
 def as_json_value(result: ChapterResult) -> dict[str, Any]:
-    """Return a chapter's results as they are stored, without the empty fields of claims."""
+    """Return a chapter's results as a JSON value, without the empty fields of claims."""
     everything = asdict(result)
     everything["claims"] = [{k: v for k, v in c.items() if v} for c in everything["claims"]]
     return everything

@@ -1,15 +1,15 @@
 """Run every chapter and the library's tests in the environments of ``environments.toml``.
 
     python -m book_tools versions                 all environments
-    python -m book_tools versions --only colab    this one
+    python -m book_tools versions --only colab    only this environment
     python -m book_tools versions --chapter 04    only this chapter, without recording the results
     python -m book_tools versions --detectors     only score the detectors and JAX's own switches
     python -m book_tools versions --page          only write the page from the recorded results
 
 The program records the results in ``reference/versions/`` and the detectors' scores on the labeled
 cases in ``reference/detectors/``. From them, it writes the page *Behaviour by version* and the list
-of tested environments that `jaxbits.runtime` reports. It prints all differences from the book, and
-fails if a difference is not declared.
+of tested environments that `jaxbits.runtime` reports. It prints all differences from the book
+and fails if any of them is not declared.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ Say = Callable[[str], None]
 
 
 def read_records(folder: Path) -> dict[str, Any]:
-    """Return the recorded runs by environment, in the order of ``environments.toml``."""
+    """Return the recorded runs by environment, in the same order as ``environments.toml``."""
     names = environments.load_specifications()
     files = {name: folder / f"{name}.json" for name in names}
     return {n: json.loads(f.read_text("utf8")) for n, f in files.items() if f.is_file()}
 
 
 def record_json(value: Any) -> str:
-    """Return a record as the text of its file."""
+    """Return a record as JSON, as it is stored in a file."""
     return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -72,19 +72,19 @@ def _today() -> str:
 def run_environment(
     environment: Environment, chapters: Sequence[ChapterCells], root: Path, say: Say
 ) -> dict[str, Any]:
-    """Run the chapters and the tests in one environment, and return the record.
+    """Run the chapters and the library's tests in one environment, and return the record.
 
     Args:
-        environment: the environment.
-        chapters: the chapters.
-        root: the project's folder.
-        say: reports progress.
+        environment: The environment.
+        chapters: The chapters.
+        root: The project's folder.
+        say: A function that reports progress.
 
     Raises:
-        RuntimeError: the library or JAX cannot be imported there.
+        RuntimeError: If the environment cannot import the library or JAX.
     """
     described = describe_environment(environment)
-    # On an accelerator, run one chapter at a time, because they would compete for its memory.
+    # On an accelerator, run one chapter at a time, because chapters would compete for memory.
     workers = available_cores() if described["backend"] == "cpu" else 1
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         results = list(pool.map(lambda chapter: run_chapter(chapter, environment), chapters))
@@ -105,14 +105,14 @@ def record_scores(environment: Environment, root: Path, switches: bool, say: Say
     """Score the detectors in one environment, and write the record.
 
     Args:
-        environment: the environment.
-        root: the project's folder.
-        switches: whether to score JAX's switches, too. They are scored in the locked environment
-            only. Otherwise, their recorded scores stay.
-        say: reports progress.
+        environment: The environment.
+        root: The project's folder.
+        switches: Whether to score JAX's own switches as well. They are scored only in the locked
+            environment. Otherwise, their recorded scores do not change.
+        say: A function that reports progress.
 
     Raises:
-        RuntimeError: the scoring program failed.
+        RuntimeError: If the scoring program fails.
     """
     started = time.monotonic()
     specification = environment.specification
@@ -133,7 +133,7 @@ def record_scores(environment: Environment, root: Path, switches: bool, say: Say
 
 
 def recorded_page(root: Path) -> str:
-    """Return the page *Behaviour by version* for the recorded runs."""
+    """Return the text of the page *Behaviour by version* for the recorded runs."""
     records = read_records(root / "reference" / "versions")
     scored = detector_metrics.read_scores(root, list(records))
     totals = {name: detector_metrics.summarize_scores(scores) for name, scores in scored.items()}
@@ -149,11 +149,11 @@ def write_page_and_list(root: Path) -> None:
 
 
 def summarize_run(record: Record, seconds: float) -> str:
-    """Return one line about a run.
+    """Return a one-line summary of a run.
 
     Args:
-        record: the record of the run.
-        seconds: how long it took.
+        record: The record of the run.
+        seconds: The duration of the run.
     """
     chapters = record["chapters"].values()
     claims = [claim["outcome"] for chapter in chapters for claim in chapter["claims"]]
@@ -174,7 +174,7 @@ def summarize_run(record: Record, seconds: float) -> str:
 
 
 def _print_differences(name: str, found: list[Difference]) -> bool:
-    """Print the differences of one environment, and return True if all are declared."""
+    """Print the differences in one environment, and return whether all are declared."""
     for difference, times in Counter(found).items():
         mark = "declared  " if difference.declared else "UNDECLARED"
         often = f" ({times} times)" if times > 1 else ""
@@ -239,7 +239,7 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     wanted = {n: s for n, s in specifications.items() if not options.only or n in options.only}
     try:
         files = find_chapters(options.chapter, root / "chapters")
-        # Read the text once, so that all environments run the same one.
+        # Read the text only once, so that all environments run the same text.
         chapters = [] if options.detectors else [read_chapter_cells(one) for one in files]
     except ChapterFileError as error:
         print(error, file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Open Chromium, which prints and photographs the book's pages."""
+"""Open Chromium, which prints the book's pages and takes screenshots of them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"
 
 
 class NoBrowserError(RuntimeError):
-    """Chromium is not installed. The message says how to install it."""
+    """Raised if Chromium is not installed. The message says how to install it."""
 
 
 @contextmanager
@@ -22,7 +22,7 @@ def open_chromium() -> Iterator[Browser]:
     """Yield the Chromium on the PATH, controlled with Playwright.
 
     Raises:
-        NoBrowserError: there is no Chromium on the PATH.
+        NoBrowserError: If Chromium is not on the PATH.
     """
     from playwright.sync_api import sync_playwright
 

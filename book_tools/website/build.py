@@ -1,8 +1,8 @@
-"""Build the book into _build/html, unless nothing that it is made from has changed.
+"""Build the book into _build/html, unless none of its inputs has changed.
 
     python -m book_tools build
 
-In the locked environment, chapters whose text changed are executed first.
+In the locked environment, the program first executes the chapters whose text has changed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BUILD = ROOT / "_build"
 INDEX = BUILD / "html" / "index.html"
 STAMP = BUILD / ".built"
 
-# What the pages are made from, including the chapters' text, because editing it changes outputs.
+# The pages are made from these, including the chapters' text, because editing it changes outputs.
 FOLDERS = ["_ext", "_static", "_templates", "_vendor", "assignments", "chapters", "reference"]
 FOLDERS += ["src/jaxbits", "book_tools/pages", "book_tools/website"]
 FILES = ["intro.md", "genindex.md", "_config.yml", "_toc.yml", "pyproject.toml"]
@@ -38,10 +38,10 @@ FILES += ["book_tools/project_metadata.py", "tests/detect/first_contact.toml"]
 
 
 def input_files() -> Iterator[Path]:
-    """Yield each file that the book is made from, in a stable order."""
+    """Yield each file from which the book is made, in a stable order."""
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*")):
-            # The project's own path may contain a hidden folder.
+            # The project itself may be inside a hidden folder.
             parts = path.relative_to(ROOT).parts
             is_hidden = any(part.startswith((".", "__pycache__")) for part in parts)
             if path.is_file() and not is_hidden:
@@ -51,7 +51,7 @@ def input_files() -> Iterator[Path]:
 
 
 def input_digest() -> str:
-    """Return a hash of the names and contents of all input files, and of the Python version."""
+    """Return a hash of the Python version and the names and contents of all input files."""
     found = hashlib.sha256(sys.version.encode())
     for path in input_files():
         found.update(f"{path.relative_to(ROOT)}\0".encode())
@@ -60,11 +60,12 @@ def input_digest() -> str:
 
 
 def execute_changed_chapters() -> bool:
-    """Execute the chapters whose text changed, and return True if the build can continue.
+    """Execute the chapters whose text has changed, and return whether the build can continue.
 
-    Outside the locked environment, no chapter is executed, and the pages show the stored outputs.
+    Outside the locked environment, the function executes no chapter, and the pages show the stored
+    outputs.
     """
-    # Importing these takes a third of a second, which a build without changes does not need.
+    # These imports take a third of a second, and a build without changes does not need them.
     from book_tools.chapters import chapter_files, execute
 
     changed = execute.find_changed_chapters(chapter_files.find_chapters())
@@ -81,9 +82,9 @@ def execute_changed_chapters() -> bool:
 
 
 def add_packages_to_execute(names: list[str]) -> bool:
-    """Install what executing chapters needs, and return False if the installation fails.
+    """Install the packages that executing chapters needs, and return whether that succeeded.
 
-    Python versions whose outputs are not stored execute nothing, so they get nothing installed.
+    A Python version whose outputs are not stored executes no chapters, so nothing is installed.
     """
     is_locked_python = sys.version_info[:2] == pins.PYTHON
     if not is_locked_python or not (missing := pins.find_missing()):
@@ -93,7 +94,7 @@ def add_packages_to_execute(names: list[str]) -> bool:
 
 
 def run_jupyter_book() -> bool:
-    """Run Jupyter Book, and return True if it finished without a warning."""
+    """Run Jupyter Book, and return whether it finished without a warning."""
     start = "from jupyter_book.cli.main import main; main()"
     command = [sys.executable, "-c", start, "build", "-W", "-n", "--keep-going", "-q"]
     done = subprocess.run(
@@ -107,7 +108,7 @@ def run_jupyter_book() -> bool:
     )
     if done.returncode == 0 and INDEX.exists():
         return True
-    # Sphinx caches the pages it has read, and would not repeat their warnings in the next build.
+    # Sphinx caches the pages that it has read, so the next build would not repeat their warnings.
     shutil.rmtree(BUILD / ".doctrees", ignore_errors=True)
     lines = strip_colors(done.stdout).splitlines()
     problems = [line for line in lines if "WARNING" in line or "ERROR" in line or "Error:" in line]
@@ -116,7 +117,7 @@ def run_jupyter_book() -> bool:
 
 
 def find_write_problem() -> str | None:
-    """Return why the build folder cannot be written to, or None if it can."""
+    """Return why the build folder is not writable, or None if it is writable."""
     try:
         BUILD.mkdir(exist_ok=True)
         tempfile.TemporaryFile(dir=BUILD).close()
@@ -126,12 +127,12 @@ def find_write_problem() -> str | None:
 
 
 def complete_site(html: Path) -> None:
-    """Add what Jupyter Book does not build: the style sheet, the search index, and the notebooks.
+    """Add the style sheet, the search index, and the notebooks, which Jupyter Book does not build.
 
     Args:
-        html: the folder of the built book.
+        html: The folder of the built book.
     """
-    # Imported here, because a build without changes does not need them.
+    # These imports are here, because a build without changes does not need them.
     from book_tools.website import published_notebooks, search_index, stylesheets
 
     stylesheets.join_stylesheets(html)

@@ -1,7 +1,7 @@
-"""Build the library's wheel into the book, from which the book's notebooks install it.
+"""Build the library's wheel into the book, so that the notebooks can install it from there.
 
-The name of a wheel's folder is a digest of its content. An address therefore always gives the same
-library, and a notebook that was handed out earlier still installs the one it was made with.
+The name of a wheel's folder is a digest of the wheel's content. An address therefore always leads
+to the same library, and an older notebook still installs the library for which it was made.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from book_tools.processes import last_line
 
 FOLDER = "wheels"
 PUBLISHED = "jaxbits/published.json"
-"""The file in a published wheel that contains the address, for `jaxbits.runtime`."""
+"""The file in a published wheel from which `jaxbits.runtime` reads the address."""
 
 _BUILD = "import setuptools.build_meta as backend, sys; backend.build_wheel(sys.argv[1])"
-# 1980-01-01, the earliest time that a zip file can store.
+# This is 1980-01-01, the earliest time that a zip file can store.
 _EPOCH = "315532800"
 
 
 class WheelError(RuntimeError):
-    """The wheel could not be built. The message ends with the last line of the build's output."""
+    """Raised if the wheel cannot be built. The message ends with the build's last output line."""
 
 
 def _tables(root: Path) -> dict[str, object]:
-    """Return the part of pyproject.toml that the wheel is made from."""
+    """Return the part of pyproject.toml that affects the wheel."""
     with (root / "pyproject.toml").open("rb") as file:
         whole = tomllib.load(file)
     described = {key: value for key, value in whole["project"].items() if key != "readme"}
@@ -46,7 +46,7 @@ def _tables(root: Path) -> dict[str, object]:
 
 
 def _contents(root: Path, site: str | None, repository: str | None) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and content of every file that the wheel is made from."""
+    """Yield the name and content of every file from which the wheel is made."""
     for path in sorted(root.glob("LICENSE*")):
         yield path.name, path.read_bytes()
     source = root / "src"
@@ -61,12 +61,12 @@ def _contents(root: Path, site: str | None, repository: str | None) -> Iterator[
 def wheel_digest(
     site: str | None, repository: str | None, root: Path = project_metadata.ROOT
 ) -> str:
-    """Return the digest of the wheel's content, which is the name of its folder.
+    """Return the digest of the wheel's content, which is also the name of its folder.
 
     Args:
-        site: the address of the published book, None if it has none.
-        repository: the address of the repository, None if it has none.
-        root: the project's folder.
+        site: The address of the published book, or None if it has none.
+        repository: The address of the repository, or None if it has none.
+        root: The project's folder.
     """
     found = hashlib.sha256(json.dumps(_tables(root), sort_keys=True).encode())
     for name, content in _contents(root, site, repository):
@@ -75,12 +75,12 @@ def wheel_digest(
 
 
 def wheel_path(site: str | None, repository: str | None, root: Path = project_metadata.ROOT) -> str:
-    """Return the wheel's path in the built book, whether it has been built or not.
+    """Return the wheel's path in the built book, even if the wheel has not been built yet.
 
     Args:
-        site: the address of the published book, None if it has none.
-        repository: the address of the repository, None if it has none.
-        root: the project's folder.
+        site: The address of the published book, or None if it has none.
+        repository: The address of the repository, or None if it has none.
+        root: The project's folder.
     """
     file = f"jaxbits-{project_metadata.package_version(root)}-py3-none-any.whl"
     return f"{FOLDER}/{wheel_digest(site, repository, root)}/{file}"
@@ -91,16 +91,17 @@ def build_wheel(
 ) -> Path:
     """Build the wheel into the book unless it is already there, and remove all other wheels.
 
-    The same content always gives the same bytes. Nothing is downloaded.
+    The same content always gives the same bytes, and nothing is downloaded.
 
     Args:
-        html: the folder of the built book.
-        site: the address of the published book, which is stored in the wheel; None if it has none.
-        repository: the address of the repository; None if it has none.
-        root: the project's folder.
+        html: The folder of the built book.
+        site: The address of the published book, which is stored in the wheel, or None if the book
+            has none.
+        repository: The address of the repository, or None if it has none.
+        root: The project's folder.
 
     Raises:
-        WheelError: if the build fails.
+        WheelError: If the build fails.
     """
     target = html / wheel_path(site, repository, root)
     if not target.exists():
@@ -116,7 +117,7 @@ def build_wheel(
 
 
 def _build(folder: Path, site: str | None, repository: str | None, root: Path) -> Path:
-    """Build the wheel from a copy, because setuptools leaves files in the folder it builds in."""
+    """Build the wheel in a copy, because setuptools leaves files in the folder where it builds."""
     source, made = folder / "source", folder / "made"
     made.mkdir()
     for name, content in _contents(root, site, repository):
@@ -124,7 +125,7 @@ def _build(folder: Path, site: str | None, repository: str | None, root: Path) -
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)
     settings = (root / "pyproject.toml").read_text("utf8")
-    # Leave out the README, which is about the repository, so that editing it changes no wheel.
+    # Omit the README, which describes the repository, so that editing it does not change the wheel.
     settings = "".join(
         line for line in settings.splitlines(keepends=True) if not line.startswith("readme = ")
     )

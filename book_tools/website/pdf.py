@@ -3,8 +3,8 @@
     .venv/bin/python -m book_tools pdf                       _build/pdf/jax-sharp-bits.pdf
     .venv/bin/python -m book_tools pdf chapters/01-tracing   these pages only
 
-Chromium prints each page as it would for a reader. This program then joins the pages. Links between
-them point to the server that Chromium printed from, so it turns them into links inside the file.
+Chromium prints each page as it would for a reader, and the program then joins the pages. The links
+between the pages point to a local server, so the program turns them into links inside the file.
 """
 
 from __future__ import annotations
@@ -34,15 +34,14 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 OUT = ROOT / "_build" / "pdf" / "jax-sharp-bits.pdf"
-# Load every image before printing, because a paragraph or a fold is useless in print if its picture
-# is still missing.
+# Load every image before printing, because lazy images would be missing from the PDF.
 LOAD_IMAGES = """async () => {
     const images = [...document.querySelectorAll("article img")];
     images.forEach((image) => { image.loading = "eager"; });
     await Promise.all(images.map((image) => image.decode().catch(() => null)));
 }"""
-# Chromium writes a destination into the file only for an id that the same page links to. Therefore
-# this adds a link, too small to be seen, for each id that other pages link to.
+# Chromium writes a destination into the file only for ids to which the same page links. This script
+# therefore adds an invisible link for each id to which other pages link.
 LINK_TO = """(ids) => {
     const box = document.createElement("div");
     box.style.cssText = "font: 1px/1px serif; color: transparent; overflow: hidden; height: 1px";
@@ -76,14 +75,14 @@ def print_book(out: Path = OUT, names: Sequence[str] = (), by: str = "", built: 
     """Print the built book, or only the named pages, and return the number of sheets.
 
     Args:
-        out: the file, which is replaced in one step.
-        names: pages such as ``chapters/01-tracing``; all pages if empty.
-        by: a line for the title page.
-        built: the folder of the built book.
+        out: The file to write, which is replaced atomically.
+        names: The pages to print, such as ``chapters/01-tracing``, or an empty sequence for all.
+        by: A line that is printed on the title page.
+        built: The folder of the built book.
 
     Raises:
-        PdfError: the book is not built, or a name is not a page of it.
-        NoBrowserError: there is no Chromium on the PATH.
+        PdfError: If the book has not been built, or if a name is not a page of the book.
+        NoBrowserError: If Chromium is not on the PATH.
     """
     book = read_entries(built=built)
     if unknown := set(names) - {entry.name for entry in book}:
@@ -103,7 +102,7 @@ def print_book(out: Path = OUT, names: Sequence[str] = (), by: str = "", built: 
             printed[entry.name] = _print_page(
                 page, f"{address}{entry.name}.html", anchors[entry.name]
             )
-        # The page numbers in the contents depend on how long the contents are.
+        # The page numbers in the contents depend on the length of the contents, so print twice.
         starts = dict.fromkeys(printed, 0)
         number = len(print_html(contents_html(book, starts, by)).pages) + 1
         for name, reader in printed.items():

@@ -35,7 +35,7 @@ span {{ position: relative; top: 284mm; display: block; text-align: center;
 
 
 class PdfError(Exception):
-    """The PDF file cannot be created. The message says why in one line."""
+    """Raised if the PDF file cannot be created. The message says why on one line."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Entry:
     """One page of the book in the table of contents.
 
     Attributes:
-        name: the page's path without ``.html``, such as ``chapters/01-tracing``.
-        title: its heading.
-        part: the caption of the part it belongs to, empty for the first page.
+        name: The page's path without ``.html``, such as ``chapters/01-tracing``.
+        title: The page's heading.
+        part: The caption of the page's part, or an empty string for the first page.
     """
 
     name: str
@@ -57,11 +57,11 @@ def read_entries(root: Path = ROOT, built: Path = HTML) -> list[Entry]:
     """Return the pages of the book in the order of the table of contents.
 
     Args:
-        root: the project's folder, which contains _toc.yml.
-        built: the folder of the built book.
+        root: The project's folder, which contains _toc.yml.
+        built: The folder of the built book.
 
     Raises:
-        PdfError: a page of the table of contents has not been built.
+        PdfError: If a page of the table of contents has not been built.
     """
     toc = yaml.safe_load((root / "_toc.yml").read_text("utf8"))
     named = [(toc["root"], "")]
@@ -91,11 +91,11 @@ def page_title(page: str) -> str:
 
 
 def find_anchors(names: Sequence[str], built: Path = HTML) -> dict[str, set[str]]:
-    """Return, for each page, the ids on it that other pages link to.
+    """Return, for each page, the ids on the page to which other pages link.
 
     Args:
-        names: the pages of the file, such as ``chapters/01-tracing``.
-        built: the folder of the built book.
+        names: The names of the pages in the PDF file, such as ``chapters/01-tracing``.
+        built: The folder of the built book.
     """
     wanted: dict[str, set[str]] = {name: set() for name in names}
     for name in names:
@@ -115,9 +115,9 @@ def contents_html(book: Sequence[Entry], starts: Mapping[str, int], by: str) -> 
     """Return the HTML of the title page and the contents.
 
     Args:
-        book: the pages of the book in their order.
-        starts: the number of each page's first sheet, counted from 1.
-        by: a line for the title page.
+        book: The pages of the book, in order.
+        starts: The number of each page's first sheet, counted from 1.
+        by: A line that is printed on the title page.
     """
     parts: dict[str, list[str]] = {}
     for entry in book:
@@ -134,7 +134,7 @@ def contents_html(book: Sequence[Entry], starts: Mapping[str, int], by: str) -> 
 
 
 def numbers_html(count: int) -> str:
-    """Return HTML that prints as `count` sheets with nothing but their numbers at the bottom."""
+    """Return HTML that prints `count` blank sheets with only a page number at the bottom."""
     return NUMBERS.format(
         numbers="".join(f"<div><span>{number}</span></div>" for number in range(1, count + 1))
     )

@@ -1,4 +1,4 @@
-"""Join printed pages into one PDF file, and turn the links between them into links inside it."""
+"""Join printed pages into one PDF file, and make the links between them work in that file."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ def _destination(page: PageObject, top: float | None) -> ArrayObject:
 
 
 def _relink(page: PageObject, resolve: Callable[[str], ArrayObject | None], server: str) -> None:
-    """Turn a page's links into links inside the file where possible, and drop dead ones.
+    """Turn a page's links into links inside the file where possible, and remove dead links.
 
     Args:
-        page: a page of the joined file.
-        resolve: returns the destination for a link's address or local name, or None.
-        server: the address that the pages were printed from.
+        page: A page of the joined file.
+        resolve: A function that takes a link's address or local name and returns its destination,
+            or None if the file does not contain it.
+        server: The address of the server from which the pages were printed.
     """
     kept = ArrayObject()
     for reference in page.get("/Annots", ()):
@@ -41,7 +42,7 @@ def _relink(page: PageObject, resolve: Callable[[str], ArrayObject | None], serv
                 {NameObject("/S"): NameObject("/GoTo"), NameObject("/D"): destination}
             )
         elif not address or address.startswith(server):
-            continue  # the target is not in the file, for example a notebook to download
+            continue  # The target, such as a notebook to download, is not in the file.
         kept.append(reference)
     if kept or "/Annots" in page:
         page[NameObject("/Annots")] = kept
@@ -57,11 +58,11 @@ def join_pages(
     """Join the printed pages after the front matter, and fix the links between them.
 
     Args:
-        book: the pages in their order.
-        printed: the PDF of each page, by the page's name.
-        front: the title page and the contents.
-        numbers: a PDF with as many pages as the whole file, each with its number at the bottom.
-        server: the address that the pages were printed from, with a slash at the end.
+        book: The pages, in order.
+        printed: The PDF of each page, by the page's name.
+        front: The title page and the contents.
+        numbers: A PDF with as many pages as the whole file, each with its number at the bottom.
+        server: The address of the server from which the pages were printed, with a trailing slash.
     """
     writer = PdfWriter()
     writer.append(front, outline_item="Contents", import_outline=False)
@@ -77,7 +78,7 @@ def join_pages(
                 at = float(top) if isinstance(top, int | float) else None
                 anchor = unquote(str(name).removeprefix("/"))
                 tops[entry.name, anchor] = (first[entry.name] + number, at)
-        writer.append(reader, import_outline=True)  # the page's first heading is its entry
+        writer.append(reader, import_outline=True)  # The page's first heading is its entry.
 
     def resolver(here: str) -> Callable[[str], ArrayObject | None]:
         def resolve(link: str) -> ArrayObject | None:
@@ -101,7 +102,7 @@ def join_pages(
             _relink(page, resolver(name), server)
             if name:
                 page.merge_page(numbers.pages[number])
-                page.compress_content_streams()  # because merging decompresses them
+                page.compress_content_streams()  # Merging decompresses them.
     writer.add_metadata({"/Title": "JAX sharp bits", "/Author": "the authors of JAX sharp bits"})
     writer.page_mode = "/UseOutlines"
     writer.compress_identical_objects()

@@ -1,11 +1,11 @@
 """Push the built book, as one commit, to the branch that GitHub Pages serves.
 
-    python -m book_tools publish                     as the workflow does on every push to main
+    python -m book_tools publish                     as the workflow does on each push to main
     python -m book_tools publish --remote upstream
 
 One commit contains the pages, the notebooks, and the library's wheel, so they always come from the
 same state of the project. The wheels of earlier publications stay on the branch, because notebooks
-that people downloaded earlier install from them. Without an address, nothing is published.
+that people downloaded earlier install them. If the project has no address, nothing is published.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from book_tools.website import library_wheel
 
 HTML = project_metadata.ROOT / "_build" / "html"
 KEPT = (library_wheel.FOLDER, "CNAME")
-"""Files and folders on the branch that the next publication keeps."""
+"""The files and folders on the branch that the next publication keeps."""
 
 
 class PublishError(RuntimeError):
-    """The book cannot be published. The message says why."""
+    """Raised if the book cannot be published. The message says why."""
 
 
 def _git(root: Path, *arguments: str, **environment: str) -> str:
-    """Run git and return what it printed; raise PublishError with its last line if it fails."""
+    """Run git and return what it prints. If it fails, raise a PublishError with its last line."""
     done = subprocess.run(
         ["git", *arguments],
         cwd=root,
@@ -46,7 +46,7 @@ def _git(root: Path, *arguments: str, **environment: str) -> str:
 
 
 def _published(root: Path, remote: str) -> str | None:
-    """Return the published commit, or None before the first publication."""
+    """Return the published commit, or None if the book has not been published yet."""
     if not _git(root, "ls-remote", "--heads", remote, project_metadata.BRANCH):
         return None
     _git(root, "fetch", "--quiet", "--depth=1", remote, project_metadata.BRANCH)
@@ -54,7 +54,7 @@ def _published(root: Path, remote: str) -> str | None:
 
 
 def _keep(root: Path, commit: str, staging: Path) -> None:
-    """Copy the files to keep from the published commit. A wheel that is already there wins."""
+    """Copy the files to keep from the published commit, replacing any new ones in `staging`."""
     for name in KEPT:
         if _git(root, "ls-tree", commit, name):
             archive = staging.with_suffix(".tar")
@@ -63,7 +63,7 @@ def _keep(root: Path, commit: str, staging: Path) -> None:
 
 
 def publish_book(html: Path, remote: str, root: Path = project_metadata.ROOT) -> str:
-    """Push the built book to its branch, in one commit.
+    """Push the built book to its branch in one commit.
 
     Args:
         html: The folder of the built book.
@@ -71,7 +71,7 @@ def publish_book(html: Path, remote: str, root: Path = project_metadata.ROOT) ->
         root: The project's folder, a git repository.
 
     Returns:
-        One line that says what was published, or why nothing was.
+        One line that says what was published, or why nothing was published.
 
     Raises:
         PublishError: If the book was not built for the project's address, or if git fails.
@@ -89,7 +89,7 @@ def publish_book(html: Path, remote: str, root: Path = project_metadata.ROOT) ->
     with tempfile.TemporaryDirectory() as folder:
         staging = Path(folder) / "site"
         shutil.copytree(html, staging)
-        # Otherwise GitHub Pages runs Jekyll, which leaves out _static and _sources:
+        # Without this file, GitHub Pages runs Jekyll, which omits _static and _sources:
         # https://github.blog/2009-12-29-bypassing-jekyll-on-github-pages/
         (staging / ".nojekyll").touch()
         if before:

@@ -1,7 +1,8 @@
-"""Complete the notebooks of the built book, which readers download and Colab opens.
+"""Complete the notebooks in the built book, which readers download and Colab opens.
 
-The notebooks in the repository contain no address. Their copies in the built book contain the
-address of the library's wheel and link to the published pages, so each file works on its own.
+The notebooks in the repository do not contain the book's address. Their copies in the built book
+contain the address of the library's wheel and link to the published pages, so each file works on
+its own.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ _HTML = re.compile(r"""(?<=\bhref=["'])[^"']+""")
 
 
 def make_absolute(link: str, folder: str, site: str) -> str:
-    """Return the address in the published book that a link in a notebook leads to.
+    """Return the address in the published book for a link in a notebook.
 
     Args:
-        link: an address, as it is in the notebook.
-        folder: the folder of the notebook in the repository, such as ``chapters``.
-        site: the address of the published book, with a slash at the end.
+        link: The link as it appears in the notebook.
+        folder: The folder of the notebook in the repository, such as ``chapters``.
+        site: The address of the published book, with a trailing slash.
 
     Example:
         >>> make_absolute("../reference/errors.md", "chapters", "https://owner.github.io/name/")
@@ -53,12 +54,12 @@ def make_absolute(link: str, folder: str, site: str) -> str:
 
 
 def make_links_absolute(text: str, folder: str, site: str) -> str:
-    """Return a Markdown cell with its relative links made absolute, except those in code.
+    """Return the source of a Markdown cell with relative links made absolute, except in code.
 
     Args:
-        text: the source of the cell.
-        folder: the folder of the notebook in the repository, such as ``chapters``.
-        site: the address of the published book, with a slash at the end.
+        text: The source of the cell.
+        folder: The folder of the notebook in the repository, such as ``chapters``.
+        site: The address of the published book, with a trailing slash.
 
     Example:
         >>> text = "See [Errors](../reference/errors.md), not `[x](y.md)`."
@@ -82,10 +83,10 @@ def complete_notebook(notebook: NotebookNode, folder: str, site: str, library: s
     """Return a copy of a notebook that works wherever it is opened.
 
     Args:
-        notebook: a notebook of the repository.
-        folder: its folder in the repository, such as ``chapters``.
-        site: the address of the published book, with a slash at the end.
-        library: the path of the library's wheel in the published book.
+        notebook: A notebook in the repository.
+        folder: The notebook's folder in the repository, such as ``chapters``.
+        site: The address of the published book, with a trailing slash.
+        library: The path of the library's wheel in the published book.
     """
     done = copy.deepcopy(notebook)
     first = next(cell for cell in done.cells if cell.cell_type == "code")
@@ -102,14 +103,14 @@ def write_notebooks(
     """Build the library's wheel into the book, and complete the book's notebooks with its address.
 
     Args:
-        html: the folder of the built book.
-        site: the address of the published book, with a slash at the end. If it is None, the
+        html: The folder of the built book.
+        site: The address of the published book, with a trailing slash. If it is None, the
             notebooks stay the same as in the repository.
-        repository: the address of the repository; None if it has none.
-        root: the project's folder.
+        repository: The address of the repository, or None if it has none.
+        root: The project's folder.
 
     Raises:
-        library_wheel.WheelError: if the wheel cannot be built.
+        library_wheel.WheelError: If the wheel cannot be built.
     """
     library = library_wheel.build_wheel(html, site, repository, root).relative_to(html).as_posix()
     sources = {path: html / CHAPTERS / path.name for path in root.glob("chapters/*.ipynb")}

@@ -1,9 +1,10 @@
-"""Take screenshots of the built book, for people to look at.
+"""Take screenshots of the built book for people to inspect.
 
     python -m book_tools screenshots OUT_DIR [PAGE ...]
 
-Each page (by default, all pages in the table of contents) is captured in full on a desktop and on a
-phone, in the light and in the dark theme: OUT_DIR/chapters-01-tracing.phone.dark.png and so on.
+The program captures each PAGE in full, at desktop and phone width, in the light and dark themes. By
+default, it captures all pages in the table of contents. The files have names such as
+OUT_DIR/chapters-01-tracing.phone.dark.png.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ SIZES: dict[str, ViewportSize] = {
 
 
 def take_screenshots(out: Path, pages: Sequence[str]) -> list[Path]:
-    """Capture pages in both sizes and themes, and return the files.
+    """Capture pages in both sizes and both themes, and return the paths of the files.
 
     Args:
-        out: the folder to write to.
-        pages: names of pages, such as ``chapters/01-tracing``.
+        out: The folder to write to.
+        pages: The names of the pages, such as ``chapters/01-tracing``.
 
     Raises:
-        NoBrowserError: there is no Chromium on the PATH.
+        NoBrowserError: If Chromium is not on the PATH.
     """
     out.mkdir(parents=True, exist_ok=True)
     taken = []

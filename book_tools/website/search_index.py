@@ -1,13 +1,13 @@
-"""Build the search index of the book: one record per section, row, or entry of a reference page.
+"""Build the book's search index, with a record for each section, table row, and entry.
 
-The index is static. The script _static/search.js loads it in pieces when a reader searches.
-Pagefind (https://pagefind.app) writes it, and this module decides what a record contains:
+The index is static. The script _static/search.js loads parts of it when a reader searches. Pagefind
+(https://pagefind.app) writes the index, and this module determines what a record contains:
 
 - `title` is the heading, and `page` is the page's title.
 - `signs` is the catalogue's description of the section, such as error messages and symptoms.
-- `also` is a list of words from reference/search-words.toml that readers type but the text lacks.
-- In the text, code weighs less than sentences. Folded code, claims, and printed results other than
-  errors are left out, because there are far more of them than sentences.
+- `also` contains words from reference/search-words.toml that readers type but the text lacks.
+- `text` gives code less weight than sentences. It omits folded code, claims, and printed results
+  other than errors, because there are far more of them than sentences.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from jaxbits._catalogue import SharpBit
 
 WORDS = ROOT / "reference" / "search-words.toml"
 FOLDER = "pagefind"
-# Pages without text of their own.
+# These pages have no text of their own.
 LEFT_OUT = {"index.html", "search.html", "genindex.html", "404.html"}
-# User interfaces that Pagefind writes but the book does not use.
+# Pagefind writes these user interfaces, but the book does not use them.
 UNUSED = ("*-ui.js", "*-ui.css", "pagefind-highlight.js", "wasm.unknown.pagefind")
 
 
@@ -41,8 +41,8 @@ class Words:
     """Words that readers type although the book does not use them.
 
     Attributes:
-        places: what readers call each place, by catalogue id or address.
-        groups: groups of synonyms. A search for one word also finds the others.
+        places: The words that readers use for each place, by catalogue id or address.
+        groups: Groups of synonyms. A search for one word also finds its synonyms.
     """
 
     places: Mapping[str, str]
@@ -53,7 +53,7 @@ def read_words(path: Path | None = None) -> Words:
     """Return the contents of reference/search-words.toml.
 
     Raises:
-        ValueError: an entry lacks a key or has an unknown one.
+        ValueError: If an entry lacks a key or has an unknown key.
     """
     with (path or WORDS).open("rb") as file:
         found = tomllib.load(file)
@@ -74,7 +74,7 @@ def read_words(path: Path | None = None) -> Words:
 
 
 def describe_bit(bit: SharpBit) -> list[str]:
-    """Return the catalogue's title, symptom, fix, and errors of a sharp bit as plain text."""
+    """Return the title, symptom, fix, and errors of a sharp bit as plain text."""
     errors = [f"{symptom.error} {symptom.text}" for symptom in bit.symptoms]
     parts = [bit.title, bit.look_for, bit.fix]
     return [part.replace("`", "") for part in (*parts, *errors) if part]
@@ -84,8 +84,8 @@ def collect_records(html: Path, words: Words) -> list[Record]:
     """Return all records of the built book, in a stable order.
 
     Args:
-        html: the folder of the built book.
-        words: the words that readers type.
+        html: The folder of the built book.
+        words: The words that readers type.
 
     Raises:
         ValueError: `words` names a place that does not exist.
@@ -100,7 +100,7 @@ def collect_records(html: Path, words: Words) -> list[Record]:
     bits = _catalogue.load()
     for bit in bits.values():
         if record := by_url.get(bit.page):
-            if record.kind == "row":  # its own title is code
+            if record.kind == "row":  # The row's own title is code.
                 record.title = bit.title.replace("`", "")
             record.signs += describe_bit(bit)
     for place, also in words.places.items():
@@ -112,7 +112,7 @@ def collect_records(html: Path, words: Words) -> list[Record]:
 
 
 def _run_pagefind(found: Iterable[Record], folder: Path) -> None:
-    """Index the records with Pagefind, each as a page whose path contains the anchor."""
+    """Index the records with Pagefind. Each record is a page whose path contains the anchor."""
     with tempfile.TemporaryDirectory() as site:
         for record in found:
             page, _, anchor = record.url.partition("#")
@@ -135,11 +135,12 @@ def write_search_index(html: Path) -> int:
     """Write the index into the built book and return the number of records.
 
     Args:
-        html: the folder of the built book.
+        html: The folder of the built book.
 
     Raises:
-        RuntimeError: Pagefind fails.
-        ValueError: reference/search-words.toml is malformed or names a place that does not exist.
+        RuntimeError: If Pagefind fails.
+        ValueError: If reference/search-words.toml is malformed or names a place that does not
+            exist.
     """
     words = read_words()
     found = collect_records(html, words)

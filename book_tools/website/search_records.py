@@ -1,7 +1,7 @@
 """Extract the records of the search index from the HTML of the built pages.
 
-A record is one place that a search can find: a section, a row of a table, or an entry of a
-reference page. `search_index` explains what its parts mean.
+A record is one place that a search can find, such as a section, a row of a table, or an entry on a
+reference page. `search_index` explains the parts of a record.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from bs4 import BeautifulSoup, Tag
 from bs4.filter import SoupStrainer
 
-# How much a word counts outside of a sentence, in which it counts 1.
+# The weights of words outside sentences. A word in a sentence has weight 1.
 CODE, ERROR, OPTION = 0.3, 0.3, 0.5
 MAX_ERROR = 600
 KIND_OF_FOLDER = {"chapters": "section", "reference": "reference"}
-# Reference pages that lead a reader to a section, rather than only listing entries.
+# These reference pages lead a reader to a section and do not just list entries.
 GUIDES = ("reference/by-symptom.html", "reference/coming-from-")
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
@@ -30,17 +30,17 @@ _SPACE = re.compile(r"\s+")
 
 @dataclass
 class Record:
-    """One place of the book that a search can find.
+    """One place in the book that a search can find.
 
     Attributes:
-        url: the page and the anchor, relative to the book's root.
-        title: the heading.
-        page: the title of the page.
-        kind: section, row (an entry under "Also sharp"), exercise, opening (of a page), guide
-            (such as "By symptom"), or reference.
-        text: pieces of the text, each with how much its words count.
-        signs: the catalogue's titles, error messages, and symptoms.
-        also: words that readers type and that the text lacks.
+        url: The address of the page with the anchor, relative to the book's root.
+        title: The heading.
+        page: The title of the page.
+        kind: Section, row (an entry under "Also sharp"), exercise, opening (of a page), guide (such
+            as "By symptom"), or reference.
+        text: Pieces of the text, each with the weight of its words.
+        signs: Titles, error messages, and symptoms from the catalogue.
+        also: Words that readers type but that the text does not contain.
     """
 
     url: str
@@ -52,7 +52,7 @@ class Record:
     also: list[str] = field(default_factory=list)
 
     def html(self) -> str:
-        """Return the record as a page for Pagefind. Its metadata are searched but never shown."""
+        """Return the record as a page for Pagefind. Searches use the metadata but never show it."""
         named = {
             "title": self.title,
             "page": self.page,
@@ -66,7 +66,7 @@ class Record:
         )
         text = "".join(
             f'<p data-pagefind-weight="{weight}">{markup.escape(piece)}</p>'
-            # Sentences come first, because a result shows the first part that matches best.
+            # Sentences come first, because among equal matches, a result shows the first.
             for weight, piece in sorted(self.text, key=lambda piece: -piece[0])
         )
         return (
@@ -77,14 +77,14 @@ class Record:
 
 
 def _text(node: Tag) -> str:
-    """Return the text of an element in one line, with a space after each block element."""
+    """Return the text of an element on one line, with a space after each block element."""
     for block in node.find_all(_BLOCKS):
         block.append(" ")
     return _SPACE.sub(" ", node.get_text()).strip()
 
 
 def _heading(section: Tag) -> str:
-    """Return the heading of a section, or an empty string."""
+    """Return the heading of a section, or an empty string if it has none."""
     heading = section.find(_HEADINGS, recursive=False)
     if not isinstance(heading, Tag):
         return ""
@@ -98,7 +98,7 @@ def _classes(node: Tag) -> set[str]:
 
 
 def _pieces_of_cell(cell: Tag) -> Iterator[tuple[float, str]]:
-    """Yield the text of a cell: its code unless it is folded, and the end of an error."""
+    """Yield a cell's code, unless the code is folded, and the end of its error message."""
     if "tag_hide-input" not in _classes(cell):
         for block in cell.select(".cell_input pre"):
             yield CODE, _text(block)
@@ -107,7 +107,7 @@ def _pieces_of_cell(cell: Tag) -> Iterator[tuple[float, str]]:
 
 
 def _pieces(node: Tag) -> Iterator[tuple[float, str]]:
-    """Yield the texts of an element of a section, each with its weight."""
+    """Yield pieces of an element's text, each with its weight."""
     classes = _classes(node)
     if node.name in {"script", "style", *_HEADINGS} or classes & {"toctree-wrapper", "finder"}:
         return
@@ -127,10 +127,10 @@ def _pieces(node: Tag) -> Iterator[tuple[float, str]]:
 
 
 def _rows(section: Tag, url: str, page: str) -> Iterator[Record]:
-    """Yield a record for each row that has an anchor, and take the rows out of the section."""
+    """Yield a record for each row with an anchor, and remove the rows from the section."""
     for row in section.select("table tr[id]"):
         cells = [_text(cell) for cell in row.find_all(["td", "th"])]
-        texts = [cell for cell in cells if len(cell) > 1]  # without the ✓ or ✗
+        texts = [cell for cell in cells if len(cell) > 1]  # Skip the cell with ✓ or ✗.
         record = Record(f"{url}#{row['id']}", texts[0] if texts else "", page, "row")
         record.text = [(1.0, cell) for cell in texts]
         yield record
@@ -138,9 +138,9 @@ def _rows(section: Tag, url: str, page: str) -> Iterator[Record]:
 
 
 def _items(section: Tag, url: str, page: str) -> Iterator[Record]:
-    """Yield a record for each paragraph that begins with an anchor, and take it out.
+    """Yield a record for each paragraph that begins with an anchor, and remove the paragraph.
 
-    The cells below the paragraph, up to the next paragraph, belong to it.
+    The cells between this paragraph and the next one belong to the record.
     """
     for anchor in section.select("p > a[id]:first-child"):
         paragraph = anchor.parent
@@ -161,19 +161,19 @@ def _items(section: Tag, url: str, page: str) -> Iterator[Record]:
 
 
 def _terms(section: Tag, url: str, page: str) -> Iterator[Record]:
-    """Yield a record for each term or signature with an anchor, and take it out of the section."""
+    """Yield a record for each term or signature with an anchor, and remove it from the section."""
     for term in section.select("dt[id]"):
         description = term.find_next_sibling("dd")
         for link in term.select("a.headerlink, .viewcode-link"):
             link.decompose()
         record = Record(f"{url}#{term['id']}", _text(term), page, "reference")
         is_signature = "sig" in _classes(term)
-        if is_signature:  # the name without the arguments
+        if is_signature:  # Use the name without the arguments.
             record.title = str(term["id"]).removeprefix("jaxbits.")
         if isinstance(description, Tag):
             record.text = [(1.0, _text(description))]
         if is_signature and record.title.count(".") > 1:
-            continue  # an attribute or a method belongs to its class
+            continue  # An attribute or a method belongs to the record of its class.
         yield record
     for list_ in section.select("dl"):
         if list_.find("dt", id=True):
@@ -181,7 +181,7 @@ def _terms(section: Tag, url: str, page: str) -> Iterator[Record]:
 
 
 def _sections(section: Tag, url: str, page: str, kind: str) -> Iterator[Record]:
-    """Yield the records of a section and of what it contains."""
+    """Yield the records of a section and of everything in it."""
     is_opening = section.find("h1", recursive=False) is not None
     title = _heading(section)
     anchor = "" if is_opening else f"#{section['id']}"
@@ -210,15 +210,15 @@ def extract_records(page: str, url: str) -> list[Record]:
     """Return the records of a page.
 
     Args:
-        page: the page's HTML.
-        url: its address relative to the book's root.
+        page: The page's HTML.
+        url: The page's address relative to the book's root.
 
     Example:
         >>> page = '<article><section id="a"><h1>A</h1><p>b</p></section></article>'
         >>> [(r.url, r.title, r.text) for r in extract_records(page, "a.html")]
         [('a.html', 'A', [(1.0, 'b')])]
     """
-    # Most elements of a chapter only color its code. Parsing is three times as fast without them.
+    # Most elements in a chapter only color its code. Parsing is three times as fast without them.
     page = _PRE.sub(lambda block: _CODE_COLORS.sub("", block[0]), page)
     soup = BeautifulSoup(page, "html.parser", parse_only=SoupStrainer("article"))
     kind = KIND_OF_FOLDER.get(url.partition("/")[0], "section")

@@ -2,8 +2,8 @@
 
 python -m book_tools serve [--port 8000]
 
-Unlike ``python -m http.server``, this takes the next free port if one is in use, logs nothing, and
-serves the PDF and screenshot programs, too.
+Unlike ``python -m http.server``, this program uses the next free port if a port is in use, and it
+logs nothing. The PDF and screenshot programs use this server, too.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ def create_server(port: int, folder: Path = HTML, *, tries: int = 50) -> Threadi
     """Return a server for a folder on the first free port.
 
     Args:
-        port: the first port to try.
-        folder: the folder to serve, by default the built book.
-        tries: how many consecutive ports to try.
+        port: The first port to try.
+        folder: The folder to serve. The default is the built book.
+        tries: The number of consecutive ports to try.
 
     Raises:
-        OSError: none of the ports is free.
+        OSError: If none of the ports is free.
     """
     handler = functools.partial(QuietHandler, directory=str(folder))
     for candidate in range(port, port + tries):
@@ -53,7 +53,7 @@ def create_server(port: int, folder: Path = HTML, *, tries: int = 50) -> Threadi
 
 @contextmanager
 def serve_in_background(folder: Path = HTML) -> Iterator[str]:
-    """Serve a folder in a thread, and yield its address with a slash at the end."""
+    """Serve a folder in a thread, and yield the address with a trailing slash."""
     server = create_server(8000, folder)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:

@@ -1,11 +1,11 @@
-"""Set the address of the project's repository, or remove it.
+"""Set or remove the address of the project's repository.
 
     python -m book_tools address https://github.com/owner/name
     python -m book_tools address none
 
-Until the project has an address, the book's pages and notebooks contain none, because anyone could
-register an unused address. pyproject.toml contains the address, and CITATION.cff and one line of
-the README repeat it. All other addresses are derived from it when the book is built.
+Until the project has an address, the book's pages and notebooks contain no address at all, because
+anyone could register an unused one. pyproject.toml contains the address, and CITATION.cff and one
+line of the README repeat it. All other addresses are derived from it when the book is built.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _UNPUBLISHED = "This copy of the book has not been published."
 
 
 class AddressError(ValueError):
-    """The address is not valid. The message says what it must look like."""
+    """Raised if the address is not valid. The message shows the required form."""
 
 
 def normalize_url(url: str) -> str:
-    """Return the address of a GitHub repository without a slash or ``.git`` at its end.
+    """Return the address of a GitHub repository without a trailing slash or ``.git``.
 
     Raises:
-        AddressError: it is not the address of a repository on GitHub, from which Colab opens the
-            notebooks.
+        AddressError: If it is not the address of a repository on GitHub. Colab can open notebooks
+            only from GitHub.
     """
     plain = url.strip().rstrip("/").removesuffix(".git")
     if not _URL.fullmatch(plain):
@@ -68,15 +68,15 @@ FILES = {
     "CITATION.cff": _update_citation,
     "README.md": _update_readme,
 }
-"""The files that contain the address, each with the function that replaces it."""
+"""The files that contain the address, each with a function that replaces the address."""
 
 
 def write_url(new: str | None, root: Path = ROOT) -> list[str]:
     """Write the address to every file that contains it, or remove it from all of them.
 
     Args:
-        new: the address, or None to remove it.
-        root: the project's folder.
+        new: The address, or None to remove it.
+        root: The project's folder.
 
     Returns:
         The names of the files that changed.

@@ -2,9 +2,9 @@
 
     python -m book_tools social-image
 
-The image shows the book's title above one of its figures. Chromium draws it, because readers see
-SVG figures in a browser, too. The result, _static/social.png, is committed, so that building the
-book needs no browser.
+The image shows the book's title above one of its figures. Chromium draws it, because readers also
+see SVG figures in a browser. The resulting file, _static/social.png, is committed so that building
+the book requires no browser.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from book_tools.project_metadata import ROOT
 from book_tools.website.browser import open_chromium
 
 FIGURE = ROOT / "_static" / "where-indices-land.svg"
-# The first row of the figure, because a small preview shows no more.
+# Show only the first row of the figure, because a preview is small.
 VIEW_BOX = 'viewBox="0 4 432 94"'
 LOGO = ROOT / "_static" / "logo.svg"
 TARGET = ROOT / "_static" / "social.png"
@@ -48,10 +48,10 @@ PAGE = """\
 
 
 def draw_social_image() -> bytes:
-    """Return the picture as a PNG file.
+    """Draw the image, and return it as the content of a PNG file.
 
     Raises:
-        NoBrowserError: there is no Chromium on the PATH.
+        NoBrowserError: If Chromium is not on the PATH.
     """
     figure = re.sub(r'viewBox="[^"]*"', VIEW_BOX, FIGURE.read_text(encoding="utf-8"), count=1)
     page = PAGE.replace("LOGO", LOGO.read_text(encoding="utf-8")).replace("FIGURE", figure)
@@ -59,7 +59,7 @@ def draw_social_image() -> bytes:
         view = browser.new_page(viewport=SIZE)
         view.set_content(page)
         shot = view.screenshot()
-    # A drawing has few colors, so a palette makes the file a third as large.
+    # A drawing has few colors, so a palette reduces the file to a third of its size.
     picture = Image.open(io.BytesIO(shot)).convert("RGB").quantize(128, dither=Image.Dither.NONE)
     file = io.BytesIO()
     picture.save(file, "PNG", optimize=True)

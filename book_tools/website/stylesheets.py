@@ -1,10 +1,10 @@
 """Join the pages' style sheets into one, and remove the rules that no page uses.
 
 The theme's style sheets contain all of Bootstrap and two thousand icons. A browser cannot show a
-page before they have loaded, but the book uses only a fraction of them.
+page until they have loaded, but the book uses only a fraction of them.
 
-A rule is kept if every class and id in it is on a page or is a word in a script. A script must
-therefore write the names of its classes in full ("is-open", not "is-" + state).
+The program keeps a rule if every class and id in it is on a page or is a word in a script. A script
+must therefore spell out the names of its classes ("is-open", not "is-" + state).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import tinycss2
 from tinycss2.ast import AtRule, Node, QualifiedRule
 
 BOOK = "book.css"
-# Classes that the theme's scripts set are found in those scripts. These ones are never loaded.
+# The classes that the theme's scripts set are found in those scripts. No page loads this one.
 IGNORED_SCRIPTS = {"fontawesome.js"}
 
 _SHEET = re.compile(r'[ \t]*<link\b(?=[^>]*rel="stylesheet")(?![^>]*\bmedia=)[^>]*>\n?')
@@ -39,8 +39,8 @@ def used_names(pages: Iterable[str], scripts: Iterable[str]) -> set[str]:
     """Return every class and id that a page has or that a script could give it.
 
     Args:
-        pages: the pages' HTML.
-        scripts: the text of the scripts; every word in it counts as a name.
+        pages: The pages' HTML.
+        scripts: The text of the scripts. Every word in it counts as a name.
 
     Example:
         >>> sorted(used_names(['<p class="a b" id="c">d</p>'], ["box.classList.add('e')"]))
@@ -70,7 +70,7 @@ def _selectors(prelude: list[Node]) -> Iterator[list[Node]]:
 
 
 def _required(selector: list[Node]) -> set[str]:
-    """Return the classes and ids without which a selector matches nothing.
+    """Return the classes and ids that must exist for a selector to match anything.
 
     Names inside the parentheses of :not() and :is() are not included.
     """
@@ -93,7 +93,7 @@ def _kept(rules: list[Node], used: set[str]) -> Iterator[str]:
             name = rule.lower_at_keyword
             head = f"@{name} {tinycss2.serialize(rule.prelude).strip()}"
             if name in {"charset", "font-face"}:
-                continue  # the pages declare their encoding and use the reader's system fonts
+                continue  # The pages declare their encoding and use the reader's system fonts.
             if rule.content is None:
                 yield f"{head};"
             elif name in _RECURSIVE:
@@ -105,11 +105,11 @@ def _kept(rules: list[Node], used: set[str]) -> Iterator[str]:
 
 
 def remove_unused_rules(sheet: str, used: set[str]) -> str:
-    """Return a style sheet without the rules that match nothing, and without web fonts.
+    """Return a style sheet without web fonts and without the rules that match nothing.
 
     Args:
-        sheet: the text of the style sheet.
-        used: the classes and ids that exist.
+        sheet: The text of the style sheet.
+        used: The classes and ids that exist on pages or in scripts.
 
     Example:
         >>> sheet = "a, .x { color: red } .y, .x:not(.z) { top: 0 } #n {}"
@@ -126,7 +126,7 @@ def remove_unused_rules(sheet: str, used: set[str]) -> str:
         if not (name := re.match(r"@(?:-webkit-)?keyframes ([\w-]+)", rule))
         or len(re.findall(rf"\b{re.escape(name[1])}\b", text)) > 1
     )
-    # Within a rule, line breaks and the spaces around them have no meaning.
+    # Line breaks inside a rule and the spaces around them have no meaning.
     return re.sub(r"\s*\n\s*(?=[^{}]*\})", " ", text)
 
 
@@ -134,8 +134,8 @@ def rebase_urls(sheet: str, name: str) -> str:
     """Return a style sheet with the addresses of other files made relative to the folder _static.
 
     Args:
-        sheet: the text of the style sheet.
-        name: its path in _static.
+        sheet: The text of the style sheet.
+        name: The path of the style sheet in _static.
 
     Example:
         >>> rebase_urls("a { background: url(../images/a.png) }", "styles/theme.css")
@@ -151,8 +151,8 @@ def inline_imports(static: Path, name: str) -> str:
     """Return the text of a style sheet, including the style sheets that it imports.
 
     Args:
-        static: the folder _static of the built book.
-        name: the path of the style sheet in it.
+        static: The folder _static of the built book.
+        name: The path of the style sheet in it.
     """
     sheet = rebase_urls((static / name).read_text(encoding="utf-8"), name)
     folder = posixpath.dirname(name)
@@ -163,7 +163,7 @@ def inline_imports(static: Path, name: str) -> str:
 
 
 def sheets_of(page: str) -> list[str]:
-    """Return the names of a page's style sheets in _static, including any already joined."""
+    """Return the names of a page's style sheets in _static, even if they are already joined."""
     names: list[str] = []
     for link in _SHEET.findall(page):
         if joined := _JOINED.search(link):
@@ -177,9 +177,10 @@ def link_joined_sheet(page: str, shared: list[str], version: str) -> str:
     """Return a page that loads the joined style sheet instead of the `shared` ones.
 
     Args:
-        page: the page's HTML.
-        shared: the names of the style sheets that were joined.
-        version: added to the address, so that a browser does not use an older copy from its cache.
+        page: The page's HTML.
+        shared: The names of the style sheets that were joined.
+        version: A string that is added to the address, so that a browser does not use an older copy
+            from its cache.
     """
     is_first = True
 
@@ -203,8 +204,8 @@ def scripts_of(pages: Mapping[Path, str], static: Path) -> Iterator[str]:
     """Yield the text of each script in _static that at least one page loads.
 
     Args:
-        pages: the HTML of the pages by path.
-        static: the folder _static of the built book.
+        pages: The HTML of the pages by path.
+        static: The folder _static of the built book.
     """
     names = {
         href["name"]
@@ -221,14 +222,14 @@ def scripts_of(pages: Mapping[Path, str], static: Path) -> Iterator[str]:
 def join_stylesheets(html: Path) -> None:
     """Join the style sheets that all pages share, and make the pages load the result.
 
-    A page that already loads the joined style sheet lists the original ones, so this function can
-    run after every build, even if some pages were not built again.
+    A page that already loads the joined style sheet also lists the original ones. This function can
+    therefore run after every build, even if some pages were not built again.
 
     Args:
-        html: the folder of the built book.
+        html: The folder of the built book.
     """
     static = html / "_static"
-    # Skip the theme's templates, which are in _static.
+    # Skip the HTML files in _static, which are the theme's templates.
     paths = [path for path in sorted(html.rglob("*.html")) if static not in path.parents]
     found = {path: path.read_text(encoding="utf-8") for path in paths}
     pages = {path: page for path, page in found.items() if sheets_of(page)}

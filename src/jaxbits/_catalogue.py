@@ -1,7 +1,7 @@
-"""The catalogue of sharp bits, on which the book, `explain`, and the detectors agree.
+"""The catalogue of sharp bits, which the book, `explain`, and the detectors share.
 
-``catalogue/`` has one file per chapter, with the name of the chapter's file. Each entry has the
-keys ``title``, ``section`` (the exact heading, or "Also sharp"), ``silent``, ``fix``, and
+``catalogue/`` has one file per chapter, named after the chapter's file. Each entry has the keys
+``title``, ``section`` (the exact heading, or "Also sharp"), ``silent``, ``fix``, and
 ``guard``. A silent entry also has ``look_for``. An entry that raises an error has ``symptoms``, a
 list of ``{error = "TypeError", text = "…"}``. tests/library/test_catalogue.py checks every entry.
 """
@@ -22,11 +22,11 @@ from typing import Any
 from jaxbits import runtime
 
 ALSO_SHARP = "Also sharp"
-"""The section whose entries are rows of an executed table."""
+"""The section in which each entry is a row of a table that the notebook computes."""
 
 
 class CatalogueError(ValueError):
-    """A file of the catalogue cannot be read. The message names the file and the entry."""
+    """Raised if a catalogue file cannot be read. The message names the file and the entry."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ class Symptom:
 
     Attributes:
         error: The name of the error's class.
-        text: The part of the message that is always the same, with ``…`` for anything.
-        leaked: Whether the symptom only counts for a tracer that has outlived its trace.
-        line: A regular expression for the reader's line, which tells sharp bits with the same
-            message apart, or "".
+        text: The constant part of the message, in which ``…`` stands for any characters.
+        leaked: Whether the symptom counts only for a tracer that has outlived its trace.
+        line: A regular expression for the reader's line of code, or "". It distinguishes sharp
+            bits that have the same message.
 
     >>> symptom = Symptom("IndexError", "index … is out of bounds")
     >>> symptom.message_score("IndexError", "index 3 is out of bounds")
@@ -54,7 +54,7 @@ class Symptom:
 
     @functools.cached_property
     def pattern(self) -> re.Pattern[str]:
-        """The text as a regular expression in which any whitespace matches any other."""
+        """`text` as a regular expression in which all kinds of whitespace are equivalent."""
         parts = (
             r"\s+".join(map(re.escape, part.split()))
             for part in self.text.split("…")
@@ -63,14 +63,14 @@ class Symptom:
         return re.compile(r".*?".join(parts), re.DOTALL)
 
     def message_score(self, error: str, message: str) -> int:
-        """Return how well an error matches.
+        """Return how well an error matches this symptom.
 
         Args:
             error: The name of the error's class.
             message: The error's message.
 
         Returns:
-            The number of characters that match, including the name of the class, or 0 if the error
+            The number of matching characters, including those of the class name, or 0 if the error
             does not match.
         """
         if error != self.error or not self.pattern.search(message):
@@ -78,7 +78,7 @@ class Symptom:
         return len(self.error) + len(re.sub(r"[\s…]", "", self.text))
 
     def line_score(self, code: str) -> int:
-        r"""Return 1 if the reader's line matches `line`, -1 if not, and 0 if either is empty.
+        r"""Return 1 if the reader's line matches `line`, 0 if either is empty, and -1 otherwise.
 
         >>> Symptom("TypeError", "a Ref", line=r"^assert\b").line_score("assert total > 0")
         1
@@ -90,20 +90,22 @@ class Symptom:
 
 @dataclass(frozen=True)
 class SharpBit:
-    """A sharp bit, and where the book explains it.
+    """A sharp bit and the place where the book explains it.
 
     Attributes:
-        id: The name by which everything refers to it, in lower case with hyphens.
-        title: The sharp bit in one sentence.
+        id: The name by which the book and the library refer to it, in lowercase with hyphens.
+        title: A one-sentence description of the sharp bit.
         chapter: The name of the chapter's file without its suffix, such as ``04-out-of-bounds``.
-        section: The exact heading in that chapter, or ``Also sharp`` for a row of its table.
-        symptoms: The errors that it raises. A silent one has none.
+        section: The exact heading in that chapter, or ``Also sharp`` if it is a row of the
+            chapter's table.
+        symptoms: The errors that it raises. A silent sharp bit has none.
         silent: Whether it gives a wrong result without an error.
-        look_for: What a reader notices if it is silent.
-        fix: What to do, in one line.
-        guard: What finds it in the reader's own code, or ``none: …`` with the reason.
-        since: The first JAX version that has it, or "".
-        until: The first JAX version that no longer has it, or "".
+        look_for: What a reader may notice if the sharp bit is silent.
+        fix: How to fix it, in one line.
+        guard: The tool that finds it in the reader's own code, or ``none: …`` with the reason why
+            there is no such tool.
+        since: The first JAX version that has this sharp bit, or "".
+        until: The first JAX version that no longer has this sharp bit, or "".
     """
 
     id: str
@@ -120,22 +122,22 @@ class SharpBit:
 
     @property
     def anchor(self) -> str:
-        """The HTML id of the section, or of the row, on the chapter's page."""
+        """The HTML id of the section or table row on the chapter's page."""
         return self.id if self.section == ALSO_SHARP else heading_id(self.section)
 
     @property
     def page(self) -> str:
-        """The address relative to the book's root: ``chapters/NN-topic.html#anchor``."""
+        """The URL relative to the book's root, in the form ``chapters/NN-topic.html#anchor``."""
         return f"chapters/{self.chapter}.html#{self.anchor}"
 
     @property
     def reference(self) -> str:
-        """The section in words, such as ``chapter 04, "A write past the end disappears"``."""
+        """A readable reference, such as ``chapter 04, "A write past the end disappears"``."""
         return f'chapter {self.chapter[:2]}, "{self.section}"'
 
     @property
     def link(self) -> str:
-        """The address in the published book, or "" if this copy of the book is not published."""
+        """The URL in the published book, or "" if this copy of the book is not published."""
         site = runtime.site()
         return f"{site}/{self.page}" if site else ""
 
@@ -152,13 +154,15 @@ def heading_id(heading: str) -> str:
 
 
 def parse(texts: Mapping[str, str]) -> Mapping[str, SharpBit]:
-    """Return the sharp bits in TOML texts by id, in the order of the texts.
+    """Parse TOML strings and return their sharp bits by id, in the order of the strings.
 
     Args:
-        texts: The entries of each chapter, by the name of the chapter's file without its suffix.
+        texts: The TOML string of each chapter. The keys are the names of the chapters' files
+            without their suffix.
 
     Raises:
-        CatalogueError: If a text is not TOML, or if an entry cannot be a sharp bit.
+        CatalogueError: If a string is not valid TOML, or if an entry does not describe a sharp
+            bit.
 
     >>> parse({"02-topic": "some-bit = 3"})
     Traceback (most recent call last):
@@ -188,10 +192,10 @@ def _sharp_bit(id: str, chapter: str, values: Any) -> SharpBit:
 
 @functools.cache
 def load() -> Mapping[str, SharpBit]:
-    """Return the sharp bits of the book by id, in the order of the book.
+    """Return the book's sharp bits by id, in the order of the book.
 
     Raises:
-        CatalogueError: If a file of the catalogue cannot be read.
+        CatalogueError: If a catalogue file cannot be read.
 
     >>> load()["out-of-bounds-read"].chapter
     '04-out-of-bounds'
@@ -202,10 +206,10 @@ def load() -> Mapping[str, SharpBit]:
 
 
 def find_bit(id: str) -> SharpBit:
-    """Return the sharp bit with an id.
+    """Return the sharp bit with the given id.
 
     Raises:
-        KeyError: If there is none. The message suggests similar ids.
+        KeyError: If no sharp bit has this id. The message suggests similar ids.
 
     >>> find_bit("take-fils")
     Traceback (most recent call last):
@@ -230,9 +234,10 @@ def bits_for_check(check: str) -> tuple[SharpBit, ...]:
 
 
 def primary_bit(check: str) -> SharpBit | None:
-    """Return the sharp bit that is most about what a detector finds, or None.
+    """Return the sharp bit that best describes what a detector finds, or None if there is none.
 
-    A bit with its own section comes first, and then one whose guard begins with the detector.
+    A bit that has its own section wins over one that does not. Among those, a bit whose guard
+    begins with the detector's name wins.
 
     >>> primary_bit("leak").id
     'kept-tracer'
@@ -246,11 +251,11 @@ def primary_bit(check: str) -> SharpBit | None:
 
 
 def best_match(check: str, error: BaseException) -> str:
-    """Return the id of the sharp bit that a detector finds and that matches an error best, or "".
+    """Return the id of the detector's sharp bit that best matches an error, or "" if none does.
 
     Args:
         check: The name of the detector.
-        error: The error of the user's function.
+        error: The error that the user's function raised.
 
     >>> best_match("control_flow", ValueError("an unknown message"))
     ''

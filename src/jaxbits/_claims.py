@@ -1,7 +1,7 @@
 """Check the statements of a section on the reader's machine.
 
-Each section ends with one cell that lists its statements and checks them. A statement that does not
-hold is shown and never raised, so the rest of the notebook runs.
+Each section ends with one cell that lists the section's statements and checks them. If a statement
+does not hold, the cell shows that but raises no error, so the rest of the notebook still runs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from jaxbits._equality import is_equal
 from jaxbits._formatting import first_line, format_line
 
 RECORD = "JAXBITS_RECORD"
-"""The environment variable with a file to which each outcome is appended as one line of JSON."""
+"""The environment variable that names a file. Each outcome is appended to it as a line of JSON."""
 
 
 @dataclass(frozen=True)
@@ -37,40 +37,41 @@ class Raises:
 
 @dataclass(frozen=True)
 class MadeFor:
-    """A claim that is made only for some versions or for one backend. See `made_for`."""
+    """A claim that is made only for certain versions or for one backend. See `made_for`."""
 
     value: Any
     requirements: Mapping[str, str]
 
     @property
     def condition(self) -> str:
-        """The requirements in one line, such as ``jax>=0.8, backend cpu``."""
+        """The requirements on one line, such as ``jax>=0.8, backend cpu``."""
         return ", ".join(
             f"backend {v}" if k == "backend" else f"{k}{v}" for k, v in self.requirements.items()
         )
 
     def applies_here(self) -> bool:
-        """Return True if this machine meets the requirements."""
+        """Return whether this machine meets the requirements."""
         return all(_is_met(name, wanted) for name, wanted in self.requirements.items())
 
 
 def claims(bit: str, statements: Mapping[str, Any]) -> None:
     """Check the statements of a section, and show how many checks passed.
 
-    A notebook shows one line that opens into the list of statements. If a check failed, the list is
-    open and shows the values. Elsewhere, the line and the list are printed.
+    In a notebook, the output is one line that the reader can expand into the list of statements.
+    If a check fails, the list is already expanded and shows the values. Outside a notebook, the
+    line and the list are printed.
 
     Args:
         bit: The id of the sharp bit in the catalogue.
         statements: Each statement with its check: a boolean (or an array of one boolean), a pair
             ``(seen, expected)``, the result of `raises`, a function without arguments that returns
-            one of these, or any of them in `made_for`. In a pair, the shapes and the kinds of
-            numbers must agree. Floats of 32 and 64 bits must agree to a relative 1e-5, and
-            everything else exactly. NaN equals NaN.
+            one of these, or any of these wrapped in `made_for`. In a pair, the shapes and the
+            kinds of numbers must agree. Floats of 32 and 64 bits must agree to within a relative
+            tolerance of 1e-5, and everything else must agree exactly. NaN equals NaN.
 
     Raises:
-        KeyError: If no sharp bit has the id.
-        TypeError: If a statement comes with a value that cannot be checked.
+        KeyError: If no sharp bit has this id.
+        TypeError: If the check of a statement is not one of these.
 
     >>> claims("out-of-bounds-read", {"two and two": (2 + 2, 4), "more or less": 1 < 2})
     ✓ 2 checks passed here
@@ -87,12 +88,12 @@ def also_sharp(rows: Mapping[str, tuple[str, str, Any]]) -> AlsoSharp:
     """Check the smaller sharp bits of a chapter, and return them as a table.
 
     Args:
-        rows: For the id of each sharp bit, the code, its result, and a check in any form that
-            `claims` accepts. The fix comes from the catalogue.
+        rows: A dictionary that maps the id of each sharp bit to a tuple of the code, its result,
+            and a check in any form that `claims` accepts. The fix comes from the catalogue.
 
     Raises:
-        KeyError: If no sharp bit has one of the ids.
-        TypeError: If a row comes with a value that cannot be checked.
+        KeyError: If an id is not that of a sharp bit.
+        TypeError: If the check of a row has none of these forms.
 
     >>> also_sharp({"float-index": ("x[1.0]", "an error", raises(IndexError, lambda: [][1]))})
     ✓ x[1.0]  an error
@@ -109,9 +110,9 @@ def raises(error: type[BaseException] | str, function: Callable[[], Any], text: 
     """Claim that a function raises an error.
 
     Args:
-        error: The class, or its name if some supported version does not have the class.
+        error: The error's class, or the name of the class if some supported version lacks it.
         function: A function without arguments, which is called when the claim is checked.
-        text: A part of the message. Whitespace must match exactly.
+        text: A part of the error's message. Whitespace must match exactly.
 
     >>> claims("out-of-bounds-read", {"10 is out of range": raises(IndexError, lambda: [][10])})
     ✓ 1 check passed here
@@ -121,7 +122,7 @@ def raises(error: type[BaseException] | str, function: Callable[[], Any], text: 
 
 
 def made_for(value: Any, /, *, backend: str = "", **packages: str) -> MadeFor:
-    """Limit a claim to some versions or to one backend. Elsewhere, it is not checked.
+    """Limit a claim to certain versions or to one backend. It is not checked elsewhere.
 
     Args:
         value: The check, in any form that `claims` accepts.
@@ -129,7 +130,7 @@ def made_for(value: Any, /, *, backend: str = "", **packages: str) -> MadeFor:
         packages: A version specifier for each package, such as ``jax=">=0.8"``.
 
     Raises:
-        ValueError: If there is neither a backend nor a package, or if a specifier is malformed.
+        ValueError: If you pass neither a backend nor a package, or if a specifier is malformed.
 
     >>> claims("out-of-bounds-read", {"it is the future": made_for(False, jax=">=99")})
     – 1 check does not apply here
@@ -149,9 +150,10 @@ def made_for(value: Any, /, *, backend: str = "", **packages: str) -> MadeFor:
 
 
 def evaluate_claim(bit: str, text: str, value: Any) -> Outcome:
-    """Check one claim, and return its outcome.
+    """Check one claim and return its outcome.
 
-    If the environment variable `RECORD` is set, the outcome is also appended to that file.
+    If the environment variable `RECORD` is set, the function also appends the outcome to the file
+    that the variable names.
 
     Args:
         bit: The id of the sharp bit.
@@ -209,7 +211,7 @@ def _outcome(holds: bool) -> str:
 
 
 def _is_boolean(value: Any) -> bool:
-    """Return True for a bool and for an array of one boolean, but not for a number."""
+    """Return whether a value is a bool or an array of one boolean. Numbers do not count."""
     return isinstance(value, bool) or (
         str(getattr(value, "dtype", "")) == "bool" and getattr(value, "size", 0) == 1
     )
@@ -228,7 +230,7 @@ def _is_met(name: str, wanted: str) -> bool:
 
 
 def _show(outcomes: Outcomes) -> None:
-    # Something else, such as a test runner, may have imported IPython without starting a shell.
+    # Other code, such as a test runner, may have imported IPython without starting a shell.
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython and hasattr(ipython, "get_ipython") else None
     if shell is None:

@@ -1,4 +1,4 @@
-"""Show the outcomes of a section's claims in a notebook, in a terminal, and on a page."""
+"""Show the outcomes of a section's claims in a notebook, in a terminal, or on a web page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jaxbits._formatting import html_with_code
 
 MARKS = {"held": "✓", "failed": "✗", "not made": "–"}
 _CLASSES = {"held": "claim-held", "failed": "claim-failed", "not made": "claim-open"}
-# No color is set here, because notebooks have light and dark themes. Text keeps the theme's color.
+# Notebooks have light and dark themes, so no color is set here and text keeps the theme's color.
 _LIST = "list-style: none; margin: 0.3em 0; padding-left: 1.2em"
 _CELL = 'style="text-align: left"'  # JupyterLab aligns the cells of every table to the right
 
@@ -25,10 +25,10 @@ class Outcome:
     Attributes:
         bit: The id of the sharp bit.
         claim: The statement.
-        outcome: ``held``, ``failed``, or ``not made`` if the claim does not apply here.
-        seen: The value, formatted on one line.
+        outcome: ``held``, ``failed``, or, if the claim does not apply here, ``not made``.
+        seen: The actual value, formatted on one line.
         expected: The expected value, formatted on one line.
-        made_for: The condition under which the claim is made, or "".
+        made_for: The condition under which the claim applies, or "" if it always applies.
     """
 
     bit: str
@@ -84,7 +84,7 @@ def headline(outcomes: Sequence[Outcome]) -> str:
 
 
 def advice() -> str:
-    """Return what to do about a claim that failed."""
+    """Return a sentence that tells the reader what to do about a failed claim."""
     repository = runtime.repository()
     where = (
         f"report it at {repository}/issues"
@@ -99,7 +99,7 @@ def advice() -> str:
 
 
 class Outcomes:
-    """The outcomes of one `claims` call, shown as one line that opens into the list of statements.
+    """The outcomes of one `claims` call, shown as a line that expands into the statements.
 
     Attributes:
         outcomes: The outcome of each statement, in order.

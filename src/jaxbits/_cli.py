@@ -1,4 +1,4 @@
-"""The command `jaxbits`, which audits a function or explains an error in a shell."""
+"""The shell command `jaxbits`, which audits a function or explains an error."""
 
 from __future__ import annotations
 
@@ -83,13 +83,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status.
 
     Args:
-        argv: The arguments of the command, `sys.argv[1:]` by default.
+        argv: The command's arguments. The default is `sys.argv[1:]`.
     """
     name = "jaxbits"
     try:
         options = _parser().parse_args(argv)
         name = f"jaxbits {options.command}"
-        # Terminals that cannot show a character such as "…" get a "?" instead of a traceback.
+        # On a terminal that cannot show a character such as "…", print "?" instead of raising an
+        # error.
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(errors="replace")
         status: int = options.run(options)
@@ -117,10 +118,10 @@ def _audit(options: argparse.Namespace) -> int:
     from jaxbits import detect
     from jaxbits._audit import audit
 
-    # Python puts the current directory on the path for `python -m`, but not for a script.
+    # Python adds the current directory to the path for `python -m`, but not for a script.
     if not {"", os.getcwd()} & set(sys.path):
         sys.path.insert(0, os.getcwd())
-    # What imported modules print must not mix with the report.
+    # Keep anything that imported modules print out of the report.
     with contextlib.redirect_stdout(sys.stderr):
         function = import_object(options.function, "FUNCTION")
         args, kwargs, calls = _arguments(options)
@@ -144,7 +145,7 @@ def _audit(options: argparse.Namespace) -> int:
     try:
         report = audit(function, *args, **settings, **kwargs)
     except (TypeError, ValueError) as error:
-        # The audit catches the errors of the function, so these are about the audit's arguments.
+        # The audit catches errors in the function, so this one is about the audit's own arguments.
         raise UsageError(str(error)) from None
     print(json.dumps(report.to_dict(), indent=2) if options.json else report)
     return int(not report.ok or bool(report.not_run))

@@ -19,7 +19,7 @@ _ARRAY = re.compile(r"([a-z]+)(\d*)\[([\d,\s]*)\](?::([^:]+):([^:]+))?")
 
 
 class UsageError(ValueError):
-    """An argument of the command is invalid. The message fits on one line of a terminal."""
+    """Raised if an argument of the command is invalid. The message has only one line."""
 
 
 def import_object(text: str, what: str) -> Any:
@@ -27,13 +27,13 @@ def import_object(text: str, what: str) -> Any:
 
     Args:
         text: The description. If it ends with ``()``, the object is called without arguments.
-        what: The argument of the command, which begins the error message.
+        what: The name of the command's argument, with which the error message begins.
 
     Returns:
-        The object, or what it returns if it is called.
+        The object, or, if the description ends with ``()``, the result of calling it.
 
     Raises:
-        UsageError: If the text has another form, or if the import or the call fails.
+        UsageError: If the description has another form, or if the import or the call fails.
 
     >>> import_object("math:pi", "FUNCTION")
     3.141592653589793
@@ -45,7 +45,7 @@ def import_object(text: str, what: str) -> Any:
     found: Any
     try:
         found = _import_file(source) if source.endswith(".py") else importlib.import_module(source)
-    # A module that is imported may raise anything, or exit.
+    # An imported module may raise any error or exit.
     except (Exception, SystemExit) as error:
         kind = type(error).__name__
         raise UsageError(
@@ -69,8 +69,8 @@ def _import_file(source: str) -> Any:
     imported = sys.modules.get(file.stem)
     if imported and os.path.realpath(getattr(imported, "__file__", None) or "") == str(file):
         return imported
-    # The name of a module must be in sys.modules for its classes to be pickled, for example. The
-    # file therefore keeps its own name, unless another module has that name.
+    # A module must be in sys.modules under its name, for example so that pickle can find its
+    # classes. The module is therefore named after the file, unless that name is already taken.
     name = f"audited_{file.stem}" if imported else file.stem
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
@@ -87,14 +87,16 @@ def parse_argument(text: str, position: int = 0, seed: int = 0) -> Any:
 
     Args:
         text: The description, in one of the forms that ``jaxbits audit --help`` lists.
-        position: The position of the argument, so that equal descriptions give different numbers.
+        position: The position of the argument. Equal descriptions at different positions give
+            different random numbers.
         seed: The seed of random arrays and keys.
 
     Returns:
         A JAX array, a NumPy array if the dtype has 64 bits, a random key, or another object.
 
     Raises:
-        UsageError: If the text has none of these forms, or if a file or an object is missing.
+        UsageError: If the description has none of these forms, or if a file or an object is
+            missing.
 
     >>> parse_argument("f32[2,3]").shape, parse_argument("(1, 2)")
     ((2, 3), (1, 2))

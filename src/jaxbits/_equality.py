@@ -1,4 +1,4 @@
-"""Decide when two values count as equal, for claims, exercises, and the tests of assignments."""
+"""Decide whether two values count as equal in claims, exercises, and assignment tests."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-_KINDS = "ifc"  # integer, floating, complex: each may replace the ones after it
+_KINDS = "ifc"  # Integer, float, and complex. A kind may replace any kind after it.
 
 
 def is_equal(seen: Any, expected: Any) -> bool:
-    """Return True if two values agree by the default rules of `find_mismatch`.
+    """Return whether two values agree by the default rules of `find_mismatch`.
 
     Args:
         seen: A number, an array, a pytree of them, or any other value.
@@ -34,7 +34,7 @@ def find_mismatch(
     allow_lists: bool = False,
     validate: Callable[[Any], None] | None = None,
 ) -> tuple[Any, Any] | None:
-    """Return the first parts of two values that differ, or None if the values agree.
+    """Return the first pair of parts in which two values differ, or None if the values agree.
 
     Shapes must agree, and NaN equals NaN. Values that are neither numbers nor arrays must be equal.
 
@@ -43,16 +43,20 @@ def find_mismatch(
         expected: The value to compare with.
         rtol: The relative tolerance for floats.
         atol: The absolute tolerance for floats.
-        min_bits: The width from which floats have a tolerance. Narrower ones must be equal.
-        allow_integers: Whether integers in `seen` may replace floats, and real numbers complex
-            ones. By default, both values must hold the same kind of number (boolean, integer,
-            float, or complex), except that an expected Python integer matches floats, too.
-        allow_lists: Whether a list of numbers in `seen` may replace an array, a list a tuple, and a
-            subclass its base class. By default, both values must have the same tree structure.
-        validate: With `allow_lists`, is called with each part of `seen` before the comparison.
+        min_bits: The smallest width in bits for which floats have a tolerance. Narrower floats must
+            be exactly equal.
+        allow_integers: Whether integers in `seen` may replace floats, and real numbers may replace
+            complex ones. By default, both values must contain the same kind of number (boolean,
+            integer, float, or complex), except that an expected Python integer also matches a
+            float.
+        allow_lists: Whether in `seen` a list of numbers may replace an array, a list may replace a
+            tuple, and a subclass may replace its base class. By default, both values must have the
+            same tree structure.
+        validate: A function that is called with each part of `seen` before the part is compared.
+            It is used only with `allow_lists`.
 
     Returns:
-        The part of `seen` and the part of `expected`, or None.
+        The differing part of `seen` and that of `expected`, or None if the values agree.
 
     >>> find_mismatch({"a": 1.0, "b": [2, 3]}, {"a": 1.0, "b": [2, 4]})
     (3, 4)
@@ -110,7 +114,9 @@ def _compare_parts(
 
 
 def builtin_container(value: Any) -> Any:
-    """Copy a dict, list, or tuple with the methods of the builtin, which a subclass may override.
+    """Copy a dict, list, or tuple to its built-in type, or return any other value unchanged.
+
+    The copy uses the methods of the built-in type, because a subclass may override them.
 
     >>> builtin_container((1, 2)), builtin_container("text")
     ((1, 2), 'text')
@@ -157,7 +163,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_numeric(value: list[Any]) -> bool:
-    """Return True if a list is equivalent to an array: numbers, or lists of equal length."""
+    """Return whether a list is equivalent to a numeric array."""
     try:
         return _kind(_to_numpy(value)) in ("b", *_KINDS)
     except (TypeError, ValueError):
@@ -168,7 +174,7 @@ def _to_numpy(value: Any) -> np.ndarray[Any, Any]:
     import jax
 
     if isinstance(value, list | tuple):
-        # Only numbers of Python's own classes, because a subclass may convert to anything.
+        # Only Python's own number types are accepted here. A subclass may convert to any value.
         value = [x if type(x) in (bool, int, float, complex) else _to_numpy(x) for x in value]
     elif not _is_number(value):
         raise TypeError(f"value must be a number or an array, got a {type(value).__name__}")
@@ -176,13 +182,13 @@ def _to_numpy(value: Any) -> np.ndarray[Any, Any]:
         value = jax.random.key_data(value)
     array = np.asarray(value)
     if array.dtype.kind == "V" and array.dtype.names is None:
-        # NumPy sees the dtypes of ml_dtypes, such as bfloat16 and int4, as void.
+        # To NumPy, the dtypes of ml_dtypes, such as bfloat16 and int4, are void types.
         array = array.astype(np.int32 if "int" in array.dtype.name else np.float32)
     return array
 
 
 def _kind(array: np.ndarray[Any, Any]) -> str:
-    """Return "b", "i", "f", or "c", or the dtype if it is not numeric."""
+    """Return the kind "b", "i", "f", or "c", or the name of a dtype that is none of these."""
     kind = "i" if array.dtype.kind == "u" else array.dtype.kind
     return kind if kind in "bifc" else str(array.dtype)
 

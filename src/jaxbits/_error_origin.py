@@ -1,4 +1,4 @@
-"""Find out who raised an error: the user's own code, or JAX and the libraries that build on it."""
+"""Find out whether an error comes from the user's own code or from JAX and its ecosystem."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ JAX_ECOSYSTEM = ("jax", "jaxlib", "flax", "optax", "orbax", "chex")
 _PACKAGE = re.compile(r"[/\\](?:site|dist)-packages[/\\](\w+)")
 _LIBRARIES = (sysconfig.get_paths()["stdlib"], str(Path(__file__).parent), "<frozen")
 _TORCH_LOADER = re.compile(r"[/\\]torch[/\\]utils[/\\]data[/\\]")
-# The sentence with which a tracer names the function that JAX is tracing:
+# With this phrase, a tracer's error message names the function that JAX was tracing:
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/interpreters/partial_eval.py
 _TRACED_FUNCTION = re.compile(r"while tracing the function (\S+) at ")
 _MENTIONS_JAX = re.compile(r"Tracer|\bjax\b|\bJAX\b")
-# jit raises these errors in C++, so no frame of the traceback is in JAX:
+# `jit` raises these errors in C++, so the traceback has no frame in JAX:
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jaxlib/jax_jit.cc
 _NON_HASHABLE_STATIC = "Non-hashable static arguments are not supported"
 _XLA_STATUS = re.compile(r"(?:INVALID_ARGUMENT|FAILED_PRECONDITION|INTERNAL|RESOURCE_EXHAUSTED):")
@@ -35,8 +35,8 @@ class Frame:
 
     Attributes:
         file: The path of the file, or the name that IPython gives to a cell.
-        line: The number of the line, from 1.
-        code: The line without the whitespace around it, or "" if the file cannot be read.
+        line: The line number, counted from 1.
+        code: The line without surrounding whitespace, or "" if the file cannot be read.
     """
 
     file: str
@@ -49,7 +49,7 @@ class Frame:
 
 
 def user_frame(error: BaseException) -> Frame | None:
-    """Return the innermost frame of an error's traceback that is in the user's own code."""
+    """Return the traceback's innermost frame in the user's own code, or None if there is none."""
     for frame, line in reversed(list(traceback.walk_tb(error.__traceback__))):
         file = frame.f_code.co_filename
         if _is_users(file):
@@ -58,18 +58,24 @@ def user_frame(error: BaseException) -> Frame | None:
 
 
 def is_from_jax_ecosystem(error: BaseException) -> bool:
-    """Return True if JAX, or a library that builds on it, raised an error or caused it.
+    """Return whether JAX or a library that builds on it raised or caused an error.
 
-    The evidence is any of the following: the error's class; the innermost frame of the traceback,
-    or of the unfiltered traceback that JAX attaches as the cause; a message that mentions a tracer;
-    a frame of PyTorch's data loader, which chapter 17 is about; or an error that Python or NumPy
-    raises in a line of the user's code that contains an object of these libraries.
+    Any one of the following is enough:
+
+    - The error's class belongs to one of these libraries.
+    - The innermost frame is in one of them, either in the traceback itself or in the unfiltered
+      traceback that JAX attaches as the cause.
+    - The error is a TypeError whose message mentions a tracer or JAX, or an error that `jit` raises
+      for a static argument that is not hashable.
+    - The traceback has a frame in PyTorch's data loader, which is the subject of chapter 17.
+    - Python or NumPy raised the error on a line of the user's code that contains an object from one
+      of these libraries.
     """
     if _package_of_class(type(error)) in JAX_ECOSYSTEM:
         return True
     if any(_innermost_package(e) in JAX_ECOSYSTEM for e in (error, error.__cause__) if e):
         return True
-    # An error that `jaxbits.book` brings back from a subprocess has the files in this attribute.
+    # `jaxbits.book` stores the files of an error that a subprocess raised in this attribute.
     if any(_package_of_file(file) in JAX_ECOSYSTEM for file in getattr(error, "raised_in", ())):
         return True
     frames = traceback.walk_tb(error.__traceback__)
@@ -80,18 +86,18 @@ def is_from_jax_ecosystem(error: BaseException) -> bool:
         return True
     if isinstance(error, ValueError) and message.startswith(_NON_HASHABLE_STATIC):
         return True
-    # Python raises a TypeError or an AttributeError for `x.device()`. NumPy raises a ValueError for
-    # a write to a view of a JAX array's memory.
+    # Python raises a TypeError or an AttributeError for `x.device()`, and NumPy raises a ValueError
+    # when you write to a view of a JAX array's memory.
     may_be_python = isinstance(error, TypeError | AttributeError | ValueError)
     may_be_python |= bool(_XLA_STATUS.match(message))
     return may_be_python and _last_line_uses_jax_ecosystem(error)
 
 
 def has_leaked_tracer(error: BaseException) -> bool:
-    """Return True if an error is about a tracer that has outlived its trace.
+    """Return whether an error is about a tracer that has outlived its trace.
 
-    The message then names a function that is in no frame of the traceback, because its trace is
-    over.
+    In that case, the message names a function that has no frame in the traceback, because JAX has
+    finished tracing it.
     """
     match = _TRACED_FUNCTION.search(str(error))
     frames = traceback.walk_tb(error.__traceback__)
@@ -136,7 +142,7 @@ def _last_line_uses_jax_ecosystem(error: BaseException) -> bool:
 
 
 def _memory_owner(value: Any) -> Any:
-    """Return the object whose memory a NumPy array views, or any other value itself."""
+    """Return the owner of a NumPy array's memory. Any other value is returned unchanged."""
     while isinstance(value, np.ndarray) and value.base is not None:
         value = value.base
     return value.obj if isinstance(value, memoryview) else value

@@ -1,4 +1,4 @@
-"""Find the sharp bits behind an error, and tell the reader what to do about them."""
+"""Find the sharp bits behind an error, and tell the reader how to fix them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from jaxbits._error_origin import Frame, has_leaked_tracer, is_from_jax_ecosyste
 _MAX_BITS = 3
 _LEAK_BONUS = 1000  # more than any message can score
 _CODE_WORD = re.compile(r"[a-z_]{3,}")
-# The first line of an error at the end of a traceback: its class and the start of its message.
+# Matches the line at the end of a traceback with the error's class and the start of its message.
 _ERROR_LINE = re.compile(r"(?:\w+\.)*[A-Z]\w*(?::|\s*$)")
 _ERROR = re.compile(r"(?:\w+\.)*([A-Z]\w*)(?::\s?(.*))?$", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """The sharp bits that may have caused an error. Printing it shows the fix of each.
+    """The sharp bits that may have caused an error. Printing an explanation shows each fix.
 
     Attributes:
         error: The name of the error's class.
@@ -52,15 +52,15 @@ class Explanation:
 
 
 def explain(error: BaseException | str) -> Explanation:
-    """Find the sharp bits of the book that may have caused an error.
+    """Find the sharp bits in the book that may have caused an error.
 
     Args:
         error: The exception, or the text of a traceback that ends with the error's class and
             message.
 
     Returns:
-        At most three sharp bits, the best match first. There are none if the error does not come
-        from JAX or a library that builds on it, or if the book does not know it.
+        An explanation with at most three sharp bits, the best match first. It has none if the error
+        does not come from JAX or a library that builds on it, or if the book does not cover it.
 
     Raises:
         TypeError: If `error` is neither an exception nor a string.
@@ -89,7 +89,7 @@ def explain(error: BaseException | str) -> Explanation:
 
 def _explain_text(text: str) -> Explanation:
     lines = text.strip().splitlines()
-    # A message may have several lines, and some of them may look like the start of an error.
+    # A message may have several lines, of which more than one may look like the start of an error.
     for start in range(len(lines) - 1, -1, -1):
         if not _ERROR_LINE.match(lines[start]):
             continue
@@ -103,7 +103,7 @@ def _explain_text(text: str) -> Explanation:
 
 
 def _bits_with_class(name: str) -> tuple[SharpBit, ...]:
-    """Return the bits with an error class that is not Python's own, whatever the message."""
+    """Return the bits that raise an error of this class, or none if the class is built in."""
     bits = (b for b in load().values() if any(s.error == name for s in b.symptoms))
     return () if hasattr(builtins, name) else tuple(bits)[:_MAX_BITS]
 
@@ -117,7 +117,8 @@ def _rank(
         classes: The names of the error's class and of its base classes, in method resolution order.
         message: The error's message.
         code: The line of the reader's code. Among equal matches, a bit whose symptom describes such
-            a line comes first, and then the bit whose title and fix share more words with it.
+            a line comes first. After that, the bit whose title and fix share more words with the
+            line comes first.
         has_leaked: Whether the error is about a tracer that has outlived its trace.
     """
     matches: list[tuple[int, int, int, int, SharpBit]] = []
@@ -125,7 +126,7 @@ def _rank(
     for position, bit in enumerate(load().values()):
         symptoms = (s for s in bit.symptoms if has_leaked or not s.leaked)
         score, line_score = max(
-            # The leak explains the error better than the operation that met the leaked tracer.
+            # The leak explains the error better than the operation that hit the leaked tracer.
             (
                 (score + _LEAK_BONUS * symptom.leaked, symptom.line_score(code))
                 for symptom in symptoms

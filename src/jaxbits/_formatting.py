@@ -1,4 +1,4 @@
-"""Format values and errors for one line of a message."""
+"""Format values and errors so that they fit on one line of a message."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def first_line(error: BaseException, limit: int | None = 100) -> str:
 
     Args:
         error: The exception.
-        limit: The number of characters to keep, or None for all.
+        limit: The maximum number of characters to keep, or None to keep all of them.
 
     >>> first_line(ValueError("shapes differ\nsee the documentation"))
     'shapes differ'
@@ -28,11 +28,11 @@ def first_line(error: BaseException, limit: int | None = 100) -> str:
 
 
 def html_with_code(text: str, *, quote: bool = True) -> str:
-    """Return text as HTML in which whatever is between backticks is code.
+    """Return text as HTML, with everything between backticks formatted as code.
 
     Args:
         text: Plain text with backticks around code.
-        quote: Whether to escape quotation marks, too, as an HTML attribute needs it.
+        quote: Whether to escape quotation marks as well, which is necessary in an HTML attribute.
 
     >>> html_with_code("`x < 1` fails")
     '<code>x &lt; 1</code> fails'
@@ -41,7 +41,7 @@ def html_with_code(text: str, *, quote: bool = True) -> str:
 
 
 def format_line(value: Any) -> str:
-    """Return a value on one line of at most 120 characters, arrays as NumPy prints them.
+    """Return a value as one line of at most 120 characters, with arrays as NumPy prints them.
 
     >>> format_line(np.float32(9)), format_line([1.5, None])
     ('9.0', '[1.5, None]')
@@ -52,9 +52,9 @@ def format_line(value: Any) -> str:
 
 
 def format_with_dtype(value: Any) -> str:
-    """Return a value on one line, arrays with their dtype and shape.
+    """Return a value as one line, with the dtype and shape of an array.
 
-    A value whose `__repr__` raises is shown by its type.
+    If a value's `__repr__` raises an error, the line shows only the value's type.
 
     >>> format_with_dtype(np.arange(3.0))
     '[0., 1., 2.] (float64[3])'
@@ -69,10 +69,10 @@ def format_with_dtype(value: Any) -> str:
 
 
 def format_value(value: Any, digits: int = 6) -> str:
-    """Return a value as you would type it: arrays as lists, and numbers without their dtypes.
+    """Return a value as you would type it, with arrays as lists and numbers without their dtypes.
 
     Args:
-        value: A number, an array, or a container of them. Other values are shown by `repr`.
+        value: A number, an array, or a container of them. Other values are formatted with `repr`.
         digits: The number of significant digits of floats.
 
     >>> format_value({"w": np.array([0.81, 2.1], np.float32), "steps": 5})
@@ -92,12 +92,12 @@ def format_value(value: Any, digits: int = 6) -> str:
 
 
 def format_argument(value: Any, brief: bool = False) -> str:
-    """Return an argument of a call as `format_value` does, if that is short enough.
+    """Return an argument as `format_value` formats it, or a description if that would be long.
 
     Args:
-        value: The argument. A large array is shown by its dtype and shape, a function by its name,
-            and an object whose `repr` says little by its type.
-        brief: Whether to show all arrays and containers by their type and size.
+        value: The argument. A large array is described by its dtype and shape, and a function by
+            its name. An object whose `repr` is long or not informative is described by its type.
+        brief: Whether to describe all arrays and containers by their type and size.
 
     >>> format_argument(np.zeros(3)), format_argument(np.zeros(3), brief=True)
     ('[0.0, 0.0, 0.0]', 'float64[3]')
@@ -124,10 +124,10 @@ def format_argument(value: Any, brief: bool = False) -> str:
 
 
 def format_state(value: Any) -> str:
-    """Return a piece of Python state in at most 40 characters.
+    """Describe a piece of Python state in at most 40 characters.
 
-    A tracer is shown by its dtype and shape, a container by its length, and any other object by
-    its type.
+    A tracer is described by its dtype and shape, a container by its type and length, and any other
+    object that is not a plain value by its type.
 
     >>> format_state([1, 2]), format_state("text"), format_state(np.random)
     ('list of 2', "'text'", 'module')

@@ -1,7 +1,7 @@
 """Import the public names of a package when they are first used.
 
-This is the method of https://scientific-python.org/specs/spec-0001/. The package `lazy_loader`
-implements it, too, but would be one more thing to install in a notebook.
+The method is described in https://scientific-python.org/specs/spec-0001/. The package `lazy_loader`
+implements it, too, but it would be one more package to install in a notebook.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ def attach_stub(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return `__getattr__`, `__dir__`, and `__all__` for a package with lazy public names.
 
-    The stub, which type checkers read as well, lists the public names. Each of its lines imports
-    one name, either from a module (``from package._module import name as name``) or as a public
-    module (``from package import module as module``).
+    The public names are listed in a stub, which type checkers read as well. Each line of the stub
+    imports one name, either from a module (``from package._module import name as name``) or as a
+    public module (``from package import module as module``).
 
     Args:
         package: The package's `__name__`.
         file: The package's `__file__`. The stub is the `.pyi` file next to it.
 
     Returns:
-        The two functions, and the names in the order of the stub. `__dir__` lists the public
-        modules, too. `__all__` does not, so that a star import needs no optional library.
+        The two functions, and the list of names in the order of the stub. `__dir__` also lists the
+        public modules. `__all__` does not, so that a star import needs no optional library.
 
     Raises:
         FileNotFoundError: If the package has no stub.

@@ -17,38 +17,43 @@ def dtype_stable(
 ) -> optax.GradientTransformationExtraArgs:
     """Return an optimizer whose state and updates keep their initial dtypes and weak types.
 
-    Some optimizers return a state with other dtypes than they received, for example if the
-    gradients are wider than the parameters or if the initial state is weakly typed. `lax.scan` and
-    `lax.while_loop` reject such a state, `jit` compiles again, and the state needs more memory.
+    Some optimizers return a state whose dtypes differ from those of the state they received, for
+    example if the gradients are wider than the parameters or if the initial state is weakly typed.
+    `lax.scan` and `lax.while_loop` reject such a state, `jit` recompiles, and the state needs more
+    memory.
+
     The returned optimizer casts each leaf of the new state to the dtype and weak type of the old
-    leaf, and each update to the dtype of its parameter. If no dtype changes, it does nothing, and
-    the results are the same bit for bit.
+    leaf, and each update to the dtype of its parameter. If `tx` changes no dtype, there is nothing
+    to cast, and the results are bitwise identical.
 
-    `tx` itself computes with the dtypes of the gradients. Only if it raises a TypeError are the
-    gradients cast to the dtypes of the parameters first. A `lax.cond` inside `tx` does that when
-    its branches return different dtypes. Therefore wrap the outermost optimizer: wrapping
-    `optax.apply_if_finite(tx, 3)` works, but wrapping the `tx` inside it does not, because the
-    `lax.cond` of `apply_if_finite` would still see two dtypes.
+    `tx` itself computes with the dtypes of the gradients. If it raises a TypeError, for example
+    because the branches of a `lax.cond` inside `tx` return different dtypes, the gradients are
+    first cast to the dtypes of the parameters. For this reason, wrap the outermost optimizer.
+    Wrapping `optax.apply_if_finite(tx, 3)` works, but wrapping the `tx` inside it does not, because
+    the `lax.cond` in `apply_if_finite` would still see two dtypes.
 
-    As always, a cast rounds, and a number that is too large for the dtype becomes infinite. JAX
-    still raises an error for dtypes that it does not promote, such as float8 with float32.
+    A cast to a narrower dtype rounds, and a number that is too large for the dtype becomes
+    infinite. JAX still raises an error for dtypes that it does not promote, such as float8 with
+    float32.
 
-    The method comes from the discussion of https://github.com/google-deepmind/optax/issues/1207.
+    The method was suggested in https://github.com/google-deepmind/optax/issues/1207.
 
     Args:
         tx: Any Optax optimizer, including `inject_hyperparams`, `masked`, `multi_transform`,
-            `MultiSteps`, and those that need more arguments, such as L-BFGS with ``value``,
-            ``grad``, and ``value_fn``.
+            `MultiSteps`, and optimizers that need more arguments, such as L-BFGS, which needs
+            ``value``, ``grad``, and ``value_fn``.
 
     Returns:
-        The optimizer. Its `init` is that of `tx`. Its `update` passes keyword arguments on to `tx`
-        if `tx` accepts them. Without ``params``, the updates keep the dtypes of the gradients.
+        The wrapped optimizer. It has the same `init` as `tx`. Its `update` passes `tx` only the
+        keyword arguments that `tx` accepts. If you call `update` without ``params``, it does not
+        cast the updates.
 
     Raises:
-        TypeError: If `tx` is not an Optax optimizer. `update` raises it if a cast would lose more
-            than precision: if a float must become an integer, a complex number a real one, or a
-            key that of another generator. The message names the leaf.
-        ValueError: `update` raises it if the new state has another tree structure than the old one.
+        TypeError: If `tx` is not an Optax optimizer. `update` raises a TypeError if a cast would
+            lose more than precision, for example by turning a float into an integer, a complex
+            number into a real one, or a key into one of another generator. The message names the
+            leaf.
+        ValueError: `update` raises it if the tree structures of the old and new states differ.
 
     Example:
         >>> tx = dtype_stable(optax.adam(0.1))
@@ -93,7 +98,7 @@ def _keyword_arguments(tx: Any) -> set[str] | None:
     if isinstance(tx, optax.GradientTransformationExtraArgs):
         return None
     parameters = inspect.signature(tx.update).parameters
-    # `MultiSteps` passes extra arguments on, but is no GradientTransformationExtraArgs:
+    # `MultiSteps` forwards extra arguments, but it is not a GradientTransformationExtraArgs:
     # https://github.com/google-deepmind/optax/blob/v0.2.8/optax/transforms/_accumulation.py
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return None
@@ -101,7 +106,7 @@ def _keyword_arguments(tx: Any) -> set[str] | None:
 
 
 def _cast_gradients(gradients: Any, params: Any) -> Any:
-    """Cast gradients to the dtypes of their parameters, or return None if they have them."""
+    """Cast gradients to the dtypes of their parameters, or return None if no cast changes them."""
     try:
         cast = _cast_tree(params, gradients, "gradient")
     except (TypeError, ValueError):
@@ -111,15 +116,16 @@ def _cast_gradients(gradients: Any, params: Any) -> Any:
 
 
 def _cast_tree(old: Any, new: Any, what: str) -> Any:
-    """Cast each leaf of `new` to the dtype and weak type of the same leaf of `old`."""
+    """Cast each leaf of `new` to the dtype and weak type of the corresponding leaf in `old`."""
     structure: Any = jax.tree.structure(old)
     old_leaves = _leaves_by_path(old)
     if what == "state leaf" and structure != jax.tree.structure(new):
         different = sorted(set(old_leaves) ^ set(_leaves_by_path(new)))
         paths = ", ".join(different[:3]) or "the types of its nodes"
         raise ValueError(f"the new state must have the structure of the old one; {paths} differ")
-    # The structures of updates may differ, because `masked` replaces some leaves by nodes without
-    # leaves: https://github.com/google-deepmind/optax/blob/v0.2.8/optax/transforms/_masking.py
+    # The structures of the updates may differ, because `masked` replaces some leaves with nodes
+    # that have no leaves:
+    # https://github.com/google-deepmind/optax/blob/v0.2.8/optax/transforms/_masking.py
 
     def cast(path: Any, leaf: Any) -> Any:
         name = jax.tree_util.keystr(path)
@@ -136,7 +142,7 @@ def _leaves_by_path(tree: Any) -> dict[str, Any]:
 
 
 def _cast(new: Any, old: Any, what: str) -> Any:
-    """Cast `new` to the dtype and weak type of `old`, unless it has them already."""
+    """Cast `new` to the dtype and weak type of `old`, unless `new` already has both."""
     before, after = _dtype(old), _dtype(new)
     if after == before or _is_float0(after):
         return new
@@ -160,12 +166,12 @@ def _dtype(leaf: Any) -> tuple[Any, bool] | None:
 
 
 def _is_float0(dtype: tuple[Any, bool] | None) -> bool:
-    # float0 is the dtype of the gradient of an integer, and has no values to cast.
+    # The gradient of an integer has the dtype float0, which has no values to cast.
     return dtype is not None and dtype[0] == jax.dtypes.float0
 
 
 def _can_cast(source: Any, target: Any) -> bool:
-    """Return True if a cast loses at most precision, but no fraction, imaginary part, or key."""
+    """Return whether a cast loses only precision, and no fraction, imaginary part, or key."""
     return source == target or 0 <= _rank(source) <= _rank(target)
 
 

@@ -1,4 +1,4 @@
-"""Report versions and devices, and what the book says about them."""
+"""Report the versions and devices in use, and what the book says about them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def version(package: str) -> str | None:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of the installed `PACKAGES`, without importing them.
+    """Return the versions of Python and the installed `PACKAGES` without importing the packages.
 
     >>> sorted(versions())[:2]
     ['flax', 'jax']
@@ -46,12 +46,12 @@ def backend() -> str:
 
 
 def on_accelerator() -> bool:
-    """Return True if JAX's default backend is a GPU or a TPU.
+    """Return whether JAX's default backend is a GPU or a TPU.
 
-    If no plugin for an accelerator is installed, the function does not import JAX, so that a
-    chapter can still set options that JAX reads when it is imported.
+    If no accelerator plugin is installed, the function does not import JAX. A chapter can then
+    still set options that JAX reads when it is imported.
     """
-    # JAX looks for plugins in the same places:
+    # These are the places where JAX itself looks for plugins:
     # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/xla_bridge.py
     has_plugin = bool(importlib.metadata.entry_points(group="jax_plugins"))
     modules = ("jax_plugins", "libtpu")
@@ -61,16 +61,16 @@ def on_accelerator() -> bool:
 
 @functools.cache
 def _published() -> Mapping[str, str]:
-    """Return the addresses in the wheel of a published book, or {} in any other copy."""
+    """Return the addresses stored in a published book's wheel, or {} in any other copy."""
     file = files("jaxbits").joinpath("published.json")
     published: Mapping[str, str] = json.loads(file.read_text("utf8")) if file.is_file() else {}
     return published
 
 
 def repository() -> str | None:
-    """Return the address of the project's repository, or None if this copy is not published.
+    """Return the URL of the project's repository, or None if this copy is not published.
 
-    Only the wheel that a published book installs contains an address.
+    Only the wheel that a published book installs contains the URL.
 
     >>> repository() is None
     True
@@ -79,9 +79,9 @@ def repository() -> str | None:
 
 
 def site() -> str | None:
-    """Return the address of the published book, or None if this copy is not published.
+    """Return the URL of the published book, or None if this copy is not published.
 
-    The address has no slash at its end.
+    The URL does not end with a slash.
 
     >>> site() is None
     True
@@ -93,8 +93,8 @@ def site() -> str | None:
 def tested() -> list[Mapping[str, Any]]:
     """Return the environments in which every claim of the book was checked.
 
-    Each has the keys ``python``, ``jax``, ``flax``, and ``backend``, among others. `make versions`
-    records them.
+    Each environment has the keys ``python``, ``jax``, ``flax``, and ``backend``, among others.
+    `make versions` records the environments.
     """
     file = files("jaxbits").joinpath("tested.json")
     environments: list[Mapping[str, Any]] = json.loads(file.read_text("utf8"))["environments"]
@@ -102,7 +102,7 @@ def tested() -> list[Mapping[str, Any]]:
 
 
 def describe_test_coverage(jax_version: str, on: str, environments: list[Mapping[str, Any]]) -> str:
-    """Return one line that says whether the book was checked on a version and a backend.
+    """Return one sentence that says whether the book was checked on this version and backend.
 
     Args:
         jax_version: The version of JAX.
@@ -125,7 +125,7 @@ def describe_test_coverage(jax_version: str, on: str, environments: list[Mapping
 
 
 def device() -> str:
-    """Return the number and the kind of JAX's devices.
+    """Return a short description of JAX's devices, with their number if there is more than one.
 
     >>> device()
     'CPU'

@@ -1,4 +1,4 @@
-"""Assertions for the tests of an assignment. Their messages are written for the student.
+"""Assertions for an assignment's tests, with error messages written for the student.
 
 >>> from jaxbits import testing
 >>> testing.assert_close(0.1 + 0.2, 0.3, "the sum of both")
@@ -19,34 +19,34 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-# The grader gives hidden tests a private copy of this module and of these two, so that a student's
-# code cannot patch them.
+# The grader gives hidden tests private copies of this module and the two imported below, so that a
+# student's code cannot patch them.
 from jaxbits import _equality, _formatting
 
-# A student may return an object of these packages by mistake. It is wrong, but not suspicious.
+# An object from one of these packages is probably a student's mistake, not an attempt to cheat.
 _LIBRARIES = {"builtins", "numpy", "jax", "jaxlib", "ml_dtypes", "torch", "decimal", "fractions"}
-# Comparing with `np.ma.masked` gives `masked`, so a masked value would not differ from anything.
+# A comparison with `np.ma.masked` returns `masked`, so a masked value would pass every check.
 _MASKED = {"numpy.ma", "numpy.ma.core"}
-# Py_TPFLAGS_HEAPTYPE: classes defined in Python have it, static types of C extensions do not.
+# This is Py_TPFLAGS_HEAPTYPE. Classes defined in Python have it, but static C types do not.
 # https://docs.python.org/3/c-api/typeobj.html#c.Py_TPFLAGS_HEAPTYPE
 _HEAP_TYPE = 1 << 9
 
 
 class WrongAnswer(AssertionError):
-    """The answer is not the expected one. The message is for the student."""
+    """Raised if an answer is wrong. The message is written for the student."""
 
 
 class UntrustedType(AssertionError):
-    """The answer is of a class that could compare equal to anything, so a person has to look."""
+    """Raised if an answer's class could compare equal to anything, so that a person has to look."""
 
 
 def reject_custom_equality(answer: Any) -> None:
-    """Check that no part of an answer decides by itself what it is equal to.
+    """Check that no part of an answer decides for itself what it is equal to.
 
-    Whether the answer is correct is a question for `assert_close`.
+    This function does not check whether the answer is correct. Use `assert_close` for that.
 
     Raises:
-        UntrustedType: if any part of the answer is of a class that overrides `__eq__` or
+        UntrustedType: If the class of any part of the answer overrides `__eq__` or defines
             `__array__`, because such a value could compare equal to anything.
     """
     for part in _parts(answer):
@@ -59,25 +59,26 @@ def reject_custom_equality(answer: Any) -> None:
 def assert_close(
     answer: Any, expected: Any, message: str, *, rtol: float = 1e-5, atol: float = 1e-6
 ) -> None:
-    """Check that an answer equals the expected number, array, or tree, within a tolerance.
+    """Check that an answer equals the expected number, array, or tree within a tolerance.
 
     Args:
         answer: The student's result. A list of numbers may replace an array, and a list may
             replace a tuple.
-        expected: The expected result. The shapes must agree, and so must the kinds of numbers: an
-            integer may replace a float, but a float may not replace an integer or a boolean.
-        message: What is wrong if the two differ, in the student's terms.
+        expected: The expected result. The shapes must agree. The kinds of numbers must agree, too,
+            except that an integer may replace a float. A float may not replace an integer or a
+            boolean.
+        message: The error message, which tells the student what is wrong if the two differ.
         rtol: Relative tolerance for floats. NaN equals NaN.
         atol: Absolute tolerance for floats.
 
     Raises:
         WrongAnswer: If the two differ.
-        UntrustedType: If the answer is of a class that could compare equal to anything.
+        UntrustedType: If the answer's class could compare equal to anything.
 
     Example:
         >>> assert_close(jnp.array([1.0, 2.0]) * 1.000001, [1.0, 2.0], "twice the input")
     """
-    # Integers replace floats, and lists replace arrays, because a student may compute in Python.
+    # A student may compute in plain Python, so integers may replace floats, and lists arrays.
     mismatch = _equality.find_mismatch(
         answer,
         expected,
@@ -90,7 +91,7 @@ def assert_close(
     )
     if mismatch is not None:
         error = WrongAnswer(message)
-        # The values are in a note, because a grader shows a student only the message.
+        # The values go into a note, because the grader shows the student only the message.
         got, wanted = map(_formatting.format_with_dtype, mismatch)
         error.add_note(f"got {got}, expected {wanted}")
         raise error
@@ -99,16 +100,16 @@ def assert_close(
 def assert_array(
     answer: Any, message: str, *, shape: tuple[int, ...] | None = None, dtype: Any = None
 ) -> None:
-    """Check that an answer is a JAX array, with the given shape and dtype.
+    """Check that an answer is a JAX array with the given shape and dtype.
 
     Args:
         answer: The student's result.
-        message: What is wrong if the check fails, in the student's terms.
-        shape: The expected shape, or None if any shape will do.
-        dtype: The expected dtype, or None if any dtype will do.
+        message: The error message, which tells the student what is wrong if the check fails.
+        shape: The expected shape, or None to accept any shape.
+        dtype: The expected dtype, or None to accept any dtype.
 
     Raises:
-        WrongAnswer: If the answer is not such an array.
+        WrongAnswer: If the answer is not a JAX array, or if its shape or dtype differs.
 
     Example:
         >>> assert_array(jnp.ones(3), "three numbers", shape=(3,), dtype=jnp.float32)
@@ -127,11 +128,12 @@ def assert_raises(error: type[BaseException], fn: Callable[[], Any], message: st
 
     Args:
         error: The expected class.
-        fn: The function to call, without arguments.
-        message: What is wrong if it does not raise, in the student's terms.
+        fn: The function, which is called without arguments.
+        message: The error message, which tells the student what is wrong if `fn` does not raise
+            the error.
 
     Raises:
-        WrongAnswer: If the call returns, or raises an error of another class.
+        WrongAnswer: If the call returns or raises an error of another class.
 
     Example:
         >>> assert_raises(ZeroDivisionError, lambda: 1 / 0, "an empty mean is an error")
@@ -158,9 +160,10 @@ def count_traces(
     """Count how often `jax.jit` traces a function over a sequence of calls.
 
     Args:
-        fn: The function.
-        calls: The arguments of each call, as tuples.
-        call: Calls the jitted function. It receives that function and the arguments.
+        fn: The function to trace.
+        calls: The arguments of each call, as a tuple per call.
+        call: A function that receives the jitted function and its arguments and makes the call.
+            By default, it also waits for the result.
 
     Returns:
         The number of times that `fn` was traced.
@@ -183,7 +186,7 @@ def count_traces(
 
 
 def _parts(answer: Any) -> Iterator[Any]:
-    """Yield an answer, its elements, and the leaves of classes registered as pytrees."""
+    """Yield an answer and, recursively, its elements and the leaves of registered pytrees."""
     yield answer
     if isinstance(answer, dict):
         inside: Iterable[Any] = dict.values(answer)
@@ -197,7 +200,7 @@ def _parts(answer: Any) -> Iterator[Any]:
 
 
 def _is_from_library(kind: type) -> bool:
-    """Return True if a class really is the one that its name refers to, in a known library."""
+    """Return whether a class really belongs to a known library and does not just claim its name."""
     if not kind.__flags__ & _HEAP_TYPE:
         return True
     if kind.__module__.partition(".")[0] not in _LIBRARIES or kind.__module__ in _MASKED:
@@ -209,7 +212,7 @@ def _is_from_library(kind: type) -> bool:
 
 
 def _overrides_eq(kind: type) -> bool:
-    """Return True if a class or one of its bases defines `__eq__` other than as a dataclass."""
+    """Return whether a class or a base defines an `__eq__` that `@dataclass` did not generate."""
     for base in kind.__mro__:
         equal = vars(base).get("__eq__")
         if equal is None or _is_from_library(base):

@@ -1,11 +1,11 @@
 """The XOR classifier of chapter 15: its data, models, training loop, and checkpoints.
 
 `data`, `model`, `training`, and `checkpoints` contain the code that the chapter shows. The library
-adds only type annotations, docstrings, and checks of the arguments. `variants` contains the same
-classifier in PyTorch, and the faster versions that the chapter compares with its program.
+adds only type annotations, docstrings, and argument checks. `variants` contains the same classifier
+in PyTorch and the faster versions that the chapter compares with its own program.
 
-The names below are imported when they are first used. A worker process of a data loader can
-therefore import the data set without JAX.
+Each public name is imported when it is first used, so a data loader's worker process can import the
+data set without importing JAX.
 
 >>> import optax
 >>> from jaxbits import xor

@@ -1,4 +1,4 @@
-"""Check arguments. The errors give the name of the argument, the rule, and the value."""
+"""Check arguments. Each error message gives the argument's name, the rule, and the value."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def check_int(
     Args:
         name: The argument's name, with which the message begins.
         value: The argument. Neither a bool nor a float counts as an integer.
-        at_least: The smallest number allowed, or None.
-        at_most: The largest number allowed, or None.
+        at_least: The smallest number allowed, or None if there is no lower limit.
+        at_most: The largest number allowed, or None if there is no upper limit.
 
     Raises:
         TypeError: If the value is not a whole number.
@@ -70,7 +70,7 @@ def check_nonnegative(name: str, value: Any) -> None:
 
 
 def check_not_empty(name: str, values: Any) -> None:
-    """Check that an argument is not empty. A generator has no length and passes the check.
+    """Check that an argument is not empty. A generator passes, because it has no length.
 
     Args:
         name: The argument's name, with which the message begins.
@@ -94,7 +94,7 @@ def check_same_shape(name: str, value: Any, other_name: str, other: Any) -> None
 
     Args:
         name: The argument's name, with which the message begins.
-        value: The argument, an array or a tracer.
+        value: The argument, which is an array or a tracer.
         other_name: The name of the other argument.
         other: The other argument.
 
@@ -113,14 +113,14 @@ def check_same_shape(name: str, value: Any, other_name: str, other: Any) -> None
 
 
 def check_optimizer(name: str, value: Any) -> None:
-    """Check that an argument is an Optax optimizer: that it has `init` and `update`.
+    """Check that an argument has `init` and `update`, as every Optax optimizer does.
 
     Args:
         name: The argument's name, with which the message begins.
         value: The argument.
 
     Raises:
-        TypeError: If it lacks one of them.
+        TypeError: If the argument lacks either of them.
 
     >>> check_optimizer("tx", "adam")
     Traceback (most recent call last):
@@ -138,7 +138,7 @@ def check_linen_module(name: str, value: Any) -> None:
         value: The argument.
 
     Raises:
-        TypeError: If it is not.
+        TypeError: If the argument is a class or is not a linen module.
 
     >>> check_linen_module("model", int)
     Traceback (most recent call last):
@@ -156,8 +156,9 @@ def check_seeded_loader(name: str, value: Any) -> None:
         value: The argument.
 
     Raises:
-        TypeError: If it has no generator. A DataLoader has one only if it is created with one.
-        ValueError: If it has no batch.
+        TypeError: If the loader has no generator. A DataLoader has a generator only if you passed
+            one when you created it.
+        ValueError: If the loader has no batch.
 
     >>> check_seeded_loader("loader", [1])
     Traceback (most recent call last):

@@ -1,4 +1,4 @@
-"""Checkpoints of a train state, written and read with Orbax."""
+"""Save and restore checkpoints of a train state with Orbax."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from flax.training.train_state import TrainState
 
 
 def save(path: str | os.PathLike[str], state: TrainState) -> None:
-    """Save a train state: its parameters, its optimizer state, and its step.
+    """Save the parameters, the optimizer state, and the step of a train state.
 
-    Orbax writes a temporary folder next to `path` and renames it when it is complete, so an
-    interrupted call leaves no checkpoint that is half written.
+    Orbax writes to a temporary folder next to `path` and renames the folder when it is complete, so
+    an interrupted call never leaves a partial checkpoint.
 
     Args:
-        path: The folder to create. Orbax accepts only absolute paths, so a relative one is made
-            absolute here.
-        state: The state. The model and the optimizer are code and are not saved.
+        path: The folder to create. Orbax accepts only absolute paths, so this function makes a
+            relative path absolute.
+        state: The state to save. The model and the optimizer are code, so they are not saved.
 
     Raises:
-        ValueError: If there is something at `path` already.
+        ValueError: If `path` already exists.
 
     >>> import tempfile
     >>> import optax
@@ -42,19 +42,19 @@ def restore(path: str | os.PathLike[str], state: TrainState) -> TrainState:
 
     Args:
         path: A folder that `save` wrote.
-        state: A state of the same model and optimizer, which is not changed. Orbax compares the
-            names and the shapes of the two trees, and nothing else. The state of `optax.adam` can
-            therefore be restored into that of `optax.adabelief`, because both have the fields
-            `count`, `mu`, and `nu`.
+        state: A state of the same model and optimizer, which is not changed. Orbax compares only
+            the names and shapes of the two trees. For example, it restores an `optax.adam` state
+            into an `optax.adabelief` state without an error, because both have the fields `count`,
+            `mu`, and `nu`.
 
     Returns:
-        A new state. Its functions, `apply_fn` and `tx`, are those of `state`.
+        A new state with the `apply_fn` and `tx` of `state`.
 
     Raises:
         FileNotFoundError: If there is no checkpoint at `path`.
-        ValueError: If the checkpoint has another structure than `state`, or another shape.
+        ValueError: If the structure or a shape in the checkpoint differs from `state`.
 
-    The example of `save` restores a checkpoint, too.
+    For an example, see `save`.
     """
     with ocp.StandardCheckpointer() as checkpointer:
         return checkpointer.restore(Path(path).absolute(), state)

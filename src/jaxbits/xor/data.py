@@ -1,6 +1,6 @@
 """The XOR data set and its loaders.
 
-This module does not import JAX, because every worker process of a loader imports the module.
+This module does not import JAX, because every worker process of a loader imports this module.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from jaxbits.xor._arguments import check_int, check_nonnegative, check_not_empty
 
 
 class XorData(Dataset):  # type: ignore[type-arg] # as in the chapter
-    """Noisy points around the corners of the unit square, labeled with the XOR of the two bits.
+    """Noisy points around the corners of the unit square, labeled with each corner's XOR.
 
     Args:
         size: The number of points.
@@ -25,11 +25,11 @@ class XorData(Dataset):  # type: ignore[type-arg] # as in the chapter
         std: The standard deviation of the noise that is added to each coordinate.
 
     Attributes:
-        inputs: The points, float32[size, 2].
-        labels: The labels 0 and 1, int32[size].
+        inputs: The points, as float32[size, 2].
+        labels: The labels, 0 or 1, as int32[size].
 
     Raises:
-        TypeError: If `size` or `seed` is not a whole number, or `std` is not a number.
+        TypeError: If `size` or `seed` is not a whole number, or if `std` is not a number.
         ValueError: If `size` is below 1, or if `seed` or `std` is negative.
 
     >>> data = XorData(200, seed=42)
@@ -55,7 +55,7 @@ class XorData(Dataset):  # type: ignore[type-arg] # as in the chapter
         return len(self.labels)
 
     def __getitem__(self, i: Any) -> tuple[Any, Any]:
-        """Return a point, float32[2], and its label, or several of each for an index array."""
+        """Return a point, float32[2], and its label, or several of each for a slice or an array."""
         return self.inputs[i], self.labels[i]
 
 
@@ -65,10 +65,10 @@ def numpy_collate(
     """Stack samples into a batch of NumPy arrays.
 
     PyTorch's default returns a list of PyTorch tensors instead. This function returns a tuple,
-    because to `jax.jit` a list and a tuple are different structures.
+    because `jax.jit` treats a list and a tuple as different structures.
 
     Args:
-        samples: Pairs of inputs and a label. All inputs have the same shape.
+        samples: Pairs (inputs, label). All inputs must have the same shape.
 
     Returns:
         The stacked inputs and the stacked labels, each with a leading batch axis.
@@ -95,8 +95,9 @@ def train_loader(data: XorData, batch_size: int = 128) -> DataLoader[Any]:
         batch_size: The number of samples in a batch.
 
     Returns:
-        A DataLoader of batches (inputs, labels), float32[batch_size, 2] and int32[batch_size].
-        Its `generator` decides the order, and `train` seeds it before each epoch.
+        A DataLoader that yields batches (inputs, labels) of float32[batch_size, 2] and
+        int32[batch_size]. Its `generator` determines the order, and `train` seeds the generator
+        before each epoch.
 
     Raises:
         TypeError: If `batch_size` is not a whole number.
@@ -118,14 +119,14 @@ def train_loader(data: XorData, batch_size: int = 128) -> DataLoader[Any]:
 
 
 def eval_loader(data: XorData, batch_size: int = 128) -> DataLoader[Any]:
-    """Return a loader that keeps the order and every sample. The last batch may be shorter.
+    """Return a loader that yields every sample in order. The last batch may be smaller.
 
     Args:
         data: The data set.
         batch_size: The number of samples in a batch.
 
     Returns:
-        A DataLoader of batches (inputs, labels), float32[batch, 2] and int32[batch].
+        A DataLoader that yields batches (inputs, labels) of float32[batch, 2] and int32[batch].
 
     Raises:
         TypeError: If `batch_size` is not a whole number.

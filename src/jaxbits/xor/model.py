@@ -1,4 +1,4 @@
-"""The classifier, written three times: in linen with `nn.compact` and with `setup`, and in nnx."""
+"""Three versions of the classifier: linen with `nn.compact`, linen with `setup`, and nnx."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jaxbits.xor._arguments import check_int
 
 
 class Classifier(nn.Module):
-    """A network with two inputs, one hidden tanh layer, and one logit, in linen.
+    """A linen network with two inputs, one hidden tanh layer, and one output logit.
 
     Attributes:
         width: The number of hidden units, at least 1.
@@ -33,7 +33,7 @@ class Classifier(nn.Module):
 
 
 class ClassifierWithSetup(nn.Module):
-    """The same network with the same parameters, whose layers are defined in `setup`.
+    """The same linen network with the same parameters, but with its layers defined in `setup`.
 
     Attributes:
         width: The number of hidden units, at least 1.
@@ -59,11 +59,11 @@ class ClassifierWithSetup(nn.Module):
 
 
 class NnxClassifier(nnx.Module):
-    """The same network in nnx, where the module holds its parameters.
+    """The same network in nnx, where the module stores its own parameters.
 
     Args:
         width: The number of hidden units, at least 1.
-        rngs: The random streams of nnx, of which `params` is used.
+        rngs: The random streams of nnx. The network uses the stream `params`.
 
     >>> import jax.numpy as jnp
     >>> NnxClassifier(rngs=nnx.Rngs(0))(jnp.zeros((5, 2))).shape

@@ -1,4 +1,4 @@
-"""Training and evaluation: the loss, the compiled steps, and the loops over a loader."""
+"""Train and evaluate the classifier, with a loss, compiled steps, and loops over a loader."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ def loss_and_accuracy(
 ) -> tuple[jax.Array, jax.Array]:
     """Return the mean loss of a batch and the fraction of correct predictions.
 
-    The loss is computed from logits, because the logarithm of a sigmoid overflows where
-    `optax.sigmoid_binary_cross_entropy` does not.
+    The loss is computed from the logits with `optax.sigmoid_binary_cross_entropy`, because taking
+    the logarithm of a sigmoid can overflow.
 
     Args:
         params: The parameters of the model.
-        apply_fn: The model's `apply`, which maps {"params": params} and inputs to logits.
+        apply_fn: The model's `apply` method, which maps {"params": params} and inputs to logits.
         inputs: The points, float32[batch, 2].
         labels: The labels 0 and 1, int32[batch].
 
     Returns:
-        Two float32 scalars.
+        The loss and the accuracy, two float32 scalars.
 
     Raises:
-        ValueError: If the logits do not have the shape of the labels. Optax would broadcast the
-            two and compare each logit with each label.
+        ValueError: If the logits do not have the shape of the labels. Without this check, Optax
+            would broadcast the two and compare every logit with every label.
 
     >>> logits = lambda variables, inputs: inputs[:, 0]
     >>> inputs, labels = jnp.array([[-1.0, 0.0], [2.0, 0.0]]), jnp.array([0, 0])
@@ -59,10 +59,10 @@ def loss_and_accuracy(
 
 
 def create_state(seed: int, model: Any, tx: optax.GradientTransformation) -> TrainState:
-    """Return the train state before the first step: parameters, optimizer state, and step 0.
+    """Return the initial train state, with new parameters, a new optimizer state, and step 0.
 
     Args:
-        seed: The seed of the parameters.
+        seed: The seed from which the parameters are initialized.
         model: A linen module that maps float32[batch, 2] to float32[batch].
         tx: The Optax optimizer.
 
@@ -70,8 +70,8 @@ def create_state(seed: int, model: Any, tx: optax.GradientTransformation) -> Tra
         A Flax TrainState with float32 parameters.
 
     Raises:
-        TypeError: If `seed` is not a whole number, `model` is not a linen module, or `tx` is not
-            an Optax optimizer.
+        TypeError: If `seed` is not a whole number, if `model` is not a linen module, or if `tx` is
+            not an Optax optimizer.
 
     >>> from jaxbits.xor import Classifier
     >>> state = create_state(0, Classifier(), optax.sgd(0.1))
@@ -89,7 +89,7 @@ def create_state(seed: int, model: Any, tx: optax.GradientTransformation) -> Tra
 def train_step(
     state: TrainState, inputs: jax.Array, labels: jax.Array
 ) -> tuple[TrainState, tuple[jax.Array, jax.Array]]:
-    """Return the train state after one batch, and the metrics of the parameters before it.
+    """Take one training step, and return the new state and the metrics from before the step.
 
     Args:
         state: The state that the last step returned.
@@ -113,20 +113,20 @@ def train_step(
 def train(
     state: TrainState, loader: Any, epochs: int, first_epoch: int = 0
 ) -> tuple[TrainState, npt.NDArray[np.float32]]:
-    """Train for some epochs, with a progress bar.
+    """Train until a given number of epochs is complete, and show a progress bar.
 
-    The order of an epoch depends on its number alone. A run that is resumed at epoch 50 therefore
-    sees the batches that it would have seen without the break.
+    The order of the batches in an epoch depends only on the epoch's number. A run that is resumed
+    at epoch 50 therefore sees the same batches as a run that was never interrupted.
 
     Args:
         state: The state to start from. It is not changed.
-        loader: A loader with a `generator`, such as `train_loader` returns.
-        epochs: The number of all epochs, which includes those before `first_epoch`.
-        first_epoch: The number of epochs that are done already.
+        loader: A loader with a `generator`, such as the one that `train_loader` returns.
+        epochs: The total number of epochs, including those before `first_epoch`.
+        first_epoch: The number of epochs that are already complete.
 
     Returns:
-        The state after the last epoch, and the history: for each epoch trained here, the loss and
-        the accuracy, averaged over its batches, float32[epochs - first_epoch, 2].
+        The state after the last epoch, and the history as float32[epochs - first_epoch, 2]. Each
+        row of the history is the loss and the accuracy of one epoch, averaged over its batches.
 
     Raises:
         TypeError: If `epochs` or `first_epoch` is not a whole number, or if the loader has no
@@ -165,7 +165,7 @@ def eval_step(
         labels: The labels 0 and 1, int32[batch].
 
     Returns:
-        Two float32 scalars.
+        The loss and the accuracy, two float32 scalars.
 
     >>> from jaxbits.xor import Classifier, XorData
     >>> state = create_state(0, Classifier(), optax.sgd(0.1))
@@ -179,12 +179,12 @@ def eval_step(
 def evaluate(state: TrainState, loader: Iterable[tuple[Any, Any]]) -> npt.NDArray[np.float64]:
     """Return the mean loss and the accuracy over all samples of a loader.
 
-    Each batch counts with the number of its samples, so a short last batch does not count too
-    much, and the result does not depend on the batch size.
+    Each batch is weighted by its number of samples. As a result, a smaller last batch does not
+    count too much, and the result does not depend on the batch size.
 
     Args:
         state: The state whose parameters are evaluated.
-        loader: Batches of inputs and labels, such as `eval_loader` returns.
+        loader: A loader of batches (inputs, labels), such as the one that `eval_loader` returns.
 
     Returns:
         The loss and the accuracy, float64[2].
@@ -209,7 +209,7 @@ def evaluate(state: TrainState, loader: Iterable[tuple[Any, Any]]) -> npt.NDArra
 def nnx_train_step(
     model: NnxClassifier, optimizer: nnx.Optimizer[Any], inputs: jax.Array, labels: jax.Array
 ) -> jax.Array:
-    """Change an nnx model and its optimizer by one batch, and return the loss before the step.
+    """Update an nnx model and its optimizer with one batch, and return the loss before the step.
 
     Args:
         model: The model, whose parameters are updated.
