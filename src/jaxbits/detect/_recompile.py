@@ -77,8 +77,6 @@ def _count_traces(target: FunctionUnderTest, calls: Sequence[tuple[Any, ...]]) -
     function = target.function
     if not target.is_jitted:
         # `jax.jit` of a NumPy function crashes the interpreter, but not of a partial that wraps it.
-=>
-    """Return whether a NumPy function called from the user's line needed a traced array's values."""
         function = jax.jit(functools.partial(function))
     copies = [copy_tree(args) for args in calls]
     traced = 0

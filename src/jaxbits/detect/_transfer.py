@@ -189,7 +189,7 @@ def _failed_conversion(target: FunctionUnderTest) -> Iterator[Finding]:
 
 
 def _is_numpy_conversion(error: Exception) -> bool:
-    """Return whether a NumPy function that the user's line called needed a traced array's values."""
+    """Return whether a NumPy function called from the user's line needs a traced array's values."""
     if type(error).__name__ != "TracerArrayConversionError":
         return False
     below: list[str] = []
