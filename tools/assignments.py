@@ -17,11 +17,8 @@ import environments
 import interpreters
 import provision
 from jaxbits_grader import cli
-from jaxbits_grader.authoring.assignment_source import (
-    Assignment,
-    find_assignments,
-    read_assignment,
-)
+from jaxbits_grader.authoring.assignment import Assignment
+from jaxbits_grader.authoring.assignment_source import find_assignments, read_assignment
 from jaxbits_grader.authoring.validation import validate_solution
 from pairs import replace_file
 from project import ROOT, address, colab

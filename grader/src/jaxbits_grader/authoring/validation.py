@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from jaxbits_grader.authoring import answer_runner
+from jaxbits_grader.authoring.answer_trials import STUB, Outcomes, try_answers
+from jaxbits_grader.authoring.assignment import Assignment, Task
 from jaxbits_grader.authoring.assignment_source import (
     SOURCE_FILE,
-    Assignment,
     SourceError,
-    Task,
     parse_assignment,
     read_assignment,
 )
-from jaxbits_grader.authoring.cell_markers import solution_source, stub_source
+from jaxbits_grader.authoring.cell_markers import stub_source
 from jaxbits_grader.authoring.notebook_versions import find_leaks, student_notebook
-from jaxbits_grader.authoring.private_names import PrivateNames
 from jaxbits_grader.authoring.reference_answers import Answer, read_answers
 from jaxbits_grader.authoring.variants import (
     count_variable_values,
     draw_variant,
 )
-from jaxbits_grader.notebook import nbgrader_metadata
 
 TIMEOUT_SECONDS = 900
 MIN_WRONG_ANSWERS = 3
-_STUB = "the stub"
 # A wrong answer that fails with one of these never got as far as its mistake.
 _SLIPS = {
     "NameError",
@@ -42,7 +35,6 @@ _SLIPS = {
     "ImportError",
     "ModuleNotFoundError",
 }
-Outcomes = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -111,10 +103,10 @@ def validate(
     if leaks := find_leaks(assignment, student_notebook(assignment)):
         raise SourceError(f"{assignment.name}: the released notebook reveals {leaks[:3]}")
     stubs = [
-        Answer(task.id, False, _STUB, stub_source(assignment.cell(task.id).source))
+        Answer(task.id, False, STUB, stub_source(assignment.cell(task.id).source))
         for task in assignment.tasks
     ]
-    own, *outcomes = _run(assignment, [*stubs, *given], python, timeout)
+    own, *outcomes = try_answers(assignment, [*stubs, *given], python, timeout)
     kinds = ["stub"] * len(stubs) + ["right" if answer.is_right else "wrong" for answer in given]
     answers = zip([*stubs, *given], kinds, outcomes, strict=True)
     return [*_judge_solutions(assignment, own), *(_judge(assignment, *one) for one in answers)]
@@ -131,7 +123,7 @@ def validate_solution(folder: Path, *, python: str = sys.executable) -> list[Att
         SourceError: If the source breaks a rule, or the attempt does not finish.
     """
     assignment = read_assignment(folder)
-    (own,) = _run(assignment, [], python, TIMEOUT_SECONDS)
+    (own,) = try_answers(assignment, [], python, TIMEOUT_SECONDS)
     return list(_judge_solutions(assignment, own))
 
 
@@ -147,81 +139,6 @@ def _check_enough_answers(assignment: Assignment, answers: Sequence[Answer]) -> 
             f"{assignment.name}: too few answers for {', '.join(missing)}; each task needs "
             f"{MIN_WRONG_ANSWERS} wrong ones, and a right one that is not the solution"
         )
-
-
-def _cells(assignment: Assignment) -> list[dict[str, Any]]:
-    """Return the code cells as they run when a submission is graded, with the solutions."""
-    private = PrivateNames(assignment)
-    cells = []
-    for cell in assignment.notebook.cells:
-        if cell.cell_type != "code":
-            continue
-        metadata = nbgrader_metadata(cell)
-        task = assignment.task_of(metadata["grade_id"]) if metadata else None
-        source = cell.source
-        is_solution = bool(metadata.get("solution"))
-        if is_solution:
-            source = solution_source(source)
-        elif metadata.get("grade"):
-            source = private.rename_test(source, "finished")
-        elif metadata:
-            source = f"{source}\n{private.save_given_names(source)}"
-        cells.append(
-            {"id": cell.id, "source": source, "task": task and task.id, "solution": is_solution}
-        )
-    return cells
-
-
-def _run(
-    assignment: Assignment, answers: list[Answer], python: str, timeout: float
-) -> list[Outcomes]:
-    request = {
-        "cells": _cells(assignment),
-        "answers": [
-            {
-                "task": answer.task,
-                "source": answer.source,
-                "wrong": not answer.is_right and answer.description != _STUB,
-            }
-            for answer in answers
-        ],
-    }
-    with tempfile.TemporaryDirectory() as scratch:
-        path = Path(scratch) / "outcomes.json"
-        # -P: the modules beside the script must not shadow installed ones.
-        command = [python, "-P", answer_runner.__file__, str(path)]
-        try:
-            done = subprocess.run(
-                command,
-                input=json.dumps(request),
-                text=True,
-                capture_output=True,
-                timeout=timeout,
-                cwd=scratch,
-            )
-        except subprocess.TimeoutExpired as error:
-            where = _last_answer(answers, error.stdout)
-            raise SourceError(
-                f"{assignment.name}: timed out after {timeout:g} s while running {where}"
-            ) from None
-        if done.returncode or not path.exists():
-            last_line = (done.stderr.strip().splitlines() or ["no message"])[-1]
-            where = _last_answer(answers, done.stdout)
-            raise SourceError(
-                f"{assignment.name}: the process ended while running {where}: {last_line}"
-            )
-        outcomes: list[Outcomes] = json.loads(path.read_text(encoding="utf-8"))
-    return outcomes
-
-
-def _last_answer(answers: list[Answer], stdout: str | bytes | None) -> str:
-    """Describe the answer whose number the process printed last."""
-    text = stdout.decode(errors="replace") if isinstance(stdout, bytes) else stdout or ""
-    numbers = [line for line in text.splitlines() if line.isdecimal()]
-    if not numbers:
-        return "the solution"
-    answer = answers[int(numbers[-1])]
-    return f"{answer.task}, {answer.description}"
 
 
 def _failures(task: Task, outcomes: Outcomes) -> dict[str, dict[str, str]]:
