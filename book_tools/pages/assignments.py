@@ -13,11 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from jaxbits_grader import cli
-from jaxbits_grader.authoring.assignment_source import (
-    Assignment,
-    find_assignments,
-    read_assignment,
-)
+from jaxbits_grader.authoring.assignment import Assignment
+from jaxbits_grader.authoring.assignment_source import find_assignments, read_assignment
 from jaxbits_grader.authoring.validation import validate_solution
 from packaging.version import Version
 

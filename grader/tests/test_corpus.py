@@ -16,7 +16,8 @@ import pytest
 from corpus.expected import SCORED
 from corpus.submission_builder import SubmissionBuilder, graded_cells
 from IPython.core.inputtransformer2 import TransformerManager
-from jaxbits_grader.authoring.assignment_source import Assignment, read_assignment
+from jaxbits_grader.authoring.assignment import Assignment
+from jaxbits_grader.authoring.assignment_source import read_assignment
 from jaxbits_grader.grade_records import STATUSES
 from jaxbits_grader.notebook import nbgrader_metadata
 

@@ -15,7 +15,8 @@ from pathlib import Path
 import grading_harness as harness
 import psutil
 import pytest
-from jaxbits_grader.authoring.assignment_source import Assignment, read_assignment
+from jaxbits_grader.authoring.assignment import Assignment
+from jaxbits_grader.authoring.assignment_source import read_assignment
 from jaxbits_grader.authoring.cell_markers import stub_source
 from jaxbits_grader.authoring.notebook_versions import solution_notebook, student_notebook
 from jaxbits_grader.files import notebook_text

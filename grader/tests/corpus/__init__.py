@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from jaxbits_grader.authoring.assignment_source import Assignment
+from jaxbits_grader.authoring.assignment import Assignment
 from jaxbits_grader.authoring.cell_markers import (
     HIDDEN_TESTS,
     block_texts,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import nbformat
-from jaxbits_grader.authoring.assignment_source import Assignment, Task
+from jaxbits_grader.authoring.assignment import Assignment, Task
 from jaxbits_grader.authoring.cell_markers import stub_source
 from jaxbits_grader.authoring.notebook_versions import solution_notebook, student_notebook
 from jaxbits_grader.notebook import nbgrader_metadata

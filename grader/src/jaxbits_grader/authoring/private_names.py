@@ -14,7 +14,7 @@ import builtins
 import secrets
 from collections.abc import Iterable
 
-from jaxbits_grader.authoring.assignment_source import Assignment
+from jaxbits_grader.authoring.assignment import Assignment
 from jaxbits_grader.authoring.cell_markers import (
     hidden_test_lines,
     solution_source,

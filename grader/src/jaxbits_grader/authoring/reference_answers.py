@@ -11,7 +11,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from jaxbits_grader.authoring.assignment_source import ANSWERS_FILE, Assignment, SourceError
+from jaxbits_grader.authoring.assignment import Assignment
+from jaxbits_grader.authoring.assignment_source import ANSWERS_FILE, SourceError
 
 _HEADING = re.compile(r"# %% (?P<task>[\w-]+) · (?P<kind>right|wrong): (?P<description>.+)")
 

@@ -1,39 +1,32 @@
-"""Check that solutions get full marks, stubs get no points, and wrong answers lose points."""
+"""Validate an assignment: solutions get full marks, stubs get none, and wrong answers fail."""
 
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from jaxbits_grader.authoring import answer_runner
+from jaxbits_grader.authoring.answer_trials import STUB, Outcomes, try_answers
+from jaxbits_grader.authoring.assignment import Assignment, Task
 from jaxbits_grader.authoring.assignment_source import (
     SOURCE_FILE,
-    Assignment,
     SourceError,
-    Task,
     parse_assignment,
     read_assignment,
 )
-from jaxbits_grader.authoring.cell_markers import solution_source, stub_source
+from jaxbits_grader.authoring.cell_markers import stub_source
 from jaxbits_grader.authoring.notebook_versions import find_leaks, student_notebook
-from jaxbits_grader.authoring.private_names import PrivateNames
 from jaxbits_grader.authoring.reference_answers import Answer, read_answers
 from jaxbits_grader.authoring.variants import (
     count_variable_values,
     draw_variant,
 )
-from jaxbits_grader.notebook import nbgrader_metadata
 
 TIMEOUT_SECONDS = 900
 MIN_WRONG_ANSWERS = 3
-_STUB = "the stub"
-# A wrong answer that fails with one of these errors never reached the mistake that it should show.
+# A wrong answer that fails with one of these never got as far as its mistake.
 _SLIPS = {
     "NameError",
     "SyntaxError",
@@ -42,21 +35,20 @@ _SLIPS = {
     "ImportError",
     "ModuleNotFoundError",
 }
-Outcomes = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """The result of trying one answer.
+    """What one answer got.
 
     Attributes:
         task: The id of the task, or of a given cell that fails.
         kind: "given", "solution", "stub", "right", or "wrong".
         description: What the answer does.
-        points: The points that the answer got.
-        max_points: The maximum number of points for the task.
+        points: The points it got.
+        max_points: The points of the task.
         failures: The outcomes of the test cells that failed, by grade_id.
-        problem: What is wrong with the assignment, or None if nothing is.
+        problem: What is wrong with the assignment, None if nothing is.
     """
 
     task: str
@@ -68,7 +60,7 @@ class Attempt:
     problem: str | None
 
     def line(self) -> str:
-        """Return a one-line summary, followed by a second line if there is a problem."""
+        """Return a summary of one line, and a second one if there is a problem."""
         mark = "✗" if self.problem else "✓"
         points = f"{self.points}/{self.max_points}"
         text = f"{mark} {self.task:24} {self.kind:8} {points}  {self.description}"
@@ -89,22 +81,20 @@ def validate(
 
     Args:
         folder: The folder of the assignment.
-        seed: The seed of the variant to try, or None to try the assignment as it is.
-        python: The Python interpreter to use, which must have jaxbits and IPython.
-        timeout: How many seconds all answers together may take.
+        seed: Try the variant with this seed.
+        python: The interpreter to use. It needs jaxbits and IPython.
+        timeout: Seconds for all answers together.
 
     Returns:
-        The attempts, one for each answer. There is another one for each given cell that fails. If
-        the assignment is valid, no attempt has a `problem`.
+        One attempt per answer. If the assignment is valid, none of them has a `problem`.
 
     Raises:
-        SourceError: If the source or the answers break a rule, the released notebook would reveal a
-            solution or a hidden test, or the attempts do not finish.
+        SourceError: If the source or the answers break a rule, or the attempts do not finish.
     """
     assignment = read_assignment(folder)
     text = (folder / SOURCE_FILE).read_text(encoding="utf-8")
     count_variable_values(text)
-    # Draw a variant even without a seed, because this finds invalid ranges.
+    # Also without a seed, because this finds ranges that are invalid.
     variant = draw_variant(text, f"{seed} {assignment.name}")
     if seed is not None:
         assignment = parse_assignment(variant, assignment.name)
@@ -113,27 +103,27 @@ def validate(
     if leaks := find_leaks(assignment, student_notebook(assignment)):
         raise SourceError(f"{assignment.name}: the released notebook reveals {leaks[:3]}")
     stubs = [
-        Answer(task.id, False, _STUB, stub_source(assignment.cell(task.id).source))
+        Answer(task.id, False, STUB, stub_source(assignment.cell(task.id).source))
         for task in assignment.tasks
     ]
-    own, *outcomes = _run(assignment, [*stubs, *given], python, timeout)
+    own, *outcomes = try_answers(assignment, [*stubs, *given], python, timeout)
     kinds = ["stub"] * len(stubs) + ["right" if answer.is_right else "wrong" for answer in given]
     answers = zip([*stubs, *given], kinds, outcomes, strict=True)
     return [*_judge_solutions(assignment, own), *(_judge(assignment, *one) for one in answers)]
 
 
 def validate_solution(folder: Path, *, python: str = sys.executable) -> list[Attempt]:
-    """Try only an assignment's solution, and return one attempt per task.
+    """Try only an assignment's solution.
 
     Args:
         folder: The folder of the assignment.
-        python: The Python interpreter to use, which must have jaxbits and IPython.
+        python: The interpreter to use. It needs jaxbits and IPython.
 
     Raises:
-        SourceError: If the source breaks a rule or the attempt does not finish.
+        SourceError: If the source breaks a rule, or the attempt does not finish.
     """
     assignment = read_assignment(folder)
-    (own,) = _run(assignment, [], python, TIMEOUT_SECONDS)
+    (own,) = try_answers(assignment, [], python, TIMEOUT_SECONDS)
     return list(_judge_solutions(assignment, own))
 
 
@@ -149,81 +139,6 @@ def _check_enough_answers(assignment: Assignment, answers: Sequence[Answer]) -> 
             f"{assignment.name}: too few answers for {', '.join(missing)}; each task needs "
             f"{MIN_WRONG_ANSWERS} wrong ones, and a right one that is not the solution"
         )
-
-
-def _cells(assignment: Assignment) -> list[dict[str, Any]]:
-    """Return the code cells, with the solutions, as they run when a submission is graded."""
-    private = PrivateNames(assignment)
-    cells = []
-    for cell in assignment.notebook.cells:
-        if cell.cell_type != "code":
-            continue
-        metadata = nbgrader_metadata(cell)
-        task = assignment.task_of(metadata["grade_id"]) if metadata else None
-        source = cell.source
-        is_solution = bool(metadata.get("solution"))
-        if is_solution:
-            source = solution_source(source)
-        elif metadata.get("grade"):
-            source = private.rename_test(source, "finished")
-        elif metadata:
-            source = f"{source}\n{private.save_given_names(source)}"
-        cells.append(
-            {"id": cell.id, "source": source, "task": task and task.id, "solution": is_solution}
-        )
-    return cells
-
-
-def _run(
-    assignment: Assignment, answers: list[Answer], python: str, timeout: float
-) -> list[Outcomes]:
-    request = {
-        "cells": _cells(assignment),
-        "answers": [
-            {
-                "task": answer.task,
-                "source": answer.source,
-                "wrong": not answer.is_right and answer.description != _STUB,
-            }
-            for answer in answers
-        ],
-    }
-    with tempfile.TemporaryDirectory() as scratch:
-        path = Path(scratch) / "outcomes.json"
-        # Use -P, so that the modules next to the script do not shadow installed ones.
-        command = [python, "-P", answer_runner.__file__, str(path)]
-        try:
-            done = subprocess.run(
-                command,
-                input=json.dumps(request),
-                text=True,
-                capture_output=True,
-                timeout=timeout,
-                cwd=scratch,
-            )
-        except subprocess.TimeoutExpired as error:
-            where = _last_answer(answers, error.stdout)
-            raise SourceError(
-                f"{assignment.name}: timed out after {timeout:g} s while running {where}"
-            ) from None
-        if done.returncode or not path.exists():
-            last_line = (done.stderr.strip().splitlines() or ["no message"])[-1]
-            where = _last_answer(answers, done.stdout)
-            raise SourceError(
-                f"{assignment.name}: the process ended while running {where}: {last_line}"
-            )
-        outcomes: list[Outcomes] = json.loads(path.read_text(encoding="utf-8"))
-    return outcomes
-
-
-def _last_answer(answers: list[Answer], stdout: str | bytes | None) -> str:
-    """Return a description of the answer whose number the process printed last."""
-    text = stdout.decode(errors="replace") if isinstance(stdout, bytes) else stdout or ""
-    numbers = [line for line in text.splitlines() if line.isdecimal()]
-    if not numbers:
-        return "the solution"
-    answer = answers[int(numbers[-1])]
-    return f"{answer.task}, {answer.description}"
 
 
 def _failures(task: Task, outcomes: Outcomes) -> dict[str, dict[str, str]]:
@@ -258,5 +173,5 @@ def _judge(assignment: Assignment, answer: Answer, kind: str, outcomes: Outcomes
     elif kind == "wrong" and points == task.total:
         problem = "a wrong answer must lose points, got all of them"
     elif kind == "wrong" and slip:
-        problem = f"the answer fails with an unrelated error before its mistake: {slip}"
+        problem = f"the answer fails with a slip before its mistake: {slip}"
     return Attempt(task.id, kind, answer.description, points, task.total, failures, problem)

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from jaxbits_grader.authoring.assignment_source import Assignment, Task
+from jaxbits_grader.authoring.assignment import Assignment, Task
 from jaxbits_grader.authoring.cell_markers import solution_source, stub_source
 from jaxbits_grader.authoring.private_names import PrivateNames
 from jaxbits_grader.cell_names import bound_names

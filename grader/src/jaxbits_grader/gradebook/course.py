@@ -12,9 +12,9 @@ from typing import Any
 
 from traitlets.config import Config
 
+from jaxbits_grader.authoring.assignment import Assignment
 from jaxbits_grader.authoring.assignment_source import (
     SOURCE_FILE,
-    Assignment,
     find_assignments,
     read_assignment,
 )

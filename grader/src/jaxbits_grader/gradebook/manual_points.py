@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from nbgrader.api import Gradebook
 
-from jaxbits_grader.authoring.assignment_source import Assignment
+from jaxbits_grader.authoring.assignment import Assignment
 from jaxbits_grader.grade_records import SCORED_STATUSES, CellPoints, GradeRecord
 from jaxbits_grader.gradebook.course import Course
 

@@ -20,7 +20,7 @@ from nbgrader.preprocessors import (
 from traitlets import Dict, Unicode
 from traitlets.config import Config
 
-from jaxbits_grader.authoring.assignment_source import Assignment
+from jaxbits_grader.authoring.assignment import Assignment
 from jaxbits_grader.checking.hidden_test_run import RunResult
 from jaxbits_grader.files import notebook_text, write_atomically
 from jaxbits_grader.gradebook.course import Course, nbgrader_api

@@ -10,7 +10,7 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from jaxbits_grader.authoring.assignment_source import Assignment
+from jaxbits_grader.authoring.assignment import Assignment
 from jaxbits_grader.files import write_atomically
 from jaxbits_grader.grade_records import GradeRecord
 from jaxbits_grader.gradebook.course import Course

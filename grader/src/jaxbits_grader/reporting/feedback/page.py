@@ -5,7 +5,7 @@ from __future__ import annotations
 from jinja2 import Environment, PackageLoader
 from nbformat import NotebookNode
 
-from jaxbits_grader.authoring.assignment_source import Assignment
+from jaxbits_grader.authoring.assignment import Assignment
 from jaxbits_grader.grade_records import SCORED_STATUSES, GradeRecord
 from jaxbits_grader.reporting.feedback.notebook_cells import render_cells
 from jaxbits_grader.reporting.feedback.text import clean_line, truncate

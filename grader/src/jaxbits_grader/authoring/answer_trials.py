@@ -1,0 +1,110 @@
+"""Try answers to an assignment in a process of their own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from jaxbits_grader.authoring import answer_runner
+from jaxbits_grader.authoring.assignment import Assignment
+from jaxbits_grader.authoring.assignment_source import SourceError
+from jaxbits_grader.authoring.cell_markers import solution_source
+from jaxbits_grader.authoring.private_names import PrivateNames
+from jaxbits_grader.authoring.reference_answers import Answer
+from jaxbits_grader.notebook import nbgrader_metadata
+
+STUB = "the stub"  # the description of a stub among the answers
+Outcomes = dict[str, Any]
+
+
+def _cells(assignment: Assignment) -> list[dict[str, Any]]:
+    """Return the code cells as they run when a submission is graded, with the solutions."""
+    private = PrivateNames(assignment)
+    cells = []
+    for cell in assignment.notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        metadata = nbgrader_metadata(cell)
+        task = assignment.task_of(metadata["grade_id"]) if metadata else None
+        source = cell.source
+        is_solution = bool(metadata.get("solution"))
+        if is_solution:
+            source = solution_source(source)
+        elif metadata.get("grade"):
+            source = private.rename_test(source, "finished")
+        elif metadata:
+            source = f"{source}\n{private.save_given_names(source)}"
+        cells.append(
+            {"id": cell.id, "source": source, "task": task and task.id, "solution": is_solution}
+        )
+    return cells
+
+
+def try_answers(
+    assignment: Assignment, answers: list[Answer], python: str, timeout: float
+) -> list[Outcomes]:
+    """Run an assignment's solution and answers with its tests.
+
+    Args:
+        assignment: The assignment.
+        answers: The answers.
+        python: The interpreter to use. It needs jaxbits and IPython.
+        timeout: Seconds for all answers together.
+
+    Returns:
+        The outcomes of the cells by id, for the solution and then for each answer. See
+        `jaxbits_grader.authoring.answer_runner.run_answers`.
+
+    Raises:
+        SourceError: If the process times out or ends early. The message names the answer.
+    """
+    request = {
+        "cells": _cells(assignment),
+        "answers": [
+            {
+                "task": answer.task,
+                "source": answer.source,
+                "wrong": not answer.is_right and answer.description != STUB,
+            }
+            for answer in answers
+        ],
+    }
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "outcomes.json"
+        # -P: the modules beside the script must not shadow installed ones.
+        command = [python, "-P", answer_runner.__file__, str(path)]
+        try:
+            done = subprocess.run(
+                command,
+                input=json.dumps(request),
+                text=True,
+                capture_output=True,
+                timeout=timeout,
+                cwd=scratch,
+            )
+        except subprocess.TimeoutExpired as error:
+            where = _last_answer(answers, error.stdout)
+            raise SourceError(
+                f"{assignment.name}: timed out after {timeout:g} s while running {where}"
+            ) from None
+        if done.returncode or not path.exists():
+            last_line = (done.stderr.strip().splitlines() or ["no message"])[-1]
+            where = _last_answer(answers, done.stdout)
+            raise SourceError(
+                f"{assignment.name}: the process ended while running {where}: {last_line}"
+            )
+        outcomes: list[Outcomes] = json.loads(path.read_text(encoding="utf-8"))
+    return outcomes
+
+
+def _last_answer(answers: list[Answer], stdout: str | bytes | None) -> str:
+    """Describe the answer whose number the process printed last."""
+    text = stdout.decode(errors="replace") if isinstance(stdout, bytes) else stdout or ""
+    numbers = [line for line in text.splitlines() if line.isdecimal()]
+    if not numbers:
+        return "the solution"
+    answer = answers[int(numbers[-1])]
+    return f"{answer.task}, {answer.description}"

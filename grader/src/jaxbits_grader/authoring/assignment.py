@@ -1,0 +1,70 @@
+"""An assignment and its tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from nbformat import NotebookNode
+
+from jaxbits_grader.notebook import nbgrader_metadata
+
+
+@dataclass(frozen=True)
+class Task:
+    """One task of an assignment.
+
+    Attributes:
+        id: The grade_id of its answer cell.
+        rubric: What full marks mean.
+        points: The points of its test cells, by grade_id.
+    """
+
+    id: str
+    rubric: str
+    points: dict[str, int]
+
+    @property
+    def total(self) -> int:
+        """The sum of the points."""
+        return sum(self.points.values())
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """An assignment with its solutions and hidden tests, without `# variant:` comments."""
+
+    name: str
+    title: str
+    chapter: str
+    minutes: int
+    goals: tuple[str, ...]
+    tasks: tuple[Task, ...]
+    notebook: NotebookNode
+
+    @property
+    def points(self) -> int:
+        """The points of all tasks together."""
+        return sum(task.total for task in self.tasks)
+
+    @cached_property
+    def test_points(self) -> dict[str, int]:
+        """The points of every test cell, by grade_id, in the order of the tasks."""
+        return {test: points for task in self.tasks for test, points in task.points.items()}
+
+    @cached_property
+    def _cells(self) -> dict[str, NotebookNode]:
+        cells = self.notebook.cells
+        return {nbgrader_metadata(c)["grade_id"]: c for c in cells if nbgrader_metadata(c)}
+
+    @cached_property
+    def _tasks(self) -> dict[str, Task]:
+        return {cell: task for task in self.tasks for cell in (task.id, *task.points)}
+
+    def task_of(self, grade_id: str) -> Task | None:
+        """Return the task that an answer or test cell belongs to, None for other cells."""
+        return self._tasks.get(grade_id)
+
+    def cell(self, grade_id: str) -> NotebookNode:
+        """Return the cell with this grade_id, complete with solution or hidden tests."""
+        return self._cells[grade_id]
