@@ -86,7 +86,7 @@ class Box:
 
     Attributes:
         question: The question.
-        options: The options in the order in which the text has them.
+        options: The options, in the order in which they appear in the text.
         first: The index of the line with the first option, counted from 0.
         end: The index of the line after the last option.
     """

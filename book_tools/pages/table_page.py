@@ -85,7 +85,7 @@ def _row(
         KeyError: If the row's sharp bit is not in the catalogue. The message names similar ones.
     """
     pieces = [
-        # Only JAX's side, which is the last one, was run on other versions of JAX.
+        # Only the JAX column, which comes last, was run on other versions of JAX.
         _piece_with_outcomes(
             row[side], given.get(side, ""), here, elsewhere if side == table["sides"][-1] else {}
         )

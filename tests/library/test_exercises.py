@@ -84,7 +84,7 @@ def test_check_explains_a_wrong_answer(id, answer, message):
 
 @pytest.mark.parametrize(("id", "answer"), RIGHT)
 def test_check_accepts_another_right_answer(id, answer):
-    assert get_exercise(id).problem(answer) is None
+    assert get_exercise(id).find_problem(answer) is None
 
 
 def test_every_exercise_has_at_least_two_wrong_answers():

@@ -86,19 +86,19 @@ def run_on_simulated_devices(
     The new processes receive the function as source. It may use modules, importable objects, other
     functions of the same notebook, and plain numbers and strings. If it raises an error, this
     function raises an error of the same class with the same message, and a note that quotes the
-    line. When the run ends, even by the time limit or an interrupt, all its processes are killed
-    and their output so far is printed. The processes also exit if this process ends.
+    line. When the run ends, even because of a timeout or an interrupt, all its processes
+    are killed, and the output that they have produced so far is printed. The processes also exit if this process ends.
 
     Args:
         program: A function without arguments. If there are several processes, it takes two
-            arguments, the address of the coordinator and the number of its process.
+            arguments, the address of the coordinator and the index of its own process.
         devices: The number of devices in each process.
         processes: The number of processes that run the function at the same time.
         seconds: The time limit of the whole run.
 
     Returns:
-        The result of the function, with arrays and tuples as lists, and the keys of dicts as
-        strings. If there are several processes, the result is a list with one item for each.
+        The result of the function, with arrays and tuples converted to lists, and the keys of
+        dicts converted to strings. If there are several processes, the result is a list with one item for each.
 
     Raises:
         ValueError: If a number is out of range, or if the function uses an object that cannot be

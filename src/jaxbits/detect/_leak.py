@@ -24,7 +24,7 @@ def leak(target: FunctionUnderTest) -> Iterator[Finding]:
     the 5000 nearest objects. This state includes globals, closures, defaults, and attributes of the
     function's object, classes, and functions. It cannot see values that are stored on an argument
     or only in a library's module.
-    `jax.checking_leaks()` comes closest, because it finds leaks anywhere, but it also reports
+    JAX's closest equivalent is `jax.checking_leaks()`, which finds leaks anywhere but also reports
     references that are not leaks.
 
     >>> from jaxbits import detect

@@ -228,7 +228,7 @@ WRONG = {
         ),
         (by_size_of_int64, "(batch={'ids': [7, 2147483647, -2147483648]}) raises"),
         (without_a_size, "for an empty array, without_a_size(batch={'ids': []}) raises ValueError"),
-        (all_in_int32, "an array of uint8 must become one of uint8, got int32"),
+        (all_in_int32, "a uint8 array must be converted to uint8, got int32"),
         (
             only_upwards,
             "for ids with -5_000_000_000, your function must raise OverflowError, but the ids "

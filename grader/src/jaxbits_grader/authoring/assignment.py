@@ -62,7 +62,7 @@ class Assignment:
         return {cell: task for task in self.tasks for cell in (task.id, *task.points)}
 
     def task_of(self, grade_id: str) -> Task | None:
-        """Return the task that an answer or test cell belongs to, None for other cells."""
+        """Return the task that an answer or test cell belongs to, or None for any other cell."""
         return self._tasks.get(grade_id)
 
     def cell(self, grade_id: str) -> NotebookNode:

@@ -27,7 +27,7 @@ class Submission:
         student: The student's name, taken from the file or folder.
         path: The path of the notebook, or None if there is no notebook to read.
         problem: Why there is no notebook to read, or None if there is one.
-        note: What is unusual about the file, for the results, or None if nothing is.
+        note: A remark for the results about anything unusual in the file, or None.
     """
 
     student: str

@@ -26,8 +26,8 @@ from pathlib import Path
 
 from jaxbits_grader.grade_records import GradeRecord
 
-# The columns that identify a student. The one that matches most of our students is used, and the
-# first of these if several match equally many.
+# The columns that can identify a student. We use the one that matches the most students, or the
+# first of them if there is a tie.
 _KEYS = ("SIS Login ID", "SIS User ID", "ID", "Student")
 # The columns that describe a student. The file to import keeps them in their order.
 _STUDENT_COLUMNS = {*_KEYS, "LastName", "FirstName", "Integration ID", "Root Account", "Section"}

@@ -15,7 +15,7 @@ from jaxbits._equality import is_equal
 from jaxbits._formatting import format_argument, format_value
 from jaxbits.book.exercises.error_advice import describe_error
 
-# If the arguments of a call take up more characters, arrays appear only as a dtype and a shape.
+# If a call's arguments take up more characters than this, arrays are shown by dtype and shape.
 _MAX_ARGUMENTS_LENGTH = 110
 
 

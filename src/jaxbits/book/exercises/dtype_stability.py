@@ -49,7 +49,8 @@ def verify_keep_types(answer: Callable[..., Any]) -> None:
     wanted: Any = jax.tree.structure(new)
     if jax.tree.structure(seen) != wanted:
         raise AnswerRejected(
-            "the result must have the tree structure of new, with the same keys, tuples, and None"
+            "the result must have the same tree structure as new, including its keys, tuples, "
+            "and None values"
         )
     for name in ("m", "count", "scale"):
         dtype = getattr(seen[name], "dtype", type(seen[name]).__name__)

@@ -147,7 +147,7 @@ def verify_to_jax(answer: Callable[..., Any]) -> None:
         kind = jax.dtypes.canonicalize_dtype(wanted.dtype)
         if leaf.dtype != kind:
             raise AnswerRejected(
-                f"an array of {wanted.dtype} must become one of {kind}, got {leaf.dtype}; "
+                f"a {wanted.dtype} array must be converted to {kind}, got {leaf.dtype}; "
                 "only 64-bit dtypes change"
             )
         assert_equal(leaf, wanted.astype(kind), "an array that fits must become")

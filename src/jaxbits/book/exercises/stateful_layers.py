@@ -125,8 +125,8 @@ def verify_kernel_after_flatten(answer: Callable[..., Any]) -> None:
             )
         if np.array_equal(kernel, weight.T):
             raise AnswerRejected(
-                "your function only transposes the weight, so its rows still have "
-                "PyTorch's order of the inputs: channel, row, column"
+                "your function only transposes the weight, so its rows are still "
+                "in PyTorch's input order: channel, row, column"
             )
         swapped = weight.reshape(-1, channels, height, width).transpose(3, 2, 1, 0).reshape(shape)
         if np.array_equal(kernel, swapped):

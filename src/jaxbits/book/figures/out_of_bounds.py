@@ -156,7 +156,7 @@ def where_indices_land() -> tuple[Figure, str]:
 
 @style.drawing
 def gradient_of_out_of_bounds_read() -> tuple[Figure, str]:
-    """Draw the gradient of ``x[[0, 5]].sum()`` for three elements, for several modes.
+    """Draw the gradient of ``x[[0, 5]].sum()`` for a three-element `x` under several modes.
 
     Each cell is the derivative with respect to one element, in reverse mode (`jax.jacrev`) and in
     forward mode (`jax.jacfwd`).

@@ -169,7 +169,7 @@ def noisy_descent(stale: bool) -> list[float]:
 
 @style.drawing
 def stale_learning_rate() -> tuple[Figure, str]:
-    """Plot noisy descents with a rate that drops twice, as a global and as an argument."""
+    """Plot noisy gradient descent with a rate that drops twice, as a global and as an argument."""
     fig, axes = style.figure(6, 3.2)
     ends = []
     for stale, name, tone in (

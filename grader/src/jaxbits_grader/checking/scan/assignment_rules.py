@@ -21,7 +21,7 @@ def record_assignment(
     names: NameResolver,
     found: Findings,
 ) -> None:
-    """Record an assignment to a name, and judge it.
+    """Record an assignment to a name, and report it if it is not allowed.
 
     Args:
         name: The name.

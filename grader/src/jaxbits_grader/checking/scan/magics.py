@@ -25,7 +25,7 @@ _OPTIONS = re.compile(r"\A(\s*-\w+(\s*\d+)?)+\s")
 
 
 def judge_magic(path: str, words: list[str]) -> tuple[str | None, list[str]]:
-    """Judge a call that IPython makes for a magic or a shell command.
+    """Check a call that IPython makes for a magic or a shell command.
 
     Args:
         path: The dotted name of the function, which is one of `IPYTHON_CALLS`.
@@ -33,9 +33,9 @@ def judge_magic(path: str, words: list[str]) -> tuple[str | None, list[str]]:
             its line, and its cell.
 
     Returns:
-        Two values. The first one says what is odd about the call, or is None if nothing is. The
-        second one is the code that the call may run in the notebook, as a list of the magic's line
-        and the rest of its cell.
+        A pair. Its first element describes what is suspicious about the call, or is None. Its
+        second element is the code that the call may run in the notebook, as a list of the magic's
+        line and the rest of its cell.
     """
     if path.endswith((".system", ".getoutput")):
         return (

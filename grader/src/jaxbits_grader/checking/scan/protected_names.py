@@ -28,7 +28,7 @@ SETTINGS = ("jax.config.", "unittest.mock.")
 SHIMS = _words("numpy.float numpy.int numpy.bool numpy.object numpy.str numpy.complex")
 SHIMS |= _words("jax.tree_map jax.tree_multimap jax.random.KeyArray")
 
-# The names under which tests use modules.
+# The names by which tests refer to modules.
 NAMES = {
     "np": "numpy",
     "jnp": "jax.numpy",
