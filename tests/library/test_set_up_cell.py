@@ -122,7 +122,7 @@ def book(tmp_path: Path) -> Iterator[tuple[str, list[str]]]:
         folder.mkdir(parents=True)
         with zipfile.ZipFile(folder / LIBRARY, "w") as file:
             for path in sorted((ROOT / "src" / "jaxbits").rglob("*")):
-                if path.suffix in {".py", ".toml", ".json"}:
+                if path.suffix in {".py", ".pyi", ".toml", ".json"}:
                     file.write(path, path.relative_to(ROOT / "src"))
             about = "Metadata-Version: 2.1\nName: jaxbits\nVersion: 0.1.0\nRequires-Dist: nowhere\n"
             file.writestr("jaxbits-0.1.0.dist-info/METADATA", about)

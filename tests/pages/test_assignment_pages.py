@@ -6,8 +6,8 @@ from pathlib import Path
 
 import nbformat
 
-import assignments as tool
 from book_tools.chapters.setup_cell import setup_cell
+from book_tools.pages import assignments as tool
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = sorted(path.parent.name for path in (ROOT / "assignments").glob("*/source.md"))
@@ -22,9 +22,9 @@ def test_every_released_notebook_begins_with_the_book_s_setup_cell() -> None:
 
 
 def test_the_page_lists_them_in_the_order_of_the_chapters() -> None:
-    found = tool.in_order()
+    found = tool.read_assignments()
     assert [one.chapter for one in found] == sorted(one.chapter for one in found)
-    page = tool.page()
+    page = tool.assignments_page()
     for one in found:
         assert f"## {one.title}" in page
         assert f'<a href="../assignments/{one.name}.ipynb" download>' in page
@@ -33,13 +33,13 @@ def test_the_page_lists_them_in_the_order_of_the_chapters() -> None:
 
 
 def test_solutions_have_full_marks_in_every_environment() -> None:
-    found = tool.records()
+    found = tool.read_records()
     assert len(found) >= 3
     assert found[0]["jax"].startswith("0.7."), "Colab's own packages are among them"
-    wanted = {one.name: one.points for one in tool.in_order()}
+    wanted = {one.name: one.points for one in tool.read_assignments()}
     for record in found:
         assert record["points"] == wanted, (
-            f"run: tools/assignments.py --elsewhere ({record['jax']})"
+            f"run: python -m book_tools assignments --elsewhere ({record['jax']})"
         )
 
 

@@ -86,8 +86,9 @@ def run_on_simulated_devices(
     The new processes receive the function as source. It may use modules, importable objects, other
     functions of the same notebook, and plain numbers and strings. If it raises an error, this
     function raises an error of the same class with the same message, and a note that quotes the
-    line. When the run ends, even because of a timeout or an interrupt, all its processes
-    are killed, and the output that they have produced so far is printed. The processes also exit if this process ends.
+    line. When the run ends, even because of a timeout or an interrupt, all its processes are
+    killed, and the output that they have produced so far is printed. The processes also exit if
+    this process ends.
 
     Args:
         program: A function without arguments. If there are several processes, it takes two
@@ -98,7 +99,8 @@ def run_on_simulated_devices(
 
     Returns:
         The result of the function, with arrays and tuples converted to lists, and the keys of
-        dicts converted to strings. If there are several processes, the result is a list with one item for each.
+        dicts converted to strings. If there are several processes, the result is a list with one
+        item for each.
 
     Raises:
         ValueError: If a number is out of range, or if the function uses an object that cannot be
