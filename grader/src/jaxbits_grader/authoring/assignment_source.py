@@ -1,7 +1,7 @@
-"""Read an assignment as its author writes it: a folder with a MyST notebook.
+"""Read the source of an assignment, which is a folder with a MyST notebook.
 
-The author marks answers and tests with nbgrader's metadata and marker lines. See
-`jaxbits_grader.authoring.cell_markers` for the latter.
+The author marks answers and tests with nbgrader's metadata and marker lines. The module
+`jaxbits_grader.authoring.cell_markers` describes the marker lines.
 """
 
 from __future__ import annotations
@@ -34,32 +34,35 @@ from jaxbits_grader.notebook import (
 SOURCE_FILE = "source.md"
 ANSWERS_FILE = "answers.py"
 
-# Released and repaired notebooks give these ids to cells without a grade_id.
+# In released and repaired notebooks, cells without a grade_id have ids of this form.
 _RESERVED_ID = re.compile(r"(introduction|(cell|own)-[0-9]+)\Z")
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*\Z")
 _FRONT_MATTER = {"title", "chapter", "minutes", "goals", "tasks"}
 
 
 class SourceError(ValueError):
-    """The source of an assignment breaks a rule. The message names the cell."""
+    """Raised if the source of an assignment breaks a rule. The message says where."""
 
 
 def find_assignments(folder: Path) -> list[Path]:
-    """Return the folders of the assignments in a folder, or the folder itself if it is one."""
+    """Return the folders of the assignments in a folder.
+
+    If the folder itself is an assignment, the result contains only this folder.
+    """
     if (folder / SOURCE_FILE).is_file():
         return [folder]
     return sorted(path.parent for path in folder.glob(f"*/{SOURCE_FILE}"))
 
 
 def read_assignment(folder: Path) -> Assignment:
-    """Read the assignment in a folder, whose name becomes the assignment's.
+    """Read the assignment in a folder, whose name becomes the name of the assignment.
 
     Raises:
         SourceError: If the source is missing, is not UTF-8, or breaks a rule.
     """
     path = folder / SOURCE_FILE
     if not path.is_file():
-        raise SourceError(f"{folder} holds no {SOURCE_FILE}")
+        raise SourceError(f"{folder} has no {SOURCE_FILE}")
     try:
         return parse_assignment(path.read_text(encoding="utf-8"), folder.resolve().name)
     except UnicodeDecodeError as error:
@@ -78,7 +81,7 @@ def parse_assignment(text: str, name: str) -> Assignment:
     """
     try:
         notebook = jupytext.reads(text, fmt="md:myst")
-    except Exception as error:  # jupytext passes on whatever its YAML and Markdown parsers raise.
+    except Exception as error:  # jupytext's YAML and Markdown parsers can raise any exception.
         raise SourceError(f"{name}: not MyST text: {' '.join(str(error).split())[:200]}") from error
     about = notebook.metadata.get("assignment")
     if not isinstance(about, dict):
@@ -110,7 +113,7 @@ def parse_assignment(text: str, name: str) -> Assignment:
 
 
 def _complete_metadata(cell: NotebookNode, number: int, name: str) -> None:
-    """Expand the author's short metadata to what nbgrader needs."""
+    """Expand the author's short metadata to the metadata that nbgrader needs."""
     given = nbgrader_metadata(cell)
     if cell.cell_type == "code":
         cell.outputs, cell.execution_count = [], None
@@ -130,23 +133,23 @@ def _complete_metadata(cell: NotebookNode, number: int, name: str) -> None:
         raise SourceError(f"{name}: the grade_id {grade_id!r} is reserved for cells without one")
     is_solution, is_test = bool(given.get("solution")), "points" in given
     if is_solution and is_test:
-        raise SourceError(f"{name}: a solution has no points, got {given['points']!r}")
+        raise SourceError(f"{name}: a solution must not have points, got {given['points']!r}")
     if is_test and (type(given["points"]) is not int or given["points"] < 1):
         raise SourceError(
             f"{name}: the points of {grade_id!r} must be a whole number of at least 1, got "
             f"{given['points']!r}"
         )
     if cell.cell_type != "code" and (is_solution or is_test):
-        raise SourceError(f"{name}: solutions and tests must be code, {grade_id!r} is text")
+        raise SourceError(f"{name}: solutions and tests must be code, but {grade_id!r} is text")
     role = Role.SOLUTION if is_solution else Role.TEST if is_test else Role.GIVEN
     own = full_nbgrader_metadata(grade_id, role, given.get("points", 0))
     cell.metadata = nbformat.from_dict({"nbgrader": own})
-    # If Colab or retyping loses the metadata, the repair finds the cell by its id.
+    # If Colab or retyping loses the metadata, the grader can still recognize the cell by its id.
     cell.id = grade_id
 
 
 def _check_cell(cell: NotebookNode, number: int, name: str) -> None:
-    """Check that everything that a student must not see can be removed from a cell."""
+    """Check that the grader can remove everything from a cell that students must not see."""
     metadata = nbgrader_metadata(cell)
     where = f"{name}: cell {number} ({metadata.get('grade_id', 'without a grade_id')})"
     allowed = (
@@ -184,12 +187,12 @@ def _parse_tasks(notebook: NotebookNode, rubrics: dict[str, str], name: str) -> 
                 raise SourceError(f"{name}: the task {grade_id!r} has no rubric line")
             points[grade_id] = {}
         elif metadata["grade"]:
-            # The longest match, because one task's name may begin with another's.
+            # Use the longest match below, because one task's name may begin with another's.
             owners = [task for task in points if grade_id.startswith(f"{task}-")]
             if not owners:
                 raise SourceError(
-                    f"{name}: the grade_id of a test must begin with that of a task above it and "
-                    f"a hyphen, got {grade_id!r}; the tasks above it are {list(points)}"
+                    f"{name}: the grade_id of a test must begin with the grade_id of a task above "
+                    f"it and a hyphen, got {grade_id!r}; the tasks above it are {list(points)}"
                 )
             points[max(owners, key=len)][grade_id] = metadata["points"]
     if unused := set(rubrics) - set(points):

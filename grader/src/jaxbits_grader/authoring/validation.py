@@ -1,4 +1,4 @@
-"""Validate an assignment: solutions get full marks, stubs get none, and wrong answers fail."""
+"""Check that solutions get full marks, stubs get no points, and wrong answers lose points."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ _SLIPS = {
 
 @dataclass(frozen=True)
 class Attempt:
-    """What one answer got.
+    """The result of trying one answer.
 
     Attributes:
         task: The id of the task, or of a given cell that fails.
         kind: "given", "solution", "stub", "right", or "wrong".
         description: What the answer does.
-        points: The points it got.
-        max_points: The points of the task.
+        points: The points that the answer got.
+        max_points: The maximum number of points for the task.
         failures: The outcomes of the test cells that failed, by grade_id.
-        problem: What is wrong with the assignment, None if nothing is.
+        problem: What is wrong with the assignment, or None if nothing is.
     """
 
     task: str
@@ -60,7 +60,7 @@ class Attempt:
     problem: str | None
 
     def line(self) -> str:
-        """Return a summary of one line, and a second one if there is a problem."""
+        """Return a one-line summary, followed by a second line if there is a problem."""
         mark = "✗" if self.problem else "✓"
         points = f"{self.points}/{self.max_points}"
         text = f"{mark} {self.task:24} {self.kind:8} {points}  {self.description}"
@@ -81,20 +81,22 @@ def validate(
 
     Args:
         folder: The folder of the assignment.
-        seed: Try the variant with this seed.
-        python: The interpreter to use. It needs jaxbits and IPython.
-        timeout: Seconds for all answers together.
+        seed: The seed of the variant to try, or None to try the assignment as it is.
+        python: The Python interpreter to use, which must have jaxbits and IPython.
+        timeout: How many seconds all answers together may take.
 
     Returns:
-        One attempt per answer. If the assignment is valid, none of them has a `problem`.
+        The attempts, one for each answer. There is another one for each given cell that fails. If
+        the assignment is valid, no attempt has a `problem`.
 
     Raises:
-        SourceError: If the source or the answers break a rule, or the attempts do not finish.
+        SourceError: If the source or the answers break a rule, the released notebook would reveal a
+            solution or a hidden test, or the attempts do not finish.
     """
     assignment = read_assignment(folder)
     text = (folder / SOURCE_FILE).read_text(encoding="utf-8")
     count_variable_values(text)
-    # Also without a seed, because this finds ranges that are invalid.
+    # Draw a variant even without a seed, because this finds invalid ranges.
     variant = draw_variant(text, f"{seed} {assignment.name}")
     if seed is not None:
         assignment = parse_assignment(variant, assignment.name)
@@ -113,14 +115,14 @@ def validate(
 
 
 def validate_solution(folder: Path, *, python: str = sys.executable) -> list[Attempt]:
-    """Try only an assignment's solution.
+    """Try only an assignment's solution, and return one attempt per task.
 
     Args:
         folder: The folder of the assignment.
-        python: The interpreter to use. It needs jaxbits and IPython.
+        python: The Python interpreter to use, which must have jaxbits and IPython.
 
     Raises:
-        SourceError: If the source breaks a rule, or the attempt does not finish.
+        SourceError: If the source breaks a rule or the attempt does not finish.
     """
     assignment = read_assignment(folder)
     (own,) = try_answers(assignment, [], python, TIMEOUT_SECONDS)
@@ -173,5 +175,5 @@ def _judge(assignment: Assignment, answer: Answer, kind: str, outcomes: Outcomes
     elif kind == "wrong" and points == task.total:
         problem = "a wrong answer must lose points, got all of them"
     elif kind == "wrong" and slip:
-        problem = f"the answer fails with a slip before its mistake: {slip}"
+        problem = f"the answer fails with an unrelated error before its mistake: {slip}"
     return Attempt(task.id, kind, answer.description, points, task.total, failures, problem)
