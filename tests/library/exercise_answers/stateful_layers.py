@@ -210,8 +210,7 @@ WRONG = {
     "stateful-layers/2": [
         (
             lambda weight, *shape: weight.T,
-            "your function only transposes the weight, so its rows still have PyTorch's order of "
-            "the inputs",
+            "your function only transposes the weight, so its rows are still in PyTorch's input order",
         ),
         (lambda weight, *shape: weight, "has the shape (inputs, outputs)"),
         (
