@@ -1,4 +1,4 @@
-"""A function with its arguments, and the evidence about it that the detectors share."""
+"""The class for a function and its arguments, with the evidence that the detectors share."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class FunctionUnderTest:
         kwargs: Its keyword arguments.
         calls: The positional arguments of several calls, for checks that compare them.
         carry: The position or name of the argument that holds a loop's state, or None.
-        probes: What the instrumented run measures.
+        probes: The probes of the instrumented run.
         left_out: Notes on what was not examined and why, one sentence each.
     """
 
@@ -78,7 +78,7 @@ class FunctionUnderTest:
 
     @functools.cached_property
     def trace(self) -> Trace:
-        """The trace of the function on its arguments, made as `jax.jit` does but without caches."""
+        """The trace of the function on its arguments, made as in `jax.jit` but without caches."""
         return self.retrace()
 
     def retrace(self) -> Trace:
@@ -140,7 +140,7 @@ class FunctionUnderTest:
 
     @property
     def errors(self) -> list[Exception]:
-        """The exceptions that were raised when the function was traced as `jax.jit` traces it."""
+        """The exceptions raised while the function was traced as `jax.jit` traces it."""
         found = (self.trace.strict_error, self.trace.error)
         return [error for error in found if error is not None]
 

@@ -1,10 +1,10 @@
-"""Runs a traced program again, with measurements added to its equations.
+"""Run a traced program again, with measurements added to its equations.
 
 The run rebuilds the jaxpr, including its calls, loops, and branches. In addition to its results,
 the rebuilt program returns a count and a range for every measured equation. One run therefore
 shows all bad values, including those inside `jit`, and the probes of several detectors share it.
-If there are bad values, the program runs again. It then corrupts the bad values of one site after
-another, and the results are compared. A site is masked if corrupting it does not change them.
+If there are bad values, the program runs again with these values corrupted, first at all sites
+together and then at one site at a time. A site is masked if this does not change the results.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MAX_EQUATIONS, MAX_SECONDS = 100_000, 5.0
 
 
 class InstrumentedRun:
-    """An instrumented run of a program, which takes place when its results are first needed."""
+    """An instrumented run of a program. The program runs when its results are first needed."""
 
     def __init__(
         self,
@@ -121,7 +121,7 @@ def run_instrumented(
     Args:
         program: The program.
         inputs: The values of its inputs.
-        *probes: What to measure.
+        *probes: The probes, which determine what to measure.
     """
     return InstrumentedRun(program, inputs, Plan(program, probes))
 
@@ -144,7 +144,7 @@ def inexact_arrays(arrays: Sequence[Any]) -> list[Any]:
     return [a for a in arrays if jnp.issubdtype(a.dtype, jnp.inexact)]
 
 
-# This function and the next use NumPy because it does not have to compile anything.
+# This function and the next one use NumPy, which does not have to compile anything.
 def count_nonfinite(arrays: Sequence[Any]) -> int:
     """Return how many values in the arrays are NaN or infinite."""
     return sum(int((~np.isfinite(np.asarray(a))).sum()) for a in inexact_arrays(arrays))

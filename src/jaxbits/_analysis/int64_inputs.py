@@ -1,4 +1,4 @@
-"""Finds 64-bit numbers that reach a function without being passed as arguments."""
+"""Find 64-bit numbers that reach a function without being passed as arguments."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _WIDE_FUNCTIONS = frozenset(_WIDE_FUNCTIONS_WORDS.split())
 
 
 def is_wide(value: Any) -> bool:
-    """Return whether a value is a NumPy array or scalar of a dtype that JAX truncates."""
+    """Return whether a value is a NumPy array or scalar with a dtype that JAX truncates."""
     return isinstance(value, (np.ndarray, np.generic)) and value.dtype.name in NARROWED
 
 
@@ -119,8 +119,8 @@ def wide_constants(target: FunctionUnderTest) -> Iterator[tuple[Any, CodeLocatio
 def _may_create_wide_values(function: Any) -> bool:
     """Return whether a second trace is worth the time it takes.
 
-    It is if the function, or a user function that it calls, uses NumPy functions that create wide
-    values or contains an integer literal that does not fit into 32 bits.
+    It is worth the time if the function, or a user function that it calls, uses NumPy functions
+    that create wide values or contains an integer literal that does not fit into 32 bits.
     """
     waiting, seen = [function], set[int]()
     while waiting and len(seen) < _MAX_FUNCTIONS:
@@ -145,7 +145,7 @@ def _may_create_wide_values(function: Any) -> bool:
         names = [name for code in codes for name in code.co_names]
         values = [current.__globals__[name] for name in names if name in current.__globals__]
         for cell in current.__closure__ or ():
-            with contextlib.suppress(ValueError):  # The cell is not bound yet.
+            with contextlib.suppress(ValueError):  # The closure cell has no value yet.
                 values.append(cell.cell_contents)
         if any(_is_from_numpy(value) for value in values) and _WIDE_FUNCTIONS & set(names):
             return True
@@ -188,7 +188,7 @@ def _is_limit(value: Any) -> bool:
 
 
 def _is_direct(equation: Any) -> bool:
-    """Return whether an equation comes from an operator or a conversion on the user's line."""
+    """Return whether an equation comes from an operator or a conversion in user code."""
     for function, file, _ in _jax_compat.frames(equation):
         if is_user_code(file):
             return True

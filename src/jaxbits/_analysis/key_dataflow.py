@@ -1,4 +1,4 @@
-"""Finds where a program uses PRNG keys, and which of these keys have the same value.
+"""Find where a program uses PRNG keys, and which of these keys have the same value.
 
 The analysis uses value numbering, which treats two results as one value if they come from the same
 primitive with the same inputs and parameters.
@@ -49,8 +49,8 @@ class KeyUse:
 
     Attributes:
         key: The value number of the key.
-        how: A noun phrase for what uses the key, such as "a draw".
-        location: The user's line.
+        how: A noun phrase that says what uses the key, such as "a draw".
+        location: The line of user code.
         from_input: Whether the key depends on an argument of the program.
         varies: The enclosing loops in which the key changes from one iteration to the next.
     """
@@ -100,7 +100,7 @@ def count_user_vmaps(equation: Any) -> int:
 
 
 class _KeyFlow:
-    """Follows the keys through a program.
+    """An analysis that follows the PRNG keys through a program.
 
     Attributes:
         uses: The uses of keys found so far.
@@ -123,7 +123,7 @@ class _KeyFlow:
         Args:
             program: The jaxpr.
             inputs: The values of its inputs.
-            call: If the jaxpr belongs to a library function, the line that calls this function.
+            call: The line that calls the library function that the jaxpr belongs to, if any.
         """
         known: dict[Any, Value] = {}
         constants = map(_constant_value, program.consts)

@@ -1,4 +1,4 @@
-"""Accumulates measurements, namely the count and range of the bad values at each site."""
+"""Accumulate measurements, which are the count and the range of the bad values at each site."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Sums = dict[int, tuple[Any, Any, Any]]
 
 
 def _empty_range(dtype: Any) -> tuple[float, float]:
-    """Return the initial smallest and largest value of an empty range."""
+    """Return the smallest and the largest value with which a range starts."""
     is_integer = jnp.issubdtype(dtype, jnp.integer)
     return (2**31 - 1, -(2**31)) if is_integer else (math.inf, -math.inf)
 
 
 def empty_sums(plan: Plan, numbers: Sequence[int]) -> Sums:
-    """Return sums that count no bad values yet.
+    """Return initial sums, in which no bad values have been counted.
 
     Args:
         plan: The plan that contains the sites.
@@ -36,7 +36,7 @@ def _empty(dtype: Any) -> tuple[Any, Any, Any]:
 
 
 def add_sums(sums: Sums, more: Sums) -> Sums:
-    """Add more sums to `sums` in place, and return it. Counts saturate at 2**31.
+    """Add more sums to `sums` in place, and return `sums`. Counts saturate at 2**31.
 
     Args:
         sums: The sums to update.
@@ -73,7 +73,7 @@ def summarize(measurement: Measurement, dtype: Any, lanes: Any) -> tuple[Any, An
 
 
 def _broadcast_lanes(lanes: Any, shape: tuple[int, ...]) -> Any:
-    """Return a mask of the values that belong to running lanes, which broadcasts to a shape."""
+    """Return a mask, broadcastable to a shape, of the values that belong to running lanes."""
     if shape[: lanes.ndim] == lanes.shape:
         return lanes.reshape(lanes.shape + (1,) * (len(shape) - lanes.ndim))
     if lanes.ndim == 1 and lanes.size in shape:

@@ -1,4 +1,4 @@
-"""Finds gradients that are not finite, on the arguments of a call or on variants of them."""
+"""Find gradients that are not finite, on the arguments of a call or on variants of them."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ class NonfiniteGradient:
     Attributes:
         count: How many of its values are NaN or infinite.
         has_nan: Whether any of them is NaN.
-        primitive: The first primitive of the backward pass whose result is not finite, or "".
-        location: The user's line behind that primitive.
+        primitive: The first primitive of the backward pass whose result is not finite, or "" if
+            it is unknown.
+        location: The line of user code that the primitive comes from.
     """
 
     count: int
@@ -78,7 +79,7 @@ class GradientTest:
         self._inputs = as_arrays(program, target.trace.inputs)
         results = [n for n, aval in enumerate(program.out_avals) if is_floating(aval)]
         scalars = [n for n in results if program.out_avals[n].shape == ()]
-        # A function returns its loss first. A scalar after other results is a counter or a state.
+        # A function returns its loss first, so a scalar after other results is not a loss.
         self.is_scalar = scalars[:1] == [0]
         only_result = results if len(program.out_avals) == 1 else []
         self._results = scalars if self.is_scalar else only_result
@@ -98,7 +99,7 @@ class GradientTest:
         try:
             value, gradient = self._evaluate(self._arguments)
         except Exception as error:
-            # A program without reverse-mode derivatives has no gradient to go wrong:
+            # Without a reverse-mode derivative, no gradient of the program can be NaN:
             # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/control_flow/loops.py
             if "everse-mode" not in str(error) and not isinstance(error, NotImplementedError):
                 self._left_out.append(

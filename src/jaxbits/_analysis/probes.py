@@ -1,4 +1,4 @@
-"""Probes, and plans that list the equations of a program that the probes measure."""
+"""Probes, and plans that list which equations of a program the probes measure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def _keep_outputs(equation: Any, inputs: Sequence[Any], outputs: list[Any]) -> l
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """What one detector measures in an instrumented run. A probe is equal only to itself.
+    """A description of what one detector measures in an instrumented run.
+
+    Probes are compared by identity.
 
     Attributes:
         selects: A function that takes an equation and its context, and returns whether to measure
@@ -80,7 +82,7 @@ class Site:
 
     @property
     def location(self) -> CodeLocation | None:
-        """The user's line that the equation comes from, or None if it is unknown."""
+        """The line of user code that the equation comes from, or None if it is unknown."""
         return self.context.location(self.equation)
 
     def describe_values(self) -> str:
@@ -94,7 +96,7 @@ class Plan:
     """The sites of a program, which are determined before the program runs.
 
     Attributes:
-        size: The number of equations. The equations of a function count once per call.
+        size: The number of equations, in which those of a function count once per call.
         failed: The primitives that a probe could not measure.
         sites_at: The sites, keyed by the `id` of the equation and its context.
     """
@@ -138,7 +140,7 @@ class Plan:
 
 
 def instrumented_jaxprs(equation: Any) -> list[ClosedJaxpr] | None:
-    """Return the sub-jaxprs of an equation to instrument, or None for a plain equation."""
+    """Return the sub-jaxprs to instrument in an equation, or None for a plain equation."""
     name, params = equation.primitive.name, equation.params
     if name == "cond":
         return list(params["branches"])

@@ -47,7 +47,7 @@ def deadline() -> float:
 
 
 def grace_period(seconds: float) -> float:
-    """Return how long after the limit, in seconds, work is stopped even outside user code."""
+    """Return how many seconds after the limit work is stopped even outside user code."""
     return 1.0 + seconds / 10
 
 

@@ -60,7 +60,7 @@ def frames_with_lasti(equation: Any) -> list[tuple[str, str, int, int]]:
     """Return the frames that `frames` returns, each with the index of its last instruction.
 
     The bytecode index distinguishes iterations of a loop from separate calls on one line. It comes
-    from the method `raw_frames` of jaxlib's tracebacks, and it is -1 in a version without this method.
+    from the method `raw_frames` of jaxlib's tracebacks. In a version without this method, it is -1.
     """
     found = frames(equation)
     traceback = getattr(equation.source_info, "traceback", None)

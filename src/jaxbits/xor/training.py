@@ -184,7 +184,7 @@ def evaluate(state: TrainState, loader: Iterable[tuple[Any, Any]]) -> npt.NDArra
 
     Args:
         state: The state whose parameters are evaluated.
-        loader: A loader that yields batches (inputs, labels), such as the one that `eval_loader` returns.
+        loader: A loader that yields batches (inputs, labels), such as one from `eval_loader`.
 
     Returns:
         The loss and the accuracy, as float64[2].

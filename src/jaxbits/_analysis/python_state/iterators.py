@@ -1,4 +1,4 @@
-"""Functions that recognize and copy iterators, and that tell how far one has advanced."""
+"""Functions that recognize iterators, copy them, and tell how far they have advanced."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jaxbits._analysis.python_state import object_fields
 
 
 def is_iterator(value: Any) -> bool:
-    """Return whether reading from a value uses it up. Files do not count."""
+    """Return whether a value is used up when it is read. Files do not count."""
     spent = isinstance(value, Iterator) or hasattr(type(value), "__next__")
     return spent and not isinstance(value, (io.IOBase, type))
 
@@ -51,7 +51,7 @@ def copy_iterator(value: Any) -> Any:
             if state and state[0] is not None:
                 is_tuple = isinstance(state[0], tuple)
                 duplicate.__setstate__(tuple(map(copy_item, state[0])) if is_tuple else state[0])
-    except Exception:  # A user-defined class may raise anything.
+    except Exception:  # A user-defined class may raise any error.
         return None
     return None if duplicate is value else duplicate
 

@@ -1,4 +1,4 @@
-"""Finds Python state that may differ on a later call, judging by its type and the source code."""
+"""Find Python state that may differ on a later call, judging by its type and the source code."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def find_changeable(references: list[Reference]) -> Iterator[tuple[Reference, bo
 
     `is_meant` is True if the source assigns the name again, sets the attribute outside `__init__`,
     or mutates the container. A mutable global also counts as meant to change, unless its name is
-    in capitals like that of a constant. An attribute or closure value that merely could change does
-    not count as meant to change.
+    written in capitals, like a constant. An attribute or closure value that merely could change
+    does not count.
     """
     seen: set[tuple[int, Any]] = set()
     waiting = [(reference, False) for reference in references]
@@ -90,7 +90,7 @@ def _fields(reference: Reference) -> Iterator[Reference]:
 
 
 def _is_settings_record(reference: Reference, value: Any) -> bool:
-    """Return whether an object looks like settings, because it is a mutable global dataclass."""
+    """Return whether an object is a mutable global dataclass, which probably holds settings."""
     is_variable = reference.kind == "global" and not _is_constant_name(reference.name)
     return is_variable and hasattr(type(value), "__dataclass_fields__")
 
@@ -155,7 +155,7 @@ def _judge_attribute(reference: Reference, value: Any, evidence: Evidence) -> bo
 
 
 def _judge_function_attribute(reference: Reference, value: Any, evidence: Evidence) -> bool | None:
-    """Return whether the source sets an attribute of a function at run time."""
+    """Return whether the source sets a function's attribute at run time."""
     name = getattr(reference.holder, "__name__", "")
     events = [e for e in evidence.events if e.kind == "attribute" and e.name == reference.key]
     return any(e.is_late and e.base == name for e in events) and not is_function_like(value)

@@ -1,4 +1,4 @@
-"""Saves and restores the process-wide state that a function may change."""
+"""Save and restore the process-wide state that a function may change."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ProcessState:
 def _working_directory() -> str:
     try:
         return os.getcwd()
-    except OSError:  # The directory was deleted.
+    except OSError:  # The directory has been deleted.
         return ""
 
 

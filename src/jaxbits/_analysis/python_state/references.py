@@ -59,7 +59,7 @@ class Reference:
             if self.kind == "default":
                 return self.holder[self.key]
             return getattr(self.holder, self.key, ABSENT)
-        except Exception:  # A user-defined property may raise anything.
+        except Exception:  # A user-defined property may raise any error.
             return None
 
     def describe(self) -> str:
@@ -138,7 +138,7 @@ def first_use_lines(code: types.CodeType) -> dict[str, int]:
 
 @functools.lru_cache(maxsize=2048)
 def stored_globals(code: types.CodeType) -> frozenset[str]:
-    """Return the global names that a function, or a function inside it, assigns."""
+    """Return the global names that a function or its inner functions assign."""
     parts = (dis.get_instructions(part) for part in nested_codes(code))
     return frozenset(str(i.argval) for part in parts for i in part if i.opname == "STORE_GLOBAL")
 
@@ -172,7 +172,7 @@ def _is_user_module(name: str) -> bool:
 
 
 def argument_references(args: Any, kwargs: Any) -> list[Reference]:
-    """Return references to the arguments of a call, from which a snapshot can be made.
+    """Return references to the arguments of a call, so that a snapshot can include them.
 
     Args:
         args: The positional arguments, as a list or tuple.

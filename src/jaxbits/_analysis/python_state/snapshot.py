@@ -46,7 +46,7 @@ class StateChange:
 
 
 def _is_mutable_argument(value: Any) -> bool:
-    """Return whether a value is a container, NumPy array, or user object, whose changes count."""
+    """Return whether a value is a container, NumPy array, or user object, whose changes matter."""
     return isinstance(value, (dict, list, tuple, set, collections.deque, np.ndarray)) or (
         is_user_object(value) and not isinstance(value, OPAQUE_TYPES) and not is_iterator(value)
     )
@@ -71,7 +71,7 @@ def _has_unreported_change(
 
 
 class StateSnapshot:
-    """A copy of everything mutable that some references reach, starting with the nearest objects.
+    """A copy of all mutable state that some references reach, starting with the nearest objects.
 
     If `objects` is False, the snapshot skips objects that are neither containers, NumPy arrays,
     nor user objects, and it leaves large arrays writable. Otherwise, arrays that are too large to
@@ -173,7 +173,7 @@ class StateSnapshot:
         for value, recorded, _ in self._mutable.values():
             with contextlib.suppress(
                 Exception
-            ):  # A user-defined class may raise an error, so continue with the rest.
+            ):  # A user-defined class may raise an error. Restore the rest anyway.
                 current = copy_contents(value)
                 if not is_same(recorded, current) and _has_unreported_change(
                     value, recorded, current, set()

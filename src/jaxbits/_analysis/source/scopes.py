@@ -18,7 +18,7 @@ class Scope:
         locals: The names that are local to the function.
         parameters: The names of its parameters.
         name: The name of the function, or an empty string for a lambda.
-        class_name: The class of which the function is a method, or an empty string.
+        class_name: The class in which the function is a method, or an empty string.
     """
 
     first: int
@@ -34,7 +34,7 @@ def scope_of_function(node: Function, class_name: str) -> Scope:
 
     Args:
         node: The function.
-        class_name: The class of which it is a method, or an empty string.
+        class_name: The class in which it is a method, or an empty string.
     """
     arguments = node.args
     every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
@@ -49,7 +49,7 @@ def scope_of_function(node: Function, class_name: str) -> Scope:
 
 
 def _bound_names(function: Function) -> tuple[set[str], set[str]]:
-    """Return the local names that a function's own lines bind, and its globals and nonlocals."""
+    """Return the local names that a function itself binds, and its global and nonlocal names."""
     bound, declared = set[str](), set[str]()
     waiting: list[ast.AST] = []
     waiting += function.body if isinstance(function.body, list) else [function.body]
