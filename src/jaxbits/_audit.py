@@ -112,7 +112,7 @@ def assert_clean(
 
     Args:
         fn: The function, which may be jitted.
-        *args: Its positional arguments.
+        *args: Its positional arguments, as in `audit`.
         allow: The names of the checks to skip because you accept what they would find.
         carry: The position or name of the argument that is a loop's carry or a step's state.
         calls: The positional arguments of several calls, for checks that compare calls.

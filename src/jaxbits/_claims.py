@@ -62,7 +62,7 @@ def claims(bit: str, statements: Mapping[str, Any]) -> None:
     line and the list are printed.
 
     Args:
-        bit: The id of the sharp bit in the catalogue.
+        bit: The id, in the catalogue, of the sharp bit that the section explains.
         statements: A dictionary that maps each statement to its check. A check is a boolean, an
             array that contains one boolean, a pair ``(seen, expected)``, the result of `raises`, a
             function without parameters that returns one of these, or any of these wrapped in
@@ -158,8 +158,8 @@ def evaluate_claim(bit: str, text: str, value: Any) -> Outcome:
     to the file that the variable specifies.
 
     Args:
-        bit: The id of the sharp bit.
-        text: The statement.
+        bit: The id of the sharp bit that the statement is about.
+        text: The statement to check.
         value: Its check, in any form that `claims` accepts.
 
     Raises:

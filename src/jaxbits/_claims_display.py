@@ -24,7 +24,7 @@ class Outcome:
 
     Attributes:
         bit: The id of the sharp bit.
-        claim: The statement.
+        claim: The statement that was checked.
         outcome: ``held``, ``failed``, or, if the claim does not apply here, ``not made``.
         seen: The actual value, formatted on one line.
         expected: The expected value, formatted on one line.

@@ -17,7 +17,7 @@ def first_line(error: BaseException, limit: int | None = 100) -> str:
     r"""Return the first line of an error's message.
 
     Args:
-        error: The exception.
+        error: The exception whose message to shorten.
         limit: The maximum number of characters to keep, or None to keep all of them.
 
     >>> first_line(ValueError("shapes differ\nsee the documentation"))

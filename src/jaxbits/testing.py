@@ -126,8 +126,8 @@ def assert_raises(error: type[BaseException], fn: Callable[[], Any], message: st
     """Check that a call raises an error of the given class.
 
     Args:
-        error: The expected class.
-        fn: The function, which is called without arguments.
+        error: The expected class of the error.
+        fn: The function to call, which takes no arguments.
         message: The error message, which tells the student what is wrong if `fn` does not raise
             the error.
 

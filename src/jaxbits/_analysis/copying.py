@@ -1,4 +1,4 @@
-"""Functions that copy arguments, so that no check can modify what the user passed."""
+"""Functions that copy arguments, so that no check can modify the originals."""
 
 from __future__ import annotations
 
@@ -70,5 +70,5 @@ def copy_leaf(leaf: Any) -> Any:
 
 def _uncopyable_iterator(iterator: Any) -> Iterator[Any]:
     """Return a stand-in for an iterator that cannot be copied. Advancing it raises an error."""
-    raise TypeError(f"a {type(iterator).__name__} cannot be copied, and is not advanced by a check")
+    raise TypeError(f"a {type(iterator).__name__} cannot be copied, so no check advances it")
     yield

@@ -21,7 +21,7 @@ class Detector:
     Attributes:
         name: The name of the check.
         find: The function that yields the findings.
-        probe: What the detector measures in the instrumented run, if anything.
+        probe: The probe for the instrumented run, or None if the detector measures nothing.
     """
 
     def __init__(self, find: _Find, probe: Probe | None = None) -> None:
@@ -86,7 +86,7 @@ def detector(
 
     Args:
         find: The decorated function, if the decorator is used without parentheses.
-        probe: What the detector measures in the instrumented run that all detectors share.
+        probe: The probe for the instrumented run, or None if the detector measures nothing.
 
     Returns:
         The detector, or a decorator that returns it.

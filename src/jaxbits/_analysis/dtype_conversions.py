@@ -19,7 +19,7 @@ from jaxbits._analysis.code_location import CodeLocation, is_user_code
 _JAX_FOLDER = os.path.dirname(jax.__file__) + os.sep
 _NUMPY_FOLDER = os.path.join("_src", "numpy")
 _PRIVATE_FILES = ("random", "random.py", "prng.py", "indexing.py", "scatter.py", "slicing.py")
-"""JAX's files and folders for random numbers and indexing, whose arithmetic is not the user's."""
+"""JAX's files and folders for random numbers and indexing, which do arithmetic of their own."""
 
 # A comparison gives the same result on widened operands, so it does no harm.
 _COMPARISONS = {"lt", "le", "gt", "ge", "eq", "ne", "sign", "is_finite"}
@@ -56,7 +56,7 @@ class ConversionContext:
 def find_conversions(
     program: ClosedJaxpr, context: ConversionContext
 ) -> Iterator[tuple[Any, ConversionContext]]:
-    """Yield each equation that may be a promotion, together with its context.
+    """Yield each equation that promotion may have added, together with its context.
 
     Args:
         program: The program to search.
@@ -115,7 +115,7 @@ def record_integer(integers: IntegerValues, variable: Any, value: Any) -> None:
     Args:
         integers: The known integer values, keyed by variable.
         variable: The variable to record.
-        value: Its value.
+        value: The value of the variable, which may be of any type.
     """
     dtype = getattr(variable.aval, "dtype", None)
     if dtype is not None and jnp.issubdtype(dtype, jnp.integer):
@@ -184,5 +184,5 @@ def library_frames(equation: Any) -> tuple[list[str], bool, CodeLocation | None]
 
 
 def largest_exact_integer(aval: Any) -> int:
-    """Return the largest n for which a float dtype holds all integers up to n."""
+    """Return the largest n such that a float dtype represents all integers up to n exactly."""
     return int(2 ** (int(jnp.finfo(aval.dtype).nmant) + 1))  # type: ignore[no-untyped-call]

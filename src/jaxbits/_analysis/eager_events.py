@@ -60,7 +60,7 @@ class Event:
         location: The line of user code, or None if a library acts on its own.
         arrays: The `id` of each array that the event returns, waits for, or reads.
         is_tracing: Whether JAX was tracing at the time.
-        program: The program of a dispatch.
+        program: The program that a dispatch starts.
         numpy_inputs: For each NumPy input of a dispatch, the `id` of the array and of each array
             that it is a view of, and its size in bytes.
         donated: For each input of a dispatch, whether it is donated.
@@ -113,9 +113,9 @@ class EventRecorder:
         """Record that a compiled program ran. This method is a hook for `intercept_dispatch`.
 
         Args:
-            program: The program.
-            inputs: Its inputs.
-            outputs: Its outputs.
+            program: The compiled program.
+            inputs: The arguments of the call.
+            outputs: The arrays that the call returned.
             donated: For each input, whether the program donates it.
         """
         self._kept_alive += [
@@ -141,8 +141,8 @@ class EventRecorder:
         """Record that Python reads an array or waits for it.
 
         Args:
-            method: The method or NumPy function that reads or waits.
-            array: The array.
+            method: The name of the method or NumPy function that reads or waits.
+            array: The array that it reads or waits for.
         """
         location = self._location(sys._getframe(2))
         kind = "wait" if method in ("block_until_ready", "is_ready") else "read"

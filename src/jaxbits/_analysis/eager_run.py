@@ -1,8 +1,8 @@
 """Call a function once without `jit`, on copies of its arguments, and record its device events.
 
 This eager run shows what no trace can show, namely what Python reads from arrays, what clocks
-measure, and which arrays are donated. Donation is disabled during the run, so none of the user's
-arrays is deleted.
+measure, and which arrays are donated. Donation is disabled during the run, so the user's arrays
+are not deleted.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def run_eagerly(
     """Call a function once with empty compilation caches, and return a record of the run.
 
     Args:
-        function: The function.
+        function: The function to call.
         args: Its positional arguments. The function receives copies of them.
         kwargs: Its keyword arguments. The function receives copies of them.
         references: The Python state to restore afterward.

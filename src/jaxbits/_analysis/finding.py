@@ -11,7 +11,7 @@ from jaxbits._analysis.code_location import CodeLocation
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
-"""All severities, the most severe first."""
+"""All severities, with the most severe first."""
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ class FunctionUnderTest:
     """A function and its arguments, with evidence that is collected only when it is first needed.
 
     Attributes:
-        function: The function.
+        function: The function to examine.
         args: Its positional arguments.
         kwargs: Its keyword arguments.
         calls: The positional arguments of several calls, for checks that compare them.
@@ -69,7 +69,7 @@ class FunctionUnderTest:
 
     @functools.cached_property
     def references(self) -> reachable_state.References:
-        """The references through which the function reaches Python state."""
+        """The names through which the function reaches Python state."""
         found = reachable_state.find_references(self.function)
         found += reachable_state.argument_objects(self.args, self.kwargs)
         if found.unread:
@@ -145,7 +145,7 @@ class FunctionUnderTest:
         return [error for error in found if error is not None]
 
     def suppress_effects(self) -> contextlib.AbstractContextManager[Any]:
-        """Return a context in which the traced program may run without side effects.
+        """Return a context in which the traced program can run without causing side effects.
 
         Only a program with host callbacks needs a sandbox, because no other program touches
         Python state.

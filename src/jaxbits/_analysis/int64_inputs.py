@@ -32,10 +32,10 @@ NARROWED = {
     "float64": np.float32,
     "complex128": np.complex64,
 }
-"""The dtype that JAX gives to values of a 64-bit dtype while x64 is off."""
+"""The dtype to which JAX converts values of each 64-bit dtype while x64 is off."""
 
 _MAX_LEAVES, _MAX_FUNCTIONS = 1000, 500
-# `jax.numpy` functions that lie between an operator or `jnp.asarray` in user code and the equation:
+# `jax.numpy` functions that lie between an equation and the operator or `jnp.asarray` in user code:
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/array_methods.py
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/array_constructors.py
 _CONVERSION_PREFIXES_WORDS = (
@@ -49,7 +49,7 @@ _WIDE_FUNCTIONS_WORDS = (
     "cumprod cumsum prod frombuffer fromiter load datetime64 timedelta64 astype random"
 )
 _WIDE_FUNCTIONS = frozenset(_WIDE_FUNCTIONS_WORDS.split())
-"""NumPy functions that create numbers which 32 bits may be too few to hold."""
+"""NumPy functions that create numbers that may not fit into 32 bits."""
 
 
 def is_wide(value: Any) -> bool:
@@ -76,7 +76,7 @@ def _leaves(value: Any) -> list[Any]:
         return [value]
     try:
         return jax.tree.leaves(value)
-    except ValueError:  # JAX cannot flatten a dictionary whose keys have no order.
+    except ValueError:  # JAX cannot flatten a dictionary whose keys cannot be sorted.
         return list(value.values()) if isinstance(value, dict) else list(value)
 
 
@@ -177,9 +177,9 @@ def _constants_in(program: ClosedJaxpr) -> Iterator[tuple[Any, CodeLocation]]:
 
 
 def _is_limit(value: Any) -> bool:
-    """Return whether a number is a limit of its dtype.
+    """Return whether a number is the smallest or largest of its dtype.
 
-    Library functions insert these limits, so they say nothing about the user's code.
+    Library functions insert such limits, so they say nothing about the user's code.
     """
     if np.ndim(value) or value.dtype.kind == "c":
         return False

@@ -42,8 +42,8 @@ class Interpreter:
         """Run a program, and return its results and the sums of its measurements.
 
         Args:
-            program: The program.
-            inputs: Its inputs.
+            program: The program to rebuild and run.
+            inputs: The values of its inputs.
             context: The calls, loops, and branches that enclose it.
             lanes: In the body of a batched loop, a mask of the lanes that are still running.
         """

@@ -76,7 +76,7 @@ def located_equations(
     """Yield each equation, including those of nested sub-jaxprs, with its line of user code.
 
     Args:
-        program: The program.
+        program: The program to walk.
         call: The line that calls the library function that the program belongs to, if any.
     """
     for equation in program.jaxpr.eqns:

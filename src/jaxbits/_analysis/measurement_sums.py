@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from jaxbits._analysis.probes import Measurement, Plan
 
 Sums = dict[int, tuple[Any, Any, Any]]
-"""The count of bad values (int32[]), the smallest, and the largest, keyed by site number."""
+"""The count of bad values (int32[]), the smallest one, and the largest one, keyed by site."""
 
 
 def _empty_range(dtype: Any) -> tuple[float, float]:
@@ -25,7 +25,7 @@ def empty_sums(plan: Plan, numbers: Sequence[int]) -> Sums:
 
     Args:
         plan: The plan that contains the sites.
-        numbers: The numbers of the sites.
+        numbers: The numbers of the sites to include.
     """
     return {n: _empty(plan.sites[n].probe.dtype) for n in numbers}
 
@@ -56,8 +56,8 @@ def summarize(measurement: Measurement, dtype: Any, lanes: Any) -> tuple[Any, An
     """Return the count and range of the bad values in a measurement.
 
     Args:
-        measurement: The measurement.
-        dtype: The dtype of the range.
+        measurement: The measurement to summarize.
+        dtype: The dtype of the range's ends.
         lanes: In a batched loop, a boolean mask of the lanes that are still running. Otherwise,
             None.
     """

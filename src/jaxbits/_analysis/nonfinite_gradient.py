@@ -54,7 +54,7 @@ class GradientTrap:
         argument: The position of the input among the program's inputs, counted from 1.
         change: A description of how the input was changed.
         is_guarded: Whether a `where` appears to guard against this input.
-        location: The line of this `where`, or None.
+        location: The line of this `where`, or None if there is none.
     """
 
     argument: int
@@ -66,10 +66,10 @@ class GradientTrap:
 class GradientTest:
     """A test of the gradient of a program's loss.
 
-    If the first result of the program is a floating-point scalar, the loss is the sum of all such
-    scalars that it returns. Otherwise, the loss is the sum of the program's only result, if there
-    is only one. The gradient is taken with respect to the floating-point inputs that the loss
-    depends on.
+    If the first result of the program is a floating-point scalar, the loss is the sum of all
+    results that are floating-point scalars. Otherwise, if the program has only one result, the loss
+    is the sum of its elements. The gradient is taken with respect to the floating-point inputs that
+    the loss depends on.
     """
 
     def __init__(self, target: FunctionUnderTest) -> None:
@@ -99,7 +99,7 @@ class GradientTest:
         try:
             value, gradient = self._evaluate(self._arguments)
         except Exception as error:
-            # Without a reverse-mode derivative, no gradient of the program can be NaN:
+            # A program without reverse-mode derivatives has no gradient to check:
             # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/control_flow/loops.py
             if "everse-mode" not in str(error) and not isinstance(error, NotImplementedError):
                 self._left_out.append(
@@ -130,7 +130,7 @@ class GradientTest:
             program = jax.make_jaxpr(jax.grad(self._loss))(self._arguments)
             leaves = jax.tree.leaves(self._arguments)
             sites = run_instrumented(program, leaves, NAN_PROBE, INF_PROBE).sites
-        except Exception:  # The finding is valid even without a location.
+        except Exception:  # A finding without a location is still useful.
             return "", None
         first = next(iter(sites), None)
         return (first.equation.primitive.name, first.location) if first else ("", None)

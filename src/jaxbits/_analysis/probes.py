@@ -65,7 +65,7 @@ class Site:
     Attributes:
         number: The index of the site in its plan.
         probe: The probe that measures the equation.
-        equation: The equation.
+        equation: The equation that is measured.
         context: The calls, loops, and branches that enclose the equation.
         count: How many values were bad, over all iterations of the enclosing loops.
         low: The smallest of the bad values.
@@ -86,7 +86,7 @@ class Site:
         return self.context.location(self.equation)
 
     def describe_values(self) -> str:
-        """Return a string with the number of bad values and their range."""
+        """Describe the number of bad values and their range."""
         low, high = f"{self.low:.6g}", f"{self.high:.6g}"
         noun = "value" if self.count == 1 else "values"
         return f"{self.count} {noun}, {low}" + (f" to {high}" if high != low else "")
@@ -96,7 +96,7 @@ class Plan:
     """The sites of a program, which are determined before the program runs.
 
     Attributes:
-        size: The number of equations, in which those of a function count once per call.
+        size: The number of equations. A function that is called twice counts twice.
         failed: The primitives that a probe could not measure.
         sites_at: The sites, keyed by the `id` of the equation and its context.
     """
@@ -114,7 +114,7 @@ class Plan:
         """Return the numbers of the sites in a jaxpr and its sub-jaxprs.
 
         Args:
-            program: The jaxpr.
+            program: The jaxpr to search.
             context: The calls, loops, and branches that enclose it.
         """
         key = (id(program.jaxpr), context)

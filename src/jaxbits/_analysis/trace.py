@@ -32,7 +32,7 @@ class Trace:
         program: The traced program, or None if tracing failed.
         inputs: The values of the program's inputs, in order.
         error: The exception that tracing raised, if any.
-        changed_arguments: The containers among the arguments that were modified.
+        changed_arguments: The containers among the arguments that tracing modified.
         strict_error: The exception that tracing raised when all numbers were traced, if tracing
             succeeded when Python numbers were static.
         escaped_at: The line that uses a tracer outside the transformation that created it, if any.
@@ -47,7 +47,7 @@ class Trace:
     escaped_at: CodeLocation | None = None
 
     def fingerprint(self) -> tuple[str, ...]:
-        """Return everything that distinguishes the program from others, including its constants."""
+        """Return strings that identify the program, including the values of its constants."""
         if self.program is None:
             return (type(self.error).__name__,)
         constants = [c for p in jaxpr_utils.all_jaxprs(self.program) for c in p.consts]
@@ -75,7 +75,7 @@ def trace_function(
     """Trace a function, treating Python numbers as static only if tracing fails otherwise.
 
     Args:
-        function: The function.
+        function: The function to trace.
         args: Its positional arguments.
         kwargs: Its keyword arguments.
         references: The Python state to watch and to restore.

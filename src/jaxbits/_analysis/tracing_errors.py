@@ -71,8 +71,8 @@ def blamed_argument(
 
     Args:
         error: The exception that tracing raised.
-        function: The function that was traced with a single parameter `*values`, so that JAX's
-            message counts leaves instead of naming arguments.
+        function: The function that was traced. The trace wraps it in a function of `*values`, so
+            JAX's message counts leaves instead of naming arguments.
         args: Its positional arguments.
         kwargs: Its keyword arguments.
     """

@@ -33,7 +33,7 @@ _CONVERTING_NAMES = (
     "array_equal searchsorted digitize view convert_element_type "
 )
 _CONVERTING_FUNCTIONS = set(_CONVERTING_NAMES.split())
-"""Functions that change a dtype on request or only internally."""
+"""Functions that change a dtype only because the caller asked for it, or only internally."""
 
 _FIX = "a Python number, or the same dtype: `np.asarray(…, x.dtype)`, `y.astype(x.dtype)`"
 _MAX_CONVERSIONS = 500

@@ -43,7 +43,7 @@ class CallLog:
     """A record of what the user's code did in a monitored block.
 
     Attributes:
-        calls: How often each line called each impure function.
+        calls: How many times each line called each impure function.
         environment: The lines that read environment variables.
         printed: The text that was printed.
         changes: The Python state that changed.
@@ -155,7 +155,7 @@ class _Profiler:
             self.log.calls[name, location] += 1
 
     def watch_loop_body(self, frame: types.FrameType, event: str) -> None:
-        """Record a loop body that advances an iterator without calling `next`."""
+        """Record that a loop body advances an iterator without calling `next`."""
         if event == "call" and self.is_user_code(frame.f_code) and _is_loop_body(frame):
             iterators = _outer_iterators(frame)
             positions = list(map(iterator_position, iterators))

@@ -60,7 +60,7 @@ def iterator_position(iterator: Any, depth: int = 8) -> Any:
     """Return a value that changes whenever an iterator advances, without advancing it.
 
     Args:
-        iterator: The iterator.
+        iterator: The iterator, which this function does not advance.
         depth: How many levels of nested iterators to follow.
     """
     if isinstance(iterator, types.GeneratorType):
@@ -77,7 +77,7 @@ def iterator_position(iterator: Any, depth: int = 8) -> Any:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 parts = tuple(iterator.__reduce__()[1:])
-        except Exception:  # Some iterators do not support __reduce__.
+        except Exception:  # Some iterators do not support `__reduce__`.
             parts = ()
         parts += tuple(gc.get_referents(iterator))
     return [_part_position(part, depth) for part in parts] + [repr(iterator)[:80]]

@@ -23,7 +23,7 @@ from jaxbits._analysis.python_state.source_evidence import evidence_for
 from jaxbits._analysis.source.rebinding import Evidence
 
 _SIMPLE = (bool, int, float, complex, str)
-# A program reads a Ref again on every call, and other checks report loggers and random generators.
+# A program reads a Ref on every call, and other checks report loggers and random generators.
 _SKIPPED = (
     jax.Ref,
     logging.Logger,
@@ -96,7 +96,7 @@ def _is_settings_record(reference: Reference, value: Any) -> bool:
 
 
 def _judge_global(reference: Reference, value: Any, evidence: Evidence) -> bool | None:
-    """Return whether a global changes, or None if it only might."""
+    """Return whether a global changes, or None if it merely could."""
     name, line = reference.key, reference.line
     if evidence.is_rebound(name, line):
         return not is_function_like(value) or evidence.is_assigned_in_function(name)
@@ -114,7 +114,7 @@ def _judge_global(reference: Reference, value: Any, evidence: Evidence) -> bool 
 
 
 def _judge_closure(reference: Reference, value: Any, evidence: Evidence) -> bool | None:
-    """Return whether a closure value changes, or None if it only might."""
+    """Return whether a closure value changes, or None if it merely could."""
     rebound, changed = evidence.is_local_changed(reference.name, reference.line)
     if rebound:
         return True
@@ -131,7 +131,7 @@ def _judge_closure(reference: Reference, value: Any, evidence: Evidence) -> bool
 
 
 def _judge_attribute(reference: Reference, value: Any, evidence: Evidence) -> bool | None:
-    """Return whether an attribute changes, or None if it only might."""
+    """Return whether an attribute changes, or None if it merely could."""
     holder = reference.holder
     class_ = holder if isinstance(holder, type) else type(holder)
     if is_frozen(holder) or is_frozen(value):

@@ -35,10 +35,10 @@ def _slots(class_: type) -> tuple[str, ...]:
 
 
 def restore_fields(value: Any, before: Mapping[str, Any]) -> None:
-    """Restore the attributes that an object had before.
+    """Restore an object's earlier attributes.
 
     Args:
-        value: The object.
+        value: The object to restore.
         before: Its attributes, as returned by `fields`.
     """
     attributes = getattr(value, "__dict__", None)
@@ -59,7 +59,7 @@ def is_cached_property(value: Any, name: str) -> bool:
     """Return whether an attribute is a `functools.cached_property`, which is filled on first use.
 
     Args:
-        value: The object.
+        value: The object that has the attribute.
         name: The name of the attribute.
     """
     namespaces = (vars(class_) for class_ in type(value).__mro__)

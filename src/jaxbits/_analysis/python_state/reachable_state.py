@@ -68,13 +68,13 @@ def _has_f_string(code: types.CodeType) -> bool:
 
 
 def argument_objects(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[Reference]:
-    """Yield references to the mutable objects among arguments that JAX does not treat as pytrees.
+    """Yield references to the mutable objects among the arguments that are not pytrees to JAX.
 
     These objects belong to the caller, and the function may change them.
 
     Args:
-        args: The positional arguments.
-        kwargs: The keyword arguments.
+        args: The positional arguments of the call.
+        kwargs: The keyword arguments of the call.
     """
     named = [(f"args[{i}]", arg) for i, arg in enumerate(args)] + list(kwargs.items())
     for name, argument in named:

@@ -13,7 +13,7 @@ from typing import Any
 from jaxbits._analysis.code_location import CodeLocation, is_user_code
 
 ABSENT = type("Absent", (), {"__repr__": lambda _: "nothing", "__slots__": ()})()
-"""The value of a name that is not bound."""
+"""A placeholder for the value of a name that is not bound."""
 
 _GLOBAL_OPCODES = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL"})
 _ATTRIBUTE_OPCODES = frozenset({"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR"})
@@ -121,7 +121,7 @@ def _operands(code: types.CodeType, opcodes: frozenset[str]) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=2048)
 def first_use_lines(code: types.CodeType) -> dict[str, int]:
-    """Return the line on which code first uses each name, including attribute names.
+    """Return the number of the line on which code first uses each name, including attributes.
 
     >>> first_use_lines((lambda x: len(x)).__code__) == {"x": 1, "len": 1}
     True

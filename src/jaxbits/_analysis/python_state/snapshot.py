@@ -1,4 +1,4 @@
-"""Snapshots of Python state, which show what changed afterward and can restore it."""
+"""Snapshots of Python state, which show what has changed since and can restore it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class StateChange:
     """A piece of Python state that a function changed.
 
     Attributes:
-        reference: The name through which the function reaches it.
+        reference: The name through which the function reaches this state.
         kind: ``leak`` if it now holds a tracer, ``iterator`` if it is an iterator that advanced, or
             ``state`` for any other change.
         before: A description of the old value.
@@ -73,8 +73,8 @@ def _has_unreported_change(
 class StateSnapshot:
     """A copy of all mutable state that some references reach, starting with the nearest objects.
 
-    If `objects` is False, the snapshot skips objects that are neither containers, NumPy arrays,
-    nor user objects, and it leaves large arrays writable. Otherwise, arrays that are too large to
+    If `objects` is False, the snapshot skips all objects except containers, NumPy arrays,
+    and user objects, and it leaves large arrays writable. Otherwise, arrays that are too large to
     be copied are read-only until `restore` is called.
 
     Attributes:

@@ -13,7 +13,7 @@ from jaxbits._analysis.source.rebinding import Evidence, collect_evidence
 
 
 def evidence_for(reference: Reference) -> Evidence:
-    """Return the evidence about a name in the source of the reference's module and classes."""
+    """Return the evidence about a reference in the source of its module and classes."""
     sources = _sources_of_scope(reference)
     holder = reference.holder
     class_ = holder if isinstance(holder, type) else type(holder)
@@ -43,7 +43,7 @@ def _sources_of_scope(reference: Reference) -> tuple[str, ...]:
     cells = scope.get("In")
     if isinstance(cells, list):
         sources = cells if any(map(str, cells)) else _cells_without_history(file)
-        return tuple(dict.fromkeys(map(str, sources)))  # A rerun binds nothing new.
+        return tuple(dict.fromkeys(map(str, sources)))  # A rerun of a cell adds nothing.
     module = sys.modules.get(str(scope.get("__name__")))
     source = _module_source(module) if module else ""
     return (source,) if source else ()

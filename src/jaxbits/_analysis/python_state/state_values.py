@@ -122,7 +122,7 @@ def _closure_tracers(function: types.FunctionType) -> Iterator[Any]:
 
 
 def restore_contents(value: Any, contents: Any) -> None:
-    """Restore the contents that a mutable value had before.
+    """Restore the earlier contents of a mutable value.
 
     Args:
         value: The value to restore.

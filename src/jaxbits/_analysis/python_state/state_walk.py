@@ -167,7 +167,7 @@ class StateWalk:
                 self.waiting.append(types.MethodType(method, instance))
 
     def _visit_class(self, class_: type, names: set[str]) -> None:
-        """Visit the methods that may run if a trace creates an object of a class."""
+        """Visit the methods that may run if the function creates an instance of a class."""
         for name in names | _implicit_methods(class_) | _CONSTRUCTION:
             method = inspect.getattr_static(class_, name, None)
             if isinstance(method, (classmethod, staticmethod)):

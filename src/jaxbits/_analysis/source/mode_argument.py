@@ -22,7 +22,7 @@ def has_mode_argument(location: CodeLocation) -> bool:
 
 @functools.lru_cache(maxsize=64)
 def _statements(source: str) -> list[tuple[int, int, bool]]:
-    """Return (first line, last line, unpacks options) for each statement, the shortest first."""
+    """Return (first line, last line, unpacks options) for each statement, shortest first."""
     try:
         tree = ast.parse(source)
     except SyntaxError:  # A cell with an IPython magic is not valid Python.

@@ -27,13 +27,13 @@ class BindingEvent:
         kind: ``bind`` (the name is bound), ``change`` (its value is mutated), or ``attribute`` (an
             attribute is bound or mutated).
         name: The name of the variable or attribute.
-        line: The line number.
+        line: The number of the line.
         scope: The first and last line of the function that the name is local to, or None for a
             global.
         functions: The first lines of the functions that contain the event, innermost last.
         class_name: For an attribute of `self` or `cls` in a method, the name of the method's class.
             Otherwise, an empty string.
-        base: For an attribute, the name before the first dot.
+        base: For an attribute, the name before the first dot, such as ``self``.
         is_late: Whether the event happens in a function that is not a constructor.
     """
 
@@ -182,7 +182,7 @@ class _BindingVisitor(ast.NodeVisitor):
 
     def visit_For(self, node: ast.For) -> None:
         self._record_target(node.target)
-        self._record_target(node.target)  # A loop binds its target more than once.
+        self._record_target(node.target)  # Record it twice, because a loop rebinds it.
         self.generic_visit(node)
 
     def _visit_branches(self, node: ast.If | ast.Try) -> None:

@@ -19,7 +19,7 @@ class Evidence:
         events: The bindings and mutations of names.
         literals: The first value that the source assigns to each global.
         final_names: The names annotated as `Final`.
-        is_ordered: Whether later lines run later. Notebook cells may run in any order.
+        is_ordered: Whether lines run in order, unlike notebook cells, which may run in any order.
     """
 
     events: tuple[BindingEvent, ...]
@@ -110,7 +110,7 @@ class Evidence:
         return False
 
     def is_class_set_up(self, class_names: set[str], line: int) -> bool:
-        """Return whether an attribute is set on the class itself after a function is defined.
+        """Return whether an attribute of a class itself is set after a function is defined.
 
         Args:
             class_names: The names of the classes.

@@ -13,8 +13,8 @@ class Scope:
     """The scope of a function.
 
     Attributes:
-        first: The first line, including decorators.
-        last: The last line.
+        first: The number of the function's first line, including decorators.
+        last: The number of its last line.
         locals: The names that are local to the function.
         parameters: The names of its parameters.
         name: The name of the function, or an empty string for a lambda.
@@ -33,7 +33,7 @@ def scope_of_function(node: Function, class_name: str) -> Scope:
     """Return the scope of a function.
 
     Args:
-        node: The function.
+        node: The syntax tree of the function.
         class_name: The class in which it is a method, or an empty string.
     """
     arguments = node.args

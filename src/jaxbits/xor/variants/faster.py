@@ -121,7 +121,7 @@ def faster_loader(data: XorData, batch_size: int = 128, at_once: int = 32) -> Fa
     """Return a loader that yields the same batches as `train_loader`, but in less time.
 
     Args:
-        data: The data set.
+        data: The data set to train on.
         batch_size: The number of samples in a batch.
         at_once: The number of batches that PyTorch's loader fetches at a time.
 
@@ -152,7 +152,7 @@ def train_on_device(
 
     Args:
         state: The state to start from. It is not changed.
-        data: The data set.
+        data: The data set to train on.
         epochs: The number of epochs. JAX compiles a new program for each new number.
         batch_size: The number of samples in a batch.
         seed: The seed of the shuffling.
