@@ -26,7 +26,7 @@ def audit(
     limit: float | None = 60.0,
     **kwargs: Any,
 ) -> Report:
-    """Check a function for sharp bits by running it on the given arguments.
+    """Check a function for sharp bits by tracing and running it on the given arguments.
 
     The audit traces the function and runs it several times, on copies of the arguments. It
     restores the Python state that the function reaches by name, even after an error. It also

@@ -62,7 +62,7 @@ def claims(bit: str, statements: Mapping[str, Any]) -> None:
     line and the list are printed.
 
     Args:
-        bit: The id, in the catalogue, of the sharp bit that the section explains.
+        bit: The catalogue id of the sharp bit that the section explains.
         statements: A dictionary that maps each statement to its check. A check is a boolean, an
             array that contains one boolean, a pair ``(seen, expected)``, the result of `raises`, a
             function without parameters that returns one of these, or any of these wrapped in
@@ -93,7 +93,7 @@ def also_sharp(rows: Mapping[str, tuple[str, str, Any]]) -> AlsoSharp:
             and a check in any form that `claims` accepts. The fix comes from the catalogue.
 
     Raises:
-        KeyError: If no sharp bit has one of the ids.
+        KeyError: If one of the ids does not belong to a sharp bit.
         TypeError: If the check of a row has none of the forms that `claims` accepts.
 
     >>> also_sharp({"float-index": ("x[1.0]", "an error", raises(IndexError, lambda: [][1]))})
@@ -160,7 +160,7 @@ def evaluate_claim(bit: str, text: str, value: Any) -> Outcome:
     Args:
         bit: The id of the sharp bit that the statement is about.
         text: The statement to check.
-        value: Its check, in any form that `claims` accepts.
+        value: The check of the statement, in any form that `claims` accepts.
 
     Raises:
         TypeError: If `value` has none of these forms.

@@ -31,10 +31,10 @@ _XLA_STATUS = re.compile(r"(?:INVALID_ARGUMENT|FAILED_PRECONDITION|INTERNAL|RESO
 
 @dataclass(frozen=True)
 class Frame:
-    """A line of the user's code.
+    """A line of the user's code in a traceback.
 
     Attributes:
-        file: The path of the file, or the name that IPython gives to a cell.
+        file: The path of the file, or the file name that IPython gives to a notebook cell.
         line: The line number, counted from 1.
         code: The line without surrounding whitespace, or "" if the file cannot be read.
     """

@@ -45,8 +45,8 @@ def dtype_stable(
 
     Returns:
         The wrapped optimizer. It has the same `init` as `tx`. Its `update` passes `tx` only the
-        keyword arguments that `tx` accepts. If you call `update` without ``params``, it
-        does not cast the updates.
+        keyword arguments that `tx` accepts. If you call `update` without ``params``, it does not
+        cast the updates.
 
     Raises:
         TypeError: If `tx` is not an Optax optimizer. `update` raises a TypeError if a cast would

@@ -33,7 +33,7 @@ _HEAP_TYPE = 1 << 9
 
 
 class WrongAnswer(AssertionError):
-    """Raised if an answer is wrong. The message is written for the student."""
+    """Raised if an answer is wrong. The message is meant for the student."""
 
 
 class UntrustedType(AssertionError):

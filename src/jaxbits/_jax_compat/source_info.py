@@ -8,14 +8,14 @@ from typing import Any
 def source_line(equation: Any) -> int | None:
     """Return the number of the line of user code that an equation of a jaxpr comes from.
 
-    This uses JAX's `user_frame`, which takes a traceback in JAX 0.7.2 through 0.12:
+    This function uses JAX's `user_frame`, which takes a traceback in JAX 0.7.2 through 0.12:
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/source_info_util.py
 
     Args:
         equation: One of ``jax.make_jaxpr(f)(*args).eqns``.
 
     Returns:
-        The line number in its file or notebook cell, or None if this version of JAX does not
+        The line number in the file or notebook cell, or None if this version of JAX does not
         provide it.
 
     >>> import jax

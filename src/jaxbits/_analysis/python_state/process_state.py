@@ -26,7 +26,7 @@ class ProcessState:
         self.config = _jax_compat.config_values()
 
     def restore(self) -> bool:
-        """Restore the state, and return whether NumPy's global generator was used in the meantime."""
+        """Restore the state, and return whether NumPy's global generator has been used since."""
         sys.setprofile(self.hook)
         sys.stdout, sys.stderr, sys.stdin = self.streams
         builtins.input = self.input

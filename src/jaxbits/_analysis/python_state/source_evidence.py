@@ -13,7 +13,7 @@ from jaxbits._analysis.source.rebinding import Evidence, collect_evidence
 
 
 def evidence_for(reference: Reference) -> Evidence:
-    """Return the evidence about a reference in the source of its module and classes."""
+    """Return what the source of a reference's module and classes reveals about names."""
     sources = _sources_of_scope(reference)
     holder = reference.holder
     class_ = holder if isinstance(holder, type) else type(holder)
