@@ -93,9 +93,7 @@ def intercept_dispatch(record: RecordDispatch) -> Iterator[bool]:
         return results
 
     pjit._pjit_call_impl_python = recording_call
-    pjit._get_fastpath_data = lambda *_, **__: (
-        None
-    )  # Without this data, every call stays in Python.
+    pjit._get_fastpath_data = lambda *_, **__: None  # This keeps every call in Python.
     try:
         yield True
     finally:

@@ -38,7 +38,7 @@ def _trace_context() -> Any:
 def is_tracing() -> bool:
     """Return whether JAX is tracing, or False if this version of JAX cannot tell.
 
-    This function looks up `trace_state_clean` in `jax.core` first, and then where JAX 0.10.2 defines it:
+    This function looks for `trace_state_clean` in `jax.core`, and then where JAX 0.10.2 defines it:
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/core.py
     """
     is_clean = getattr(jax.core, "trace_state_clean", None)

@@ -144,7 +144,7 @@ def train(
     check_seeded_loader("loader", loader)
     history = []
     for epoch in tqdm(range(first_epoch, epochs)):
-        loader.generator.manual_seed(epoch)  # Shuffle each epoch differently.
+        loader.generator.manual_seed(epoch)  # shuffles each epoch differently
         metrics = []
         for inputs, labels in loader:
             state, batch_metrics = train_step(state, inputs, labels)
