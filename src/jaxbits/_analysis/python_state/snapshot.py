@@ -171,9 +171,8 @@ class StateSnapshot:
         for array in self._read_only:
             array.flags.writeable = True
         for value, recorded, _ in self._mutable.values():
-            with contextlib.suppress(
-                Exception
-            ):  # A user-defined class may raise an error. Restore the rest anyway.
+            # A user-defined class may raise an error. If it does, restore the rest anyway.
+            with contextlib.suppress(Exception):
                 current = copy_contents(value)
                 if not is_same(recorded, current) and _has_unreported_change(
                     value, recorded, current, set()

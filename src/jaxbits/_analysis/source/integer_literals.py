@@ -12,10 +12,7 @@ def integer_literals(text: str) -> set[int]:
     """Return the integers written in a line, including expressions such as `2**20` or `-1`."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
-    except (
-        SyntaxError,
-        ValueError,
-    ):  # The line is only part of a statement and does not parse.
+    except (SyntaxError, ValueError):  # The line is only part of a statement.
         return {int(number) for number in re.findall(r"(?<![\w.])-?\b\d{1,30}\b(?![.\w])", text)}
     numbers = [_evaluate(node) for node in nodes if isinstance(node, ast.expr)]
     return {number for number in numbers if number is not None}
