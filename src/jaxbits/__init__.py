@@ -1,7 +1,7 @@
 """The library of the book *JAX sharp bits*.
 
-Each public name is imported when it is first used. For this reason, `import jaxbits` itself is
-cheap and does not import flax, optax, torch, or matplotlib.
+Each public name is imported when it is first used, so `import jaxbits` itself is cheap and does not
+import flax, optax, torch, or matplotlib.
 
 >>> import jaxbits
 >>> jaxbits.load()["out-of-bounds-read"].silent

@@ -1,4 +1,4 @@
-"""The public names of the library. `_lazy` reads this file, too."""
+"""The public names of the library. `_lazy` also reads this file."""
 
 from jaxbits import detect as detect
 from jaxbits import optim as optim

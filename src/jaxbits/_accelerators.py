@@ -1,4 +1,4 @@
-"""The differences on GPUs and TPUs that the book mentions. `runtime.report` prints them."""
+"""Differences on GPUs and TPUs that the book mentions and `runtime.report` prints."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ class Difference:
     Attributes:
         chapter: The name of the chapter's file without its suffix, such as ``10-precision``.
         text: The difference, in one or two sentences.
-        source: The words of the chapter that say so. A test looks for them in the chapter.
-        backends: The backends that differ.
+        source: A quotation from the chapter that supports the text. A test checks that the chapter
+            contains it.
+        backends: The backends to which the difference applies.
     """
 
     chapter: str
@@ -94,20 +95,20 @@ DIFFERENCES = (
         "under map the second print comes first",
     ),
 )
-"""The differences, the most important first."""
+"""All differences, with the most important first."""
 
 CHAPTERS_WITH_CPU_CLAIMS = ("01", "03", "04", "05", "07", "09", "10", "12", "14", "17", "18")
 """The numbers of the chapters that make some claims for CPUs only."""
 
 
 def differences(backend: str) -> list[str]:
-    """Return the differences on a backend, one line each.
+    """Return the differences that apply to a backend, one line each.
 
     Args:
         backend: ``"cpu"``, ``"gpu"``, or ``"tpu"``, as `jax.default_backend` returns it.
 
     Returns:
-        The lines. There are none for a CPU, because the book's outputs come from one.
+        The lines, or an empty list for a CPU, because the book's outputs were computed on a CPU.
 
     >>> differences("cpu")
     []

@@ -26,15 +26,15 @@ def audit(
     limit: float | None = 60.0,
     **kwargs: Any,
 ) -> Report:
-    """Check a function for sharp bits, using the arguments that you call it with.
+    """Check a function for sharp bits by tracing and running it on the given arguments.
 
     The audit traces the function and runs it several times, on copies of the arguments. It
     restores the Python state that the function reaches by name, even after an error. It also
     restores the random generators of Python and NumPy, the environment, the working directory,
-    `jax.config`, and the standard streams. Meanwhile, `input` has nothing to read. The audit cannot
-    undo what the function does to files or over the network. A thread that the function starts
-    keeps running, and a global generator that it advances stays advanced. An audit is not safe
-    while other threads run.
+    `jax.config`, and the standard streams. During the audit, `input` has nothing to read. The audit
+    cannot undo what the function does to files or over the network. It also cannot stop a thread
+    that the function starts or rewind a global Python generator that the function advances. Do not
+    run an audit while other threads are running.
 
     If your function has a parameter called `carry`, `calls`, `checks`, or `limit`, pass it through
     a lambda: ``audit(lambda x, c: fn(x, carry=c), x, c)``.
@@ -42,7 +42,7 @@ def audit(
     Args:
         fn: The function, which may be jitted.
         *args: Its positional arguments. If their arrays take up more than 1 GiB, they are not
-            copied, so the function is only traced.
+            copied, and the function is only traced.
         carry: The position or name of the argument that is a loop's carry or a step's state.
         calls: The positional arguments of several calls, for checks that compare calls.
         checks: The names of the checks to run, such as ``["leak"]``. The default is all checks.
@@ -51,7 +51,7 @@ def audit(
         **kwargs: The function's keyword arguments.
 
     Returns:
-        The report.
+        A report with the findings, and with notes on anything that was not examined.
 
     Raises:
         TypeError: If `fn` is not a function or is an async or generator function.
@@ -108,16 +108,16 @@ def assert_clean(
     limit: float | None = 60.0,
     **kwargs: Any,
 ) -> None:
-    """Check that an audit finds nothing more severe than a note, for example in a test suite.
+    """Assert that an audit finds nothing more severe than a note, for example in a test suite.
 
     Args:
         fn: The function, which may be jitted.
-        *args: Its positional arguments.
-        allow: The names of the checks to skip, because their findings are accepted.
+        *args: Its positional arguments, as in `audit`.
+        allow: The names of the checks to skip because you accept what they would find.
         carry: The position or name of the argument that is a loop's carry or a step's state.
         calls: The positional arguments of several calls, for checks that compare calls.
-        limit: The time limit in seconds, as for `audit`. Here, it is an error if a check does not
-            run in time.
+        limit: The time limit in seconds, as in `audit`. If a check does not run in time, this
+            function raises an error.
         **kwargs: The function's keyword arguments.
 
     Raises:
@@ -140,7 +140,7 @@ def _run_check(name: str, target: FunctionUnderTest, findings: list[Finding]) ->
     """Run a check, and add what it finds to `findings`.
 
     Returns:
-        How the check itself failed, or an empty string.
+        A description of the error if the check itself failed, or an empty string if it did not.
     """
     try:
         findings += detect.detectors()[name].on(target)

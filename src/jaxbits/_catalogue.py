@@ -22,11 +22,11 @@ from typing import Any
 from jaxbits import runtime
 
 ALSO_SHARP = "Also sharp"
-"""The section in which each entry is a row of a table that the notebook computes."""
+"""The section whose entries are the rows of a table that the notebook computes."""
 
 
 class CatalogueError(ValueError):
-    """Raised if a catalogue file cannot be read. The message names the file and the entry."""
+    """Raised if a catalogue file is invalid. The message names the file and the entry."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class SharpBit:
         silent: Whether it gives a wrong result without an error.
         look_for: What a reader may notice if the sharp bit is silent.
         fix: How to fix it, in one line.
-        guard: The tool that finds it in the reader's own code, or ``none: …`` with the reason why
+        guard: The tool that finds it in the reader's own code, or ``none: …`` with the reason that
             there is no such tool.
         since: The first JAX version that has this sharp bit, or "".
         until: The first JAX version that no longer has this sharp bit, or "".
@@ -177,7 +177,7 @@ def parse(texts: Mapping[str, str]) -> Mapping[str, SharpBit]:
         for id, values in tables.items():
             try:
                 bits[id] = _sharp_bit(id, chapter, values)
-            except TypeError as error:  # a key is missing or unknown
+            except TypeError as error:  # A key is missing or unknown.
                 raise CatalogueError(f"cannot read [{id}] in {chapter}: {error}") from None
     return types.MappingProxyType(bits)
 
@@ -195,7 +195,7 @@ def load() -> Mapping[str, SharpBit]:
     """Return the book's sharp bits by id, in the order of the book.
 
     Raises:
-        CatalogueError: If a catalogue file cannot be read.
+        CatalogueError: If a catalogue file is invalid.
 
     >>> load()["out-of-bounds-read"].chapter
     '04-out-of-bounds'
@@ -236,8 +236,8 @@ def bits_for_check(check: str) -> tuple[SharpBit, ...]:
 def primary_bit(check: str) -> SharpBit | None:
     """Return the sharp bit that best describes what a detector finds, or None if there is none.
 
-    A bit that has its own section wins over one that does not. Among those, a bit whose guard
-    begins with the detector's name wins.
+    A bit that has its own section takes precedence over one that does not. Among such bits, one
+    whose guard begins with the detector's name takes precedence.
 
     >>> primary_bit("leak").id
     'kept-tracer'

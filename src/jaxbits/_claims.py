@@ -1,7 +1,7 @@
 """Check the statements of a section on the reader's machine.
 
 Each section ends with one cell that lists the section's statements and checks them. If a statement
-does not hold, the cell shows that but raises no error, so the rest of the notebook still runs.
+does not hold, the cell reports it without raising an error, so the rest of the notebook still runs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from jaxbits._equality import is_equal
 from jaxbits._formatting import first_line, format_line
 
 RECORD = "JAXBITS_RECORD"
-"""The environment variable that names a file. Each outcome is appended to it as a line of JSON."""
+"""The environment variable with the path of a file to which each outcome is appended as JSON."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Raises:
 
 @dataclass(frozen=True)
 class MadeFor:
-    """A claim that is made only for certain versions or for one backend. See `made_for`."""
+    """A claim that applies only to certain versions or to one backend. See `made_for`."""
 
     value: Any
     requirements: Mapping[str, str]
@@ -62,16 +62,17 @@ def claims(bit: str, statements: Mapping[str, Any]) -> None:
     line and the list are printed.
 
     Args:
-        bit: The id of the sharp bit in the catalogue.
-        statements: Each statement with its check: a boolean (or an array of one boolean), a pair
-            ``(seen, expected)``, the result of `raises`, a function without arguments that returns
-            one of these, or any of these wrapped in `made_for`. In a pair, the shapes and the
-            kinds of numbers must agree. Floats of 32 and 64 bits must agree to within a relative
-            tolerance of 1e-5, and everything else must agree exactly. NaN equals NaN.
+        bit: The catalogue id of the sharp bit that the section explains.
+        statements: A dictionary that maps each statement to its check. A check is a boolean, an
+            array that contains one boolean, a pair ``(seen, expected)``, the result of `raises`, a
+            function without parameters that returns one of these, or any of these wrapped in
+            `made_for`. The two values of a pair must have the same shapes and the same kinds of
+            numbers. Floats of 32 and 64 bits must agree to within a relative tolerance of 1e-5, and
+            everything else must agree exactly. NaN equals NaN.
 
     Raises:
         KeyError: If no sharp bit has this id.
-        TypeError: If the check of a statement is not one of these.
+        TypeError: If the check of a statement has none of these forms.
 
     >>> claims("out-of-bounds-read", {"two and two": (2 + 2, 4), "more or less": 1 < 2})
     ✓ 2 checks passed here
@@ -92,8 +93,8 @@ def also_sharp(rows: Mapping[str, tuple[str, str, Any]]) -> AlsoSharp:
             and a check in any form that `claims` accepts. The fix comes from the catalogue.
 
     Raises:
-        KeyError: If an id is not that of a sharp bit.
-        TypeError: If the check of a row has none of these forms.
+        KeyError: If one of the ids does not belong to a sharp bit.
+        TypeError: If the check of a row has none of the forms that `claims` accepts.
 
     >>> also_sharp({"float-index": ("x[1.0]", "an error", raises(IndexError, lambda: [][1]))})
     ✓ x[1.0]  an error
@@ -110,9 +111,10 @@ def raises(error: type[BaseException] | str, function: Callable[[], Any], text: 
     """Claim that a function raises an error.
 
     Args:
-        error: The error's class, or the name of the class if some supported version lacks it.
-        function: A function without arguments, which is called when the claim is checked.
-        text: A part of the error's message. Whitespace must match exactly.
+        error: The error's class, or the name of the class if a supported version of its library
+            lacks it.
+        function: A function without parameters, which is called when the claim is checked.
+        text: A string that the error's message must contain. Whitespace must match exactly.
 
     >>> claims("out-of-bounds-read", {"10 is out of range": raises(IndexError, lambda: [][10])})
     ✓ 1 check passed here
@@ -122,7 +124,7 @@ def raises(error: type[BaseException] | str, function: Callable[[], Any], text: 
 
 
 def made_for(value: Any, /, *, backend: str = "", **packages: str) -> MadeFor:
-    """Limit a claim to certain versions or to one backend. It is not checked elsewhere.
+    """Limit a claim to certain versions or to one backend, so that it is not checked elsewhere.
 
     Args:
         value: The check, in any form that `claims` accepts.
@@ -152,16 +154,16 @@ def made_for(value: Any, /, *, backend: str = "", **packages: str) -> MadeFor:
 def evaluate_claim(bit: str, text: str, value: Any) -> Outcome:
     """Check one claim and return its outcome.
 
-    If the environment variable `RECORD` is set, the function also appends the outcome to the file
-    that the variable names.
+    If the environment variable that `RECORD` names is set, this function also appends the outcome
+    to the file that the variable specifies.
 
     Args:
-        bit: The id of the sharp bit.
-        text: The statement.
-        value: Its check, in any form that `claims` accepts.
+        bit: The id of the sharp bit that the statement is about.
+        text: The statement to check.
+        value: The check of the statement, in any form that `claims` accepts.
 
     Raises:
-        TypeError: If the value cannot be checked.
+        TypeError: If `value` has none of these forms.
     """
     outcome = _evaluate(bit, text, value)
     if path := os.environ.get(RECORD):
@@ -211,7 +213,7 @@ def _outcome(holds: bool) -> str:
 
 
 def _is_boolean(value: Any) -> bool:
-    """Return whether a value is a bool or an array of one boolean. Numbers do not count."""
+    """Return whether a value is a bool or an array that contains one boolean."""
     return isinstance(value, bool) or (
         str(getattr(value, "dtype", "")) == "bool" and getattr(value, "size", 0) == 1
     )

@@ -13,9 +13,9 @@ from jaxbits._formatting import html_with_code
 
 MARKS = {"held": "✓", "failed": "✗", "not made": "–"}
 _CLASSES = {"held": "claim-held", "failed": "claim-failed", "not made": "claim-open"}
-# Notebooks have light and dark themes, so no color is set here and text keeps the theme's color.
+# Notebooks have light and dark themes, so these styles set no colors and keep those of the theme.
 _LIST = "list-style: none; margin: 0.3em 0; padding-left: 1.2em"
-_CELL = 'style="text-align: left"'  # JupyterLab aligns the cells of every table to the right
+_CELL = 'style="text-align: left"'  # JupyterLab right-aligns all table cells.
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Outcome:
 
     Attributes:
         bit: The id of the sharp bit.
-        claim: The statement.
+        claim: The statement that was checked.
         outcome: ``held``, ``failed``, or, if the claim does not apply here, ``not made``.
         seen: The actual value, formatted on one line.
         expected: The expected value, formatted on one line.
@@ -120,7 +120,7 @@ class AlsoSharp:
     """The table of a chapter's smaller sharp bits, with one checked claim in each row.
 
     Attributes:
-        rows: For each sharp bit, the code, its result, and the outcome of the check.
+        rows: A tuple of the code, its result, and the outcome of the check for each sharp bit.
     """
 
     def __init__(self, rows: list[tuple[str, str, Outcome]]) -> None:
@@ -177,7 +177,7 @@ def _condition(outcome: Outcome) -> str:
 
 
 def _details(summary: str, outcomes: Sequence[Outcome]) -> str:
-    """Return one line that opens into the list, and is already open if a check failed."""
+    """Return an HTML line that expands into the list. It starts expanded if a check failed."""
     has_failed = bool(_failed(outcomes))
     items = "".join(f"{_item(outcome)}\n" for outcome in outcomes)
     foot = (
@@ -203,5 +203,5 @@ def _code(text: str) -> str:
 
 
 def _link_addresses(text: str) -> str:
-    """Return HTML in which each address is a link."""
+    """Turn each URL in a piece of HTML into a link."""
     return re.sub(r"https://[^\s,<]+", r'<a href="\g<0>">\g<0></a>', text)

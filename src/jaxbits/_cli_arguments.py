@@ -19,21 +19,22 @@ _ARRAY = re.compile(r"([a-z]+)(\d*)\[([\d,\s]*)\](?::([^:]+):([^:]+))?")
 
 
 class UsageError(ValueError):
-    """Raised if an argument of the command is invalid. The message has only one line."""
+    """Raised if an argument of the command is invalid. The message is a single line."""
 
 
 def import_object(text: str, what: str) -> Any:
     """Import the object that ``module:name`` or ``file.py:name`` refers to.
 
     Args:
-        text: The description. If it ends with ``()``, the object is called without arguments.
+        text: The reference to the object. If it ends with ``()``, the object is called without
+            arguments.
         what: The name of the command's argument, with which the error message begins.
 
     Returns:
-        The object, or, if the description ends with ``()``, the result of calling it.
+        The object, or the result of calling it if the reference ends with ``()``.
 
     Raises:
-        UsageError: If the description has another form, or if the import or the call fails.
+        UsageError: If the reference has another form, or if the import or the call fails.
 
     >>> import_object("math:pi", "FUNCTION")
     3.141592653589793
@@ -45,7 +46,7 @@ def import_object(text: str, what: str) -> Any:
     found: Any
     try:
         found = _import_file(source) if source.endswith(".py") else importlib.import_module(source)
-    # An imported module may raise any error or exit.
+    # Importing a module runs its code, which may raise any error or exit.
     except (Exception, SystemExit) as error:
         kind = type(error).__name__
         raise UsageError(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-_KINDS = "ifc"  # Integer, float, and complex. A kind may replace any kind after it.
+_KINDS = "ifc"  # Integer, float, and complex. A kind can stand in for any later one.
 
 
 def is_equal(seen: Any, expected: Any) -> bool:
@@ -43,20 +43,20 @@ def find_mismatch(
         expected: The value to compare with.
         rtol: The relative tolerance for floats.
         atol: The absolute tolerance for floats.
-        min_bits: The smallest width in bits for which floats have a tolerance. Narrower floats must
-            be exactly equal.
-        allow_integers: Whether integers in `seen` may replace floats, and real numbers may replace
-            complex ones. By default, both values must contain the same kind of number (boolean,
-            integer, float, or complex), except that an expected Python integer also matches a
-            float.
-        allow_lists: Whether in `seen` a list of numbers may replace an array, a list may replace a
-            tuple, and a subclass may replace its base class. By default, both values must have the
-            same tree structure.
+        min_bits: The smallest width in bits at which the tolerances apply to floats. Narrower
+            floats must be exactly equal.
+        allow_integers: Whether `seen` may contain integers in place of floats and real numbers in
+            place of complex ones. By default, both values must contain the same kind of number
+            (boolean, integer, float, or complex), except that an expected Python integer also
+            matches a float.
+        allow_lists: Whether `seen` may contain lists of numbers in place of arrays, lists in place
+            of tuples, and instances of a subclass in place of its base class. By default, both
+            values must have the same tree structure.
         validate: A function that is called with each part of `seen` before the part is compared.
             It is used only with `allow_lists`.
 
     Returns:
-        The differing part of `seen` and that of `expected`, or None if the values agree.
+        The differing parts of `seen` and `expected`, or None if the values agree.
 
     >>> find_mismatch({"a": 1.0, "b": [2, 3]}, {"a": 1.0, "b": [2, 4]})
     (3, 4)
@@ -104,7 +104,7 @@ def _compare_parts(
         return None if is_same else (seen, expected)
     elif isinstance(expected, list) or jax.tree_util.all_leaves([expected]):
         return None if is_close(seen, expected) else (seen, expected)
-    else:  # a registered pytree node
+    else:  # `expected` is a registered pytree node.
         structures: list[Any] = [jax.tree.structure(tree) for tree in (seen, expected)]
         if structures[0] != structures[1]:
             return seen, expected
@@ -174,7 +174,7 @@ def _to_numpy(value: Any) -> np.ndarray[Any, Any]:
     import jax
 
     if isinstance(value, list | tuple):
-        # Only Python's own number types are accepted here. A subclass may convert to any value.
+        # Accept only Python's own number types here, because a subclass can convert to any value.
         value = [x if type(x) in (bool, int, float, complex) else _to_numpy(x) for x in value]
     elif not _is_number(value):
         raise TypeError(f"value must be a number or an array, got a {type(value).__name__}")
@@ -188,7 +188,7 @@ def _to_numpy(value: Any) -> np.ndarray[Any, Any]:
 
 
 def _kind(array: np.ndarray[Any, Any]) -> str:
-    """Return the kind "b", "i", "f", or "c", or the name of a dtype that is none of these."""
+    """Return "b", "i", "f", or "c" for an array's kind, or the dtype's name for other kinds."""
     kind = "i" if array.dtype.kind == "u" else array.dtype.kind
     return kind if kind in "bifc" else str(array.dtype)
 

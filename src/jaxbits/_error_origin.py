@@ -19,7 +19,7 @@ JAX_ECOSYSTEM = ("jax", "jaxlib", "flax", "optax", "orbax", "chex")
 _PACKAGE = re.compile(r"[/\\](?:site|dist)-packages[/\\](\w+)")
 _LIBRARIES = (sysconfig.get_paths()["stdlib"], str(Path(__file__).parent), "<frozen")
 _TORCH_LOADER = re.compile(r"[/\\]torch[/\\]utils[/\\]data[/\\]")
-# With this phrase, a tracer's error message names the function that JAX was tracing:
+# A tracer's error message uses this phrase to name the function that JAX was tracing:
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/interpreters/partial_eval.py
 _TRACED_FUNCTION = re.compile(r"while tracing the function (\S+) at ")
 _MENTIONS_JAX = re.compile(r"Tracer|\bjax\b|\bJAX\b")
@@ -31,10 +31,10 @@ _XLA_STATUS = re.compile(r"(?:INVALID_ARGUMENT|FAILED_PRECONDITION|INTERNAL|RESO
 
 @dataclass(frozen=True)
 class Frame:
-    """A line of the user's code.
+    """A line of the user's code in a traceback.
 
     Attributes:
-        file: The path of the file, or the name that IPython gives to a cell.
+        file: The path of the file, or the file name that IPython gives to a notebook cell.
         line: The line number, counted from 1.
         code: The line without surrounding whitespace, or "" if the file cannot be read.
     """
@@ -75,7 +75,7 @@ def is_from_jax_ecosystem(error: BaseException) -> bool:
         return True
     if any(_innermost_package(e) in JAX_ECOSYSTEM for e in (error, error.__cause__) if e):
         return True
-    # `jaxbits.book` stores the files of an error that a subprocess raised in this attribute.
+    # If a subprocess raised the error, `jaxbits.book` stores its innermost files here.
     if any(_package_of_file(file) in JAX_ECOSYSTEM for file in getattr(error, "raised_in", ())):
         return True
     frames = traceback.walk_tb(error.__traceback__)
@@ -142,7 +142,7 @@ def _last_line_uses_jax_ecosystem(error: BaseException) -> bool:
 
 
 def _memory_owner(value: Any) -> Any:
-    """Return the owner of a NumPy array's memory. Any other value is returned unchanged."""
+    """Return the object that owns a NumPy array's memory, or any other value unchanged."""
     while isinstance(value, np.ndarray) and value.base is not None:
         value = value.base
     return value.obj if isinstance(value, memoryview) else value

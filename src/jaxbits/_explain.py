@@ -10,9 +10,9 @@ from jaxbits._catalogue import SharpBit, load
 from jaxbits._error_origin import Frame, has_leaked_tracer, is_from_jax_ecosystem, user_frame
 
 _MAX_BITS = 3
-_LEAK_BONUS = 1000  # more than any message can score
+_LEAK_BONUS = 1000  # This is more than any message can score.
 _CODE_WORD = re.compile(r"[a-z_]{3,}")
-# Matches the line at the end of a traceback with the error's class and the start of its message.
+# The line at the end of a traceback that gives the error's class and the start of its message.
 _ERROR_LINE = re.compile(r"(?:\w+\.)*[A-Z]\w*(?::|\s*$)")
 _ERROR = re.compile(r"(?:\w+\.)*([A-Z]\w*)(?::\s?(.*))?$", re.DOTALL)
 
@@ -23,8 +23,8 @@ class Explanation:
 
     Attributes:
         error: The name of the error's class.
-        bits: At most three sharp bits, the best match first.
-        frame: The line of the reader's code in which the error began, or None if it is not known.
+        bits: Up to three sharp bits, with the best match first.
+        frame: The line of the reader's code that led to the error, or None if it is unknown.
     """
 
     error: str
@@ -59,8 +59,9 @@ def explain(error: BaseException | str) -> Explanation:
             message.
 
     Returns:
-        An explanation with at most three sharp bits, the best match first. It has none if the error
-        does not come from JAX or a library that builds on it, or if the book does not cover it.
+        An explanation with up to three sharp bits, with the best match first. It has none if the
+        error does not come from JAX or a library that builds on it, or if the book does not cover
+        the error.
 
     Raises:
         TypeError: If `error` is neither an exception nor a string.
@@ -89,7 +90,7 @@ def explain(error: BaseException | str) -> Explanation:
 
 def _explain_text(text: str) -> Explanation:
     lines = text.strip().splitlines()
-    # A message may have several lines, of which more than one may look like the start of an error.
+    # A message may have several lines, and more than one may look like the start of an error.
     for start in range(len(lines) - 1, -1, -1):
         if not _ERROR_LINE.match(lines[start]):
             continue
@@ -103,7 +104,7 @@ def _explain_text(text: str) -> Explanation:
 
 
 def _bits_with_class(name: str) -> tuple[SharpBit, ...]:
-    """Return the bits that raise an error of this class, or none if the class is built in."""
+    """Return up to three bits that raise this class of error, or none if the class is built in."""
     bits = (b for b in load().values() if any(s.error == name for s in b.symptoms))
     return () if hasattr(builtins, name) else tuple(bits)[:_MAX_BITS]
 
@@ -111,14 +112,14 @@ def _bits_with_class(name: str) -> tuple[SharpBit, ...]:
 def _rank(
     classes: list[str], message: str, code: str = "", has_leaked: bool = False
 ) -> tuple[SharpBit, ...]:
-    """Return at most three sharp bits whose symptoms match an error, the best match first.
+    """Return up to three sharp bits whose symptoms match an error, with the best match first.
 
     Args:
         classes: The names of the error's class and of its base classes, in method resolution order.
         message: The error's message.
-        code: The line of the reader's code. Among equal matches, a bit whose symptom describes such
-            a line comes first. After that, the bit whose title and fix share more words with the
-            line comes first.
+        code: The line of the reader's code, which breaks ties between equally good matches. A bit
+            whose symptom describes such a line comes first, followed by those whose title and fix
+            share the most words with it.
         has_leaked: Whether the error is about a tracer that has outlived its trace.
     """
     matches: list[tuple[int, int, int, int, SharpBit]] = []

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-_MAX_SHOWN_SIZE = 16  # `format_argument` shows larger arrays by dtype and shape
+_MAX_SHOWN_SIZE = 16  # `format_argument` shows only the dtype and shape of larger arrays.
 
 
 def first_line(error: BaseException, limit: int | None = 100) -> str:
     r"""Return the first line of an error's message.
 
     Args:
-        error: The exception.
+        error: The exception whose message to shorten.
         limit: The maximum number of characters to keep, or None to keep all of them.
 
     >>> first_line(ValueError("shapes differ\nsee the documentation"))
@@ -52,7 +52,7 @@ def format_line(value: Any) -> str:
 
 
 def format_with_dtype(value: Any) -> str:
-    """Return a value as one line, with the dtype and shape of an array.
+    """Return a value as one line. For an array, the line ends with the dtype and shape.
 
     If a value's `__repr__` raises an error, the line shows only the value's type.
 
@@ -92,7 +92,7 @@ def format_value(value: Any, digits: int = 6) -> str:
 
 
 def format_argument(value: Any, brief: bool = False) -> str:
-    """Return an argument as `format_value` formats it, or a description if that would be long.
+    """Return an argument as `format_value` formats it, or a brief description if that is too long.
 
     Args:
         value: The argument. A large array is described by its dtype and shape, and a function by

@@ -38,7 +38,7 @@ def _explain_error(result: Any) -> None:
     try:
         explanation = explain(error)
     # If this function raised an error, IPython would print a second traceback, and the reader would
-    # have to guess which of the two is about the cell.
+    # have to guess which of the two belongs to the cell.
     except Exception as failure:
         print(f"jaxbits could not explain this error ({type(failure).__name__}: {failure}).")
         return

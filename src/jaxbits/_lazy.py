@@ -1,7 +1,7 @@
 """Import the public names of a package when they are first used.
 
 The method is described in https://scientific-python.org/specs/spec-0001/. The package `lazy_loader`
-implements it, too, but it would be one more package to install in a notebook.
+also implements it, but it would be one more package to install in a notebook.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def attach_stub(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return `__getattr__`, `__dir__`, and `__all__` for a package with lazy public names.
 
-    The public names are listed in a stub, which type checkers read as well. Each line of the stub
+    The public names are listed in a stub file, which type checkers also read. Each line of the stub
     imports one name, either from a module (``from package._module import name as name``) or as a
     public module (``from package import module as module``).
 

@@ -41,8 +41,8 @@ class Report:
 
     Attributes:
         function: The name of the function.
-        findings: What the checks found. A check's findings on one line are merged into one with a
-            count.
+        findings: What the checks found. Findings of the same check on the same line are merged into
+            one finding with a count.
         checks: The names of the checks that ran.
         notes: What was not examined and why, for example because time or memory ran out or because
             a check itself failed.
@@ -94,8 +94,8 @@ class Report:
             severity: ``"error"``, ``"warning"``, or ``"note"``.
 
         Raises:
-            AuditError: If there is such a finding. Its message is the report.
-            ValueError: If `severity` is not one of the three.
+            AuditError: If there is such a finding. The error's message is the report.
+            ValueError: If `severity` is not one of these three strings.
         """
         if severity not in SEVERITIES:
             choices = ", ".join(map(repr, SEVERITIES))

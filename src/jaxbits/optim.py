@@ -51,9 +51,10 @@ def dtype_stable(
     Raises:
         TypeError: If `tx` is not an Optax optimizer. `update` raises a TypeError if a cast would
             lose more than precision, for example by turning a float into an integer, a complex
-            number into a real one, or a key into one of another generator. The message names the
+            number into a real one, or a key into a key of another generator. The message names the
             leaf.
-        ValueError: `update` raises it if the tree structures of the old and new states differ.
+        ValueError: `update` raises a ValueError if the old and new states have different tree
+            structures.
 
     Example:
         >>> tx = dtype_stable(optax.adam(0.1))
@@ -106,7 +107,7 @@ def _keyword_arguments(tx: Any) -> set[str] | None:
 
 
 def _cast_gradients(gradients: Any, params: Any) -> Any:
-    """Cast gradients to the dtypes of their parameters, or return None if no cast changes them."""
+    """Cast gradients to the parameters' dtypes, or return None if that fails or changes nothing."""
     try:
         cast = _cast_tree(params, gradients, "gradient")
     except (TypeError, ValueError):
@@ -171,7 +172,7 @@ def _is_float0(dtype: tuple[Any, bool] | None) -> bool:
 
 
 def _can_cast(source: Any, target: Any) -> bool:
-    """Return whether a cast loses only precision, and no fraction, imaginary part, or key."""
+    """Return whether a cast loses at most precision, but no fraction, imaginary part, or key."""
     return source == target or 0 <= _rank(source) <= _rank(target)
 
 

@@ -48,8 +48,8 @@ def backend() -> str:
 def on_accelerator() -> bool:
     """Return whether JAX's default backend is a GPU or a TPU.
 
-    If no accelerator plugin is installed, the function does not import JAX. A chapter can then
-    still set options that JAX reads when it is imported.
+    If no accelerator plugin is installed, this function does not import JAX, so a chapter can still
+    set options that JAX reads when it is imported.
     """
     # These are the places where JAX itself looks for plugins:
     # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/xla_bridge.py
@@ -61,7 +61,7 @@ def on_accelerator() -> bool:
 
 @functools.cache
 def _published() -> Mapping[str, str]:
-    """Return the addresses stored in a published book's wheel, or {} in any other copy."""
+    """Return the URLs stored in a published book's wheel, or an empty mapping in other copies."""
     file = files("jaxbits").joinpath("published.json")
     published: Mapping[str, str] = json.loads(file.read_text("utf8")) if file.is_file() else {}
     return published
@@ -125,7 +125,7 @@ def describe_test_coverage(jax_version: str, on: str, environments: list[Mapping
 
 
 def device() -> str:
-    """Return a short description of JAX's devices, with their number if there is more than one.
+    """Return a short description of JAX's devices, with a count if there is more than one.
 
     >>> device()
     'CPU'

@@ -33,15 +33,15 @@ _HEAP_TYPE = 1 << 9
 
 
 class WrongAnswer(AssertionError):
-    """Raised if an answer is wrong. The message is written for the student."""
+    """Raised if an answer is wrong. The message is meant for the student."""
 
 
 class UntrustedType(AssertionError):
-    """Raised if an answer's class could compare equal to anything, so that a person has to look."""
+    """Raised if an answer's class could compare equal to anything, so a person must check it."""
 
 
 def reject_custom_equality(answer: Any) -> None:
-    """Check that no part of an answer decides for itself what it is equal to.
+    """Check that no part of an answer uses its own definition of equality.
 
     This function does not check whether the answer is correct. Use `assert_close` for that.
 
@@ -64,12 +64,11 @@ def assert_close(
     Args:
         answer: The student's result. A list of numbers may replace an array, and a list may
             replace a tuple.
-        expected: The expected result. The shapes must agree. The kinds of numbers must agree, too,
-            except that an integer may replace a float. A float may not replace an integer or a
-            boolean.
+        expected: The expected result. The shapes and the kinds of numbers must agree, except that
+            an integer may replace a float. A float may not replace an integer or a boolean.
         message: The error message, which tells the student what is wrong if the two differ.
-        rtol: Relative tolerance for floats. NaN equals NaN.
-        atol: Absolute tolerance for floats.
+        rtol: The relative tolerance for floats. NaN equals NaN.
+        atol: The absolute tolerance for floats.
 
     Raises:
         WrongAnswer: If the two differ.
@@ -78,7 +77,7 @@ def assert_close(
     Example:
         >>> assert_close(jnp.array([1.0, 2.0]) * 1.000001, [1.0, 2.0], "twice the input")
     """
-    # A student may compute in plain Python, so integers may replace floats, and lists arrays.
+    # A student may use plain Python, so accept integers for floats and lists for arrays.
     mismatch = _equality.find_mismatch(
         answer,
         expected,
@@ -127,8 +126,8 @@ def assert_raises(error: type[BaseException], fn: Callable[[], Any], message: st
     """Check that a call raises an error of the given class.
 
     Args:
-        error: The expected class.
-        fn: The function, which is called without arguments.
+        error: The expected class of the error.
+        fn: The function to call, which takes no arguments.
         message: The error message, which tells the student what is wrong if `fn` does not raise
             the error.
 
@@ -161,9 +160,9 @@ def count_traces(
 
     Args:
         fn: The function to trace.
-        calls: The arguments of each call, as a tuple per call.
-        call: A function that receives the jitted function and its arguments and makes the call.
-            By default, it also waits for the result.
+        calls: A tuple of arguments for each call.
+        call: A function that takes the jitted function and its arguments, and makes the call. The
+            default also waits for the result.
 
     Returns:
         The number of times that `fn` was traced.
@@ -212,7 +211,7 @@ def _is_from_library(kind: type) -> bool:
 
 
 def _overrides_eq(kind: type) -> bool:
-    """Return whether a class or a base defines an `__eq__` that `@dataclass` did not generate."""
+    """Return whether a class inherits or defines an `__eq__` that `@dataclass` did not generate."""
     for base in kind.__mro__:
         equal = vars(base).get("__eq__")
         if equal is None or _is_from_library(base):

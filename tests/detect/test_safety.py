@@ -417,7 +417,7 @@ def test_large_arguments_are_traced_and_not_copied(monkeypatch):
     report = audit(read, x, i, calls=[(x, i), (x, i)])
     assert report["side_effect"]
     (note,) = [note for note in report.notes if note.startswith("recompile, in part")]
-    assert "the arguments hold 0.0 GiB, and are copied up to" in note
+    assert "the arguments take up 0.0 GiB, but are copied only up to" in note
 
 
 def test_names_that_stale_global_does_not_try_are_said():

@@ -1,4 +1,4 @@
-"""Shared analysis: the function under test, its trace, and its eager and instrumented runs.
+"""The analysis that detectors share, such as the trace of a function and its instrumented run.
 
-Nothing here is public, and nothing here imports a detector.
+This package is private, and none of its modules imports a detector.
 """

@@ -1,4 +1,4 @@
-"""Integer arithmetic that wraps around on purpose: hashes, random generators, and masks."""
+"""Integer arithmetic that wraps around on purpose, as in hashes, random generators, and masks."""
 
 from __future__ import annotations
 

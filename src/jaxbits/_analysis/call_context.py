@@ -1,4 +1,4 @@
-"""The calls, loops, and branches that enclose an equation, and the user's line behind them."""
+"""The calls, loops, and branches that enclose an equation, and the user code that led to them."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class CallContext:
     Attributes:
         path: The `id` of each of these equations, which makes the context hashable.
         callers: The equations themselves, which are calls, loops, and branches.
-        visible: How many of the equations come from the user's own code, before the first library
-            function, or None outside library functions.
+        visible: How many of these equations enclose the first library function, or None if there is
+            no library function among them.
         library: The names of the library functions, outermost first.
     """
 
@@ -58,18 +58,18 @@ class CallContext:
         return CallContext((*self.path, id(equation)), (*self.callers, equation), visible, library)
 
     def location(self, equation: Any) -> CodeLocation | None:
-        """Return the user's line for an equation in this context."""
+        """Return the line of user code that an equation in this context comes from, if any."""
         inner_to_outer = [equation, *reversed(self.callers)]
         if self.visible is not None:
             inner_to_outer = inner_to_outer[len(self.callers) - self.visible :]
         return next((found for e in inner_to_outer if (found := location_of(e))), None)
 
     def library_entry(self, equation: Any) -> str | None:
-        """Return the name of the library function that the user's line called, or None."""
+        """Return the name of the library function that user code called, if there is one."""
         return self.library[0] if self.library else self.outer_call(equation)
 
     def outer_call(self, equation: Any) -> str | None:
-        """Return the library function that the traceback shows the user's line calling, or None."""
+        """Return the library function that user code calls according to the traceback, or None."""
         if self.visible is not None:
             equation = self.callers[self.visible]
         found = None
@@ -84,7 +84,7 @@ class CallContext:
 def is_random_number_code(equation: Any, context: CallContext) -> bool:
     """Return whether an equation belongs to a random number generator.
 
-    The integer arithmetic of such a generator wraps around on purpose.
+    The integer arithmetic in such a generator wraps around on purpose.
 
     Args:
         equation: An equation of the traced program.

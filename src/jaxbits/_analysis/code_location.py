@@ -1,4 +1,4 @@
-"""Locations in user code: which files belong to the user, and which line is responsible."""
+"""Functions that decide which files are user code and find the line that is responsible."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _IGNORE_COMMENT = re.compile(r"#\s*jaxbits:\s*ignore\[([\w\s,]+)\]")
 def is_user_code(file: str) -> bool:
     """Return whether a file belongs to the user, not to a library, Python, or the detectors.
 
-    Packages from another environment on the path count as libraries, too.
+    Packages that are on the path but belong to another environment also count as libraries.
 
     >>> is_user_code("<ipython-input-1>"), is_user_code(os.__file__)
     (True, False)
@@ -59,8 +59,8 @@ class CodeLocation:
     """A line of code.
 
     Attributes:
-        file: The path of the file, or the name that a notebook gives to a cell.
-        line: The line number, from 1.
+        file: The path of the file, or the file name that IPython gives to a notebook cell.
+        line: The line number, counted from 1.
         function: The name of the function that contains the line.
     """
 
@@ -85,7 +85,7 @@ class CodeLocation:
 
 
 def _cell_numbers() -> Mapping[str, Any]:
-    """Return a mapping from the file name that IPython gives a cell to its execution count."""
+    """Return the execution count of each notebook cell, keyed by the cell's file name."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython and hasattr(ipython, "get_ipython") else None
     # This attribute is private and may change, so check its type:
@@ -95,7 +95,7 @@ def _cell_numbers() -> Mapping[str, Any]:
 
 
 def location_of(equation: Any) -> CodeLocation | None:
-    """Return the innermost line of user code that traced an equation, or None if unknown."""
+    """Return the innermost line of user code behind an equation, or None if it is unknown."""
     for function, file, line in _jax_compat.frames(equation):
         if is_user_code(file):
             return CodeLocation(file, line, function)

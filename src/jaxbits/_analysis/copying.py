@@ -1,4 +1,4 @@
-"""Functions that copy arguments, so that no check can modify what the user passed."""
+"""Functions that copy arguments, so that no check can modify the originals."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PYTHON_NUMBERS = (bool, int, float, complex)
 
 
 def is_array(value: Any) -> bool:
-    """Return whether `jax.jit` treats a value as an array, as it does arrays and Python numbers."""
+    """Return whether a value is an array or a Python number, which `jax.jit` treats as an array."""
     if isinstance(value, (np.ndarray, np.generic)):
         return value.dtype.kind in "biufcV" and value.dtype != object
     return isinstance(value, (jax.Array, *PYTHON_NUMBERS))
@@ -38,7 +38,7 @@ def copy_tree(tree: Any) -> Any:
 
 
 def copy_tree_keeping_aliases(tree: Any) -> Any:
-    """Return a copy of a tree in which arrays that were one object are still one object.
+    """Return a copy of a tree in which references to one array still refer to one array.
 
     >>> x = np.ones(2)
     >>> a, b = copy_tree_keeping_aliases((x, x))
@@ -69,6 +69,6 @@ def copy_leaf(leaf: Any) -> Any:
 
 
 def _uncopyable_iterator(iterator: Any) -> Iterator[Any]:
-    """Return a stand-in for an iterator that cannot be copied, which raises when it is advanced."""
-    raise TypeError(f"a {type(iterator).__name__} cannot be copied, and is not advanced by a check")
+    """Return a stand-in for an iterator that cannot be copied. Advancing it raises an error."""
+    raise TypeError(f"a {type(iterator).__name__} cannot be copied, so no check advances it")
     yield

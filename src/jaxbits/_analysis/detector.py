@@ -1,4 +1,4 @@
-"""The `Detector` class and the decorator that turns a function that yields findings into one."""
+"""The `Detector` class, and the decorator that makes a detector of a generator function."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Detector:
     Attributes:
         name: The name of the check.
         find: The function that yields the findings.
-        probe: What the detector measures in the instrumented run, if anything.
+        probe: The probe for the instrumented run, or None if the detector measures nothing.
     """
 
     def __init__(self, find: _Find, probe: Probe | None = None) -> None:
@@ -38,7 +38,7 @@ class Detector:
         carry: int | str | None = None,
         **kwargs: Any,
     ) -> list[Finding]:
-        """Return what the check finds when a function is called with these arguments.
+        """Check a function on the given arguments, and return the findings.
 
         Args:
             fn: The function, which may be jitted.
@@ -56,9 +56,10 @@ class Detector:
         return self.on(FunctionUnderTest(fn, args, kwargs, calls, state, probes))
 
     def on(self, target: FunctionUnderTest) -> list[Finding]:
-        """Return the findings on a function whose evidence several detectors share.
+        """Return the findings for a function, based on the evidence that the detectors share.
 
-        The most severe come first. Findings on a line whose comment ignores this check are omitted.
+        The most severe findings come first. A finding on a line with a comment that ignores this
+        check is omitted.
         """
         found: dict[Finding, None] = {}
         try:
@@ -84,8 +85,8 @@ def detector(
     """Turn a function that yields findings into a detector of the same name.
 
     Args:
-        find: The function, if the decorator is used without parentheses.
-        probe: What the detector measures in the instrumented run that all detectors share.
+        find: The decorated function, if the decorator is used without parentheses.
+        probe: The probe for the instrumented run, or None if the detector measures nothing.
 
     Returns:
         The detector, or a decorator that returns it.

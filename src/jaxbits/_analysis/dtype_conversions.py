@@ -1,4 +1,4 @@
-"""Finds the conversions that type promotion may have added to a program, and their context."""
+"""Find the conversions that type promotion may have added to a program, with their context."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from jaxbits._analysis.code_location import CodeLocation, is_user_code
 _JAX_FOLDER = os.path.dirname(jax.__file__) + os.sep
 _NUMPY_FOLDER = os.path.join("_src", "numpy")
 _PRIVATE_FILES = ("random", "random.py", "prng.py", "indexing.py", "scatter.py", "slicing.py")
-"""JAX's files and folders for random numbers and indexing, whose arithmetic is not the user's."""
+"""JAX's files and folders for random numbers and indexing, which do arithmetic of their own."""
 
 # A comparison gives the same result on widened operands, so it does no harm.
 _COMPARISONS = {"lt", "le", "gt", "ge", "eq", "ne", "sign", "is_finite"}
@@ -37,11 +37,11 @@ class ConversionContext:
     """The library functions that enclose a conversion, and the integers known at that point.
 
     Attributes:
-        location: The user's line that calls the enclosing library function, if there is one.
+        location: The line of user code that calls the enclosing library function, if any.
         calls: The names of the enclosing library functions, innermost last.
         is_hidden: Whether the conversion is inside a library function.
-        is_jax_numpy: Whether this is a `jax.numpy` function that the user's line calls directly.
-        has_other_library: Whether a library other than JAX is involved.
+        is_jax_numpy: Whether user code directly calls the enclosing `jax.numpy` function.
+        has_other_library: Whether any of the functions belongs to a library other than JAX.
         integers: The known integer values, keyed by variable.
     """
 
@@ -56,11 +56,11 @@ class ConversionContext:
 def find_conversions(
     program: ClosedJaxpr, context: ConversionContext
 ) -> Iterator[tuple[Any, ConversionContext]]:
-    """Yield each equation that may be a promotion, together with its context.
+    """Yield each equation that promotion may have added, together with its context.
 
     Args:
-        program: The program.
-        context: The context of the program itself.
+        program: The program to search.
+        context: The context in which the program itself runs.
     """
     integers = context.integers
     for variable, value in zip(program.jaxpr.constvars, program.consts, strict=True):
@@ -114,8 +114,8 @@ def record_integer(integers: IntegerValues, variable: Any, value: Any) -> None:
 
     Args:
         integers: The known integer values, keyed by variable.
-        variable: The variable.
-        value: Its value.
+        variable: The variable to record.
+        value: The value of the variable, which may be of any type.
     """
     dtype = getattr(variable.aval, "dtype", None)
     if dtype is not None and jnp.issubdtype(dtype, jnp.integer):
@@ -131,7 +131,7 @@ def largest_integer(value: Any) -> int:
 
 
 def _is_harmful_conversion(equation: Any, integers: IntegerValues) -> bool:
-    """Return whether a conversion is one that promotion could have added and that does harm."""
+    """Return whether a conversion is harmful and could have been added by promotion."""
     aval = equation.invars[0].aval
     old, new = aval.dtype, jnp.dtype(equation.params["new_dtype"])
     if getattr(aval, "weak_type", False) or equation.params.get("weak_type") or old == new:
@@ -152,7 +152,7 @@ def _is_harmful_conversion(equation: Any, integers: IntegerValues) -> bool:
 
 
 def _has_mixed_operands(equation: Any) -> bool:
-    """Return whether a product has two floating-point or two integer operands of unequal dtype."""
+    """Return whether a product has two float or two integer operands with different dtypes."""
     a, b = (variable.aval.dtype for variable in equation.invars[:2])
     floats = jnp.issubdtype(a, jnp.floating) and jnp.issubdtype(b, jnp.floating)
     integers = jnp.issubdtype(a, jnp.integer) and jnp.issubdtype(b, jnp.integer)
@@ -160,7 +160,7 @@ def _has_mixed_operands(equation: Any) -> bool:
 
 
 def library_frames(equation: Any) -> tuple[list[str], bool, CodeLocation | None]:
-    """Return the library functions between the user's line and an equation, and that line.
+    """Return the library functions between user code and an equation, and the line of user code.
 
     Returns:
         The names of the library functions, whether any of them is not part of JAX, and the line. A
@@ -184,5 +184,5 @@ def library_frames(equation: Any) -> tuple[list[str], bool, CodeLocation | None]
 
 
 def largest_exact_integer(aval: Any) -> int:
-    """Return the largest n for which a float dtype holds all integers up to n."""
+    """Return the largest n such that a float dtype represents all integers up to n exactly."""
     return int(2 ** (int(jnp.finfo(aval.dtype).nmant) + 1))  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""Records what a function does on the device during one eager run, as a sequence of events."""
+"""Record what a function does on the device during one eager run, as a sequence of events."""
 
 from __future__ import annotations
 
@@ -57,16 +57,16 @@ class Event:
             waits for arrays), ``read`` (Python reads an array), or ``get`` or ``put`` (a call to
             `jax.device_get` or `jax.device_put`).
         name: The name of the program, clock, or method.
-        location: The user's line, or None if a library acts on its own.
+        location: The line of user code, or None if a library acts on its own.
         arrays: The `id` of each array that the event returns, waits for, or reads.
         is_tracing: Whether JAX was tracing at the time.
-        program: The program of a dispatch.
+        program: The program that a dispatch starts.
         numpy_inputs: For each NumPy input of a dispatch, the `id` of the array and of each array
             that it is a view of, and its size in bytes.
         donated: For each input of a dispatch, whether it is donated.
         inputs: The `id` of each input of a dispatch.
         call: The call that reads a clock, as a node in the syntax tree of its file.
-        scope: The global names of the code that reads a clock.
+        scope: The global variables of the code that reads a clock.
     """
 
     kind: str
@@ -87,7 +87,7 @@ class EnoughEvents(resource_limits.Stopped):
 
 
 class EventRecorder:
-    """Records events with a profiler hook and the interceptors in `_jax_compat`.
+    """A recorder of events, which uses a profiler hook and the interceptors in `_jax_compat`.
 
     Attributes:
         events: The events recorded so far.
@@ -110,12 +110,12 @@ class EventRecorder:
     def record_dispatch(
         self, program: Any, inputs: Sequence[Any], outputs: Sequence[Any], donated: Sequence[bool]
     ) -> None:
-        """Record that a compiled program runs. This is a hook for `intercept_dispatch`.
+        """Record that a compiled program ran. This method is a hook for `intercept_dispatch`.
 
         Args:
-            program: The program.
-            inputs: Its inputs.
-            outputs: Its outputs.
+            program: The compiled program.
+            inputs: The arguments of the call.
+            outputs: The arrays that the call returned.
             donated: For each input, whether the program donates it.
         """
         self._kept_alive += [
@@ -141,8 +141,8 @@ class EventRecorder:
         """Record that Python reads an array or waits for it.
 
         Args:
-            method: The method or NumPy function that reads or waits.
-            array: The array.
+            method: The name of the method or NumPy function that reads or waits.
+            array: The array that it reads or waits for.
         """
         location = self._location(sys._getframe(2))
         kind = "wait" if method in ("block_until_ready", "is_ready") else "read"
@@ -151,7 +151,7 @@ class EventRecorder:
     def profile(self, frame: types.FrameType, event: str, argument: Any) -> None:
         """Record clock reads, transfers, waits, and calls of compiled functions.
 
-        This is a hook for `sys.setprofile`.
+        This method is a hook for `sys.setprofile`.
 
         Args:
             frame: The frame in which the event occurs.
@@ -209,11 +209,11 @@ class EventRecorder:
         self._add(Event("clock", name, location, (), is_tracing, call=call, scope=scope))
 
     def _location(self, frame: types.FrameType | None) -> CodeLocation | None:
-        """Return the user's line behind a frame, or None if JAX acts on its own."""
+        """Return the line of user code that led to a frame, or None if JAX acts on its own."""
         return self._walk(frame, is_boundary=_is_jax_internal)
 
     def _location_through_libraries(self, frame: types.FrameType | None) -> CodeLocation | None:
-        """Return the user's line behind a frame, even if libraries lie in between."""
+        """Return the line of user code that led to a frame, even through library code."""
         return self._walk(frame, is_boundary=lambda _: False)
 
     def _walk(

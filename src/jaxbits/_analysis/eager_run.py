@@ -1,8 +1,8 @@
-"""Calls a function once without `jit`, on copies of its arguments, and records its device events.
+"""Call a function once without `jit`, on copies of its arguments, and record its device events.
 
 This eager run shows what no trace can show, namely what Python reads from arrays, what clocks
-measure, and which arrays are donated. Donation is disabled during the run, so none of the user's
-arrays is deleted.
+measure, and which arrays are donated. Donation is disabled during the run, so the user's arrays
+are not deleted.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ class EagerRun:
     Attributes:
         events: The events, in order.
         arguments: The copies that the function was called with.
-        output: What it returned.
-        held: The `id` of each JAX array that Python state holds at the end.
-        error: What it raised, if anything.
-        can_intercept: Whether this JAX version lets dispatches be intercepted.
+        output: What the function returned.
+        held: The `id` of each JAX array that Python state refers to at the end.
+        error: The exception that the function raised, if any.
+        can_intercept: Whether dispatches can be intercepted in this version of JAX.
         was_stopped: Whether the run was stopped early.
     """
 
@@ -55,7 +55,7 @@ def run_eagerly(
     """Call a function once with empty compilation caches, and return a record of the run.
 
     Args:
-        function: The function.
+        function: The function to call.
         args: Its positional arguments. The function receives copies of them.
         kwargs: Its keyword arguments. The function receives copies of them.
         references: The Python state to restore afterward.
@@ -86,7 +86,7 @@ def run_eagerly(
 
 
 def _held_arrays(references: Iterable[Reference]) -> Iterator[int]:
-    """Yield the `id` of each JAX array that Python state holds."""
+    """Yield the `id` of each JAX array that Python state refers to."""
     for reference in references:
         value = reference.get()
         fields = getattr(value, "__dict__", None)

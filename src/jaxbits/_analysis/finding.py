@@ -11,7 +11,7 @@ from jaxbits._analysis.code_location import CodeLocation
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
-"""All severities, the most severe first."""
+"""All severities, with the most severe first."""
 
 
 @dataclass(frozen=True)
@@ -19,15 +19,15 @@ class Finding:
     """One sharp bit that a detector found in a function.
 
     Attributes:
-        check: The name of the detector. The detector itself fills it in.
+        check: The name of the detector, which fills it in.
         severity: ``"error"``, ``"warning"``, or ``"note"``.
         message: What is wrong, in one line.
-        evidence: What the detector saw, in numbers.
+        evidence: What the detector observed, such as a count, a value, or an error.
         fix: What to do, in one line.
         place: The line of code, or None if it is unknown.
         catalogue_id: The ID of the catalogue entry, if the check covers several entries.
-        count: How many of the check's findings on this line this finding represents.
-        also: The messages of the other findings that it represents, where they differ.
+        count: How many findings of the check on this line the finding represents.
+        also: The other messages of the findings that it represents.
     """
 
     check: str = field(default="", kw_only=True)
@@ -47,12 +47,12 @@ class Finding:
 
     @property
     def link(self) -> str:
-        """The URL of the book section on it, or "" if there is no such section or URL."""
+        """The URL of the book's section on this finding, or "" if there is no section or no URL."""
         return self._entry.link if self._entry else ""
 
     @property
     def reference(self) -> str:
-        """The chapter and title of the book section on it, or "" if there is no such section."""
+        """The chapter and title of the book's section on this finding, or "" if there is none."""
         return self._entry.reference if self._entry else ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -77,7 +77,7 @@ class Finding:
         return "\n".join(lines)
 
     def details(self) -> list[tuple[str, str]]:
-        """Return the label and text of each line below the message. A text may be empty."""
+        """Return the label and the text of each line below the message. The text may be empty."""
         return [
             *(("also", text) for text in self.also),
             ("seen", self.evidence),

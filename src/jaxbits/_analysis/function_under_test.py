@@ -1,4 +1,4 @@
-"""A function with its arguments, and the evidence about it that the detectors share."""
+"""The class for a function and its arguments, with the evidence that the detectors share."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class FunctionUnderTest:
     """A function and its arguments, with evidence that is collected only when it is first needed.
 
     Attributes:
-        function: The function.
+        function: The function to examine.
         args: Its positional arguments.
         kwargs: Its keyword arguments.
         calls: The positional arguments of several calls, for checks that compare them.
         carry: The position or name of the argument that holds a loop's state, or None.
-        probes: What the instrumented run measures.
+        probes: The probes of the instrumented run.
         left_out: Notes on what was not examined and why, one sentence each.
     """
 
@@ -69,7 +69,7 @@ class FunctionUnderTest:
 
     @functools.cached_property
     def references(self) -> reachable_state.References:
-        """The references through which the function reaches Python state."""
+        """The names through which the function reaches Python state."""
         found = reachable_state.find_references(self.function)
         found += reachable_state.argument_objects(self.args, self.kwargs)
         if found.unread:
@@ -78,7 +78,7 @@ class FunctionUnderTest:
 
     @functools.cached_property
     def trace(self) -> Trace:
-        """The trace of the function on its arguments, made as `jax.jit` does but without caches."""
+        """The trace of the function on its arguments, made as in `jax.jit` but without caches."""
         return self.retrace()
 
     def retrace(self) -> Trace:
@@ -140,12 +140,12 @@ class FunctionUnderTest:
 
     @property
     def errors(self) -> list[Exception]:
-        """The exceptions that were raised when the function was traced as `jax.jit` traces it."""
+        """The exceptions raised while the function was traced as `jax.jit` traces it."""
         found = (self.trace.strict_error, self.trace.error)
         return [error for error in found if error is not None]
 
     def suppress_effects(self) -> contextlib.AbstractContextManager[Any]:
-        """Return a context in which the traced program may run without side effects.
+        """Return a context in which the traced program can run without causing side effects.
 
         Only a program with host callbacks needs a sandbox, because no other program touches
         Python state.

@@ -77,7 +77,7 @@ class GradientFlow:
         is_loop = equation.primitive.name in ("scan", "while")
         for jaxpr in jaxprs:
             size = len(jaxpr.jaxpr.invars)
-            # The carry of a loop may come to depend on any of its inputs.
+            # After some iterations, a loop's carry may depend on any of the loop's inputs.
             operands = [highest] * size if is_loop else inputs[-size:] if size else []
             outputs = self._run(jaxpr.jaxpr, operands, context.enter(equation, jaxpr))
             marks = [max(a, b) for a, b in zip(marks, outputs, strict=False)]
@@ -116,7 +116,7 @@ def _is_risky(equation: Any, inputs: list[int]) -> bool:
 
 
 def _mark_needed(jaxpr: Jaxpr, is_result: Sequence[bool], needed: set[int]) -> list[bool]:
-    """Add the equations that some results need to `needed`, and return which inputs they use.
+    """Add to `needed` the equations that some results need, and return which inputs they use.
 
     This includes the equations inside calls, loops, and branches.
     """

@@ -1,10 +1,10 @@
-"""Runs a traced program again, with measurements added to its equations.
+"""Run a traced program again, with measurements added to its equations.
 
-The run rebuilds the jaxpr, including its calls, loops, and branches. In addition to its results,
-the rebuilt program returns a count and a range for every measured equation. One run therefore
+The run rebuilds the jaxpr, including its calls, loops, and branches. Besides its results, the
+rebuilt program returns a count and a range for every measured equation. One run therefore
 shows all bad values, including those inside `jit`, and the probes of several detectors share it.
-If there are bad values, the program runs again. It then corrupts the bad values of one site after
-another, and the results are compared. A site is masked if corrupting it does not change them.
+If there are bad values, the program runs again with these values corrupted, first at all sites
+together and then at one site at a time. A site is masked if this does not change the results.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MAX_EQUATIONS, MAX_SECONDS = 100_000, 5.0
 
 
 class InstrumentedRun:
-    """An instrumented run of a program, which takes place when its results are first needed."""
+    """An instrumented run of a program. The program runs when its results are first needed."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class InstrumentedRun:
     def first_offenders(self) -> list[Site]:
         """The sites where replacing the bad values changes the results.
 
-        If no single site changes them, these are all sites with bad values.
+        If no single site changes them, the result contains all sites with bad values.
         """
         masked = self._find_masked(self.sites)
         return [s for s in self.sites if s.number not in masked] or self.sites
@@ -119,9 +119,9 @@ def run_instrumented(
     """Return an instrumented run of a traced program.
 
     Args:
-        program: The program.
+        program: The traced program to run.
         inputs: The values of its inputs.
-        *probes: What to measure.
+        *probes: The probes, which determine what to measure.
     """
     return InstrumentedRun(program, inputs, Plan(program, probes))
 
@@ -130,8 +130,8 @@ def as_arrays(program: ClosedJaxpr, inputs: Sequence[Any]) -> list[jax.Array]:
     """Return inputs as JAX arrays with the dtypes that a program expects.
 
     Args:
-        program: The program.
-        inputs: The values of its inputs.
+        program: The program whose input dtypes are expected.
+        inputs: The values to convert.
     """
     return [
         value if isinstance(value, jax.Array) else jnp.asarray(value, dtype=aval.dtype)
@@ -144,7 +144,7 @@ def inexact_arrays(arrays: Sequence[Any]) -> list[Any]:
     return [a for a in arrays if jnp.issubdtype(a.dtype, jnp.inexact)]
 
 
-# This function and the next use NumPy because it does not have to compile anything.
+# This function and the next one use NumPy, which does not have to compile anything.
 def count_nonfinite(arrays: Sequence[Any]) -> int:
     """Return how many values in the arrays are NaN or infinite."""
     return sum(int((~np.isfinite(np.asarray(a))).sum()) for a in inexact_arrays(arrays))
@@ -156,7 +156,7 @@ def has_nan(arrays: Sequence[Any]) -> bool:
 
 
 def _equal(a: Sequence[Any], b: Sequence[Any]) -> bool:
-    """Return whether two lists of arrays are equal. NaN equals NaN, and PRNG keys are ignored."""
+    """Return whether two lists of arrays are equal. NaN equals NaN, and PRNG keys do not count."""
     for x, y in zip(a, b, strict=True):
         if jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
             continue

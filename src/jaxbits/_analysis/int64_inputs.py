@@ -1,4 +1,4 @@
-"""Finds 64-bit numbers that reach a function without being passed as arguments."""
+"""Find 64-bit numbers that reach a function without being passed as arguments."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ NARROWED = {
     "float64": np.float32,
     "complex128": np.complex64,
 }
-"""The dtype that JAX gives to values of a 64-bit dtype while x64 is off."""
+"""The dtype to which JAX converts values of each 64-bit dtype while x64 is off."""
 
 _MAX_LEAVES, _MAX_FUNCTIONS = 1000, 500
-# `jax.numpy` functions that lie between an operator or `jnp.asarray` in user code and the equation:
+# `jax.numpy` functions that lie between an equation and the operator or `jnp.asarray` in user code:
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/array_methods.py
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/array_constructors.py
 _CONVERSION_PREFIXES_WORDS = (
@@ -49,11 +49,11 @@ _WIDE_FUNCTIONS_WORDS = (
     "cumprod cumsum prod frombuffer fromiter load datetime64 timedelta64 astype random"
 )
 _WIDE_FUNCTIONS = frozenset(_WIDE_FUNCTIONS_WORDS.split())
-"""NumPy functions that create numbers which 32 bits may be too few to hold."""
+"""NumPy functions that create numbers that may not fit into 32 bits."""
 
 
 def is_wide(value: Any) -> bool:
-    """Return whether a value is a NumPy array or scalar of a dtype that JAX truncates."""
+    """Return whether a value is a NumPy array or scalar with a dtype that JAX truncates."""
     return isinstance(value, (np.ndarray, np.generic)) and value.dtype.name in NARROWED
 
 
@@ -76,7 +76,7 @@ def _leaves(value: Any) -> list[Any]:
         return [value]
     try:
         return jax.tree.leaves(value)
-    except ValueError:  # JAX cannot flatten a dictionary whose keys have no order.
+    except ValueError:  # JAX cannot flatten a dictionary whose keys cannot be sorted.
         return list(value.values()) if isinstance(value, dict) else list(value)
 
 
@@ -119,8 +119,8 @@ def wide_constants(target: FunctionUnderTest) -> Iterator[tuple[Any, CodeLocatio
 def _may_create_wide_values(function: Any) -> bool:
     """Return whether a second trace is worth the time it takes.
 
-    It is if the function, or a user function that it calls, uses NumPy functions that create wide
-    values or contains an integer literal that does not fit into 32 bits.
+    It is worth the time if the function, or a user function that it calls, uses NumPy functions
+    that create wide values or contains an integer literal that does not fit into 32 bits.
     """
     waiting, seen = [function], set[int]()
     while waiting and len(seen) < _MAX_FUNCTIONS:
@@ -145,7 +145,7 @@ def _may_create_wide_values(function: Any) -> bool:
         names = [name for code in codes for name in code.co_names]
         values = [current.__globals__[name] for name in names if name in current.__globals__]
         for cell in current.__closure__ or ():
-            with contextlib.suppress(ValueError):  # The cell is not bound yet.
+            with contextlib.suppress(ValueError):  # The closure cell has no value yet.
                 values.append(cell.cell_contents)
         if any(_is_from_numpy(value) for value in values) and _WIDE_FUNCTIONS & set(names):
             return True
@@ -177,9 +177,9 @@ def _constants_in(program: ClosedJaxpr) -> Iterator[tuple[Any, CodeLocation]]:
 
 
 def _is_limit(value: Any) -> bool:
-    """Return whether a number is a limit of its dtype.
+    """Return whether a number is the smallest or largest of its dtype.
 
-    Library functions insert these limits, so they say nothing about the user's code.
+    Library functions insert such limits, so they say nothing about the user's code.
     """
     if np.ndim(value) or value.dtype.kind == "c":
         return False
@@ -188,7 +188,7 @@ def _is_limit(value: Any) -> bool:
 
 
 def _is_direct(equation: Any) -> bool:
-    """Return whether an equation comes from an operator or a conversion on the user's line."""
+    """Return whether an equation comes from an operator or a conversion in user code."""
     for function, file, _ in _jax_compat.frames(equation):
         if is_user_code(file):
             return True

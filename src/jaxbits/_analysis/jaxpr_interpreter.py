@@ -26,7 +26,7 @@ _Result = tuple[list[Any], Sums]
 
 
 class Interpreter:
-    """Rebuilds a program according to a plan. Each loop body is rebuilt only once.
+    """An interpreter that rebuilds a program according to a plan, and each loop body once.
 
     If `corrupted` is given, the interpreter measures nothing. Instead, it corrupts the bad values
     of the sites with these numbers wherever `flags` (bool[sites]) is true. Loops then stop after
@@ -39,11 +39,11 @@ class Interpreter:
     def run(
         self, program: ClosedJaxpr, inputs: Sequence[Any], context: CallContext, lanes: Any = None
     ) -> _Result:
-        """Return the results of a program and the sums of its measurements.
+        """Run a program, and return its results and the sums of its measurements.
 
         Args:
-            program: The program.
-            inputs: Its inputs.
+            program: The program to rebuild and run.
+            inputs: The values of its inputs.
             context: The calls, loops, and branches that enclose it.
             lanes: In the body of a batched loop, a mask of the lanes that are still running.
         """
@@ -100,7 +100,7 @@ class Interpreter:
             if self.corrupted is None:
                 try:
                     measurement = site.probe.measure(equation, values, outputs)
-                except Exception:  # The probe cannot handle this equation, but others may.
+                except Exception:  # This probe cannot handle the equation, but other probes may.
                     self.plan.failed.add(equation.primitive.name)
                     continue
                 if measurement is not None:

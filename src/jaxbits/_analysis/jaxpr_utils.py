@@ -11,7 +11,7 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 from jaxbits import _jax_compat
 from jaxbits._analysis.code_location import CodeLocation, is_user_code, location_of
 
-# The parameters in which calls (`jit`, `remat`, custom derivatives) keep their jaxpr:
+# The parameters in which calls (`jit`, `remat`, custom derivatives) store their jaxpr:
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/pjit.py
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/custom_derivatives.py
 _CALL_PARAMETERS = ("jaxpr", "call_jaxpr", "fun_jaxpr")
@@ -73,11 +73,11 @@ def all_equations(program: ClosedJaxpr) -> Iterator[Any]:
 def located_equations(
     program: ClosedJaxpr, call: CodeLocation | None = None
 ) -> Iterator[tuple[Any, CodeLocation | None]]:
-    """Yield each equation, including those of nested sub-jaxprs, with the user's line for it.
+    """Yield each equation, including those of nested sub-jaxprs, with its line of user code.
 
     Args:
-        program: The program.
-        call: If the program belongs to a library function, the line that calls this function.
+        program: The program to walk.
+        call: The line that calls the library function that the program belongs to, if any.
     """
     for equation in program.jaxpr.eqns:
         location = call or location_of(equation)

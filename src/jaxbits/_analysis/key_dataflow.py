@@ -1,4 +1,4 @@
-"""Finds where a program uses PRNG keys, and which of these keys have the same value.
+"""Find where a program uses PRNG keys, and which of these keys have the same value.
 
 The analysis uses value numbering, which treats two results as one value if they come from the same
 primitive with the same inputs and parameters.
@@ -49,8 +49,8 @@ class KeyUse:
 
     Attributes:
         key: The value number of the key.
-        how: A noun phrase for what uses the key, such as "a draw".
-        location: The user's line.
+        how: A noun phrase that says what uses the key, such as "a draw".
+        location: The line of user code that uses the key.
         from_input: Whether the key depends on an argument of the program.
         varies: The enclosing loops in which the key changes from one iteration to the next.
     """
@@ -63,7 +63,7 @@ class KeyUse:
 
 
 def find_key_uses(program: ClosedJaxpr) -> list[KeyUse]:
-    """Return the uses of PRNG keys in a program, in program order.
+    """Return the uses of PRNG keys in a program, in the order of its equations.
 
     >>> traced = jax.make_jaxpr(lambda k: jax.random.normal(k) + jax.random.uniform(k))
     >>> first, second = find_key_uses(traced(jax.random.key(0)))
@@ -100,7 +100,7 @@ def count_user_vmaps(equation: Any) -> int:
 
 
 class _KeyFlow:
-    """Follows the keys through a program.
+    """An analysis that follows the PRNG keys through a program.
 
     Attributes:
         uses: The uses of keys found so far.
@@ -118,12 +118,12 @@ class _KeyFlow:
     def run(
         self, program: ClosedJaxpr, inputs: Sequence[Value], call: CodeLocation | None
     ) -> list[Value]:
-        """Return the values of a jaxpr's results, and record the uses of keys in it.
+        """Analyze a jaxpr, record its uses of keys, and return the values of its results.
 
         Args:
-            program: The jaxpr.
+            program: The jaxpr to analyze.
             inputs: The values of its inputs.
-            call: If the jaxpr belongs to a library function, the line that calls this function.
+            call: The line that calls the library function that the jaxpr belongs to, if any.
         """
         known: dict[Any, Value] = {}
         constants = map(_constant_value, program.consts)
@@ -194,7 +194,7 @@ class _KeyFlow:
     def _run_cond(
         self, equation: Any, values: list[Value], call: CodeLocation | None
     ) -> list[Value]:
-        """Run all branches, and keep each key's uses from the branch that uses it most often."""
+        """Analyze all branches, and keep each key's uses from the branch that uses it most."""
         before, most = self.uses, dict[Hashable, list[KeyUse]]()
         results = []
         for branch in equation.params["branches"]:
@@ -217,7 +217,7 @@ class _KeyFlow:
     def _run_loop(
         self, equation: Any, values: list[Value], call: CodeLocation | None
     ) -> list[Value]:
-        """Run a loop's body repeatedly until it is clear which carried values change."""
+        """Analyze a loop's body repeatedly until it is clear which carried values change."""
         params = equation.params
         if equation.primitive.name == "scan":
             num_consts, num_carry = _jax_compat.scan_counts(equation)

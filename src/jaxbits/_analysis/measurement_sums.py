@@ -1,4 +1,4 @@
-"""Accumulates measurements, namely the count and range of the bad values at each site."""
+"""Accumulate measurements, which are the count and the range of the bad values at each site."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import jax.numpy as jnp
 from jaxbits._analysis.probes import Measurement, Plan
 
 Sums = dict[int, tuple[Any, Any, Any]]
-"""The count of bad values (int32[]), the smallest, and the largest, keyed by site number."""
+"""The count of bad values (int32[]), the smallest one, and the largest one, keyed by site."""
 
 
 def _empty_range(dtype: Any) -> tuple[float, float]:
-    """Return the initial smallest and largest value of an empty range."""
+    """Return the smallest and the largest value with which a range starts."""
     is_integer = jnp.issubdtype(dtype, jnp.integer)
     return (2**31 - 1, -(2**31)) if is_integer else (math.inf, -math.inf)
 
 
 def empty_sums(plan: Plan, numbers: Sequence[int]) -> Sums:
-    """Return sums that count no bad values yet.
+    """Return initial sums, in which no bad values have been counted.
 
     Args:
         plan: The plan that contains the sites.
-        numbers: The numbers of the sites.
+        numbers: The numbers of the sites to include.
     """
     return {n: _empty(plan.sites[n].probe.dtype) for n in numbers}
 
@@ -36,7 +36,7 @@ def _empty(dtype: Any) -> tuple[Any, Any, Any]:
 
 
 def add_sums(sums: Sums, more: Sums) -> Sums:
-    """Add more sums to `sums` in place, and return it. Counts saturate at 2**31.
+    """Add more sums to `sums` in place, and return `sums`. Counts saturate at 2**31.
 
     Args:
         sums: The sums to update.
@@ -56,8 +56,8 @@ def summarize(measurement: Measurement, dtype: Any, lanes: Any) -> tuple[Any, An
     """Return the count and range of the bad values in a measurement.
 
     Args:
-        measurement: The measurement.
-        dtype: The dtype of the range.
+        measurement: The measurement to summarize.
+        dtype: The dtype of the range's ends.
         lanes: In a batched loop, a boolean mask of the lanes that are still running. Otherwise,
             None.
     """
@@ -73,7 +73,7 @@ def summarize(measurement: Measurement, dtype: Any, lanes: Any) -> tuple[Any, An
 
 
 def _broadcast_lanes(lanes: Any, shape: tuple[int, ...]) -> Any:
-    """Return a mask of the values that belong to running lanes, which broadcasts to a shape."""
+    """Return a mask, broadcastable to a shape, of the values that belong to running lanes."""
     if shape[: lanes.ndim] == lanes.shape:
         return lanes.reshape(lanes.shape + (1,) * (len(shape) - lanes.ndim))
     if lanes.ndim == 1 and lanes.size in shape:

@@ -1,4 +1,4 @@
-"""Finds gradients that are not finite, on the arguments of a call or on variants of them."""
+"""Find gradients that are not finite, on the arguments of a call or on variants of them."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ class NonfiniteGradient:
     Attributes:
         count: How many of its values are NaN or infinite.
         has_nan: Whether any of them is NaN.
-        primitive: The first primitive of the backward pass whose result is not finite, or "".
-        location: The user's line behind that primitive.
+        primitive: The first primitive of the backward pass whose result is not finite, or "" if
+            it is unknown.
+        location: The line of user code that the primitive comes from.
     """
 
     count: int
@@ -53,7 +54,7 @@ class GradientTrap:
         argument: The position of the input among the program's inputs, counted from 1.
         change: A description of how the input was changed.
         is_guarded: Whether a `where` appears to guard against this input.
-        location: The line of this `where`, or None.
+        location: The line of this `where`, or None if there is none.
     """
 
     argument: int
@@ -65,10 +66,10 @@ class GradientTrap:
 class GradientTest:
     """A test of the gradient of a program's loss.
 
-    If the first result of the program is a floating-point scalar, the loss is the sum of all such
-    scalars that it returns. Otherwise, the loss is the sum of the program's only result, if there
-    is only one. The gradient is taken with respect to the floating-point inputs that the loss
-    depends on.
+    If the first result of the program is a floating-point scalar, the loss is the sum of all
+    results that are floating-point scalars. Otherwise, if the program has only one result, the loss
+    is the sum of its elements. The gradient is taken with respect to the floating-point inputs that
+    the loss depends on.
     """
 
     def __init__(self, target: FunctionUnderTest) -> None:
@@ -78,7 +79,7 @@ class GradientTest:
         self._inputs = as_arrays(program, target.trace.inputs)
         results = [n for n, aval in enumerate(program.out_avals) if is_floating(aval)]
         scalars = [n for n in results if program.out_avals[n].shape == ()]
-        # A function returns its loss first. A scalar after other results is a counter or a state.
+        # A function returns its loss first, so a scalar after other results is not a loss.
         self.is_scalar = scalars[:1] == [0]
         only_result = results if len(program.out_avals) == 1 else []
         self._results = scalars if self.is_scalar else only_result
@@ -98,7 +99,7 @@ class GradientTest:
         try:
             value, gradient = self._evaluate(self._arguments)
         except Exception as error:
-            # A program without reverse-mode derivatives has no gradient to go wrong:
+            # A program without reverse-mode derivatives has no gradient to check:
             # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/control_flow/loops.py
             if "everse-mode" not in str(error) and not isinstance(error, NotImplementedError):
                 self._left_out.append(
@@ -129,7 +130,7 @@ class GradientTest:
             program = jax.make_jaxpr(jax.grad(self._loss))(self._arguments)
             leaves = jax.tree.leaves(self._arguments)
             sites = run_instrumented(program, leaves, NAN_PROBE, INF_PROBE).sites
-        except Exception:  # The finding is valid even without a location.
+        except Exception:  # A finding without a location is still useful.
             return "", None
         first = next(iter(sites), None)
         return (first.equation.primitive.name, first.location) if first else ("", None)

@@ -1,4 +1,4 @@
-"""Finds the warnings that NumPy issued while a function was traced."""
+"""Find the warnings that NumPy issued while a function was traced."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from jaxbits._analysis.function_under_test import FunctionUnderTest
 
 
 def numpy_warnings(target: FunctionUnderTest, pattern: str) -> list[tuple[CodeLocation, str]]:
-    """Return the user's lines that caused matching warnings, with the messages, without duplicates.
+    """Return the line of user code and the message of each matching warning, without duplicates.
 
     Args:
-        target: The function.
+        target: The function that was traced.
         pattern: A regular expression to search for in the messages.
     """
     found: dict[tuple[CodeLocation, str], None] = {}

@@ -1,4 +1,4 @@
-"""Probes, and plans that list the equations of a program that the probes measure."""
+"""Probes, and plans that list which equations of a program the probes measure."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def _keep_outputs(equation: Any, inputs: Sequence[Any], outputs: list[Any]) -> l
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """What one detector measures in an instrumented run. A probe is equal only to itself.
+    """A description of what one detector measures in an instrumented run.
+
+    Probes are compared by identity.
 
     Attributes:
         selects: A function that takes an equation and its context, and returns whether to measure
@@ -63,7 +65,7 @@ class Site:
     Attributes:
         number: The index of the site in its plan.
         probe: The probe that measures the equation.
-        equation: The equation.
+        equation: The equation that is measured.
         context: The calls, loops, and branches that enclose the equation.
         count: How many values were bad, over all iterations of the enclosing loops.
         low: The smallest of the bad values.
@@ -80,11 +82,11 @@ class Site:
 
     @property
     def location(self) -> CodeLocation | None:
-        """The user's line that the equation comes from, or None if it is unknown."""
+        """The line of user code that the equation comes from, or None if it is unknown."""
         return self.context.location(self.equation)
 
     def describe_values(self) -> str:
-        """Return a string with the number of bad values and their range."""
+        """Describe the number of bad values and their range."""
         low, high = f"{self.low:.6g}", f"{self.high:.6g}"
         noun = "value" if self.count == 1 else "values"
         return f"{self.count} {noun}, {low}" + (f" to {high}" if high != low else "")
@@ -94,7 +96,7 @@ class Plan:
     """The sites of a program, which are determined before the program runs.
 
     Attributes:
-        size: The number of equations. The equations of a function count once per call.
+        size: The number of equations. A function that is called twice counts twice.
         failed: The primitives that a probe could not measure.
         sites_at: The sites, keyed by the `id` of the equation and its context.
     """
@@ -112,7 +114,7 @@ class Plan:
         """Return the numbers of the sites in a jaxpr and its sub-jaxprs.
 
         Args:
-            program: The jaxpr.
+            program: The jaxpr to search.
             context: The calls, loops, and branches that enclose it.
         """
         key = (id(program.jaxpr), context)
@@ -138,7 +140,7 @@ class Plan:
 
 
 def instrumented_jaxprs(equation: Any) -> list[ClosedJaxpr] | None:
-    """Return the sub-jaxprs of an equation to instrument, or None for a plain equation."""
+    """Return the sub-jaxprs to instrument in an equation, or None for a plain equation."""
     name, params = equation.primitive.name, equation.params
     if name == "cond":
         return list(params["branches"])

@@ -1,4 +1,4 @@
-"""Limits on the time that an audit may take and on the memory for its copies of the arguments.
+"""Limits on the time of an audit and on the memory for its copies of the arguments.
 
 Exceeding either limit raises an exception that ``except Exception`` in user code does not catch.
 """
@@ -16,7 +16,7 @@ import jax
 from jaxbits import _jax_compat
 
 MAX_COPY_BYTES = 1 << 30
-"""A function whose arguments are larger than this is traced, but not run on copies of them."""
+"""The maximum size of arguments to copy. With larger ones, a function is traced but not run."""
 
 
 class Stopped(BaseException):
@@ -47,7 +47,7 @@ def deadline() -> float:
 
 
 def grace_period(seconds: float) -> float:
-    """Return how long after the limit, in seconds, work is stopped even outside user code."""
+    """Return how many seconds after the limit work is stopped even outside user code."""
     return 1.0 + seconds / 10
 
 
@@ -55,9 +55,9 @@ def grace_period(seconds: float) -> float:
 def time_limit(seconds: float | None) -> Iterator[None]:
     """Raise `OutOfTime` inside the block once it has taken this many seconds.
 
-    While the user's function runs, `monitor_calls` raises the exception at the next call that a
-    line of user code makes. In other code, and in a loop without calls, the exception arrives
-    after the grace period, wherever Python is at that moment. C code and compiled programs are
+    While the user's function runs, `monitor_calls` raises the exception at the next call that
+    user code makes. In other code, and in a loop without calls, the exception arrives after the
+    grace period, wherever Python is at that moment. C code and compiled programs are
     never interrupted.
 
     >>> try:
@@ -145,7 +145,7 @@ def array_bytes(tree: object) -> int:
 
 
 def check_copy_size(tree: object) -> None:
-    """Check that the arrays of a tree are small enough to be copied.
+    """Check that the arrays in a tree are small enough to be copied.
 
     Raises:
         TooLarge: If the arrays take up more than `MAX_COPY_BYTES`.
@@ -153,6 +153,6 @@ def check_copy_size(tree: object) -> None:
     size = array_bytes(tree)
     if size > MAX_COPY_BYTES:
         raise TooLarge(
-            f"the arguments hold {size / 2**30:.1f} GiB, and are copied up to "
+            f"the arguments take up {size / 2**30:.1f} GiB, but are copied only up to "
             f"{MAX_COPY_BYTES / 2**30:g} GiB"
         )

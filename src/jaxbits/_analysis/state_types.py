@@ -1,4 +1,4 @@
-"""The array types in a state, and the differences between the types of two states."""
+"""Find the array types in a state, and the differences between the types of two states."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class ArrayType:
     """The properties of an array that determine whether JAX has to retrace.
 
     Attributes:
-        shape: The shape.
-        dtype: The dtype.
+        shape: The array's shape.
+        dtype: The array's dtype.
         weak: Whether the array is weakly typed.
     """
 

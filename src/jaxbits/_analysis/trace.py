@@ -1,4 +1,4 @@
-"""Traces a function as `jax.jit` would, and restores the Python state afterward."""
+"""Trace a function as `jax.jit` would, and restore the Python state afterward."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Trace:
         program: The traced program, or None if tracing failed.
         inputs: The values of the program's inputs, in order.
         error: The exception that tracing raised, if any.
-        changed_arguments: The containers among the arguments that were modified.
-        strict_error: The exception that tracing raised with all numbers traced, if tracing succeeds
-            when Python numbers are static.
-        escaped_at: The line that uses a tracer outside the transformation that created it.
+        changed_arguments: The containers among the arguments that tracing modified.
+        strict_error: The exception that tracing raised when all numbers were traced, if tracing
+            succeeded when Python numbers were static.
+        escaped_at: The line that uses a tracer outside the transformation that created it, if any.
     """
 
     log: CallLog
@@ -47,7 +47,7 @@ class Trace:
     escaped_at: CodeLocation | None = None
 
     def fingerprint(self) -> tuple[str, ...]:
-        """Return everything that distinguishes the program from others, including its constants."""
+        """Return strings that identify the program, including the values of its constants."""
         if self.program is None:
             return (type(self.error).__name__,)
         constants = [c for p in jaxpr_utils.all_jaxprs(self.program) for c in p.consts]
@@ -61,7 +61,7 @@ def _constant_fingerprint(value: Any) -> str:
         value = jax.random.key_data(value)
     if isinstance(value, Tracer):
         return str(value.aval)
-    if isinstance(value, jax.Ref):  # The program reads its value again on every call.
+    if isinstance(value, jax.Ref):  # The program reads the Ref on every call.
         return f"Ref {id(value)}"
     return str(hash(np.asarray(value).tobytes()))
 
@@ -72,10 +72,10 @@ def trace_function(
     kwargs: Mapping[str, Any],
     references: Iterable[Reference],
 ) -> Trace:
-    """Trace a function, and make Python numbers static only if tracing fails otherwise.
+    """Trace a function, treating Python numbers as static only if tracing fails otherwise.
 
     Args:
-        function: The function.
+        function: The function to trace.
         args: Its positional arguments.
         kwargs: Its keyword arguments.
         references: The Python state to watch and to restore.
@@ -134,7 +134,7 @@ def _trace(
 def _fail_on_escaped_tracer(trace: Trace) -> None:
     """Mark a trace as failed, as `jax.jit` would, if a tracer is used outside its transformation.
 
-    `jax.make_jaxpr` does not check for this, unlike `jax.jit`.
+    Unlike `jax.jit`, `jax.make_jaxpr` does not check for this.
     """
     found = trace.program and jaxpr_utils.find_escaped_tracer(trace.program)
     if found:

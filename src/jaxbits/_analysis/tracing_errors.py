@@ -1,4 +1,4 @@
-"""Classifies the errors that tracing raises by check, and finds the argument that they name."""
+"""Classify tracing errors by check, and find the argument that such an error names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jaxbits._analysis.code_location import CodeLocation, is_user_code, location
 from jaxbits._analysis.copying import is_array
 from jaxbits._analysis.python_state.iterators import is_iterator
 
-# JAX's own frames between the user's line and a failed conversion of a tracer:
+# JAX's own frames between user code and a failed conversion of a tracer:
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/core.py
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/array_methods.py
 _CONVERSION_FRAMES = {
@@ -25,7 +25,7 @@ _SHAPE_ERRORS = ("Shapes must be 1D sequences of concrete", "static start", "mus
 
 
 def classify_error(error: Exception) -> tuple[str, CodeLocation | None]:
-    """Return the check that a tracing error belongs to, and the user's line that raised the error.
+    """Return the check that a tracing error belongs to, and the line of user code that raised it.
 
     The name of the check is empty if the error belongs to neither `control_flow` nor
     `dynamic_shape`.
@@ -51,7 +51,7 @@ def classify_error(error: Exception) -> tuple[str, CodeLocation | None]:
 
 
 def _library_calls(error: Exception) -> list[str]:
-    """Return the library functions that the innermost user line calls, except for conversions."""
+    """Return the library functions that the innermost user line calls, apart from conversions."""
     below: list[str] = []
     traceback: Any = error.__traceback__
     while traceback is not None:
@@ -71,8 +71,8 @@ def blamed_argument(
 
     Args:
         error: The exception that tracing raised.
-        function: The function that was traced with a single parameter `*values`, so that JAX's
-            message counts leaves instead of naming arguments.
+        function: The function that was traced. The trace wraps it in a function of `*values`, so
+            JAX's message counts leaves instead of naming arguments.
         args: Its positional arguments.
         kwargs: Its keyword arguments.
     """

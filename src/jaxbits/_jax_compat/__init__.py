@@ -1,7 +1,7 @@
-"""Access to the private parts of JAX, which no other module of this package uses.
+"""Access to private parts of JAX, which no other module of this library uses.
 
-These modules work with JAX 0.7.2, 0.10.2, and 0.12.0.1. If a version of JAX lacks something, the
-functions here return a neutral result instead of raising an error, as their docstrings explain.
+These modules work with JAX 0.7.2, 0.10.2, and 0.12.0.1. If a version of JAX lacks what a function
+needs, the function returns the neutral result that its docstring describes, and raises no error.
 """
 
 from jaxbits._jax_compat.caches import fresh_caches

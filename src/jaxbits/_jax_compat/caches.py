@@ -17,12 +17,12 @@ _counter = itertools.count()
 
 
 def fresh_caches() -> AbstractContextManager[Any]:
-    """Return a context in which JAX traces every function again. The caches keep their entries.
+    """Return a context in which JAX retraces every function, although its caches stay filled.
 
-    The keys of JAX's caches include a context that callers can set. It is `jax.make_user_context`
-    in versions that have it, such as 0.10.2 and 0.12, and the XLA metadata in 0.7.2. A value that
-    was never used before matches nothing in any cache. In a version with neither, the returned
-    context does nothing.
+    The keys of JAX's caches include a value that callers can set. In versions such as 0.10.2 and
+    0.12, `jax.make_user_context` sets it, and in 0.7.2, it is the XLA metadata. This function sets
+    a value that was never used before and therefore matches no entry in any cache. In a version
+    with neither, the returned context does nothing.
 
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/config.py
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/xla_metadata.py

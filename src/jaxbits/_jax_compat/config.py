@@ -1,4 +1,4 @@
-"""Reads and restores the settings of `jax.config`, and enables 64-bit dtypes."""
+"""Functions that read and restore the settings of `jax.config` and enable 64-bit dtypes."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def config_values() -> dict[str, Any]:
 
 
 def set_config(values: Mapping[str, Any]) -> None:
-    """Restore settings of `jax.config` that have changed.
+    """Set `jax.config` back to earlier values.
 
-    This works in every version in which `config_values` returns the settings.
+    This works in every version of JAX in which `config_values` returns the settings.
     """
     current = config_values()
     for name, value in values.items():

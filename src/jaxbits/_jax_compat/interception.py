@@ -53,7 +53,7 @@ def count_compilations(kind: str) -> Iterator[list[int]]:
         is_counting[0] = False
         unregister = getattr(jax.monitoring, "unregister_event_duration_listener", None)
         if unregister is not None:
-            # `jax.monitoring.clear_event_listeners` may have removed it already.
+            # `jax.monitoring.clear_event_listeners` may have removed the listener already.
             with suppress(Exception):
                 unregister(listen)
 
@@ -67,11 +67,11 @@ def intercept_dispatch(record: RecordDispatch) -> Iterator[bool]:
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/pjit.py
 
     Args:
-        record: A function that takes the program, its inputs, its outputs, and a list that tells
-            for each input whether the program donates it.
+        record: A function that takes the program, its inputs, its outputs, and a sequence of
+            booleans that say which inputs the program donates.
 
     Yields:
-        Whether this version of JAX has the two functions. If not, nothing is recorded.
+        Whether this version of JAX has the two functions. If it does not, nothing is recorded.
     """
     try:
         from jax._src import pjit

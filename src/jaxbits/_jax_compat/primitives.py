@@ -11,15 +11,15 @@ import numpy as np
 
 
 def bind(equation: Any, inputs: Sequence[Any], **changed: Any) -> list[Any]:
-    """Apply the primitive of an equation to other inputs, and return a list of outputs.
+    """Apply the primitive of an equation to the given inputs, and return a list of its outputs.
 
     `Primitive.get_bind_params` returns (functions, parameters) up to JAX 0.9, and only the
     parameters after that: https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/core.py
 
     Args:
-        equation: The equation.
-        inputs: The inputs.
-        **changed: New values for some of the equation's parameters.
+        equation: The equation that provides the primitive and its parameters.
+        inputs: The values to apply the primitive to.
+        **changed: Values that replace some of the equation's parameters.
     """
     found = equation.primitive.get_bind_params({**equation.params, **changed})
     functions, parameters = found if isinstance(found, tuple) else ((), found)
@@ -28,7 +28,7 @@ def bind(equation: Any, inputs: Sequence[Any], **changed: Any) -> list[Any]:
 
 
 def scan_counts(equation: Any) -> tuple[int, int]:
-    """Return the number of constants and the number of carried values of a `lax.scan` equation.
+    """Return how many constants and how many carried values a `lax.scan` equation has.
 
     Up to JAX 0.11, these are the parameters `num_consts` and `num_carry`. Since 0.12, they are the
     sizes of two parts of the tree `ft_in`:
@@ -54,8 +54,8 @@ def cast(array: Any, dtype: Any, *, weak_type: bool) -> jax.Array:
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/lax.py
 
     Args:
-        array: The array.
-        dtype: Its new dtype.
+        array: The array to cast.
+        dtype: The dtype to cast it to.
         weak_type: Whether the result should be weakly typed.
 
     >>> cast(jax.numpy.ones(2), "float32", weak_type=True).weak_type

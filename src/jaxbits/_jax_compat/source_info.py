@@ -1,4 +1,4 @@
-"""Functions that tell where equations and jaxprs come from: tracebacks, files, and name stacks."""
+"""Functions that find the tracebacks, files, and name stacks of equations and jaxprs."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from typing import Any
 
 
 def source_line(equation: Any) -> int | None:
-    """Return the line of user code that an equation of a jaxpr came from.
+    """Return the number of the line of user code that an equation of a jaxpr comes from.
 
-    This uses JAX's `user_frame`, which takes a traceback in JAX 0.7.2 through 0.12:
+    This function uses JAX's `user_frame`, which takes a traceback in JAX 0.7.2 through 0.12:
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/source_info_util.py
 
     Args:
         equation: One of ``jax.make_jaxpr(f)(*args).eqns``.
 
     Returns:
-        The line number in its file or notebook cell, or None if this version of JAX does not
+        The line number in the file or notebook cell, or None if this version of JAX does not
         provide it.
 
     >>> import jax
@@ -37,8 +37,8 @@ def source_line(equation: Any) -> int | None:
 def frames(equation: Any) -> list[tuple[str, str, int]]:
     """Return (function, file, line) for each frame that an equation was traced in, innermost first.
 
-    In JAX 0.7.2 through 0.12, a frame stores its line as `line_num`. The alternative `start_line`
-    is the name in
+    In JAX 0.7.2 through 0.12, a frame stores its line number as `line_num`. The alternative name
+    `start_line` is used in
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/source_info_util.py
 
     >>> import jax
@@ -57,10 +57,10 @@ def frames(equation: Any) -> list[tuple[str, str, int]]:
 
 
 def frames_with_lasti(equation: Any) -> list[tuple[str, str, int, int]]:
-    """Return the same frames as `frames`, each with the index of its last bytecode instruction.
+    """Return the frames that `frames` returns, each with the index of its last instruction.
 
-    The index distinguishes iterations of a loop from separate calls on one line. It comes from the
-    method `raw_frames` of jaxlib's tracebacks, and it is -1 in a version without this method.
+    The bytecode index distinguishes iterations of a loop from separate calls on one line. It comes
+    from the method `raw_frames` of jaxlib's tracebacks. In a version without this method, it is -1.
     """
     found = frames(equation)
     traceback = getattr(equation.source_info, "traceback", None)

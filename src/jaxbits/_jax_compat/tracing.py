@@ -11,7 +11,7 @@ import jax
 
 @contextmanager
 def keep_current_trace() -> Iterator[None]:
-    """Restore JAX's current trace after the block, even if the block was stopped inside JAX.
+    """Restore JAX's current trace after the block, even if an exception stops the block inside JAX.
 
     An exception raised from another thread may arrive before JAX resets the trace itself. JAX 0.7.2
     through 0.12 store the trace in the global `trace_ctx`. In a version without it, nothing is
@@ -36,9 +36,9 @@ def _trace_context() -> Any:
 
 
 def is_tracing() -> bool:
-    """Return whether JAX is tracing, or False if this version of JAX does not tell.
+    """Return whether JAX is tracing, or False if this version of JAX cannot tell.
 
-    This looks up `trace_state_clean` in `jax.core` first, and then where JAX 0.10.2 defines it:
+    This function looks for `trace_state_clean` in `jax.core`, and then where JAX 0.10.2 defines it:
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/core.py
     """
     is_clean = getattr(jax.core, "trace_state_clean", None)

@@ -35,7 +35,7 @@ def __dir__() -> list[str]:
 
 
 def detectors() -> Mapping[str, Detector]:
-    """Return a mapping from names to all detectors, in alphabetical order.
+    """Return all detectors, keyed by name and in alphabetical order.
 
     >>> list(detectors())[:2]
     ['big_const', 'carry']

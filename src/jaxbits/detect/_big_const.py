@@ -22,14 +22,14 @@ _WARNING_BYTES, _NOTE_BYTES = 1 << 18, 1 << 15
 
 @detector
 def big_const(target: FunctionUnderTest) -> Iterator[Finding]:
-    """Find large arrays that a jitted function captures, because they become part of its program.
+    """Find large arrays that become part of a program because a jitted function captures them.
 
     The detector walks the traced program, including loops and branches, and measures its constants.
     It warns if one constant, or all of them together, take up at least 256 KiB, and it adds a note
     for a single constant of at least 32 KiB. The message names the global, closure variable,
     default, or attribute that holds the array. It cannot see arrays that `jax.numpy` creates inside
     the function, because they are not constants. The setting `jax_captured_constants_warn_bytes`
-    comes closest, but its default is 2 GB.
+    comes closest, but its default threshold is 2 GB.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect
@@ -117,7 +117,7 @@ def _shape_and_kind(value: Any) -> tuple[Any, ...]:
 
 
 def _names(target: FunctionUnderTest) -> dict[Any, str]:
-    """Return the names of arrays, keyed by the array's `id` and by its shape and dtype kind."""
+    """Return the names of arrays, keyed by each array's `id` and by its shape and dtype kind."""
     found: dict[Any, str] = {}
     for reference in target.references:
         value = reference.get()

@@ -59,9 +59,9 @@ def carry(target: FunctionUnderTest) -> Iterator[Finding]:
     JAX has to retrace such a step when its state is passed back, and `lax.scan` rejects it. The
     state is the argument that ``carry=`` specifies by position or name. The default is the first
     argument, but `jaxbits.audit` has no default. The new state is the output, or the part of the
-    output that is most similar to the old state. The detector always reports what `lax.scan`,
-    `lax.while_loop`, and `lax.cond` reject. It cannot see states that are stored in objects instead
-    of being returned. JAX raises an error only for loops. For a step,
+    output that is most similar to the old state. The detector always reports a state that
+    `lax.scan`, `lax.while_loop`, or `lax.cond` rejects. It cannot see states that are stored in
+    objects instead of being returned. JAX raises an error only for loops. For a step,
     ``jax.config.update("jax_explain_cache_misses", True)`` comes closest.
 
     >>> import jax.numpy as jnp
@@ -115,7 +115,7 @@ class _Steps:
         new: The types after one step.
         again: The types after two steps, or None if the second step raises an error.
         others: The types of the other arguments.
-        is_aside: Whether the new state is at an unusual position in the output.
+        is_aside: Whether the new state is in an unusual position in the output.
     """
 
     old: Any = None
@@ -126,7 +126,7 @@ class _Steps:
 
 
 def _run_steps(target: FunctionUnderTest, state_argument: int | str) -> _Steps:
-    """Trace two steps at once, and return the types of the state before and after each."""
+    """Trace two steps together, and return the types of the state before and after each."""
     copies = copy_tree((list(target.args), target.kwargs))
     key = _find_state(target, state_argument)
     if key is None:

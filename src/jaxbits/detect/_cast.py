@@ -1,4 +1,4 @@
-"""The detector `cast`: conversions that silently lose a value."""
+"""The detector `cast`: conversions that silently lose information."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _FIX = "bring the values into range first (`jnp.clip`, `jnp.nan_to_num`), or tak
 
 
 def _possible_loss(equation: Any) -> str:
-    """Return what a conversion can lose.
+    """Return what kind of information a conversion can lose.
 
     Returns:
-        ``"range"`` for values out of range, ``"fine"`` for digits, ``"complex"`` for imaginary
-        parts, or an empty string if nothing can be lost.
+        ``"range"`` if values can be out of range, ``"fine"`` if digits can be lost, ``"complex"``
+        if imaginary parts can be lost, or an empty string if nothing can be lost.
     """
     if equation.primitive.name != "convert_element_type":
         return ""
@@ -118,13 +118,14 @@ _PROBE = Probe(_selects, _measure, _corrupt, jnp.float32)
 
 @detector(probe=_PROBE)
 def cast(target: FunctionUnderTest) -> Iterator[Finding]:
-    """Find conversions whose values do not fit the new dtype.
+    """Find conversions of values that do not fit the new dtype.
 
-    The detector reports all such conversions in a run with their lines, including those inside
-    loops and branches. It looks for floats outside an integer's range, NaNs that become integers,
-    integers outside the range of a narrower dtype, and negative numbers that become unsigned. It
-    also looks for floats outside the range of a half-precision dtype, and integers that are too
-    large for a float to tell apart. A conversion whose bad values are masked afterward is a note.
+    The detector reports all such conversions that occur in a run, with their lines, including those
+    inside loops and branches. It looks for floats outside an integer's range, NaNs that become
+    integers, integers outside the range of a narrower dtype, and negative numbers that become
+    unsigned. It also looks for floats outside the range of a half-precision dtype, and for integers
+    that are too large to be exact as floats. If the bad values are masked afterward, the finding is
+    only a note.
     Fractions that `astype` drops are assumed to be intended. It cannot see values that do not occur
     with these arguments. `jax_numpy_dtype_promotion="strict"` comes closest, but it looks at dtypes
     instead of values and accepts every `astype`.

@@ -1,4 +1,4 @@
-"""The detector `control_flow`: Python code that needs the value of a tracer, such as an `if`."""
+"""The detector `control_flow`: Python code, such as an `if`, that needs the value of a tracer."""
 
 from __future__ import annotations
 

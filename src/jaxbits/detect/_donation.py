@@ -26,10 +26,11 @@ def donation(target: FunctionUnderTest) -> Iterator[Finding]:
 
     The detector runs a function that donates arrays once, and it records the donations instead of
     carrying them out. An array that is read, passed, returned, or stored after its donation is an
-    error, even if the platform would have kept it. For a jitted function, the detector reads the
-    program. It reports donated inputs that no output matches in shape and dtype, and an array that
-    is passed for two inputs. It cannot see donation inside another trace, which has no effect. The
-    warning "Some donated buffers were not usable" and the error on a deleted array come closest.
+    error, even if the platform would have ignored the donation. For a jitted function, the detector
+    examines the program. It reports donated inputs that match no output in shape and dtype, and an
+    array that is passed for two inputs. It cannot see donation inside another trace, which has no
+    effect. The warning "Some donated buffers were not usable" and the error on a deleted array come
+    closest.
 
     >>> import jax, jax.numpy as jnp
     >>> from jaxbits import detect

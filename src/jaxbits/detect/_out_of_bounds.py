@@ -22,7 +22,7 @@ from jaxbits._analysis.source.mode_argument import has_mode_argument
 _READ_PRIMITIVES = {"gather", "dynamic_slice"}
 _WRITE_PRIMITIVES = {"scatter", "dynamic_update_slice"}
 # Public and private functions of JAX 0.7.2 through 0.12 that index on behalf of user code. In any
-# other library function, an index out of bounds is not the user's. These functions are in
+# other library function, an index out of bounds is not the user's mistake. These functions are in
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/indexing.py
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/ops/scatter.py
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/slicing.py
@@ -141,9 +141,9 @@ def out_of_bounds(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find reads and writes outside an array.
 
     The detector runs the program again and counts the bad indices in each gather, scatter, and
-    dynamic slice. It reports all of them in a run with their lines, including those inside `jit`,
-    `vmap`, `grad`, `scan`, `while_loop`, and `cond`. A read whose value never reaches the result,
-    because it is masked, is a note. Lines with a `mode=` argument are assumed to be intended. It
+    dynamic slice. It reports all of them with their lines, including those inside `jit`, `vmap`,
+    `grad`, `scan`, `while_loop`, and `cond`. A read whose value is masked and therefore never
+    reaches the result is only a note. Lines with a `mode=` argument are assumed to be intended. It
     cannot see indices that do not occur with these arguments. It also cannot see a label outside
     the range of `one_hot`, a clamped `switch` index, or an index that already wrapped around in a
     small integer dtype. `checkify.index_checks` comes closest, but it stops at the first error and

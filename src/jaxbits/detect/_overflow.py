@@ -25,7 +25,7 @@ from jaxbits._analysis.probes import Measurement, Probe, Site
 
 _iinfo: Any = jnp.iinfo
 _finfo: Any = jnp.finfo
-# The primitives are in https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/lax.py
+# JAX defines these primitives in https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/lax.py
 _MEASURED_WORDS = (
     "add sub mul neg abs square pow integer_pow shift_left reduce_sum cumsum reduce_prod "
     "cumprod dot_general conv_general_dilated add_any scatter-add scatter-mul"
@@ -122,8 +122,9 @@ def overflow(target: FunctionUnderTest) -> Iterator[Finding]:
     integers with the same operations on floats, including those inside loops and branches. It
     reports the true results with their lines. It also reports floats that become infinite if the
     infinity reaches the result. Arithmetic that is mixed with bitwise operations, as in hashes and
-    random generators, is a note, and so is a wrapped value that is masked afterward. It cannot see
-    values that do not occur with these arguments, nor what NumPy arrays do outside JAX.
+    random generators, is only a note, and so is a wrapped value that is masked afterward. The
+    detector cannot see values that do not occur with these arguments, and it cannot see what NumPy
+    does outside JAX.
     `jax_debug_infs` comes closest, but it handles only floats.
 
     >>> import jax.numpy as jnp

@@ -33,7 +33,7 @@ _CONVERTING_NAMES = (
     "array_equal searchsorted digitize view convert_element_type "
 )
 _CONVERTING_FUNCTIONS = set(_CONVERTING_NAMES.split())
-"""Functions that change a dtype on request or only internally."""
+"""Functions that change a dtype only because the caller asked for it, or only internally."""
 
 _FIX = "a Python number, or the same dtype: `np.asarray(…, x.dtype)`, `y.astype(x.dtype)`"
 _MAX_CONVERSIONS = 500
@@ -49,9 +49,9 @@ def promotion(target: FunctionUnderTest) -> Iterator[Finding]:
     detector looks for conversions that JAX adds on its own. Python numbers, `astype`, `dtype=`,
     comparisons, and conversions inside library functions do not count. It reports integers that
     become floats if they are known to be too large for the float. It cannot see what NumPy promotes
-    before JAX does, nor operands that `jax.lax` rejects. ``jax.numpy_dtype_promotion("strict")``
-    comes closest, but it stops at the first promotion and also rejects comparisons and operations
-    that mix integers with floats.
+    before JAX does, and it cannot see operands that `jax.lax` rejects.
+    ``jax.numpy_dtype_promotion("strict")`` comes closest, but it stops at the first promotion and
+    also rejects comparisons and operations that mix integers with floats.
 
     >>> import jax.numpy as jnp, numpy as np
     >>> from jaxbits import detect

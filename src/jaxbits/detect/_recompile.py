@@ -76,7 +76,7 @@ def _count_traces(target: FunctionUnderTest, calls: Sequence[tuple[Any, ...]]) -
     """Return how many of the calls trace, starting with empty caches, or 0 if a call fails."""
     function = target.function
     if not target.is_jitted:
-        # `jax.jit` of a NumPy function crashes the interpreter, but not of a partial that wraps it.
+        # Jitting a NumPy function crashes the interpreter, but jitting a partial of it does not.
         function = jax.jit(functools.partial(function))
     copies = [copy_tree(args) for args in calls]
     traced = 0
@@ -114,7 +114,7 @@ def _top_level_calls(program: ClosedJaxpr) -> Iterator[tuple[str, CodeLocation |
 
 
 def _signature(args: Any) -> tuple[str, list[str]]:
-    """Return descriptions of the tree and of each leaf's type for some arguments."""
+    """Return a description of the arguments' tree and one of each leaf's type."""
     leaves, tree = jax.tree.flatten(args, is_leaf=is_iterator)
     types = []
     for leaf in leaves:

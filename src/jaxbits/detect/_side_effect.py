@@ -19,7 +19,7 @@ def side_effect(target: FunctionUnderTest) -> Iterator[Finding]:
     user's own lines call, namely those that print, log, warn, read clocks, draw random numbers
     outside JAX, open files, or start programs. It also records changes to globals, closures,
     defaults, and attributes, and to the containers in them. It cannot see effects inside libraries
-    and C code, nor in a branch that this trace did not take. JAX has no switch for this, although
+    and C code, or in a branch that this trace did not take. JAX has no switch for this, although
     `jax.checking_leaks()` finds a tracer that was stored.
 
     >>> from jaxbits import detect

@@ -18,7 +18,7 @@ _MAX_TRIED = 24
 
 @detector
 def stale_global(target: FunctionUnderTest) -> Iterator[Finding]:
-    """Find globals and attributes whose value is baked into the compiled program.
+    """Find globals and attributes whose values are baked into the compiled program.
 
     For each name that can change, the detector traces the function again with another value. If the
     program differs, the value is baked in. The source of the module shows what can change, namely

@@ -34,8 +34,8 @@ def timing(target: FunctionUnderTest) -> Iterator[Finding]:
     waits for a result. It reports a duration that ends before anything waits for the last program
     that started in it. It knows the clocks of `time`, `datetime`, and `timeit`, wherever they are
     called. It cannot see what NumPy reads directly from memory on a CPU, so it treats a call of a
-    NumPy function as a wait. It does not report that a first call also compiles. JAX has no switch
-    for this.
+    NumPy function as a wait. It does not report that a duration includes compilation. JAX has no
+    switch for this.
 
     >>> import time, jax.numpy as jnp
     >>> from jaxbits import detect
@@ -100,9 +100,9 @@ def _early_readings(target: FunctionUnderTest) -> Iterator[tuple[Any, int, bool]
 
 
 def _is_meant(later: list[Event]) -> bool:
-    """Return whether the dispatch time itself seems to be wanted.
+    """Return whether the code seems to measure the dispatch time on purpose.
 
-    It does if a wait and then another clock reading follow.
+    It does if a wait follows, and then another clock reading.
     """
     has_waited = False
     for event in later:
@@ -138,7 +138,7 @@ def _roles(event: Event) -> tuple[bool, bool]:
 
 
 def _assigned_name(node: Any) -> str:
-    """Return the source of an assignment's target. For an attribute, the object is omitted."""
+    """Return the source of an assignment's target, without the object if it is an attribute."""
     if isinstance(node, ast.Attribute):
         return f".{node.attr}"
     return ast.unparse(node) if isinstance(node, (ast.Name, ast.Subscript)) else ""

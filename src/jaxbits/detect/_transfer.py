@@ -1,4 +1,4 @@
-"""The detector `transfer`: hidden moves of values between host and device."""
+"""The detector `transfer`: hidden transfers of values between host and device."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ _READS = {
 
 @detector
 def transfer(target: FunctionUnderTest) -> Iterator[Finding]:
-    """Find values that move between host and device although the code does not show it.
+    """Find hidden transfers of values between host and device.
 
     If the function is not jitted, the detector runs it once and records what Python reads from
     arrays with `float`, `.item()`, `print`, `if`, or NumPy. It warns about callbacks in the
-    program, but a callback for debugging outside a loop is only a note. It also reports NumPy
+    program, but a debugging callback outside a loop is only a note. It also reports NumPy
     arrays that are passed to jitted functions, if they take up at least 4 KiB or one line passes
     them in three calls. Uses of `jax.device_put` and `jnp.asarray` are assumed to be intended. It
     cannot see more than the first line where NumPy reads memory directly, which happens on a CPU.
@@ -189,7 +189,7 @@ def _failed_conversion(target: FunctionUnderTest) -> Iterator[Finding]:
 
 
 def _is_numpy_conversion(error: Exception) -> bool:
-    """Return whether a NumPy function called from the user's line needs a traced array's values."""
+    """Return whether a NumPy function that user code calls needs a traced array's values."""
     if type(error).__name__ != "TracerArrayConversionError":
         return False
     below: list[str] = []

@@ -40,9 +40,9 @@ Frames = tuple[tuple[str, str, int, int], ...]
 def unrolled(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find Python loops and recursion that the program repeats iteration by iteration.
 
-    The detector groups the equations of the traced program by the user's lines that they come from,
-    and counts the equations with each primitive. The rarest of the common primitives gives the
-    number of iterations. It warns about 20 or more iterations, and 12 or more are a note. An
+    The detector groups the equations of the traced program by the line of user code that they come
+    from, and counts the equations with each primitive. The rarest of the common primitives gives
+    the number of iterations. It warns about 20 or more iterations, and 12 or more are a note. An
     `unroll=` argument of a JAX loop counts, too, but the leaves of a tree that `jax.tree.map`
     visits do not. It cannot tell whether `lax.scan` could replace the loop. JAX has no switch for
     this.
@@ -147,9 +147,9 @@ def _count_iterations(operations: Counter[tuple[str, ...]], spread: int) -> int:
 
 
 def _user_frames(equation: Any, path_cache: dict[Any, tuple[Frames, bool]]) -> tuple[Frames, bool]:
-    """Return the user's frames that an equation was traced in, without repetitions by recursion.
+    """Return the user's frames that an equation was traced in, without recursive repetitions.
 
-    Frames of `jax.tree.map` are kept. The second value tells whether a library other than JAX lies
+    Frames of `jax.tree.map` are kept. The second value says whether a library other than JAX lies
     in between, because such a library may itself loop over leaves.
     """
     traceback = getattr(equation.source_info, "traceback", None)

@@ -32,11 +32,11 @@ def x64(target: FunctionUnderTest) -> Iterator[Finding]:
     The detector examines arguments, captured NumPy arrays, NumPy numbers in the code, and Python
     integers that need more than 32 bits. It also reports dtypes that the code requests but does not
     get. It compares values, so numbers that fit into 32 bits are not findings, and the usual
-    rounding of many float64 values is a note. It cannot see computations in 32 bits that need 64,
-    nor NumPy values that other files create. JAX has no switch for this, except that
-    ``jax_enable_x64`` avoids all of these losses. JAX warns only if code requests a 64-bit dtype by
-    name, and ``warnings.filterwarnings("error")`` turns this warning, which comes closest, into an
-    error.
+    rounding of many float64 values is only a note. It cannot see 32-bit computations that need 64
+    bits, and it cannot see NumPy values that other files create. JAX has no switch for this, except
+    that ``jax_enable_x64`` avoids all of these losses. JAX warns only if code requests a 64-bit
+    dtype by name, and ``warnings.filterwarnings("error")`` turns this warning, which comes closest,
+    into an error.
 
     >>> import jax.numpy as jnp, numpy as np
     >>> from jaxbits import detect
@@ -80,7 +80,7 @@ def x64(target: FunctionUnderTest) -> Iterator[Finding]:
 
 @dataclass(frozen=True)
 class _Loss:
-    """What a value loses in 32 bits. The severity is None if it is a float that is only rounded."""
+    """What a value loses in 32 bits. The severity is None for a float that is merely rounded."""
 
     text: str
     severity: Severity | None = None
@@ -110,7 +110,7 @@ def _loss_of(value: Any) -> _Loss | None:
     sample, narrowed_sample = array[:_MAX_COMPARED], narrowed[:_MAX_COMPARED]
     collisions = len(np.unique(sample)) - len(np.unique(narrowed_sample))
     n = len(sample)
-    # About n**2 / 2**24 random float64 values collide as float32, so only many more are a loss.
+    # About n**2 / 2**24 random float64 values collide as float32, so only many more count as lost.
     if collisions > max(0 if n < 100 else n / 100, 8 * n * n / 2**24):
         return _Loss(f"{collisions} of {n} values are no longer told apart", "warning")
     return _Loss(_describe_changes(array, narrowed, changed))

@@ -14,7 +14,7 @@ def check_int(
 
     Args:
         name: The argument's name, with which the message begins.
-        value: The argument. Neither a bool nor a float counts as an integer.
+        value: The argument to check. Neither a bool nor a float counts as an integer.
         at_least: The smallest number allowed, or None if there is no lower limit.
         at_most: The largest number allowed, or None if there is no upper limit.
 
@@ -49,7 +49,7 @@ def check_nonnegative(name: str, value: Any) -> None:
 
     Args:
         name: The argument's name, with which the message begins.
-        value: The argument.
+        value: The argument to check.
 
     Raises:
         TypeError: If the value is not a real number.
@@ -74,10 +74,10 @@ def check_not_empty(name: str, values: Any) -> None:
 
     Args:
         name: The argument's name, with which the message begins.
-        values: The argument.
+        values: The argument to check.
 
     Raises:
-        ValueError: If the length is 0.
+        ValueError: If the argument has a length, and the length is 0.
 
     >>> check_not_empty("loader", [])
     Traceback (most recent call last):
@@ -94,9 +94,9 @@ def check_same_shape(name: str, value: Any, other_name: str, other: Any) -> None
 
     Args:
         name: The argument's name, with which the message begins.
-        value: The argument, which is an array or a tracer.
+        value: The argument to check, which is an array or a tracer.
         other_name: The name of the other argument.
-        other: The other argument.
+        other: The other argument, which has the required shape.
 
     Raises:
         ValueError: If the shapes differ.
@@ -117,7 +117,7 @@ def check_optimizer(name: str, value: Any) -> None:
 
     Args:
         name: The argument's name, with which the message begins.
-        value: The argument.
+        value: The argument to check.
 
     Raises:
         TypeError: If the argument lacks either of them.
@@ -131,11 +131,11 @@ def check_optimizer(name: str, value: Any) -> None:
 
 
 def check_linen_module(name: str, value: Any) -> None:
-    """Check that an argument is an instance of a Flax linen module and not the class itself.
+    """Check that an argument is an instance of a Flax linen module, not the class itself.
 
     Args:
         name: The argument's name, with which the message begins.
-        value: The argument.
+        value: The argument to check.
 
     Raises:
         TypeError: If the argument is a class or is not a linen module.
@@ -153,12 +153,12 @@ def check_seeded_loader(name: str, value: Any) -> None:
 
     Args:
         name: The argument's name, with which the message begins.
-        value: The argument.
+        value: The argument to check.
 
     Raises:
         TypeError: If the loader has no generator. A DataLoader has a generator only if you passed
             one when you created it.
-        ValueError: If the loader has no batch.
+        ValueError: If the loader has no batches.
 
     >>> check_seeded_loader("loader", [1])
     Traceback (most recent call last):

@@ -38,11 +38,11 @@ def save(path: str | os.PathLike[str], state: TrainState) -> None:
 
 
 def restore(path: str | os.PathLike[str], state: TrainState) -> TrainState:
-    """Return a train state with the arrays of a checkpoint and the types of `state`.
+    """Return a train state with the arrays of a checkpoint and the types that `state` has.
 
     Args:
         path: A folder that `save` wrote.
-        state: A state of the same model and optimizer, which is not changed. Orbax compares only
+        state: A state of the same model and optimizer. It is not changed. Orbax compares only
             the names and shapes of the two trees. For example, it restores an `optax.adam` state
             into an `optax.adabelief` state without an error, because both have the fields `count`,
             `mu`, and `nu`.

@@ -64,8 +64,8 @@ def numpy_collate(
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """Stack samples into a batch of NumPy arrays.
 
-    PyTorch's default returns a list of PyTorch tensors instead. This function returns a tuple,
-    because `jax.jit` treats a list and a tuple as different structures.
+    PyTorch's default collate function returns a list of PyTorch tensors instead. This function
+    returns a tuple, because `jax.jit` treats a list and a tuple as different structures.
 
     Args:
         samples: Pairs (inputs, label). All inputs must have the same shape.
@@ -74,7 +74,7 @@ def numpy_collate(
         The stacked inputs and the stacked labels, each with a leading batch axis.
 
     Raises:
-        ValueError: If there is no sample, or if a sample is not a pair.
+        ValueError: If there are no samples, or if a sample is not a pair.
 
     >>> inputs, labels = numpy_collate([(np.zeros(2), 1), (np.ones(2), 0)])
     >>> inputs.shape, labels
@@ -88,10 +88,10 @@ def numpy_collate(
 def train_loader(data: XorData, batch_size: int = 128) -> DataLoader[Any]:
     """Return a loader that shuffles the data and drops the last batch if it is not full.
 
-    Every batch therefore has the same shape, and JAX compiles the training step once.
+    Every batch therefore has the same shape, and JAX compiles the training step only once.
 
     Args:
-        data: The data set.
+        data: The data set to draw batches from.
         batch_size: The number of samples in a batch.
 
     Returns:
@@ -122,7 +122,7 @@ def eval_loader(data: XorData, batch_size: int = 128) -> DataLoader[Any]:
     """Return a loader that yields every sample in order. The last batch may be smaller.
 
     Args:
-        data: The data set.
+        data: The data set to iterate over.
         batch_size: The number of samples in a batch.
 
     Returns:

@@ -26,7 +26,7 @@ class Classifier(nn.Module):
 
     @nn.compact
     def __call__(self, x: jax.Array) -> jax.Array:
-        """Return the logits, float32[batch], of inputs float32[batch, 2]."""
+        """Return the logits, as float32[batch], for inputs of float32[batch, 2]."""
         check_int("width", self.width, at_least=1)
         x = nn.tanh(nn.Dense(self.width, name="hidden")(x))
         return nn.Dense(1, name="output")(x)[..., 0]
@@ -54,7 +54,7 @@ class ClassifierWithSetup(nn.Module):
         self.output = nn.Dense(1)
 
     def __call__(self, x: jax.Array) -> jax.Array:
-        """Return the logits, float32[batch], of inputs float32[batch, 2]."""
+        """Return the logits, as float32[batch], for inputs of float32[batch, 2]."""
         return self.output(nn.tanh(self.hidden(x)))[..., 0]
 
 
@@ -76,5 +76,5 @@ class NnxClassifier(nnx.Module):
         self.output = nnx.Linear(width, 1, rngs=rngs)
 
     def __call__(self, x: jax.Array) -> jax.Array:
-        """Return the logits, float32[batch], of inputs float32[batch, 2]."""
+        """Return the logits, as float32[batch], for inputs of float32[batch, 2]."""
         return self.output(nnx.tanh(self.hidden(x)))[..., 0]

@@ -36,11 +36,11 @@ def loss_and_accuracy(
     Args:
         params: The parameters of the model.
         apply_fn: The model's `apply` method, which maps {"params": params} and inputs to logits.
-        inputs: The points, float32[batch, 2].
-        labels: The labels 0 and 1, int32[batch].
+        inputs: The points, as float32[batch, 2].
+        labels: The labels, 0 or 1, as int32[batch].
 
     Returns:
-        The loss and the accuracy, two float32 scalars.
+        The loss and the accuracy, as two float32 scalars.
 
     Raises:
         ValueError: If the logits do not have the shape of the labels. Without this check, Optax
@@ -92,9 +92,9 @@ def train_step(
     """Take one training step, and return the new state and the metrics from before the step.
 
     Args:
-        state: The state that the last step returned.
-        inputs: The points, float32[batch, 2].
-        labels: The labels 0 and 1, int32[batch].
+        state: The state before the step.
+        inputs: The points, as float32[batch, 2].
+        labels: The labels, 0 or 1, as int32[batch].
 
     Returns:
         The new state, and the pair (loss, accuracy) of float32 scalars.
@@ -131,7 +131,7 @@ def train(
     Raises:
         TypeError: If `epochs` or `first_epoch` is not a whole number, or if the loader has no
             generator.
-        ValueError: If `first_epoch` is not between 0 and `epochs`, or if the loader has no batch.
+        ValueError: If `first_epoch` is not between 0 and `epochs`, or if the loader has no batches.
 
     >>> from jaxbits.xor import Classifier, XorData, train_loader
     >>> state = create_state(0, Classifier(), optax.sgd(0.1))
@@ -161,11 +161,11 @@ def eval_step(
 
     Args:
         state: The state whose parameters are evaluated.
-        inputs: The points, float32[batch, 2].
-        labels: The labels 0 and 1, int32[batch].
+        inputs: The points, as float32[batch, 2].
+        labels: The labels, 0 or 1, as int32[batch].
 
     Returns:
-        The loss and the accuracy, two float32 scalars.
+        The loss and the accuracy, as two float32 scalars.
 
     >>> from jaxbits.xor import Classifier, XorData
     >>> state = create_state(0, Classifier(), optax.sgd(0.1))
@@ -179,18 +179,18 @@ def eval_step(
 def evaluate(state: TrainState, loader: Iterable[tuple[Any, Any]]) -> npt.NDArray[np.float64]:
     """Return the mean loss and the accuracy over all samples of a loader.
 
-    Each batch is weighted by its number of samples. As a result, a smaller last batch does not
-    count too much, and the result does not depend on the batch size.
+    Each batch is weighted by its number of samples, so a smaller last batch does not count too
+    much, and the result does not depend on the batch size.
 
     Args:
         state: The state whose parameters are evaluated.
-        loader: A loader of batches (inputs, labels), such as the one that `eval_loader` returns.
+        loader: A loader that yields batches (inputs, labels), such as one from `eval_loader`.
 
     Returns:
-        The loss and the accuracy, float64[2].
+        The loss and the accuracy, as float64[2].
 
     Raises:
-        ValueError: If the loader has no batch.
+        ValueError: If the loader has no batches.
 
     >>> from jaxbits.xor import Classifier, XorData, eval_loader
     >>> state = create_state(0, Classifier(), optax.sgd(0.1))
@@ -213,12 +213,12 @@ def nnx_train_step(
 
     Args:
         model: The model, whose parameters are updated.
-        optimizer: The optimizer of that model, whose state is updated.
-        inputs: The points, float32[batch, 2].
-        labels: The labels 0 and 1, int32[batch].
+        optimizer: The model's optimizer, whose state is updated.
+        inputs: The points, as float32[batch, 2].
+        labels: The labels, 0 or 1, as int32[batch].
 
     Returns:
-        The mean loss, a float32 scalar.
+        The mean loss, as a float32 scalar.
 
     >>> from jaxbits.xor import XorData
     >>> model = NnxClassifier(rngs=nnx.Rngs(0))

@@ -1,1 +1,1 @@
-"""The Python state that a function can reach: references, snapshots, and impure calls."""
+"""Analysis of the Python state that a function can reach and of its impure calls."""

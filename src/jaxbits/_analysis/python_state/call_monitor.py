@@ -1,7 +1,7 @@
-"""Records a function's effects outside the compiled program, and undoes them where possible.
+"""Record a function's effects outside the compiled program, and undo them where possible.
 
-A profiler hook sees every call that a line of user code makes, so the user's functions do not have
-to be replaced. Monitoring is not safe while other threads run user code.
+A profiler hook sees every call that user code makes, so the user's functions do not have to be
+replaced. Monitoring is not safe while other threads run user code.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class CallLog:
     """A record of what the user's code did in a monitored block.
 
     Attributes:
-        calls: How often each line called each impure function.
+        calls: How many times each line called each impure function.
         environment: The lines that read environment variables.
         printed: The text that was printed.
         changes: The Python state that changed.
@@ -96,10 +96,10 @@ def monitor_calls(references: Iterable[Reference]) -> Iterator[CallLog]:
             log.printed, log.caught_warnings = output.getvalue(), list(caught)
             if used_numpy_generator:
                 log.calls["numpy.random", None] += 1
-            with contextlib.suppress(Exception):  # Methods of the user's classes may raise.
+            with contextlib.suppress(Exception):  # The user's methods may raise errors.
                 log.changes = snapshot.changes()
             snapshot.restore()
-        except resource_limits.OutOfTime:  # It is raised only once, so this completes.
+        except resource_limits.OutOfTime:  # This is raised only once, so the cleanup completes.
             process.restore()
             snapshot.restore()
             raise
@@ -113,7 +113,7 @@ def sandbox(references: Iterable[Reference]) -> Iterator[CallLog]:
 
 
 class _Profiler:
-    """A hook for `sys.setprofile` that fills a log."""
+    """A hook for `sys.setprofile` that records calls in a log."""
 
     def __init__(self, log: CallLog) -> None:
         self.log = log
@@ -122,7 +122,7 @@ class _Profiler:
         self.bodies: dict[types.FrameType, tuple[list[Any], list[Any], int]] = {}
 
     def is_user_code(self, code: types.CodeType) -> bool:
-        """Return whether a code object is user code, cached to avoid hashing its file name."""
+        """Return whether a code object is user code. The result is cached per code object."""
         is_user = self.is_user.get(code)
         if is_user is None:
             is_user = self.is_user[code] = is_user_code(code.co_filename)
@@ -155,7 +155,7 @@ class _Profiler:
             self.log.calls[name, location] += 1
 
     def watch_loop_body(self, frame: types.FrameType, event: str) -> None:
-        """Record a loop body that advances an iterator without calling `next`."""
+        """Record that a loop body advances an iterator without calling `next`."""
         if event == "call" and self.is_user_code(frame.f_code) and _is_loop_body(frame):
             iterators = _outer_iterators(frame)
             positions = list(map(iterator_position, iterators))
@@ -180,7 +180,7 @@ def _outer_iterators(frame: types.FrameType) -> list[Any]:
 
 
 def _is_loop_body(frame: types.FrameType) -> bool:
-    """Return whether a JAX loop or `vmap` calls this function, which closes over an iterator."""
+    """Return whether a frame is in a JAX loop or `vmap` and its function captures an iterator."""
     outer = frame.f_back if _outer_iterators(frame) else None
     while outer is not None:
         file, name = outer.f_code.co_filename, outer.f_code.co_name

@@ -1,4 +1,4 @@
-"""Generates other values to try in place of a piece of Python state."""
+"""Generate other values to try in place of a piece of Python state."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def changed_values(value: Any, is_meant: bool) -> Iterator[Any]:
 
     Args:
         value: The current value.
-        is_meant: Whether the value is meant to change. If so, containers of other sizes are tried,
-            too.
+        is_meant: Whether the value is meant to change. If it is, the function also yields
+            containers of other sizes.
     """
     changed = changed_value(value, change_functions=is_meant)
     if changed is not value:

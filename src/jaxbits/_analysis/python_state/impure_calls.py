@@ -1,4 +1,4 @@
-"""Recognizes calls that affect, or read from, something outside the compiled program."""
+"""Recognize calls that affect, or read from, something outside the compiled program."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ C_FUNCTIONS = {
 PYTHON_FUNCTIONS = {
     "logging": set(_LOGGING.split()),
     "pathlib": {*_FILES.split(), "exists", "is_file", "is_dir"},
-    "pathlib._local": {*_FILES.split(), "exists", "is_file", "is_dir"},  # Python 3.13
+    "pathlib._local": {*_FILES.split(), "exists", "is_file", "is_dir"},  # The name in Python 3.13
     "uuid": {"uuid1", "uuid4"},
     "threading": {"start"},
     "concurrent.futures.thread": {"submit"},
@@ -52,7 +52,7 @@ _GLOBAL_GENERATOR = getattr(random, "_inst", None)
 
 
 def no_input(prompt: object = "") -> str:
-    """Stand in for `input` while a function is checked, because nobody can answer.
+    """Replace `input` while a function is checked, because nobody is there to answer.
 
     Raises:
         EOFError: On every call, as `input` does at the end of a stream.
@@ -61,7 +61,7 @@ def no_input(prompt: object = "") -> str:
 
 
 def impure_c_name(function: Any) -> str:
-    """Return the name of a function written in C if it is impure, or else an empty string."""
+    """Return the name of a function written in C if it is impure, or an empty string if not."""
     name, module = function.__name__, getattr(function, "__module__", None)
     owner = getattr(function, "__self__", None)
     if module == "time" or name in C_FUNCTIONS.get(module or "", ()):
@@ -78,7 +78,7 @@ def impure_c_name(function: Any) -> str:
 
 
 def impure_python_name(frame: types.FrameType) -> str:
-    """Return the name of the function that a frame runs if it is impure, or an empty string."""
+    """Return the name of the function that a frame runs if it is impure, or "" if it is not."""
     module = str(frame.f_globals.get("__name__", ""))
     name = frame.f_code.co_name
     if frame.f_code is no_input.__code__:

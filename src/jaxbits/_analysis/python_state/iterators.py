@@ -1,4 +1,4 @@
-"""Functions that recognize and copy iterators, and that tell how far one has advanced."""
+"""Functions that recognize iterators, copy them, and tell how far they have advanced."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jaxbits._analysis.python_state import object_fields
 
 
 def is_iterator(value: Any) -> bool:
-    """Return whether reading from a value uses it up. Files do not count."""
+    """Return whether a value is used up when it is read. Files do not count."""
     spent = isinstance(value, Iterator) or hasattr(type(value), "__next__")
     return spent and not isinstance(value, (io.IOBase, type))
 
@@ -51,7 +51,7 @@ def copy_iterator(value: Any) -> Any:
             if state and state[0] is not None:
                 is_tuple = isinstance(state[0], tuple)
                 duplicate.__setstate__(tuple(map(copy_item, state[0])) if is_tuple else state[0])
-    except Exception:  # A user-defined class may raise anything.
+    except Exception:  # A user-defined class may raise any error.
         return None
     return None if duplicate is value else duplicate
 
@@ -60,7 +60,7 @@ def iterator_position(iterator: Any, depth: int = 8) -> Any:
     """Return a value that changes whenever an iterator advances, without advancing it.
 
     Args:
-        iterator: The iterator.
+        iterator: The iterator, which this function does not advance.
         depth: How many levels of nested iterators to follow.
     """
     if isinstance(iterator, types.GeneratorType):
@@ -77,7 +77,7 @@ def iterator_position(iterator: Any, depth: int = 8) -> Any:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 parts = tuple(iterator.__reduce__()[1:])
-        except Exception:  # Some iterators do not support __reduce__.
+        except Exception:  # Some iterators do not support `__reduce__`.
             parts = ()
         parts += tuple(gc.get_referents(iterator))
     return [_part_position(part, depth) for part in parts] + [repr(iterator)[:80]]

@@ -1,4 +1,4 @@
-"""Finds Python state that may differ on a later call, judging by its type and the source code."""
+"""Find Python state that may differ on a later call, judging by its type and the source code."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from jaxbits._analysis.python_state.source_evidence import evidence_for
 from jaxbits._analysis.source.rebinding import Evidence
 
 _SIMPLE = (bool, int, float, complex, str)
-# A program reads a Ref again on every call, and other checks report loggers and random generators.
+# A program reads a Ref on every call, and other checks report loggers and random generators.
 _SKIPPED = (
     jax.Ref,
     logging.Logger,
@@ -47,8 +47,8 @@ def find_changeable(references: list[Reference]) -> Iterator[tuple[Reference, bo
 
     `is_meant` is True if the source assigns the name again, sets the attribute outside `__init__`,
     or mutates the container. A mutable global also counts as meant to change, unless its name is
-    in capitals like that of a constant. An attribute or closure value that merely could change does
-    not count as meant to change.
+    written in capitals, like a constant. An attribute or closure value that merely could change
+    does not count.
     """
     seen: set[tuple[int, Any]] = set()
     waiting = [(reference, False) for reference in references]
@@ -90,13 +90,13 @@ def _fields(reference: Reference) -> Iterator[Reference]:
 
 
 def _is_settings_record(reference: Reference, value: Any) -> bool:
-    """Return whether an object looks like settings, because it is a mutable global dataclass."""
+    """Return whether an object is a mutable global dataclass, which probably holds settings."""
     is_variable = reference.kind == "global" and not _is_constant_name(reference.name)
     return is_variable and hasattr(type(value), "__dataclass_fields__")
 
 
 def _judge_global(reference: Reference, value: Any, evidence: Evidence) -> bool | None:
-    """Return whether a global changes, or None if it only might."""
+    """Return whether a global changes, or None if it merely could."""
     name, line = reference.key, reference.line
     if evidence.is_rebound(name, line):
         return not is_function_like(value) or evidence.is_assigned_in_function(name)
@@ -114,7 +114,7 @@ def _judge_global(reference: Reference, value: Any, evidence: Evidence) -> bool 
 
 
 def _judge_closure(reference: Reference, value: Any, evidence: Evidence) -> bool | None:
-    """Return whether a closure value changes, or None if it only might."""
+    """Return whether a closure value changes, or None if it merely could."""
     rebound, changed = evidence.is_local_changed(reference.name, reference.line)
     if rebound:
         return True
@@ -131,7 +131,7 @@ def _judge_closure(reference: Reference, value: Any, evidence: Evidence) -> bool
 
 
 def _judge_attribute(reference: Reference, value: Any, evidence: Evidence) -> bool | None:
-    """Return whether an attribute changes, or None if it only might."""
+    """Return whether an attribute changes, or None if it merely could."""
     holder = reference.holder
     class_ = holder if isinstance(holder, type) else type(holder)
     if is_frozen(holder) or is_frozen(value):
@@ -155,7 +155,7 @@ def _judge_attribute(reference: Reference, value: Any, evidence: Evidence) -> bo
 
 
 def _judge_function_attribute(reference: Reference, value: Any, evidence: Evidence) -> bool | None:
-    """Return whether the source sets an attribute of a function at run time."""
+    """Return whether the source sets a function's attribute at run time."""
     name = getattr(reference.holder, "__name__", "")
     events = [e for e in evidence.events if e.kind == "attribute" and e.name == reference.key]
     return any(e.is_late and e.base == name for e in events) and not is_function_like(value)

@@ -1,4 +1,4 @@
-"""Reads and restores the values in object attributes, function caches, and context variables."""
+"""Read and restore the values in object attributes, function caches, and context variables."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def _slots(class_: type) -> tuple[str, ...]:
 
 
 def restore_fields(value: Any, before: Mapping[str, Any]) -> None:
-    """Restore the attributes that an object had before.
+    """Restore an object's earlier attributes.
 
     Args:
-        value: The object.
+        value: The object to restore.
         before: Its attributes, as returned by `fields`.
     """
     attributes = getattr(value, "__dict__", None)
@@ -56,10 +56,10 @@ def restore_fields(value: Any, before: Mapping[str, Any]) -> None:
 
 
 def is_cached_property(value: Any, name: str) -> bool:
-    """Return whether an attribute is a `functools.cached_property`, which its first use fills in.
+    """Return whether an attribute is a `functools.cached_property`, which is filled on first use.
 
     Args:
-        value: The object.
+        value: The object that has the attribute.
         name: The name of the attribute.
     """
     namespaces = (vars(class_) for class_ in type(value).__mro__)
@@ -71,8 +71,8 @@ def is_cached_property(value: Any, name: str) -> bool:
 def cached_results(function: Callable[..., Any]) -> list[Any]:
     """Return the results that `functools.lru_cache` stores for a function.
 
-    Python has no function that lists them, but its garbage collector knows what the cache refers
-    to.
+    Python has no function that lists these results, but its garbage collector knows which objects
+    the cache refers to.
 
     >>> @functools.cache
     ... def twice(n):
@@ -97,7 +97,7 @@ def held_values(value: Any) -> Any:
 
 
 def restore_held_values(value: Any, before: Any) -> None:
-    """Restore a context variable, or clear a cache, because single entries cannot be removed.
+    """Restore a context variable, or clear a cache, whose entries cannot be removed one by one.
 
     Args:
         value: The context variable or cached function.

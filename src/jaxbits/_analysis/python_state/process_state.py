@@ -1,4 +1,4 @@
-"""Saves and restores the process-wide state that a function may change."""
+"""Save and restore the process-wide state that a function may change."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ProcessState:
         self.config = _jax_compat.config_values()
 
     def restore(self) -> bool:
-        """Restore the state, and return whether NumPy's global generator was used."""
+        """Restore the state, and return whether NumPy's global generator has been used since."""
         sys.setprofile(self.hook)
         sys.stdout, sys.stderr, sys.stdin = self.streams
         builtins.input = self.input
@@ -49,7 +49,7 @@ class ProcessState:
 def _working_directory() -> str:
     try:
         return os.getcwd()
-    except OSError:  # The directory was deleted.
+    except OSError:  # The directory has been deleted.
         return ""
 
 

@@ -1,4 +1,4 @@
-"""Finds the Python state and the code that a function can reach."""
+"""Find the Python state and the code that a function can reach."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from jaxbits._analysis.python_state.state_walk import GENERATORS, StateWalk
 
 
 class References(list[Reference]):
-    """A list of references. `unread` is the number of functions that were not searched for more."""
+    """A list of references. `unread` is the number of functions that have not been searched."""
 
     unread = 0
 
@@ -49,7 +49,7 @@ def reachable_codes(function: Callable[..., Any]) -> list[tuple[types.CodeType, 
 
 
 def used_names(function: Callable[..., Any]) -> dict[str, Any]:
-    """Return a mapping from the names in the code that a function reaches to their global values.
+    """Return the names in the code that a function reaches, each mapped to its global value.
 
     The value is None for a name that is not a global. The name `format` also stands for f-strings.
     """
@@ -68,13 +68,13 @@ def _has_f_string(code: types.CodeType) -> bool:
 
 
 def argument_objects(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[Reference]:
-    """Yield references to the mutable objects among arguments that JAX does not treat as pytrees.
+    """Yield references to the mutable objects among the arguments that are not pytrees to JAX.
 
     These objects belong to the caller, and the function may change them.
 
     Args:
-        args: The positional arguments.
-        kwargs: The keyword arguments.
+        args: The positional arguments of the call.
+        kwargs: The keyword arguments of the call.
     """
     named = [(f"args[{i}]", arg) for i, arg in enumerate(args)] + list(kwargs.items())
     for name, argument in named:

@@ -13,7 +13,7 @@ from typing import Any
 from jaxbits._analysis.code_location import CodeLocation, is_user_code
 
 ABSENT = type("Absent", (), {"__repr__": lambda _: "nothing", "__slots__": ()})()
-"""The value of a name that is not bound."""
+"""A placeholder for the value of a name that is not bound."""
 
 _GLOBAL_OPCODES = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "STORE_GLOBAL"})
 _ATTRIBUTE_OPCODES = frozenset({"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR"})
@@ -59,7 +59,7 @@ class Reference:
             if self.kind == "default":
                 return self.holder[self.key]
             return getattr(self.holder, self.key, ABSENT)
-        except Exception:  # A user-defined property may raise anything.
+        except Exception:  # A user-defined property may raise any error.
             return None
 
     def describe(self) -> str:
@@ -121,7 +121,7 @@ def _operands(code: types.CodeType, opcodes: frozenset[str]) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=2048)
 def first_use_lines(code: types.CodeType) -> dict[str, int]:
-    """Return the line on which code first uses each name, including attribute names.
+    """Return the number of the line on which code first uses each name, including attributes.
 
     >>> first_use_lines((lambda x: len(x)).__code__) == {"x": 1, "len": 1}
     True
@@ -138,7 +138,7 @@ def first_use_lines(code: types.CodeType) -> dict[str, int]:
 
 @functools.lru_cache(maxsize=2048)
 def stored_globals(code: types.CodeType) -> frozenset[str]:
-    """Return the global names that a function, or a function inside it, assigns."""
+    """Return the global names that a function or its inner functions assign."""
     parts = (dis.get_instructions(part) for part in nested_codes(code))
     return frozenset(str(i.argval) for part in parts for i in part if i.opname == "STORE_GLOBAL")
 
@@ -172,7 +172,7 @@ def _is_user_module(name: str) -> bool:
 
 
 def argument_references(args: Any, kwargs: Any) -> list[Reference]:
-    """Return references to the arguments of a call, from which a snapshot can be made.
+    """Return references to the arguments of a call, so that a snapshot can include them.
 
     Args:
         args: The positional arguments, as a list or tuple.

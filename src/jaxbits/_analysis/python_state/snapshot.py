@@ -1,4 +1,4 @@
-"""Snapshots of Python state, which show what changed afterward and can restore it."""
+"""Snapshots of Python state, which show what has changed since and can restore it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class StateChange:
     """A piece of Python state that a function changed.
 
     Attributes:
-        reference: The name through which the function reaches it.
+        reference: The name through which the function reaches this state.
         kind: ``leak`` if it now holds a tracer, ``iterator`` if it is an iterator that advanced, or
             ``state`` for any other change.
         before: A description of the old value.
@@ -46,7 +46,7 @@ class StateChange:
 
 
 def _is_mutable_argument(value: Any) -> bool:
-    """Return whether a value is a container, NumPy array, or user object, whose changes count."""
+    """Return whether a value is a container, NumPy array, or user object, whose changes matter."""
     return isinstance(value, (dict, list, tuple, set, collections.deque, np.ndarray)) or (
         is_user_object(value) and not isinstance(value, OPAQUE_TYPES) and not is_iterator(value)
     )
@@ -71,10 +71,10 @@ def _has_unreported_change(
 
 
 class StateSnapshot:
-    """A copy of everything mutable that some references reach, starting with the nearest objects.
+    """A copy of all mutable state that some references reach, starting with the nearest objects.
 
-    If `objects` is False, the snapshot skips objects that are neither containers, NumPy arrays,
-    nor user objects, and it leaves large arrays writable. Otherwise, arrays that are too large to
+    If `objects` is False, the snapshot skips all objects except containers, NumPy arrays,
+    and user objects, and it leaves large arrays writable. Otherwise, arrays that are too large to
     be copied are read-only until `restore` is called.
 
     Attributes:
@@ -171,9 +171,8 @@ class StateSnapshot:
         for array in self._read_only:
             array.flags.writeable = True
         for value, recorded, _ in self._mutable.values():
-            with contextlib.suppress(
-                Exception
-            ):  # A user-defined class may raise an error, so continue with the rest.
+            # A user-defined class may raise an error. If it does, restore the rest anyway.
+            with contextlib.suppress(Exception):
                 current = copy_contents(value)
                 if not is_same(recorded, current) and _has_unreported_change(
                     value, recorded, current, set()

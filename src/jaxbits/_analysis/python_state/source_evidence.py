@@ -1,4 +1,4 @@
-"""Finds the source code behind a reference, as evidence of whether its value changes."""
+"""Find the source code behind a reference, as evidence of whether its value changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jaxbits._analysis.source.rebinding import Evidence, collect_evidence
 
 
 def evidence_for(reference: Reference) -> Evidence:
-    """Return the evidence about a name in the source of the reference's module and classes."""
+    """Return what the source of a reference's module and classes reveals about names."""
     sources = _sources_of_scope(reference)
     holder = reference.holder
     class_ = holder if isinstance(holder, type) else type(holder)
@@ -34,7 +34,7 @@ def _module_source(module: types.ModuleType) -> str:
 
 
 def _sources_of_scope(reference: Reference) -> tuple[str, ...]:
-    """Return the source of the module that uses a name, or of the notebook cells so far."""
+    """Return the source of the module that uses a name, or of the notebook cells run so far."""
     file = reference.location.file if reference.location else ""
     scope = reference.holder
     if not isinstance(scope, dict):
@@ -43,14 +43,14 @@ def _sources_of_scope(reference: Reference) -> tuple[str, ...]:
     cells = scope.get("In")
     if isinstance(cells, list):
         sources = cells if any(map(str, cells)) else _cells_without_history(file)
-        return tuple(dict.fromkeys(map(str, sources)))  # Running a cell twice binds nothing new.
+        return tuple(dict.fromkeys(map(str, sources)))  # A rerun of a cell adds nothing.
     module = sys.modules.get(str(scope.get("__name__")))
     source = _module_source(module) if module else ""
     return (source,) if source else ()
 
 
 def _cells_without_history(file: str) -> list[str]:
-    """Return the cells of a file's notebook, for clients that do not keep a history.
+    """Return the cells of a file's notebook, for front ends that do not keep a history.
 
     IPython puts the source of every cell into `linecache`, where tracebacks look for it:
     https://github.com/ipython/ipython/blob/9.18.1/IPython/core/compilerop.py

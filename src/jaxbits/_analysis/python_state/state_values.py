@@ -1,4 +1,4 @@
-"""Copies, compares, and restores the contents of values in Python state, one level deep."""
+"""Copy, compare, and restore the contents of values in Python state, one level deep."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OPAQUE_TYPES = (type, types.ModuleType, types.FunctionType, types.MethodType, ja
 
 
 def describe_value(value: Any) -> str:
-    """Return a description of at most 40 characters. A tracer is described by its type."""
+    """Describe a value in at most 40 characters. A tracer is described by its type."""
     return "nothing" if value is ABSENT else format_state(value)
 
 
@@ -56,7 +56,7 @@ def copy_contents(value: Any) -> Any:
 
 
 def nested_values(value: Any) -> list[Any]:
-    """Return the values inside a value, except for those that cannot hold others."""
+    """Return the values inside a value, except for those that cannot contain other values."""
     if isinstance(value, (list, tuple, collections.deque)):
         parts = list(value)
     elif isinstance(value, dict):
@@ -79,8 +79,8 @@ def is_same(a: Any, b: Any) -> bool:
     Plain values, arrays, and containers are compared by equality, and other objects by identity.
 
     Args:
-        a: The value before.
-        b: The value now.
+        a: The earlier value.
+        b: The current value.
     """
     if a is b:
         return True
@@ -106,7 +106,7 @@ def find_tracers(value: Any) -> Iterator[Any]:
         if isinstance(current, Tracer):
             yield current
         elif isinstance(current, types.FunctionType):
-            # A stored function keeps the values that it closes over alive.
+            # A stored function keeps alive the values that it closes over.
             waiting.extend(_closure_tracers(current))
         elif id(current) not in seen and not isinstance(current, (*OPAQUE_TYPES, *PLAIN_TYPES)):
             seen.add(id(current))
@@ -116,16 +116,16 @@ def find_tracers(value: Any) -> Iterator[Any]:
 def _closure_tracers(function: types.FunctionType) -> Iterator[Any]:
     """Yield the tracers that a function closes over."""
     for cell in function.__closure__ or ():
-        with contextlib.suppress(ValueError):  # The cell is not bound yet.
+        with contextlib.suppress(ValueError):  # The closure cell has no value yet.
             if isinstance(cell.cell_contents, Tracer):
                 yield cell.cell_contents
 
 
 def restore_contents(value: Any, contents: Any) -> None:
-    """Restore the contents that a mutable value had before.
+    """Restore the earlier contents of a mutable value.
 
     Args:
-        value: The value.
+        value: The value to restore.
         contents: The contents, as returned by `copy_contents`.
     """
     if isinstance(value, np.ndarray) and value.flags.writeable:

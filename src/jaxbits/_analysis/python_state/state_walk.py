@@ -1,4 +1,4 @@
-"""Walks from a function to the functions, methods, and objects that it uses."""
+"""Walk from a function to the functions, methods, and objects that it uses."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class StateWalk:
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             try:
                 value = cell.cell_contents
-            except ValueError:  # The cell is not bound yet.
+            except ValueError:  # The closure cell has no value yet.
                 continue
             self._add_value("closure", name, cell, 0, value, used, location)
         defaults = function.__defaults__ or ()
@@ -167,7 +167,7 @@ class StateWalk:
                 self.waiting.append(types.MethodType(method, instance))
 
     def _visit_class(self, class_: type, names: set[str]) -> None:
-        """Visit the methods that may run if a trace creates an object of a class."""
+        """Visit the methods that may run if the function creates an instance of a class."""
         for name in names | _implicit_methods(class_) | _CONSTRUCTION:
             method = inspect.getattr_static(class_, name, None)
             if isinstance(method, (classmethod, staticmethod)):
@@ -189,10 +189,10 @@ class StateWalk:
         used: set[str],
         location: CodeLocation,
     ) -> None:
-        """Add a value according to its type.
+        """Add a value, or what it leads to, depending on its type.
 
-        Data is added itself. For a function or class, the walk adds what its code uses, and for a
-        module, it adds the attributes that are used.
+        Data is added directly. For a function or class, the walk instead adds what its code uses,
+        and for a module, the attributes that are used.
         """
         if isinstance(value, types.ModuleType):
             if is_user_code(getattr(value, "__file__", None) or ""):

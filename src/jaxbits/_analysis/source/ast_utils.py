@@ -1,4 +1,4 @@
-"""Functions that parse source files and find what encloses a line or a call in them."""
+"""Functions that parse source files and find the code that encloses a line or a call."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def ancestors(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def enclosing_loop(location: CodeLocation) -> CodeLocation | None:
-    """Return the first line of the innermost Python loop around a line, or None.
+    """Return the first line of the innermost Python loop around a line, or None if there is none.
 
     The loop must be in the same function as the line.
     """
@@ -68,7 +68,7 @@ def enclosing_loop(location: CodeLocation) -> CodeLocation | None:
 
 
 def _first_repeated_line(node: Any) -> int:
-    """Return the first line that a loop repeats, which includes the condition of a `while`."""
+    """Return the first line that a loop repeats. For a `while`, this is the condition."""
     return int(node.lineno if isinstance(node, ast.While) else node.body[0].lineno)
 
 

@@ -1,4 +1,4 @@
-"""Finds mistakes with array updates in source code: discarded results and reused buffers."""
+"""Find discarded results of array updates, and reused buffers, in source code."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _nodes_of(function: Callable[..., Any]) -> Iterator[tuple[ast.AST, CodeLocat
 
 
 def find_refilled_buffers(function: Callable[..., Any]) -> Iterator[tuple[CodeLocation, str]]:
-    """Yield the location and name of each NumPy array written to after JAX may have aliased it."""
+    """Yield each write to a NumPy array that JAX may have aliased, as a location and a name."""
     given_to_jax: dict[str, int] = {}
     nodes = list(_nodes_of(function))
     for node, location in nodes:
@@ -90,7 +90,7 @@ def _kept_values(node: ast.AST) -> list[ast.expr]:
 
 
 def _array_given_to_jax(node: ast.AST) -> str:
-    """Return the name of the array that a node passes to `jnp.asarray` or the like, if any."""
+    """Return the name of the array that a node passes to `jnp.asarray` or a similar function."""
     match node:
         case ast.Call(
             func=ast.Attribute(
@@ -103,7 +103,7 @@ def _array_given_to_jax(node: ast.AST) -> str:
 
 
 def _array_written_to(node: ast.AST) -> str:
-    """Return the name of the array that a node assigns an item of, or an empty string."""
+    """Return the name of the array whose item a node assigns, or an empty string."""
     match node:
         case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
             return name

@@ -1,4 +1,4 @@
-"""Finds the integer literals in a line of source code."""
+"""Find the integer literals in a line of source code."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 
 @functools.lru_cache(maxsize=1024)
 def integer_literals(text: str) -> set[int]:
-    """Return the integers that a line spells out, including expressions such as `2**20` or `-1`."""
+    """Return the integers written in a line, including expressions such as `2**20` or `-1`."""
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError):  # The line is only part of a statement.

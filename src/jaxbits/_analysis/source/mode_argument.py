@@ -1,4 +1,4 @@
-"""Checks whether a statement passes a `mode=` argument to an indexing function."""
+"""Check whether a statement passes a `mode=` argument to an indexing function."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def has_mode_argument(location: CodeLocation) -> bool:
 
 @functools.lru_cache(maxsize=64)
 def _statements(source: str) -> list[tuple[int, int, bool]]:
-    """Return (first line, last line, unpacks options) for each statement, the shortest first."""
+    """Return (first line, last line, unpacks options) for each statement, shortest first."""
     try:
         tree = ast.parse(source)
-    except SyntaxError:  # A cell with a magic is not valid Python.
+    except SyntaxError:  # A cell with an IPython magic is not valid Python.
         return []
     statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
     spans = {

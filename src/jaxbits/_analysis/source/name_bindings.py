@@ -1,4 +1,4 @@
-"""Finds where source code binds names, and where it mutates their values."""
+"""Find where source code binds names, and where it mutates their values."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class BindingEvent:
         kind: ``bind`` (the name is bound), ``change`` (its value is mutated), or ``attribute`` (an
             attribute is bound or mutated).
         name: The name of the variable or attribute.
-        line: The line number.
+        line: The number of the line.
         scope: The first and last line of the function that the name is local to, or None for a
             global.
         functions: The first lines of the functions that contain the event, innermost last.
         class_name: For an attribute of `self` or `cls` in a method, the name of the method's class.
             Otherwise, an empty string.
-        base: For an attribute, the name before the first dot.
-        is_late: Whether the event happens in a function that does not construct an object.
+        base: For an attribute, the name before the first dot, such as ``self``.
+        is_late: Whether the event happens in a function that is not a constructor.
     """
 
     kind: str
@@ -48,7 +48,7 @@ class BindingEvent:
 
 
 class _BindingVisitor(ast.NodeVisitor):
-    """Collects the binding events in source code.
+    """A visitor that collects the binding events in source code.
 
     Attributes:
         events: The events found so far.
@@ -182,11 +182,11 @@ class _BindingVisitor(ast.NodeVisitor):
 
     def visit_For(self, node: ast.For) -> None:
         self._record_target(node.target)
-        self._record_target(node.target)  # A loop binds its target more than once.
+        self._record_target(node.target)  # Record it twice, because a loop rebinds it.
         self.generic_visit(node)
 
     def _visit_branches(self, node: ast.If | ast.Try) -> None:
-        """Visit branches, and record a name that several of them bind as bound only once.
+        """Visit branches, and record one binding for a name that several of them bind.
 
         Only one of the branches runs.
         """
@@ -222,7 +222,7 @@ class _BindingVisitor(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _record_call(self, node: ast.Call) -> None:
-        """Record what a call mutates, which is its object, an argument, or an `out=` array."""
+        """Record what a call mutates, which can be its object, an argument, or an `out=` array."""
         function, first = node.func, node.args[0] if node.args else None
         name = function.attr if isinstance(function, ast.Attribute) else ""
         name = function.id if isinstance(function, ast.Name) else name
@@ -249,7 +249,7 @@ class _BindingVisitor(ast.NodeVisitor):
                 self._calls.append((name, position, argument, list(self._scopes)))
 
     def record_mutations_by_helpers(self) -> None:
-        """Record a mutation of each name passed to a function that mutates that parameter."""
+        """Record a mutation of each name that is passed for a parameter that a function mutates."""
         for name, position, argument, scopes in self._calls:
             if position in self._mutated_parameters.get(name, ()):
                 self._scopes = scopes
@@ -261,7 +261,7 @@ def scan_sources(
 ) -> tuple[tuple[BindingEvent, ...], dict[str, ast.expr], frozenset[str]]:
     """Return the binding events in sources, the first value of each global, and the `Final` names.
 
-    Sources that are not valid Python, such as notebook cells with a magic, are skipped.
+    Sources that are not valid Python, such as notebook cells with an IPython magic, are skipped.
     """
     visitor = _BindingVisitor()
     for source in sources:

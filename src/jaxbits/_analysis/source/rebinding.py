@@ -1,4 +1,4 @@
-"""Collects evidence from source code about which names and attributes change."""
+"""Collect evidence from source code about which names and attributes change."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from jaxbits._analysis.source.name_bindings import BindingEvent, scan_sources
 
 @dataclass(frozen=True)
 class Evidence:
-    """The evidence that the source of a module or notebook holds about its names.
+    """What the source of a module or notebook reveals about its names.
 
     Attributes:
         events: The bindings and mutations of names.
         literals: The first value that the source assigns to each global.
         final_names: The names annotated as `Final`.
-        is_ordered: Whether later lines run later. Notebook cells may run in any order.
+        is_ordered: Whether lines run in order, unlike notebook cells, which may run in any order.
     """
 
     events: tuple[BindingEvent, ...]
@@ -110,7 +110,7 @@ class Evidence:
         return False
 
     def is_class_set_up(self, class_names: set[str], line: int) -> bool:
-        """Return whether an attribute is set on the class itself after a function is defined.
+        """Return whether an attribute of a class itself is set after a function is defined.
 
         Args:
             class_names: The names of the classes.
@@ -121,13 +121,13 @@ class Evidence:
 
 
 def _is_bound_in_loop(events: list[BindingEvent]) -> bool:
-    """Return whether two consecutive bindings are on one line, which is how loops are recorded."""
+    """Return whether a loop binds a name, which is recorded as two bindings on the same line."""
     return any(a.line == b.line for a, b in itertools.pairwise(events))
 
 
 @functools.lru_cache(maxsize=32)
 def collect_evidence(sources: tuple[str, ...]) -> Evidence:
-    r"""Return the evidence that source code holds about its names.
+    r"""Return what source code reveals about its names.
 
     >>> evidence = collect_evidence(("RATE = 1.0\ndef f():\n    global RATE\n    RATE = 2.0\n",))
     >>> evidence.is_rebound("RATE", 0), evidence.is_changed("RATE", 0)

@@ -13,12 +13,12 @@ class Scope:
     """The scope of a function.
 
     Attributes:
-        first: The first line, including decorators.
-        last: The last line.
+        first: The number of the function's first line, including decorators.
+        last: The number of its last line.
         locals: The names that are local to the function.
         parameters: The names of its parameters.
         name: The name of the function, or an empty string for a lambda.
-        class_name: The class of which the function is a method, or an empty string.
+        class_name: The class in which the function is a method, or an empty string.
     """
 
     first: int
@@ -33,8 +33,8 @@ def scope_of_function(node: Function, class_name: str) -> Scope:
     """Return the scope of a function.
 
     Args:
-        node: The function.
-        class_name: The class of which it is a method, or an empty string.
+        node: The syntax tree of the function.
+        class_name: The class in which it is a method, or an empty string.
     """
     arguments = node.args
     every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
@@ -49,7 +49,7 @@ def scope_of_function(node: Function, class_name: str) -> Scope:
 
 
 def _bound_names(function: Function) -> tuple[set[str], set[str]]:
-    """Return the local names that a function's own lines bind, and its globals and nonlocals."""
+    """Return the local names that a function itself binds, and its global and nonlocal names."""
     bound, declared = set[str](), set[str]()
     waiting: list[ast.AST] = []
     waiting += function.body if isinstance(function.body, list) else [function.body]

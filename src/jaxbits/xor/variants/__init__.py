@@ -1,1 +1,1 @@
-"""The variants of the classifier that chapter 15 compares with its program."""
+"""Variants of the XOR classifier that chapter 15 compares with its own program."""

@@ -26,9 +26,9 @@ from jaxbits.xor.training import train_step
 from jaxbits.xor.variants.shuffle import shuffled
 
 donating_train_step = jax.jit(inspect.unwrap(train_step), donate_argnums=0)
-"""`train_step` compiled so that the new state is written into the memory of the old one.
+"""`train_step`, compiled so that JAX writes the new state into the memory of the old one.
 
-The old state is deleted. Copy the first one if you need it again:
+JAX deletes the old state, so copy the initial state if you need it again:
 ``jax.tree.map(jnp.copy, state)``.
 """
 
@@ -36,12 +36,12 @@ The old state is deleted. Copy the first one if you need it again:
 class WholeBatches(Dataset):  # type: ignore[type-arg]
     """A data set from which PyTorch's loader fetches whole batches.
 
-    The loader calls `__getitems__` if the data set has this method. Otherwise it fetches the
-    samples one by one, and the collate function stacks them, which takes longer than a training
-    step here.
+    The loader calls `__getitems__` if the data set has this method. Otherwise, it fetches the
+    samples one by one, and the collate function stacks them. With this small data set, that takes
+    longer than a training step.
 
     Args:
-        data: The data set, which must accept an array of indices.
+        data: The data set to index, which must accept an array of indices.
 
     >>> WholeBatches(XorData(200, seed=42)).__getitems__([3, 1, 2])[0].shape
     (3, 2)
@@ -59,12 +59,12 @@ class WholeBatches(Dataset):  # type: ignore[type-arg]
         return self.data[i]
 
     def __getitems__(self, indices: Sequence[int] | npt.NDArray[np.int64]) -> tuple[Any, Any]:
-        """Return a batch: one indexing of the inputs, and one of the labels."""
+        """Return a batch by indexing the inputs once and the labels once."""
         return self.data[np.asarray(indices)]
 
 
 class _ShuffledBatches(Sampler):  # type: ignore[type-arg]
-    """A sampler of index arrays, int64[at_once, batch_size], in the order of RandomSampler."""
+    """A sampler that yields indices in RandomSampler's order, as int64[at_once, batch_size]."""
 
     def __init__(
         self, size: int, batch_size: int, at_once: int, generator: torch.Generator
@@ -85,15 +85,15 @@ def _identity(batch: Any) -> Any:
 
 
 class FasterLoader:
-    """The batches of `train_loader` in the same order, fetched many at a time.
+    """A loader with the same batches as `train_loader`, in the same order, but fetched in bulk.
 
-    Every `next` of a DataLoader records an event for PyTorch's profiler, which takes longer than
-    fetching a batch of small samples. Here, one `next` fetches several batches, which the loader
-    returns one by one:
+    Every call of `next` on a DataLoader records an event for PyTorch's profiler, which takes longer
+    than fetching a batch of small samples. Here, one such call fetches several batches, which this
+    loader then yields one by one:
     https://github.com/pytorch/pytorch/blob/v2.6.0/torch/utils/data/dataloader.py
 
     Attributes:
-        generator: The generator that decides the order, which `train` seeds.
+        generator: The generator that determines the order. `train` seeds it before each epoch.
     """
 
     def __init__(self, data: XorData, batch_size: int, at_once: int) -> None:
@@ -103,8 +103,8 @@ class FasterLoader:
             WholeBatches(data),
             batch_sampler=self._batches,
             collate_fn=_identity,
-            # The DataLoader draws a seed from the generator before each epoch. The one in
-            # train_loader does, too, and both must leave the generator in the same state.
+            # The DataLoader draws a seed from the generator before each epoch. The DataLoader in
+            # `train_loader` does the same, and both must leave the generator in the same state.
             generator=self.generator,
         )
 
@@ -118,10 +118,10 @@ class FasterLoader:
 
 
 def faster_loader(data: XorData, batch_size: int = 128, at_once: int = 32) -> FasterLoader:
-    """Return a loader with the batches of `train_loader`, in the same order, in less time.
+    """Return a loader that yields the same batches as `train_loader`, but in less time.
 
     Args:
-        data: The data set.
+        data: The data set to train on.
         batch_size: The number of samples in a batch.
         at_once: The number of batches that PyTorch's loader fetches at a time.
 
@@ -145,24 +145,24 @@ def faster_loader(data: XorData, batch_size: int = 128, at_once: int = 32) -> Fa
 def train_on_device(
     state: TrainState, data: XorData, epochs: int, batch_size: int = 128, seed: int = 0
 ) -> tuple[TrainState, npt.NDArray[np.float32]]:
-    """Train as one compiled program: a scan over epochs, each of which is a scan over batches.
+    """Train in one compiled program, which scans over epochs and over the batches of each epoch.
 
-    The data move to the device once, and each epoch is shuffled there with `shuffled`. As in
+    The data are moved to the device once, and `shuffled` shuffles them there in each epoch. As in
     `train_loader`, samples that do not fill the last batch are dropped.
 
     Args:
         state: The state to start from. It is not changed.
-        data: The data set.
-        epochs: The number of epochs. JAX compiles a program for each number.
+        data: The data set to train on.
+        epochs: The number of epochs. JAX compiles a new program for each new number.
         batch_size: The number of samples in a batch.
         seed: The seed of the shuffling.
 
     Returns:
-        The state after the last epoch, and the history: for each epoch the loss and the accuracy,
-        averaged over its batches, float32[epochs, 2].
+        The state after the last epoch, and the history as float32[epochs, 2]. Each row of the
+        history is the loss and the accuracy of one epoch, averaged over its batches.
 
     Raises:
-        TypeError: If one of the numbers is not a whole number.
+        TypeError: If `epochs`, `batch_size`, or `seed` is not a whole number.
         ValueError: If `epochs` is below 1, or if `batch_size` is below 1 or above the number of
             samples.
 

@@ -13,7 +13,7 @@ from jaxbits.xor._arguments import check_int
 
 
 class TorchClassifier(nn.Module):
-    """The classifier in PyTorch.
+    """The XOR classifier as a PyTorch module.
 
     Args:
         width: The number of hidden units, at least 1.
@@ -29,7 +29,7 @@ class TorchClassifier(nn.Module):
         self.output = nn.Linear(width, 1)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the logits, float32[batch], of inputs float32[batch, 2]."""
+        """Return the logits, as float32[batch], for inputs of float32[batch, 2]."""
         logits: torch.Tensor = self.output(torch.tanh(self.hidden(x)))[..., 0]
         return logits
 
@@ -38,8 +38,8 @@ def load_weights(model: TorchClassifier, params: Mapping[str, Any]) -> None:
     """Copy the parameters of the linen model into a PyTorch model.
 
     Args:
-        model: The model to change.
-        params: The parameters of `Classifier`. A linen kernel is a PyTorch weight, transposed.
+        model: The PyTorch model, whose parameters are overwritten.
+        params: The parameters of `Classifier`. A linen kernel is a transposed PyTorch weight.
     """
     with torch.no_grad():
         for name in ("hidden", "output"):
@@ -53,11 +53,11 @@ def torch_loss(model: nn.Module, inputs: Any, labels: Any) -> torch.Tensor:
 
     Args:
         model: The PyTorch model.
-        inputs: The points, float32[batch, 2], as a NumPy array or a tensor.
-        labels: The labels 0 and 1, int32[batch], as a NumPy array or a tensor.
+        inputs: The points, as a NumPy array or a tensor of float32[batch, 2].
+        labels: The labels, 0 or 1, as a NumPy array or a tensor of int32[batch].
 
     Returns:
-        A scalar tensor with a gradient.
+        A scalar tensor on which you can call `backward`.
     """
     logits = model(torch.as_tensor(inputs))
     targets = torch.as_tensor(labels).to(logits.dtype)
@@ -67,16 +67,16 @@ def torch_loss(model: nn.Module, inputs: Any, labels: Any) -> torch.Tensor:
 def torch_train_step(
     model: nn.Module, optimizer: torch.optim.Optimizer, inputs: Any, labels: Any
 ) -> torch.Tensor:
-    """Change a PyTorch model by one batch, and return the loss before the step.
+    """Update a PyTorch model with one batch, and return the loss before the step.
 
     Args:
-        model: The PyTorch model.
-        optimizer: The optimizer of its parameters.
-        inputs: The points, float32[batch, 2], as a NumPy array or a tensor.
-        labels: The labels 0 and 1, int32[batch], as a NumPy array or a tensor.
+        model: The PyTorch model, whose parameters are updated.
+        optimizer: The optimizer of the model's parameters.
+        inputs: The points, as a NumPy array or a tensor of float32[batch, 2].
+        labels: The labels, 0 or 1, as a NumPy array or a tensor of int32[batch].
 
     Returns:
-        The loss, a scalar tensor without a gradient.
+        The loss, as a scalar tensor that is detached from the autograd graph.
     """
     optimizer.zero_grad()
     loss = torch_loss(model, inputs, labels)

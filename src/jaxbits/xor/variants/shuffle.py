@@ -1,4 +1,4 @@
-"""A permutation without a sort, which is a cheap way to shuffle inside a compiled program."""
+"""A permutation without sorting, which is a cheap way to shuffle inside a compiled program."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ ROUNDS = 6
 def shuffled(key: jax.Array, size: int) -> jax.Array:
     """Return the numbers from 0 to size - 1 in a pseudorandom order.
 
-    `jax.random.permutation` sorts random numbers, which on a CPU takes longer than the training
-    steps of an epoch of small batches. This function computes each position by itself with a
-    Feistel network (Luby and Rackoff, 1988) over the cells of a nearly square grid, which has
-    `size` cells or a few more. It applies the network again to every number that lands beyond
-    `size`, until all of them are inside.
+    `jax.random.permutation` sorts random numbers, which on a CPU takes longer than all the training
+    steps of an epoch with small batches. This function instead computes each position independently
+    with a Feistel network (Luby and Rackoff, 1988) over the cells of a nearly square grid, which
+    has `size` cells or a few more. It applies the network again to every number that is too large,
+    until all numbers are below `size`.
 
-    Use it to shuffle data, but not for statistics on permutations or for secrets.
+    Use this function to shuffle data, but not for permutation statistics or cryptography.
 
     Args:
-        key: A key of `jax.random.key`.
-        size: How many numbers to return, a Python integer from 1 to 2**30.
+        key: A key from `jax.random.key`.
+        size: How many numbers to return, as a Python integer from 1 to 2**30.
 
     Returns:
-        Every number once, int32[size].
+        The permutation, as int32[size].
 
     Raises:
         TypeError: If `size` is not a whole number.
-        ValueError: If it is out of range.
+        ValueError: If `size` is out of range.
 
     >>> sorted(shuffled(jax.random.key(0), 10).tolist()) == list(range(10))
     True
@@ -60,7 +60,7 @@ def shuffled(key: jax.Array, size: int) -> jax.Array:
 
 
 def _hash(x: jax.Array, key: jax.Array, below: int) -> jax.Array:
-    """Mix the bits with multiplications and shifts, and return an int32 below the bound."""
+    """Hash `x` with multiplications and shifts, and return an int32 smaller than `below`."""
     h = x.astype(jnp.uint32) * np.uint32(2654435761) ^ key
     h = (h ^ (h >> 15)) * np.uint32(2246822519)
     return ((h ^ (h >> 13)) % np.uint32(below)).astype(jnp.int32)
