@@ -22,6 +22,19 @@ import jax.numpy as jnp
 # The grader gives hidden tests private copies of this module and the two imported below, so that a
 # student's code cannot patch them.
 from jaxbits import _equality, _formatting
+from jaxbits._jax_compat import count_compilations, fresh_caches
+
+__all__ = [
+    "UntrustedType",
+    "WrongAnswer",
+    "assert_array",
+    "assert_close",
+    "assert_raises",
+    "count_compilations",
+    "count_traces",
+    "fresh_caches",
+    "reject_custom_equality",
+]
 
 # An object from one of these packages is probably a student's mistake, not an attempt to cheat.
 _LIBRARIES = {"builtins", "numpy", "jax", "jaxlib", "ml_dtypes", "torch", "decimal", "fractions"}
