@@ -37,7 +37,7 @@ NO_SANDBOX = "sudo apt install bubblewrap"
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("place")
-    harness.call("course", place / "course", "--from", harness.SAMPLE)
+    harness.run_grader("course", place / "course", "--from", harness.SAMPLE)
     assignment = read_assignment(harness.SAMPLE)
     (place / "submissions").mkdir()
     (place / "submissions" / "ann.ipynb").write_text(notebook_text(solution_notebook(assignment)))
@@ -47,7 +47,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _grade(place: Path, *more: object, path: str | None = None, status: int = 0) -> str:
     env = {"PATH": path} if path is not None else {}
     where = ("--submissions", place / "submissions", "--course", place / "course", "--quiet")
-    return harness.call("grade", NAME, *where, *harness.LIMITS, *more, env=env, status=status)
+    return harness.run_grader("grade", NAME, *where, *harness.LIMITS, *more, env=env, status=status)
 
 
 def _tools(folder: Path, bwrap: str) -> str:
@@ -100,11 +100,11 @@ def test_a_sandbox_that_lets_everything_out_is_refused(place: Path, tmp_path: Pa
 
 def test_unsafe_is_noted_in_every_line(place: Path, tmp_path: Path) -> None:
     _grade(place, "--unsafe", path=_tools(tmp_path / "bin", ""))
-    rows = harness.rows((place / "course" / "results" / f"{NAME}.csv").read_text())
+    rows = harness.parse_results((place / "course" / "results" / f"{NAME}.csv").read_text())
     assert rows["ann"].notes.startswith("UNSAFE")
     assert (rows["ann"].status, rows["ann"].score) == ("graded", rows["ann"].max_score)
     _grade(place)
-    rows = harness.rows((place / "course" / "results" / f"{NAME}.csv").read_text())
+    rows = harness.parse_results((place / "course" / "results" / f"{NAME}.csv").read_text())
     assert rows["ann"].notes == ""
 
 
@@ -142,7 +142,7 @@ def test_impossible_limits_are_rejected(place: Path) -> None:
 
 def test_an_interrupted_grader_says_how_to_continue(place: Path) -> None:
     where = ("--submissions", place / "submissions", "--course", place / "course", "--quiet")
-    process = harness.command("grade", NAME, *where, *harness.LIMITS, "--again")
+    process = harness.start_grader("grade", NAME, *where, *harness.LIMITS, "--again")
     log = place / "course" / "results" / NAME / "ann.log"
     log.unlink(missing_ok=True)
     while not log.exists():
