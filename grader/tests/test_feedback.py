@@ -116,8 +116,8 @@ def to_base64(data: bytes) -> str:
 
 # A page may contain only these tags, which are its own and those that Markdown may contain.
 ALLOWED_TAGS = """html head meta title style body main header section h1 h2 h3 h4 h5 h6 p ul ol li
-table thead tbody tfoot tr td th caption pre code div span a b i u s em strong del ins sub sup hr br img
-blockquote details summary dl dt dd kbd samp mark small q""".split()  # noqa: SIM905
+table thead tbody tfoot tr td th caption pre code div span a b i u s em strong del ins sub sup hr br
+img blockquote details summary dl dt dd kbd samp mark small q""".split()  # noqa: SIM905
 ALLOWED_ATTRIBUTES = {
     "html": {"lang"},
     "meta": {"charset", "http-equiv", "content", "name"},
