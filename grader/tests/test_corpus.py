@@ -25,7 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FAMILIES = {
     "plain", "stderr", "harmless", "tests-lost", "tests-replaced", "duplicates", "renamed", "names",
     "damaged", "unreadable", "kernel-death", "parent", "endless", "memory", "children", "output",
-    "shell", "reading", "hidden-tests", "tampering", "equal", "beside", "web",
+    "shell", "secret-reading", "hidden-tests", "tampering", "fake-equality", "adjacent-files",
+    "web",
 }  # fmt: skip
 # These students submit invalid Python on purpose.
 INVALID_PYTHON = {"syntax-error", "typos-in-own-cells"}
@@ -93,7 +94,7 @@ def test_expected_results_are_consistent(
     expected_results: dict[str, corpus.Expected], assignment: Assignment
 ) -> None:
     for student, expected in expected_results.items():
-        assert expected.what, student
+        assert expected.summary, student
         assert expected.statuses, student
         assert expected.statuses <= set(STATUSES) - {"failed"}, student
         has_score = bool(expected.statuses & SCORED)
@@ -132,7 +133,7 @@ def test_intact_notebooks_contain_valid_python(
         "renamed",
     }
     for student, expected in expected_results.items():
-        if expected.family in modified | {"beside"}:
+        if expected.family in modified | {"adjacent-files"}:
             continue
         path = entry(secrets.submissions, student)
         path = next(path.glob("*.ipynb")) if path.is_dir() else path
@@ -157,9 +158,9 @@ def test_submission_builder_returns_valid_notebooks(
         assert "HIDDEN" not in nbformat.writes(notebook)
     assert "raise NotImplementedError()" not in nbformat.writes(builder.wrong())
     assert "return None" in nbformat.writes(builder.wrong())
-    task, name = builder.function()
-    assert f"{name} = _around({name})" in nbformat.writes(builder.called("print(1)"))
-    assert builder.before(assignment.tasks[1]) == builder.until(task) == task.total
+    task, name = builder.first_function()
+    assert f"{name} = _around({name})" in nbformat.writes(builder.with_code_in_answer("print(1)"))
+    assert builder.points_before(assignment.tasks[1]) == builder.points_through(task) == task.total
 
 
 def test_unreadable_submissions_are_not_notebooks(
@@ -207,7 +208,7 @@ def test_submissions_contain_no_secret(
 def test_expected_forbids_lines_of_hidden_tests(
     expected_results: dict[str, corpus.Expected], assignment: Assignment
 ) -> None:
-    hidden = corpus.hidden(assignment)
+    hidden = corpus.hidden_test_lines(assignment)
     assert len(hidden) > 20
     assert set(hidden) <= set(expected_results["right"].forbidden)
     for task in assignment.tasks:
@@ -216,22 +217,22 @@ def test_expected_forbids_lines_of_hidden_tests(
             assert "BEGIN HIDDEN" not in text or any(line in text for line in hidden), test
 
 
-def test_complaints_name_each_difference() -> None:
+def test_mismatches_name_each_difference() -> None:
     expected = corpus.Expected(
         frozenset({"graded", "tampered"}), (1.0, 2.0), (r"mended",), ("secret",), (r"<script>x",)
     )
-    assert expected.complaints("graded", 1.5, "was mended", "<b>fine</b>") == []
-    assert expected.complaints("tampered", None, "mended") == []
-    assert expected.complaints("tampered", 0.0, "mended") == [
+    assert expected.mismatches("graded", 1.5, "was mended", "<b>fine</b>") == []
+    assert expected.mismatches("tampered", None, "mended") == []
+    assert expected.mismatches("tampered", 0.0, "mended") == [
         "the score is 0.0, and should be blank"
     ]
-    assert expected.complaints("graded", None, "mended") == ["the score is None, not (1.0, 2.0)"]
-    assert expected.complaints("failed", None, "mended")
-    assert expected.complaints("graded", 2.0, "")
+    assert expected.mismatches("graded", None, "mended") == ["the score is None, not (1.0, 2.0)"]
+    assert expected.mismatches("failed", None, "mended")
+    assert expected.mismatches("graded", 2.0, "")
     for page in ("a secret", "a <b>sec</b>ret", "a s&#101;cret"):
-        assert expected.complaints("graded", 2.0, "mended", page) == ["shows 'secret'"]
-    assert expected.complaints("graded", 2.0, "mended", "<script>x()")
-    assert not expected.complaints("graded", 2.0, "mended", "&lt;script&gt;x()")
+        assert expected.mismatches("graded", 2.0, "mended", page) == ["shows 'secret'"]
+    assert expected.mismatches("graded", 2.0, "mended", "<script>x()")
+    assert not expected.mismatches("graded", 2.0, "mended", "&lt;script&gt;x()")
 
 
 def test_write_writes_only_selected_submissions(
@@ -259,4 +260,4 @@ def test_snapshot_reflects_file_changes(tmp_path: Path) -> None:
         str(tmp_path / "file"),
         str(tmp_path / "new"),
     }
-    assert corpus.left_behind() == []
+    assert corpus.leftover_processes() == []

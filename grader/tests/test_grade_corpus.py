@@ -92,14 +92,14 @@ def page_of(course: Path, student: str) -> Path:
 
 def test_grade_command_gives_expected_results(graded: Graded) -> None:
     assert len(graded.expected) >= 40
-    complaints = []
+    mismatches = []
     for student, expected in graded.expected.items():
         row = graded.results[student]
         page = page_of(graded.course, student)
         output = (page.read_text() if page.exists() else "") + graded.table
-        found = expected.complaints(row.status, row.score, row.notes, output)
-        complaints += [f"{student} ({expected.what}): {complaint}" for complaint in found]
-    assert complaints == []
+        found = expected.mismatches(row.status, row.score, row.notes, output)
+        mismatches += [f"{student} ({expected.summary}): {mismatch}" for mismatch in found]
+    assert mismatches == []
 
 
 def test_results_table_has_one_row_per_submission(graded: Graded) -> None:
@@ -124,11 +124,11 @@ def test_every_submission_has_feedback_page(graded: Graded) -> None:
 def test_submissions_leave_machine_unchanged(graded: Graded) -> None:
     assert graded.after == graded.before
     assert graded.contacts == []
-    assert corpus.strays() == []
+    assert corpus.stray_files() == []
 
 
 def test_submissions_leave_no_process(graded: Graded) -> None:
-    assert corpus.left_behind() == []
+    assert corpus.leftover_processes() == []
 
 
 def test_gradebook_agrees_with_results_table(graded: Graded) -> None:
