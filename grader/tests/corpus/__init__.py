@@ -97,7 +97,7 @@ def write(
     """
     folder.mkdir(parents=True, exist_ok=True)
     secret = forbidden_strings(assignment, secrets)
-    own = set(encodings(secrets.other_text))
+    neighbor_text = set(encodings(secrets.other_text))
     written: dict[str, Expected] = {}
     for number, entry in enumerate(all_submissions(assignment, secrets)):
         if not only(entry):
@@ -110,7 +110,9 @@ def write(
             statuses=entry.statuses,
             score=entry.score,
             notes=entry.notes,
-            forbidden=tuple(s for s in secret if entry.student != NEIGHBOR or s not in own),
+            forbidden=tuple(
+                s for s in secret if entry.student != NEIGHBOR or s not in neighbor_text
+            ),
             live=entry.live,
             family=entry.family,
             slow=entry.slow,

@@ -194,18 +194,18 @@ def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
     yield make("stores-hidden-tests", description(STORE_HIDDEN_TESTS), notebook, builder.full_score)
 
     task, name = builder.first_function()
-    lost = (0.0, builder.full_score)
+    any_score = (0.0, builder.full_score)
     yield make(
         "reads-its-callers",
         description(READ_CALLERS),
         builder.with_code_in_answer(READ_CALLERS.strip()),
-        lost,
+        any_score,
     )
     yield make(
         "raises-source-of-callers",
         description(READ_CALLERS),
         builder.with_code_in_answer(READ_CALLERS.strip() + RAISE_READ_SOURCE),
-        lost,
+        any_score,
     )
     body = READ_CALLERS.strip().replace("frame, heard", "global heard\nframe, heard")
     body = body.replace("\n", "\n        ")

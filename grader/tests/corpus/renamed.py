@@ -38,7 +38,7 @@ NAMES = {
     "$(touch jaxbits-corpus-was-here)": "A shell command.",
     "caf\udce9": "A byte that is not valid UTF-8.",
     "index": "A name that an overview page might have.",
-    "x" * 240: "The longest name that a file system allows.",
+    "x" * 240: "A name almost as long as file systems allow.",
     "Jos\u00e9": "An accented letter as one character.",
     "Jose\u0301": "The same letter as two characters.",
 }

@@ -9,7 +9,7 @@ from typing import Any
 from corpus.expected import GRADED_OR_FLAGGED, RAN_OR_TAMPERED, Submission
 from corpus.submission_builder import SubmissionBuilder, dedent, description
 
-# These patterns match markup that would run. No part of the page itself contains corpus_ran.
+# These patterns match markup that would run. The page's own markup never contains corpus_ran.
 LIVE_MARKUP = (
     r"(?is)<script[^>]*>[^<]*corpus_ran",
     r"(?i)<script[^>]*src\s*=\s*[\"']?[^\"'>]*corpus_ran",
