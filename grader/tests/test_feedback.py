@@ -500,7 +500,7 @@ def test_render_page_stops_at_size_limit() -> None:
     assert len(html) < 2_000_000
 
 
-def test_render_page_joins_streams_and_collapses_progress_bars() -> None:
+def test_render_page_joins_streams_and_progress_bars() -> None:
     parts = ["10%\r", "50%\r", "100%\n", "do", "ne"]
     cell = new_code_cell(outputs=[new_output("stream", name="stdout", text=p) for p in parts])
     assert "100%\ndone" in page_text(cell)

@@ -44,7 +44,7 @@ def test_results_table_has_one_row_per_student() -> None:
 
 
 @pytest.mark.parametrize("status", STATUSES)
-def test_results_table_shows_scores_only_for_scored_statuses(status: str) -> None:
+def test_results_table_shows_score_if_status_is_scored(status: str) -> None:
     line = table(replace(GRADED, status=status))[1]
     assert (line[2] != "") == (line[5] != "") == (status in SCORED_STATUSES)
 

@@ -113,7 +113,7 @@ def test_collect_stays_in_folder_and_reports_unknown_files(
     }
 
 
-def test_import_download_changes_nothing_if_download_is_invalid(tmp_path: Path) -> None:
+def test_import_download_rejects_invalid_download(tmp_path: Path) -> None:
     target = tmp_path / "to"
     download = write_zip(tmp_path, CANVAS[:1])
     import_download(download, target)

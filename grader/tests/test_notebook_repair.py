@@ -250,7 +250,7 @@ def test_repair_notebook_restores_metadata_and_ids(
     assert bool(notes) == (options != {"metadata": False})
 
 
-def test_repair_notebook_recognizes_cells_with_other_whitespace(tmp_path: Path) -> None:
+def test_repair_notebook_ignores_whitespace_changes(tmp_path: Path) -> None:
     cells = answered_cells()
     strip_marks(cells)
     for cell in cells:
@@ -261,7 +261,7 @@ def test_repair_notebook_recognizes_cells_with_other_whitespace(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("blank", ["", "# YOUR CODE HERE\nraise NotImplementedError()\n\n"])
-def test_repair_notebook_ignores_unedited_copy_of_answer_cell(tmp_path: Path, blank: str) -> None:
+def test_repair_notebook_ignores_unedited_copy_of_cell(tmp_path: Path, blank: str) -> None:
     cells = answered_cells()
     copied_cell = copy.deepcopy(find_cell(cells, "load"))
     copied_cell["source"] = blank or [""]
@@ -318,7 +318,7 @@ def test_repair_notebook_keeps_split_answer_without_tests(tmp_path: Path) -> Non
     assert notes == ["tests that were missing, restored: load-values, load-empty"]
 
 
-def test_repair_notebook_keeps_split_answer_with_copied_metadata(tmp_path: Path) -> None:
+def test_repair_notebook_keeps_both_halves_of_split_answer(tmp_path: Path) -> None:
     cells = answered_cells()
     index = cells.index(find_cell(cells, "trim"))
     second_half = copy.deepcopy(cells[index])
@@ -328,7 +328,7 @@ def test_repair_notebook_keeps_split_answer_with_copied_metadata(tmp_path: Path)
     assert runs_without_error(repair(cells, tmp_path)[0])
 
 
-def test_repair_notebook_turns_answer_in_text_cell_into_code(tmp_path: Path) -> None:
+def test_repair_notebook_turns_text_answer_into_code(tmp_path: Path) -> None:
     cells = answered_cells()
     find_cell(cells, "load")["cell_type"] = "markdown"
     notebook, notes = repair(cells, tmp_path)
@@ -386,7 +386,7 @@ def test_repair_notebook_ignores_stub_that_raises_first(tmp_path: Path) -> None:
     assert repair(cells, tmp_path)[1] == []
 
 
-def test_repair_notebook_ignores_scratch_cell_with_same_names(tmp_path: Path) -> None:
+def test_repair_notebook_ignores_scratch_cell(tmp_path: Path) -> None:
     cells = answered_cells()
     strip_marks(cells)
     scratch = "def load(holds):\n    return None  # slow"
@@ -403,7 +403,7 @@ def test_repair_notebook_recognizes_answer_with_magics(tmp_path: Path) -> None:
     assert "mine" in answer_source(repair(cells, tmp_path)[0], "load")
 
 
-def test_repair_notebook_keeps_position_of_copied_given_cell(tmp_path: Path) -> None:
+def test_repair_notebook_keeps_copied_given_cell_in_place(tmp_path: Path) -> None:
     cells = answered_cells()
     cells.append({**copy.deepcopy(find_cell(cells, "imports")), "id": "again"})
     notebook, _ = repair(cells, tmp_path)
@@ -433,7 +433,7 @@ def test_repair_notebook_restores_reversed_order(tmp_path: Path) -> None:
     assert "cells were in a different order" in notes[0]
 
 
-def test_repair_notebook_accepts_task_id_that_extends_another(tmp_path: Path) -> None:
+def test_repair_notebook_accepts_overlapping_task_ids(tmp_path: Path) -> None:
     source = SOURCE.replace("trim-aft", "load-values-more")
     released = student_notebook(parse_assignment(source, "ships"))
     path = write(tmp_path / "a.ipynb", json.loads(nbformat.writes(released))["cells"])
