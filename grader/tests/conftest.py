@@ -1,9 +1,9 @@
-"""Settings for all tests of the grader.
+"""Put the test helpers on the path, and load the book's pytest plugins.
 
-The helper modules beside this file (`corpus`, `grading_harness`) are put on the path. If the
-grader is checked out with the book, the book's pytest plugins are loaded, too: one fails a test
-that leaves global state changed, one turns a skipped test into a failure on request, and one
-starts a browser.
+The helpers are the modules next to this file, such as `corpus` and `grading_harness`. The plugins
+are loaded only if the grader is checked out with the book. One plugin fails a test that leaves
+global state changed, one turns a skipped test into a failure on request, one starts a browser, and
+one runs the slow files first.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ SHARED_PLUGINS = tuple(
     for name in ("browser", "fail_on_skip", "global_state_guard", "slow_first")
 )
 
-# Appended, so that no helper can shadow an installed package.
+# The folders come last on the path, so that no helper can shadow an installed package.
 sys.path += [str(HERE), str(BOOK_TESTS)]
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if BOOK_TESTS.is_dir():
         for name in SHARED_PLUGINS:
-            # Does nothing if the book's own conftest.py has loaded the plugin.
+            # This does nothing if the book's own conftest.py has already loaded the plugin.
             config.pluginmanager.import_plugin(name)

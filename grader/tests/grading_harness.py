@@ -18,22 +18,22 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 ASSIGNMENTS = ROOT / "assignments"
-# Two small assignments, without and with JAX.
+# Two small assignments, of which only the second one uses JAX.
 SAMPLE = Path(__file__).parent / "sample"
 JAX_SAMPLE = Path(__file__).parent / "jax_sample"
-# Enough for an honest notebook on a busy machine.
+# These limits are generous enough for an honest notebook on a busy machine.
 LIMITS = ("--cell-seconds", "120", "--notebook-seconds", "400")
-# A shorter limit for submissions that never end.
-SHORT = ("--cell-seconds", "20", "--notebook-seconds", "90", "--memory-gb", "2")
+# Shorter limits for submissions that never end.
+SHORT_LIMITS = ("--cell-seconds", "20", "--notebook-seconds", "90", "--memory-gb", "2")
 
 needs_sandbox = pytest.mark.skipif(
-    shutil.which("bwrap") is None, reason="bubblewrap is not installed here"
+    shutil.which("bwrap") is None, reason="bubblewrap is not installed on this machine"
 )
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the results table."""
+    """One row of the results table."""
 
     status: str
     score: float | None
@@ -42,8 +42,8 @@ class Row:
     tasks: dict[str, str]
 
 
-def command(*arguments: object, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
-    """Start ``python -m jaxbits_grader``."""
+def start_grader(*arguments: object, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+    """Start ``python -m jaxbits_grader`` without waiting for it to end."""
     return subprocess.Popen(
         [sys.executable, "-m", "jaxbits_grader", *map(str, arguments)],
         env={**os.environ, **(env or {})},
@@ -53,9 +53,9 @@ def command(*arguments: object, env: Mapping[str, str] | None = None) -> subproc
     )
 
 
-def call(*arguments: object, env: Mapping[str, str] | None = None, status: int = 0) -> str:
-    """Run the command line, and return what it printed to both streams."""
-    process = command(*arguments, env=env)
+def run_grader(*arguments: object, env: Mapping[str, str] | None = None, status: int = 0) -> str:
+    """Run the grader, check its exit status, and return its stdout followed by its stderr."""
+    process = start_grader(*arguments, env=env)
     out, errors = process.communicate(timeout=3600)
     assert process.returncode == status, out + errors
     return out + errors
@@ -65,44 +65,45 @@ def grade(
     course: Path,
     submissions: Path,
     name: str,
-    *more: object,
+    *options: object,
     env: Mapping[str, str] | None = None,
 ) -> str:
-    """Grade a folder of submissions, and return the output."""
-    where = ("--submissions", submissions, "--course", course)
-    return call("grade", name, *where, "--quiet", *LIMITS, *more, env=env)
+    """Grade a folder of submissions, and return the output of the grader."""
+    folders = ("--submissions", submissions, "--course", course)
+    return run_grader("grade", name, *folders, "--quiet", *LIMITS, *options, env=env)
 
 
-def rows(text: str) -> dict[str, Row]:
-    """Return the lines of a results table by student."""
-    table = csv.DictReader(io.StringIO(text))
-    first = ("student", "status", "score", "max_score", "notes")
-    assert tuple(table.fieldnames or ())[:5] == first
+def parse_results(text: str) -> dict[str, Row]:
+    """Parse a results table, and return its rows by student."""
+    reader = csv.DictReader(io.StringIO(text))
+    fixed_columns = ("student", "status", "score", "max_score", "notes")
+    assert tuple(reader.fieldnames or ())[:5] == fixed_columns
     return {
-        line["student"]: Row(
-            line["status"],
-            float(line["score"]) if line["score"] else None,
-            float(line["max_score"]),
-            line["notes"],
-            {k: v for k, v in line.items() if k not in first},
+        row["student"]: Row(
+            row["status"],
+            float(row["score"]) if row["score"] else None,
+            float(row["max_score"]),
+            row["notes"],
+            {column: value for column, value in row.items() if column not in fixed_columns},
         )
-        for line in table
+        for row in reader
     }
 
 
-def of_students(results: Mapping[str, Row], students: Sequence[str]) -> dict[str, Row]:
-    """Return the lines by the students' original names, which the table may have escaped."""
-    shown = {" ".join(s.split()): s for s in students}
+def restore_student_names(results: Mapping[str, Row], students: Sequence[str]) -> dict[str, Row]:
+    """Key the rows by the students' original names, some of which the table has escaped."""
+    original_names = {" ".join(student.split()): student for student in students}
     return {
-        shown.get(name.removeprefix("'"), shown.get(name, name)): r for name, r in results.items()
+        original_names.get(name.removeprefix("'"), original_names.get(name, name)): row
+        for name, row in results.items()
     }
 
 
 class Listener:
-    """Listens on a port of this machine, over TCP and UDP, and records who connects."""
+    """Listens on a local port over TCP and UDP, and records every attempt to reach it."""
 
     def __init__(self) -> None:
-        self.heard: list[str] = []
+        self.contacts: list[str] = []
         self._tcp = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._tcp.getsockname()[1]
         self._udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -116,7 +117,7 @@ class Listener:
                 connection, _ = self._tcp.accept()
             except OSError:
                 return
-            self.heard.append("a connection")
+            self.contacts.append("a connection")
             connection.close()
 
     def _receive(self) -> None:
@@ -125,7 +126,7 @@ class Listener:
                 self._udp.recvfrom(4096)
             except OSError:
                 return
-            self.heard.append("a datagram")
+            self.contacts.append("a datagram")
 
     def close(self) -> None:
         """Stop listening."""

@@ -1,4 +1,4 @@
-"""Reading assignments, and the messages for sources that break a rule."""
+"""Test that assignments are parsed, and that a source with a mistake raises a clear error."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jaxbits_grader.authoring.assignment_source import (
 )
 from jaxbits_grader.notebook import nbgrader_metadata
 
-GOOD = """---
+VALID_SOURCE = """---
 jupytext:
   text_representation:
     extension: .md
@@ -60,8 +60,8 @@ assert load([7] * rows) == 7 * rows, "the sum of many"
 """
 
 
-def test_parse_assignment() -> None:
-    ships = parse_assignment(GOOD, "ships")
+def test_parse_assignment_reads_cells_tasks_and_points() -> None:
+    ships = parse_assignment(VALID_SOURCE, "ships")
     assert (ships.title, ships.minutes, ships.points) == ("Ships", 10, 2)
     assert ships.tasks[0].points == {"load-values": 2}
     assert ships.task_of("load-values") is ships.task_of("load") is ships.tasks[0]
@@ -71,8 +71,8 @@ def test_parse_assignment() -> None:
     assert nbgrader_metadata(ships.cell("given"))["locked"] is True
 
 
-BROKEN = {
-    "no front matter": (GOOD[: GOOD.index("---\n", 5) + 4], ""),
+BROKEN_SOURCES = {
+    "no front matter": (VALID_SOURCE[: VALID_SOURCE.index("---\n", 5) + 4], ""),
     "'tasks' must be a mapping": ("    load: The", "  - load: The"),
     "'goals' must be a list": ("  goals:\n  - count what is there", "  goals: count"),
     "lacks \\['title'\\]": ("  title: Ships\n", ""),
@@ -85,7 +85,9 @@ BROKEN = {
     "two cells have the grade_id": ("grade_id: load-values", "grade_id: given"),
     "has no rubric line": ("    load: The load", "    cargo: The load"),
     "no BEGIN SOLUTION line": (
-        GOOD[GOOD.index("    ### BEGIN SOL") : GOOD.index("    ### END SOL") + 20],
+        VALID_SOURCE[
+            VALID_SOURCE.index("    ### BEGIN SOL") : VALID_SOURCE.index("    ### END SOL") + 20
+        ],
         "    pass",
     ),
     "unterminated '### BEGIN SOLUTION' block": ("    ### END SOLUTION\n", ""),
@@ -108,31 +110,35 @@ BROKEN = {
         "solution: true, points: 2",
     ),
     "has no test cell": (
-        GOOD[GOOD.index("```{code-cell} ipython3\n:nbgrader: {grade_id: load-values") :],
+        VALID_SOURCE[
+            VALID_SOURCE.index("```{code-cell} ipython3\n:nbgrader: {grade_id: load-values") :
+        ],
         "",
     ),
 }
 
 
-@pytest.mark.parametrize("says", BROKEN)
-def test_broken_rules_are_rejected(says: str) -> None:
-    old, new = BROKEN[says]
-    assert old in GOOD
-    with pytest.raises(SourceError, match=says if says != "no front matter" else "front matter"):
-        parse_assignment(GOOD.replace(old, new, 1), "ships")
+@pytest.mark.parametrize("message", BROKEN_SOURCES)
+def test_parse_assignment_rejects_broken_source(message: str) -> None:
+    old, new = BROKEN_SOURCES[message]
+    assert old in VALID_SOURCE
+    with pytest.raises(
+        SourceError, match=message if message != "no front matter" else "front matter"
+    ):
+        parse_assignment(VALID_SOURCE.replace(old, new, 1), "ships")
 
 
-def test_an_answer_must_be_code() -> None:
-    text = '+++ {"nbgrader": {"grade_id": "load", "solution": true}}\n\nYour answer.\n\n'
+def test_parse_assignment_rejects_answer_in_text_cell() -> None:
+    text_cell = '+++ {"nbgrader": {"grade_id": "load", "solution": true}}\n\nYour answer.\n\n'
     start, end = (
-        GOOD.index(f"```{{code-cell}} ipython3\n:nbgrader: {{grade_id: {id}")
+        VALID_SOURCE.index(f"```{{code-cell}} ipython3\n:nbgrader: {{grade_id: {id}")
         for id in ("load,", "load-v")
     )
     with pytest.raises(SourceError, match="must be code, but 'load' is text"):
-        parse_assignment(GOOD[:start] + text + GOOD[end:], "ships")
+        parse_assignment(VALID_SOURCE[:start] + text_cell + VALID_SOURCE[end:], "ships")
 
 
-def test_no_source(tmp_path: Path) -> None:
+def test_read_assignment_rejects_missing_or_bad_source(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"has no source\.md"):
         read_assignment(tmp_path)
     (tmp_path / SOURCE_FILE).write_bytes(b"\xff\xfe")
@@ -143,7 +149,7 @@ def test_no_source(tmp_path: Path) -> None:
         read_assignment(tmp_path)
 
 
-def test_find(tmp_path: Path) -> None:
+def test_find_assignments_finds_folders_with_source(tmp_path: Path) -> None:
     for name in ("b", "a", "c"):
         (tmp_path / name).mkdir()
         if name != "c":

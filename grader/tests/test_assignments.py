@@ -1,4 +1,4 @@
-"""Every assignment accepts right answers, rejects wrong ones, and reveals nothing."""
+"""Test that every assignment accepts right answers, rejects wrong ones, and reveals no answer."""
 
 from __future__ import annotations
 
@@ -41,94 +41,97 @@ TOPICS = {
     "xor-classifier",
 }
 
-each = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+each_assignment = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 
 
-def test_every_topic_has_an_assignment() -> None:
+def test_every_topic_has_assignment() -> None:
     assert {folder.name for folder in FOLDERS} == TOPICS
 
 
-@each
-def test_solutions_get_full_marks_stubs_none_and_wrong_answers_fail(folder: Path) -> None:
-    tried = validate(folder)
-    assert [one.line() for one in tried if one.problem] == []
+@each_assignment
+def test_validate_grades_solution_stub_and_wrong_answers(folder: Path) -> None:
+    attempts = validate(folder)
+    assert [attempt.line() for attempt in attempts if attempt.problem] == []
     assignment = read_assignment(folder)
     for task in assignment.tasks:
-        of_task = [one for one in tried if one.task == task.id]
-        (solution,) = [one for one in of_task if one.kind == "solution"]
-        (stub,) = [one for one in of_task if one.kind == "stub"]
+        task_attempts = [attempt for attempt in attempts if attempt.task == task.id]
+        (solution,) = [attempt for attempt in task_attempts if attempt.kind == "solution"]
+        (stub,) = [attempt for attempt in task_attempts if attempt.kind == "stub"]
         assert (solution.points, stub.points) == (task.total, 0)
-        assert sum(one.kind == "wrong" for one in of_task) >= MIN_WRONG_ANSWERS
+        assert sum(attempt.kind == "wrong" for attempt in task_attempts) >= MIN_WRONG_ANSWERS
 
 
-@each
-def test_variants_differ_and_are_valid(folder: Path) -> None:
-    given = (folder / SOURCE_FILE).read_text(encoding="utf-8")
-    assert count_variable_values(given) >= 2 * len(read_assignment(folder).tasks)
-    drawn = [draw_variant(given, seed) for seed in range(5)]
-    assert len({*drawn, given}) == 6
-    for varied in drawn:
-        assignment = parse_assignment(varied, folder.name)
+@each_assignment
+def test_draw_variant_gives_distinct_valid_assignments(folder: Path) -> None:
+    source = (folder / SOURCE_FILE).read_text(encoding="utf-8")
+    assert count_variable_values(source) >= 2 * len(read_assignment(folder).tasks)
+    variants = [draw_variant(source, seed) for seed in range(5)]
+    assert len({*variants, source}) == 6
+    for variant in variants:
+        assignment = parse_assignment(variant, folder.name)
         assert find_leaks(assignment, student_notebook(assignment)) == []
 
 
-@each
+@each_assignment
 def test_released_notebooks_are_up_to_date(folder: Path) -> None:
     assignment = read_assignment(folder)
     stored = (folder / f"{folder.name}.ipynb").read_text(encoding="utf-8")
     assert stored == notebook_text(student_notebook(assignment)), "run: make assignments"
 
 
-@each
+@each_assignment
 def test_released_notebooks_leak_nothing(folder: Path) -> None:
     assignment = read_assignment(folder)
     notebook = nbformat.read(folder / f"{folder.name}.ipynb", as_version=4)
     assert find_leaks(assignment, notebook) == []
-    whole = json.dumps(notebook)
+    notebook_json = json.dumps(notebook)
     for cell in assignment.notebook.cells:
         for part in block_texts(cell.source, HIDDEN_TESTS):
-            assert json.dumps(part.strip())[1:-1] not in whole
+            assert json.dumps(part.strip())[1:-1] not in notebook_json
     for answer in read_answers(folder, assignment):
-        assert json.dumps(answer.source)[1:-1] not in whole
+        assert json.dumps(answer.source)[1:-1] not in notebook_json
 
 
-@each
+@each_assignment
 def test_released_notebooks_are_valid_and_portable(folder: Path) -> None:
     notebook = nbformat.read(folder / f"{folder.name}.ipynb", as_version=4)
     nbformat.validate(notebook)
     assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
     for cell in notebook.cells:
-        mark = nbgrader_metadata(cell)
-        if mark:
-            assert cell.id == mark["grade_id"]
-        assert ":::" not in cell.source, "Colab shows MyST directives raw"
+        metadata = nbgrader_metadata(cell)
+        if metadata:
+            assert cell.id == metadata["grade_id"]
+        assert ":::" not in cell.source, "Colab does not render MyST directives"
         assert "{" + "code-cell}" not in cell.source
 
 
-@each
-def test_every_test_has_visible_and_hidden_parts(folder: Path) -> None:
+@each_assignment
+def test_test_cells_have_visible_and_hidden_tests(folder: Path) -> None:
     assignment = read_assignment(folder)
     for task in assignment.tasks:
         for id in task.points:
             cell = assignment.cell(id).source
             assert block_texts(cell, HIDDEN_TESTS), f"{id} has no hidden tests"
             visible = visible_tests(cell)
-            assert "testing." in visible or "assert" in visible, f"{id} shows no test"
+            assert "testing." in visible or "assert" in visible, f"{id} has no visible test"
 
 
 @harness.needs_sandbox
-def test_the_real_grader_gives_solutions_full_marks(tmp_path: Path) -> None:
-    """One enables 64-bit types, the other uses PyTorch and Flax. The corpus covers a third."""
+def test_grade_command_gives_solutions_full_marks(tmp_path: Path) -> None:
+    """Grade one assignment that enables 64-bit types and one that uses PyTorch and Flax.
+
+    The tests of the corpus grade a third assignment.
+    """
     course = tmp_path / "course"
-    harness.call("course", course, "--from", harness.ASSIGNMENTS)
+    harness.run_grader("course", course, "--from", harness.ASSIGNMENTS)
     for folder in (harness.ASSIGNMENTS / "precision", harness.ASSIGNMENTS / "xor-classifier"):
         assignment = read_assignment(folder)
-        handed_in = tmp_path / folder.name
-        handed_in.mkdir()
-        (handed_in / "ann.ipynb").write_text(notebook_text(solution_notebook(assignment)))
-        harness.grade(course, handed_in, folder.name)
+        submissions = tmp_path / folder.name
+        submissions.mkdir()
+        (submissions / "ann.ipynb").write_text(notebook_text(solution_notebook(assignment)))
+        harness.grade(course, submissions, folder.name)
         csv = (course / "results" / f"{folder.name}.csv").read_text()
-        row = harness.rows(csv)["ann"]
+        row = harness.parse_results(csv)["ann"]
         assert (row.status, row.notes) == ("graded", "")
         assert row.score == row.max_score == assignment.points
         assert row.tasks == {task.id: str(task.total) for task in assignment.tasks}

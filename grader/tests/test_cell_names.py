@@ -1,4 +1,4 @@
-"""The names that a cell binds are those that running it binds."""
+"""Test that `bound_names` finds the names that a cell binds, and `rename_names` renames them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from jaxbits_grader.authoring.name_rewriter import rename_names
 from jaxbits_grader.cell_names import bound_names, local_names, without_magics
 
-# By description: the cell, and the names that it binds or deletes in the notebook.
+# Each description maps to a cell and to the names that the cell binds or deletes.
 CELLS = {
     "assignment": ("x, (y, *z) = 1, (2, 3)", "x y z"),
     "attribute and item": ("import types\na = types.SimpleNamespace()\na.b = 1", "types a"),
@@ -50,24 +50,24 @@ CELLS = {
     "augmented": ("x = 1\nx += 1", "x"),
     "magics": ("%matplotlib inline\n!ls\nx = 1", "x"),
 }
-# A comparison of names before and after cannot see what a cell deletes.
+# After a cell has run, the namespace no longer contains the names that the cell deleted.
 DELETED = {"except": {"error"}, "delete": {"y"}}
 
 
-@pytest.mark.parametrize("what", CELLS)
-def test_bound_names_are_those_that_running_the_cell_binds(what: str) -> None:
-    source, names = CELLS[what]
+@pytest.mark.parametrize("case", CELLS)
+def test_bound_names_match_names_bound_by_exec(case: str) -> None:
+    source, names = CELLS[case]
     assert bound_names(source) == set(names.split())
     namespace: dict[str, object] = {}
     exec(without_magics(source), namespace)
     namespace.pop("__builtins__")
-    if what != "star import":
-        assert set(namespace) == set(names.split()) - DELETED.get(what, set())
+    if case != "star import":
+        assert set(namespace) == set(names.split()) - DELETED.get(case, set())
 
 
-@pytest.mark.parametrize("what", CELLS)
-def test_bound_names_agree_with_the_symbol_table(what: str) -> None:
-    source, _ = CELLS[what]
+@pytest.mark.parametrize("case", CELLS)
+def test_bound_names_match_symbol_table(case: str) -> None:
+    source, _ = CELLS[case]
     tables = [symtable.symtable(without_magics(source), "<cell>", "exec")]
     found = {s.get_name() for s in tables[0].get_symbols() if s.is_assigned() or s.is_imported()}
     while tables:
@@ -82,7 +82,7 @@ def test_bound_names_agree_with_the_symbol_table(what: str) -> None:
 
 
 @pytest.mark.parametrize("source", ["x = ", "def f(:\n    pass", "x = !ls"])
-def test_a_cell_that_is_not_python_has_no_names(source: str) -> None:
+def test_bound_names_raises_for_invalid_python(source: str) -> None:
     with pytest.raises(SyntaxError):
         bound_names(source)
 
@@ -98,24 +98,24 @@ def test_a_cell_that_is_not_python_has_no_names(source: str) -> None:
         ("def f():\n    try:\n        pass\n    except E as error:\n        pass", "error"),
     ],
 )
-def test_local_names(source: str, names: str) -> None:
+def test_local_names_exclude_parameters_and_globals(source: str, names: str) -> None:
     (node,) = ast.parse(source).body
     assert isinstance(node, ast.FunctionDef | ast.ClassDef)
     assert local_names(node) == set(names.split())
 
 
-@pytest.mark.parametrize("what", sorted(set(CELLS) - {"star import", "magics"}))
-def test_renaming_gives_every_bound_name_its_new_name(what: str) -> None:
-    source, names = CELLS[what]
-    wanted = set(names.split())
+@pytest.mark.parametrize("case", sorted(set(CELLS) - {"star import", "magics"}))
+def test_rename_names_renames_every_bound_name(case: str) -> None:
+    source, names = CELLS[case]
+    old_names = set(names.split())
 
     def new_name(name: str, line: int) -> str | None:
-        return f"_p_{name}" if name in wanted else None
+        return f"_p_{name}" if name in old_names else None
 
     tree = rename_names(ast.parse(source), new_name, lambda name: False, "builtins")
     renamed = ast.unparse(tree)
     namespace: dict[str, object] = {"builtins": __import__("builtins")}
     exec(renamed, namespace)
-    own = {name for name in namespace if name.startswith("_p_")}
-    assert own == {f"_p_{name}" for name in wanted - DELETED.get(what, set())}
-    assert not wanted & set(namespace)
+    new_names = {name for name in namespace if name.startswith("_p_")}
+    assert new_names == {f"_p_{name}" for name in old_names - DELETED.get(case, set())}
+    assert not old_names & set(namespace)

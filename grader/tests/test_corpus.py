@@ -1,4 +1,4 @@
-"""The corpus of submissions is complete and consistent."""
+"""Test that the corpus of submissions is complete and consistent."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ ROOT = Path(__file__).resolve().parents[2]
 FAMILIES = {
     "plain", "stderr", "harmless", "tests-lost", "tests-replaced", "duplicates", "renamed", "names",
     "damaged", "unreadable", "kernel-death", "parent", "endless", "memory", "children", "output",
-    "shell", "reading", "hidden-tests", "tampering", "equal", "beside", "web",
+    "shell", "secret-reading", "hidden-tests", "tampering", "fake-equality", "adjacent-files",
+    "web",
 }  # fmt: skip
-# These contain invalid code on purpose.
-NO_PYTHON = {"syntax-error", "typos-in-own-cells"}
+# These students submit invalid Python on purpose.
+INVALID_PYTHON = {"syntax-error", "typos-in-own-cells"}
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +55,7 @@ def secrets(tmp_path_factory: pytest.TempPathFactory) -> corpus.Secrets:
 
 
 @pytest.fixture(scope="module")
-def written(assignment: Assignment, secrets: corpus.Secrets) -> dict[str, corpus.Expected]:
+def expected_results(assignment: Assignment, secrets: corpus.Secrets) -> dict[str, corpus.Expected]:
     return corpus.write(secrets.submissions, assignment, secrets)
 
 
@@ -63,35 +64,37 @@ def entry(folder: Path, student: str) -> Path:
     return file if os.path.lexists(file) else folder / student
 
 
-def test_there_are_enough_of_every_family(written: dict[str, corpus.Expected]) -> None:
-    families = Counter(expected.family for expected in written.values())
+def test_corpus_has_enough_submissions_of_every_family(
+    expected_results: dict[str, corpus.Expected],
+) -> None:
+    families = Counter(expected.family for expected in expected_results.values())
     assert set(families) == FAMILIES
     assert min(families.values()) >= 3
-    core = [expected for expected in written.values() if expected.core]
-    assert len(written) >= 200
+    core = [expected for expected in expected_results.values() if expected.core]
+    assert len(expected_results) >= 200
     assert len(core) >= 60
     assert {expected.family for expected in core} == FAMILIES
-    assert sum(expected.slow for expected in written.values()) <= 12
+    assert sum(expected.slow for expected in expected_results.values()) <= 12
 
 
-def test_each_student_has_an_entry_and_half_of_them_a_folder(
-    written: dict[str, corpus.Expected], secrets: corpus.Secrets
+def test_write_creates_folder_for_half_of_students(
+    expected_results: dict[str, corpus.Expected], secrets: corpus.Secrets
 ) -> None:
-    there = {path.name.removesuffix(".ipynb") for path in secrets.submissions.iterdir()}
-    assert there == set(written)
+    students = {path.name.removesuffix(".ipynb") for path in secrets.submissions.iterdir()}
+    assert students == set(expected_results)
     folders = sum(path.is_dir() for path in secrets.submissions.iterdir())
-    assert 0.35 < folders / len(written) < 0.65
-    for student in written:
+    assert 0.35 < folders / len(expected_results) < 0.65
+    for student in expected_results:
         assert os.path.lexists(entry(secrets.submissions, student))
     assert secrets.other.is_file()
     assert secrets.other_text in secrets.other.read_text()
 
 
-def test_expectations_are_consistent(
-    written: dict[str, corpus.Expected], assignment: Assignment
+def test_expected_results_are_consistent(
+    expected_results: dict[str, corpus.Expected], assignment: Assignment
 ) -> None:
-    for student, expected in written.items():
-        assert expected.what, student
+    for student, expected in expected_results.items():
+        assert expected.summary, student
         assert expected.statuses, student
         assert expected.statuses <= set(STATUSES) - {"failed"}, student
         has_score = bool(expected.statuses & SCORED)
@@ -103,24 +106,24 @@ def test_expectations_are_consistent(
             re.compile(regex)
 
 
-def test_scores_follow_the_tasks(
-    written: dict[str, corpus.Expected], assignment: Assignment
+def test_expected_scores_match_points_of_tasks(
+    expected_results: dict[str, corpus.Expected], assignment: Assignment
 ) -> None:
     first, last = assignment.tasks[0], assignment.tasks[-1]
-    assert written["right"].score == assignment.points
-    assert written["blank"].score == written["wrong"].score == 0
-    assert written["first-missing"].score == assignment.points - first.total
-    assert written["os-exit-in-first-task"].score == 0
-    assert written["os-exit-in-last-task"].score == assignment.points - last.total
-    assert written["empty"].score is None
-    assert written["empty"].statuses == {"unreadable"}
-    assert written["patches-testing"].statuses == {"tampered"}
+    assert expected_results["right"].score == assignment.points
+    assert expected_results["blank"].score == expected_results["wrong"].score == 0
+    assert expected_results["first-missing"].score == assignment.points - first.total
+    assert expected_results["os-exit-in-first-task"].score == 0
+    assert expected_results["os-exit-in-last-task"].score == assignment.points - last.total
+    assert expected_results["empty"].score is None
+    assert expected_results["empty"].statuses == {"unreadable"}
+    assert expected_results["patches-testing"].statuses == {"tampered"}
 
 
-def test_intact_notebooks_contain_python(
-    written: dict[str, corpus.Expected], secrets: corpus.Secrets
+def test_intact_notebooks_contain_valid_python(
+    expected_results: dict[str, corpus.Expected], secrets: corpus.Secrets
 ) -> None:
-    odd = {
+    modified = {
         "damaged",
         "unreadable",
         "tests-lost",
@@ -129,20 +132,22 @@ def test_intact_notebooks_contain_python(
         "names",
         "renamed",
     }
-    for student, expected in written.items():
-        if expected.family in odd | {"beside"}:
+    for student, expected in expected_results.items():
+        if expected.family in modified | {"adjacent-files"}:
             continue
         path = entry(secrets.submissions, student)
         path = next(path.glob("*.ipynb")) if path.is_dir() else path
         notebook = nbformat.reads(path.read_text(), as_version=4)
-        for cell in notebook.cells if student not in NO_PYTHON else []:
+        for cell in notebook.cells if student not in INVALID_PYTHON else []:
             if cell.cell_type == "code":
                 ast.parse(
                     TransformerManager().transform_cell(cell.source), student, type_comments=False
                 )
 
 
-def test_right_wrong_and_blank_notebooks(assignment: Assignment, secrets: corpus.Secrets) -> None:
+def test_submission_builder_returns_valid_notebooks(
+    assignment: Assignment, secrets: corpus.Secrets
+) -> None:
     builder = SubmissionBuilder(assignment, secrets)
     for notebook in (builder.right(), builder.wrong(), builder.blank()):
         nbformat.validate(notebook)
@@ -153,15 +158,15 @@ def test_right_wrong_and_blank_notebooks(assignment: Assignment, secrets: corpus
         assert "HIDDEN" not in nbformat.writes(notebook)
     assert "raise NotImplementedError()" not in nbformat.writes(builder.wrong())
     assert "return None" in nbformat.writes(builder.wrong())
-    task, name = builder.function()
-    assert f"{name} = _around({name})" in nbformat.writes(builder.called("print(1)"))
-    assert builder.before(assignment.tasks[1]) == builder.until(task) == task.total
+    task, name = builder.first_function()
+    assert f"{name} = _around({name})" in nbformat.writes(builder.with_code_in_answer("print(1)"))
+    assert builder.points_before(assignment.tasks[1]) == builder.points_through(task) == task.total
 
 
-def test_unreadable_entries_are_not_notebooks(
-    written: dict[str, corpus.Expected], secrets: corpus.Secrets
+def test_unreadable_submissions_are_not_notebooks(
+    expected_results: dict[str, corpus.Expected], secrets: corpus.Secrets
 ) -> None:
-    for student, expected in written.items():
+    for student, expected in expected_results.items():
         path = entry(secrets.submissions, student)
         if expected.family != "unreadable" or not path.is_file() or path.is_symlink():
             continue
@@ -174,10 +179,10 @@ def test_unreadable_entries_are_not_notebooks(
         assert not isinstance(cells, list) or not cells, student
 
 
-def test_harmful_code_runs_only_in_a_sandbox(
-    written: dict[str, corpus.Expected], secrets: corpus.Secrets
+def test_harmful_code_refuses_to_run_outside_sandbox(
+    expected_results: dict[str, corpus.Expected], secrets: corpus.Secrets
 ) -> None:
-    for student, expected in written.items():
+    for student, expected in expected_results.items():
         harmful = student.startswith("hog-") or expected.family == "parent"
         if harmful or student in ("fork-bomb", "leaves-files", "reads-memory", "deletes-its-files"):
             path = entry(secrets.submissions, student)
@@ -185,60 +190,64 @@ def test_harmful_code_runs_only_in_a_sandbox(
             assert "not in a sandbox: not tried" in path.read_text()
 
 
-def test_no_submission_contains_a_secret(
-    written: dict[str, corpus.Expected], secrets: corpus.Secrets
+def test_submissions_contain_no_secret(
+    expected_results: dict[str, corpus.Expected], secrets: corpus.Secrets
 ) -> None:
-    for student, expected in written.items():
+    for student, expected in expected_results.items():
         path = entry(secrets.submissions, student)
         for file in path.rglob("*") if path.is_dir() else [path]:
             if file.is_symlink() or not file.is_file() or file.stat().st_size > 2**24:
                 continue
             text = file.read_bytes().decode("utf-8", "replace")
             assert not [secret for secret in expected.forbidden if secret in text], student
-    neighbor, right = written[corpus.NEIGHBOR], written["right"]
+    neighbor, right = expected_results[corpus.NEIGHBOR], expected_results["right"]
     assert secrets.other_text in right.forbidden
     assert secrets.other_text not in neighbor.forbidden
 
 
-def test_hidden_tests_are_among_what_is_forbidden(
-    written: dict[str, corpus.Expected], assignment: Assignment
+def test_expected_forbids_lines_of_hidden_tests(
+    expected_results: dict[str, corpus.Expected], assignment: Assignment
 ) -> None:
-    hidden = corpus.hidden(assignment)
+    hidden = corpus.hidden_test_lines(assignment)
     assert len(hidden) > 20
-    assert set(hidden) <= set(written["right"].forbidden)
+    assert set(hidden) <= set(expected_results["right"].forbidden)
     for task in assignment.tasks:
         for test in task.points:
             text = assignment.cell(test).source
             assert "BEGIN HIDDEN" not in text or any(line in text for line in hidden), test
 
 
-def test_complaints() -> None:
+def test_mismatches_name_each_difference() -> None:
     expected = corpus.Expected(
         frozenset({"graded", "tampered"}), (1.0, 2.0), (r"mended",), ("secret",), (r"<script>x",)
     )
-    assert expected.complaints("graded", 1.5, "was mended", "<b>fine</b>") == []
-    assert expected.complaints("tampered", None, "mended") == []
-    assert expected.complaints("tampered", 0.0, "mended") == [
+    assert expected.mismatches("graded", 1.5, "was mended", "<b>fine</b>") == []
+    assert expected.mismatches("tampered", None, "mended") == []
+    assert expected.mismatches("tampered", 0.0, "mended") == [
         "the score is 0.0, and should be blank"
     ]
-    assert expected.complaints("graded", None, "mended") == ["the score is None, not (1.0, 2.0)"]
-    assert expected.complaints("failed", None, "mended")
-    assert expected.complaints("graded", 2.0, "")
-    for shown in ("a secret", "a <b>sec</b>ret", "a s&#101;cret"):
-        assert expected.complaints("graded", 2.0, "mended", shown) == ["shows 'secret'"]
-    assert expected.complaints("graded", 2.0, "mended", "<script>x()")
-    assert not expected.complaints("graded", 2.0, "mended", "&lt;script&gt;x()")
+    assert expected.mismatches("graded", None, "mended") == ["the score is None, not (1.0, 2.0)"]
+    assert expected.mismatches("failed", None, "mended")
+    assert expected.mismatches("graded", 2.0, "")
+    for page in ("a secret", "a <b>sec</b>ret", "a s&#101;cret"):
+        assert expected.mismatches("graded", 2.0, "mended", page) == ["shows 'secret'"]
+    assert expected.mismatches("graded", 2.0, "mended", "<script>x()")
+    assert not expected.mismatches("graded", 2.0, "mended", "&lt;script&gt;x()")
 
 
-def test_write_a_selection(tmp_path: Path, assignment: Assignment, secrets: corpus.Secrets) -> None:
-    quick = corpus.write(tmp_path, assignment, secrets, only=lambda s: s.family == "plain")
-    assert set(quick) >= {"right", "blank", corpus.NEIGHBOR}
-    assert {expected.family for expected in quick.values()} == {"plain"}
-    own = dataclasses.replace(secrets, file=tmp_path / "FILE")
-    assert {entry.student for entry in corpus.all_submissions(assignment, own)} >= set(quick)
+def test_write_writes_only_selected_submissions(
+    tmp_path: Path, assignment: Assignment, secrets: corpus.Secrets
+) -> None:
+    plain = corpus.write(tmp_path, assignment, secrets, only=lambda s: s.family == "plain")
+    assert set(plain) >= {"right", "blank", corpus.NEIGHBOR}
+    assert {expected.family for expected in plain.values()} == {"plain"}
+    other_secrets = dataclasses.replace(secrets, file=tmp_path / "FILE")
+    assert {entry.student for entry in corpus.all_submissions(assignment, other_secrets)} >= set(
+        plain
+    )
 
 
-def test_snapshot_shows_changes(tmp_path: Path) -> None:
+def test_snapshot_reflects_file_changes(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("a")
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("nowhere")
@@ -251,4 +260,4 @@ def test_snapshot_shows_changes(tmp_path: Path) -> None:
         str(tmp_path / "file"),
         str(tmp_path / "new"),
     }
-    assert corpus.left_behind() == []
+    assert corpus.leftover_processes() == []

@@ -1,4 +1,4 @@
-"""The results table and the stored records."""
+"""Test the results table, the stored grade records, and the limits of a run."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from jaxbits_grader.reporting.results_csv import results_table
 from jaxbits_grader.running.limits import Limits
 
 TASKS = {"one": ["one-a", "one-b"], "two": ["two-a"]}
-MARKS = (
+CELL_POINTS = (
     CellPoints("one-a", 2, 2),
     CellPoints("one-b", None, 1),
     CellPoints("two-a", 0.5, 2, "not so"),
 )
-GRADED = GradeRecord("ada", "graded", (), MARKS, 5)
+GRADED = GradeRecord("ada", "graded", (), CELL_POINTS, 5)
 
 
 def table(*records: GradeRecord) -> list[list[str]]:
@@ -34,9 +34,9 @@ def table(*records: GradeRecord) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text, newline="")))
 
 
-def test_one_line_per_student() -> None:
-    unread = GradeRecord("bob", "unreadable", ("not JSON", "x"), (), 5)
-    assert table(unread, GRADED) == [
+def test_results_table_has_one_row_per_student() -> None:
+    unreadable = GradeRecord("bob", "unreadable", ("not JSON", "x"), (), 5)
+    assert table(unreadable, GRADED) == [
         ["student", "status", "score", "max_score", "notes", "one", "two"],
         ["ada", "graded", "2.5", "5", "", "2", "0.5"],
         ["bob", "unreadable", "", "5", "not JSON; x", "", ""],
@@ -44,17 +44,17 @@ def test_one_line_per_student() -> None:
 
 
 @pytest.mark.parametrize("status", STATUSES)
-def test_only_scored_statuses_have_numbers(status: str) -> None:
+def test_results_table_shows_score_if_status_is_scored(status: str) -> None:
     line = table(replace(GRADED, status=status))[1]
     assert (line[2] != "") == (line[5] != "") == (status in SCORED_STATUSES)
 
 
-def test_a_score_of_zero_is_written() -> None:
-    nothing = tuple(replace(mark, points=0.0) for mark in MARKS)
-    assert table(replace(GRADED, cells=nothing))[1][2] == "0"
+def test_results_table_shows_score_of_zero() -> None:
+    cells_with_zero_points = tuple(replace(cell, points=0.0) for cell in CELL_POINTS)
+    assert table(replace(GRADED, cells=cells_with_zero_points))[1][2] == "0"
 
 
-NAMES = {
+ESCAPED_NAMES = {
     "=cmd|' /C calc'!A0": "'=cmd|' /C calc'!A0",
     "+1": "'+1",
     "-1": "'-1",
@@ -68,18 +68,18 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_names_and_notes_cannot_be_formulas(name: str) -> None:
+@pytest.mark.parametrize("name", ESCAPED_NAMES)
+def test_results_table_escapes_formulas(name: str) -> None:
     lines = table(replace(GRADED, student=name, notes=(name,)))
     assert len(lines) == 2
-    assert (lines[1][0], lines[1][4]) == (NAMES[name], NAMES[name])
+    assert (lines[1][0], lines[1][4]) == (ESCAPED_NAMES[name], ESCAPED_NAMES[name])
 
 
-def test_unsafe_is_noted() -> None:
+def test_results_table_notes_unsafe_grading() -> None:
     assert table(replace(GRADED, unsafe=True))[1][4] == "UNSAFE: graded without a sandbox"
 
 
-def test_record_round_trip(tmp_path: Path) -> None:
+def test_read_record_returns_written_record(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "ada.json"
     odd = replace(GRADED, student="Zoë \udcff", notes=("a\nb", "\ud800"), unsafe=True, seconds=1.5)
     for record in (GRADED, odd):
@@ -89,7 +89,7 @@ def test_record_round_trip(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "5", "[]", "null", "{}", '{"cells": 1}', '"x"'])
-def test_broken_records_are_ignored(tmp_path: Path, text: str) -> None:
+def test_read_record_ignores_broken_files(tmp_path: Path, text: str) -> None:
     path = tmp_path / "ada.json"
     path.write_text(text)
     assert read_record(path) is None
@@ -97,6 +97,6 @@ def test_broken_records_are_ignored(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize("value", [0, -1, 0.01, float("nan"), float("inf")])
-def test_impossible_limits_are_rejected(value: float) -> None:
+def test_limits_reject_impossible_memory(value: float) -> None:
     with pytest.raises(ValueError, match="--memory-gb must be"):
         Limits(memory_gb=value)

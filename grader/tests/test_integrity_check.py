@@ -1,7 +1,8 @@
-"""The integrity check finds what was replaced in a session, and nothing in an honest one.
+"""Test that the integrity check finds replaced functions, and nothing in an honest session.
 
-Two processes run IPython's shell: one a cell for each way to tamper, each in a fork of its own, the
-other an honest session. The real kernel names the text of its cells otherwise; both are tried.
+One process runs each way to tamper in a fork of its own, and another process runs an honest
+session. Both run IPython's shell with the file names that the kernel gives to cells. The last test
+runs the shell with its own file names.
 """
 
 from __future__ import annotations
@@ -120,74 +121,74 @@ HONEST = [
     "1 / 0",
 ]
 
-SHELL = """
+SESSION_SCRIPT = """
 import json, os, sys, warnings
 warnings.simplefilter("ignore")
 from IPython.core.interactiveshell import InteractiveShell
-told = json.load(sys.stdin)
+request = json.load(sys.stdin)
 shell = InteractiveShell.instance()
-if told["as_kernel"]:
+if request["as_kernel"]:
     from IPython.core.compilerop import CachingCompiler
-    called = lambda self, raw, cell, number: f"/tmp/ipykernel_{number}/{abs(hash(cell))}.py"
-    CachingCompiler.get_code_name = called
+    kernel_name = lambda self, raw, cell, number: f"/tmp/ipykernel_{number}/{abs(hash(cell))}.py"
+    CachingCompiler.get_code_name = kernel_name
 found = {}
-shell.run_cell(told["imports"])
+shell.run_cell(request["imports"])
 from jaxbits_grader.checking.integrity_check import find_replaced
-if told["one_by_one"]:
-    for name, source in told["cells"].items():
-        there, back = os.pipe()
+if request["one_by_one"]:
+    for name, source in request["cells"].items():
+        read_end, write_end = os.pipe()
         if os.fork() == 0:
-            ran = shell.run_cell(source)
-            said = find_replaced(told["names"]) if ran.success else "it failed"
-            os.write(back, said.encode())
+            result = shell.run_cell(source)
+            replaced = find_replaced(request["names"]) if result.success else "it failed"
+            os.write(write_end, replaced.encode())
             os._exit(0)
-        os.close(back)
-        with os.fdopen(there) as pipe:
+        os.close(write_end)
+        with os.fdopen(read_end) as pipe:
             found[name] = pipe.read()
         os.wait()
 else:
-    for name, source in told["cells"].items():
+    for name, source in request["cells"].items():
         shell.run_cell(source)
-        found[name] = find_replaced(told["names"])
+        found[name] = find_replaced(request["names"])
 with open(sys.argv[1], "w") as file:
     json.dump(found, file)
 """
 
 
-def check_sessions(folder: Path, cells: dict[str, str], **told: object) -> dict[str, str]:
-    outcome = folder / "found.json"
-    done = subprocess.run(
-        [sys.executable, "-c", SHELL, str(outcome)],
-        input=json.dumps({"cells": cells, "imports": IMPORTS, "names": NAMES, **told}),
+def check_sessions(folder: Path, cells: dict[str, str], **options: object) -> dict[str, str]:
+    result_file = folder / "found.json"
+    process = subprocess.run(
+        [sys.executable, "-c", SESSION_SCRIPT, str(result_file)],
+        input=json.dumps({"cells": cells, "imports": IMPORTS, "names": NAMES, **options}),
         text=True,
         capture_output=True,
         timeout=120,
         cwd=folder,
     )
-    assert outcome.exists(), done.stdout[-2000:] + done.stderr[-2000:]
-    found: dict[str, str] = json.loads(outcome.read_text())
+    assert result_file.exists(), process.stdout[-2000:] + process.stderr[-2000:]
+    found: dict[str, str] = json.loads(result_file.read_text())
     return found
 
 
 @pytest.fixture(scope="module")
 def tampered(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    place = tmp_path_factory.mktemp("tampered")
-    return check_sessions(place, TAMPERED, one_by_one=True, as_kernel=True)
+    folder = tmp_path_factory.mktemp("tampered")
+    return check_sessions(folder, TAMPERED, one_by_one=True, as_kernel=True)
 
 
-@pytest.mark.parametrize("what", TAMPERED)
-def test_replaced_functions_are_named(tampered: dict[str, str], what: str) -> None:
-    assert what in tampered[what].splitlines()
+@pytest.mark.parametrize("name", TAMPERED)
+def test_find_replaced_names_replaced_functions(tampered: dict[str, str], name: str) -> None:
+    assert name in tampered[name].splitlines()
 
 
-def test_honest_sessions_are_clean(tmp_path: Path) -> None:
+def test_find_replaced_finds_nothing_in_honest_session(tmp_path: Path) -> None:
     cells = {f"{n}: {source}": source for n, source in enumerate(HONEST)}
     found = check_sessions(tmp_path, cells, one_by_one=False, as_kernel=True)
-    assert [cell for cell, said in found.items() if said] == []
+    assert [cell for cell, replaced in found.items() if replaced] == []
     assert len(found) == len(HONEST)
 
 
-def test_a_shell_without_a_kernel(tmp_path: Path) -> None:
+def test_find_replaced_works_without_kernel(tmp_path: Path) -> None:
     cells = {"honest": HONEST[4], "numpy.allclose": TAMPERED["numpy.allclose"]}
     found = check_sessions(tmp_path, cells, one_by_one=False, as_kernel=False)
     assert found == {"honest": "", "numpy.allclose": "numpy.allclose"}

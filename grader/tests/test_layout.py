@@ -1,4 +1,4 @@
-"""The imports follow the layout that README.md describes."""
+"""Test that modules import each other only in the order that README.md describes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 import jaxbits_grader
 
 ROOT = Path(jaxbits_grader.__file__).parent
-# From the bottom to the top. Parts on the same floor do not import each other.
-FLOORS = [
+# From the lowest layer to the highest. Parts of the same layer do not import each other.
+LAYERS = [
     {"cell_names", "files"},
     {"notebook", "grade_records"},
     {"authoring", "running"},
@@ -22,7 +22,7 @@ FLOORS = [
     {"cli"},
     {"__main__"},
 ]
-FLOOR_OF = {name: floor for floor, names in enumerate(FLOORS) for name in names}
+LAYER_OF = {name: layer for layer, names in enumerate(LAYERS) for name in names}
 MODULES = [path for path in sorted(ROOT.rglob("*.py")) if path != ROOT / "__init__.py"]
 
 
@@ -38,23 +38,23 @@ def imported_parts(path: Path) -> set[str]:
     return found
 
 
-def test_imports_run_from_the_commands_to_the_shared_modules() -> None:
+def test_modules_import_only_from_lower_layers() -> None:
     wrong = [
         f"{path.relative_to(ROOT)} imports {other}"
         for path in MODULES
         for other in imported_parts(path)
-        if other != part_of(path) and FLOOR_OF[other] >= FLOOR_OF[part_of(path)]
+        if other != part_of(path) and LAYER_OF[other] >= LAYER_OF[part_of(path)]
     ]
     assert wrong == []
 
 
-def test_every_part_is_in_the_map_of_the_readme() -> None:
+def test_readme_lists_every_part() -> None:
     readme = (ROOT.parents[1] / "README.md").read_text(encoding="utf-8")
-    missing = [name for name in FLOOR_OF if f"`{name}" not in readme and name != "__main__"]
+    missing = [name for name in LAYER_OF if f"`{name}" not in readme and name != "__main__"]
     assert missing == []
 
 
-def test_no_module_has_the_name_of_a_public_function() -> None:
+def test_module_names_differ_from_public_functions() -> None:
     names = {path.stem for path in MODULES} | {path.parent.name for path in MODULES}
     functions = {
         node.name
@@ -65,7 +65,7 @@ def test_no_module_has_the_name_of_a_public_function() -> None:
     assert names & functions == set()
 
 
-def test_nothing_in_jaxbits_imports_the_grader() -> None:
+def test_jaxbits_does_not_import_grader() -> None:
     import jaxbits
 
     library = Path(str(jaxbits.__file__)).parent

@@ -1,4 +1,4 @@
-"""Downloads from Canvas and Moodle become one folder per student."""
+"""Test that a download from Canvas or Moodle is sorted into one folder per student."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOODLE = [
 ]
 
 
-def packed(folder: Path, names: list[str]) -> Path:
+def write_zip(folder: Path, names: list[str]) -> Path:
     path = folder / "download.zip"
     with zipfile.ZipFile(path, "w") as archive:
         for name in names:
@@ -37,7 +37,7 @@ def packed(folder: Path, names: list[str]) -> Path:
     return path
 
 
-def unpacked(folder: Path, names: list[str]) -> Path:
+def write_folder(folder: Path, names: list[str]) -> Path:
     path = folder / "download"
     for name in names:
         (path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -49,11 +49,13 @@ def tree(folder: Path) -> dict[str, list[str]]:
     return {p.name: sorted(f.name for f in p.iterdir()) for p in sorted(folder.iterdir())}
 
 
-@pytest.mark.parametrize("made", [packed, unpacked])
-def test_canvas(made: Callable[[Path, list[str]], Path], tmp_path: Path) -> None:
-    to = tmp_path / "to"
-    got = import_download(made(tmp_path, CANVAS), to)
-    assert tree(to) == {
+@pytest.mark.parametrize("write_download", [write_zip, write_folder])
+def test_import_download_sorts_canvas_files(
+    write_download: Callable[[Path, list[str]], Path], tmp_path: Path
+) -> None:
+    target = tmp_path / "to"
+    imported = import_download(write_download(tmp_path, CANVAS), target)
+    assert tree(target) == {
         "anon_aB3xZ": ["nans.ipynb"],
         "anon_qQ1": ["nans.ipynb"],
         "doejane_4521": ["nans.ipynb", "scratch.pdf"],
@@ -61,66 +63,68 @@ def test_canvas(made: Callable[[Path, list[str]], Path], tmp_path: Path) -> None
         "smith2_18": ["Copy of nans.ipynb"],
         "twice_19": ["nans-2.ipynb", "nans.ipynb"],
     }
-    assert got.students == sorted(tree(to))
-    assert (got.late, got.unknown) == (["anon_qQ1", "müllerjosé_17"], [])
-    assert (to / "twice_19/nans-2.ipynb").read_text() == f"of {CANVAS[-1]}"
-    found = {s.student: s for s in find_submissions(to, "nans")}
-    assert {s.student for s in found.values() if s.path} == set(tree(to))
-    assert found["müllerjosé_17"].note is None  # handing in again is nothing odd
+    assert imported.students == sorted(tree(target))
+    assert (imported.late, imported.unknown) == (["anon_qQ1", "müllerjosé_17"], [])
+    assert (target / "twice_19/nans-2.ipynb").read_text() == f"of {CANVAS[-1]}"
+    found = {s.student: s for s in find_submissions(target, "nans")}
+    assert {s.student for s in found.values() if s.path} == set(tree(target))
+    assert found["müllerjosé_17"].note is None  # A resubmission needs no note.
 
 
-@pytest.mark.parametrize("made", [packed, unpacked])
-def test_moodle(made: Callable[[Path, list[str]], Path], tmp_path: Path) -> None:
-    to = tmp_path / "to"
+@pytest.mark.parametrize("write_download", [write_zip, write_folder])
+def test_import_download_sorts_moodle_files(
+    write_download: Callable[[Path, list[str]], Path], tmp_path: Path
+) -> None:
+    target = tmp_path / "to"
     inside = [f"course-nans-7/{name}" for name in MOODLE]
-    assert import_download(made(tmp_path, inside), to).unknown == []
-    assert tree(to) == {
+    assert import_download(write_download(tmp_path, inside), target).unknown == []
+    assert tree(target) == {
         "Ann Bee_18": ["nans.ipynb"],
         "Jane Doe_4521": ["nans.ipynb", "onlinetext.html"],
         "José van der Müller_17": ["nans.ipynb"],
     }
 
 
-def test_a_new_submission_replaces_the_old_one(tmp_path: Path) -> None:
-    to = tmp_path / "to"
-    import_download(packed(tmp_path, CANVAS[:3]), to)
-    import_download(packed(tmp_path, ["doejane_4521_99000_nans-1.ipynb"]), to)
-    assert tree(to) == {"doejane_4521": ["nans.ipynb"], "müllerjosé_17": ["nans.ipynb"]}
-    assert "99000" in (to / "doejane_4521/nans.ipynb").read_text()
+def test_import_download_replaces_earlier_submission(tmp_path: Path) -> None:
+    target = tmp_path / "to"
+    import_download(write_zip(tmp_path, CANVAS[:3]), target)
+    import_download(write_zip(tmp_path, ["doejane_4521_99000_nans-1.ipynb"]), target)
+    assert tree(target) == {"doejane_4521": ["nans.ipynb"], "müllerjosé_17": ["nans.ipynb"]}
+    assert "99000" in (target / "doejane_4521/nans.ipynb").read_text()
 
 
-def test_files_stay_in_the_folder_and_unknown_ones_are_reported(
+def test_collect_stays_in_folder_and_reports_unknown_files(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = ["readme.txt", "../x_1_2_out.ipynb", "__MACOSX/a_1_2_b.ipynb", "a_1_2_..", CANVAS[0]]
     names.append("x_5_assignsubmission_file/../../over.ipynb")
     names.append(f"long_6_7_{'ü' * 250}.ipynb")
-    to = tmp_path / "in" / "to"
-    assert main(["collect", str(packed(tmp_path, names)), "--to", str(to)]) == 1
+    target = tmp_path / "in" / "to"
+    assert main(["collect", str(write_zip(tmp_path, names)), "--to", str(target)]) == 1
     out, err = capsys.readouterr()
     assert "the folders of" in out
     assert "Unknown student: readme.txt" in err
     files = {str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file()}
     assert {f for f in files if not f.startswith("in/to/")} == {"download.zip"}
-    assert tree(to) == {
+    assert tree(target) == {
         "a_1": ["file"],
         "doejane_4521": ["nans.ipynb"],
         "long_6": [f"{'ü' * 60}.ipynb"],
     }
 
 
-def test_invalid_downloads_change_nothing(tmp_path: Path) -> None:
-    to = tmp_path / "to"
-    whole = packed(tmp_path, CANVAS[:1])
-    import_download(whole, to)
-    data = whole.read_bytes()
+def test_import_download_rejects_invalid_download(tmp_path: Path) -> None:
+    target = tmp_path / "to"
+    download = write_zip(tmp_path, CANVAS[:1])
+    import_download(download, target)
+    data = download.read_bytes()
     for damaged in (data[:-30], data.replace(b"of doejane", b"of nobody!")):
-        whole.write_bytes(damaged)
+        download.write_bytes(damaged)
         with pytest.raises(ValueError, match=r"download: .*zip file"):
-            import_download(whole, to)
+            import_download(download, target)
     with pytest.raises(ValueError, match="file names must be like"):
-        import_download(unpacked(tmp_path, ["ann.ipynb"]), to)
+        import_download(write_folder(tmp_path, ["ann.ipynb"]), target)
     with pytest.raises(ValueError, match="must be a folder or a zip file"):
-        import_download(tmp_path / "absent.zip", to)
-    assert tree(to) == {"doejane_4521": ["nans.ipynb"]}
-    assert (to / "doejane_4521/nans.ipynb").read_text() == f"of {CANVAS[0]}"
+        import_download(tmp_path / "absent.zip", target)
+    assert tree(target) == {"doejane_4521": ["nans.ipynb"]}
+    assert (target / "doejane_4521/nans.ipynb").read_text() == f"of {CANVAS[0]}"

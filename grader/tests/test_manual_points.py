@@ -1,4 +1,4 @@
-"""Points entered by hand replace the grader's, and incomplete ones give no score."""
+"""Test that manual points replace the grader's, and that incomplete ones give no score."""
 
 from __future__ import annotations
 
@@ -18,45 +18,48 @@ from jaxbits_grader.gradebook.manual_points import (
 )
 
 POINTS = {"a": 2.0, "b": 3.0}
-MARKS = (CellPoints("a", 2.0, 2.0), CellPoints("b", None, 3.0, "not run"))
+CELLS = (CellPoints("a", 2.0, 2.0), CellPoints("b", None, 3.0, "not run"))
 
 
-def record(status: str, marks: tuple[CellPoints, ...] = MARKS) -> GradeRecord:
-    return GradeRecord("ada", status, ("why",), marks, 5.0)
+def record(status: str, cells: tuple[CellPoints, ...] = CELLS) -> GradeRecord:
+    return GradeRecord("ada", status, ("why",), cells, 5.0)
 
 
-def test_no_manual_points_change_nothing() -> None:
+def test_apply_manual_points_keeps_record_if_none_apply() -> None:
     for given in ({}, {"gone": 1.0}):
         assert apply_manual_points(record("partial"), given, POINTS) == record("partial")
 
 
-def test_manual_points_replace_the_graders() -> None:
+def test_apply_manual_points_replaces_points_of_grader() -> None:
     found = apply_manual_points(record("partial"), {"a": 0.5, "gone": 9.0}, POINTS)
-    assert [(m.id, m.points) for m in found.cells] == [("a", 0.5), ("b", None)]
+    assert [(cell.id, cell.points) for cell in found.cells] == [("a", 0.5), ("b", None)]
     assert found.notes == ("points entered by hand: a", "why")
     assert (found.status, found.score) == ("partial", 0.5)
 
 
 @pytest.mark.parametrize("status", ["tampered", "unreadable", "failed"])
 @pytest.mark.parametrize("given", [{"a": 1.0}, {"b": 0.0}, {"a": 1.0, "gone": 2.0}, {"gone": 1.0}])
-def test_incomplete_manual_points_give_no_score(status: str, given: dict[str, float]) -> None:
+def test_apply_manual_points_gives_no_score_if_incomplete(
+    status: str, given: dict[str, float]
+) -> None:
     assert apply_manual_points(record(status, ()), given, POINTS).score is None
 
 
 @pytest.mark.parametrize("status", ["tampered", "unreadable", "failed"])
-def test_complete_manual_points_give_a_score(status: str) -> None:
+def test_apply_manual_points_gives_score_if_complete(status: str) -> None:
     found = apply_manual_points(record(status, ()), {"b": 0.0, "a": 1.0, "gone": 3.0}, POINTS)
     assert (found.status, found.score) == ("flagged", 1.0)
     assert found.notes == ("points entered by hand: a, b", f"was {status}", "why")
-    assert [mark.id for mark in found.cells] == ["a", "b"]
+    assert [cell.id for cell in found.cells] == ["a", "b"]
 
 
 @pytest.fixture
 def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Course:
     from nbgrader.api import Gradebook
 
-    beside = Path(sys.executable).parent  # where alembic is, which nbgrader calls by its name
-    monkeypatch.setenv("PATH", str(beside), prepend=os.pathsep)
+    # nbgrader runs alembic by its name, and alembic is installed next to Python.
+    bin_folder = Path(sys.executable).parent
+    monkeypatch.setenv("PATH", str(bin_folder), prepend=os.pathsep)
 
     course = Course(tmp_path, "course")
     with Gradebook(course.db_url, course.name) as book:
@@ -73,7 +76,7 @@ def ships() -> Any:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_set_manual_points(course: Course, ships: Any) -> None:
+def test_set_manual_points_stores_and_removes_points(course: Course, ships: Any) -> None:
     assert read_manual_points(course, ships) == {}
     set_manual_points(course, ships, "ada", "a", 0.0)
     set_manual_points(course, ships, "ada", "b", 2.5)

@@ -1,4 +1,4 @@
-"""Whatever students do to a notebook, it is repaired, and no answer is lost."""
+"""Test that notebooks are read and repaired without losing an answer."""
 
 from __future__ import annotations
 
@@ -113,13 +113,15 @@ assert guess["a"] == 1, "the guess"
 ASSIGNMENT = parse_assignment(SOURCE, "ships")
 RELEASED = student_notebook(ASSIGNMENT)
 PARSED = ParsedNotebook.from_nbformat(RELEASED)
-OURS = {nbgrader_metadata(c)["grade_id"]: c for c in RELEASED.cells if nbgrader_metadata(c)}
+RELEASED_CELLS = {
+    nbgrader_metadata(c)["grade_id"]: c for c in RELEASED.cells if nbgrader_metadata(c)
+}
 ANSWERS = {
     "load": "def load(holds):\n    return sum(holds)  # mine",
     "trim": "def trim(holds):\n    return holds[0] - holds[-1]  # mine",
     "trim-aft": 'guess = {"a": 1}  # mine',
 }
-TESTS = {
+ANSWER_OF_TEST = {
     "load-values": "load",
     "load-empty": "load",
     "trim-values": "trim",
@@ -127,7 +129,7 @@ TESTS = {
 }
 
 
-def handed_in() -> list[dict[str, Any]]:
+def answered_cells() -> list[dict[str, Any]]:
     """Return the cells of a saved notebook in which every task is answered."""
     notebook = copy.deepcopy(RELEASED)
     for cell in notebook.cells:
@@ -136,11 +138,11 @@ def handed_in() -> list[dict[str, Any]]:
     return [dict(cell) for cell in json.loads(nbformat.writes(notebook))["cells"]]
 
 
-def find(cells: list[dict[str, Any]], id: str) -> dict[str, Any]:
+def find_cell(cells: list[dict[str, Any]], id: str) -> dict[str, Any]:
     return next(c for c in cells if c.get("id") == id)
 
 
-def bare(cells: list[dict[str, Any]], *, metadata: bool = True, ids: bool = True) -> None:
+def strip_marks(cells: list[dict[str, Any]], *, metadata: bool = True, ids: bool = True) -> None:
     for number, cell in enumerate(cells):
         if metadata:
             cell["metadata"] = {}
@@ -154,38 +156,38 @@ def write(path: Path, cells: Any, **more: Any) -> Path:
     return path
 
 
-def repaired(cells: list[dict[str, Any]], folder: Path) -> tuple[NotebookNode, list[str]]:
-    found = repair_notebook(read_notebook(write(folder / "a.ipynb", cells)), PARSED)
-    notebook = found.to_nbformat()
-    check(notebook)
-    return notebook, list(found.notes)
+def repair(cells: list[dict[str, Any]], folder: Path) -> tuple[NotebookNode, list[str]]:
+    repaired = repair_notebook(read_notebook(write(folder / "a.ipynb", cells)), PARSED)
+    notebook = repaired.to_nbformat()
+    check_repaired(notebook)
+    return notebook, list(repaired.notes)
 
 
-def check(notebook: NotebookNode) -> None:
+def check_repaired(notebook: NotebookNode) -> None:
     nbformat.validate(json.loads(nbformat.writes(notebook)))
-    there = [nbgrader_metadata(c)["grade_id"] for c in notebook.cells if nbgrader_metadata(c)]
-    assert sorted(there) == sorted(OURS)
-    for test, answer in TESTS.items():
-        assert there.index(test) > there.index(answer)
+    grade_ids = [nbgrader_metadata(c)["grade_id"] for c in notebook.cells if nbgrader_metadata(c)]
+    assert sorted(grade_ids) == sorted(RELEASED_CELLS)
+    for test, answer in ANSWER_OF_TEST.items():
+        assert grade_ids.index(test) > grade_ids.index(answer)
     for cell in notebook.cells:
         if nbgrader_metadata(cell):
-            own = OURS[nbgrader_metadata(cell)["grade_id"]]
-            assert cell.cell_type == own.cell_type
-            assert cell.id == own.id
-            assert nbgrader_metadata(cell) == nbgrader_metadata(own)
-            assert nbgrader_metadata(cell)["solution"] or cell.source == own.source
+            released_cell = RELEASED_CELLS[nbgrader_metadata(cell)["grade_id"]]
+            assert cell.cell_type == released_cell.cell_type
+            assert cell.id == released_cell.id
+            assert nbgrader_metadata(cell) == nbgrader_metadata(released_cell)
+            assert nbgrader_metadata(cell)["solution"] or cell.source == released_cell.source
     assert len({cell.id for cell in notebook.cells}) == len(notebook.cells)
 
 
-def texts(notebook: NotebookNode) -> list[str]:
+def cell_sources(notebook: NotebookNode) -> list[str]:
     return [cell.source for cell in notebook.cells]
 
 
-def answer(notebook: NotebookNode, id: str) -> str:
+def answer_source(notebook: NotebookNode, id: str) -> str:
     return next(c.source for c in notebook.cells if nbgrader_metadata(c).get("grade_id") == id)
 
 
-def passes(notebook: NotebookNode) -> bool:
+def runs_without_error(notebook: NotebookNode) -> bool:
     """Return True if all cells of the notebook run, including its tests."""
     namespace: dict[str, Any] = {}
     try:
@@ -197,217 +199,226 @@ def passes(notebook: NotebookNode) -> bool:
     return True
 
 
-def test_an_intact_notebook_is_unchanged(tmp_path: Path) -> None:
-    notebook, notes = repaired(handed_in(), tmp_path)
+def test_repair_notebook_keeps_intact_notebook(tmp_path: Path) -> None:
+    notebook, notes = repair(answered_cells(), tmp_path)
     assert notes == []
-    assert texts(notebook) == ["".join(c["source"]) for c in handed_in()]
-    assert passes(notebook)
+    assert cell_sources(notebook) == ["".join(c["source"]) for c in answered_cells()]
+    assert runs_without_error(notebook)
 
 
-def test_two_answers_in_one_cell(tmp_path: Path) -> None:
-    cells = handed_in()
-    find(cells, "load")["source"] = ANSWERS["load"] + "\n\n\n" + ANSWERS["trim"]
+def test_repair_notebook_accepts_two_answers_in_one_cell(tmp_path: Path) -> None:
+    cells = answered_cells()
+    find_cell(cells, "load")["source"] = ANSWERS["load"] + "\n\n\n" + ANSWERS["trim"]
     cells = [cell for cell in cells if cell["id"] != "trim"]
-    notebook, notes = repaired(cells, tmp_path)
-    assert passes(notebook)
+    notebook, notes = repair(cells, tmp_path)
+    assert runs_without_error(notebook)
     why = "answer cells whose answers are in other cells, that were missing, restored: trim"
     assert notes == [why]
 
 
-def test_an_answer_in_the_cell_of_its_test(tmp_path: Path) -> None:
-    cells = handed_in()
-    test = find(cells, "load-values")
+def test_repair_notebook_keeps_answer_in_test_cell(tmp_path: Path) -> None:
+    cells = answered_cells()
+    test = find_cell(cells, "load-values")
     test["source"] = ANSWERS["load"] + "\n" + "".join(test["source"])
     cells = [cell for cell in cells if cell["id"] != "load"]
-    notebook, notes = repaired(cells, tmp_path)
-    assert passes(notebook)
+    notebook, notes = repair(cells, tmp_path)
+    assert runs_without_error(notebook)
     assert any("tests were changed" in note for note in notes)
 
 
-def test_a_notebook_of_another_assignment(tmp_path: Path) -> None:
+def test_repair_notebook_rejects_other_assignment(tmp_path: Path) -> None:
     other = [{**CELL, "source": "def cargo():\n    return 1"}]
     with pytest.raises(UnreadableNotebook, match="another notebook"):
-        repaired(other, tmp_path)
+        repair(other, tmp_path)
 
 
 @pytest.mark.parametrize(
-    "lost", [{"ids": False}, {"metadata": False}, {}], ids=["metadata", "ids", "both"]
+    "options", [{"ids": False}, {"metadata": False}, {}], ids=["metadata", "ids", "both"]
 )
-def test_lost_metadata_and_ids(tmp_path: Path, lost: dict[str, bool]) -> None:
-    cells = handed_in()
-    bare(cells, **lost)
-    notebook, notes = repaired(cells, tmp_path)
-    assert {id: answer(notebook, id) for id in ("load", "trim")} == {
+def test_repair_notebook_restores_metadata_and_ids(
+    tmp_path: Path, options: dict[str, bool]
+) -> None:
+    cells = answered_cells()
+    strip_marks(cells, **options)
+    notebook, notes = repair(cells, tmp_path)
+    assert {id: answer_source(notebook, id) for id in ("load", "trim")} == {
         id: ANSWERS[id] for id in ("load", "trim")
     }
-    assert ANSWERS["trim-aft"] in texts(notebook)
-    assert passes(notebook) or not lost  # the stub of a prediction raises, and the kernel goes on
-    assert bool(notes) == (lost != {"metadata": False})
+    assert ANSWERS["trim-aft"] in cell_sources(notebook)
+    # If all marks are lost, the prediction's stub stays and raises, but a kernel would continue.
+    assert runs_without_error(notebook) or not options
+    assert bool(notes) == (options != {"metadata": False})
 
 
-def test_retyped_with_other_whitespace(tmp_path: Path) -> None:
-    cells = handed_in()
-    bare(cells)
+def test_repair_notebook_ignores_whitespace_changes(tmp_path: Path) -> None:
+    cells = answered_cells()
+    strip_marks(cells)
     for cell in cells:
         cell["source"] = [line.replace("    ", "\t") + "  " for line in cell["source"]]
-    notebook, notes = repaired(cells, tmp_path)
-    assert "mine" in answer(notebook, "load")
+    notebook, notes = repair(cells, tmp_path)
+    assert "mine" in answer_source(notebook, "load")
     assert len(notes) == 2
 
 
 @pytest.mark.parametrize("blank", ["", "# YOUR CODE HERE\nraise NotImplementedError()\n\n"])
-def test_an_untouched_copy_is_not_the_answer(tmp_path: Path, blank: str) -> None:
-    cells = handed_in()
-    again = copy.deepcopy(find(cells, "load"))
-    again["source"] = blank or [""]
+def test_repair_notebook_ignores_unedited_copy_of_cell(tmp_path: Path, blank: str) -> None:
+    cells = answered_cells()
+    copied_cell = copy.deepcopy(find_cell(cells, "load"))
+    copied_cell["source"] = blank or [""]
     if blank:
-        again = copy.deepcopy(find(cells, "trim-aft"))
-        again["source"] = blank
-    cells.append({**again, "id": "z"})
-    notebook, _ = repaired(cells, tmp_path)
-    assert answer(notebook, "load") == ANSWERS["load"]
-    assert answer(notebook, "trim-aft") == ANSWERS["trim-aft"]
-    assert passes(notebook)
+        copied_cell = copy.deepcopy(find_cell(cells, "trim-aft"))
+        copied_cell["source"] = blank
+    cells.append({**copied_cell, "id": "z"})
+    notebook, _ = repair(cells, tmp_path)
+    assert answer_source(notebook, "load") == ANSWERS["load"]
+    assert answer_source(notebook, "trim-aft") == ANSWERS["trim-aft"]
+    assert runs_without_error(notebook)
 
 
-@pytest.mark.parametrize("bared", [False, True])
-@pytest.mark.parametrize("first", ["worked", "pristine"])
-def test_the_whole_notebook_twice(tmp_path: Path, bared: bool, first: str) -> None:
+@pytest.mark.parametrize("is_stripped", [False, True])
+@pytest.mark.parametrize("first_copy", ["worked", "pristine"])
+def test_repair_notebook_merges_two_copies_of_notebook(
+    tmp_path: Path, is_stripped: bool, first_copy: str
+) -> None:
     pristine = [dict(c) for c in json.loads(nbformat.writes(RELEASED))["cells"]]
-    halves = [handed_in(), pristine] if first == "worked" else [pristine, handed_in()]
+    halves = (
+        [answered_cells(), pristine] if first_copy == "worked" else [pristine, answered_cells()]
+    )
     cells = halves[0] + halves[1]
-    if bared:
-        bare(cells)
-    notebook, _ = repaired(cells, tmp_path)
-    assert answer(notebook, "load") == ANSWERS["load"]
-    assert answer(notebook, "trim") == ANSWERS["trim"]
-    assert ANSWERS["trim-aft"] in texts(notebook)
-    assert sum("NotImplementedError" in text for text in texts(notebook)) <= bared
+    if is_stripped:
+        strip_marks(cells)
+    notebook, _ = repair(cells, tmp_path)
+    assert answer_source(notebook, "load") == ANSWERS["load"]
+    assert answer_source(notebook, "trim") == ANSWERS["trim"]
+    assert ANSWERS["trim-aft"] in cell_sources(notebook)
+    assert sum("NotImplementedError" in text for text in cell_sources(notebook)) <= is_stripped
 
 
-def test_a_copy_edited_below(tmp_path: Path) -> None:
-    cells = handed_in()
-    place = cells.index(find(cells, "load"))
-    other = copy.deepcopy(cells[place])
-    cells[place]["source"] = "def load(holds):\n    return 7  # first try"
-    other["id"] = "copied"
-    cells.insert(place + 1, other)
-    notebook, _ = repaired(cells, tmp_path)
-    assert answer(notebook, "load") == ANSWERS["load"]
-    assert passes(notebook)
-    assert any("first try" in text for text in texts(notebook))
+def test_repair_notebook_uses_edited_copy_below(tmp_path: Path) -> None:
+    cells = answered_cells()
+    index = cells.index(find_cell(cells, "load"))
+    edited_copy = copy.deepcopy(cells[index])
+    cells[index]["source"] = "def load(holds):\n    return 7  # first try"
+    edited_copy["id"] = "copied"
+    cells.insert(index + 1, edited_copy)
+    notebook, _ = repair(cells, tmp_path)
+    assert answer_source(notebook, "load") == ANSWERS["load"]
+    assert runs_without_error(notebook)
+    assert any("first try" in text for text in cell_sources(notebook))
 
 
-def test_an_answer_split_over_two_cells_whose_tests_are_gone(tmp_path: Path) -> None:
-    cells = [c for c in handed_in() if not str(c["id"]).startswith("load-")]
-    place = cells.index(find(cells, "load"))
-    cells[place]["source"] = "def one(x):\n    return x"
-    rest = {"cell_type": "code", "metadata": {}, "id": "r", "source": ANSWERS["load"]}
-    cells.insert(place + 1, rest)
-    notebook, notes = repaired(cells, tmp_path)
-    assert passes(notebook)
+def test_repair_notebook_keeps_split_answer_without_tests(tmp_path: Path) -> None:
+    cells = [c for c in answered_cells() if not str(c["id"]).startswith("load-")]
+    index = cells.index(find_cell(cells, "load"))
+    cells[index]["source"] = "def one(x):\n    return x"
+    second_half = {"cell_type": "code", "metadata": {}, "id": "r", "source": ANSWERS["load"]}
+    cells.insert(index + 1, second_half)
+    notebook, notes = repair(cells, tmp_path)
+    assert runs_without_error(notebook)
     assert notes == ["tests that were missing, restored: load-values, load-empty"]
 
 
-def test_both_halves_of_a_split_answer_have_its_metadata(tmp_path: Path) -> None:
-    cells = handed_in()
-    place = cells.index(find(cells, "trim"))
-    half = copy.deepcopy(cells[place])
-    cells[place]["source"] = "def first(holds):\n    return holds[0]"
-    half.update(id="half", source="def trim(holds):\n    return first(holds) - holds[-1]")
-    cells.insert(place + 1, half)
-    assert passes(repaired(cells, tmp_path)[0])
+def test_repair_notebook_keeps_both_halves_of_split_answer(tmp_path: Path) -> None:
+    cells = answered_cells()
+    index = cells.index(find_cell(cells, "trim"))
+    second_half = copy.deepcopy(cells[index])
+    cells[index]["source"] = "def first(holds):\n    return holds[0]"
+    second_half.update(id="half", source="def trim(holds):\n    return first(holds) - holds[-1]")
+    cells.insert(index + 1, second_half)
+    assert runs_without_error(repair(cells, tmp_path)[0])
 
 
-def test_an_answer_turned_to_text_is_tried_as_code(tmp_path: Path) -> None:
-    cells = handed_in()
-    find(cells, "load")["cell_type"] = "markdown"
-    notebook, notes = repaired(cells, tmp_path)
-    assert passes(notebook)
+def test_repair_notebook_turns_text_answer_into_code(tmp_path: Path) -> None:
+    cells = answered_cells()
+    find_cell(cells, "load")["cell_type"] = "markdown"
+    notebook, notes = repair(cells, tmp_path)
+    assert runs_without_error(notebook)
     assert notes == ["cells had a different type: load"]
 
 
-def test_an_answer_turned_to_text_next_to_the_stub_is_kept(tmp_path: Path) -> None:
-    cells = handed_in()
-    kept = copy.deepcopy(find(cells, "load"))
-    kept.update(cell_type="markdown", id="kept")
-    find(cells, "load")["source"] = OURS["load"].source
-    cells.append(kept)
-    assert ANSWERS["load"] in texts(repaired(cells, tmp_path)[0])
+def test_repair_notebook_keeps_text_answer_next_to_stub(tmp_path: Path) -> None:
+    cells = answered_cells()
+    text_cell = copy.deepcopy(find_cell(cells, "load"))
+    text_cell.update(cell_type="markdown", id="kept")
+    find_cell(cells, "load")["source"] = RELEASED_CELLS["load"].source
+    cells.append(text_cell)
+    assert ANSWERS["load"] in cell_sources(repair(cells, tmp_path)[0])
 
 
-def test_different_copies_of_an_answer_are_noted(tmp_path: Path) -> None:
-    cells = handed_in()
-    second = copy.deepcopy(find(cells, "load"))
-    cells.insert(cells.index(find(cells, "load")) + 1, second)
-    assert repaired(cells, tmp_path)[1] == []
+def test_repair_notebook_notes_different_copies_of_answer(tmp_path: Path) -> None:
+    cells = answered_cells()
+    second = copy.deepcopy(find_cell(cells, "load"))
+    cells.insert(cells.index(find_cell(cells, "load")) + 1, second)
+    assert repair(cells, tmp_path)[1] == []
     second["source"] = "def load(holds):\n    return max(holds)"
-    notebook, notes = repaired(cells, tmp_path)
+    notebook, notes = repair(cells, tmp_path)
     assert notes == ["answers written more than once, of which the last counts: load"]
-    assert answer(notebook, "load") == second["source"]
-    second["source"] = "import math"  # a cell that was split has both marks
-    assert repaired(cells, tmp_path)[1] == []
+    assert answer_source(notebook, "load") == second["source"]
+    # Splitting a cell copies its metadata, so the other half is not another answer.
+    second["source"] = "import math"
+    assert repair(cells, tmp_path)[1] == []
 
 
-def test_an_answer_above_its_stub_is_noted(tmp_path: Path) -> None:
-    told = "answers that are overwritten by their own stub further down: load"
-    cells = handed_in()
-    own = {"cell_type": "code", "metadata": {}, "id": "own", "source": ANSWERS["load"]}
-    find(cells, "load")["source"] = OURS["load"].source
-    cells.insert(0, own)
-    notebook, notes = repaired(cells, tmp_path)
-    assert notes == [told]
-    assert not passes(notebook)
-    cells.remove(own)
-    find(cells, "imports")["source"] += f"\n\n{ANSWERS['load']}"
-    assert told not in repaired(cells, tmp_path)[1]  # a given cell is put back, and that is told
-    cells.insert(cells.index(find(cells, "load")) + 1, own)
-    find(cells, "imports")["source"] = OURS["imports"].source
-    assert repaired(cells, tmp_path)[1] == []
-    assert passes(repaired(cells, tmp_path)[0])
+def test_repair_notebook_notes_answer_above_its_stub(tmp_path: Path) -> None:
+    note = "answers that are overwritten by their own stub further down: load"
+    cells = answered_cells()
+    answer_cell = {"cell_type": "code", "metadata": {}, "id": "own", "source": ANSWERS["load"]}
+    find_cell(cells, "load")["source"] = RELEASED_CELLS["load"].source
+    cells.insert(0, answer_cell)
+    notebook, notes = repair(cells, tmp_path)
+    assert notes == [note]
+    assert not runs_without_error(notebook)
+    cells.remove(answer_cell)
+    find_cell(cells, "imports")["source"] += f"\n\n{ANSWERS['load']}"
+    # The repair restores the given cell and reports that instead.
+    assert note not in repair(cells, tmp_path)[1]
+    cells.insert(cells.index(find_cell(cells, "load")) + 1, answer_cell)
+    find_cell(cells, "imports")["source"] = RELEASED_CELLS["imports"].source
+    assert repair(cells, tmp_path)[1] == []
+    assert runs_without_error(repair(cells, tmp_path)[0])
 
 
-def test_a_stub_that_raises_first_overwrites_nothing(tmp_path: Path) -> None:
-    cells = handed_in()
-    find(cells, "trim")["source"] = OURS["trim"].source
-    find(cells, "load")["source"] += f"\n\n{ANSWERS['trim']}"
-    assert OURS["trim"].source.startswith("# YOUR CODE HERE\nraise")
-    assert repaired(cells, tmp_path)[1] == []
+def test_repair_notebook_ignores_stub_that_raises_first(tmp_path: Path) -> None:
+    cells = answered_cells()
+    find_cell(cells, "trim")["source"] = RELEASED_CELLS["trim"].source
+    find_cell(cells, "load")["source"] += f"\n\n{ANSWERS['trim']}"
+    assert RELEASED_CELLS["trim"].source.startswith("# YOUR CODE HERE\nraise")
+    assert repair(cells, tmp_path)[1] == []
 
 
-def test_a_scratch_cell_that_defines_the_same_names(tmp_path: Path) -> None:
-    cells = handed_in()
-    bare(cells)
+def test_repair_notebook_ignores_scratch_cell(tmp_path: Path) -> None:
+    cells = answered_cells()
+    strip_marks(cells)
     scratch = "def load(holds):\n    return None  # slow"
     cells.append({"cell_type": "code", "metadata": {}, "id": "s", "source": scratch})
-    notebook, _ = repaired(cells, tmp_path)
-    assert answer(notebook, "load") == ANSWERS["load"]
-    assert texts(notebook)[-1] == scratch
+    notebook, _ = repair(cells, tmp_path)
+    assert answer_source(notebook, "load") == ANSWERS["load"]
+    assert cell_sources(notebook)[-1] == scratch
 
 
-def test_an_answer_with_a_magic_is_known_by_its_names(tmp_path: Path) -> None:
-    cells = handed_in()
-    find(cells, "load")["source"] = "%matplotlib inline\n!ls\n" + ANSWERS["load"]
-    bare(cells)
-    assert "mine" in answer(repaired(cells, tmp_path)[0], "load")
+def test_repair_notebook_recognizes_answer_with_magics(tmp_path: Path) -> None:
+    cells = answered_cells()
+    find_cell(cells, "load")["source"] = "%matplotlib inline\n!ls\n" + ANSWERS["load"]
+    strip_marks(cells)
+    assert "mine" in answer_source(repair(cells, tmp_path)[0], "load")
 
 
-def test_a_given_cell_that_was_copied_stays_where_it_was(tmp_path: Path) -> None:
-    cells = handed_in()
-    cells.append({**copy.deepcopy(find(cells, "imports")), "id": "again"})
-    notebook, _ = repaired(cells, tmp_path)
-    assert passes(notebook)
+def test_repair_notebook_keeps_copied_given_cell_in_place(tmp_path: Path) -> None:
+    cells = answered_cells()
+    cells.append({**copy.deepcopy(find_cell(cells, "imports")), "id": "again"})
+    notebook, _ = repair(cells, tmp_path)
+    assert runs_without_error(notebook)
     assert nbgrader_metadata(notebook.cells[1])["grade_id"] == "imports"
 
 
-def test_tests_and_given_cells_are_those_of_the_release(tmp_path: Path) -> None:
-    cells = handed_in()
-    find(cells, "load-values")["source"] = "assert True"
-    find(cells, "trim-values")["cell_type"] = "raw"
-    find(cells, "given-holds")["source"] = "HOLDS = []"
-    cells.remove(find(cells, "load-empty"))
-    notebook, notes = repaired(cells, tmp_path)
-    assert passes(notebook)
+def test_repair_notebook_restores_tests_and_given_cells(tmp_path: Path) -> None:
+    cells = answered_cells()
+    find_cell(cells, "load-values")["source"] = "assert True"
+    find_cell(cells, "trim-values")["cell_type"] = "raw"
+    find_cell(cells, "given-holds")["source"] = "HOLDS = []"
+    cells.remove(find_cell(cells, "load-empty"))
+    notebook, notes = repair(cells, tmp_path)
+    assert runs_without_error(notebook)
     assert notes == [
         "tests were changed and are restored: load-values",
         "given cells were changed and are restored: given-holds",
@@ -416,30 +427,30 @@ def test_tests_and_given_cells_are_those_of_the_release(tmp_path: Path) -> None:
     ]
 
 
-def test_reversed_order(tmp_path: Path) -> None:
-    notebook, notes = repaired(handed_in()[::-1], tmp_path)
-    assert passes(notebook)
+def test_repair_notebook_restores_reversed_order(tmp_path: Path) -> None:
+    notebook, notes = repair(answered_cells()[::-1], tmp_path)
+    assert runs_without_error(notebook)
     assert "cells were in a different order" in notes[0]
 
 
-def test_a_task_whose_name_extends_another(tmp_path: Path) -> None:
-    longer = SOURCE.replace("trim-aft", "load-values-more")
-    released = student_notebook(parse_assignment(longer, "ships"))
+def test_repair_notebook_accepts_overlapping_task_ids(tmp_path: Path) -> None:
+    source = SOURCE.replace("trim-aft", "load-values-more")
+    released = student_notebook(parse_assignment(source, "ships"))
     path = write(tmp_path / "a.ipynb", json.loads(nbformat.writes(released))["cells"])
-    found = repair_notebook(read_notebook(path), ParsedNotebook.from_nbformat(released))
-    assert found.notes == ()
-    assert texts(found.to_nbformat()) == texts(released)
+    repaired = repair_notebook(read_notebook(path), ParsedNotebook.from_nbformat(released))
+    assert repaired.notes == ()
+    assert cell_sources(repaired.to_nbformat()) == cell_sources(released)
 
 
 EDITS = ["delete", "copy", "move", "metadata", "id", "type", "own", "overwrite", "swap"]
-PLACE = st.integers(0, 30)
+INDEX = st.integers(0, 30)
 METADATA: list[Any] = [{}, None, {"nbgrader": []}, {"nbgrader": {}}]
 IDS: list[Any] = [None, 5, "", [], "x" * 70, "load", "own-1"]
 
 
-def edit(cells: list[dict[str, Any]], kind: str, place: int, choice: int) -> None:
-    """Edit cells as students do, except for deleting answers, which nobody could restore."""
-    index = place % len(cells)
+def edit(cells: list[dict[str, Any]], kind: str, position: int, choice: int) -> None:
+    """Edit cells as students do, but never delete an answer, because no repair can restore it."""
+    index = position % len(cells)
     cell = cells[index]
     is_answer = any(text in "".join(cell["source"]) for text in ANSWERS.values())
     match kind:
@@ -466,58 +477,60 @@ def edit(cells: list[dict[str, Any]], kind: str, place: int, choice: int) -> Non
 
 
 @settings(max_examples=200, deadline=None, derandomize=True, database=None)
-@given(st.lists(st.tuples(st.sampled_from(EDITS), PLACE, PLACE), min_size=1, max_size=10))
-def test_no_answer_is_lost_whatever_is_done_to_the_cells(
+@given(st.lists(st.tuples(st.sampled_from(EDITS), INDEX, INDEX), min_size=1, max_size=10))
+def test_repair_notebook_keeps_answers_after_random_edits(
     tmp_path_factory: pytest.TempPathFactory, edits: list[tuple[str, int, int]]
 ) -> None:
-    cells = handed_in()
-    for kind, place, choice in edits:
-        edit(cells, kind, place, choice)
-    notebook, _ = repaired(cells, tmp_path_factory.getbasetemp())
+    cells = answered_cells()
+    for kind, position, choice in edits:
+        edit(cells, kind, position, choice)
+    notebook, _ = repair(cells, tmp_path_factory.getbasetemp())
     for text in ANSWERS.values():
-        assert any(text in present for present in texts(notebook))
+        assert any(text in present for present in cell_sources(notebook))
 
 
-# Reading files
+# Tests of reading files
 
 
-def loaded(path: Path, text: str | bytes) -> ParsedNotebook:
+def read_content(path: Path, text: str | bytes) -> ParsedNotebook:
     path.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass"))
     return read_notebook(path)
 
 
 CELL = {"cell_type": "code", "source": "x = 1", "metadata": {}}
-NO_NOTEBOOK = {
-    "nothing": b"",
-    "no JSON": b"{",
+UNREADABLE_FILES = {
+    "empty": b"",
+    "invalid JSON": b"{",
     "HTML": b"<html></html>",
-    "another encoding": '{"a": "ä"}'.encode("utf-16"),
+    "UTF-16": '{"a": "ä"}'.encode("utf-16"),
     "zeros": bytes(100),
-    "a list": b"[]",
-    "a number": b"4",
+    "list": b"[]",
+    "number": b"4",
     "NaN": b"NaN",
-    "another object": b'{"cells": []}',
+    "object without nbformat": b'{"cells": []}',
     "no cells": b'{"nbformat": 4, "cells": []}',
-    "cells that are none": b'{"nbformat": 4, "cells": {"a": 1}}',
+    "cells in an object": b'{"nbformat": 4, "cells": {"a": 1}}',
     "cells that are numbers": b'{"nbformat": 4, "cells": [1, null, "x"]}',
     "cells without source": b'{"nbformat": 4, "cells": [{"cell_type": "code"}]}',
-    "very deep": b"[" * 100_000,
-    "deep and closed": b'{"nbformat": ' + b"[" * 900 + b"]" * 900 + b"}",
-    "a huge number": b'{"nbformat": ' + b"9" * 5000 + b', "cells": []}',
+    "deeply nested": b"[" * 100_000,
+    "deeply nested and closed": b'{"nbformat": ' + b"[" * 900 + b"]" * 900 + b"}",
+    "huge number": b'{"nbformat": ' + b"9" * 5000 + b', "cells": []}',
     "too many cells": json.dumps({"nbformat": 4, "cells": [CELL] * 2001}).encode(),
-    "an old one of a number": b'{"nbformat": 3, "worksheets": [{"cells": 5}]}',
-    "an old one of nothing": b'{"nbformat": 3, "worksheets": 1}',
-    "true": b'{"nbformat": true}',
+    "old format with a number as cells": b'{"nbformat": 3, "worksheets": [{"cells": 5}]}',
+    "old format with a number as worksheets": b'{"nbformat": 3, "worksheets": 1}',
+    "true as nbformat": b'{"nbformat": true}',
 }
 
 
-@pytest.mark.parametrize("what", NO_NOTEBOOK)
-def test_other_files_are_unreadable(tmp_path: Path, what: str) -> None:
+@pytest.mark.parametrize("case", UNREADABLE_FILES)
+def test_read_notebook_rejects_other_files(tmp_path: Path, case: str) -> None:
     with pytest.raises(UnreadableNotebook, match=r"a\.ipynb"):
-        loaded(tmp_path / "a.ipynb", NO_NOTEBOOK[what])
+        read_content(tmp_path / "a.ipynb", UNREADABLE_FILES[case])
 
 
-def test_a_file_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_read_notebook_rejects_file_without_permission(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def refuse(_: Path) -> bytes:
         raise PermissionError(13, "Permission denied")
 
@@ -527,37 +540,37 @@ def test_a_file_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         read_notebook(path)
 
 
-def test_odd_notebooks_are_read(tmp_path: Path) -> None:
+def test_read_notebook_accepts_malformed_cells(tmp_path: Path) -> None:
     path = tmp_path / "a.ipynb"
-    odd = [
+    malformed = [
         {**CELL, "source": ["a\r\n", "b"], "id": 7, "metadata": {"nbgrader": {"grade_id": ["x"]}}},
         {**CELL, "source": "s = '\ud800'", "id": "x" * 10_000, "metadata": None},
         {**CELL, "source": "ü = '☃'", "id": "ü", "metadata": {"nbgrader": {"grade_id": 5}}},
         {**CELL, "source": ["a", 5]},
         {"cell_type": "heading", "level": 2, "source": "Title", "metadata": {}},
     ]
-    text = json.dumps({"nbformat": 4.0, "cells": odd, "metadata": {"x": float("nan")}})
-    found = loaded(path, "\ufeff" + text)
+    text = json.dumps({"nbformat": 4.0, "cells": malformed, "metadata": {"x": float("nan")}})
+    found = read_content(path, "\ufeff" + text)
     assert [cell.source for cell in found.cells] == ["a\nb", "s = '?'", "ü = '☃'", "# Title"]
     assert list(found.notes) == ["1 of its cells are damaged and left out"]
     with pytest.raises(UnreadableNotebook, match="another notebook"):
         repair_notebook(found, PARSED)
-    more = ParsedNotebook((*found.cells, replace(found.cells[0], id="load")))
-    check(repair_notebook(more, PARSED).to_nbformat())
+    with_answer = ParsedNotebook((*found.cells, replace(found.cells[0], id="load")))
+    check_repaired(repair_notebook(with_answer, PARSED).to_nbformat())
 
 
-def test_an_old_format(tmp_path: Path) -> None:
+def test_read_notebook_converts_old_format(tmp_path: Path) -> None:
     sheet = {"cells": [{"cell_type": "code", "input": ["def load(holds):\n", "    return 1"]}]}
     text = json.dumps({"nbformat": 3, "worksheets": [sheet], "metadata": {}})
-    found = loaded(tmp_path / "a.ipynb", text)
+    found = read_content(tmp_path / "a.ipynb", text)
     notebook = repair_notebook(found, PARSED).to_nbformat()
-    check(notebook)
-    assert answer(notebook, "load") == "def load(holds):\n    return 1"
+    check_repaired(notebook)
+    assert answer_source(notebook, "load") == "def load(holds):\n    return 1"
     assert list(found.notes) == ["it is in the old format 3"]
 
 
-def test_notes_can_be_encoded(tmp_path: Path) -> None:
+def test_read_notebook_returns_short_encodable_notes(tmp_path: Path) -> None:
     kernel = {"kernelspec": {"name": "\ud800" * 50}}
-    more = {"nbformat": "\ud800", "metadata": kernel}
-    notes = read_notebook(write(tmp_path / "a.ipynb", [CELL], **more)).notes
+    fields = {"nbformat": "\ud800", "metadata": kernel}
+    notes = read_notebook(write(tmp_path / "a.ipynb", [CELL], **fields)).notes
     assert len("; ".join(notes).encode()) < 400

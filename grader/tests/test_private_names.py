@@ -1,4 +1,4 @@
-"""Students' names do not change tests, and tests do not change students' names."""
+"""Test that students' names do not affect the tests, and that the tests do not rebind them."""
 
 from __future__ import annotations
 
@@ -74,34 +74,34 @@ assert (lambda n: n + twice(1))(1) == 3 and count == 5 and last == 8 and said ==
 ```
 """
 SUMS = parse_assignment(SOURCE, "sums")
-ASKING = [
+CHECK_FUNCTIONS = [
     f"testing.{name}"
     for name in ("assert_close", "assert_array", "reject_custom_equality", "assert_raises")
 ]
-HONEST = "def total(xs):\n    return sum(xs)"
+HONEST_ANSWER = "def total(xs):\n    return sum(xs)"
 
 
-def run(*own: str, answer: str = HONEST) -> dict[str, Any]:
-    """Run the student's cells and the test, and return the notebook's names."""
+def run_notebook(*student_cells: str, answer: str = HONEST_ANSWER) -> dict[str, Any]:
+    """Run the student's cells, the answer, and the test, and return the notebook's names."""
     private, names = PrivateNames(SUMS), {"__name__": "__main__"}
-    given = SUMS.cell("given").source
-    for cell in (given, private.save_given_names(given), *own, answer):
-        exec(cell, names)
+    given_source = SUMS.cell("given").source
+    for source in (given_source, private.save_given_names(given_source), *student_cells, answer):
+        exec(source, names)
     exec(private.rename_test(SUMS.cell("total-values").source, "through"), names)
     assert names[private.finished_name] == "through"
     names["redefined"] = eval(private.redefinition_query(), names)
     return names
 
 
-def test_the_honest_answer_passes_and_leaves_no_hidden_name() -> None:
-    names = run()
+def test_rename_test_leaves_no_hidden_name() -> None:
+    names = run_notebook()
     assert names["xs"] == [1, 2]
     assert not {"draw", "rows", "n", "file", "said", "count", "last"} & set(names)
     assert names["redefined"] == ""
 
 
 @pytest.mark.parametrize(
-    "own",
+    "cell",
     [
         "def draw(xs):\n    return xs\nn = rows = said = count = 4",
         "max = lambda *a: -1",
@@ -113,8 +113,8 @@ def test_the_honest_answer_passes_and_leaves_no_hidden_name() -> None:
         "testing._equality = None",
     ],
 )
-def test_student_names_survive_tests(own: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    # An answer that patches one of these is undone.
+def test_rename_test_keeps_names_of_student(cell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # monkeypatch restores these functions after the student's code has replaced one of them.
     for module, name in (
         (testing, "assert_close"),
         (testing, "_equality"),
@@ -123,28 +123,28 @@ def test_student_names_survive_tests(own: str, monkeypatch: pytest.MonkeyPatch) 
     ):
         monkeypatch.setattr(module, name, getattr(module, name))
     before: dict[str, Any] = {}
-    exec(SUMS.cell("given").source + "\n" + own, before)
-    names = run(own)
-    mine = [name for name in bound_names(own) if not callable(before[name])]
-    assert all(names[name] == before[name] for name in mine)
+    exec(SUMS.cell("given").source + "\n" + cell, before)
+    names = run_notebook(cell)
+    data_names = [name for name in bound_names(cell) if not callable(before[name])]
+    assert all(names[name] == before[name] for name in data_names)
 
 
-def test_a_helper_with_the_name_of_a_hidden_one() -> None:
+def test_rename_test_accepts_helper_named_like_hidden_one() -> None:
     helper = "def draw(xs):\n    return xs"
-    run(helper, answer="def total(xs):\n    return sum(draw(xs))")
+    run_notebook(helper, answer="def total(xs):\n    return sum(draw(xs))")
 
 
-def test_hidden_names_cannot_be_read() -> None:
+def test_rename_test_hides_names_from_answer() -> None:
     with pytest.raises(NameError):
-        run(answer="def total(xs):\n    return 3 if xs == [1, 2] else sum(rows)")
+        run_notebook(answer="def total(xs):\n    return 3 if xs == [1, 2] else sum(rows)")
 
 
-def test_hidden_values_cannot_be_read() -> None:
+def test_rename_test_hides_values_from_answer() -> None:
     with pytest.raises(AssertionError, match="the sum of three"):
-        run(answer="def total(any):\n    return sum(xs)")
+        run_notebook(answer="def total(any):\n    return sum(xs)")
 
 
-def test_hidden_tests_may_begin_with_a_blank_line() -> None:
+def test_rename_test_accepts_leading_blank_line() -> None:
     text = "xs = 1\n### BEGIN HIDDEN TESTS\n\nxs = 2\n### END HIDDEN TESTS\nys = xs"
     sums = parse_assignment(SOURCE.replace("xs = [1, 2]\n", f"{text}\n"), "sums")
     names: dict[str, Any] = {}
@@ -152,36 +152,36 @@ def test_hidden_tests_may_begin_with_a_blank_line() -> None:
     assert (names["xs"], names["ys"]) == (1, 1)
 
 
-def test_redefined_given_functions_are_found() -> None:
-    assert run(SUMS.cell("given").source)["redefined"] == ""
-    assert run("def twice(x):\n    return 0")["redefined"] == "twice"
+def test_redefinition_query_finds_redefined_functions() -> None:
+    assert run_notebook(SUMS.cell("given").source)["redefined"] == ""
+    assert run_notebook("def twice(x):\n    return 0")["redefined"] == "twice"
 
 
 @pytest.mark.parametrize(
     "folder", find_assignments(harness.ASSIGNMENTS), ids=lambda folder: folder.name
 )
-def test_tests_of_the_assignments_can_be_renamed(folder: Any) -> None:
+def test_rename_test_works_on_every_assignment(folder: Any) -> None:
     assignment = read_assignment(folder)
     private = PrivateNames(assignment)
     for cell in assignment.notebook.cells:
         if nbgrader_metadata(cell).get("grade"):
-            written = private.rename_test(cell.source, "through")
-            ast.parse(written)
-            assert bound_names(written) & private.hidden == set()
-            assert bound_names(visible_tests(cell.source)) <= bound_names(written)
+            renamed = private.rename_test(cell.source, "through")
+            ast.parse(renamed)
+            assert bound_names(renamed) & private.hidden == set()
+            assert bound_names(visible_tests(cell.source)) <= bound_names(renamed)
 
 
 @pytest.mark.parametrize(
     "folder", find_assignments(harness.ASSIGNMENTS), ids=lambda folder: folder.name
 )
-def test_every_check_in_the_assignments_has_a_literal_message(folder: Any) -> None:
-    silent = [
+def test_every_check_in_assignments_has_literal_message(folder: Any) -> None:
+    without_message = [
         ast.unparse(node)
         for cell in read_assignment(folder).notebook.cells
         if nbgrader_metadata(cell).get("grade")
         for node in ast.walk(ast.parse(cell.source))
         if isinstance(node, ast.Assert | ast.Call)
-        if isinstance(node, ast.Assert) or ast.unparse(node.func) in ASKING
+        if isinstance(node, ast.Assert) or ast.unparse(node.func) in CHECK_FUNCTIONS
         if not literal_messages(ast.unparse(node))
     ]
-    assert silent == []
+    assert without_message == []

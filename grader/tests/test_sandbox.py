@@ -1,4 +1,4 @@
-"""The sandbox works here, and where it does not, nothing is graded."""
+"""Test that the sandbox isolates submissions, and that the grader refuses to run without it."""
 
 from __future__ import annotations
 
@@ -31,27 +31,37 @@ import jaxbits
 pytestmark = harness.needs_sandbox
 
 NAME = harness.SAMPLE.name
-NO_SANDBOX = "sudo apt install bubblewrap"
+INSTALL_HINT = "sudo apt install bubblewrap"
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("place")
-    harness.call("course", place / "course", "--from", harness.SAMPLE)
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    workspace = tmp_path_factory.mktemp("workspace")
+    harness.run_grader("course", workspace / "course", "--from", harness.SAMPLE)
     assignment = read_assignment(harness.SAMPLE)
-    (place / "submissions").mkdir()
-    (place / "submissions" / "ann.ipynb").write_text(notebook_text(solution_notebook(assignment)))
-    return place
+    (workspace / "submissions").mkdir()
+    (workspace / "submissions" / "ann.ipynb").write_text(
+        notebook_text(solution_notebook(assignment))
+    )
+    return workspace
 
 
-def _grade(place: Path, *more: object, path: str | None = None, status: int = 0) -> str:
+def _grade(workspace: Path, *options: object, path: str | None = None, status: int = 0) -> str:
     env = {"PATH": path} if path is not None else {}
-    where = ("--submissions", place / "submissions", "--course", place / "course", "--quiet")
-    return harness.call("grade", NAME, *where, *harness.LIMITS, *more, env=env, status=status)
+    folders = (
+        "--submissions",
+        workspace / "submissions",
+        "--course",
+        workspace / "course",
+        "--quiet",
+    )
+    return harness.run_grader(
+        "grade", NAME, *folders, *harness.LIMITS, *options, env=env, status=status
+    )
 
 
-def _tools(folder: Path, bwrap: str) -> str:
-    """Return a PATH with all programs of this machine, and a fake bubblewrap or none."""
+def _path_replacing_bwrap(folder: Path, bwrap: str) -> str:
+    """Return a PATH with every program of this machine, but with a fake bubblewrap or none."""
     folder.mkdir(exist_ok=True)
     for directory in os.environ["PATH"].split(os.pathsep):
         for program in Path(directory).glob("*") if Path(directory).is_dir() else ():
@@ -64,98 +74,104 @@ def _tools(folder: Path, bwrap: str) -> str:
     return str(folder)
 
 
-def test_the_sandbox_works_here() -> None:
+def test_check_sandbox_accepts_this_machine() -> None:
     check_sandbox()
 
 
-def test_without_bubblewrap_nothing_is_graded(place: Path, tmp_path: Path) -> None:
-    said = _grade(place, path=_tools(tmp_path / "bin", ""), status=2)
-    assert "is not installed on this machine" in said
-    assert NO_SANDBOX in said
-    assert not (place / "course" / "results").exists()
+def test_grade_command_refuses_to_run_without_bubblewrap(workspace: Path, tmp_path: Path) -> None:
+    output = _grade(workspace, path=_path_replacing_bwrap(tmp_path / "bin", ""), status=2)
+    assert "is not installed on this machine" in output
+    assert INSTALL_HINT in output
+    assert not (workspace / "course" / "results").exists()
 
 
-def test_a_sandbox_that_does_not_start_is_refused(place: Path, tmp_path: Path) -> None:
+def test_grade_command_rejects_sandbox_that_cannot_start(workspace: Path, tmp_path: Path) -> None:
     broken = "#!/bin/sh\necho 'bwrap: No permissions to create new namespace' >&2\nexit 1\n"
-    said = _grade(place, path=_tools(tmp_path / "bin", broken), status=2)
-    assert "does not start here: bwrap: No permissions" in said
-    assert "AppArmor" in said
-    assert not (place / "course" / "results").exists()
+    output = _grade(workspace, path=_path_replacing_bwrap(tmp_path / "bin", broken), status=2)
+    assert "does not start here: bwrap: No permissions" in output
+    assert "AppArmor" in output
+    assert not (workspace / "course" / "results").exists()
 
 
-def test_a_sandbox_that_lets_everything_out_is_refused(place: Path, tmp_path: Path) -> None:
-    # It only starts the program, which comes after the last `--`.
-    open_door = (
+def test_grade_command_rejects_sandbox_without_isolation(workspace: Path, tmp_path: Path) -> None:
+    # This fake bubblewrap only starts the program, which comes after the last `--`.
+    no_isolation = (
         "#!/bin/sh\n"
         'for word; do [ "$word" = -- ] && all=$((all + 1)); done\n'
         'while [ "$all" -gt 0 ]; do [ "$1" = -- ] && all=$((all - 1)); shift; done\n'
         'exec "$@"\n'
     )
-    said = _grade(place, path=_tools(tmp_path / "bin", open_door), status=2)
-    assert "is not secure here" in said
-    assert "reads files of the machine" in said
-    assert "reaches the network" in said
-    assert not (place / "course" / "results").exists()
+    output = _grade(workspace, path=_path_replacing_bwrap(tmp_path / "bin", no_isolation), status=2)
+    assert "is not secure here" in output
+    assert "reads files of the machine" in output
+    assert "reaches the network" in output
+    assert not (workspace / "course" / "results").exists()
 
 
-def test_unsafe_is_noted_in_every_line(place: Path, tmp_path: Path) -> None:
-    _grade(place, "--unsafe", path=_tools(tmp_path / "bin", ""))
-    rows = harness.rows((place / "course" / "results" / f"{NAME}.csv").read_text())
+def test_unsafe_option_is_noted_in_results(workspace: Path, tmp_path: Path) -> None:
+    _grade(workspace, "--unsafe", path=_path_replacing_bwrap(tmp_path / "bin", ""))
+    rows = harness.parse_results((workspace / "course" / "results" / f"{NAME}.csv").read_text())
     assert rows["ann"].notes.startswith("UNSAFE")
     assert (rows["ann"].status, rows["ann"].score) == ("graded", rows["ann"].max_score)
-    _grade(place)
-    rows = harness.rows((place / "course" / "results" / f"{NAME}.csv").read_text())
+    _grade(workspace)
+    rows = harness.parse_results((workspace / "course" / "results" / f"{NAME}.csv").read_text())
     assert rows["ann"].notes == ""
 
 
-def test_folders_that_submissions_can_read_are_rejected(tmp_path: Path) -> None:
+def test_check_hidden_rejects_folders_visible_in_sandbox(tmp_path: Path) -> None:
     sandbox.check_hidden(tmp_path)
-    for shown in (Path(sys.prefix) / "course", Path(jaxbits.__file__).parent, Path("/usr/share")):
+    for folder in (Path(sys.prefix) / "course", Path(jaxbits.__file__).parent, Path("/usr/share")):
         with pytest.raises(sandbox.SandboxUnavailable, match="which every submission can read"):
-            sandbox.check_hidden(shown)
+            sandbox.check_hidden(folder)
     link = tmp_path / "link"
     link.symlink_to("/usr/share")
     with pytest.raises(sandbox.SandboxUnavailable, match="which every submission can read"):
         sandbox.check_hidden(link)
 
 
-def test_a_python_below_tmp_is_visible(monkeypatch: pytest.MonkeyPatch) -> None:
-    """If the repository is in /tmp, so is its Python, although submissions get an own /tmp."""
-    place, shared = Path(tempfile.mkdtemp(dir="/tmp")), Path(tempfile.mkdtemp(dir="/tmp"))
-    place.chmod(0o755)
-    (place / "word").write_text("seen")
-    before = sandbox.visible_folders()
-    monkeypatch.setattr(sandbox, "visible_folders", lambda: [*before, place])
-    command = sandbox.sandbox_command(["cat", str(place / "word")], shared, Limits())
-    done = subprocess.run(command, capture_output=True, text=True)
-    shutil.rmtree(place)
+def test_sandbox_command_shows_python_installed_in_tmp(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A repository in /tmp has its Python there, too, but each submission gets its own /tmp."""
+    python_folder, shared = Path(tempfile.mkdtemp(dir="/tmp")), Path(tempfile.mkdtemp(dir="/tmp"))
+    python_folder.chmod(0o755)
+    (python_folder / "word").write_text("seen")
+    visible = sandbox.visible_folders()
+    monkeypatch.setattr(sandbox, "visible_folders", lambda: [*visible, python_folder])
+    command = sandbox.sandbox_command(["cat", str(python_folder / "word")], shared, Limits())
+    process = subprocess.run(command, capture_output=True, text=True)
+    shutil.rmtree(python_folder)
     shutil.rmtree(shared)
-    assert (done.stdout, done.stderr) == ("seen", "")
+    assert (process.stdout, process.stderr) == ("seen", "")
 
 
-def test_impossible_limits_are_rejected(place: Path) -> None:
+def test_limits_reject_impossible_values(workspace: Path) -> None:
     with pytest.raises(ValueError, match="--cell-seconds must be positive and finite, got 0"):
         Limits(cell_seconds=0)
-    assert "--memory-gb must be positive" in _grade(place, "--memory-gb", "0", status=2)
-    assert "-j must be at least 1, got 0" in _grade(place, "-j", "0", status=2)
+    assert "--memory-gb must be positive" in _grade(workspace, "--memory-gb", "0", status=2)
+    assert "-j must be at least 1, got 0" in _grade(workspace, "-j", "0", status=2)
 
 
-def test_an_interrupted_grader_says_how_to_continue(place: Path) -> None:
-    where = ("--submissions", place / "submissions", "--course", place / "course", "--quiet")
-    process = harness.command("grade", NAME, *where, *harness.LIMITS, "--again")
-    log = place / "course" / "results" / NAME / "ann.log"
+def test_grade_command_says_how_to_continue_if_interrupted(workspace: Path) -> None:
+    folders = (
+        "--submissions",
+        workspace / "submissions",
+        "--course",
+        workspace / "course",
+        "--quiet",
+    )
+    process = harness.start_grader("grade", NAME, *folders, *harness.LIMITS, "--again")
+    log = workspace / "course" / "results" / NAME / "ann.log"
     log.unlink(missing_ok=True)
     while not log.exists():
         assert process.poll() is None, process.communicate()
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, output = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "Run it again to continue" in said
+    assert "Run it again to continue" in output
 
 
-def test_a_run_leaves_no_file_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    # A separate folder with a short name, because the path of a socket is limited.
+def test_launch_kernel_leaves_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The folder has a short name because the system limits the length of a socket's path.
     temporary = Path(tempfile.mkdtemp(dir="/tmp"))
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
     with launch_kernel(Limits()) as kernel:
@@ -169,12 +185,12 @@ def test_a_run_leaves_no_file_behind(monkeypatch: pytest.MonkeyPatch) -> None:
             "os.symlink('/etc', run + '/a/link')\n"
             "os.chmod(run + '/a', 0)"
         )
-    temporary.rmdir()  # which it can only be when nothing is in it
+    temporary.rmdir()  # This fails unless the folder is empty.
     assert stat.S_ISDIR(os.stat("/etc").st_mode)
 
 
-def test_the_shared_folder_is_limited() -> None:
-    fill = (
+def test_launch_kernel_limits_size_of_shared_folder() -> None:
+    fill_folder = (
         "import os, time\n"
         "run = os.path.dirname([a for a in open('/proc/self/cmdline').read().split('\\0')"
         " if a.endswith('kernel.json')][0])\n"
@@ -186,13 +202,13 @@ def test_the_shared_folder_is_limited() -> None:
         pytest.raises(RunEnded, match="wrote over 16 MB"),
         launch_kernel(Limits(disk_mb=16)) as kernel,
     ):
-        kernel.run_cell(fill)
+        kernel.run_cell(fill_folder)
 
 
-def test_a_run_that_cannot_be_monitored_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_launch_kernel_ends_run_it_cannot_monitor(monkeypatch: pytest.MonkeyPatch) -> None:
     temporary = Path(tempfile.mkdtemp(dir="/tmp"))
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
-    hide = (
+    nest_folders = (
         "import os, time\n"
         "os.chdir(os.path.dirname([a for a in open('/proc/self/cmdline').read().split('\\0')"
         " if a.endswith('kernel.json')][0]))\n"
@@ -202,15 +218,15 @@ def test_a_run_that_cannot_be_monitored_is_ended(monkeypatch: pytest.MonkeyPatch
         "time.sleep(30)"
     )
     with pytest.raises(RunEnded, match="could not be monitored"), launch_kernel(Limits()) as kernel:
-        kernel.run_cell(hide)
+        kernel.run_cell(nest_folders)
     temporary.rmdir()
 
 
 @pytest.mark.parametrize(
     "content", ["{'text': 'x'}", "{'name': 'stdout', 'text': 3}", "{'name': 5, 'text': ['x']}"]
 )
-def test_forged_messages_are_ignored(content: str) -> None:
-    by_hand = (
+def test_run_cell_ignores_forged_messages(content: str) -> None:
+    forge_message = (
         "import json\n"
         "kernel = get_ipython().kernel\n"
         f"kernel.session.send(kernel.iopub_socket, 'stream', {content},"
@@ -218,25 +234,25 @@ def test_forged_messages_are_ignored(content: str) -> None:
         "print('after it')"
     )
     with launch_kernel(Limits()) as kernel:
-        done = kernel.run_cell(by_hand)
-        assert "after it" in "".join(output.get("text", "") for output in done.outputs)
+        result = kernel.run_cell(forge_message)
+        assert "after it" in "".join(output.get("text", "") for output in result.outputs)
         assert kernel.run_cell("1 + 1").outputs[0].data == {"text/plain": "2"}
 
 
-def test_a_kernel_that_does_not_start_gives_no_zero(
-    place: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_grade_job_gives_no_score_if_kernel_cannot_start(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(sandbox, "sandbox_command", lambda *_: ["false"])
     with pytest.raises(KernelNotStarted, match="did not start"), launch_kernel(Limits()):
         pass
-    course = open_course(place / "course")
-    (submission,) = find_submissions(place / "submissions", NAME)
+    course = open_course(workspace / "course")
+    (submission,) = find_submissions(workspace / "submissions", NAME)
     record = grade_job(Job(course, NAME, submission, Limits()), tmp_path)
     assert (record.status, record.score) == ("failed", None)
     assert "did not start" in record.notes[0]
 
 
-def test_programs_for_the_sandbox_are_installed() -> None:
-    """Without these programs, the tests above would show nothing."""
+def test_sandbox_programs_are_installed() -> None:
+    """Check for these programs, because the tests above prove nothing without them."""
     for program in ("bwrap", "prlimit", "setpriv", "nice", "env"):
         assert shutil.which(program), program

@@ -1,4 +1,4 @@
-"""What the scan calls tampering, what it calls odd, and what it must ignore."""
+"""Test which code the scan reports as tampering, which code as odd, and which code it ignores."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbits import detect, testing"""
-GIVEN = new_notebook(cells=[new_markdown_cell("# An assignment"), new_code_cell(IMPORTS)])
+RELEASED = new_notebook(cells=[new_markdown_cell("# An assignment"), new_code_cell(IMPORTS)])
 
 
 def scan(notebook: NotebookNode, released: NotebookNode) -> ScanFindings:
-    parse = ParsedNotebook.from_nbformat
-    return scan_notebook(parse(notebook), parse(released))
+    to_parsed = ParsedNotebook.from_nbformat
+    return scan_notebook(to_parsed(notebook), to_parsed(released))
 
 
-def scanned(*sources: str) -> ScanFindings:
-    cells = [*GIVEN.cells, *map(new_code_cell, sources)]
-    return scan(new_notebook(cells=cells), GIVEN)
+def scan_cells(*sources: str) -> ScanFindings:
+    cells = [*RELEASED.cells, *map(new_code_cell, sources)]
+    return scan(new_notebook(cells=cells), RELEASED)
 
 
 TAMPERED = {
-    "an equal to anything": "class Any:\n    def __eq__(self, other):\n        return True",
-    "with a docstring and more": (
+    "equal to anything": "class Any:\n    def __eq__(self, other):\n        return True",
+    "equal to anything, with a docstring": (
         "class Any:\n    def __eq__(self, other):\n"
         "        'equal'\n        x = 1\n        return 1 == 1"
     ),
     "or True": "class A:\n    def __eq__(self, other):\n        return self.x == other or True",
-    "a lambda": "class Any:\n    __eq__ = lambda self, other: True",
-    "a function of before": "def yes(*a):\n    return True\nclass A:\n    __ne__ = yes",
+    "lambda as __eq__": "class Any:\n    __eq__ = lambda self, other: True",
+    "earlier function as __ne__": "def yes(*a):\n    return True\nclass A:\n    __ne__ = yes",
     "never unequal": "class Any:\n    def __ne__(self, other): return not True",
     "always true": "class Any:\n    def __bool__(self): return True",
     "always less": "class Any:\n    def __lt__(self, other): return True",
     "numpy's True": "class A:\n    def __array_ufunc__(self, *a, **k): return np.True_",
     "numpy's ones": "class A:\n    def __array_function__(self, *a, **k): return np.ones(3)",
     "a metaclass": "class M(type):\n    def __instancecheck__(cls, x): return True",
-    "type()": "Any = type('Any', (float,), {'__eq__': lambda a, b: True})",
-    "set afterwards": "class A: pass\nA.__eq__ = lambda a, b: True",
+    "class made by type()": "Any = type('Any', (float,), {'__eq__': lambda a, b: True})",
+    "__eq__ set after the class": "class A: pass\nA.__eq__ = lambda a, b: True",
     "set on a type": "type(jnp.ones(1)).__eq__ = lambda a, b: True",
     "setattr on a class": "class A: pass\nsetattr(A, '__eq__', lambda a, b: True)",
     "numpy": "np.allclose = lambda *a, **k: True",
@@ -51,15 +51,15 @@ TAMPERED = {
     "an alias": "import numpy as xyz\nxyz.allclose = max",
     "an alias of an alias": "a = np\nb = a\nb.testing.assert_allclose = print",
     "a walrus": "(m := np).allclose = max",
-    "a walrus' name": "print(m := np)\nm.allclose = max",
+    "name bound by a walrus": "print(m := np)\nm.allclose = max",
     "part of a module": "from numpy import testing as t\nt.assert_allclose = print",
     "jax": "jax.tree.leaves = lambda x: []",
     "jax.numpy": "import jax.numpy as j\nj.isnan = print",
     "a function's code": "testing.assert_close.__code__ = (lambda *a, **k: None).__code__",
     "a function's defaults": "testing.assert_close.__kwdefaults__ = {'rtol': 9e9, 'atol': 9e9}",
-    "a private part": "testing._equality._is_close = lambda *a: True",
-    "the package": "import jaxbits\njaxbits.testing.assert_close = print",
-    "a function imported": "from jaxbits import testing as e\ne.count_traces = lambda *a: 1",
+    "private module": "testing._equality._is_close = lambda *a: True",
+    "the whole package": "import jaxbits\njaxbits.testing.assert_close = print",
+    "import under another name": "from jaxbits import testing as e\ne.count_traces = lambda *a: 1",
     "detect": "detect.key_reuse = lambda *a, **k: []",
     "math": "import math\nmath.isclose = lambda *a, **k: True",
     "operator": "import operator\noperator.eq = max",
@@ -70,19 +70,19 @@ TAMPERED = {
     "imported by name": "__import__('builtins').isinstance = max",
     "importlib": "import importlib\nimportlib.import_module('numpy').allclose = max",
     "sys.modules": "sys.modules['numpy'].allclose = max",
-    "another module": "class Fake: pass\nsys.modules['numpy'] = Fake",
+    "replaced module": "class Fake: pass\nsys.modules['numpy'] = Fake",
     "vars": "vars(np)['allclose'] = max",
-    "dict": "np.__dict__['allclose'] = max",
-    "dict's update": "np.__dict__.update(allclose=max)",
-    "dict's update with a dict": "vars(np).update({'allclose': max})",
-    "dict's setitem": "np.__dict__.__setitem__('allclose', max)",
+    "__dict__": "np.__dict__['allclose'] = max",
+    "__dict__.update": "np.__dict__.update(allclose=max)",
+    "vars().update with a dict": "vars(np).update({'allclose': max})",
+    "__dict__.__setitem__": "np.__dict__.__setitem__('allclose', max)",
     "setattr": "setattr(np, 'allclose', max)",
     "setattr with a name": "name = 'all' + 'close'\nsetattr(np, name, max)",
     "dunder setattr": "np.__setattr__('allclose', max)",
     "object's setattr": "object.__setattr__(np, 'allclose', max)",
     "getattr": "getattr(np, 'testing').assert_allclose = max",
     "a loop": "for m in (np, jnp):\n    m.allclose = max",
-    "a loop in a list": "[setattr(m, 'allclose', max) for m in [np, jnp]]",
+    "a list comprehension": "[setattr(m, 'allclose', max) for m in [np, jnp]]",
     "a tuple": "np.allclose, x = max, 1",
     "deleted": "del np.testing.assert_allclose",
     "augmented": "np.allclose += 1",
@@ -93,11 +93,11 @@ TAMPERED = {
     "all": "all = lambda xs: True",
     "abs": "def abs(x):\n    return 0",
     "float": "class float:\n    pass",
-    "one for another": "all = any",
-    "a function's name": "def mine(*a):\n    return len(a) > 0\nisinstance = mine",
+    "all replaced by any": "all = any",
+    "isinstance replaced by a function": "def mine(*a):\n    return len(a) > 0\nisinstance = mine",
     "a detector's class": "type(detect.out_of_bounds).__call__ = lambda *a, **k: []",
-    "by a function's globals": "testing.assert_close.__globals__['np'] = object()",
-    "an unbound update": "dict.update(vars(testing), assert_close=print)",
+    "a function's __globals__": "testing.assert_close.__globals__['np'] = object()",
+    "unbound dict.update": "dict.update(vars(testing), assert_close=print)",
     "operator on a module": "import operator\noperator.setitem(vars(np), 'allclose', max)",
     "the grader": "from jaxbits_grader import census",
     "isinstance": "isinstance = lambda *a: True",
@@ -113,11 +113,11 @@ TAMPERED = {
     "np": "class Fake: pass\nnp = Fake()",
     "testing": "from types import SimpleNamespace\ntesting = SimpleNamespace(assert_close=print)",
     "testing as a class": "class testing:\n    def assert_close(*a, **k): pass",
-    "testing from elsewhere": "from mine import testing",
+    "testing from another module": "from mine import testing",
     "jnp": "import mine as jnp",
     "detect as a function": "def detect(x): return []",
     "transformers": "get_ipython().ast_transformers.append(Nothing())",
-    "another name": "ip = get_ipython()\nip.input_transformers_cleanup.append(lambda lines: [])",
+    "a shell alias": "ip = get_ipython()\nip.input_transformers_cleanup.append(lambda lines: [])",
     "events": "get_ipython().events.register('post_run_cell', print)",
     "errors": "get_ipython().set_custom_exc((Exception,), print)",
     "the traceback": "get_ipython().showtraceback = print",
@@ -133,34 +133,36 @@ TAMPERED = {
     "a timed cell": "%%time\nx = 1\nnp.allclose = max",
     "a magic without its sign": "time np.allclose = max",
     "awaited": "await f()\nnp.allclose = max",
-    "handed to a function": "def patch(m):\n    m.allclose = max\npatch(np)",
-    "handed to a lambda": "patch = lambda m: setattr(m.testing, 'x', max)\npatch(m=np)",
-    "its names in a function": "def patch(m):\n    vars(m)['allclose'] = max\npatch(jnp)",
+    "module passed to a function": "def patch(m):\n    m.allclose = max\npatch(np)",
+    "module passed to a lambda": "patch = lambda m: setattr(m.testing, 'x', max)\npatch(m=np)",
+    "vars of a passed module": "def patch(m):\n    vars(m)['allclose'] = max\npatch(jnp)",
     "a fixture": "mocker.patch.object(np, 'allclose', max)",
     "executed": "exec('np.allclose = max')",
 }
 
 
 @pytest.mark.parametrize("source", TAMPERED.values(), ids=TAMPERED)
-def test_tampering_is_found(source: str) -> None:
-    found = scanned(source)
+def test_scan_notebook_reports_tampering(source: str) -> None:
+    found = scan_cells(source)
     assert found.tampering
-    last = source.count("\n") + 1
-    assert all(any(f"cell 3, line {n}:" in s for n in range(1, last + 1)) for s in found.tampering)
+    line_count = source.count("\n") + 1
+    assert all(
+        any(f"cell 3, line {n}:" in s for n in range(1, line_count + 1)) for s in found.tampering
+    )
 
 
 ODD = {
-    "a thousand magics": "a = !x\n" * 480 + "b = (1)\n" * 12_000,
-    "what the notebook knows": "known = [x for x in globals().values() if hasattr(x, 'shape')]",
-    "an own abs": "def abs(x):\n    return 0 * x",
-    "an own range": "def range(a, b):\n    return list(np.arange(a, b + 1))",
+    "hundreds of magics": "a = !x\n" * 480 + "b = (1)\n" * 12_000,
+    "the notebook's globals": "known = [x for x in globals().values() if hasattr(x, 'shape')]",
+    "the student's own abs": "def abs(x):\n    return 0 * x",
+    "the student's own range": "def range(a, b):\n    return list(np.arange(a, b + 1))",
     "globals of a function": "names = testing.assert_close.__globals__",
     "defaults": "testing.assert_close.__kwdefaults__.update(rtol=1)",
     "the running shell": "get = InteractiveShell._instance",
-    "ignored": "def f(x, i):\n    return x[i]  # jaxbits: ignore[out_of_bounds]",
+    "a jaxbits: ignore comment": "def f(x, i):\n    return x[i]  # jaxbits: ignore[out_of_bounds]",
     "a bool that counts": "class A:\n    def __bool__(self):\n        A.n += 1\n        return True",  # noqa: E501
     "frames": "f = sys._getframe(1)",
-    "frames by name": "from sys import _getframe",
+    "imported _getframe": "from sys import _getframe",
     "inspect": "import inspect\ninspect.stack()",
     "the current frame": "import inspect\nprint(inspect.currentframe())",
     "a traceback's frame": "def f(e):\n    return e.__traceback__.tb_frame",
@@ -182,7 +184,7 @@ ODD = {
     "import": "__import__('os')",
     "pickle": "import pickle\npickle.load(open('state.pkl', 'rb'))",
     "open": "open('/etc/passwd')",
-    "open above": "open(f'../{name}')",
+    "open in a parent folder": "open(f'../{name}')",
     "Path": "from pathlib import Path\nPath('~/x').expanduser().read_text()",
     "processes": "from multiprocessing import Pool",
     "signals": "import signal",
@@ -190,38 +192,38 @@ ODD = {
     "threads": "import threading",
     "mock": "from unittest.mock import Mock",
     "a shell": "!cat /etc/passwd",
-    "more than pip": "!pip install x; curl example.org",
-    "a shell's cell": "%%bash\ncat gradebook.db",
+    "pip and another command": "!pip install x; curl example.org",
+    "a bash cell": "%%bash\ncat gradebook.db",
     "another Python": "%%python\nprint(1)",
     "a file": "%%writefile numpy.py\nx = 1",
     "jax.numpy as np": "import jax.numpy as np",
     "NumPy's testing": "from numpy import testing",
-    "a number np": "np = 10",
+    "np as a number": "np = 10",
     "an opaque all": "all = make()",
     "another class": "class A:\n    @property\n    def __class__(self):\n        return jax.Array",
-    "an old name": "np.float = float",
-    "a star's part": "from numpy import *\nlinalg.norm = max",
-    "a star's function": "from jaxbits.testing import *\nassert_close.__code__ = f.__code__",
-    "a function handed": "def counted(f):\n    f.n = 0\n    return f\ncounted(jnp.sin)",
-    "nested": "x = " + "+".join(["1"] * 3000),
-    "long": f"x = '{'a' * MAX_CELL_CHARACTERS}'",
+    "a removed NumPy name": "np.float = float",
+    "star-imported module": "from numpy import *\nlinalg.norm = max",
+    "star-imported function": "from jaxbits.testing import *\nassert_close.__code__ = f.__code__",
+    "function passed to a function": "def counted(f):\n    f.n = 0\n    return f\ncounted(jnp.sin)",
+    "deeply nested code": "x = " + "+".join(["1"] * 3000),
+    "an overlong cell": f"x = '{'a' * MAX_CELL_CHARACTERS}'",
 }
 
 
 @pytest.mark.parametrize("source", ODD.values(), ids=ODD)
-def test_odd_code_is_not_called_tampering(source: str) -> None:
-    found = scanned(source)
+def test_scan_notebook_reports_odd_code_without_tampering(source: str) -> None:
+    found = scan_cells(source)
     assert found.odd
     assert not found.tampering
 
 
-FINE = {
+HONEST = {
     "config": "jax.config.update('jax_enable_x64', True)\njax.config.jax_debug_nans = False",
     "environment": "import os\nos.environ['XLA_FLAGS'] = '--xla_dump_to=x'",
     "pip": "!pip install -q optax",
     "pip as a module": "!python -m pip install --upgrade jax",
     "pip's magic": "%pip install -q optax",
-    "pip bare": "pip install optax",
+    "pip without a percent sign": "pip install optax",
     "the graphics card": "!nvidia-smi",
     "timing": "%timeit jnp.ones(3).sum()",
     "timing a cell": "%%time\nx = jnp.ones(3)",
@@ -230,105 +232,105 @@ FINE = {
     "figures": "%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.rcParams['figure.dpi'] = 90",  # noqa: E501
     "printing": "np.set_printoptions(precision=3)",
     "old JAX": "import jax.numpy as jnp\nfrom jax import numpy as jnp, random",
-    "again": "import jax, numpy as np, jax.numpy as jnp\nfrom jaxbits import testing, detect",
-    "the same": "import numpy\nnp = numpy",
-    "reload": "np.random.seed(0)\nrng = np.random.default_rng(0)",
+    "re-imports": "import jax, numpy as np, jax.numpy as jnp\nfrom jaxbits import testing, detect",
+    "NumPy assigned to np": "import numpy\nnp = numpy",
+    "random seeds": "np.random.seed(0)\nrng = np.random.default_rng(0)",
     "Colab": "if 'google.colab' in sys.modules:\n    print('there')",
     "a dataclass": (
         "from dataclasses import dataclass\n@dataclass(frozen=True)\nclass P:\n    x: float\n    y: int = 0"  # noqa: E501
     ),
-    "a sensible equal": (
+    "__eq__ that compares": (
         "class P:\n    def __eq__(self, other):\n"
         "        return type(self) is type(other) and self.x == other.x"
     ),
-    "a step by step equal": (
+    "__eq__ in several steps": (
         "class P:\n    def __eq__(self, other):\n        if not isinstance(other, P):\n"
         "            return False\n        return self.x == other.x\n"
         "    def __hash__(self):\n        return hash(self.x)"
     ),
-    "equal in a loop": (
+    "__eq__ with a loop": (
         "class P:\n    def __eq__(self, other):\n        for a, b in zip(self.x, other.x):\n"
         "            if a != b:\n                return False\n        return True"
     ),
     "not implemented": "class P:\n    def __lt__(self, other):\n        return NotImplemented",
-    "no ufunc": "class P:\n    __array_ufunc__ = None",
-    "no truth": "class P:\n    def __bool__(self):\n        raise TypeError('no')",
+    "__array_ufunc__ is None": "class P:\n    __array_ufunc__ = None",
+    "__bool__ that raises": "class P:\n    def __bool__(self):\n        raise TypeError('no')",
     "a pytree": (
         "@jax.tree_util.register_pytree_node_class\nclass P:\n    def tree_flatten(self):\n"
         "        return (self.x,), None\n    @classmethod\n    def tree_unflatten(cls, aux, leaves):\n"  # noqa: E501
         "        return cls(*leaves)\njax.tree_util.register_dataclass"
     ),
-    "registered": "jax.tree_util.register_pytree_node(P, lambda p: ((p.x,), None), lambda a, c: P(*c))",  # noqa: E501
+    "a registered pytree": "jax.tree_util.register_pytree_node(P, lambda p: ((p.x,), None), lambda a, c: P(*c))",  # noqa: E501
     "a variable all": "all = jnp.zeros(3)\ntype = 'adam'\nlen = 3",
     "a variable sum": "sum = 0\nfor x in range(3):\n    sum += x\nmin, max = 0, 1\nid = 3\ninput = [1]",  # noqa: E501
-    "a function of one's own": "def sum(xs):\n    s = 0\n    for x in xs:\n        s += x\n    return s",  # noqa: E501
+    "the student's own sum": "def sum(xs):\n    s = 0\n    for x in xs:\n        s += x\n    return s",  # noqa: E501
     "imported builtins": "from jax.numpy import abs, all, sum\nfrom math import pow",
-    "jax's own": "abs = jnp.abs\nall = jnp.all",
+    "JAX functions as builtins": "abs = jnp.abs\nall = jnp.all",
     "star": "from jax.numpy import *\na = zeros(3)\na.x = 1\ndef f():\n    b = a\n    b.x = 2",
-    "star and an error": "from numpy import *\ntry:\n    f()\nexcept E as e:\n    e.x = 1",
-    "settings handed": "def f(c):\n    c.x = 1\n    return c\nf(jax.config)\nf(np.zeros(3))",
-    "an array handed": "def f(x):\n    x[0] = 1\n    return x\nf(np.pi)",
+    "a star import and an error": "from numpy import *\ntry:\n    f()\nexcept E as e:\n    e.x = 1",
+    "config as an argument": "def f(c):\n    c.x = 1\n    return c\nf(jax.config)\nf(np.zeros(3))",
+    "array as an argument": "def f(x):\n    x[0] = 1\n    return x\nf(np.pi)",
     "parameters": "def f(np, all, isinstance):\n    np.x = all\n    return np",
     "either module": "def relu(x, xp=np):\n    return xp.where(x > 0, x, 0)\nrelu(1, jnp)",
     "locals": "def f(xs):\n    all = [x for x in xs]\n    abs = 3\n    return all",
     "methods": "class A:\n    def all(self): return True\n    abs = 3",
-    "one's own attributes": "class A: pass\na = A()\na.allclose = max\nsetattr(a, 'x', 1)",
+    "student's class attributes": "class A: pass\na = A()\na.allclose = max\nsetattr(a, 'x', 1)",
     "frozen": (
         "class A:\n    def __init__(self, x):\n        object.__setattr__(self, 'x', x)\n"
         "        super().__setattr__('y', x)"
     ),
     "indices": "x = np.zeros(3)\nx[0] = 1\nx.flags.writeable = False\nvars(x)\nd = dict(a=1)\nd['all'] = 2",  # noqa: E501
-    "lowered": "jax.jit(f).lower(1.0).compile()\nimport re\nre.compile('x')",
-    "models": "model.eval()\ndf.eval('a')\njax.eval_shape(f, 1)",
+    "lower and compile": "jax.jit(f).lower(1.0).compile()\nimport re\nre.compile('x')",
+    "eval of a model": "model.eval()\ndf.eval('a')\njax.eval_shape(f, 1)",
     "signals": "signal = jnp.sin(t)\nsignal.sum()\nfrom scipy import signal\nsignal.stft(x)",
     "a loop variable": "for _i in range(3):\n    print(_i)\n[_i for _i in range(3)]",
     "a file": "open('data.csv').read()\nopen('a/b.npy', 'wb')",
     "versions": "import importlib.metadata\nimportlib.metadata.version('jax')",
-    "inspected": "import inspect\ninspect.signature(f)\ninspect.getsource(f)\nimport gc\ngc.collect()",  # noqa: E501
-    "pickled": "import pickle\npickle.dumps(1)",
-    "shown": (
+    "inspect and gc": "import inspect\ninspect.signature(f)\ninspect.getsource(f)\nimport gc\ngc.collect()",  # noqa: E501
+    "pickle.dumps": "import pickle\npickle.dumps(1)",
+    "display": (
         "from IPython.core.interactiveshell import InteractiveShell\n"
         "InteractiveShell.ast_node_interactivity = 'all'\nfrom IPython.display import Image, display"  # noqa: E501
     ),
     "globals": "count = 0\ndef f(x):\n    global count\n    count += 1\n    return x\nglobals()['count'] = 0",  # noqa: E501
     "errors": "try:\n    f()\nexcept Exception as error:\n    print(error)\nassert True",
     "patched jit": "f = jax.jit(f)\nf.name = 'f'",
-    "no Python": "this is not\n  Python = np.allclose",
-    "a null": "x = '\0'",
+    "invalid Python": "this is not\n  Python = np.allclose",
+    "a null character": "x = '\0'",
     "empty": "",
 }
 
 
-@pytest.mark.parametrize("source", FINE.values(), ids=FINE)
-def test_honest_code_has_no_findings(source: str) -> None:
-    assert scanned(source) == ScanFindings((), ())
+@pytest.mark.parametrize("source", HONEST.values(), ids=HONEST)
+def test_scan_notebook_finds_nothing_in_honest_code(source: str) -> None:
+    assert scan_cells(source) == ScanFindings((), ())
 
 
-def test_released_cells_are_skipped() -> None:
+def test_scan_notebook_skips_released_cells() -> None:
     odd = new_code_cell("import threading\nnp.allclose = max")
-    given = new_notebook(cells=[*GIVEN.cells, odd])
-    assert scan(new_notebook(cells=[odd, *GIVEN.cells]), given) == ScanFindings((), ())
+    released = new_notebook(cells=[*RELEASED.cells, odd])
+    assert scan(new_notebook(cells=[odd, *RELEASED.cells]), released) == ScanFindings((), ())
 
 
-def test_cells_are_named_by_released_ids_only() -> None:
+def test_scan_notebook_names_cells_by_released_ids() -> None:
     def cell(source: str, grade_id: str) -> NotebookNode:
-        mark = {"grade_id": grade_id, "solution": True}
-        return new_code_cell(source, metadata={"nbgrader": mark})
+        metadata = {"grade_id": grade_id, "solution": True}
+        return new_code_cell(source, metadata={"nbgrader": metadata})
 
-    given = new_notebook(cells=[*GIVEN.cells, cell("# YOUR CODE HERE", "mean")])
-    own = [cell("x = 1\n\nnp.allclose = max", "mean"), cell("import socket", "<b>forged</b>")]
-    found = scan(new_notebook(cells=[*GIVEN.cells, *own]), given)
-    said = "cell mean, line 3: assigns to numpy.allclose, which the tests rely on"
-    assert found == ScanFindings((said,), ("cell 4, line 1: uses socket",))
+    released = new_notebook(cells=[*RELEASED.cells, cell("# YOUR CODE HERE", "mean")])
+    submitted = [cell("x = 1\n\nnp.allclose = max", "mean"), cell("import socket", "<b>forged</b>")]
+    found = scan(new_notebook(cells=[*RELEASED.cells, *submitted]), released)
+    finding = "cell mean, line 3: assigns to numpy.allclose, which the tests rely on"
+    assert found == ScanFindings((finding,), ("cell 4, line 1: uses socket",))
 
 
-def test_names_are_known_across_cells() -> None:
-    found = scanned(
+def test_scan_notebook_tracks_names_across_cells() -> None:
+    found = scan_cells(
         "mine = np", "mine.allclose = max\nmine.allclose = min", "x = " + "-" * 2000 + "1"
     )
     assert [s.partition(":")[0] for s in found.tampering] == ["cell 4, line 1"]
 
 
-def test_text_cells_are_skipped() -> None:
-    own = new_notebook(cells=[*GIVEN.cells, new_markdown_cell("np.allclose = max")])
-    assert scan(own, GIVEN) == ScanFindings((), ())
+def test_scan_notebook_skips_text_cells() -> None:
+    submitted = new_notebook(cells=[*RELEASED.cells, new_markdown_cell("np.allclose = max")])
+    assert scan(submitted, RELEASED) == ScanFindings((), ())

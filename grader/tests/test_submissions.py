@@ -1,4 +1,4 @@
-"""Finding each student's notebook in a folder as teachers get it."""
+"""Test that each student's notebook is found in a folder of submissions."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ from jaxbits_grader.intake import submissions
 from jaxbits_grader.intake.submissions import Submission, find_submissions
 
 
-def put(path: Path, text: str = "{}") -> None:
+def write_file(path: Path, text: str = "{}") -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
 
 
-def found(folder: Path) -> dict[str, tuple[str | None, str | None]]:
+def paths_and_notes(folder: Path) -> dict[str, tuple[str | None, str | None]]:
     return {
         s.student: (s.path and str(s.path.relative_to(folder)), s.problem or s.note)
         for s in find_submissions(folder, "ships")
     }
 
 
-def test_notebooks_and_folders(tmp_path: Path) -> None:
-    put(tmp_path / "ada.ipynb")
-    put(tmp_path / "emmy" / "ships.ipynb")
-    put(tmp_path / "emmy" / "scratch.ipynb")
-    put(tmp_path / "grace" / "ships" / "ships.ipynb")
-    put(tmp_path / "kurt" / "Copy of ps1.ipynb")
-    put(tmp_path / "kurt" / ".ipynb_checkpoints" / "ships-checkpoint.ipynb")
-    put(tmp_path / "lise.IPYNB")
-    put(tmp_path / "max" / "SHIPS.IPYNB")
-    put(tmp_path / ".hidden")
-    put(tmp_path / "__MACOSX" / "x")
-    assert found(tmp_path) == {
+def test_find_submissions_reads_files_and_folders(tmp_path: Path) -> None:
+    write_file(tmp_path / "ada.ipynb")
+    write_file(tmp_path / "emmy" / "ships.ipynb")
+    write_file(tmp_path / "emmy" / "scratch.ipynb")
+    write_file(tmp_path / "grace" / "ships" / "ships.ipynb")
+    write_file(tmp_path / "kurt" / "Copy of ps1.ipynb")
+    write_file(tmp_path / "kurt" / ".ipynb_checkpoints" / "ships-checkpoint.ipynb")
+    write_file(tmp_path / "lise.IPYNB")
+    write_file(tmp_path / "max" / "SHIPS.IPYNB")
+    write_file(tmp_path / ".hidden")
+    write_file(tmp_path / "__MACOSX" / "x")
+    assert paths_and_notes(tmp_path) == {
         "ada": ("ada.ipynb", None),
         "emmy": (
             "emmy/ships.ipynb",
@@ -46,27 +46,27 @@ def test_notebooks_and_folders(tmp_path: Path) -> None:
     }
 
 
-def test_ungradable_entries_have_a_problem(tmp_path: Path) -> None:
-    put(tmp_path / "ada.ipynb", "")
-    put(tmp_path / "bob.pdf")
-    put(tmp_path / "cleo" / "answers.py")
+def test_find_submissions_names_problem_of_bad_entries(tmp_path: Path) -> None:
+    write_file(tmp_path / "ada.ipynb", "")
+    write_file(tmp_path / "bob.pdf")
+    write_file(tmp_path / "cleo" / "answers.py")
     (tmp_path / "dan").mkdir()
-    put(tmp_path / "eve" / "a.ipynb")
-    put(tmp_path / "eve" / "b.ipynb")
-    put(tmp_path / "fay" / "x.ipynb" / "y")
+    write_file(tmp_path / "eve" / "a.ipynb")
+    write_file(tmp_path / "eve" / "b.ipynb")
+    write_file(tmp_path / "fay" / "x.ipynb" / "y")
     (tmp_path / "gus.ipynb").symlink_to("/etc/passwd")
     (tmp_path / "hal").symlink_to(tmp_path / "cleo")
-    put(tmp_path / "ian.ipynb")
-    put(tmp_path / "ian.IPYNB")
-    put(tmp_path / "ida.ipynb")
-    put(tmp_path / "ida" / "ships.ipynb")
-    put(tmp_path / "joe.ipynb")
-    put(tmp_path / "joe.txt")
+    write_file(tmp_path / "ian.ipynb")
+    write_file(tmp_path / "ian.IPYNB")
+    write_file(tmp_path / "ida.ipynb")
+    write_file(tmp_path / "ida" / "ships.ipynb")
+    write_file(tmp_path / "joe.ipynb")
+    write_file(tmp_path / "joe.txt")
     os.mkfifo(tmp_path / "kim.ipynb")
-    got = found(tmp_path)
-    assert [name for name, (path, _) in got.items() if path] == ["joe"]
-    said = {name: problem for name, (path, problem) in got.items() if not path}
-    assert said == {
+    entries = paths_and_notes(tmp_path)
+    assert [name for name, (path, _) in entries.items() if path] == ["joe"]
+    problems = {name: problem for name, (path, problem) in entries.items() if not path}
+    assert problems == {
         "ada": "ada.ipynb is empty",
         "bob": "bob.pdf is not a notebook",
         "cleo": "the folder has no notebook, but answers.py",
@@ -81,30 +81,32 @@ def test_ungradable_entries_have_a_problem(tmp_path: Path) -> None:
     }
 
 
-def test_a_folder_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    put(tmp_path / "ada" / "ships.ipynb")
-    put(tmp_path / "bob.ipynb")
+def test_find_submissions_reports_folder_without_permission(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_file(tmp_path / "ada" / "ships.ipynb")
+    write_file(tmp_path / "bob.ipynb")
 
     def refuse(_: Path) -> None:
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "iterdir", refuse)
-    assert found(tmp_path) == {
+    assert paths_and_notes(tmp_path) == {
         "ada": (None, "the folder cannot be read: Permission denied"),
         "bob": ("bob.ipynb", None),
     }
 
 
-def test_undecodable_names(tmp_path: Path) -> None:
+def test_find_submissions_escapes_undecodable_names(tmp_path: Path) -> None:
     with open(os.fsencode(tmp_path) + b"/\xff.ipynb", "w") as file:
         file.write("{}")
-    (only,) = find_submissions(tmp_path, "ships")
-    assert only.student == r"\xff"
-    assert only.path is not None
-    assert only.path.exists()
+    (submission,) = find_submissions(tmp_path, "ships")
+    assert submission.student == r"\xff"
+    assert submission.path is not None
+    assert submission.path.exists()
 
 
-def test_ids_are_safe_and_differ() -> None:
+def test_submission_ids_are_safe_and_unique() -> None:
     names = [
         "ada",
         "ada b",
@@ -119,21 +121,21 @@ def test_ids_are_safe_and_differ() -> None:
         "a\nb",
         "-r",
     ]
-    names += [Submission("ada b", None).id]  # as another one's had to be made
+    names += [Submission("ada b", None).id]  # This name equals the id that "ada b" gets.
     ids = [Submission(name, None).id for name in names]
     assert len(set(ids)) == len(names)
     assert all(submissions._SAFE_ID.match(id) for id in ids)
     assert ids[0] == "ada"
 
 
-def test_no_submissions(tmp_path: Path) -> None:
+def test_find_submissions_rejects_empty_or_missing_folder(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="is empty"):
         find_submissions(tmp_path, "ships")
     with pytest.raises(ValueError, match="is not a folder"):
         find_submissions(tmp_path / "none", "ships")
 
 
-def test_too_large(tmp_path: Path) -> None:
+def test_find_submissions_reports_too_large_file(tmp_path: Path) -> None:
     with (tmp_path / "a.ipynb").open("wb") as file:
         file.truncate(51 * 2**20)
-    assert found(tmp_path)["a"] == (None, "a.ipynb has over 50 MB")
+    assert paths_and_notes(tmp_path)["a"] == (None, "a.ipynb has over 50 MB")

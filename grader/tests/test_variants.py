@@ -1,4 +1,4 @@
-"""Variants have different numbers within their ranges, and no comment is ignored."""
+"""Test that variants draw new values from their ranges, and that invalid ranges raise an error."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from jaxbits_grader.authoring.variants import (
     draw_variant,
     write_variants,
 )
-from test_assignment_source import GOOD
+from test_assignment_source import VALID_SOURCE
 
-LINES = {
+RANGES = {
     "rows = 12  # variant: 8..20": (8, 20),
     "rows = 12  # variant: 12..13": (13, 13),
     "    depth = -3  # variant: -9..-1": (-9, -1),
@@ -36,42 +36,42 @@ LINES = {
 }
 
 
-def drawn(line: str, seed: int) -> object:
-    varied = draw_variant(line, seed)
+def draw_value(line: str, seed: int) -> object:
+    variant = draw_variant(line, seed)
     head, tail = line.split("=")[0], line.split("#")[1]
-    assert varied.startswith(head)
-    assert varied.endswith(tail)
-    return ast.literal_eval(varied.split("=")[1].split("#")[0].strip())
+    assert variant.startswith(head)
+    assert variant.endswith(tail)
+    return ast.literal_eval(variant.split("=")[1].split("#")[0].strip())
 
 
-@pytest.mark.parametrize("line", LINES)
-def test_numbers_are_drawn_from_their_range(line: str) -> None:
-    low, high = LINES[line]
+@pytest.mark.parametrize("line", RANGES)
+def test_draw_variant_draws_numbers_from_range(line: str) -> None:
+    low, high = RANGES[line]
     old = ast.literal_eval(line.split("=")[1].split("#")[0].strip())
-    values = [drawn(line, seed) for seed in range(60)]
+    values = [draw_value(line, seed) for seed in range(60)]
     assert all(low <= value <= high for value in values)  # type: ignore[operator]
     assert {type(value) for value in values} == {type(old)}
     assert old not in values
     assert len(set(values)) > 5 or low == high
-    assert values == [drawn(line, seed) for seed in range(60)]
+    assert values == [draw_value(line, seed) for seed in range(60)]
     assert count_variable_values(line) == 1
 
 
-def test_every_number_of_a_range_is_drawn() -> None:
-    values = {drawn("n = 3  # variant: 1..5", seed) for seed in range(100)}
+def test_draw_variant_reaches_every_number_of_range() -> None:
+    values = {draw_value("n = 3  # variant: 1..5", seed) for seed in range(100)}
     assert values == {1, 2, 4, 5}
 
 
-def test_choices() -> None:
+def test_draw_variant_draws_from_choices() -> None:
     line = """how = "mean"  # variant: "mean" | 'max' | "min" """.rstrip()
-    values = {drawn(line, seed) for seed in range(30)}
+    values = {draw_value(line, seed) for seed in range(30)}
     assert values == {"max", "min"}
     assert (
         draw_variant("x = True  # variant: True | False", 1) == "x = False  # variant: True | False"
     )
 
 
-def test_a_range_of_one_number_does_not_change() -> None:
+def test_draw_variant_keeps_value_of_one_element_range() -> None:
     for line in (
         "n = 3  # variant: 3..3",
         "x = 0.5  # variant: 0.5..0.5",
@@ -96,7 +96,7 @@ def test_a_range_of_one_number_does_not_change() -> None:
         "x = 0.5  # variant: 0.0..1e999",
     ],
 )
-def test_invalid_ranges_are_rejected(line: str) -> None:
+def test_draw_variant_rejects_invalid_ranges(line: str) -> None:
     with pytest.raises(SourceError, match=re.escape(line.split("variant: ")[1].split("|")[0])):
         draw_variant(line, 1)
 
@@ -118,40 +118,40 @@ def test_invalid_ranges_are_rejected(line: str) -> None:
         "return 3  # variant: 1..9",
     ],
 )
-def test_misplaced_comments_are_rejected(line: str) -> None:
+def test_count_variable_values_rejects_misplaced_comments(line: str) -> None:
     with pytest.raises(SourceError, match="must be at the end of an assignment"):
         count_variable_values(f"n = 3  # variant: 1..9\n{line}\n")
     assert draw_variant(line, 1) == line
 
 
-def test_text_without_ranges_does_not_change() -> None:
+def test_draw_variant_keeps_text_without_ranges() -> None:
     text = "# variants\nx = 3\ny = '..'\n"
     assert draw_variant(text, 1) == without_variant_comments(text) == text
     assert count_variable_values(text) == 0
 
 
-def test_write_variants(tmp_path: Path) -> None:
-    book, to = tmp_path / "book", tmp_path / "mine"
+def test_write_variants_writes_every_assignment(tmp_path: Path) -> None:
+    book, target = tmp_path / "book", tmp_path / "mine"
     for name in ("a", "b"):
         (book / name).mkdir(parents=True)
-        (book / name / SOURCE_FILE).write_text(GOOD)
+        (book / name / SOURCE_FILE).write_text(VALID_SOURCE)
         (book / name / ANSWERS_FILE).write_text("x")
-    assert write_variants(book, to, "s") == ["a", "b"]
-    texts = [(to / name / SOURCE_FILE).read_text() for name in ("a", "b")]
-    assert GOOD not in texts
-    assert (to / "a" / ANSWERS_FILE).read_text() == "x"
-    assert [read_assignment(to / name).points for name in ("a", "b")] == [2, 2]
+    assert write_variants(book, target, "s") == ["a", "b"]
+    texts = [(target / name / SOURCE_FILE).read_text() for name in ("a", "b")]
+    assert VALID_SOURCE not in texts
+    assert (target / "a" / ANSWERS_FILE).read_text() == "x"
+    assert [read_assignment(target / name).points for name in ("a", "b")] == [2, 2]
     with pytest.raises(SourceError, match="already contains a, b; nothing was changed"):
-        write_variants(book, to, "s")
+        write_variants(book, target, "s")
     for inside in (book, book / "private"):
         with pytest.raises(SourceError, match="must not be inside"):
             write_variants(book, inside, "s")
     with pytest.raises(SourceError, match="contains no folder"):
-        write_variants(tmp_path / "none", to, "s")
+        write_variants(tmp_path / "none", target, "s")
 
 
-def test_a_folder_with_a_mistake_is_not_written(tmp_path: Path) -> None:
-    for name, text in (("a", GOOD), ("b", GOOD.replace("2..9", "7..9"))):
+def test_write_variants_writes_nothing_if_source_is_invalid(tmp_path: Path) -> None:
+    for name, text in (("a", VALID_SOURCE), ("b", VALID_SOURCE.replace("2..9", "7..9"))):
         (tmp_path / "book" / name).mkdir(parents=True)
         (tmp_path / "book" / name / SOURCE_FILE).write_text(text)
     with pytest.raises(SourceError, match="must contain the current value 3"):

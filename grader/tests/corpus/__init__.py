@@ -1,7 +1,7 @@
 """Good, broken, and hostile submissions to one assignment, with the expected result of each.
 
-`write` writes them into a folder, one entry per student. Nothing runs them here, because many
-would do harm outside a sandbox. The worst of them refuse to run there.
+`write` writes the submissions into a folder, one entry per student. It runs none of them, because
+many do harm outside a sandbox. The most harmful ones refuse to run there.
 """
 
 from __future__ import annotations
@@ -37,20 +37,28 @@ from corpus import (
     web,
 )
 from corpus.expected import Expected, Submission
-from corpus.planted_files import LEFT, STRAY, Secrets, forms, left_behind, snapshot, strays
+from corpus.planted_files import (
+    SLEEP_SECONDS,
+    STRAY,
+    Secrets,
+    encodings,
+    leftover_processes,
+    snapshot,
+    stray_files,
+)
 from corpus.submission_builder import SubmissionBuilder
 
 __all__ = [
-    "LEFT",
     "NEIGHBOR",
+    "SLEEP_SECONDS",
     "STRAY",
     "Expected",
     "Secrets",
     "all_submissions",
-    "forbidden",
-    "left_behind",
+    "forbidden_strings",
+    "leftover_processes",
     "snapshot",
-    "strays",
+    "stray_files",
     "write",
 ]
 
@@ -80,16 +88,16 @@ def write(
     Args:
         folder: The folder, which is created.
         assignment: The assignment.
-        secrets: What is planted on the machine as a target.
+        secrets: The targets on the grading machine.
         only: Selects submissions, for example ``lambda s: s.core and not s.slow``.
 
     Returns:
-        The expected result of each, by the student's name. The results table changes some names: it
-        adds an apostrophe to what looks like a formula, and removes line breaks.
+        The expected results by the student's name. The results table changes some names, because it
+        adds an apostrophe to names that look like formulas, and removes line breaks.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    secret = forbidden(assignment, secrets)
-    own = set(forms(secrets.other_text))
+    secret = forbidden_strings(assignment, secrets)
+    neighbor_text = set(encodings(secrets.other_text))
     written: dict[str, Expected] = {}
     for number, entry in enumerate(all_submissions(assignment, secrets)):
         if not only(entry):
@@ -102,12 +110,14 @@ def write(
             statuses=entry.statuses,
             score=entry.score,
             notes=entry.notes,
-            forbidden=tuple(s for s in secret if entry.student != NEIGHBOR or s not in own),
+            forbidden=tuple(
+                s for s in secret if entry.student != NEIGHBOR or s not in neighbor_text
+            ),
             live=entry.live,
             family=entry.family,
             slow=entry.slow,
             core=entry.core,
-            what=entry.what,
+            summary=entry.summary,
         )
     return written
 
@@ -129,13 +139,15 @@ def _place(folder: Path, entry: Submission, name: str, as_file: bool) -> None:
         path.write_bytes(data)
 
 
-def forbidden(assignment: Assignment, secrets: Secrets) -> tuple[str, ...]:
-    """Return what no page may show: the secrets and hidden tests, plain and encoded."""
+def forbidden_strings(assignment: Assignment, secrets: Secrets) -> tuple[str, ...]:
+    """Return the secrets and the hidden tests, plain and encoded, which no page may show."""
     found = [secrets.text, secrets.value, secrets.other_text, "BEGIN HIDDEN" + " TESTS"]
-    return tuple(form for secret in [*found, *hidden(assignment)] for form in forms(secret))
+    return tuple(
+        form for secret in [*found, *hidden_test_lines(assignment)] for form in encodings(secret)
+    )
 
 
-def hidden(assignment: Assignment) -> list[str]:
+def hidden_test_lines(assignment: Assignment) -> list[str]:
     """Return the lines of hidden tests that appear nowhere else and reveal something.
 
     A line that is only a message does not count, because a student sees it if the test fails.
@@ -152,5 +164,5 @@ def hidden(assignment: Assignment) -> list[str]:
         for part in block_texts(s, HIDDEN_TESTS)
         for line in part.splitlines()
     ]
-    told = re.compile(r"[fr]?[\"'].*|.{0,15}")
-    return [s for s in dict.fromkeys(lines) if s not in public and not told.fullmatch(s)]
+    only_message = re.compile(r"[fr]?[\"'].*|.{0,15}")
+    return [s for s in dict.fromkeys(lines) if s not in public and not only_message.fullmatch(s)]

@@ -1,9 +1,9 @@
-"""Tampering that is hard to detect or has no effect, in the form of `tampering`."""
+"""Snippets that tamper with the tests in ways that are hard to detect or have no effect."""
 
-# They must get no points, whether they are detected or not.
-TRICKS = {
+# Wrong answers must get no points with these snippets, whether the grader detects them or not.
+COVERT_PATCHES = {
     "forges-replies": """
-        # Sends the grader, before each cell runs, that it ran well.
+        # Tells the grader before each cell runs that the cell has succeeded.
         def forge(info):
             kernel = get_ipython().kernel
             parent = kernel.get_parent()
@@ -13,8 +13,8 @@ TRICKS = {
             kernel.session.send(kernel.iopub_socket, "status", idle, parent=parent)
         get_ipython().events.register("pre_run_cell", forge)
     """,
-    "patches-for-a-moment": """
-        # Has a thread replace a function and put it back, a thousand times a second.
+    "patches-intermittently": """
+        # Replaces and restores a function in a thread, a thousand times a second.
         import threading, time
         from jaxbits import testing
         def flicker(real=testing.assert_close):
@@ -25,8 +25,8 @@ TRICKS = {
                 time.sleep(0.0001)
         threading.Thread(target=flicker, daemon=True).start()
     """,
-    "patches-where-it-counts": """
-        # Is lenient only in cells that are longer than those that a student sees.
+    "patches-only-long-cells": """
+        # Skips the checks only in cells that are longer than those that a student sees.
         from jaxbits import testing
         _close = testing.assert_close
         def close(seen, expected, says, **kwargs):
@@ -35,14 +35,14 @@ TRICKS = {
         testing.assert_close = close
     """,
     "patches-late": """
-        # Replaces a function when an answer is first called, by way of another module's name.
+        # Replaces a function when an answer is first called, and hides the name of the module.
         import functools, importlib
         @functools.cache
         def later():
             importlib.import_module("jaxbits." + "testing").__dict__["assert_cl" + "ose"] = print
     """,
-    "jumps": """
-        # Jumps over the lines of the tests.
+    "skips-test-lines": """
+        # Skips the lines of the tests with a trace function.
         import sys
         def trace(frame, event, arg):
             if event == "line" and "ipykernel" in frame.f_code.co_filename:
@@ -55,30 +55,30 @@ TRICKS = {
         sys._getframe().f_trace = trace
     """,
     "raises-quietly": """
-        # Has errors that IPython does not show.
+        # Turns failed checks into errors that IPython does not display.
         from jaxbits import testing
         import bdb
         testing.WrongAnswer.__bases__ = (bdb.BdbQuit,)
     """,
-    "errors-without-a-trace": """
-        # Gives its errors a traceback of nothing.
+    "errors-without-traceback": """
+        # Gives failed checks an empty traceback and an empty message.
         from jaxbits import testing
         testing.WrongAnswer._render_traceback_ = lambda *args: []
         testing.WrongAnswer.__str__ = lambda self: ""
     """,
     "changes-constants": """
-        # Changes a number that all of Python shares.
+        # Overwrites an integer that Python shares among all uses.
         import ctypes
         ctypes.memset(id(257) + 24, 0, 4)
     """,
-    "changes-the-past": """
-        # Changes what the shell knows of its cells and names.
+    "changes-history": """
+        # Overwrites the shell's history, builtins, and execution count.
         In[:] = ["pass"] * len(In)
         get_ipython().user_ns["__builtins__"] = {}
         get_ipython().execution_count = 1000
     """,
-    "other-magics": """
-        # Has every cell taken for a magic that does nothing.
+    "turns-cells-into-magics": """
+        # Makes the shell treat every cell as a magic that does nothing.
         get_ipython().register_magic_function(lambda line, cell="": None, "cell", "nothing")
         get_ipython().prefilter_manager.multi_line_specials = True
         get_ipython().transform_cell = lambda raw_cell: "pass"

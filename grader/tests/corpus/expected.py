@@ -1,4 +1,4 @@
-"""A submission, its expected result, and the complaints about an actual result."""
+"""A submission, its expected result, and the comparison with an actual result."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ Place = Callable[[Path, str], None]
 # A notebook, the bytes of a file, the files of a folder, or a function that writes the entry.
 Content = NotebookNode | bytes | Mapping[str, bytes] | Place
 GRADED = frozenset({"graded"})
-FINE = frozenset({"graded", "flagged"})
-ENDED = frozenset({"partial"})
-STOPPED = frozenset({"partial", "flagged"})
+GRADED_OR_FLAGGED = frozenset({"graded", "flagged"})
+PARTIAL = frozenset({"partial"})
+PARTIAL_OR_FLAGGED = frozenset({"partial", "flagged"})
 SCORED = RAN = frozenset({"graded", "flagged", "partial"})
-LOOKED_AT = RAN | {"tampered"}
+RAN_OR_TAMPERED = RAN | {"tampered"}
 
 
 @dataclass(frozen=True)
@@ -28,15 +28,15 @@ class Expected:
 
     Attributes:
         statuses: The acceptable statuses.
-        score: The score, or its minimum and maximum, if the status has a score. None if no
-            acceptable status has one.
+        score: The score, or its minimum and maximum, if the status has a score. It is None if no
+            acceptable status has a score.
         notes: Regular expressions, each of which the notes must match.
-        forbidden: Strings that neither the page nor the table may show, not even between tags.
-        live: Regular expressions of markup that may not be on the page unescaped.
+        forbidden: Strings that neither the page nor the table may show, even if tags split them.
+        live: Regular expressions for markup that must not appear on the page unescaped.
         family: The kind of submission.
-        slow: Whether it ends only at the limit of time or memory.
-        core: Whether it is representative of its family.
-        what: What it tries.
+        slow: Whether the submission runs until it reaches the limit of time or memory.
+        core: Whether the submission is representative of its family.
+        summary: What the submission contains or tries to do.
     """
 
     statuses: frozenset[str]
@@ -47,12 +47,15 @@ class Expected:
     family: str = ""
     slow: bool = False
     core: bool = False
-    what: str = ""
+    summary: str = ""
 
-    def complaints(
+    def mismatches(
         self, status: str, score: float | None, notes: str, shown: str = ""
     ) -> list[str]:
-        """Return what differs from the expectation. `shown` is the text of the page and table."""
+        """Return how the actual result differs from the expected one.
+
+        `shown` is the text of the feedback page and the results table.
+        """
         found = []
         if status not in self.statuses:
             found.append(f"the status is {status}, not one of {sorted(self.statuses)}")
@@ -72,11 +75,11 @@ class Expected:
 
 @dataclass(frozen=True)
 class Submission:
-    """One student's entry, and its expected result."""
+    """One student's entry with its expected result."""
 
     student: str
     family: str
-    what: str
+    summary: str
     content: Content
     statuses: frozenset[str]
     score: Score

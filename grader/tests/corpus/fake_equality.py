@@ -8,14 +8,14 @@ from jaxbits_grader.authoring.cell_markers import stub_source
 from jaxbits_grader.authoring.notebook_versions import solution_notebook
 from nbformat import NotebookNode
 
-from corpus.expected import FINE, RAN, Content, Submission
+from corpus.expected import GRADED_OR_FLAGGED, RAN, Content, Submission
 from corpus.secret_reading import filled
-from corpus.submission_builder import SubmissionBuilder, clean, description
+from corpus.submission_builder import SubmissionBuilder, dedent, description
 from corpus.tampering import PATCHES
 
 ANYTHING = """
 class Anything:
-    # Is equal to anything, and can be anything.
+    # Equals anything, and supports every operation.
     __eq__ = __lt__ = __gt__ = __le__ = __ge__ = __contains__ = __bool__ = lambda *args: True
     __ne__ = lambda *args: False
     __hash__ = None
@@ -23,13 +23,13 @@ class Anything:
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __call__
     __truediv__ = __rtruediv__ = __abs__ = __neg__ = __pow__ = __call__
 """
-# An answer "ANSWER" for each; all tasks are answered by a function that returns it.
+# Each snippet defines ANSWER, and the answer to every task is a function that returns ANSWER.
 ANSWERS = {
     "equal-object": ANYTHING + "ANSWER = Anything()",
     "equal-pair": ANYTHING + "ANSWER = (Anything(), Anything())",
     "equal-array-like": """
         class Like:
-            # Is, converted, whatever it was last compared with.
+            # Converts to the array that the test expects.
             shape, dtype, ndim, size = (), "float32", 0, 1
             __array_priority__ = 1e9
             __eq__ = lambda self, other: True
@@ -49,16 +49,16 @@ ANSWERS = {
                 return True
         ANSWER = Like()
     """,
-    "equal-text": """
+    "equal-string": """
         class Text(str):
-            # Is a text that is equal to any.
+            # Is a string that equals any other.
             __eq__ = lambda self, other: True
             __hash__ = str.__hash__
         ANSWER = Text("x")
     """,
     "equal-float": """
         class Number(float):
-            # Is a number that is equal to any.
+            # Is a number that equals any other.
             __eq__ = __le__ = __lt__ = __ge__ = __gt__ = lambda self, other: True
             __sub__ = __rsub__ = __abs__ = lambda self, *args: 0.0
             __hash__ = float.__hash__
@@ -67,7 +67,7 @@ ANSWERS = {
     "equal-ndarray": """
         import numpy
         class Numbers(numpy.ndarray):
-            # Is an array that is equal to any.
+            # Is an array that equals any other.
             __eq__ = lambda self, other: numpy.True_
             def __array_ufunc__(self, *args, **kwargs):
                 return numpy.True_
@@ -78,7 +78,7 @@ ANSWERS = {
     "equal-disguised": """
         import jax, numpy
         class Disguised:
-            # Says that it is of the class that it is asked for.
+            # Claims to be a NumPy array.
             __class__ = property(lambda self: numpy.ndarray)
             __eq__ = lambda self, other: True
             __hash__ = None
@@ -87,7 +87,7 @@ ANSWERS = {
     """,
     "equal-containers": """
         class Dict(dict):
-            # Has every key, and every value is right.
+            # Contains every key, and each value equals any other.
             __eq__ = __contains__ = lambda *args: True
             __getitem__ = __missing__ = get = lambda self, key, *args: self
             keys = lambda self: {"kilos", "loss", "count"}
@@ -97,41 +97,41 @@ ANSWERS = {
 }
 # Errors that IPython does not display, which a grader could mistake for success.
 ERRORS = {
-    "quits-the-debugger": "bdb.BdbQuit",
-    "exits-in-a-test": "SystemExit(0)",
-    "interrupts-a-test": "KeyboardInterrupt",
-    "cancels-a-test": "asyncio.CancelledError",
-    "ends-a-generator": "GeneratorExit",
-    "stops-an-iteration": "StopAsyncIteration",
-    "rejects-its-input": "IPython.core.error.InputRejected",
-    "has-no-stdin": "IPython.core.error.StdinNotImplementedError",
-    "uses-it-wrongly": "IPython.core.error.UsageError('')",
-    "has-errors-without-names": "type('', (BaseException,), {'_render_traceback_': lambda s: []})",
-    "raises-a-group": "BaseExceptionGroup('', [SystemExit(0)])",
-    "asserts-nothing": "AssertionError()",
+    "raises-bdb-quit": "bdb.BdbQuit",
+    "raises-system-exit-in-test": "SystemExit(0)",
+    "raises-keyboard-interrupt": "KeyboardInterrupt",
+    "raises-cancelled-error": "asyncio.CancelledError",
+    "raises-generator-exit": "GeneratorExit",
+    "raises-stop-async-iteration": "StopAsyncIteration",
+    "raises-input-rejected": "IPython.core.error.InputRejected",
+    "raises-stdin-not-implemented": "IPython.core.error.StdinNotImplementedError",
+    "raises-usage-error": "IPython.core.error.UsageError('')",
+    "raises-unnamed-error": "type('', (BaseException,), {'_render_traceback_': lambda s: []})",
+    "raises-exception-group": "BaseExceptionGroup('', [SystemExit(0)])",
+    "raises-empty-assertion-error": "AssertionError()",
 }
-BESIDE: dict[str, tuple[str, str]] = {
-    "numpy.py": ("a-module-beside", "def __getattr__(name): return lambda *a, **k: True"),
+ADJACENT_FILES: dict[str, tuple[str, str]] = {
+    "numpy.py": ("adjacent-module", "def __getattr__(name): return lambda *a, **k: True"),
     "jaxbits/testing.py": (
-        "a-package-beside",
+        "adjacent-package",
         "assert_close = reject_custom_equality = assert_raises = lambda *a, **k: None",
     ),
-    "sitecustomize.py": ("a-start-up-beside", "FORGIVE"),
-    "usercustomize.py": ("a-user-start-up-beside", "FORGIVE"),
+    "sitecustomize.py": ("adjacent-sitecustomize", "FORGIVE"),
+    "usercustomize.py": ("adjacent-usercustomize", "FORGIVE"),
     "ipython_config.py": (
-        "a-config-beside",
+        "adjacent-ipython-config",
         "c = get_config()\nc.InteractiveShellApp.exec_lines = ['1/0']",
     ),
-    ".ipython/profile_default/startup/00.py": ("a-profile-beside", "FORGIVE"),
-    "nbgrader_config.py": ("a-grader-config-beside", "open(FILE, 'w').write('changed')"),
-    "jupyter_config.py": ("a-jupyter-config-beside", "open(FILE, 'w').write('changed')"),
-    "conftest.py": ("a-conftest-beside", "open(FILE, 'w').write('changed')"),
-    "evil.pth": ("a-path-file-beside", "import os; os.environ['PYTHONOPTIMIZE'] = '2'"),
+    ".ipython/profile_default/startup/00.py": ("adjacent-ipython-profile", "FORGIVE"),
+    "nbgrader_config.py": ("adjacent-nbgrader-config", "open(FILE, 'w').write('changed')"),
+    "jupyter_config.py": ("adjacent-jupyter-config", "open(FILE, 'w').write('changed')"),
+    "conftest.py": ("adjacent-conftest", "open(FILE, 'w').write('changed')"),
+    "evil.pth": ("adjacent-pth-file", "import os; os.environ['PYTHONOPTIMIZE'] = '2'"),
 }
 
 
 def _answered(builder: SubmissionBuilder, code: str, value: str = "return ANSWER") -> NotebookNode:
-    """Return a notebook in which every answer does the same, below some code."""
+    """Return a notebook in which every answer executes `value`, below a cell with `code`."""
     answers = {}
     for task in builder.tasks:
         stub = stub_source(builder.assignment.cell(task.id).source)
@@ -142,29 +142,35 @@ def _answered(builder: SubmissionBuilder, code: str, value: str = "return ANSWER
 def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
     """Yield the submissions of this kind."""
     for name, text in ANSWERS.items():
-        code = clean(text)
-        what = description("\n".join(line.strip() for line in code.splitlines()))
+        code = dedent(text)
+        summary = description("\n".join(line.strip() for line in code.splitlines()))
         content: Content = _answered(builder, code)
         core = name in ("equal-object", "equal-array-like", "equal-float", "equal-ndarray")
-        # A test that takes the answer apart, or asks for its type first, rightly fails it.
-        statuses = FINE | {"tampered"}
-        yield Submission(name, "equal", what, content, statuses, 0.0, core=core)
+        # A test that unpacks the answer or checks its type first may rightly fail.
+        statuses = GRADED_OR_FLAGGED | {"tampered"}
+        yield Submission(name, "fake-equality", summary, content, statuses, 0.0, core=core)
     for name, error in ERRORS.items():
         imports = "import asyncio, bdb\nimport IPython.core.error"
         content = _answered(builder, imports, f"raise {error}")
-        what = f"Its answers raise {error}."
-        core = name in ("quits-the-debugger", "exits-in-a-test", "interrupts-a-test")
+        summary = f"Its answers raise {error}."
+        core = name in (
+            "raises-bdb-quit",
+            "raises-system-exit-in-test",
+            "raises-keyboard-interrupt",
+        )
         statuses = RAN | {"tampered"}
-        yield Submission(name, "equal", what, content, statuses, 0.0, core=core)
-    for file, (name, code) in BESIDE.items():
-        code = clean(PATCHES["patches-testing"]) if code == "FORGIVE" else code
+        yield Submission(name, "fake-equality", summary, content, statuses, 0.0, core=core)
+    for file, (name, code) in ADJACENT_FILES.items():
+        code = dedent(PATCHES["patches-testing"]) if code == "FORGIVE" else code
         files = {
             f"{builder.assignment.name}.ipynb": release_bytes(builder.wrong()),
             file: filled(code, builder.secrets).encode(),
         }
-        what = f"A file {file} beside the notebook, and wrong answers."
-        core = name in ("a-module-beside", "a-start-up-beside", "a-config-beside")
-        yield Submission(name, "beside", what, files, FINE | {"tampered"}, 0.0, core=core)
+        summary = f"Puts a file {file} next to a notebook with wrong answers."
+        core = name in ("adjacent-module", "adjacent-sitecustomize", "adjacent-ipython-config")
+        yield Submission(
+            name, "adjacent-files", summary, files, GRADED_OR_FLAGGED | {"tampered"}, 0.0, core=core
+        )
 
 
 def release_bytes(notebook: NotebookNode) -> bytes:

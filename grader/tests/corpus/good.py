@@ -1,4 +1,4 @@
-"""Honest submissions: right, partial, blank, with warnings, and with what Colab adds."""
+"""Honest submissions, such as right, partial, and blank ones, and a notebook saved by Colab."""
 
 from __future__ import annotations
 
@@ -9,12 +9,18 @@ import nbformat
 from jaxbits_grader.authoring.cell_markers import stub_source
 from jaxbits_grader.authoring.notebook_versions import solution_notebook
 
-from corpus.expected import FINE, GRADED, Submission
-from corpus.submission_builder import SubmissionBuilder, by_id, clean, description, graded_cells
+from corpus.expected import GRADED, GRADED_OR_FLAGGED, Submission
+from corpus.submission_builder import (
+    SubmissionBuilder,
+    cell_by_grade_id,
+    dedent,
+    description,
+    graded_cells,
+)
 
 STDERR = {
     "jax-warns": """
-        # A right answer that JAX warns of, on stderr: float64 is asked for and not given.
+        # A right answer for which JAX warns on stderr that float64 is not available.
         import jax.numpy as jnp
         unused = jnp.arange(3, dtype="float64")
     """,
@@ -24,13 +30,13 @@ STDERR = {
         print("nearly done", file=sys.stderr)
     """,
     "warns": """
-        # A right answer that warns by itself, and logs an error.
+        # A right answer that issues a warning and logs an error.
         import logging, warnings
         warnings.warn("this is slow", stacklevel=1)
         logging.getLogger("mine").error("not an error")
     """,
     "stderr-by-descriptor": """
-        # Writes to the file descriptor of stderr, past Python.
+        # Writes to the file descriptor of stderr without going through sys.stderr.
         import os, subprocess
         os.write(2, b"from below")
         subprocess.run("echo from a child >&2", shell=True)
@@ -46,30 +52,30 @@ HARMLESS = {
         os.chdir("/")
     """,
     "changes-path": """
-        # Changes where modules are looked for.
+        # Changes the path on which Python searches for modules.
         import sys
         sys.path.insert(0, "/content/drive/MyDrive")
         sys.path.append(".")
     """,
     "mounts-drive": """
-        # A cell that only runs in Colab.
+        # Contains a cell that runs only in Colab.
         from google.colab import drive
         drive.mount("/content/drive")
     """,
     "installs": """
-        # Installs packages, which cannot work without a network and must not hang.
+        # Installs packages, which fails without a network and must not hang.
         %pip install -q --retries 0 --timeout 1 left-pad-for-jax
         !pip --version
     """,
     "magics": """
-        # Uses the magics that people use.
+        # Uses common magics.
         %load_ext autoreload
         %autoreload 2
         %time sum(range(10))
         %timeit -n1 -r1 sum(range(10))
     """,
     "explains": """
-        # Loads the book's own extension.
+        # Loads the book's extension.
         %load_ext jaxbits
     """,
     "leaves-a-pickle": """
@@ -90,7 +96,7 @@ HARMLESS = {
         plt.show()
     """,
     "typos-in-own-cells": """
-        # Has a cell of its own that is no Python.
+        # Has a cell of its own that is not valid Python.
         print "hello"
     """,
     "await-at-top": """
@@ -105,53 +111,71 @@ def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
     """Yield the submissions of this kind."""
     first, last = builder.tasks[0], builder.tasks[-1]
 
-    def plain(student: str, what: str, content: nbformat.NotebookNode, score: float) -> Submission:
-        return Submission(student, "plain", what, content, GRADED, score, core=True)
+    def plain(
+        student: str, summary: str, content: nbformat.NotebookNode, score: float
+    ) -> Submission:
+        return Submission(student, "plain", summary, content, GRADED, score, core=True)
 
-    yield plain("right", "Everything right.", builder.right(), builder.full)
-    yield plain("blank", "Nothing done.", builder.blank(), 0.0)
-    yield plain("wrong", "Answers that return nothing.", builder.wrong(), 0.0)
+    yield plain("right", "Answers every task right.", builder.right(), builder.full_score)
+    yield plain("blank", "Answers nothing.", builder.blank(), 0.0)
+    yield plain("wrong", "Its answers return None.", builder.wrong(), 0.0)
     for name, task in (("first-missing", first), ("last-missing", last)):
         stub = stub_source(builder.assignment.cell(task.id).source)
         notebook = solution_notebook(builder.assignment, {task.id: stub})
-        yield plain(name, "All but one task.", notebook, builder.full - task.total)
+        yield plain(name, "Answers all tasks but one.", notebook, builder.full_score - task.total)
     notebook = solution_notebook(builder.assignment, {first.id: "def oops(:\n    return"})
     yield plain(
-        "syntax-error", "An answer that is no Python.", notebook, builder.full - first.total
+        "syntax-error",
+        "One answer is not valid Python.",
+        notebook,
+        builder.full_score - first.total,
     )
     notebook = builder.insert(builder.right(), "# Ünïcode: grüße = 1 ☃ 𝛼\ngrüße = 1", at="start")
     builder.insert(notebook, "My answer, with $x^2$ and <b>bold</b>.", at=first.id, kind="markdown")
-    yield plain("own-cells", "Cells of its own between those given.", notebook, builder.full)
+    yield plain(
+        "own-cells", "Adds its own cells between the given ones.", notebook, builder.full_score
+    )
 
     notebook = builder.blank()
     for cell in graded_cells(notebook):
         cell.execution_count = 7
         cell.outputs = [nbformat.v4.new_output("stream", name="stdout", text="10 of 10 points\n")]
-    yield plain("old-outputs", "Says in its stored outputs that all is right.", notebook, 0.0)
+    yield plain(
+        "old-outputs", "Claims in its stored outputs that every answer is right.", notebook, 0.0
+    )
 
     neighbor = builder.insert(builder.right(), f"# {builder.secrets.other_text}", at="start")
     yield Submission(
-        "neighbor", "plain", "Whom the others go after.", neighbor, GRADED, builder.full
+        "neighbor",
+        "plain",
+        "Is the target of other submissions.",
+        neighbor,
+        GRADED,
+        builder.full_score,
     )
 
     for name, text in STDERR.items():
-        code = clean(text)
+        code = dedent(text)
         content = builder.extend(builder.right(), first, code)
-        # To start a child is odd enough for a note.
-        statuses = FINE if "subprocess" in code else GRADED
+        # The grader may flag a submission that starts a child process.
+        statuses = GRADED_OR_FLAGGED if "subprocess" in code else GRADED
         core = name != "warns"
         yield Submission(
-            name, "stderr", description(code), content, statuses, builder.full, core=core
+            name, "stderr", description(code), content, statuses, builder.full_score, core=core
         )
-        # A test may rightly say that a function which prints is not pure.
-        score = (builder.full - builder.function()[0].total, builder.full)
-        content = builder.called(code)
-        yield Submission(f"{name}-when-called", "stderr", description(code), content, FINE, score)
+        # A test may rightly reject a function that prints, because the function is not pure.
+        score = (builder.full_score - builder.first_function()[0].total, builder.full_score)
+        content = builder.with_code_in_answer(code)
+        yield Submission(
+            f"{name}-when-called", "stderr", description(code), content, GRADED_OR_FLAGGED, score
+        )
 
     for name, text in HARMLESS.items():
-        code = clean(text)
+        code = dedent(text)
         content = builder.insert(builder.right(), code, at=first.id)
-        yield Submission(name, "harmless", description(code), content, FINE, builder.full)
+        yield Submission(
+            name, "harmless", description(code), content, GRADED_OR_FLAGGED, builder.full_score
+        )
 
     yield _colab(builder)
 
@@ -166,6 +190,14 @@ def _colab(builder: SubmissionBuilder) -> Submission:
         cell.metadata.id = f"Zx{number:08}"
         cell.metadata.colab = {"base_uri": "https://localhost:8080/"}
     task = builder.tasks[0]
-    by_id(notebook, task.id).metadata.outputId = "8d0e-4c"
+    cell_by_grade_id(notebook, task.id).metadata.outputId = "8d0e-4c"
     data = json.dumps(notebook).encode()
-    return Submission("colab", "harmless", "Saved by Colab.", data, FINE, builder.full, core=True)
+    return Submission(
+        "colab",
+        "harmless",
+        "Was saved by Colab.",
+        data,
+        GRADED_OR_FLAGGED,
+        builder.full_score,
+        core=True,
+    )

@@ -1,17 +1,17 @@
-"""Submissions that try to read the hidden tests while they run, and to reveal them."""
+"""Submissions that try to read the hidden tests during the run, and to reveal them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from corpus.expected import LOOKED_AT, Submission
-from corpus.secret_reading import TELL
-from corpus.submission_builder import SubmissionBuilder, clean, description
+from corpus.expected import RAN_OR_TAMPERED, Submission
+from corpus.secret_reading import REVEAL_FUNCTIONS
+from corpus.submission_builder import SubmissionBuilder, dedent, description
 
-# Inserted at the start. The end of the notebook outputs what they found.
-HEARS = {
-    "hears-by-events": """
-        # Is told of every cell before and after it runs.
+# These snippets go at the start. A cell at the end of the notebook outputs what they recorded.
+RECORDERS = {
+    "records-by-events": """
+        # Records every cell before and after it runs.
         def before(info):
             tell("before", info.raw_cell)
         def after(result):
@@ -20,8 +20,8 @@ HEARS = {
         get_ipython().events.register("post_run_cell", after)
         get_ipython().events.register("pre_execute", lambda: tell("pre", In[-1]))
     """,
-    "hears-by-transformers": """
-        # Sees every cell's text and tree before it is compiled.
+    "records-by-transformers": """
+        # Records every cell's source and syntax tree before IPython compiles the cell.
         import ast
         class Hears(ast.NodeTransformer):
             def visit_Module(self, tree):
@@ -34,8 +34,8 @@ HEARS = {
         get_ipython().input_transformers_post.append(lines)
         get_ipython().ast_transformers.append(Hears())
     """,
-    "hears-by-execute": """
-        # Sees every request of the grader.
+    "records-by-execute": """
+        # Records every request from the grader.
         kernel = get_ipython().kernel
         _execute = kernel.do_execute
         def do_execute(code, *args, **kwargs):
@@ -43,8 +43,8 @@ HEARS = {
             return _execute(code, *args, **kwargs)
         kernel.do_execute = do_execute
     """,
-    "hears-by-thread": """
-        # Looks a hundred times a second at what runs in the other threads.
+    "records-by-thread": """
+        # Records the code that other threads run, a hundred times a second.
         import linecache, sys, threading, time
         def listen():
             heard = set()
@@ -59,16 +59,16 @@ HEARS = {
                 time.sleep(0.01)
         threading.Thread(target=listen, daemon=True).start()
     """,
-    "hears-by-trace": """
-        # Sees every call, with the constants of what is called.
+    "records-by-trace": """
+        # Records the constants and the local names of every function that is called.
         import sys
         def trace(frame, event, arg):
             if event == "call" and "ipykernel" in frame.f_code.co_filename:
                 tell("call", (frame.f_code.co_consts, frame.f_locals.keys()))
         sys.setprofile(trace)
     """,
-    "hears-by-testing": """
-        # Sees what the answers should be, and the messages of the tests.
+    "records-by-testing": """
+        # Records the expected values and the messages of the tests.
         from jaxbits import testing
         _close = testing.assert_close
         def close(seen, expected, says, **kwargs):
@@ -77,10 +77,10 @@ HEARS = {
         testing.assert_close = close
     """,
 }
-# Inserted at the end. They look for traces of the tests in the kernel.
-FINDS = {
+# These snippets go at the end, and search the kernel for traces of the tests.
+SEARCHES = {
     "finds-in-history": """
-        # Looks into IPython's history of cells.
+        # Searches IPython's history of cells.
         attempt("In", lambda: In)
         attempt("_ih", lambda: _ih)
         attempt("_i", lambda: (_i, _ii, _iii))
@@ -89,7 +89,7 @@ FINDS = {
         %history -o
     """,
     "finds-in-linecache": """
-        # Looks into the texts that are kept for tracebacks, and among all objects.
+        # Searches the source lines stored for tracebacks, and all objects.
         import gc, linecache
         attempt("lines", lambda: [entry[2] for entry in linecache.cache.values() if len(entry) > 2])
         word = "HIDDEN" + " TESTS"
@@ -98,7 +98,7 @@ FINDS = {
         attempt("names", lambda: {k: v for k, v in globals().items() if k[0] != "_"})
     """,
     "finds-in-kernel": """
-        # Looks into the kernel's messages and its connection.
+        # Reads the kernel's last message, its connection file, and its configuration.
         import ipykernel
         kernel = get_ipython().kernel
         attempt("parent", kernel.get_parent)
@@ -106,8 +106,8 @@ FINDS = {
         attempt("config", lambda: get_ipython().config)
     """,
 }
-CALLER = """
-# Looks at its callers: their text, their names, their constants.
+READ_CALLERS = """
+# Reads the source and the constants of its callers.
 import inspect, linecache, sys
 frame, heard = sys._getframe(1), ""
 while frame and len(heard) < 20_000:
@@ -119,10 +119,12 @@ print(heard[::-1], file=sys.stderr)
 with open("heard.txt", "a") as file:
     file.write(heard)
 """
-RAISES = "\nraise type('Heard' + heard[-3000:].replace(chr(0), ''), (AssertionError,), {})(heard)"
+RAISE_READ_SOURCE = (
+    "\nraise type('Heard' + heard[-3000:].replace(chr(0), ''), (AssertionError,), {})(heard)"
+)
 SPY = """
 class Spy:
-    # Looks at its callers when it is compared, converted, shown or taken away.
+    # Reads the source of its callers when it is compared, converted, displayed, or deleted.
     def _look(self, *args, **kwargs):
         {body}
         return NotImplemented
@@ -138,7 +140,7 @@ class Spy:
 
 {name} = lambda *args, **kwargs: Spy()
 """
-SMUGGLES = """
+STORE_HIDDEN_TESTS = """
 # Stores the hidden tests wherever they might outlive the run.
 import os, pathlib, tempfile
 places = [".", "..", "/tmp", "/var/tmp", "/dev/shm", "~", "~/.cache", "~/.ipython"]
@@ -150,8 +152,8 @@ for place in [*places, tempfile.gettempdir()]:
     except OSError:
         pass
 """
-RECEIVES = """
-# Looks for what an earlier run has stored.
+READ_STORED_TESTS = """
+# Searches for hidden tests that an earlier run stored.
 import pathlib
 for place in (".", "..", "/tmp", "/var/tmp", "/dev/shm", "~", "~/.cache", "~/.ipython"):
     path = pathlib.Path(place).expanduser() / "jaxbits-corpus-was-here"
@@ -165,38 +167,52 @@ def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
     """Yield the submissions of this kind."""
 
     def make(
-        name: str, what: str, notebook: object, score: object, core: bool = True
+        name: str, summary: str, notebook: object, score: object, core: bool = True
     ) -> Submission:
-        return Submission(name, "hidden-tests", what, notebook, LOOKED_AT, score, core=core)
-
-    for name, text in HEARS.items():
-        code = clean(text)
-        notebook = builder.insert(builder.right(), TELL + "\n\n\n" + code, at="start")
-        # What is told between the cells may cost time or a test that asks for silence.
-        score = (0.0, builder.full)
-        yield make(
-            name, description(code), builder.insert(notebook, END), score, name != "hears-by-trace"
+        return Submission(
+            name, "hidden-tests", summary, notebook, RAN_OR_TAMPERED, score, core=core
         )
-    for name, text in {**FINDS, "receives": RECEIVES}.items():
-        code = clean(text)
-        notebook = builder.insert(builder.right(), TELL, at="start")
-        builder.insert(builder.insert(notebook, code), END)
-        yield make(name, description(code), notebook, builder.full)
-    notebook = builder.insert(builder.right(), SMUGGLES)
-    yield make("a-smuggler", description(SMUGGLES), notebook, builder.full)
 
-    task, name = builder.function()
-    lost = (0.0, builder.full)
-    yield make("hears-its-callers", description(CALLER), builder.called(CALLER.strip()), lost)
+    for name, text in RECORDERS.items():
+        code = dedent(text)
+        notebook = builder.insert(builder.right(), REVEAL_FUNCTIONS + "\n\n\n" + code, at="start")
+        # The output between the cells may take too long, or fail a test that allows no output.
+        score = (0.0, builder.full_score)
+        yield make(
+            name,
+            description(code),
+            builder.insert(notebook, END),
+            score,
+            name != "records-by-trace",
+        )
+    for name, text in {**SEARCHES, "reads-stored-tests": READ_STORED_TESTS}.items():
+        code = dedent(text)
+        notebook = builder.insert(builder.right(), REVEAL_FUNCTIONS, at="start")
+        builder.insert(builder.insert(notebook, code), END)
+        yield make(name, description(code), notebook, builder.full_score)
+    notebook = builder.insert(builder.right(), STORE_HIDDEN_TESTS)
+    yield make("stores-hidden-tests", description(STORE_HIDDEN_TESTS), notebook, builder.full_score)
+
+    task, name = builder.first_function()
+    any_score = (0.0, builder.full_score)
     yield make(
-        "raises-what-it-hears", description(CALLER), builder.called(CALLER.strip() + RAISES), lost
+        "reads-its-callers",
+        description(READ_CALLERS),
+        builder.with_code_in_answer(READ_CALLERS.strip()),
+        any_score,
     )
-    body = CALLER.strip().replace("frame, heard", "global heard\nframe, heard")
-    body = body.replace("\n", "\n        ")
-    notebook = builder.extend(builder.wrong(), task, clean(SPY.format(body=body, name=name)))
     yield make(
-        "hears-as-an-answer",
-        "Answers with an object that looks at its callers.",
+        "raises-source-of-callers",
+        description(READ_CALLERS),
+        builder.with_code_in_answer(READ_CALLERS.strip() + RAISE_READ_SOURCE),
+        any_score,
+    )
+    body = READ_CALLERS.strip().replace("frame, heard", "global heard\nframe, heard")
+    body = body.replace("\n", "\n        ")
+    notebook = builder.extend(builder.wrong(), task, dedent(SPY.format(body=body, name=name)))
+    yield make(
+        "answers-with-spy",
+        "Answers with an object that reads the source of its callers.",
         notebook,
         (0.0, 0.0),
     )

@@ -1,4 +1,4 @@
-"""Plant secrets on the grading machine, and check that no attack had an effect."""
+"""The secrets on the grading machine, and checks that no attack had an effect."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # Every process that a submission leaves behind is a `sleep` with this argument.
-LEFT = "77777.7"
+SLEEP_SECONDS = "77777.7"
 # Every file that a submission writes outside its folder has this name.
 STRAY = "jaxbits-corpus-was-here"
 PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/", "~")
@@ -18,19 +18,19 @@ PLACES = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/", "~")
 
 @dataclass(frozen=True)
 class Secrets:
-    """What the test has planted on the grading machine as a target.
+    """The targets that a test plants on the grading machine.
 
     Attributes:
         course: The folder of the course.
         gradebook: The file of the gradebook.
-        other: Another student's submission, that of `NEIGHBOR` in `submissions`.
-        other_text: Words that are in it and nowhere else.
-        file: A file outside all of these.
+        other: The submission of another student, `NEIGHBOR`, in `submissions`.
+        other_text: A string that appears only in `other`.
+        file: A file outside the course and the submissions.
         text: The content of `file`.
         variable: An environment variable of the grader.
         value: The value of `variable`.
-        port: A port on which the test listens, on 127.0.0.1, with TCP and UDP.
-        submissions: The folder with all submissions.
+        port: The port on 127.0.0.1 on which the test listens over TCP and UDP.
+        submissions: The folder that contains all submissions.
     """
 
     course: Path
@@ -45,14 +45,14 @@ class Secrets:
     submissions: Path
 
 
-def forms(secret: str) -> tuple[str, ...]:
-    """Return a secret as it is, reversed, in hexadecimal, and in base64."""
+def encodings(secret: str) -> tuple[str, ...]:
+    """Return a secret unchanged, reversed, in hexadecimal, and in base64."""
     data = secret.encode()
     return secret, secret[::-1], data.hex(), base64.b64encode(data).decode().rstrip("=")
 
 
 def snapshot(*places: Path) -> dict[str, str]:
-    """Return the state of files and folders, for a comparison before and after."""
+    """Return the state of files and folders, which a test compares before and after a run."""
     found = {}
     for place in places:
         for path in [place, *sorted(place.rglob("*"))] if place.is_dir() else [place]:
@@ -74,27 +74,27 @@ def _state(path: Path) -> str:
     return f"{kind} {hashlib.sha256(path.read_bytes()).hexdigest()}"
 
 
-def left_behind() -> list[int]:
+def leftover_processes() -> list[int]:
     """Return the ids of processes that submissions have left behind."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             arguments = path.read_bytes().split(b"\0")
-        except OSError:  # It has ended in the meantime.
+        except OSError:  # The process has ended in the meantime.
             continue
-        if LEFT.encode() in arguments:
+        if SLEEP_SECONDS.encode() in arguments:
             found.append(int(path.parent.name))
     return found
 
 
-def strays() -> list[Path]:
+def stray_files() -> list[Path]:
     """Return the files that submissions have written outside their folders."""
     places = [Path(place).expanduser() for place in PLACES]
     return [place / STRAY for place in places if (place / STRAY).exists()]
 
 
 def own_namespaces() -> dict[str, str]:
-    """Return the namespaces of this process. Harmful code refuses to run in them."""
+    """Return the namespaces of this process, in which harmful code refuses to run."""
     try:
         return {name: os.readlink(f"/proc/self/ns/{name}") for name in ("pid", "mnt")}
     except OSError:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from corpus.expected import FINE, Content, Submission
+from corpus.expected import GRADED_OR_FLAGGED, Content, Submission
 from corpus.submission_builder import SubmissionBuilder
 
 KERNELS: dict[str, Any] = {
@@ -17,30 +17,30 @@ KERNELS: dict[str, Any] = {
     "kernel-of-an-environment": {"display_name": "jax (conda)", "name": "conda-env-jax-py"},
     "kernel-with-a-path": {"display_name": "x", "name": "../../../../tmp/kernel"},
     "kernel-without-a-name": {"display_name": "Python 3"},
-    "kernel-no-object": "python3",
+    "kernel-is-string": "python3",
     "kernel-missing": None,
 }
 NAMES = {
-    "Ada Lovelace": "Blanks.",
-    "Žofia Łącka 雪 🐝": "Characters of other scripts.",
-    "-rf": "A dash in front, as an option has it.",
-    "--help": "An option of programs.",
-    "a..b..": "Points.",
-    "%2e%2e%2f%2e%2e%2fgradebook": "A way up, encoded.",
-    "-..": "A way up behind a dash.",
+    "Ada Lovelace": "Spaces.",
+    "Žofia Łącka 雪 🐝": "Non-ASCII characters.",
+    "-rf": "A leading dash, as in a command-line option.",
+    "--help": "A command-line option.",
+    "a..b..": "Dots.",
+    "%2e%2e%2f%2e%2e%2fgradebook": "A percent-encoded path to a parent folder.",
+    "-..": "A dash before the name of the parent folder.",
     "Doe, Jane": "A comma.",
-    "Quo\"te's; DROP TABLE grade;--": "Quotes.",
-    "=1+1": "A formula.",
-    "@SUM(A1:A9)": "Another formula.",
-    "<img src=x onerror=corpus_ran()>": "Markup.",
-    "{{ config }}": "A template's text.",
-    "two\nlines": "A line's end.",
-    "$(touch jaxbits-corpus-was-here)": "A shell's command.",
-    "caf\udce9": "A byte that is no UTF-8.",
-    "index": "What the feedback's overview may be called.",
-    "x" * 240: "As long as a name may be.",
-    "Jos\u00e9": "One character.",
-    "Jose\u0301": "The same name, in two characters.",
+    "Quo\"te's; DROP TABLE grade;--": "Quotes and SQL.",
+    "=1+1": "A spreadsheet formula.",
+    "@SUM(A1:A9)": "Another spreadsheet formula.",
+    "<img src=x onerror=corpus_ran()>": "HTML markup.",
+    "{{ config }}": "Template syntax.",
+    "two\nlines": "A line break.",
+    "$(touch jaxbits-corpus-was-here)": "A shell command.",
+    "caf\udce9": "A byte that is not valid UTF-8.",
+    "index": "A name that an overview page might have.",
+    "x" * 240: "A name almost as long as file systems allow.",
+    "Jos\u00e9": "An accented letter as one character.",
+    "Jose\u0301": "The same letter as two characters.",
 }
 
 
@@ -50,13 +50,21 @@ def _data(notebook: Any) -> bytes:
 
 def _files(builder: SubmissionBuilder) -> Iterator[tuple[str, str, dict[str, bytes]]]:
     right, blank, name = _data(builder.right()), _data(builder.blank()), builder.assignment.name
-    yield "copy-of", "A copy as Drive calls it.", {f"Copy of {name}.ipynb": right}
-    yield "downloaded-again", "A copy as a browser calls it.", {f"{name} (1).ipynb": right}
-    yield "capitals", "An ending in capitals.", {f"{name}.IPYNB": right}
-    yield "called-otherwise", "Another name.", {"final FINAL v2 (mine).ipynb": right}
+    yield (
+        "copy-of",
+        "A copy with the name that Google Drive gives it.",
+        {f"Copy of {name}.ipynb": right},
+    )
+    yield (
+        "downloaded-again",
+        "A copy with the name that a browser gives it.",
+        {f"{name} (1).ipynb": right},
+    )
+    yield "capitals", "A file extension in capitals.", {f"{name}.IPYNB": right}
+    yield "unrelated-name", "An unrelated file name.", {"final FINAL v2 (mine).ipynb": right}
     yield (
         "checkpoints",
-        "Checkpoints and a Mac's shadow files.",
+        "Checkpoints and macOS metadata files.",
         {
             f"{name}.ipynb": right,
             f".ipynb_checkpoints/{name}-checkpoint.ipynb": blank,
@@ -67,21 +75,32 @@ def _files(builder: SubmissionBuilder) -> Iterator[tuple[str, str, dict[str, byt
     )
 
 
-def _two(builder: SubmissionBuilder) -> dict[str, bytes]:
+def _two_notebooks(builder: SubmissionBuilder) -> dict[str, bytes]:
     name = builder.assignment.name
     return {f"{name}.ipynb": _data(builder.right()), f"{name} (1).ipynb": _data(builder.right())}
 
 
 def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
     """Yield the submissions of this kind."""
-    for student, what, files in _files(builder):
+    for student, summary, files in _files(builder):
         core = student in ("copy-of", "downloaded-again", "checkpoints")
-        statuses = FINE | {"unreadable"} if student == "capitals" else FINE
-        yield Submission(student, "renamed", what, files, statuses, builder.full, core=core)
+        statuses = (
+            GRADED_OR_FLAGGED | {"unreadable"} if student == "capitals" else GRADED_OR_FLAGGED
+        )
+        yield Submission(
+            student, "renamed", summary, files, statuses, builder.full_score, core=core
+        )
     either = frozenset({"flagged", "unreadable"})
-    what = "Two notebooks in a folder."
+    summary = "Two notebooks in a folder."
     yield Submission(
-        "two-notebooks", "renamed", what, _two(builder), either, builder.full, (r"\S",), core=True
+        "two-notebooks",
+        "renamed",
+        summary,
+        _two_notebooks(builder),
+        either,
+        builder.full_score,
+        (r"\S",),
+        core=True,
     )
 
     def both(folder: Path, student: str) -> None:
@@ -95,7 +114,7 @@ def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
         "A file and a folder of one student.",
         both,
         either,
-        builder.full,
+        builder.full_score,
         (r"\S",),
     )
     for student, kernel in KERNELS.items():
@@ -105,22 +124,44 @@ def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
         else:
             notebook["metadata"]["kernelspec"] = kernel
         core = student in ("kernel-r", "kernel-with-a-path", "kernel-missing")
-        what = "Another kernel."
-        yield Submission(student, "renamed", what, _data(notebook), FINE, builder.full, core=core)
+        summary = "A different kernel."
+        yield Submission(
+            student,
+            "renamed",
+            summary,
+            _data(notebook),
+            GRADED_OR_FLAGGED,
+            builder.full_score,
+            core=core,
+        )
     notebook = builder.right()
     notebook.metadata.language_info = {"name": "julia", "file_extension": ".jl"}
-    yield Submission("language-julia", "renamed", "Another language.", notebook, FINE, builder.full)
+    yield Submission(
+        "language-julia",
+        "renamed",
+        "A different language.",
+        notebook,
+        GRADED_OR_FLAGGED,
+        builder.full_score,
+    )
 
-    for student, what in NAMES.items():
+    for student, summary in NAMES.items():
         content: Content = _data(builder.right())
         core = student in ("Ada Lovelace", "-rf", "=1+1", "%2e%2e%2f%2e%2e%2fgradebook", "x" * 240)
         live = (r"<img src=x onerror=corpus_ran",) if student.startswith("<img") else ()
         if _writable(student):
             yield Submission(
-                student, "names", what, content, FINE, builder.full, live=live, core=core
+                student,
+                "names",
+                summary,
+                content,
+                GRADED_OR_FLAGGED,
+                builder.full_score,
+                live=live,
+                core=core,
             )
 
 
 def _writable(student: str) -> bool:
-    """Return True if file names are arbitrary bytes here, as on Linux."""
+    """Return True if the file system of this machine accepts the student's name."""
     return os.name == "posix" and (os.uname().sysname == "Linux" or "\udce9" not in student)

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from corpus.expected import RAN, Submission
-from corpus.planted_files import LEFT
-from corpus.submission_builder import SubmissionBuilder, clean, description
+from corpus.planted_files import SLEEP_SECONDS
+from corpus.submission_builder import SubmissionBuilder, dedent, description
 
 HOGS = {
     "hog-numpy": """
-        # Takes memory with NumPy.
+        # Allocates memory with NumPy without end.
         import numpy as np
         blocks = []
         while True:
             blocks.append(np.ones(2**26))
     """,
     "hog-children": """
-        # Takes memory in many small children.
+        # Allocates memory in many small child processes.
         import subprocess, sys, time
         code = "import time; x = b'x' * 150_000_000; time.sleep(60)"
         children = []
@@ -28,20 +28,20 @@ HOGS = {
 }
 
 QUICK_HOGS = {
-    "hog-at-once": "# Takes 64 GB at once.\nimport numpy as np\nblock = np.ones(2**33)",
+    "hog-at-once": "# Allocates 64 GB at once.\nimport numpy as np\nblock = np.ones(2**33)",
     "hog-jax": """
-        # Takes memory with JAX.
+        # Allocates memory with JAX.
         import jax.numpy as jnp
         blocks = [jnp.ones(2**27).block_until_ready() for _ in range(64)]
     """,
     "hog-list": """
-        # Takes memory in a list that doubles, 16 GB at most.
+        # Allocates memory in a list that doubles in size, up to 16 GB.
         grows = [None] * 1024
         while len(grows) < 2**31:
             grows += grows
     """,
     "hog-files": """
-        # Fills every folder that it can write to, 8 GB at most in each.
+        # Writes up to 8 GB into every folder in which it can write.
         import pathlib
         block = b"x" * 2**24
         for place in (".", "/tmp", "~", "/dev/shm", "/var/tmp", "/run"):
@@ -55,7 +55,7 @@ QUICK_HOGS = {
                 print(place, type(error).__name__)
     """,
     "hog-inodes": """
-        # Makes 200 000 empty files.
+        # Creates 200,000 empty files.
         try:
             for number in range(200_000):
                 open(f"empty-{number}", "w").close()
@@ -77,16 +77,16 @@ QUICK_HOGS = {
 
 CHILDREN = {
     "forty-children": f"""
-        # Leaves 40 children in sessions of their own.
+        # Leaves 40 child processes, each in its own session.
         import subprocess
         try:
             for _ in range(40):
-                subprocess.Popen(["sleep", "{LEFT}"], start_new_session=True)
+                subprocess.Popen(["sleep", "{SLEEP_SECONDS}"], start_new_session=True)
         except OSError as error:
             print(type(error).__name__)
     """,
     "double-fork": f"""
-        # Leaves a process that was forked twice and hears no signal but KILL.
+        # Leaves a process that was forked twice and ignores the signals that it can ignore.
         import os, signal
         if os.fork() == 0:
             os.setsid()
@@ -98,19 +98,19 @@ CHILDREN = {
                 except (OSError, ValueError):
                     pass
             os.closerange(0, 4096)
-            os.execvp("sleep", ["sleep", "{LEFT}"])
+            os.execvp("sleep", ["sleep", "{SLEEP_SECONDS}"])
     """,
     "nohup": f"""
-        # Leaves processes with nohup, setsid, at and cron.
+        # Leaves processes with nohup, setsid, at, cron, and systemd-run.
         import os
-        os.system("nohup sleep {LEFT} > /dev/null 2>&1 &")
-        os.system("setsid -f sleep {LEFT} > /dev/null 2>&1")
-        os.system("echo sleep {LEFT} | at now > /dev/null 2>&1")
-        os.system("echo '* * * * * sleep {LEFT}' | crontab - > /dev/null 2>&1")
-        os.system("systemd-run --user sleep {LEFT} > /dev/null 2>&1")
+        os.system("nohup sleep {SLEEP_SECONDS} > /dev/null 2>&1 &")
+        os.system("setsid -f sleep {SLEEP_SECONDS} > /dev/null 2>&1")
+        os.system("echo sleep {SLEEP_SECONDS} | at now > /dev/null 2>&1")
+        os.system("echo '* * * * * sleep {SLEEP_SECONDS}' | crontab - > /dev/null 2>&1")
+        os.system("systemd-run --user sleep {SLEEP_SECONDS} > /dev/null 2>&1")
     """,
     "thread-bomb": """
-        # Starts threads until there are no more.
+        # Starts threads until the system refuses to start another one.
         import threading, time
         try:
             for _ in range(20_000):
@@ -120,7 +120,7 @@ CHILDREN = {
     """,
 }
 FORK_BOMB = f"""
-    # Forks until it is stopped, each child again.
+    # Forks repeatedly, and so does each child process.
     import time
     ends = time.monotonic() + 20
     while time.monotonic() < ends:
@@ -128,7 +128,7 @@ FORK_BOMB = f"""
             os.fork()
         except OSError:
             time.sleep(0.01)
-    os.execvp("sleep", ["sleep", "{LEFT}"])
+    os.execvp("sleep", ["sleep", "{SLEEP_SECONDS}"])
 """
 
 
@@ -138,22 +138,22 @@ def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
 
     for slow, hogs in ((True, HOGS), (False, QUICK_HOGS)):
         for name, text in hogs.items():
-            code = builder.only_in_sandbox(clean(text))
+            code = builder.only_in_sandbox(dedent(text))
             content = builder.insert(builder.right(), code, at=first.id)
-            range_ = (builder.until(first), builder.full)
+            score = (builder.points_through(first), builder.full_score)
             core = name in ("hog-numpy", "hog-at-once", "hog-files")
             yield Submission(
-                name, "memory", description(code), content, RAN, range_, slow=slow, core=core
+                name, "memory", description(code), content, RAN, score, slow=slow, core=core
             )
 
     for name, text in CHILDREN.items():
-        code = clean(text)
+        code = dedent(text)
         content = builder.insert(builder.right(), code, at=first.id)
-        range_ = (builder.until(first), builder.full)
-        # Ending the run for so many processes is right; so is going on.
+        score = (builder.points_through(first), builder.full_score)
+        # The grader may end a run that starts so many processes, but it need not.
         core = name != "thread-bomb"
-        yield Submission(name, "children", description(code), content, RAN, range_, core=core)
-    code = builder.only_in_sandbox(clean(FORK_BOMB))
+        yield Submission(name, "children", description(code), content, RAN, score, core=core)
+    code = builder.only_in_sandbox(dedent(FORK_BOMB))
     content = builder.insert(builder.right(), code, at=first.id)
-    range_ = (builder.until(first), builder.full)
-    yield Submission("fork-bomb", "children", description(code), content, RAN, range_, slow=True)
+    score = (builder.points_through(first), builder.full_score)
+    yield Submission("fork-bomb", "children", description(code), content, RAN, score, slow=True)

@@ -1,11 +1,11 @@
 """Attempts to reach the network and sockets, and to write outside the folder.
 
-`secret_reading` inserts them, and replaces the names in capitals.
+`secret_reading` replaces the names in capitals, and inserts the snippets into notebooks.
 """
 
-REACHES = {
+ESCAPES = {
     "uses-the-network": """
-        # Reaches for the network: over TCP, UDP, names, and the addresses of clouds.
+        # Tries to reach the network over TCP, UDP, and DNS, and a cloud's metadata server.
         import socket, urllib.request
         for host in ("127.0.0.1", "localhost", "::1", "10.0.2.2", "host.docker.internal"):
             def tcp():
@@ -28,7 +28,7 @@ REACHES = {
             print(type(error).__name__)
     """,
     "uses-sockets": """
-        # Speaks to every socket in the file system, and to those without a file.
+        # Connects to every socket in the file system, and to abstract sockets.
         import os, socket, stat
         names = [line.split()[-1] for line in open("/proc/net/unix") if "/" in line or "@" in line]
         for place in (".", "/tmp", "/run", "/var/run", os.path.expanduser("~")):
@@ -46,7 +46,7 @@ REACHES = {
             attempt(name, speak)
     """,
     "writes-gradebook": """
-        # Gives itself and everyone points, and then destroys the gradebook.
+        # Gives every student points, and then destroys the gradebook.
         import os, sqlite3
         def update():
             book = sqlite3.connect(GRADEBOOK, timeout=1)
@@ -65,7 +65,7 @@ REACHES = {
         attempt("remove", os.remove, GRADEBOOK)
     """,
     "touches-others": """
-        # Writes into, and removes, what belongs to others.
+        # Changes and removes the files of others.
         import os, pathlib, shutil
         for place in (SUBMISSIONS, COURSE):
             attempt("new", lambda: pathlib.Path(place, "STRAY").write_text("x"))
@@ -79,7 +79,7 @@ REACHES = {
             attempt("remove", os.remove, path)
     """,
     "leaves-files": """
-        # Leaves files wherever it can, and changes those that Python starts with.
+        # Leaves files wherever it can, and changes files that Python loads when it starts.
         import pathlib, site, sys
         for place in ("/tmp", "/var/tmp", "/dev/shm", "/run", "/", "~", "/etc", sys.prefix):
             path = pathlib.Path(place).expanduser() / "STRAY"

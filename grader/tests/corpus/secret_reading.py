@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from corpus.expected import LOOKED_AT, Submission
+from corpus.expected import RAN_OR_TAMPERED, Submission
 from corpus.planted_files import STRAY, Secrets
-from corpus.sandbox_escape import REACHES
-from corpus.submission_builder import SubmissionBuilder, clean, description
+from corpus.sandbox_escape import ESCAPES
+from corpus.submission_builder import SubmissionBuilder, dedent, description
 
-# All of them output what they get in every encoding, in every way that a notebook has.
-TELL = """
+# The snippets use these functions to output what they find in several encodings and in every way
+# that a notebook offers.
+REVEAL_FUNCTIONS = """
 import sys
 from IPython.display import HTML, Markdown, display
 
@@ -40,10 +41,10 @@ def tell_by_error():
     raise type("Told" + text[:2000], (Exception,), {})(text)
 """.strip()
 
-# Inserted below the last test. `filled` replaces the names in capitals.
-READS = {
+# These snippets go below the last test. `filled` replaces their names in capitals.
+FILE_READERS = {
     "reads-environment": """
-        # Reads the environment of its process and of all others, and their arguments.
+        # Reads the environment and the arguments of every process.
         import glob, os, subprocess
         attempt("own", lambda: dict(os.environ))
         attempt("variable", lambda: os.environ["VARIABLE"])
@@ -52,7 +53,7 @@ READS = {
         attempt("ps", lambda: subprocess.check_output("ps auxwwe", shell=True))
     """,
     "reads-secret-file": """
-        # Reads a file by its path, through links, and through other processes' views of the files.
+        # Reads a file by its path, through links, and through the root folders of other processes.
         import glob, os, subprocess
         path = FILE
         attempt("open", lambda: open(path).read())
@@ -66,7 +67,7 @@ READS = {
             attempt(handle, lambda: (os.readlink(handle), os.listdir(handle)))
     """,
     "reads-course": """
-        # Reads the course: sources with hidden tests, the gradebook, all submissions.
+        # Reads the sources with the hidden tests, the gradebook, and all submissions.
         import os, pathlib, sqlite3
         for place in (COURSE, SUBMISSIONS):
             attempt(place, os.listdir, place)
@@ -78,7 +79,7 @@ READS = {
         attempt("tables", lambda: book.execute("select * from student").fetchall())
     """,
     "looks-everywhere": """
-        # Looks through the whole machine for notebooks, sources and gradebooks.
+        # Searches the whole machine for notebooks, sources, and gradebooks.
         import os, time
         ends = time.monotonic() + 8
         for place, folders, files in os.walk("/"):
@@ -103,7 +104,7 @@ READS = {
                 attempt("trace " + place, lambda: 1 / (1 + libc.ptrace(16, int(place[6:]), 0, 0)))
     """,
     "leaves-the-sandbox": """
-        # Tries to leave: mounts, other namespaces, other users, terminals.
+        # Tries to leave the sandbox through mounts, namespaces, other users, and terminals.
         import fcntl, os, subprocess
         file = FILE
         for command in (
@@ -119,8 +120,8 @@ READS = {
     """,
 }
 HARMFUL = ("leaves-files", "leaves-the-sandbox", "reads-memory")
-PICTURE = """
-# Tells in a figure's text, in its title and as its alternative text.
+FIGURE = """
+# Reveals the secret in the text of a figure.
 import matplotlib
 matplotlib.use("agg")
 import matplotlib.pyplot as plt
@@ -135,7 +136,7 @@ display(SVG(filename="figure.svg"))
 
 
 def filled(code: str, secrets: Secrets) -> str:
-    """Return a snippet with the names in capitals replaced by the secrets."""
+    """Return a snippet in which the secrets replace the names in capitals."""
     for word in ("COURSE", "SUBMISSIONS", "OTHER", "GRADEBOOK", "FILE"):
         code = code.replace(word, repr(str(getattr(secrets, word.lower()))))
     code = code.replace("VARIABLE", secrets.variable).replace("STRAY", STRAY)
@@ -145,26 +146,34 @@ def filled(code: str, secrets: Secrets) -> str:
 def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
     """Yield the submissions of this kind."""
     secrets = builder.secrets
-    for name, text in {**READS, **REACHES, "tells-in-a-figure": PICTURE}.items():
-        code = filled(clean(text), secrets)
+    for name, text in {**FILE_READERS, **ESCAPES, "reveals-in-figure": FIGURE}.items():
+        code = filled(dedent(text), secrets)
         if name in HARMFUL:
             code = builder.only_in_sandbox(code)
-        notebook = builder.insert(builder.right(), TELL, at="start")
+        notebook = builder.insert(builder.right(), REVEAL_FUNCTIONS, at="start")
         builder.insert(builder.insert(notebook, code), "tell_by_error()")
-        core = name not in ("reads-memory", "tells-in-a-figure", "leaves-files")
+        core = name not in ("reads-memory", "reveals-in-figure", "leaves-files")
         yield Submission(
-            name, "reading", description(code), notebook, LOOKED_AT, builder.full, core=core
+            name,
+            "secret-reading",
+            description(code),
+            notebook,
+            RAN_OR_TAMPERED,
+            builder.full_score,
+            core=core,
         )
 
     code = filled(
-        "# Has the answer read the file, and raise what it says.\n"
+        "# Reads the file in an answer, and raises an error with its content.\n"
         'try:\n    _text = open(FILE).read()\nexcept OSError:\n    _text = ""\n'
         "if _text:\n    raise type(_text, (AssertionError,), {})(_text)",
         secrets,
     )
-    score = (builder.full - builder.function()[0].total, builder.full)
-    content = builder.called(code)
-    yield Submission("reads-in-the-answer", "reading", description(code), content, LOOKED_AT, score)
+    score = (builder.full_score - builder.first_function()[0].total, builder.full_score)
+    content = builder.with_code_in_answer(code)
+    yield Submission(
+        "reads-in-the-answer", "secret-reading", description(code), content, RAN_OR_TAMPERED, score
+    )
 
     path = secrets.file
     text = f"![x]({path}) <img src='file://{path}'> ![y](attachment:{path})"
@@ -173,10 +182,10 @@ def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
     notebook.cells[-1]["attachments"] = {str(secrets.file): {"text/plain": f"@{secrets.file}"}}
     yield Submission(
         "embeds-files",
-        "reading",
-        "Text that embeds files of the machine.",
+        "secret-reading",
+        "Has text that embeds files of the machine.",
         notebook,
-        LOOKED_AT,
-        builder.full,
+        RAN_OR_TAMPERED,
+        builder.full_score,
         core=True,
     )

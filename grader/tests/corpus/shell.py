@@ -1,19 +1,19 @@
-"""Submissions that do to the notebook's shell what people do by accident, or on purpose."""
+"""Submissions that disturb the notebook's shell by accident or on purpose."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from corpus.expected import FINE, LOOKED_AT, Submission
-from corpus.submission_builder import SubmissionBuilder, clean, description
+from corpus.expected import GRADED_OR_FLAGGED, RAN_OR_TAMPERED, Submission
+from corpus.submission_builder import SubmissionBuilder, dedent, description
 
-# All else goes on as before: full marks.
-UNHARMED = {
+# These snippets do not affect the other cells, so the submissions get full marks.
+FULL_SCORE_SNIPPETS = {
     "asks-for-input": '# Asks for input.\nname = input("Your name? ")',
-    "interrupts-itself": "# Raises what an interrupt raises.\nraise KeyboardInterrupt",
-    "raises-system-exit": "# Leaves its cell by SystemExit.\nimport sys\nsys.exit(0)",
+    "interrupts-itself": "# Raises KeyboardInterrupt.\nraise KeyboardInterrupt",
+    "raises-system-exit": "# Leaves its cell with SystemExit.\nimport sys\nsys.exit(0)",
     "raises-base-exception": """
-        # Raises an error that is no Exception, and cannot be shown.
+        # Raises an error that is not an Exception and cannot be displayed.
         class Odd(BaseException):
             def __str__(self):
                 raise RuntimeError("no text")
@@ -21,14 +21,14 @@ UNHARMED = {
         raise Odd
     """,
     "sends-on-odd-sockets": """
-        # Sends a message of an unknown kind to the grader.
+        # Sends unexpected messages to the grader.
         kernel = get_ipython().kernel
         kernel.session.send(kernel.iopub_socket, "shutdown_reply", {"restart": False})
         kernel.session.send(kernel.iopub_socket, "iopub_welcome", {"subscription": ""})
         kernel.iopub_socket.send_multipart([b"no", b"message", b"at", b"all"])
     """,
     "warnings-as-errors-at-end": """
-        # Makes errors of warnings, in its last cell.
+        # Turns warnings into errors in its last cell.
         import warnings
         warnings.simplefilter("error")
     """,
@@ -37,22 +37,22 @@ UNHARMED = {
         import logging
         logging.basicConfig(level=logging.DEBUG, force=True)
     """,
-    "pdb-on": "# Wants the debugger for every error.\n%pdb on\n1 / 0",
+    "pdb-on": "# Starts the debugger on every error.\n%pdb on\n1 / 0",
 }
 
-# What was earned above is due; what comes below may be lost.
-HARMED = {
-    "resets": "# Forgets all names.\n%reset -f",
-    "exits": "# Leaves the notebook.\nexit()",
-    "quits": "# Leaves the notebook, and keeps the kernel.\nquit(keep_kernel=True)",
+# The tests above these snippets must earn their points, but those below may not.
+PARTIAL_SCORE_SNIPPETS = {
+    "resets": "# Deletes all names.\n%reset -f",
+    "exits": "# Exits the notebook.\nexit()",
+    "quits": "# Exits the notebook but keeps the kernel.\nquit(keep_kernel=True)",
     "shuts-down": """
         # Shuts the kernel down.
         get_ipython().kernel.do_shutdown(False)
         get_ipython().kernel.io_loop.add_callback(get_ipython().kernel.io_loop.stop)
     """,
-    "recursion-limit-low": "# Allows few calls in calls.\nimport sys\nsys.setrecursionlimit(60)",
+    "recursion-limit-low": "# Sets a low recursion limit.\nimport sys\nsys.setrecursionlimit(60)",
     "recursion-limit-high": """
-        # Calls itself until the stack ends.
+        # Recurses until the stack overflows.
         import sys
         sys.setrecursionlimit(10**9)
         def again(*args):
@@ -66,41 +66,41 @@ HARMED = {
         sys.stdout, sys.stderr, sys.displayhook = io.StringIO(), open("log.txt", "w"), None
     """,
     "warnings-as-errors": """
-        # Makes errors of warnings and of odd numbers.
+        # Turns warnings and floating-point errors into exceptions.
         import warnings
         import numpy as np
         warnings.simplefilter("error")
         np.seterr(all="raise")
     """,
     "x64-left-on": """
-        # Leaves 64 bits switched on.
+        # Leaves 64-bit types enabled.
         import jax
         jax.config.update("jax_enable_x64", True)
     """,
     "jit-left-off": """
-        # Leaves jit switched off.
+        # Leaves jit disabled.
         import jax
         jax.config.update("jax_disable_jit", True)
     """,
     "nans-left-on": """
-        # Leaves the search for NaNs switched on, and tracer leaks checked.
+        # Leaves the checks for NaNs and for tracer leaks enabled.
         import jax
         jax.config.update("jax_debug_nans", True)
         jax.config.update("jax_check_tracer_leaks", True)
     """,
     "alarm": """
-        # Has an alarm go off in the middle of the tests.
+        # Sets an alarm that goes off during the tests.
         import signal
         signal.setitimer(signal.ITIMER_REAL, 0.2)
     """,
     "deletes-its-files": """
-        # Deletes all files in its folders, those of its connection too.
+        # Deletes all files in its folders, including its connection file.
         import shutil, sys
         for place in (".", "/tmp"):
             shutil.rmtree(place, ignore_errors=True)
     """,
     "clears-modules": """
-        # Forgets all modules and where to find them.
+        # Clears the module search path, and removes JAX and NumPy from sys.modules.
         import sys
         sys.path.clear()
         for name in [name for name in sys.modules if name.startswith(("jax", "numpy"))]:
@@ -111,13 +111,13 @@ HARMED = {
         import asyncio
         asyncio.get_event_loop().stop()
     """,
-    "shadows-what-is-given": """
-        # Uses the names of modules for other things, and jit for a number.
+    "shadows-modules": """
+        # Uses the names of modules and builtins for numbers.
         np = jnp = 3
         sum = max = 7
     """,
-    "hash-seeds": """
-        # Seeds, threads and default devices changed.
+    "changes-seeds": """
+        # Changes random seeds and the environment variables of XLA and JAX.
         import os, random
         import numpy
         os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
@@ -131,17 +131,27 @@ HARMED = {
 def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
     """Yield the submissions of this kind."""
     first = builder.tasks[0]
-    for name, text in UNHARMED.items():
-        code = clean(text)
+    for name, text in FULL_SCORE_SNIPPETS.items():
+        code = dedent(text)
         at = "end" if name == "warnings-as-errors-at-end" else first.id
         content = builder.insert(builder.right(), code, at=at)
         core = name in ("asks-for-input", "raises-system-exit")
-        yield Submission(name, "shell", description(code), content, FINE, builder.full, core=core)
-    for name, text in HARMED.items():
-        code = builder.only_in_sandbox(clean(text)) if name == "deletes-its-files" else clean(text)
+        yield Submission(
+            name,
+            "shell",
+            description(code),
+            content,
+            GRADED_OR_FLAGGED,
+            builder.full_score,
+            core=core,
+        )
+    for name, text in PARTIAL_SCORE_SNIPPETS.items():
+        code = (
+            builder.only_in_sandbox(dedent(text)) if name == "deletes-its-files" else dedent(text)
+        )
         content = builder.insert(builder.right(), code, at=first.id)
-        score = (builder.until(first), builder.full)
-        # A patched or closed stream may look like tampering: then a person looks.
-        statuses = LOOKED_AT
+        score = (builder.points_through(first), builder.full_score)
+        # A patched or closed stream may look like tampering, which a person then checks.
+        statuses = RAN_OR_TAMPERED
         core = name in ("resets", "exits", "x64-left-on")
         yield Submission(name, "shell", description(code), content, statuses, score, core=core)

@@ -18,7 +18,7 @@ from corpus.planted_files import Secrets, own_namespaces
 
 
 def description(code: str) -> str:
-    """Return the first comment of a snippet, which describes it."""
+    """Return the first comment of a snippet, which describes the snippet."""
     return next(line for line in code.splitlines() if line.startswith("# "))[2:]
 
 
@@ -30,7 +30,7 @@ class SubmissionBuilder:
     secrets: Secrets
 
     @property
-    def full(self) -> float:
+    def full_score(self) -> float:
         """The points of all tasks."""
         return float(self.assignment.points)
 
@@ -39,7 +39,7 @@ class SubmissionBuilder:
         """The tasks, in order."""
         return self.assignment.tasks
 
-    def before(self, task: Task) -> float:
+    def points_before(self, task: Task) -> float:
         """Return the points of the test cells above the answer to a task."""
         points = 0.0
         for cell in self.assignment.notebook.cells:
@@ -48,7 +48,7 @@ class SubmissionBuilder:
             points += nbgrader_metadata(cell).get("points", 0)
         return points
 
-    def until(self, task: Task) -> float:
+    def points_through(self, task: Task) -> float:
         """Return the points of the test cells up to the last one of a task."""
         cells = self.assignment.notebook.cells
         ends = [
@@ -66,10 +66,12 @@ class SubmissionBuilder:
 
     def wrong(self) -> NotebookNode:
         """Return a notebook in which every answer returns None, which earns no points."""
-        return solution_notebook(self.assignment, {t.id: self.nothing(t) for t in self.tasks})
+        return solution_notebook(
+            self.assignment, {t.id: self.stub_returning_none(t) for t in self.tasks}
+        )
 
-    def nothing(self, task: Task) -> str:
-        """Return the stub of a task, with `return` instead of `raise`."""
+    def stub_returning_none(self, task: Task) -> str:
+        """Return the stub of a task with `return None` or `pass` instead of `raise`."""
         text = stub_source(self.assignment.cell(task.id).source)
         for word in ("return None", "pass"):
             given = text.replace("raise NotImplementedError()", word)
@@ -80,7 +82,7 @@ class SubmissionBuilder:
             return given
         return text
 
-    def function(self) -> tuple[Task, str]:
+    def first_function(self) -> tuple[Task, str]:
         """Return the first task whose answer is a function, and the function's name."""
         for task in self.tasks:
             for node in ast.parse(stub_source(self.assignment.cell(task.id).source)).body:
@@ -89,7 +91,10 @@ class SubmissionBuilder:
         raise LookupError(f"{self.assignment.name}: no task is answered by a function")
 
     def insert(self, notebook: NotebookNode, code: str, at: str = "end", kind: str = "code") -> Any:
-        """Insert a cell at the "start" (above the first task), at the "end", or below a task."""
+        """Insert a cell at the "start" (above the first task), at the "end", or below a task.
+
+        `at` is "start", "end", or the id of a task.
+        """
         new: Any = getattr(nbformat.v4, f"new_{kind}_cell")(code)
         ids = [nbgrader_metadata(cell).get("grade_id") for cell in notebook.cells]
         if at == "start":
@@ -105,13 +110,13 @@ class SubmissionBuilder:
 
     def extend(self, notebook: NotebookNode, task: Task, code: str) -> NotebookNode:
         """Append code to the answer of a task."""
-        cell = by_id(notebook, task.id)
+        cell = cell_by_grade_id(notebook, task.id)
         cell.source += "\n\n\n" + code
         return notebook
 
-    def called(self, code: str) -> NotebookNode:
-        """Return right answers, with code that runs when the first answer is called."""
-        task, name = self.function()
+    def with_code_in_answer(self, code: str) -> NotebookNode:
+        """Return right answers in which every call of the first function also runs `code`."""
+        task, name = self.first_function()
         body = "".join(f"        {line}\n" if line else "\n" for line in code.splitlines())
         return self.extend(
             self.right(),
@@ -133,7 +138,7 @@ class SubmissionBuilder:
         )
 
 
-def by_id(notebook: NotebookNode, grade_id: str) -> Any:
+def cell_by_grade_id(notebook: NotebookNode, grade_id: str) -> Any:
     """Return the cell with a grade_id."""
     return next(c for c in notebook.cells if nbgrader_metadata(c).get("grade_id") == grade_id)
 
@@ -143,8 +148,8 @@ def graded_cells(notebook: NotebookNode) -> list[Any]:
     return [cell for cell in notebook.cells if nbgrader_metadata(cell).get("grade")]
 
 
-def twice(cell: Any, grade_id: str | None = None) -> Any:
-    """Return a copy of a cell with another id, as pasting makes one."""
+def pasted_copy(cell: Any, grade_id: str | None = None) -> Any:
+    """Return a copy of a cell with another id, as if a student had pasted the cell."""
     copied = copy.deepcopy(cell)
     copied["id"] = f"{cell['id']}-copy"[-64:]
     if grade_id:
@@ -152,7 +157,7 @@ def twice(cell: Any, grade_id: str | None = None) -> Any:
     return copied
 
 
-def clean(text: str) -> str:
+def dedent(text: str) -> str:
     """Return a snippet without its indentation."""
     lines = text.strip("\n").splitlines()
     indent = len(lines[0]) - len(lines[0].lstrip())

@@ -1,19 +1,19 @@
-"""Submissions with wrong answers that tamper with the tests: no points, and a person looks."""
+"""Submissions with wrong answers that tamper with the tests, and that must get no points."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from corpus.covert_tampering import TRICKS
+from corpus.covert_tampering import COVERT_PATCHES
 from corpus.expected import RAN, Submission
-from corpus.submission_builder import SubmissionBuilder, clean, description
+from corpus.submission_builder import SubmissionBuilder, dedent, description
 
 TAMPERED = frozenset({"tampered"})
 
-# Inserted above the first task. Obvious enough that they must be detected.
+# These snippets go above the first task. The grader must detect them, because they are obvious.
 PATCHES = {
     "patches-testing": """
-        # Replaces what the tests ask with.
+        # Replaces the check functions that the tests call.
         from jaxbits import testing
         asks = ("assert_close", "assert_array", "assert_raises", "reject_custom_equality")
         for name in asks:
@@ -21,13 +21,13 @@ PATCHES = {
         testing.count_traces = lambda *args: 1
     """,
     "patches-code": """
-        # Replaces the code inside of the functions that the tests ask with.
+        # Replaces the code of the check functions that the tests call.
         from jaxbits import testing
         testing.assert_close.__code__ = (lambda *args, **kwargs: None).__code__
         testing.reject_custom_equality.__code__ = (lambda *args, **kwargs: None).__code__
     """,
-    "patches-the-inner-one": """
-        # Replaces a part of what the tests ask with.
+    "patches-check-helpers": """
+        # Replaces the helpers of the check functions.
         from jaxbits import _equality
         _equality._is_close = lambda *args: True
         _equality._to_numpy = lambda value: __import__("numpy").zeros(3)
@@ -49,13 +49,13 @@ PATCHES = {
         np.testing.assert_allclose = np.testing.assert_array_equal = lambda *args, **kwargs: None
     """,
     "patches-conversion": """
-        # Has all conversions give one array.
+        # Makes all conversions return the same array.
         import numpy as np
         _zeros = np.zeros(3)
         np.asarray = np.array = lambda *args, **kwargs: _zeros
     """,
     "patches-builtins": """
-        # Replaces what the language comes with.
+        # Replaces builtins.
         import builtins
         builtins.AssertionError = type("AssertionError", (BaseException,), {})
         builtins.isinstance = lambda *args: True
@@ -68,15 +68,15 @@ PATCHES = {
         jax.jit = jax.vmap = jax.grad = lambda fn=None, *args, **kwargs: fn
     """,
     "shadows-testing": """
-        # Puts another object where the tests look for what they ask with.
+        # Binds other objects to the names through which the tests call the checks.
         class testing:
             assert_close = assert_array = assert_raises = staticmethod(lambda *args, **kwargs: None)
             reject_custom_equality = assert_close
             count_traces = staticmethod(lambda *args: 1)
         detect = testing
     """,
-    "puts-modules-in-place": """
-        # Puts a module in the place of the one that the tests import.
+    "replaces-modules": """
+        # Replaces the module that the tests import.
         import sys, types, jaxbits
         fake = types.ModuleType("jaxbits.testing")
         fake.assert_close = fake.assert_array = lambda *args, **kwargs: None
@@ -84,7 +84,7 @@ PATCHES = {
         sys.modules["jaxbits.testing"] = jaxbits.testing = testing = fake
     """,
     "takes-asserts-out-of-trees": """
-        # Takes the assertions out of every cell's tree.
+        # Removes the assertions from every cell's syntax tree.
         import ast
         class Gone(ast.NodeTransformer):
             def visit_Assert(self, node):
@@ -94,13 +94,13 @@ PATCHES = {
         get_ipython().ast_transformers.append(Gone())
     """,
     "takes-asserts-out-of-lines": """
-        # Takes the tests out of every cell's text.
+        # Removes the tests from every cell's source.
         def gone(lines):
             return [] if any("testing." in line or "assert" in line for line in lines) else lines
         get_ipython().input_transformers_cleanup.append(gone)
     """,
     "patches-compile": """
-        # Compiles nothing where there is an assertion.
+        # Compiles every cell with a test as an empty cell.
         shell = get_ipython()
         _parse = shell.compile.ast_parse
         shell.compile.ast_parse = lambda source, *args, **kwargs: _parse(
@@ -114,26 +114,26 @@ PATCHES = {
         kernel.do_execute = do_execute
     """,
     "patches-run-cell": """
-        # Runs no cell any more, and says that all went well.
+        # Stops running cells, and reports that every cell succeeded.
         from IPython.core.interactiveshell import ExecutionInfo, ExecutionResult
         async def run_cell_async(raw_cell, *args, **kwargs):
             return ExecutionResult(ExecutionInfo(raw_cell, False, False, True, None))
         get_ipython().run_cell_async = run_cell_async
     """,
     "patches-showtraceback": """
-        # Shows no error, and keeps them to itself.
+        # Hides all errors.
         shell = get_ipython()
         shell.showtraceback = shell._showtraceback = lambda *args, **kwargs: None
         shell.set_custom_exc((Exception,), lambda *args, **kwargs: None)
     """,
-    "forgives-by-event": """
-        # Takes the error out of every cell's result.
+    "clears-errors-by-event": """
+        # Removes the error from every cell's result.
         def forgive(result):
             result.error_in_exec = result.error_before_exec = None
         get_ipython().events.register("post_run_cell", forgive)
     """,
     "swallows-messages": """
-        # Sends no error to the grader, and all replies as good ones.
+        # Sends no error to the grader, and reports every reply as successful.
         session = get_ipython().kernel.session
         _send = session.send
         def send(socket, kind, content=None, *args, **kwargs):
@@ -150,22 +150,22 @@ PATCHES = {
 def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
     """Yield the submissions of this kind."""
     for name, text in PATCHES.items():
-        code = clean(text)
+        code = dedent(text)
         notebook = builder.insert(builder.wrong(), code, at="start")
         core = name in ("patches-testing", "patches-code", "patches-numpy", "patches-builtins")
         core |= name.startswith("takes") or name in ("patches-do-execute", "swallows-messages")
         yield Submission(name, "tampering", description(code), notebook, TAMPERED, None, core=core)
-    for name, text in TRICKS.items():
-        code = clean(text)
+    for name, text in COVERT_PATCHES.items():
+        code = dedent(text)
         notebook = builder.insert(builder.wrong(), code, at="start")
         if name == "patches-late":
-            task, function = builder.function()
+            task, function = builder.first_function()
             builder.extend(notebook, task, f"def {function}(*args, **kwargs):\n    later()")
-        core = name in ("forges-replies", "raises-quietly", "patches-where-it-counts")
+        core = name in ("forges-replies", "raises-quietly", "patches-only-long-cells")
         statuses = RAN | TAMPERED
         yield Submission(name, "tampering", description(code), notebook, statuses, 0.0, core=core)
-    # The same in a right answer: what cannot be trusted is not trusted.
-    code = clean(PATCHES["patches-testing"])
+    # Right answers get no points either, because the grader cannot trust a tampered run.
+    code = dedent(PATCHES["patches-testing"])
     notebook = builder.insert(builder.right(), code, at="start")
     yield Submission(
         "patches-and-is-right", "tampering", description(code), notebook, TAMPERED, None, core=True

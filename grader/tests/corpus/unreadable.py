@@ -1,4 +1,4 @@
-"""What was handed in is no notebook, or cannot be read: a blank score, and the reason."""
+"""Submissions without a readable notebook, which get a blank score and a note with the reason."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ def _files(builder: SubmissionBuilder) -> dict[str, tuple[str, bytes]]:
     conflict = b"<<<<<<< HEAD\n" + right[:200] + b"\n=======\n" + right + b"\n>>>>>>> theirs\n"
     return {
         "empty": ("An empty file.", b""),
-        "blanks": ("Only blanks and lines.", b" \n\n\t\n"),
-        "nuls": ("A file of NULs, as after a full disk.", b"\0" * 40_000),
+        "blanks": ("Only whitespace.", b" \n\n\t\n"),
+        "nuls": ("Only null bytes, as after a full disk.", b"\0" * 40_000),
         "pdf": ("A PDF.", b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n<< /Type /Catalog >>\nendobj\n"),
         "word": ("A Word file.", _zip(word__document=b"<w:document/>")),
-        "zipped": ("A zip of the notebook.", _zip(notebook=right)),
-        "web-page": ("The notebook exported as a page.", b"<!DOCTYPE html><html></html>"),
+        "zipped": ("The notebook in a zip file.", _zip(notebook=right)),
+        "web-page": ("The notebook exported as HTML.", b"<!DOCTYPE html><html></html>"),
         "script": ("The notebook exported as a script.", b"# In[1]:\n\nimport jax\n"),
         "cut-off": ("An upload that broke off.", right[: len(right) // 2]),
         "two-in-one": ("Two notebooks in one file.", right + b"\n" + right),
-        "merge-conflict": ("With the marks of a merge.", conflict),
+        "merge-conflict": ("A notebook with merge conflict markers.", conflict),
         "large-file-pointer": (
-            "What stands for a large file.",
+            "A Git LFS pointer.",
             b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12345\n",
         ),
-        "json-object": ("JSON that is no notebook.", b'{"answers": [1, 2, 3]}'),
-        "json-list": ("A list.", b"[]"),
-        "json-null": ("null.", b"null"),
-        "json-number": ("A number.", b"42"),
-        "json-text": ("A text.", json.dumps(json.dumps(builder.right())).encode()),
-        "deep": ("200 000 lists in lists.", b"[" * 200_000 + b"]" * 200_000),
-        "deep-objects": ("Objects in objects.", b'{"cells":' * 100_000 + b"1" + b"}" * 100_000),
-        "cells-a-text": ("Its cells are a text.", b'{"cells": "all", "nbformat": 4}'),
-        "version-a-text": (
-            "Its version is a text.",
+        "json-object": ("JSON that is not a notebook.", b'{"answers": [1, 2, 3]}'),
+        "json-list": ("A JSON list.", b"[]"),
+        "json-null": ("A JSON null.", b"null"),
+        "json-number": ("A JSON number.", b"42"),
+        "json-string": ("A JSON string.", json.dumps(json.dumps(builder.right())).encode()),
+        "deep": ("200,000 nested lists.", b"[" * 200_000 + b"]" * 200_000),
+        "deep-objects": ("100,000 nested objects.", b'{"cells":' * 100_000 + b"1" + b"}" * 100_000),
+        "cells-are-string": ("Cells that are a string.", b'{"cells": "all", "nbformat": 4}'),
+        "version-is-string": (
+            "A version that is a string.",
             b'{"cells": [], "metadata": {}, "nbformat": "four", "nbformat_minor": []}',
         ),
         "bytes": ("Random bytes.", bytes(range(256)) * 64),
@@ -109,11 +109,14 @@ def _links(builder: SubmissionBuilder) -> dict[str, tuple[str, Content]]:
 
     return {
         "link-to-neighbor": ("A link to another student's work.", link(secrets.other)),
-        "link-in-folder": ("The same, in a folder.", link(secrets.other, inside=True)),
+        "link-in-folder": (
+            "A link to another student's work, in a folder.",
+            link(secrets.other, inside=True),
+        ),
         "link-to-secret": ("A link to a secret.", link(secrets.file)),
         "link-to-gradebook": ("A link to the gradebook.", link(secrets.gradebook, inside=True)),
-        "link-to-zeros": ("A link to a file without an end.", link("/dev/zero")),
-        "link-to-nothing": ("A link to nothing.", link("nowhere.ipynb")),
+        "link-to-zeros": ("A link to an endless file.", link("/dev/zero")),
+        "link-to-nothing": ("A link to a missing file.", link("nowhere.ipynb")),
         "link-to-itself": ("A link to itself.", link("link-to-itself.ipynb")),
         "folder-link": ("A link to the course's folder.", folder_link),
     }
@@ -124,16 +127,18 @@ def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
     special: dict[str, tuple[str, Content]] = {
         **_files(builder),
         **_links(builder),
-        "empty-folder": ("A folder without anything.", _empty_folder),
+        "empty-folder": ("An empty folder.", _empty_folder),
         "other-files": ("A folder without a notebook.", _other_files),
-        "folder-for-a-file": ("A folder that is called as a notebook.", _folder_for_a_file),
-        "pipe": ("A pipe, which must not be waited for.", _pipe),
+        "folder-named-like-file": ("A folder with the name of a notebook.", _folder_for_a_file),
+        "pipe": ("A pipe, on which the grader must not block.", _pipe),
         "pipe-in-folder": ("A pipe in a folder.", _pipe_in_folder),
-        "sparse": ("8 GB of nothing.", _sparse),
+        "sparse": ("A sparse file of 8 GB.", _sparse),
     }
-    if os.geteuid():  # root may read everything
-        special["forbidden"] = ("A file that may not be read.", _forbidden)
-    for name, (what, content) in special.items():
+    if os.geteuid():  # Root can read every file.
+        special["forbidden"] = ("A file without read permission.", _forbidden)
+    for name, (summary, content) in special.items():
         core = name in ("empty", "pdf", "zipped", "cut-off", "json-object", "deep", "empty-folder")
         core |= name in ("link-to-secret", "folder-link", "pipe", "link-to-zeros", "nuls", "word")
-        yield Submission(name, "unreadable", what, content, UNREADABLE, None, (r"\S",), core=core)
+        yield Submission(
+            name, "unreadable", summary, content, UNREADABLE, None, (r"\S",), core=core
+        )

@@ -1,4 +1,4 @@
-"""Submissions whose feedback would run something in the browser of whoever opens it."""
+"""Submissions that try to run scripts in the browser of whoever opens their feedback."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from corpus.expected import FINE, LOOKED_AT, Submission
-from corpus.submission_builder import SubmissionBuilder, clean, description
+from corpus.expected import GRADED_OR_FLAGGED, RAN_OR_TAMPERED, Submission
+from corpus.submission_builder import SubmissionBuilder, dedent, description
 
-# What would run, as it stands in a page; a page's own scripts do not say corpus_ran.
-LIVE = (
+# These patterns match markup that would run. The page's own markup never contains corpus_ran.
+LIVE_MARKUP = (
     r"(?is)<script[^>]*>[^<]*corpus_ran",
     r"(?i)<script[^>]*src\s*=\s*[\"']?[^\"'>]*corpus_ran",
     r"(?i)<[a-z][^<>]*\son[a-z]+\s*=[^<>]*corpus_ran",
@@ -43,17 +43,17 @@ $$\\href{javascript:corpus_ran()}{x} \\unicode{<img src=x onerror=corpus_ran()>}
 
 {% raw %}<script>corpus_ran()</script>{% endraw %} {{ "<script>corpus_ran()</script>" }}
 """
-SHOWN = {
+DISPLAYS = {
     "shows-html": "# Shows HTML.\nfrom IPython.display import HTML\nHTML(MARKUP)",
     "shows-markdown": "# Shows Markdown.\nfrom IPython.display import Markdown\nMarkdown(MARKUP)",
     "shows-svg": """
-        # Shows an SVG, and LaTeX.
+        # Shows LaTeX and an SVG.
         from IPython.display import SVG, Latex, display
         display(Latex("$$" + MARKUP + "$$"))
         display(SVG('<svg xmlns="http://www.w3.org/2000/svg"><script>corpus_ran()</script></svg>'))
     """,
     "shows-javascript": """
-        # Shows JavaScript, and a widget.
+        # Shows JavaScript and a widget.
         from IPython.display import Javascript, display
         display(Javascript("corpus_ran()"))
         widget = "application/vnd.jupyter.widget-view+json"
@@ -61,14 +61,14 @@ SHOWN = {
         display({"application/vnd.corpus+json": MARKUP, "text/x-odd": MARKUP}, raw=True)
     """,
     "prints-markup": """
-        # Prints markup, with colours, and raises it as an error.
+        # Prints colored markup, and raises it as an error.
         import sys
         print("\\x1b[31m" + MARKUP)
         print(MARKUP, file=sys.stderr)
         raise type("<script>corpus_ran()</script>", (Exception,), {})(MARKUP)
     """,
     "shows-odd-images": """
-        # Shows images that are none.
+        # Shows invalid images.
         from IPython.display import display
         display({"image/png": '"><script>corpus_ran()</script>'}, raw=True)
         display({"image/jpeg": ['"', 'onerror="corpus_ran()'], "text/plain": "x"}, raw=True,
@@ -79,13 +79,20 @@ SHOWN = {
 
 def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
     """Yield the submissions of this kind."""
-    for name, text in SHOWN.items():
-        code = clean(text)
+    for name, text in DISPLAYS.items():
+        code = dedent(text)
         notebook = builder.insert(builder.right(), f"{code.splitlines()[0]}\nMARKUP = {MARKUP!r}")
         builder.insert(notebook, code)
         core = name in ("shows-html", "prints-markup")
         yield Submission(
-            name, "web", description(code), notebook, LOOKED_AT, builder.full, live=LIVE, core=core
+            name,
+            "web",
+            description(code),
+            notebook,
+            RAN_OR_TAMPERED,
+            builder.full_score,
+            live=LIVE_MARKUP,
+            core=core,
         )
     notebook = builder.right()
     for number in range(2, 6):
@@ -93,9 +100,16 @@ def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
         builder.insert(notebook, text, kind="markdown" if number < 4 else "raw")
     for cell in notebook.cells[-2:]:
         cell.metadata.update(format="text/html", raw_mimetype="text/html")
-    what = "Scripts in text, and in cells that are put into the page as they are."
+    summary = "Has scripts in text cells and in raw HTML cells."
     yield Submission(
-        "writes-markup", "web", what, notebook, FINE, builder.full, live=LIVE, core=True
+        "writes-markup",
+        "web",
+        summary,
+        notebook,
+        GRADED_OR_FLAGGED,
+        builder.full_score,
+        live=LIVE_MARKUP,
+        core=True,
     )
 
     data: Any = json.loads(json.dumps(builder.right()))
@@ -110,10 +124,18 @@ def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
     for number, cell in enumerate(data["cells"]):
         cell["metadata"].update(tags=[bad, "hide_input"], name=bad, slideshow={"slide_type": bad})
         cell["id"] = cell["id"] if number else bad
-    what = "Scripts in the names, tags and other metadata."
-    yield Submission("hides-markup", "web", what, data_bytes(data), FINE, builder.full, live=LIVE)
+    summary = "Has scripts in names, tags, and other metadata."
+    yield Submission(
+        "hides-markup",
+        "web",
+        summary,
+        data_bytes(data),
+        GRADED_OR_FLAGGED,
+        builder.full_score,
+        live=LIVE_MARKUP,
+    )
 
 
 def data_bytes(data: Any) -> bytes:
-    """A notebook as a file."""
+    """Return a notebook as the bytes of a file."""
     return json.dumps(data).encode()
