@@ -1,4 +1,4 @@
-"""The exercises of chapter 16, stateful layers."""
+"""The exercises for chapter 16, stateful layers."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def solve_kernel_after_flatten(
 
 
 def verify_kernel_after_flatten(answer: Callable[..., Any]) -> None:
-    """Compare the two layers on images of two sizes, and recognize common mistakes."""
+    """Compare the Linear and linen layers on images of two sizes, and recognize common mistakes."""
     rng = np.random.default_rng(0)
     # Images that are not square reveal swapped axes, and two sizes reveal a hard-coded one.
     for channels, height, width, outputs in ((3, 2, 4, 5), (2, 3, 2, 4)):
@@ -141,7 +141,7 @@ def verify_kernel_after_flatten(answer: Callable[..., Any]) -> None:
 
 
 def jitted_call(model: Any, x: jax.Array) -> Any:
-    """Return a compiled nnx model's outputs for x, and leave the model as an eager call would."""
+    """Return an nnx model's outputs under jit, and update the model as an eager call would."""
     raise NotImplementedError
 
 
@@ -163,7 +163,7 @@ def solve_jitted_call(model: Any, x: jax.Array) -> Any:
 
 
 def verify_jitted_call(answer: Callable[..., Any]) -> None:
-    """Compare outputs, statistics, and masks with those of a model that is called eagerly."""
+    """Compare the outputs, statistics, and dropout masks with those of an eager model."""
     from flax import nnx
 
     traced = []

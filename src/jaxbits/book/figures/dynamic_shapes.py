@@ -1,4 +1,4 @@
-"""Figures of chapter 08: the cost of padding, and the cost of recreating a function."""
+"""Figures for chapter 08: the cost of padding, and the cost of recreating a function."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def _bars(axes: Axes, lengths: Sequence[int], sizes: Sequence[int], tone: str, p
 
 @style.drawing
 def computed_tokens(lengths: Sequence[int] | None = None, show: int = 24) -> tuple[Figure, str]:
-    """Draw the tokens that a program computes for a few sentences, with one size and with buckets.
+    """Draw the tokens that a program processes for a few sentences, with one size and with buckets.
 
     Args:
         lengths: The lengths of the sentences. The default is `sentence_lengths()`.
@@ -202,7 +202,7 @@ def _milliseconds(value: float) -> str:
 
 @style.drawing
 def retrace_costs() -> tuple[Figure, str]:
-    """Plot the recorded time of a call to a jitted function that is kept or created again."""
+    """Plot the recorded call times of jitted functions that are kept or recreated for each call."""
     run = measurements.load("made_anew")
     results = run["results"]
     fig, axes = style.figure(6, 2.9)

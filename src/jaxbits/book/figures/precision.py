@@ -1,4 +1,4 @@
-"""Figures of chapter 10: the bits of a number, and numbers that do not fit their dtype."""
+"""Figures for chapter 10: the bits of a number, and numbers that do not fit their dtype."""
 
 from __future__ import annotations
 

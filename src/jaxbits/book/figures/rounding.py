@@ -1,4 +1,4 @@
-"""Figures of chapter 10: sums and averages that stop changing because of rounding."""
+"""Figures for chapter 10: sums and averages that stop changing because of rounding."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _count(start: jax.Array, steps: int) -> jax.Array:
 
 
 def running_sum(dtype: str, most: int) -> tuple[list[int], list[float]]:
-    """Return the numbers of additions 1, 2, 4, …, and the sum of ones after each of them.
+    """Return the powers of two up to `most`, and the sum after adding 1 that many times.
 
     Args:
         dtype: The dtype of the sum.
