@@ -33,7 +33,7 @@ QUARTILES = {"unit", "median", "q1", "q3", "repeats"}
 
 
 class BenchmarkError(RuntimeError):
-    """Raised if a benchmark fails or returns malformed results. The message names it."""
+    """Raised if a benchmark fails or returns malformed results. The message names the benchmark."""
 
 
 def processor_name(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
@@ -58,7 +58,7 @@ def check_results(name: str, measured: Any) -> dict[str, Any]:
 
     Args:
         name: The name of the benchmark.
-        measured: The value that its function `run` returned.
+        measured: The value that the benchmark's function `run` returned.
 
     Raises:
         BenchmarkError: If the results are not well-formed.

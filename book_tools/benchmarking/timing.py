@@ -9,7 +9,7 @@ from typing import Any
 
 
 def quartiles(values: Sequence[float], unit: str) -> dict[str, Any]:
-    """Return the median, the quartiles, and the number of some samples.
+    """Return the median and quartiles of some samples, with their unit and number.
 
     Args:
         values: The samples.

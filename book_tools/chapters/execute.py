@@ -126,7 +126,7 @@ def execute_chapter(chapter: ChapterFiles, scratch: str) -> NotebookNode:
         if cell.cell_type == "code":
             cell.metadata.pop("execution", None)
             cell.outputs = [NotebookNode(output) for output in normalize_outputs(cell.outputs)]
-    notebook.metadata = read_source(chapter).metadata  # The kernel added its Python version.
+    notebook.metadata = read_source(chapter).metadata  # Drop the kernel's Python version.
     return notebook
 
 

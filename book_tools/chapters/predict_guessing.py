@@ -77,7 +77,7 @@ def p_value(hits: int, chances: Sequence[float]) -> float:
 
     Args:
         hits: The number of independent trials that succeeded.
-        chances: The probability of each trial.
+        chances: The probability that each trial succeeds.
 
     Example:
         >>> p_value(0, [0.5, 0.5])

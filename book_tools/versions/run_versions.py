@@ -107,8 +107,8 @@ def record_scores(environment: Environment, root: Path, switches: bool, say: Say
     Args:
         environment: The environment.
         root: The project's folder.
-        switches: Whether to score JAX's own switches as well. They are scored only in the locked
-            environment. Otherwise, their recorded scores do not change.
+        switches: Whether to score JAX's own switches as well, which happens only in the locked
+            environment. If they are not scored, their recorded scores stay the same.
         say: A function that reports progress.
 
     Raises:

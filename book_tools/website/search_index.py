@@ -88,7 +88,7 @@ def collect_records(html: Path, words: Words) -> list[Record]:
         words: The words that readers type.
 
     Raises:
-        ValueError: `words` names a place that does not exist.
+        ValueError: If `words` names a place that does not exist.
     """
     found: list[Record] = []
     pages = [*html.glob("*.html"), *html.glob("chapters/*.html"), *html.glob("reference/*.html")]

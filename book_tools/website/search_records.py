@@ -66,7 +66,7 @@ class Record:
         )
         text = "".join(
             f'<p data-pagefind-weight="{weight}">{markup.escape(piece)}</p>'
-            # Sentences come first, because among equal matches, a result shows the first.
+            # Sentences come first, because a result shows the first of several equal matches.
             for weight, piece in sorted(self.text, key=lambda piece: -piece[0])
         )
         return (
