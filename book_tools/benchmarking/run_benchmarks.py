@@ -67,7 +67,7 @@ def check_results(name: str, measured: Any) -> dict[str, Any]:
         raise BenchmarkError(f"{name}: run() must return a dict with results, got {measured!r}")
     known = {"results", "ratios", "series", "modules", "checks"}
     if unknown := sorted(set(measured) - known):
-        raise BenchmarkError(f"{name}: keys must be among {sorted(known)}; got {unknown[0]!r}")
+        raise BenchmarkError(f"{name}: key must be one of {sorted(known)}; got {unknown[0]!r}")
     for part in ("results", "ratios"):
         for label, values in measured.get(part, {}).items():
             if not isinstance(values, dict) or set(values) != QUARTILES:

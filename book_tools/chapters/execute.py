@@ -63,7 +63,7 @@ def _check_announced_errors(chapter: ChapterFiles, notebook: NotebookNode) -> No
         raised = [output.ename for output in cell.outputs if output.output_type == "error"]
         named = re.search(r"^# raises: (\S+)$", cell.source, re.M)
         if not raised:
-            raise ExecutionError(f"{where}\n  is tagged raises-exception but raised nothing")
+            raise ExecutionError(f"{where}\n  is tagged raises-exception but raised no error")
         if not named:
             raise ExecutionError(f"{where}\n  needs a line '# raises: {raised[0]}'")
         if named[1] != raised[0]:

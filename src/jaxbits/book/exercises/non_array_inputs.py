@@ -111,7 +111,7 @@ def verify_compiled(answer: Callable[..., Any]) -> None:
 
 
 def to_jax(batch: Any) -> Any:
-    """Return a tree of JAX arrays. Raise OverflowError for integers that do not fit."""
+    """Convert a batch to JAX arrays, or raise OverflowError if an integer does not fit."""
     raise NotImplementedError
 
 

@@ -49,7 +49,7 @@ def verify_penalty(answer: Callable[..., Any]) -> None:
             raise
         if missing[1] == "NoneType":
             raise AnswerRejected(
-                "your function asks None for its number of axes. None is not a leaf of a "
+                "your function looks up the number of axes of None. None is not a leaf of a "
                 "pytree, and jax.tree.leaves leaves it out"
             ) from wrong.__cause__
         raise AnswerRejected(

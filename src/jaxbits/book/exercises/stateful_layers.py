@@ -79,7 +79,7 @@ def verify_training_pass(answer: Callable[..., Any]) -> None:
             "returns"
         )
     if not np.allclose(stats, kept["batch_stats"]["BatchNorm_0"]["mean"], atol=1e-5):
-        raise AnswerRejected("the statistics are not those of one pass over x")
+        raise AnswerRejected("the statistics differ from those after one pass over x")
     if not all(jax.tree.leaves(jax.tree.map(np.array_equal, variables, before))):
         raise AnswerRejected(
             "your function modifies its variables argument in place; return a new dict"
@@ -91,7 +91,7 @@ def verify_training_pass(answer: Callable[..., Any]) -> None:
 def kernel_after_flatten(
     weight: np.ndarray, channels: int, height: int, width: int
 ) -> np.ndarray | jax.Array:
-    """Return the linen kernel for a PyTorch Linear that follows a Flatten of an image."""
+    """Convert the weight of a PyTorch Linear layer after an image's Flatten to a linen kernel."""
     raise NotImplementedError
 
 

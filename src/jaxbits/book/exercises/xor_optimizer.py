@@ -49,7 +49,8 @@ def verify_momentum_steps(answer: Callable[..., Any]) -> None:
             continue
         if are_close(seen, params - (wanted - params)):
             raise AnswerRejected(
-                f"with {name}, the parameters move the wrong way; add the updates of Optax"
+                f"with {name}, the parameters move the wrong way; add the updates instead of "
+                "subtracting them"
             )
         if not updated:
             raise AnswerRejected(
@@ -137,7 +138,7 @@ def _resumed(answer: Callable[..., Any], path: str, tx: Any, loader: Any, epochs
     import io
 
     try:
-        with contextlib.redirect_stderr(io.StringIO()):  # hides the progress bar
+        with contextlib.redirect_stderr(io.StringIO()):  # Hide the progress bar.
             return call(answer, path, tx, loader, epochs)
     except AnswerRejected as wrong:
         cause = wrong.__cause__

@@ -1,4 +1,4 @@
-"""Find out by experiment which cells of an array an index reads or writes."""
+"""Determine by experiment which cells of an array an index reads or writes."""
 
 from __future__ import annotations
 

@@ -143,7 +143,7 @@ def _cell(axes: Axes, x: float, y: float, text: str, face: str, edge: str = styl
 
 @style.drawing
 def scalar_table(table: dict[bool, dict[str, list[str]]]) -> tuple[Figure, str]:
-    """Draw a table of the result dtypes of bfloat16, float16, and float32 arrays with scalars.
+    """Draw a table of the dtypes of bfloat16, float16, and float32 arrays combined with scalars.
 
     Args:
         table: For x64 off and on, a dict from each scalar expression to the three dtypes.
