@@ -48,7 +48,7 @@ def recolor(svg: str, palette: Mapping[str, str]) -> str:
     """Return the figure with its light colors replaced by dark ones.
 
     Args:
-        svg: The figure.
+        svg: The source of the figure.
         palette: The dark color for each light color, as #rrggbb.
 
     Example:

@@ -42,7 +42,7 @@ def link_terms(doctree: nodes.document, terms: list[Any]) -> list[str]:
 
     Args:
         doctree: The document, which is modified in place.
-        terms: The terms to link.
+        terms: The glossary terms to link.
     """
     linked: list[str] = []
     for text in list(doctree.findall(nodes.Text)):

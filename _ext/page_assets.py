@@ -52,8 +52,8 @@ def _is_wanted(asset: Any, page: str, body: str) -> bool:
     """Return whether a page needs a script or a style sheet.
 
     Args:
-        asset: The script or style sheet.
-        page: The page's name.
+        asset: The script or style sheet, as Sphinx represents it.
+        page: The name of the page, such as ``reference/errors``.
         body: The page's HTML without the head, the header, and the sidebars.
     """
     name, text = _name(asset), _body(asset)

@@ -20,7 +20,7 @@ def configure(config: Config, repository: str | None) -> None:
     """Set the options that depend on the address, or turn them off if there is no address.
 
     Args:
-        config: The book's settings.
+        config: Sphinx's configuration, which is modified in place.
         repository: The address of the repository, or None if there is none.
     """
     options = {

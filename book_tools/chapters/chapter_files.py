@@ -184,7 +184,7 @@ def write_stored(chapter: ChapterFiles, notebook: NotebookNode) -> bool:
     """Store an executed notebook, and return whether the file changed.
 
     Args:
-        chapter: The chapter.
+        chapter: The chapter whose notebook is written.
         notebook: The notebook with normalized outputs.
     """
     return write_if_changed(chapter.stored, notebook_text(notebook))

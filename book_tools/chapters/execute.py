@@ -83,7 +83,7 @@ def execute_chapter(chapter: ChapterFiles, scratch: str) -> NotebookNode:
     """Execute a chapter's text and return the notebook to store.
 
     Args:
-        chapter: The chapter.
+        chapter: The chapter to execute.
         scratch: An empty folder for the kernel's IPython profile.
 
     Raises:

@@ -85,7 +85,7 @@ class Box:
     """A question and its options.
 
     Attributes:
-        question: The question.
+        question: The text of the question.
         options: The options, in the order in which they appear in the text.
         first: The index of the line with the first option, counted from 0.
         end: The index of the line after the last option.

@@ -60,8 +60,8 @@ def score_guess(boxes: Iterable[Box], guess: Guess) -> tuple[int, list[float]]:
     reader who knows nothing, it is as likely as the others.
 
     Args:
-        boxes: The boxes.
-        guess: The strategy.
+        boxes: The boxes in which the strategy guesses.
+        guess: The strategy to score.
     """
     hits, chances = 0, []
     for box in boxes:

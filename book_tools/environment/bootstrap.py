@@ -211,7 +211,7 @@ def install(layer, missing, state):
     """Install the packages that .venv lacks, and record them.
 
     Args:
-        layer: The name of the layer.
+        layer: The layer to install, ``"book"`` or ``"all"``.
         missing: The locks and projects to install, as a dict like that of `wanted_state`.
         state: A dict of what is completely installed, which is updated in place.
     """

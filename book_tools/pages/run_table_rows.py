@@ -69,7 +69,7 @@ def shorten(text: str, width: int = WIDTH) -> str:
     """Return the first line of a string, truncated between words.
 
     Args:
-        text: The text.
+        text: The string to shorten.
         width: The maximum number of characters.
 
     Example:

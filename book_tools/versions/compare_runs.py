@@ -118,7 +118,7 @@ def find_differences(record: Record, book: Record | None = None) -> list[Differe
     """Return all differences between a recorded run and the book, in the book's order.
 
     Args:
-        record: The run.
+        record: The run to compare with the book.
         book: The run in the locked environment. It provides the messages to compare with and the
             claims that the run must reach.
     """

@@ -37,7 +37,7 @@ def run_chapter(chapter: ChapterCells, environment: Environment) -> ChapterResul
     An error does not stop the run. Other code decides later which errors were expected.
 
     Args:
-        chapter: The chapter.
+        chapter: The chapter to execute.
         environment: The environment, in which ipykernel is installed.
     """
     result = ChapterResult(chapter.title, chapter.code_digest)
@@ -125,7 +125,7 @@ def score_detectors(environment: Environment, root: Path, switches: bool) -> dic
     """Score the detectors on the labeled cases in an environment, and return the scores.
 
     Args:
-        environment: The environment.
+        environment: The environment to score in.
         root: The project's folder.
         switches: Whether to score JAX's own debugging switches as well.
 

@@ -107,7 +107,7 @@ def record_cell(
     Args:
         result: The results of the chapter so far, which are modified in place.
         chapter: The stem of the chapter's file.
-        cell: The cell.
+        cell: The executed cell.
         outputs: The outputs of the cell in this run.
         claims: The claims that the library recorded while the cell ran.
         logged: The errors that `ipython_error_logger` recorded while the cell ran.

@@ -87,7 +87,7 @@ def collect_records(html: Path, words: Words) -> list[Record]:
 
     Args:
         html: The folder of the built book.
-        words: The words that readers type.
+        words: The words that readers type but the book does not use.
 
     Raises:
         ValueError: If `words` names a place that does not exist.

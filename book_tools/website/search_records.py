@@ -34,7 +34,7 @@ class Record:
 
     Attributes:
         url: The address of the page with the anchor, relative to the book's root.
-        title: The heading.
+        title: The heading or term that names the place.
         page: The title of the page.
         kind: Section, row (an entry under "Also sharp"), exercise, opening (of a page), guide (such
             as "By symptom"), or reference.

@@ -34,7 +34,7 @@ def call(
 
     Args:
         answer: The reader's function. The message shows its name and its parameters.
-        args: The arguments.
+        args: The arguments of the call.
         how: The beginning of the message, such as ``"under jit, "``.
         through: A function to call instead of the answer, such as the jitted answer.
 
@@ -58,7 +58,7 @@ def call_text(answer: Callable[..., Any], args: Iterable[Any]) -> str:
 
     Args:
         answer: The reader's function. If it has no name, the result shows it as ``f``.
-        args: The positional arguments.
+        args: The positional arguments of the call.
 
     Returns:
         The call, or an empty string if there is neither a name nor an argument.
@@ -78,7 +78,7 @@ def arguments(answer: Callable[..., Any], args: Iterable[Any]) -> str:
 
     Args:
         answer: The reader's function.
-        args: The positional arguments.
+        args: The positional arguments of the call.
     """
     args = list(args)
     text = _arguments(answer, args, brief=False)
@@ -186,7 +186,7 @@ def assert_equal(seen: Any, expected: Any, what: str, why: str = "") -> None:
 
     Args:
         seen: The result of the answer.
-        expected: The expected value.
+        expected: The value that the answer should have returned.
         what: The beginning of the message, such as ``"after one step, w must be"``.
         why: A reason to append to the message.
 
@@ -265,8 +265,8 @@ def are_close(one: Any, other: Any) -> bool:
     """Return whether two trees contain only numbers, which must be nearly equal.
 
     Args:
-        one: The first tree.
-        other: The second tree.
+        one: A pytree.
+        other: The pytree to compare it with.
     """
     try:
         near = jax.tree.map(lambda a, b: np.allclose(a, b, atol=1e-5), one, other)

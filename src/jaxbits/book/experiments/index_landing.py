@@ -27,7 +27,7 @@ def read_cells(read: Callable[[jax.Array, int], jax.Array], index: int) -> Acces
 
     Args:
         read: A function that reads an array at an index.
-        index: The index.
+        index: The index to read, which may be out of bounds.
 
     >>> read_cells(lambda x, i: x[i], 11).cells, read_cells(jnp.take, 11).cells
     ((9,), ())
@@ -50,8 +50,8 @@ def sliced_cells(start: int, size: int) -> AccessResult:
     """Return the cells of a ten-element array that `lax.dynamic_slice` reads.
 
     Args:
-        start: The start index.
-        size: The number of cells.
+        start: The index of the first cell to read, which may be out of bounds.
+        size: The number of cells to read.
 
     >>> sliced_cells(8, 4).cells
     (6, 7, 8, 9)

@@ -128,7 +128,7 @@ def loss_curves(losses: Mapping[str, Any], steps: int) -> tuple[Figure, str]:
 
     Args:
         losses: A dict from the label of each line to the loss at each step.
-        steps: The number of steps.
+        steps: The number of training steps.
     """
     fig, axes = style.figure(6, 3.3)
     axes.set_title("One training, two ways to keep the weights")

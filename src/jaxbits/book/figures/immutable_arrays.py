@@ -36,7 +36,7 @@ def aligned_buffer(count: int, dtype: Any = np.float32, offset: int = 0) -> np.n
     Args:
         count: The number of elements.
         dtype: The dtype of the array.
-        offset: The offset in bytes.
+        offset: The offset from a 64-byte boundary, in bytes.
 
     >>> aligned_buffer(4, offset=16).ctypes.data % 64
     16

@@ -74,7 +74,7 @@ def moving_average(dtype: str, steps: int, target: float = 2.0, rate: float = 0.
 
     Args:
         dtype: The dtype of the average.
-        steps: The number of steps.
+        steps: The number of updates.
         target: The constant value to average.
         rate: The weight of the new value in each step.
 

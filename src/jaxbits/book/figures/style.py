@@ -157,10 +157,10 @@ def rounded_box(
 
     Args:
         axes: The axes to draw on.
-        x: The left edge.
-        y: The lower edge.
-        width: The width.
-        height: The height.
+        x: The x coordinate of the left edge.
+        y: The y coordinate of the lower edge.
+        width: The width in the units of the axes.
+        height: The height in the units of the axes.
         rounding: The radius of the corners.
         look: Properties of the patch, such as ``facecolor``.
     """
