@@ -112,7 +112,7 @@ def parse_results(text: str) -> list[tuple[str, str]] | None:
     for line in text.rstrip("\n").split("\n"):
         if start := _LINE.fullmatch(line):
             found.append((start[1], start[2]))
-        elif found and line.startswith("  ") and line.strip():  # It continues a long result.
+        elif found and line.startswith("  ") and line.strip():  # This line continues a result.
             mark, before = found.pop()
             found.append((mark, f"{before}\n{line.strip()}"))
         else:

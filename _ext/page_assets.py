@@ -68,7 +68,7 @@ def _is_wanted(asset: Any, page: str, body: str) -> bool:
 
 
 def _deferred(script: Any) -> Any:
-    """Return the script, changed to run after the page is displayed if it can be deferred.
+    """Defer a script until the page is displayed, if possible, and return the script.
 
     The order of the scripts stays the same. An inline script can be deferred only as a module. A
     script that declares variables for other scripts cannot be a module, because a module's

@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 class EnvironmentUnavailable(LookupError):
-    """Raised if this machine lacks something that an environment needs, which the message names."""
+    """Raised if an environment needs something that this machine lacks. The message names it."""
 
 
 def run_program(python: str | Path, program: str, env: dict[str, str] | None = None) -> str | None:

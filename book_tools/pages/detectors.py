@@ -177,7 +177,7 @@ def _draw_cost() -> Picture | None:
         measurements.load("audit_cost")
     except FileNotFoundError:
         return None
-    from jaxbits.book.figures.audit import cost_of_equations  # It imports matplotlib.
+    from jaxbits.book.figures.audit import cost_of_equations  # This loads Matplotlib.
 
     return cost_of_equations()
 

@@ -262,7 +262,7 @@ def count_traces(answer: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -
 
 
 def are_close(one: Any, other: Any) -> bool:
-    """Return whether two trees contain only numbers, which must be nearly equal.
+    """Return whether two pytrees have the same structure and nearly equal numbers as leaves.
 
     Args:
         one: A pytree.

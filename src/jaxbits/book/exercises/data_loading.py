@@ -101,7 +101,7 @@ def solve_numbers_of(process: int, processes: int, samples: int, seed: int, epoc
 
 
 # A wrong answer may multiply the seed or the epoch by one of these factors and then add the two.
-# In that case, some different pairs of seed and epoch give the same order.
+# In that case, different pairs of a seed and an epoch can give the same order.
 _APART = (
     *range(1, 129), 255, 256, 500, 512, 997, 999, 1000, 1001, 1009, 1024, 1234, 4096, 9973, 10_000,
     10_007, 65_536, 65_537, 99_991, 100_000, 1_000_000, 1_000_003,

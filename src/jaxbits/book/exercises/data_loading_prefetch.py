@@ -34,7 +34,7 @@ def solve_prefetched(batches: Iterable[Any], size: int) -> Iterator[Any]:
             waiting.append(jax.device_put(batch.copy()))
 
 
-# This batch shape is unusual, so that a search for it finds few other arrays.
+# Use an unusual batch shape, so that a search for it finds few other arrays.
 SHAPE = (4, 48)
 
 

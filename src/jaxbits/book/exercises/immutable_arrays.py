@@ -36,7 +36,7 @@ def solve_push(
 
 
 def verify_push(answer: Callable[..., Any]) -> None:
-    """Test writes in the middle and at the end, under jit, and for a longer memory."""
+    """Test writes in the middle and at the end, under jit, and with a longer memory."""
     memory = jnp.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
     item = jnp.array([7.0, 8.0])
     seen = call(answer, memory, 1, item)

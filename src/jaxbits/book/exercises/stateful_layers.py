@@ -91,7 +91,7 @@ def verify_training_pass(answer: Callable[..., Any]) -> None:
 def kernel_after_flatten(
     weight: np.ndarray, channels: int, height: int, width: int
 ) -> np.ndarray | jax.Array:
-    """Convert the weight of a PyTorch Linear layer after an image's Flatten to a linen kernel."""
+    """Return a linen kernel for the weight of a PyTorch Linear layer that follows Flatten."""
     raise NotImplementedError
 
 

@@ -16,7 +16,7 @@ LENGTH = 10
 
 @dataclass(frozen=True)
 class AccessResult:
-    """The cells that an index reads or writes, which are none if JAX fills or drops the access."""
+    """The cells that an index reads or writes. If JAX fills or drops the access, there are none."""
 
     index: int
     cells: tuple[int, ...]

@@ -36,7 +36,7 @@ DTYPE_COMBINATIONS: tuple[DtypeCombination, ...] = (
 
 @dataclass(frozen=True)
 class UpdateOutcome:
-    """How one update of an optimizer changes dtypes.
+    """A record of how one update of an optimizer changes dtypes.
 
     Attributes:
         state: The leaves of the state whose type changed, each as ``path: old -> new``. A tilde

@@ -47,7 +47,7 @@ def survey_table(
     Args:
         found: The result of `jaxbits.book.experiments.optimizer_survey.survey`.
         title: The title of the figure.
-        group: A prefix. The table shows only optimizers whose names start with it, and omits it.
+        group: A prefix. The table shows only optimizers whose names start with it, but without it.
     """
     from matplotlib.patches import Patch, Rectangle
 

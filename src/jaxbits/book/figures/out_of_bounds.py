@@ -37,7 +37,7 @@ def _cells(axes: Axes, y: float, hit: dict[int, str]) -> None:
 
 
 def _nominal(index: int) -> int:
-    """Return the position that Python would use, in which a negative index counts from the end."""
+    """Return the position of an index in Python, where negative indices count from the end."""
     return index if index >= 0 else index + LENGTH
 
 

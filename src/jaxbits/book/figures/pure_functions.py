@@ -208,7 +208,7 @@ _CURVES = (
 
 @style.drawing
 def captured_array_costs() -> tuple[Figure, str]:
-    """Plot the recorded compile times against the size of a captured or passed table."""
+    """Plot the recorded compile times against the size of a table, either captured or passed."""
     run = measurements.load("captured_constant")
     series = run["series"]
     floats = series["floats"]

@@ -21,7 +21,7 @@ def _count(start: jax.Array, steps: int) -> jax.Array:
 
 
 def running_sum(dtype: str, most: int) -> tuple[list[int], list[float]]:
-    """Return the powers of two up to `most`, and the sum after adding 1 that many times.
+    """Return the powers of two up to `most` and, for each, the sum of that many ones.
 
     Args:
         dtype: The dtype of the sum.
