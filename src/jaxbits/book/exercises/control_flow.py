@@ -73,7 +73,7 @@ def solve_newton_root(a: jax.Array, steps: int) -> Any:
 
 
 def verify_newton_root(answer: Callable[..., Any]) -> None:
-    """Check the result for an integer, under jit, and under grad, and check the program's size."""
+    """Check the result eagerly, under jit, under grad, and for an integer, and the program size."""
     nine, four = jnp.float32(9.0), jnp.int32(4)
     assert_returns(answer, nine, 0, expected=9.0, why="without any steps, the result is a itself")
     assert_returns(answer, nine, 1, expected=5.0, why="after one step from 9")

@@ -162,7 +162,7 @@ def weight_distances() -> tuple[Figure, str]:
 
 @style.drawing
 def score_changes() -> tuple[Figure, str]:
-    """Plot how much each change affected the recorded scores, next to the article's result."""
+    """Plot how far each change moved the recorded scores, and the difference in the article."""
     run = measurements.load("list_or_array")
     rows: dict[str, list[float]] = {}
     for name in ("restless", "calm"):
