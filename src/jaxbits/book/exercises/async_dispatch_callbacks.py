@@ -37,7 +37,7 @@ def solve_curve(x: jax.Array, places: jax.Array, values: jax.Array) -> Any:
 
 
 def verify_curve(answer: Callable[..., Any]) -> None:
-    """Check the result eagerly, under jit, and under vmap, and that the callback uses only NumPy."""
+    """Check the result eagerly and under jit and vmap, and that the callback uses only NumPy."""
     places, values = jnp.array([0.0, 1.0, 3.0]), jnp.array([0.0, 10.0, 30.0])
     x = jnp.array([0.5, 2.0, 4.0])
     expected = np.array([5.0, 20.0, 30.0], np.float32)

@@ -92,7 +92,7 @@ def solve_distances(points: jax.Array, centers: jax.Array) -> Any:
 
 
 def verify_distances(answer: Callable[..., Any]) -> None:
-    """Check the table eagerly, under jit, under grad, and for distant points, and the program size."""
+    """Check the table eagerly, under jit and grad, and for distant points, and the program size."""
     points = jnp.array([[0.0, 0.0], [3.0, 4.0], [1.0, 1.0]])
     centers = jnp.array([[0.0, 0.0], [1.0, 0.0]])
     expected = np.array([[0, 1], [25, 20], [2, 1]], np.float32)

@@ -158,7 +158,7 @@ def verify_scan_epoch(answer: Callable[..., Any]) -> None:
     def step(params: Any, x: jax.Array, y: jax.Array) -> tuple[Any, jax.Array]:
         return {"w": params["w"] * 0.5 + x.sum()}, jnp.mean(y) + params["w"]
 
-    step.__qualname__ = "step"  # used in the error if an answer passes too few arguments
+    step.__qualname__ = "step"  # This name appears in errors.
     params, inputs = {"w": jnp.array(1.0)}, jnp.arange(12.0).reshape(3, 2, 2)
     labels = jnp.arange(6.0).reshape(3, 2)
     expected, losses = params, []
