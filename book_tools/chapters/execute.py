@@ -40,7 +40,7 @@ from book_tools.chapters.normalize_outputs import normalize_outputs, normalize_t
 from book_tools.environment import pins
 from book_tools.processes import available_cores
 
-TIMEOUT = 600  # The time limit per cell.
+TIMEOUT = 600  # The time limit per cell, in seconds.
 
 
 class ExecutionError(Exception):
