@@ -16,8 +16,8 @@ KINDS = {"✓": "solved", "○": "open"}
 _LINE = re.compile(rf"([{''.join(KINDS)}]) +(\S.*)")
 _CLAIMS = '<details class="claims"'
 _END = "</details>"
-# The groups are the start of the summary, the number of checks that passed, the number that do not
-# apply, the list, and the end.
+# The groups match the start of the summary, the number of checks that passed, the number of checks
+# that do not apply, the list, and the end.
 _FOLD = re.compile(
     r"(<details class=\"claims\"><summary[^>]*>)✓ (\d+) checks? passed here"
     r"(?: \((\d+) do(?:es)? not apply here\))?</summary>(\s*<ul.*?</ul>)(\s*</details>)",
@@ -100,7 +100,7 @@ def _nest_code(shown: nodes.raw, code: nodes.Element, prompt: str) -> None:
 
 
 def parse_results(text: str) -> list[tuple[str, str]] | None:
-    r"""Return the mark and text of each result of an exercise, or None if the output has others.
+    r"""Return the mark and text of each exercise result, or None if the output has other lines.
 
     Example:
         >>> parse_results("✓ one and one is two\n○ not yet\n")
@@ -112,7 +112,7 @@ def parse_results(text: str) -> list[tuple[str, str]] | None:
     for line in text.rstrip("\n").split("\n"):
         if start := _LINE.fullmatch(line):
             found.append((start[1], start[2]))
-        elif found and line.startswith("  ") and line.strip():  # the continuation of a long result
+        elif found and line.startswith("  ") and line.strip():  # This line continues a result.
             mark, before = found.pop()
             found.append((mark, f"{before}\n{line.strip()}"))
         else:

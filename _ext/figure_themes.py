@@ -1,10 +1,10 @@
 """Give each SVG figure its description as alt text, and a second version for the dark theme.
 
-A figure is an SVG whose root element has ``role="img"`` and ``aria-label``. The figures that
-``jaxbits.book.figures`` draws are examples. Each figure becomes two images, of which the theme
-shows one. Both images are loaded lazily. A browser fetches a lazy image only if it is displayed, so
-it never fetches the hidden one. Without JavaScript, browsers load lazy images immediately, so the
-figures still appear.
+A figure is an SVG whose root element has ``role="img"`` and ``aria-label``, as in the figures that
+``jaxbits.book.figures`` draws. Each figure becomes two images, of which the theme shows one. Both
+images are loaded lazily. A browser fetches a lazy image only if it is displayed, so it never
+fetches the hidden one. Without JavaScript, browsers load lazy images immediately, so the figures
+still appear.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ROOT = re.compile(r"<svg\b[^>]*>", re.S)
 _LABEL = re.compile(r"""\baria-label=(?:"([^"]*)"|'([^']*)')""")
 _VIEW_BOX = re.compile(r"""\bviewBox=["']([^"']*)["']""")
 _LENGTH = r"""\s{side}=["']([\d.]+)(px|pt|in|cm|mm)?["']"""
-# The number of CSS pixels in each unit
+# The number of CSS pixels in each unit of length.
 _PIXELS = {"": 1.0, "px": 1.0, "pt": 96 / 72, "in": 96.0, "cm": 96 / 2.54, "mm": 9.6 / 2.54}
 
 
@@ -48,7 +48,7 @@ def recolor(svg: str, palette: Mapping[str, str]) -> str:
     """Return the figure with its light colors replaced by dark ones.
 
     Args:
-        svg: The figure.
+        svg: The source of the figure.
         palette: The dark color for each light color, as #rrggbb.
 
     Example:
@@ -91,14 +91,14 @@ def palette() -> Mapping[str, str]:
 
 
 class figure_image(nodes.image):
-    """One of the two images of a figure.
+    """A node for one of the two images of a figure.
 
     The class name is lowercase, because docutils derives the names of visitor functions from it.
     """
 
 
 def _visit(self: Any, node: figure_image) -> None:
-    """Write a lazily loaded image. Its size is included so that the page does not shift."""
+    """Write a lazily loaded image, including its size so that the page does not shift."""
     uri = node["uri"]
     if uri in self.builder.images:
         uri = posixpath.join(self.builder.imgpath, quote(self.builder.images[uri]))

@@ -16,6 +16,6 @@ def _write(app: Sphinx, config: Config) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension with Sphinx."""
-    # The table of contents is read at priority 900, and all its pages must exist by then.
+    # Sphinx reads the table of contents at priority 900, and all its pages must exist by then.
     app.connect("config-inited", _write, priority=100)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -38,11 +38,11 @@ def _link(words: str, term: Any) -> nodes.raw:
 def link_terms(doctree: nodes.document, terms: list[Any]) -> list[str]:
     """Link the first use of each term in a document's prose, and return the linked terms.
 
-    If two terms overlap, such as “weak type” and “type”, the longer one is linked.
+    If two terms overlap, such as “weak type” and “type”, the function links the longer one.
 
     Args:
         doctree: The document, which is modified in place.
-        terms: The terms to link.
+        terms: The glossary terms to link.
     """
     linked: list[str] = []
     for text in list(doctree.findall(nodes.Text)):

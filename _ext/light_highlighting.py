@@ -24,7 +24,7 @@ def looks_plain(token: _TokenType, styles: tuple[StyleMeta, ...]) -> bool:
     """Return whether a token type looks like plain text in all styles.
 
     Args:
-        token: The token type.
+        token: The Pygments token type to test.
         styles: The Pygments styles of the themes.
 
     Example:

@@ -11,8 +11,8 @@ from sphinx.application import Sphinx
 from sphinx.builders.html._assets import _JavaScript
 from sphinx.config import Config
 
-# Jupyter Book adds every script and style sheet in _static to every page, but only some pages use
-# these.
+# Jupyter Book adds every script and style sheet in _static to every page, although only some pages
+# use the following files.
 ONLY_ON = {
     "finder.js": {"reference/errors"},
     "reference.css": {
@@ -27,14 +27,14 @@ ONLY_ON = {
         "reference/wrong-in-circulation",
     },
 }
-# The scripts of extensions, each with a pattern that matches the HTML that uses the script
+# The scripts of extensions, each with a pattern that matches the HTML that uses the script.
 ONLY_WITH = {
     "clipboard.min.js": r'class="highlight',
     "copybutton.js": r'class="highlight',
     "design-tabs.js": r'class="[^"]*\bsd-tab',
     "togglebutton.js": r'class="[^"]*(\btoggle\b|\badmonition\b[^"]*\bdropdown\b)',
 }
-# The variables that inline scripts set, each with the extension's script that reads it
+# The variables that inline scripts set, each with the extension's script that reads it.
 SETTINGS_OF = {"toggle": "togglebutton.js"}
 
 
@@ -52,13 +52,13 @@ def _is_wanted(asset: Any, page: str, body: str) -> bool:
     """Return whether a page needs a script or a style sheet.
 
     Args:
-        asset: The script or style sheet.
-        page: The page's name.
+        asset: The script or style sheet, as Sphinx represents it.
+        page: The name of the page, such as ``reference/errors``.
         body: The page's HTML without the head, the header, and the sidebars.
     """
     name, text = _name(asset), _body(asset)
     if "thebe" in name.lower() or "thebe" in text.lower():
-        return False  # Jupyter Book adds it twice, and the second copy logs an error
+        return False  # Jupyter Book adds it twice, and the second copy logs an error.
     for word, script in SETTINGS_OF.items():
         if re.match(rf"(let|var) {word}", text):
             name = script
@@ -68,7 +68,7 @@ def _is_wanted(asset: Any, page: str, body: str) -> bool:
 
 
 def _deferred(script: Any) -> Any:
-    """Return a script that runs after the page is displayed, if the script can be deferred.
+    """Defer a script until the page is displayed, if possible, and return the script.
 
     The order of the scripts stays the same. An inline script can be deferred only as a module. A
     script that declares variables for other scripts cannot be a module, because a module's
@@ -102,8 +102,8 @@ def _note_extensions(app: Sphinx, config: Config) -> None:
 
 
 def _serve_vendored(app: Sphinx, config: Config) -> None:
-    # By now, Jupyter Book has added the scripts in html_static_path to the pages, so the vendored
-    # files are served but not added.
+    # By now, Jupyter Book has added the scripts in html_static_path to the pages, so it
+    # serves the vendored files but does not add them.
     config.html_static_path.append("_vendor")
 
 

@@ -27,7 +27,7 @@ _TAG = re.compile(r"<[^>]+>")
 
 
 def descriptions(path: Path = HERE / "descriptions.toml") -> dict[str, str]:
-    """Return the description of each page, by the page's name."""
+    """Return a dict from the name of each page to its description."""
     with path.open("rb") as file:
         found: dict[str, str] = tomllib.load(file)
     return found
@@ -65,7 +65,7 @@ def _describe(
     book = app.config.project
     site = app.config.html_baseurl
     heading = plain_text(context.get("title") or "")
-    if not heading:  # The index, whose template contains its title
+    if not heading:  # This is the index, whose template contains its title.
         heading = app.env.titles[pagename].astext() if pagename in app.env.titles else book
     if pagename == "search":  # Its template puts "Search - " before the title.
         context["title"] = book

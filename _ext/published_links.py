@@ -20,11 +20,11 @@ def configure(config: Config, repository: str | None) -> None:
     """Set the options that depend on the address, or turn them off if there is no address.
 
     Args:
-        config: The book's settings.
+        config: Sphinx's configuration, which is modified in place.
         repository: The address of the repository, or None if there is none.
     """
     options = {
-        "repository_url": repository or "",  # Jupyter Book sets its own address if this is missing
+        "repository_url": repository or "",  # Jupyter Book sets its own address if this is missing.
         "use_repository_button": bool(repository),
         "use_issues_button": bool(repository),
     }
@@ -66,5 +66,6 @@ def _add_button(
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension with Sphinx."""
     app.connect("config-inited", _configure)
-    app.connect("html-page-context", _add_button, priority=600)  # The theme adds its own at 501.
+    # The theme adds its own buttons at priority 501.
+    app.connect("html-page-context", _add_button, priority=600)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -25,7 +25,8 @@ class StubModule(types.ModuleType):
     __path__: Sequence[str] = ()
 
     def __getattr__(self, name: str) -> type | types.ModuleType:
-        if name.startswith("_"):  # For example __file__, which Python looks up on every module
+        # Python looks up some private names, such as __file__, on every module.
+        if name.startswith("_"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         if name.islower():
             return importlib.import_module(f"{self.__name__}.{name}")

@@ -3,7 +3,7 @@
     python -m book_tools map            draw the map
     python -m book_tools map --check    exit with 1 if the picture is out of date
 
-`PARTS` is written by hand and assigns each module to a part. The program derives the arrows from
+The hand-written tuple `PARTS` assigns each module to a part. The program derives the arrows from
 the import statements. An arrow may point only to a part that is further down.
 """
 
@@ -159,7 +159,7 @@ _COLORS = {
 }
 _HOUSES = {"book": "the book", "grader": "the grader", "library": "the library"}
 _WIDTH, _MARGIN, _BOX, _ROW = 920, 44, 52, 86
-_LANE = 7  # The distance between two arrows that run along the edge
+_LANE = 7  # The distance between two arrows that run along the edge.
 
 
 def module_files(root: Path = ROOT) -> dict[str, Path]:
@@ -176,7 +176,7 @@ def module_files(root: Path = ROOT) -> dict[str, Path]:
 
 
 def imports(root: Path = ROOT) -> dict[str, set[str]]:
-    """Return, for each module, the modules of the project that it imports anywhere in its code."""
+    """Return, for each module, the project modules that it imports anywhere in its code."""
     files = module_files(root)
     return {name: set(_imported(name, path, files)) for name, path in files.items()}
 
@@ -201,7 +201,7 @@ def part_of(module: str) -> Part:
     """Return the part of the map that a module belongs to.
 
     Raises:
-        KeyError: If the module is in no part.
+        KeyError: If no part contains the module.
     """
     fitting = [
         (len(prefix), part)

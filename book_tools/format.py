@@ -1,4 +1,4 @@
-"""Format the Python files and, in the text of the chapters, the code cells and Predict boxes.
+"""Format the Python files, and the code cells and Predict boxes in the text of the chapters.
 
     python -m book_tools format
 

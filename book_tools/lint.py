@@ -65,14 +65,14 @@ def lint_chapter(files: ChapterFiles, setup: str) -> Iterator[str]:
         for cell, message in violations:
             yield f"{_locate(chapter, cell)} {message}"
         if violations and rule is check_sync:
-            return  # The outputs belong to another text, so checking them is pointless.
+            return  # The outputs are from another version of the text.
 
 
 def lint_chapters(folder: Path = CHAPTERS, setup: str | None = None) -> list[str]:
     """Return a message for each violation in the chapters of a folder.
 
     Args:
-        folder: The folder.
+        folder: The folder that contains the chapters.
         setup: The source that each chapter's first cell must have. By default, it is the project's
             own setup cell.
     """

@@ -33,7 +33,7 @@ QUARTILES = {"unit", "median", "q1", "q3", "repeats"}
 
 
 class BenchmarkError(RuntimeError):
-    """Raised if a benchmark fails or returns malformed results. The message names it."""
+    """Raised if a benchmark fails or returns malformed results. The message names the benchmark."""
 
 
 def processor_name(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:
@@ -58,7 +58,7 @@ def check_results(name: str, measured: Any) -> dict[str, Any]:
 
     Args:
         name: The name of the benchmark.
-        measured: The value that its function `run` returned.
+        measured: The value that the benchmark's function `run` returned.
 
     Raises:
         BenchmarkError: If the results are not well-formed.
@@ -67,7 +67,7 @@ def check_results(name: str, measured: Any) -> dict[str, Any]:
         raise BenchmarkError(f"{name}: run() must return a dict with results, got {measured!r}")
     known = {"results", "ratios", "series", "modules", "checks"}
     if unknown := sorted(set(measured) - known):
-        raise BenchmarkError(f"{name}: keys must be among {sorted(known)}; got {unknown[0]!r}")
+        raise BenchmarkError(f"{name}: key must be one of {sorted(known)}; got {unknown[0]!r}")
     for part in ("results", "ratios"):
         for label, values in measured.get(part, {}).items():
             if not isinstance(values, dict) or set(values) != QUARTILES:

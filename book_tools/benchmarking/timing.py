@@ -9,10 +9,10 @@ from typing import Any
 
 
 def quartiles(values: Sequence[float], unit: str) -> dict[str, Any]:
-    """Return the median, the quartiles, and the number of some samples.
+    """Return the median and quartiles of some samples, with their unit and number.
 
     Args:
-        values: The samples.
+        values: The samples, of which there must be at least three.
         unit: The unit of the samples, such as ``ms``.
 
     Raises:
@@ -37,7 +37,7 @@ def round_significant(value: float, digits: int = 4) -> float:
     """Return a value rounded to a number of significant digits.
 
     Args:
-        value: The value.
+        value: The value to round.
         digits: The number of digits. More than four would only show noise in a timing.
 
     Example:

@@ -35,7 +35,7 @@ METADATA = {
 
 
 class ChapterFileError(Exception):
-    """Raised if a chapter cannot be found or read. The message names it and says what to do."""
+    """Raised if a chapter cannot be found or read. The message names it and says how to fix it."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class ChapterFiles:
 
     @property
     def name(self) -> str:
-        """The chapter's name, ``NN-topic``."""
+        """The chapter's name, in the form ``NN-topic``."""
         return self.source.stem
 
     @property
@@ -109,7 +109,7 @@ def read_source(chapter: ChapterFiles) -> NotebookNode:
         ) from error
     notebook.metadata = nbformat.from_dict(METADATA)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
-    assign_cell_ids(notebook)  # Before folding, so that a new title does not change an id
+    assign_cell_ids(notebook)  # Assign ids first, so that a new title changes no id.
     for cell in notebook.cells:
         fold(cell)
     return notebook
@@ -125,7 +125,7 @@ def read_stored(chapter: ChapterFiles) -> NotebookNode | None:
         return None
     try:
         notebook: NotebookNode = nbformat.read(chapter.stored, as_version=4)
-    except Exception as error:  # nbformat raises JSON errors, its own, and its validator's.
+    except Exception as error:  # nbformat raises several kinds of errors.
         raise ChapterFileError(
             f"{chapter.stored.name} is not a notebook ({str(error).splitlines()[0]}); delete it, "
             f"then run: make chapter NAME={chapter.name}"
@@ -162,7 +162,7 @@ def describe_difference(source: NotebookNode, stored: NotebookNode | None) -> st
 
 
 def first_line(cell: NotebookNode) -> str:
-    """Return the first 60 characters of a cell's first line that is not blank or its title."""
+    """Return up to 60 characters of a cell's first line that is neither blank nor its title."""
     lines = (line.strip() for line in without_title(cell.source).splitlines())
     line = next((line for line in lines if line), "empty")
     return line if len(line) <= 60 else line[:59] + "…"
@@ -184,7 +184,7 @@ def write_stored(chapter: ChapterFiles, notebook: NotebookNode) -> bool:
     """Store an executed notebook, and return whether the file changed.
 
     Args:
-        chapter: The chapter.
+        chapter: The chapter whose notebook is written.
         notebook: The notebook with normalized outputs.
     """
     return write_if_changed(chapter.stored, notebook_text(notebook))

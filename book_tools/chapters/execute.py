@@ -40,7 +40,7 @@ from book_tools.chapters.normalize_outputs import normalize_outputs, normalize_t
 from book_tools.environment import pins
 from book_tools.processes import available_cores
 
-TIMEOUT = 600  # seconds per cell
+TIMEOUT = 600  # The time limit per cell, in seconds.
 
 
 class ExecutionError(Exception):
@@ -63,7 +63,7 @@ def _check_announced_errors(chapter: ChapterFiles, notebook: NotebookNode) -> No
         raised = [output.ename for output in cell.outputs if output.output_type == "error"]
         named = re.search(r"^# raises: (\S+)$", cell.source, re.M)
         if not raised:
-            raise ExecutionError(f"{where}\n  is tagged raises-exception but raised nothing")
+            raise ExecutionError(f"{where}\n  is tagged raises-exception but raised no error")
         if not named:
             raise ExecutionError(f"{where}\n  needs a line '# raises: {raised[0]}'")
         if named[1] != raised[0]:
@@ -83,7 +83,7 @@ def execute_chapter(chapter: ChapterFiles, scratch: str) -> NotebookNode:
     """Execute a chapter's text and return the notebook to store.
 
     Args:
-        chapter: The chapter.
+        chapter: The chapter to execute.
         scratch: An empty folder for the kernel's IPython profile.
 
     Raises:
@@ -126,7 +126,7 @@ def execute_chapter(chapter: ChapterFiles, scratch: str) -> NotebookNode:
         if cell.cell_type == "code":
             cell.metadata.pop("execution", None)
             cell.outputs = [NotebookNode(output) for output in normalize_outputs(cell.outputs)]
-    notebook.metadata = read_source(chapter).metadata  # The kernel added its Python version.
+    notebook.metadata = read_source(chapter).metadata  # Drop the kernel's Python version.
     return notebook
 
 

@@ -42,7 +42,7 @@ def strip_colors(text: str) -> str:
 
 
 def apply_carriage_returns(text: str) -> str:
-    r"""Return what a terminal finally shows, without the times and rates of tqdm progress bars.
+    r"""Return the text that a terminal would finally show, without the timings of tqdm bars.
 
     A carriage return moves the cursor to the beginning of the line, so the text that follows
     overwrites the line. How often tqdm redraws a bar differs from run to run.
@@ -70,7 +70,7 @@ def _without_times(bar: re.Match[str]) -> str:
 
 
 def _local_folders() -> list[tuple[str, str]]:
-    """Return local folders that may appear in outputs and their substitutes, longest first."""
+    """Return pairs of a local folder that outputs may contain and its substitute, longest first."""
     home = str(Path.home())
     found = [(str(ROOT), "…"), (sysconfig.get_paths()["stdlib"], "…/python")]
     found += [("~" + path[len(home) :], new) for path, new in found if path.startswith(home + "/")]

@@ -9,8 +9,8 @@ below it. Each option is on its own line, with no other line in between::
     <details class="predict"><summary>The last one</summary>Right. JAX clamps the index.</details>
 
 Only the answer to the right option begins with "Right". An option says what happens, and its answer
-gives the reason. Options used to include reasons, but only the wrong ones did, which gave the right
-one away.
+gives the reason. In earlier versions, the wrong options also included reasons, which gave the
+right one away.
 
 The order depends only on a hash of the box's question and options. Therefore, a new box changes no
 other box, and a second run changes nothing. An option such as "None of these" stays last.
@@ -85,7 +85,7 @@ class Box:
     """A question and its options.
 
     Attributes:
-        question: The question.
+        question: The text of the question.
         options: The options, in the order in which they appear in the text.
         first: The index of the line with the first option, counted from 0.
         end: The index of the line after the last option.
@@ -121,7 +121,7 @@ def read_boxes(text: str) -> list[Box]:
 
     Raises:
         PredictionError: If a question has no options, if an option has no question, or if an option
-            does not have the form that the module's docstring shows.
+            does not have the form shown in the docstring of this module.
     """
     lines = text.split("\n")
     boxes: list[Box] = []
@@ -182,7 +182,7 @@ def reorder_options(text: str) -> str:
 
 
 def find_problems(text: str) -> Iterator[str]:
-    """Yield a message for each problem with a text's Predict boxes that says how to fix it."""
+    """Yield a message for each problem with the Predict boxes in a text, with a way to fix it."""
     try:
         boxes = read_boxes(text)
     except PredictionError as error:

@@ -60,8 +60,8 @@ def score_guess(boxes: Iterable[Box], guess: Guess) -> tuple[int, list[float]]:
     reader who knows nothing, it is as likely as the others.
 
     Args:
-        boxes: The boxes.
-        guess: The strategy.
+        boxes: The boxes in which the strategy guesses.
+        guess: The strategy to score.
     """
     hits, chances = 0, []
     for box in boxes:
@@ -77,7 +77,7 @@ def p_value(hits: int, chances: Sequence[float]) -> float:
 
     Args:
         hits: The number of independent trials that succeeded.
-        chances: The probability of each trial.
+        chances: The probability that each trial succeeds.
 
     Example:
         >>> p_value(0, [0.5, 0.5])

@@ -146,7 +146,7 @@ def run(title, command):
 
 
 def run_pip(title, *arguments):
-    """Run ``pip install`` in .venv. For the title and the error, see `run`."""
+    """Run ``pip install`` in .venv. See `run` for the title and the error."""
     options = ["--disable-pip-version-check", "--no-input", "--retries", "2"]
     options += ["--progress-bar", "off"]
     run(title, [venv_python(), "-m", "pip", "install"] + options + list(arguments))
@@ -171,7 +171,7 @@ def create_venv(needed):
     except BootstrapError as error:
         failure = error
     with open(LOG, "rb") as log:
-        if b"ensurepip" in log.read():  # On Debian, it is in the package python3.x-venv.
+        if b"ensurepip" in log.read():  # Debian ships it as python3.x-venv.
             failure = BootstrapError(
                 "This Python cannot create environments. Install the package python"
                 + version
@@ -191,7 +191,7 @@ def remove_unfinished():
 
 
 def prepare_torch():
-    """Install PyTorch from TORCH_INDEX. If it is not set, explain what happens instead."""
+    """Install PyTorch from TORCH_INDEX or, if that is not set, explain what pip will install."""
     with open(os.path.join(ROOT, "requirements.txt")) as file:
         pin = re.search(r"^torch==([\w.]+)", file.read(), re.M)
     installed = ask_venv("from importlib.metadata import version; print(version('torch'))")
@@ -211,7 +211,7 @@ def install(layer, missing, state):
     """Install the packages that .venv lacks, and record them.
 
     Args:
-        layer: The name of the layer.
+        layer: The layer to install, ``"book"`` or ``"all"``.
         missing: The locks and projects to install, as a dict like that of `wanted_state`.
         state: A dict of what is completely installed, which is updated in place.
     """
@@ -237,8 +237,8 @@ def set_up(layer, remake=False):
 
     Args:
         layer: ``"book"`` or ``"all"``.
-        remake: Whether .venv must have the Python that runs this program. Otherwise, any supported
-            Python will do.
+        remake: Whether .venv must use the Python that runs this program. Otherwise, it may use any
+            supported Python.
 
     Raises:
         BootstrapError: If a step fails.

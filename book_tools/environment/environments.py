@@ -88,7 +88,7 @@ def child_variables(on_accelerator: bool) -> dict[str, str]:
         for key, value in kernel_environment("").items()
         if not key.startswith(("JAXBITS_", "VIRTUAL_ENV"))
     }
-    for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR"):  # Each run sets its own folder.
+    for name in ("IPYTHONDIR", "JUPYTER_CONFIG_DIR"):  # Each run sets its own folders.
         variables.pop(name, None)
     if on_accelerator:
         del variables["JAX_PLATFORMS"]

@@ -1,4 +1,4 @@
-"""Find Python interpreters of a given version, or whose JAX sees a GPU or TPU."""
+"""Find a Python interpreter by its version, or one whose JAX sees a GPU or TPU."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 class EnvironmentUnavailable(LookupError):
-    """Raised if this machine lacks something that an environment needs. The message says what."""
+    """Raised if an environment needs something that this machine lacks. The message names it."""
 
 
 def run_program(python: str | Path, program: str, env: dict[str, str] | None = None) -> str | None:

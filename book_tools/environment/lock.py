@@ -41,7 +41,7 @@ def compile_locks(options: list[str], root: Path = ROOT) -> dict[str, str]:
     """Compile the locks, and return the text of each lock by file name.
 
     Args:
-        options: Additional options that pip-compile gets for the full lock.
+        options: Additional options for pip-compile when it compiles the full lock.
         root: The project's folder. The versions in its locks do not change unless the options
             require it.
 

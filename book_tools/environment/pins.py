@@ -38,7 +38,7 @@ def find_missing(lock: Path = LOCK) -> list[str]:
 
 
 def find_departures(lock: Path = LOCK, python: tuple[int, ...] = sys.version_info[:2]) -> list[str]:
-    """Return how this environment differs from the locked one, one phrase per difference.
+    """Return how this environment differs from the locked one, with one phrase per difference.
 
     Args:
         lock: The path of the lock.

@@ -1,4 +1,4 @@
-"""Create the environments of environments.toml in .envs/, or bring them up to date."""
+"""Create or update, in .envs/, the environments that environments.toml describes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def prepare(
         spec: The specification of the environment.
         root: The project's folder.
         torch: Whether the environment needs PyTorch.
-        say: A function that is called with one line of text about each slow step.
+        say: A function that receives one line of text about each slow step.
 
     Raises:
         EnvironmentUnavailable: If this machine has no suitable interpreter or accelerator, or if
@@ -66,7 +66,7 @@ def install_library(python: Path, root: Path, folder: Path) -> None:
     Args:
         python: The environment's interpreter.
         root: The project's folder.
-        folder: The environment's folder, in which a hash of the installed library is stored.
+        folder: The environment's folder, which stores a hash of the installed library.
 
     Raises:
         ProvisioningError: If pip fails.
@@ -136,7 +136,7 @@ def _update(
 
 
 def _write_constraints(python: Path, folder: Path) -> Path:
-    """Pin the JAX that is being tested to the version that the system has."""
+    """Write constraints that pin JAX to the installed version, because that is the one to test."""
     names = ("jax", "jaxlib", "numpy")
     program = f"import importlib.metadata as m; [print(n + '==' + m.version(n)) for n in {names}]"
     constraints = folder / "held.txt"

@@ -25,7 +25,7 @@ MAX_LINE = 240
 
 
 def _count_outcomes(claims: Iterable[Mapping[str, Any]]) -> str:
-    """Return a phrase with the numbers of claims that held, did not apply, and failed."""
+    """Return a phrase that says how many claims held, did not apply, and failed."""
     seen = [claim["outcome"] for claim in claims]
     counts = (f"{seen.count(o)} {o}" for o in ("held", "not made", "failed") if o in seen)
     return ", ".join(counts) or "none"
@@ -97,7 +97,7 @@ def first_differing_line(message: str, others: Iterable[str]) -> str:
     r"""Return the first line in which a message differs from the others, truncated if long.
 
     Args:
-        message: The message.
+        message: The message to search.
         others: The messages to compare it with.
 
     Example:
@@ -133,7 +133,7 @@ def _differing_wordings(
 
 
 def _printed_table(stem: str, chapters: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return a table of the outputs that differ from the book's, with the first such line."""
+    """Return a table with the first differing line of each output that differs from the book's."""
     rows = [
         [
             link_to_section(stem, output["section"]), escape_html(title),

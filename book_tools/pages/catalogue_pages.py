@@ -10,7 +10,7 @@ from jaxbits._catalogue import SharpBit
 
 
 def group_by_error(bits: Iterable[SharpBit]) -> dict[str, list[SharpBit]]:
-    """Return the sharp bits that raise an error, by the error's class in alphabetical order."""
+    """Return the sharp bits that raise an error, grouped by error class in alphabetical order."""
     found: dict[str, list[SharpBit]] = {}
     for bit in bits:
         for error in dict.fromkeys(symptom.error for symptom in bit.symptoms):

@@ -177,7 +177,7 @@ def _draw_cost() -> Picture | None:
         measurements.load("audit_cost")
     except FileNotFoundError:
         return None
-    from jaxbits.book.figures.audit import cost_of_equations  # This imports matplotlib.
+    from jaxbits.book.figures.audit import cost_of_equations  # This loads Matplotlib.
 
     return cost_of_equations()
 
@@ -205,7 +205,7 @@ def detectors_page(root: Path, figure: Picture | None) -> str:
 
 
 def detectors_page_and_figure(root: Path) -> dict[Path, str]:
-    """Return the page by path, and also the figure if its data were recorded."""
+    """Return a dict from paths to contents, with the page and, if it can be drawn, the figure."""
     figure = _draw_cost()
     made = {root / "reference" / "detectors.md": detectors_page(root, figure)}
     if figure is not None:

@@ -32,7 +32,7 @@ class Term:
         forms: The forms in which the term appears in text. If a form contains parentheses, only the
             part inside them is linked. The default forms are the name and its plural.
         not_in: The numbers of the chapters in which the term is not linked.
-        met: Where readers meet the term, if no chapter uses it.
+        met: If no chapter uses the term, a description of where readers meet it.
     """
 
     name: str

@@ -54,7 +54,7 @@ def count_noun(number: int, noun: str) -> str:
     """Return a number followed by its noun, in the plural unless the number is 1.
 
     Args:
-        number: The number.
+        number: The number of things to count.
         noun: The singular form of the noun. The plural form must add only an s.
 
     Example:

@@ -46,7 +46,7 @@ PACKAGES = ("jax", "numpy", "torch", "flax", "optax")
 WIDTH = 120
 """The maximum number of characters of an error or warning on the page."""
 
-# Warnings of these categories count wherever they arise. Others count only if the row causes them.
+# Warnings in these categories always count. Others count only if the code of the row causes them.
 _ANYWHERE = (UserWarning, FutureWarning, RuntimeWarning)
 
 
@@ -69,7 +69,7 @@ def shorten(text: str, width: int = WIDTH) -> str:
     """Return the first line of a string, truncated between words.
 
     Args:
-        text: The text.
+        text: The string to shorten.
         width: The maximum number of characters.
 
     Example:
@@ -131,7 +131,7 @@ def run_row(code: str, given: str = "") -> str:
 
 
 def code_of_rows(table: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield pairs of the code that a group runs first and a piece of code in the table."""
+    """Yield each piece of code in the table, paired with the code that its group runs first."""
     for group in table["group"]:
         given = group.get("given", {})
         for row in group["row"]:
@@ -141,7 +141,7 @@ def code_of_rows(table: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def row_key(given: str, code: str) -> str:
-    """Return the key of an outcome. It consists of the code, so editing the code changes it.
+    """Return the key of an outcome, which is the code itself, so an edit changes the key.
 
     Args:
         given: The code that runs before the row.

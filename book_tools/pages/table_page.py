@@ -62,7 +62,7 @@ def _piece(code: str) -> dict[str, Any]:
 def _piece_with_outcomes(
     code: str, given: str, here: Outcomes, elsewhere: OutcomesByVersion
 ) -> dict[str, Any]:
-    """Return a piece of code with its outcome and any different outcomes on other versions."""
+    """Return a piece of code with its outcome and any that differ on other versions of JAX."""
     key = run_table_rows.row_key(given, code)
     others = ((version, outcomes.get(key)) for version, outcomes in elsewhere.items())
     changed = [

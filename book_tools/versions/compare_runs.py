@@ -1,7 +1,7 @@
 """Compare a recorded run with the book, and separate declared from undeclared differences.
 
 A difference is declared if the book states it, which means that a claim names the versions or
-backends for which it is made. The wording of errors and printed text may also differ. Any other
+backends to which it applies. The wording of errors and printed text may also differ. Any other
 difference is undeclared and makes `make versions` fail.
 """
 
@@ -47,7 +47,7 @@ def comparable_message(error: Mapping[str, Any]) -> str:
 def align_errors(
     here: Mapping[str, Any], book: Mapping[str, Any] | None
 ) -> Iterator[tuple[Any, Any]]:
-    """Yield each error in a chapter with the book's error from the same cell, or None without one.
+    """Yield each error in a chapter, paired with the book's error from the same cell or None.
 
     Args:
         here: The record of the chapter.
@@ -118,7 +118,7 @@ def find_differences(record: Record, book: Record | None = None) -> list[Differe
     """Return all differences between a recorded run and the book, in the book's order.
 
     Args:
-        record: The run.
+        record: The run to compare with the book.
         book: The run in the locked environment. It provides the messages to compare with and the
             claims that the run must reach.
     """

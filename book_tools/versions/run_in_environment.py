@@ -37,7 +37,7 @@ def run_chapter(chapter: ChapterCells, environment: Environment) -> ChapterResul
     An error does not stop the run. Other code decides later which errors were expected.
 
     Args:
-        chapter: The chapter.
+        chapter: The chapter to execute.
         environment: The environment, in which ipykernel is installed.
     """
     result = ChapterResult(chapter.title, chapter.code_digest)
@@ -48,7 +48,7 @@ def run_chapter(chapter: ChapterCells, environment: Environment) -> ChapterResul
         startup = folder / "ipython" / "profile_default" / "startup"
         startup.mkdir(parents=True)
         (startup / "00-log-errors.py").write_text(ERROR_LOGGER.read_text("utf8"), "utf8")
-        work = folder / "work"  # As in Colab, the notebook's folder is empty.
+        work = folder / "work"  # Use an empty folder, as Colab does.
         work.mkdir()
         variables = environment.variables | {
             "JAXBITS_RECORD": str(claims),
@@ -70,7 +70,7 @@ def run_chapter(chapter: ChapterCells, environment: Environment) -> ChapterResul
             on_cell_executed=record,
         )  # fmt: skip
         try:
-            with (folder / "kernel.log").open("w") as log:  # for debugpy and IPython
+            with (folder / "kernel.log").open("w") as log:  # debugpy and IPython write to it.
                 client.execute(env=variables, stderr=log)
         except (
             nbclient.exceptions.DeadKernelError,
@@ -125,7 +125,7 @@ def score_detectors(environment: Environment, root: Path, switches: bool) -> dic
     """Score the detectors on the labeled cases in an environment, and return the scores.
 
     Args:
-        environment: The environment.
+        environment: The environment to score in.
         root: The project's folder.
         switches: Whether to score JAX's own debugging switches as well.
 

@@ -33,7 +33,7 @@ class ErrorResult:
         section: The heading above the cell.
         declared: The class of the error that the cell announces.
         tagged: Whether the cell has the tag raises-exception.
-        comparison: Whether the cell has the tag comparison and shows another library's error.
+        comparison: Whether the cell is tagged comparison, because it shows another library's error.
         bits: The catalogue ids of the section.
         names: The names of the error's class, or an empty list if the cell raised no error.
         message: The error's message.
@@ -107,7 +107,7 @@ def record_cell(
     Args:
         result: The results of the chapter so far, which are modified in place.
         chapter: The stem of the chapter's file.
-        cell: The cell.
+        cell: The executed cell.
         outputs: The outputs of the cell in this run.
         claims: The claims that the library recorded while the cell ran.
         logged: The errors that `ipython_error_logger` recorded while the cell ran.

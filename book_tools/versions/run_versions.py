@@ -61,7 +61,7 @@ def read_records(folder: Path) -> dict[str, Any]:
 
 
 def record_json(value: Any) -> str:
-    """Return a record as JSON, as it is stored in a file."""
+    """Return a record as JSON text, in the form in which it is stored."""
     return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -75,8 +75,8 @@ def run_environment(
     """Run the chapters and the library's tests in one environment, and return the record.
 
     Args:
-        environment: The environment.
-        chapters: The chapters.
+        environment: The environment to run in.
+        chapters: The chapters to run.
         root: The project's folder.
         say: A function that reports progress.
 
@@ -105,10 +105,10 @@ def record_scores(environment: Environment, root: Path, switches: bool, say: Say
     """Score the detectors in one environment, and write the record.
 
     Args:
-        environment: The environment.
+        environment: The environment to score in.
         root: The project's folder.
-        switches: Whether to score JAX's own switches as well. They are scored only in the locked
-            environment. Otherwise, their recorded scores do not change.
+        switches: Whether to score JAX's own switches as well, which happens only in the locked
+            environment. If they are not scored, their recorded scores stay the same.
         say: A function that reports progress.
 
     Raises:
@@ -153,7 +153,7 @@ def summarize_run(record: Record, seconds: float) -> str:
 
     Args:
         record: The record of the run.
-        seconds: The duration of the run.
+        seconds: How long the run took.
     """
     chapters = record["chapters"].values()
     claims = [claim["outcome"] for chapter in chapters for claim in chapter["claims"]]

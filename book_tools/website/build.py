@@ -28,7 +28,7 @@ BUILD = ROOT / "_build"
 INDEX = BUILD / "html" / "index.html"
 STAMP = BUILD / ".built"
 
-# The pages are made from these, including the chapters' text, because editing it changes outputs.
+# The pages depend on these files, including the chapters' text, because edits change outputs.
 FOLDERS = ["_ext", "_static", "_templates", "_vendor", "assignments", "chapters", "reference"]
 FOLDERS += ["src/jaxbits", "book_tools/pages", "book_tools/website"]
 FILES = ["intro.md", "genindex.md", "_config.yml", "_toc.yml", "pyproject.toml"]
@@ -38,7 +38,7 @@ FILES += ["book_tools/project_metadata.py", "tests/detect/first_contact.toml"]
 
 
 def input_files() -> Iterator[Path]:
-    """Yield each file from which the book is made, in a stable order."""
+    """Yield each file from which the book is built, in a stable order."""
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*")):
             # The project itself may be inside a hidden folder.
@@ -84,7 +84,8 @@ def execute_changed_chapters() -> bool:
 def add_packages_to_execute(names: list[str]) -> bool:
     """Install the packages that executing chapters needs, and return whether that succeeded.
 
-    A Python version whose outputs are not stored executes no chapters, so nothing is installed.
+    With a Python version other than the locked one, the build executes no chapters, so the function
+    installs nothing.
     """
     is_locked_python = sys.version_info[:2] == pins.PYTHON
     if not is_locked_python or not (missing := pins.find_missing()):

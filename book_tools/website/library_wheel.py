@@ -46,7 +46,7 @@ def _tables(root: Path) -> dict[str, object]:
 
 
 def _contents(root: Path, site: str | None, repository: str | None) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and content of every file from which the wheel is made."""
+    """Yield the name and content of every file from which the wheel is built."""
     for path in sorted(root.glob("LICENSE*")):
         yield path.name, path.read_bytes()
     source = root / "src"
@@ -91,7 +91,7 @@ def build_wheel(
 ) -> Path:
     """Build the wheel into the book unless it is already there, and remove all other wheels.
 
-    The same content always gives the same bytes, and nothing is downloaded.
+    The same content always gives the same bytes, and the build downloads nothing.
 
     Args:
         html: The folder of the built book.

@@ -78,7 +78,7 @@ def join_pages(
                 at = float(top) if isinstance(top, int | float) else None
                 anchor = unquote(str(name).removeprefix("/"))
                 tops[entry.name, anchor] = (first[entry.name] + number, at)
-        writer.append(reader, import_outline=True)  # The page's first heading is its entry.
+        writer.append(reader, import_outline=True)  # Each page is listed under its first heading.
 
     def resolver(here: str) -> Callable[[str], ArrayObject | None]:
         def resolve(link: str) -> ArrayObject | None:
@@ -102,7 +102,7 @@ def join_pages(
             _relink(page, resolver(name), server)
             if name:
                 page.merge_page(numbers.pages[number])
-                page.compress_content_streams()  # Merging decompresses them.
+                page.compress_content_streams()  # Merging has decompressed it.
     writer.add_metadata({"/Title": "JAX sharp bits", "/Author": "the authors of JAX sharp bits"})
     writer.page_mode = "/UseOutlines"
     writer.compress_identical_objects()

@@ -84,7 +84,7 @@ def publish_book(html: Path, remote: str, root: Path = project_metadata.ROOT) ->
         )
     site = project_metadata.site_url(repository)
     if not (html / library_wheel.wheel_path(site, repository, root)).exists():
-        raise PublishError(f"{html} is not this book built for {site}; run: make book")
+        raise PublishError(f"{html} does not contain the book built for {site}; run: make book")
     before = _published(root, remote)
     with tempfile.TemporaryDirectory() as folder:
         staging = Path(folder) / "site"

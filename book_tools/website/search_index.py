@@ -60,7 +60,9 @@ def read_words(path: Path | None = None) -> Words:
     places: dict[str, str] = {}
     for number, entry in enumerate(found.get("place", []), 1):
         if not {"words"} < set(entry) <= {"words", "bit", "at"}:
-            raise ValueError(f"place {number} must have words, and bit or at; got {sorted(entry)}")
+            raise ValueError(
+                f"place {number} must have words and either bit or at, got {sorted(entry)}"
+            )
         place = entry.get("bit") or entry["at"]
         if place in places:
             raise ValueError(f"each place must be listed once, got {place} again")
@@ -85,10 +87,10 @@ def collect_records(html: Path, words: Words) -> list[Record]:
 
     Args:
         html: The folder of the built book.
-        words: The words that readers type.
+        words: The words that readers type but the book does not use.
 
     Raises:
-        ValueError: `words` names a place that does not exist.
+        ValueError: If `words` names a place that does not exist.
     """
     found: list[Record] = []
     pages = [*html.glob("*.html"), *html.glob("chapters/*.html"), *html.glob("reference/*.html")]
@@ -106,7 +108,7 @@ def collect_records(html: Path, words: Words) -> list[Record]:
     for place, also in words.places.items():
         url = bits[place].page if place in bits else place
         if url not in by_url:
-            raise ValueError(f"{WORDS.name} must name places of the book, got {place}")
+            raise ValueError(f"places in {WORDS.name} must be in the book, got {place}")
         by_url[url].also.append(also)
     return [record for record in found if record.title and record.text]
 
@@ -128,7 +130,7 @@ def _run_pagefind(found: Iterable[Record], folder: Path) -> None:
             errors="replace",
         )
     if done.returncode != 0:
-        raise RuntimeError(f"Pagefind must index the book, got: {done.stdout.strip()}")
+        raise RuntimeError(f"Pagefind cannot index the book: {done.stdout.strip()}")
 
 
 def write_search_index(html: Path) -> int:

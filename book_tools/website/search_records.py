@@ -34,7 +34,7 @@ class Record:
 
     Attributes:
         url: The address of the page with the anchor, relative to the book's root.
-        title: The heading.
+        title: The heading or term that names the place.
         page: The title of the page.
         kind: Section, row (an entry under "Also sharp"), exercise, opening (of a page), guide (such
             as "By symptom"), or reference.
@@ -66,7 +66,7 @@ class Record:
         )
         text = "".join(
             f'<p data-pagefind-weight="{weight}">{markup.escape(piece)}</p>'
-            # Sentences come first, because among equal matches, a result shows the first.
+            # Sentences come first, because a result shows the first of several equal matches.
             for weight, piece in sorted(self.text, key=lambda piece: -piece[0])
         )
         return (

@@ -48,7 +48,9 @@ def create_server(port: int, folder: Path = HTML, *, tries: int = 50) -> Threadi
         except OSError as error:
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 raise
-    raise OSError(f"one of the ports {port} to {port + tries - 1} must be free; choose --port")
+    raise OSError(
+        f"one of the ports {port} to {port + tries - 1} must be free; choose another --port"
+    )
 
 
 @contextmanager

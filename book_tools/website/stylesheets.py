@@ -20,7 +20,7 @@ import tinycss2
 from tinycss2.ast import AtRule, Node, QualifiedRule
 
 BOOK = "book.css"
-# The classes that the theme's scripts set are found in those scripts. No page loads this one.
+# The program looks for class names in the scripts of the theme, but no page loads this one.
 IGNORED_SCRIPTS = {"fontawesome.js"}
 
 _SHEET = re.compile(r'[ \t]*<link\b(?=[^>]*rel="stylesheet")(?![^>]*\bmedia=)[^>]*>\n?')

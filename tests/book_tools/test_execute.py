@@ -106,7 +106,7 @@ def test_a_failed_cell_is_named_and_the_old_notebook_stays(ran: tuple[Path, int,
 
 def test_a_tagged_cell_has_to_raise_what_it_says(ran: tuple[Path, int, str, str]) -> None:
     folder, _, _, err = ran
-    assert "is tagged raises-exception but raised nothing" in err
+    assert "is tagged raises-exception but raised no error" in err
     assert "raised IndexError, but its comment says ValueError" in err
     assert not list(folder.glob("0[34]*.ipynb"))
 

@@ -110,7 +110,10 @@ def test_a_book_built_for_another_address_is_not_published(
     remote = root.parent / "remote.git"
     assert publish.main(["--html", str(html), "--remote", str(remote)], root) == 1
     (line,) = capsys.readouterr().err.splitlines()
-    assert f"is not this book built for {project_metadata.site_url(other)}; run: make book" in line
+    assert (
+        f"does not contain the book built for {project_metadata.site_url(other)}; run: make book"
+        in line
+    )
 
 
 def test_a_remote_that_is_not_there_is_told_in_one_line(

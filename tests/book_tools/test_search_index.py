@@ -84,17 +84,15 @@ def test_words_of_readers_join_the_record_of_their_place(tmp_path: Path) -> None
 
 
 def test_words_for_a_place_that_is_gone_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(
-        ValueError, match=r"must name places of the book, got chapters/99-topic\.html#x"
-    ):
+    with pytest.raises(ValueError, match=r"must be in the book, got chapters/99-topic\.html#x"):
         collect_records(book_of(tmp_path), Words({"chapters/99-topic.html#x": "pitfall"}, []))
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('[[place]]\nwords = "a"', "place 1 must have words, and bit or at"),
-        ('[[place]]\nbit = "b"\nword = "a"', "place 1 must have words, and bit or at"),
+        ('[[place]]\nwords = "a"', "place 1 must have words and either bit or at"),
+        ('[[place]]\nbit = "b"\nword = "a"', "place 1 must have words and either bit or at"),
         ('[[place]]\nbit = "b"\nwords = "a"\n[[place]]\nat = "b"\nwords = "c"', "got b again"),
         ('[[synonyms]]\nwords = ["a"]', "synonyms 1 must have words and reason"),
     ],

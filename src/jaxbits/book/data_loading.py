@@ -24,8 +24,8 @@ class RandomImages:
     Args:
         size: The number of images.
         seed: The seed for NumPy's random generator.
-        wait: The seconds to wait before returning an image, as if it came from a disk or a network.
-        work: How many times to sort an image before returning it, as a stand-in for slow decoding.
+        wait: How many seconds to wait before returning an image, to simulate a disk or a network.
+        work: How many times to sort an image before returning it, to simulate slow decoding.
 
     Attributes:
         images: The images, uint8[size, 28, 28].
@@ -55,7 +55,7 @@ class RandomImages:
 
 
 def aligned_zeros(shape: tuple[int, ...]) -> npt.NDArray[np.float32]:
-    """Return a float32 array of zeros at a multiple of 64 bytes, whose memory JAX may share.
+    """Return a 64-byte-aligned float32 array of zeros, whose memory JAX may share.
 
     >>> aligned_zeros((2, 3)).ctypes.data % 64
     0
@@ -74,11 +74,11 @@ def prefetch(batches: Iterable[Batch], size: int = 2) -> Iterator[Batch]:
 
     The thread starts when the caller requests the first batch. If loading a batch fails, the
     generator raises the error instead of yielding the batch. If the caller leaves the loop early,
-    the thread stops after the batch that it is loading.
+    the thread stops once it has loaded its current batch.
 
     Args:
-        batches: Any iterable.
-        size: The maximum number of loaded batches that wait. The thread may load one more.
+        batches: An iterable of batches of any type.
+        size: The maximum number of loaded batches in the queue. The thread may hold one more.
 
     Raises:
         ValueError: If `size` is below 1.
@@ -86,7 +86,7 @@ def prefetch(batches: Iterable[Batch], size: int = 2) -> Iterator[Batch]:
     >>> list(prefetch(range(3)))
     [0, 1, 2]
     """
-    # Check here, because a generator would not run before the caller requests the first batch.
+    # Check here, because a generator does not run until the caller requests the first batch.
     if size < 1:
         raise ValueError(f"size must be at least 1, got {size}")
     return _prefetch(batches, size)
@@ -109,7 +109,7 @@ def _prefetch(batches: Iterable[Batch], size: int) -> Iterator[Batch]:
                 if stopped.is_set():
                     return
             put((_END, None))
-        except BaseException as error:  # Pass on every error, or the caller waits forever.
+        except BaseException as error:  # Without this, the caller would wait forever.
             put((_END, error))
 
     threading.Thread(target=load, daemon=True).start()

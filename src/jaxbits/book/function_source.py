@@ -46,7 +46,7 @@ def _add_source(name: str, value: Any, program: types.FunctionType, parts: dict[
         return
     if isinstance(value, types.FunctionType) and value.__globals__ is program.__globals__:
         source = _definition(value)
-        parts[name] = ""  # stops the recursion if the function calls itself
+        parts[name] = ""  # This stops the recursion if the function calls itself.
         for used_name, used_value in _captured_names(value):
             _add_source(used_name, used_value, program, parts)
         del parts[name]

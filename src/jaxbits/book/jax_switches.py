@@ -18,7 +18,7 @@ def switched(name: str, value: Any) -> Iterator[bool]:
     If the installed JAX does not have the switch, the block runs unchanged.
 
     Args:
-        name: The name of the switch, such as ``"jax_check_static_indices"``, new in JAX 0.8.2.
+        name: The name of the switch, such as ``"jax_check_static_indices"``, which JAX 0.8.2 added.
         value: The value that the switch has inside the block.
 
     Yields:

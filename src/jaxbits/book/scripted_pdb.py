@@ -55,14 +55,14 @@ def _is_own(file: str) -> bool:
 def post_mortem(
     commands: Sequence[str], function: Callable[..., Any] | None = None, *args: Any
 ) -> None:
-    """Print a debugger session for an error in the form in which ``%debug`` shows it.
+    """Print a debugger session for an error, formatted like the output of ``%debug``.
 
     The session starts in the innermost frame of the user's code, and ends with ``quit``.
 
     Args:
         commands: The commands of the session, such as ``["p x", "up"]``.
-        function: A function that raises the error. If it is None, the session is about the error
-            of the last cell that failed.
+        function: A function that raises the error. If it is None, the session examines the
+            error of the last cell that failed.
         *args: The arguments of the function.
 
     >>> post_mortem(["p x"], lambda x: 1 / x, 0)
@@ -94,7 +94,7 @@ def _run_session(error: BaseException | None, commands: Sequence[str]) -> None:
 
 
 class _CommandQueue:
-    """A queue of debugger commands. When it is empty, it returns ``continue`` on every read."""
+    """A queue of debugger commands. When it is empty, every read returns ``continue``."""
 
     def __init__(self, commands: Sequence[str]) -> None:
         self.commands = list(commands)
@@ -144,7 +144,8 @@ def breakpoint_commands(*commands: str) -> Iterator[None]:
         yield
         jax.effects_barrier()
     except Exception:
-        with suppress(Exception):  # Wait, or a running program could prompt the real keyboard.
+        # Wait, because a program that is still running could ask for keyboard input.
+        with suppress(Exception):
             jax.effects_barrier()
         raise
     finally:

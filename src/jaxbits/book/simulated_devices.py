@@ -100,7 +100,7 @@ def run_on_simulated_devices(
     Returns:
         The result of the function, with arrays and tuples converted to lists, and the keys of
         dicts converted to strings. If there are several processes, the result is a list with one
-        item for each.
+        item for each process.
 
     Raises:
         ValueError: If a number is out of range, or if the function uses an object that cannot be

@@ -26,8 +26,8 @@ def run_in_subprocess(code: str, *, limit: float = 120, **variables: str) -> str
 
     Raises:
         TimeoutError: If the program runs longer than the limit.
-        Exception: The exception that ended the program, if its class is built in. All others
-            become a RuntimeError that names the class and the message.
+        Exception: The exception that ended the program, if its class is built in. Any other
+            exception becomes a RuntimeError that names the class and the message.
 
     >>> run_in_subprocess("import os; print(os.environ['JAX_ENABLE_X64'])", JAX_ENABLE_X64="1")
     '1'
@@ -90,7 +90,7 @@ def kill_process_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def _parse_exception(errors: str, status: int) -> Exception:
-    """Return the exception that ended a program, from its stderr and its exit status."""
+    """Return the exception that ended a program, given its stderr and its exit status."""
     _, header, last = errors.rpartition("Traceback (most recent call last):\n")
     error = _rebuild_exception(header, last, status)
     # `explain` treats an error differently if JAX raised it.
@@ -109,9 +109,8 @@ def _rebuild_exception(header: str, last: str, status: int) -> Exception:
     name, _, message = text.partition(": ")
     kind = getattr(builtins, name.strip(), None)
     if isinstance(kind, type) and issubclass(kind, Exception):
-        with contextlib.suppress(
-            TypeError
-        ):  # UnicodeDecodeError, for example, needs five arguments.
+        # Some classes, such as UnicodeDecodeError, need more than one argument.
+        with contextlib.suppress(TypeError):
             return kind(message) if message else kind()
     if header and text:
         return RuntimeError(text)

@@ -266,7 +266,8 @@ WRONG = {
         (state_kept, "the new state is dropped"),
         (
             updates_subtracted,
-            "with optax.sgd(0.1), the parameters move the wrong way; add the updates of Optax",
+            "with optax.sgd(0.1), the parameters move the wrong way; add the updates instead of "
+            "subtracting them",
         ),
         (last_update_only, "use every row of grads once"),
         (

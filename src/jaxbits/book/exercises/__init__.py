@@ -1,4 +1,4 @@
-"""The exercises of the book: `check` an answer, print a `hint`, or print the `solution`."""
+"""The exercises of the book, and functions to `check` answers and print a `hint` or `solution`."""
 
 from __future__ import annotations
 

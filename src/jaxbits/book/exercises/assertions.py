@@ -1,4 +1,4 @@
-"""Check the reader's function, and explain problems in the terms of the exercise."""
+"""Check the reader's function, and explain any problem in terms of the exercise."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from jaxbits._equality import is_equal
 from jaxbits._formatting import format_argument, format_value
 from jaxbits.book.exercises.error_advice import describe_error
 
-# If a call's arguments take up more characters than this, arrays are shown by dtype and shape.
+# If the arguments of a call take up more characters than this, messages show only the dtypes
+# and shapes of arrays.
 _MAX_ARGUMENTS_LENGTH = 110
 
 
 class AnswerRejected(Exception):
-    """Reports a wrong answer. The message tells the reader what the problem is."""
+    """Raised for a wrong answer, with a message that tells the reader what is wrong."""
 
 
 def call(
@@ -33,7 +34,7 @@ def call(
 
     Args:
         answer: The reader's function. The message shows its name and its parameters.
-        args: The arguments.
+        args: The arguments of the call.
         how: The beginning of the message, such as ``"under jit, "``.
         through: A function to call instead of the answer, such as the jitted answer.
 
@@ -44,7 +45,7 @@ def call(
         return (through or answer)(*args)
     except AnswerRejected:
         raise
-    except (Exception, SystemExit) as error:  # SystemExit, because an answer may call exit().
+    except (Exception, SystemExit) as error:  # An answer may call exit().
         if isinstance(error, NotImplementedError) and not error.args:
             text = f"{_name(answer) or 'it'} is not written yet: it raises NotImplementedError"
             raise AnswerRejected(text) from error
@@ -57,7 +58,7 @@ def call_text(answer: Callable[..., Any], args: Iterable[Any]) -> str:
 
     Args:
         answer: The reader's function. If it has no name, the result shows it as ``f``.
-        args: The positional arguments.
+        args: The positional arguments of the call.
 
     Returns:
         The call, or an empty string if there is neither a name nor an argument.
@@ -73,11 +74,11 @@ def _name(answer: Any) -> str:
 
 
 def arguments(answer: Callable[..., Any], args: Iterable[Any]) -> str:
-    """Return the arguments of a call on one line, with the names of the answer's parameters.
+    """Format the arguments of a call on one line, with the names of the answer's parameters.
 
     Args:
         answer: The reader's function.
-        args: The positional arguments.
+        args: The positional arguments of the call.
     """
     args = list(args)
     text = _arguments(answer, args, brief=False)
@@ -112,7 +113,7 @@ def assert_returns(answer: Callable[..., Any], *args: Any, expected: Any, why: s
 
 
 def under_jit(answer: Callable[..., Any], static: tuple[int, ...] = ()) -> Callable[..., Any]:
-    """Return the answer compiled with `jax.jit`, with its own name and an empty cache.
+    """Return the answer compiled with `jax.jit`, under its own name and with an empty cache.
 
     Args:
         answer: The reader's function.
@@ -123,8 +124,8 @@ def under_jit(answer: Callable[..., Any], static: tuple[int, ...] = ()) -> Calla
     def traced(*args: Any) -> Any:
         return answer(*args)
 
-    # Without this, jit checks the static positions against the answer's signature, which may be
-    # too short.
+    # Without this, jit checks the static positions against the signature of the answer, which
+    # may have too few parameters.
     # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/api_util.py
     del traced.__wrapped__
     return jax.jit(traced, static_argnums=static)
@@ -185,7 +186,7 @@ def assert_equal(seen: Any, expected: Any, what: str, why: str = "") -> None:
 
     Args:
         seen: The result of the answer.
-        expected: The expected value.
+        expected: The value that the answer should have returned.
         what: The beginning of the message, such as ``"after one step, w must be"``.
         why: A reason to append to the message.
 
@@ -261,11 +262,11 @@ def count_traces(answer: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -
 
 
 def are_close(one: Any, other: Any) -> bool:
-    """Return whether two trees contain nearly the same numbers, and nothing but numbers.
+    """Return whether two pytrees have the same structure and nearly equal numbers as leaves.
 
     Args:
-        one: The first tree.
-        other: The second tree.
+        one: A pytree.
+        other: The pytree to compare it with.
     """
     try:
         near = jax.tree.map(lambda a, b: np.allclose(a, b, atol=1e-5), one, other)

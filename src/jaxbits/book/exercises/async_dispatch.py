@@ -1,4 +1,4 @@
-"""The exercises of chapter 12, asynchronous dispatch."""
+"""The exercises for chapter 12, asynchronous dispatch."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _DISTURBED = {1: 0.06, 3: 0.2, 5: 0.12}
 
 
 class _Pending:
-    """A part of a result that becomes ready some time after the call."""
+    """Part of a result that becomes ready some time after the call returns."""
 
     def __init__(self, wait: float, waited: Callable[[], None]) -> None:
         self.ready, self.waited = time.perf_counter() + wait, waited
@@ -59,10 +59,10 @@ class _Pending:
 
 
 def verify_seconds(answer: Callable[..., Any]) -> None:
-    """Pass a function that behaves like a jitted one, with a slow first call and async results.
+    """Test the answer on a fake jitted function with a slow first call and delayed results.
 
-    Three of the later calls are slower, as on a busy machine. The middle part of the result becomes
-    ready after the others.
+    Three of the later calls are slower, as on a busy machine. The middle part of each result is the
+    last to become ready.
     """
     started: list[float] = []
     ended: list[float] = []
@@ -112,7 +112,7 @@ def verify_seconds(answer: Callable[..., Any]) -> None:
 
 
 def _must_be_shortest(told: float, took: list[float]) -> None:
-    """Compare the answer with the times of six calls, and name the wrong statistic."""
+    """Reject an answer that is not the shortest timed call, and name the wrong statistic."""
     shortest = min(took[1:])
     if told <= 1.5 * shortest + 0.005:
         return
@@ -153,7 +153,7 @@ def solve_begin(params: Any) -> dict[str, Any]:
 
 
 def verify_begin(answer: Callable[..., Any]) -> None:
-    """Donate both parts of the state, one after the other, and check what is deleted."""
+    """Donate the two parts of the state in turn, and check which arrays JAX deletes."""
     params = {"w": jnp.arange(3.0), "layers": [jnp.ones((2, 2))]}
     kept = jax.tree.map(np.array, params)
     state = call(answer, params)

@@ -1,4 +1,4 @@
-"""The exercise of chapter 12 on callbacks."""
+"""The exercise for chapter 12 on callbacks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from jaxbits.book.exercises.base import Exercise
 
 
 def curve(x: jax.Array, places: jax.Array, values: jax.Array) -> jax.Array:
-    """Return np.interp(x, places, values) as float32 in the shape of x, under jit and vmap, too."""
+    """Return np.interp(x, places, values) as float32 in the shape of x, also under jit and vmap."""
     raise NotImplementedError
 
 
@@ -37,7 +37,7 @@ def solve_curve(x: jax.Array, places: jax.Array, values: jax.Array) -> Any:
 
 
 def verify_curve(answer: Callable[..., Any]) -> None:
-    """Check values, shapes, jit, and vmap, and that only NumPy runs inside the callback."""
+    """Check the result eagerly and under jit and vmap, and that the callback uses only NumPy."""
     places, values = jnp.array([0.0, 1.0, 3.0]), jnp.array([0.0, 10.0, 30.0])
     x = jnp.array([0.5, 2.0, 4.0])
     expected = np.array([5.0, 20.0, 30.0], np.float32)
@@ -83,7 +83,7 @@ def verify_curve(answer: Callable[..., Any]) -> None:
 
 @contextmanager
 def _watching() -> Iterator[set[str]]:
-    """Yield a set that records where a callback uses JAX, in a call, an argument, or a result."""
+    """Yield a set that records where a callback uses JAX: in a call, an argument, or a result."""
     seen: set[str] = set()
     in_jax, in_numpy, callback = jnp.interp, np.interp, jax.pure_callback
 

@@ -1,4 +1,4 @@
-"""The exercises of chapter 07, control flow."""
+"""The exercises for chapter 07, control flow."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def solve_huber(error: jax.Array, width: jax.Array) -> jax.Array:
 
 
 def verify_huber(answer: Callable[..., Any]) -> None:
-    """Check numbers and arrays, eagerly, under jit with both arguments traced, vmap, and grad."""
+    """Test numbers and arrays, both eagerly and under vmap, grad, and jit with traced arguments."""
     for error, expected in ((0.5, 0.125), (-3.0, 2.5), (3.0, 2.5), (1.0, 0.5)):
         assert_returns(answer, jnp.float32(error), 1.0, expected=np.float32(expected))
     errors = jnp.array([0.5, -3.0, 3.0, 0.0])
@@ -73,7 +73,7 @@ def solve_newton_root(a: jax.Array, steps: int) -> Any:
 
 
 def verify_newton_root(answer: Callable[..., Any]) -> None:
-    """Check values, jit, grad, and an integer, and that the program has a fixed size."""
+    """Check the result eagerly, under jit, under grad, and for an integer, and the program size."""
     nine, four = jnp.float32(9.0), jnp.int32(4)
     assert_returns(answer, nine, 0, expected=9.0, why="without any steps, the result is a itself")
     assert_returns(answer, nine, 1, expected=5.0, why="after one step from 9")
@@ -131,7 +131,7 @@ def solve_cool_down(heat: jax.Array, limit: jax.Array, most: int) -> tuple[jax.A
 
 
 def verify_cool_down(answer: Callable[..., Any]) -> None:
-    """Check the pairs under jit, vmap, and jit of grad, and that JAX does not unroll the loop."""
+    """Check the result under jit, vmap, and jit of grad, and that JAX does not unroll the loop."""
 
     @functools.wraps(answer)
     def pair(heat: Any, limit: Any, most: int) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""The exercises of chapter 17, data loading."""
+"""The exercises for chapter 17, data loading."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def solve_filled(batch: tuple[Any, ...], size: int) -> tuple[Any, ...]:
 
 
 def verify_filled(answer: Callable[..., Any]) -> None:
-    """Check short and full batches of one to three arrays, in which some real rows are zero."""
+    """Test short and full batches of one to three arrays, including real rows of zeros."""
     images = np.arange(12, dtype=np.uint8).reshape(3, 2, 2)
     images[1] = 0
     labels = np.array([0, 4, 0], np.int32)
@@ -101,7 +101,7 @@ def solve_numbers_of(process: int, processes: int, samples: int, seed: int, epoc
 
 
 # A wrong answer may multiply the seed or the epoch by one of these factors and then add the two.
-# As a result, different pairs of a seed and an epoch have the same order.
+# In that case, different pairs of a seed and an epoch can give the same order.
 _APART = (
     *range(1, 129), 255, 256, 500, 512, 997, 999, 1000, 1001, 1009, 1024, 1234, 4096, 9973, 10_000,
     10_007, 65_536, 65_537, 99_991, 100_000, 1_000_000, 1_000_003,
@@ -109,7 +109,7 @@ _APART = (
 
 
 def verify_numbers_of(answer: Callable[..., Any]) -> None:
-    """Check the indices for all processes, epochs, and seeds, and the global generators' state."""
+    """Check the indices for all processes, epochs, and seeds, and reject global generators."""
 
     def asked(process: int, processes: int, samples: int, seed: int = 0, epoch: int = 0) -> Any:
         given = call(answer, process, processes, samples, seed, epoch)

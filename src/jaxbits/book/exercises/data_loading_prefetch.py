@@ -1,4 +1,4 @@
-"""The exercise of chapter 17 on prefetching."""
+"""The exercise for chapter 17 on prefetching."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def solve_prefetched(batches: Iterable[Any], size: int) -> Iterator[Any]:
             waiting.append(jax.device_put(batch.copy()))
 
 
-# The shape of a batch. It is unusual, so that a search for it finds few other arrays.
+# Use an unusual batch shape, so that a search for it finds few other arrays.
 SHAPE = (4, 48)
 
 
 def verify_prefetched(answer: Callable[..., Any]) -> None:
-    """Check which batches are read, and when, for new arrays, a refilled buffer, and a list."""
+    """Check which batches are read and when, for new arrays, a reused buffer, and an iterable."""
     for count, size in ((5, 2), (5, 3), (1, 2), (0, 2), (9, 2)):
         _hands_out(answer, count, size)
         _hands_out(answer, count, size, refill=True)
@@ -47,7 +47,7 @@ def verify_prefetched(answer: Callable[..., Any]) -> None:
 
 
 class _Loader:
-    """A loader that counts the batches that are read. Every call to `iter` starts again."""
+    """A loader that counts the batches read from it. Each call to `iter` starts over."""
 
     def __init__(self, count: int, refill: bool) -> None:
         self.count, self.buffer, self.read = count, aligned_zeros(SHAPE) if refill else None, 0
@@ -109,7 +109,7 @@ def _hands_out(
 
 
 def _each(made: Any, what: str) -> Iterator[Any]:
-    """Yield the batches of a generator, and turn its errors into rejections."""
+    """Yield the batches of the answer's generator, and reject the answer if it raises an error."""
     end = object()
     while True:
         try:

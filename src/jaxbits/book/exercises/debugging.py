@@ -1,4 +1,4 @@
-"""The exercises of chapter 14, debugging."""
+"""The exercises for chapter 14, debugging."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def solve_first_bad_step(
 
 
 def _training(bad_number: float, bad_at: int, in_loss: bool = False) -> Callable[..., Any]:
-    """Return a training step in which a weight or the loss becomes bad at a given step."""
+    """Return a training step that makes a weight or the loss NaN or infinite at a given step."""
 
     def step(state: dict[str, Any], batch: jax.Array) -> tuple[dict[str, Any], jax.Array]:
         loss = jnp.mean((state["w"] - batch) ** 2)
@@ -49,7 +49,7 @@ def _training(bad_number: float, bad_at: int, in_loss: bool = False) -> Callable
 
 
 def verify_first_bad_step(answer: Callable[..., Any]) -> None:
-    """Check bad states and bad losses, with a NaN and with an infinity, and a good run."""
+    """Test runs whose state or loss becomes NaN or infinite, and a run that stays finite."""
     arrays = {"count": jnp.int32(0), "rate": jnp.float32(1.0), "w": jnp.ones(2)}
     numbers = {"count": 0, "rate": 1.0, "w": jnp.ones(2)}
     batches = [jnp.full(2, float(n)) for n in range(6)]
@@ -109,7 +109,7 @@ def _printed(
 
 
 def verify_watched(answer: Callable[..., Any]) -> None:
-    """Check two compiled calls, a name with braces, and two probes in a loop."""
+    """Test compiled calls, a name with braces, and two probes in a loop."""
     x = jnp.array([2.0, -1.0, 5.0])
     table = jnp.array([[0.5, 1.25], [-0.25, 0.0]])
     watching = under_jit(answer, static=(0,))
@@ -186,7 +186,7 @@ def solve_run_checked(function: Callable[..., Any], x: Any) -> tuple[str | None,
 
 
 def verify_run_checked(answer: Callable[..., Any]) -> None:
-    """Check a function with its own check, one that divides by zero, and a jitted one."""
+    """Test a function with its own check, one that divides by zero, and a jitted one."""
     traced: list[bool] = []
 
     def price(x: jax.Array) -> jax.Array:

@@ -1,4 +1,4 @@
-"""The exercises of chapter 11, optimizers that change their types."""
+"""The exercises for chapter 11, optimizers that change their types."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def solve_keep_types(old: Any, new: Any) -> Any:
 
 
 def verify_keep_types(answer: Callable[..., Any]) -> None:
-    """Check floats, a counter, None, Python numbers, and Adam's state in a scan."""
+    """Test floats, a counter, None, Python numbers, and Adam's state in a scan."""
     import optax
 
     # An infinity in old reveals an answer that mixes the values of old into those of new.
@@ -101,7 +101,7 @@ def solve_half_gradient(
 
 
 def verify_half_gradient(answer: Callable[..., Any]) -> None:
-    """Check what the loss receives, the value, and the gradient, eagerly and under jit."""
+    """Check the inputs of the loss, its value, and its gradient, eagerly and under jit."""
     seen: list[Any] = []
 
     def loss(params: Any, x: jax.Array) -> jax.Array:
@@ -110,7 +110,7 @@ def verify_half_gradient(answer: Callable[..., Any]) -> None:
 
     params = {"w": jnp.array([1.0, -0.5]), "b": jnp.array(0.25)}
     x = jnp.array([[1.0, 2.0], [0.5, -1.0]])
-    in_half = 0.8125  # bfloat16 represents these numbers exactly
+    in_half = 0.8125  # bfloat16 represents these numbers exactly.
 
     for how, function in (("", answer), ("under jit, ", under_jit(answer, static=(0,)))):
         given = {**params}
@@ -167,7 +167,7 @@ def solve_freeze(tx: Any, frozen: Collection[str]) -> Any:
 
 
 def verify_freeze(answer: Callable[..., Any]) -> None:
-    """Freeze two of three parameters, one, and none, and take two steps with weight decay."""
+    """Freeze two, one, and none of three parameters, and take two steps with weight decay."""
     import optax
 
     params = {"a": jnp.ones(2), "b": jnp.ones(2), "c": jnp.ones(2)}
@@ -210,7 +210,7 @@ def verify_freeze(answer: Callable[..., Any]) -> None:
 
 
 def _two_steps(tx: Any, params: Any, gradient: Any) -> list[Any]:
-    """Return the parameters after the first and after the second step."""
+    """Return the parameters after one step and after two steps."""
     import optax
 
     after = []

@@ -1,4 +1,4 @@
-"""The exercises of chapter 08, dynamic shapes and recompilation."""
+"""The exercises for chapter 08, dynamic shapes and recompilation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SIZES = (4, 8)
 
 
 def bucketed(sentences: Sequence[Sequence[int]], sizes: Sequence[int]) -> Any:
-    """Return (tokens, known): all sentences padded to the smallest size that holds all of them."""
+    """Return (tokens, known): sentences padded to the smallest size that fits all, and a mask."""
     raise NotImplementedError
 
 
@@ -46,7 +46,7 @@ def solve_bucketed(sentences: Sequence[Sequence[int]], sizes: Sequence[int]) -> 
 
 
 def verify_bucketed(answer: Callable[..., Any]) -> None:
-    """Check the sizes, padding, mask, and ValueError, and that nothing is compiled."""
+    """Check the sizes, the padding, the mask, and the ValueError, and that nothing is compiled."""
     sentences = [[5, 6], [7, 8, 9]]
     result = call(answer, sentences, SIZES)
     if not isinstance(result, tuple) or len(result) != 2:
@@ -101,7 +101,7 @@ def verify_bucketed(answer: Callable[..., Any]) -> None:
 def peaks(signal: jax.Array, threshold: float, size: int) -> Any:
     """Return (places, count): the first `size` indices above the threshold, and their number.
 
-    If there are fewer than `size`, the remaining places are the length of the signal.
+    If there are fewer than `size`, the remaining places contain the length of the signal.
     """
     raise NotImplementedError
 
@@ -114,7 +114,7 @@ def solve_peaks(signal: jax.Array, threshold: float, size: int) -> Any:
 
 
 def verify_peaks(answer: Callable[..., Any]) -> None:
-    """Check signals with no peaks, with fewer than `size`, and with more, eagerly and under jit."""
+    """Test signals with no peaks, with fewer than `size`, and with more, eagerly and under jit."""
     signal = jnp.array([0.0, 5.0, 1.0, 7.0, 9.0])
     seen = call(answer, signal, 4.0, 4)
     if not isinstance(seen, tuple | list) or len(seen) != 2:
@@ -183,7 +183,7 @@ def solve_why_traced_again(before: tuple[Any, ...], now: tuple[Any, ...]) -> Any
 
 
 def verify_why_traced_again(answer: Callable[..., Any]) -> None:
-    """Check each cause, and pairs of calls that share a program."""
+    """Test each cause of a retrace, and pairs of calls that share a program."""
     x = jnp.ones(3)
     cases: list[tuple[str | None, Any, Any, str]] = [
         ("shape", (x,), (jnp.ones(4),), "four elements after three"),

@@ -8,7 +8,7 @@ import re
 from jaxbits._catalogue import SharpBit, load
 from jaxbits._error_origin import has_leaked_tracer, is_from_jax_ecosystem, user_frame
 
-# Only JAX writes a message that matches at least this many characters of a symptom.
+# A message that matches at least this many characters of a symptom can only come from JAX.
 _MIN_SCORE = 40
 
 current_topic: contextvars.ContextVar[str] = contextvars.ContextVar("current_topic", default="")
@@ -17,7 +17,8 @@ current_topic: contextvars.ContextVar[str] = contextvars.ContextVar("current_top
 _FUNCTION_REPR = re.compile(r"<function (?:\w+\.<locals>\.)*(\S+) at 0x[0-9a-f]+>")
 _BOOLEAN_ERRORS = {"TracerBoolConversionError", "ConcretizationTypeError"}
 _COMPREHENSION = re.compile(r"\bfor\b[^:]*?\bin\b")
-# These errors have many causes, so the bit applies only if the reader's line matches the pattern.
+# The errors of these bits have many causes, so a bit applies only if the reader's line matches
+# its pattern.
 _REQUIRED_CODE = {
     "array-in-a-list": r"\bin\b|\.index\(",
     "disable-jit-other-types": r"\.at\b",

@@ -1,4 +1,4 @@
-"""The exercises of chapter 03, immutable arrays."""
+"""The exercises for chapter 03, immutable arrays."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def solve_push(
 
 
 def verify_push(answer: Callable[..., Any]) -> None:
-    """Check both results in the middle and at the end, under jit, and for a longer memory."""
+    """Test writes in the middle and at the end, under jit, and with a longer memory."""
     memory = jnp.array([[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]])
     item = jnp.array([7.0, 8.0])
     seen = call(answer, memory, 1, item)
@@ -73,7 +73,7 @@ def solve_mean_by_group(values: jax.Array, groups: jax.Array, count: int) -> jax
 
 
 def verify_mean_by_group(answer: Callable[..., Any]) -> None:
-    """Check groups with one value, with several, with none, and with a NaN."""
+    """Test groups with one value, with several, with none, and with a NaN."""
     values, groups = jnp.array([1.0, 2.0, 6.0, 5.0]), jnp.array([0, 2, 0, 2])
     alone = np.array([1.0, 2.0], np.float32)
     assert_returns(answer, jnp.array([2.0, 1.0]), jnp.array([1, 0]), 2, expected=alone)
@@ -115,7 +115,7 @@ def solve_apply_swaps(x: jax.Array, pairs: jax.Array) -> Any:
 
 
 def verify_apply_swaps(answer: Callable[..., Any]) -> None:
-    """Check one swap, several in order, and the memory that the compiled loop needs."""
+    """Check the result of one swap and of several, and the memory that the compiled loop needs."""
     x = jnp.arange(5.0)
     one, chain = jnp.array([[0, 4]]), jnp.array([[0, 1], [1, 2], [2, 3]])
 
@@ -166,7 +166,7 @@ def solve_collect(reader: Iterator[np.ndarray[Any, Any]]) -> list[jax.Array]:
 
 
 def verify_collect(answer: Callable[..., Any]) -> None:
-    """Pass a reader whose buffer JAX could share, while the device is idle and while it is busy."""
+    """Test a reader whose buffer JAX could share, while the device is idle and while it is busy."""
     for busy in (False, True):
         batches = call(answer, _reader(3, busy))
         if not isinstance(batches, list) or len(batches) != 3:
@@ -196,7 +196,7 @@ def verify_collect(answer: Callable[..., Any]) -> None:
 
 
 def _reader(count: int, busy: bool) -> Iterator[np.ndarray[Any, Any]]:
-    """Yield one array with new contents each time, at an aligned address that JAX may share."""
+    """Yield the same array with new contents each time, aligned so that JAX may share it."""
     raw = np.zeros(16 * 4 + 64, np.uint8)
     start = -raw.ctypes.data % 64
     batch = raw[start : start + 64].view(np.float32)

@@ -1,4 +1,4 @@
-"""The exercises of chapter 18, lists or arrays."""
+"""The exercises for chapter 18, lists or arrays."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from jaxbits.book.exercises.base import Exercise
 
 
 def settle(settings: Mapping[str, Any], dtype: Any) -> dict[str, Any]:
-    """Return a nested dict in which each number is a strongly typed array of the dtype."""
+    """Return a nested dict in which each number is a strongly typed array of the given dtype."""
     raise NotImplementedError
 
 
@@ -26,7 +26,7 @@ def solve_settle(settings: Mapping[str, Any], dtype: Any) -> Any:
 
 
 def verify_settle(answer: Callable[..., Any]) -> None:
-    """Check every kind of number at two depths, with x64 off and on."""
+    """Test every kind of number at two nesting depths, with x64 off and on."""
     for dtype in ("float32", "bfloat16"):
         _must_settle(answer, dtype, "")
     with x64_on():
@@ -82,7 +82,7 @@ def _kind(value: Any) -> str:
 
 
 def culprits(f: Callable[..., Any], settings: Mapping[str, Any]) -> list[str]:
-    """Return the names of the numbers that each make the result of `f` float64 on their own."""
+    """Return the names of the numbers that each suffice to make the result of `f` float64."""
     raise NotImplementedError
 
 
@@ -97,7 +97,7 @@ def solve_culprits(f: Callable[..., Any], settings: Mapping[str, Any]) -> list[s
 
 
 def verify_culprits(answer: Callable[..., Any]) -> None:
-    """Check two culprits among numbers that are cast, unused, weakly typed, or Python floats."""
+    """Test two culprits among numbers that are cast, unused, weakly typed, or Python floats."""
     computed: list[bool] = []
     with x64_on():
         x = jnp.ones(3, jnp.float32)
@@ -113,7 +113,7 @@ def verify_culprits(answer: Callable[..., Any]) -> None:
         before = dict(settings)
 
         def f(given: Mapping[str, Any]) -> Any:
-            jax.debug.callback(lambda: computed.append(True))  # not called while tracing
+            jax.debug.callback(lambda: computed.append(True))  # JAX does not call it while tracing.
             cast = jnp.asarray(given["cast"], jnp.float32)
             bent = (x * given["scale"] + cast) ** given["power"]
             return bent * given["weak"] + given["shift"]
@@ -168,7 +168,7 @@ def solve_ulps_apart(a: Any, b: Any) -> float:
 
 
 def verify_ulps_apart(answer: Callable[..., Any]) -> None:
-    """Check neighbors of several sizes and signs, and pairs around 0 and around 1."""
+    """Test neighboring numbers of several magnitudes and signs, and pairs around 0 and around 1."""
     ones = np.array([0.75, -1.5, 1e6, -3e-5], np.float32)
     up = np.nextafter(ones, np.float32(np.inf) * np.sign(ones))
     two_up = np.nextafter(up, np.float32(np.inf) * np.sign(ones))

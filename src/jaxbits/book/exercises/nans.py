@@ -1,4 +1,4 @@
-"""The exercises of chapter 09, NaNs and gradients."""
+"""The exercises for chapter 09, NaNs and gradients."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def solve_speed(height: jax.Array) -> jax.Array:
 
 
 def verify_speed(answer: Callable[..., Any]) -> None:
-    """Check values and gradients above, at, and below zero, and values under jit."""
+    """Check values and gradients at heights above, at, and below zero, and values under jit."""
     heights = jnp.array([-1.0, 0.0, 1e-6, 5.0])
     above = np.sqrt(2 * 9.81 * np.array([1e-6, 5.0], np.float32))
     right = np.array([0, 0, *above], np.float32)
@@ -53,7 +53,7 @@ def verify_speed(answer: Callable[..., Any]) -> None:
 
 
 def masked_mean(x: jax.Array, keep: jax.Array) -> jax.Array:
-    """Return the mean of x where keep is True, or 0.0 if it is True nowhere."""
+    """Return the mean of x where keep is True, or 0.0 if keep is False everywhere."""
     raise NotImplementedError
 
 
@@ -64,7 +64,7 @@ def solve_masked_mean(x: jax.Array, keep: jax.Array) -> jax.Array:
 
 
 def verify_masked_mean(answer: Callable[..., Any]) -> None:
-    """Check masked and kept NaNs and infinities, an empty mask, and gradients."""
+    """Test masked and kept NaNs and infinities, an empty mask, and gradients."""
     x = jnp.array([1.0, 2.0, 6.0])
     some, none = jnp.array([True, False, True]), jnp.zeros(3, bool)
     assert_returns(answer, x, some, expected=3.5)
@@ -106,7 +106,7 @@ def solve_not_finite(tree: Any) -> list[str]:
 
 
 def verify_not_finite(answer: Callable[..., Any]) -> None:
-    """Check NaN, infinity, large numbers, integers, a nested tree, and an empty one."""
+    """Test NaN, infinity, large numbers, integers, a nested tree, and an empty one."""
     good = {"b": jnp.zeros(2), "w": jnp.ones((2, 2))}
     assert_returns(answer, good, expected=[])
     assert_returns(answer, {**good, "w": jnp.array([1.0, jnp.nan])}, expected=["['w']"])

@@ -1,4 +1,4 @@
-"""The exercises of chapter 05, non-array inputs."""
+"""The exercises for chapter 05, non-array inputs."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def solve_compiled(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def verify_compiled(answer: Callable[..., Any]) -> None:
-    """Pass both modes, by position and by name, and several rates, and expect two traces."""
+    """Pass both modes by position and by name, with several rates, and expect two traces."""
     modes: list[str] = []
 
     def step(x: Any, rate: Any, mode: str) -> Any:
@@ -111,7 +111,7 @@ def verify_compiled(answer: Callable[..., Any]) -> None:
 
 
 def to_jax(batch: Any) -> Any:
-    """Return a tree of JAX arrays. Raise OverflowError for integers that do not fit."""
+    """Convert a batch to JAX arrays, or raise OverflowError if an integer does not fit."""
     raise NotImplementedError
 
 

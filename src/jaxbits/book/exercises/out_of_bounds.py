@@ -1,4 +1,4 @@
-"""The exercises of chapter 04, out-of-bounds indexing."""
+"""The exercises for chapter 04, out-of-bounds indexing."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def solve_lookup(table: jax.Array, i: jax.Array | int, default: float) -> jax.Ar
 
 
 def verify_lookup(answer: Callable[..., Any]) -> None:
-    """Check indices inside, past the end, and below zero, under jit and under grad."""
+    """Test indices inside, past the end, and below zero, under jit and under grad."""
     negative = "a negative index is not in the table"
     assert_returns(answer, TABLE, 1, -1.0, expected=20.0)
     assert_returns(answer, TABLE, 3, -1.0, expected=-1.0)
@@ -73,7 +73,7 @@ def solve_loss_of_known(logits: jax.Array, labels: jax.Array) -> jax.Array:
 
 
 def verify_loss_of_known(answer: Callable[..., Any]) -> None:
-    """Check labels of -100, of -1, and past the last class, under jit and under grad."""
+    """Test the labels -100 and -1 and labels past the last class, under jit and under grad."""
     logits = jnp.array([[2.0, 0.0, 1.0, 0.5], [0.0, 3.0, 0.0, 1.0], [1.0, 1.0, 0.0, -1.0]])
     labels = jnp.array([0, 0, 1])
     each = np.array([_cross_entropy(row, int(i)) for row, i in zip(logits, labels, strict=True)])
@@ -151,7 +151,7 @@ def solve_window(x: jax.Array, start: jax.Array | int, size: int) -> jax.Array:
 
 
 def verify_window(answer: Callable[..., Any]) -> None:
-    """Check windows inside, across both ends, and entirely outside, and a traced start."""
+    """Test windows inside the array, across both ends, and entirely outside, and a traced start."""
     x = jnp.array([1.0, 2.0, 3.0, 4.0, 5.0])
     nan = float("nan")
 

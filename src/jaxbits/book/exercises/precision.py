@@ -1,4 +1,4 @@
-"""The exercises of chapter 10, precision."""
+"""The exercises for chapter 10, precision."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def solve_brighten(image: jax.Array, amount: jax.Array | int) -> jax.Array:
 
 
 def verify_brighten(answer: Callable[..., Any]) -> None:
-    """Check brighter and darker images, eagerly and under jit, and that no cast is out of range."""
+    """Test brighter and darker images, eagerly and under jit, and reject out-of-range casts."""
 
     def pixels(*values: int) -> np.ndarray[Any, Any]:
         return np.array([values], np.uint8)
@@ -74,12 +74,12 @@ def verify_brighten(answer: Callable[..., Any]) -> None:
 
 
 def _range(evidence: str) -> str:
-    """Return the range from evidence such as "4 values, 300 to 555"."""
+    """Extract the range from evidence such as "4 values, 300 to 555"."""
     return evidence.rpartition(", ")[2]
 
 
 def scale_scores(scores: jax.Array, features: int) -> jax.Array:
-    """Return the scores divided by the square root of the number of features, dtype unchanged."""
+    """Divide scores by the square root of the number of features, without changing their dtype."""
     raise NotImplementedError
 
 
@@ -89,7 +89,7 @@ def solve_scale_scores(scores: jax.Array, features: int) -> Any:
 
 
 def verify_scale_scores(answer: Callable[..., Any]) -> None:
-    """Check every float dtype, a NumPy integer, jit, and x64."""
+    """Test every floating-point dtype and a NumPy integer, also under jit and with x64 on."""
     for features in (64, np.int64(64)):
         kind = "a Python int" if type(features) is int else "a NumPy integer"
         for dtype in ("bfloat16", "float16", "float32"):
@@ -147,7 +147,7 @@ def solve_mean_squared_error(predictions: jax.Array, targets: jax.Array) -> jax.
 
 
 def verify_mean_squared_error(answer: Callable[..., Any]) -> None:
-    """Check rows and columns of both, unequal lengths, float16, and jit."""
+    """Test rows and columns for both arguments, unequal lengths, float16, and jit."""
     flat = jnp.array([1.0, 2.0, 3.0, 6.0])
     column = flat[:, None]
     off = jnp.array([1.0, 2.0, 5.0, 5.0])
@@ -197,7 +197,7 @@ def _must_refuse(answer: Callable[..., Any], predictions: jax.Array, targets: ja
 
 
 def seconds_since_first(stamps: np.ndarray[Any, Any]) -> jax.Array:
-    """Return Unix times, a NumPy float64 array, as a JAX array of seconds since the first."""
+    """Convert Unix times in a NumPy float64 array to a JAX array of seconds since the first one."""
     raise NotImplementedError
 
 
@@ -207,7 +207,7 @@ def solve_seconds_since_first(stamps: np.ndarray[Any, Any]) -> jax.Array:
 
 
 def verify_seconds_since_first(answer: Callable[..., Any]) -> None:
-    """Check seconds, milliseconds, and times that are not in order, and that x64 is unchanged."""
+    """Test seconds, milliseconds, and unsorted times, and check that x64 is unchanged."""
     for start, after in (
         (1763645590.25, [0.0, 1.0, 2.0, 3.0]),
         (1763645590.25, [0.0, 0.001, 0.002, 0.003]),

@@ -1,4 +1,4 @@
-"""The exercises of chapter 02, pure functions."""
+"""The exercises for chapter 02, pure functions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def solve_momentum_step(state: dict[str, Any], gradient: jax.Array, rate: float)
 
 
 def verify_momentum_step(answer: Callable[..., Any]) -> None:
-    """Check one step and several jitted calls in a row, and that the given state is unchanged."""
+    """Test one step and several jitted ones, and check that the given state is unchanged."""
     start = {"w": jnp.array([1.0, 2.0]), "velocity": jnp.array([1.0, 0.0]), "steps": jnp.int32(4)}
     gradient = jnp.array([1.0, -1.0])
     given = copy.copy(start)
@@ -87,7 +87,7 @@ def solve_fit(w: jax.Array, batches: jax.Array, rate: float) -> tuple[jax.Array,
 
 
 def verify_fit(answer: Callable[..., Any]) -> None:
-    """Check the last w and all losses, and that more batches do not make the program longer."""
+    """Check the final w and all losses, and that more batches do not make the program longer."""
 
     @functools.wraps(answer)
     def pair(w: Any, batches: Any, rate: Any) -> tuple[Any, Any]:
@@ -152,7 +152,7 @@ def solve_remember(ring: Any, count: Any, loss: jax.Array) -> Any:
 
 
 def verify_remember(answer: Callable[..., Any]) -> None:
-    """Check five losses in a ring of three, eagerly and under jit, and in a ring of two."""
+    """Test five losses in a ring of three, eagerly and under jit, and in a ring of two."""
     losses = [4.0, 2.0, 6.0, 10.0, 8.0]
     means = {3: [4.0, 3.0, 4.0, 6.0, 8.0], 2: [4.0, 3.0, 4.0, 8.0, 9.0]}
     for places, how, function in (

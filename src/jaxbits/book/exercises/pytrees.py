@@ -1,4 +1,4 @@
-"""The exercises of chapter 13, pytrees and transformations."""
+"""The exercises for chapter 13, pytrees and transformations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def solve_penalty(params: Any) -> jax.Array:
 
 
 def verify_penalty(answer: Callable[..., Any]) -> None:
-    """Check nested trees, None, biases, numbers, a kernel with four axes, jit, and grad."""
+    """Test nested trees, None, biases, numbers, and a four-axis kernel, also under jit and grad."""
     two, bias = jnp.full((2, 2), 2.0), jnp.ones(3)
     assert_returns(answer, {"w": two}, expected=np.float32(16))
     assert_returns(
@@ -49,7 +49,7 @@ def verify_penalty(answer: Callable[..., Any]) -> None:
             raise
         if missing[1] == "NoneType":
             raise AnswerRejected(
-                "your function asks None for its number of axes. None is not a leaf of a "
+                "your function looks up the number of axes of None. None is not a leaf of a "
                 "pytree, and jax.tree.leaves leaves it out"
             ) from wrong.__cause__
         raise AnswerRejected(
@@ -77,7 +77,7 @@ def verify_penalty(answer: Callable[..., Any]) -> None:
 
 
 def distances(points: jax.Array, centers: jax.Array) -> jax.Array:
-    """Return the table of squared distances, with a row for each point."""
+    """Return the table of squared distances from each point (a row) to each center (a column)."""
     raise NotImplementedError
 
 
@@ -92,7 +92,7 @@ def solve_distances(points: jax.Array, centers: jax.Array) -> Any:
 
 
 def verify_distances(answer: Callable[..., Any]) -> None:
-    """Check values, sizes, jit, grad, and distant points, and that JAX unrolls nothing."""
+    """Check the table eagerly, under jit and grad, and for distant points, and the program size."""
     points = jnp.array([[0.0, 0.0], [3.0, 4.0], [1.0, 1.0]])
     centers = jnp.array([[0.0, 0.0], [1.0, 0.0]])
     expected = np.array([[0, 1], [25, 20], [2, 1]], np.float32)
@@ -149,7 +149,7 @@ def verify_distances(answer: Callable[..., Any]) -> None:
 
 
 def _equations(answer: Callable[..., Any], points: int, centers: int) -> int:
-    """Return the number of equations in the program for this many points and centers."""
+    """Return the number of equations in the program for the given numbers of points and centers."""
     program = jax.make_jaxpr(answer)(jnp.ones((points, 2)), jnp.ones((centers, 2)))
     return str(program).count(" = ")
 
@@ -166,7 +166,7 @@ def solve_standardize(x: jax.Array) -> Any:
 
 
 def verify_standardize(answer: Callable[..., Any]) -> None:
-    """Check a batch under vmap and jit, features far from zero, and features that vary little."""
+    """Test a batch under vmap and jit, features far from zero, and features that vary little."""
     rows = jnp.array([[1.0, 10.0], [2.0, 30.0], [6.0, 20.0]])
     expected = (rows - rows.mean(0)) / rows.std(0)
     mapped = jax.vmap(lambda x: answer(x), axis_name="batch")

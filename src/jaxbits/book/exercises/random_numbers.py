@@ -1,4 +1,4 @@
-"""The exercises of chapter 06, random numbers."""
+"""The exercises for chapter 06, random numbers."""
 
 from __future__ import annotations
 
@@ -105,13 +105,13 @@ def _taken_apart(seen: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def _bell_shaped(draws: np.ndarray, deviation: float) -> bool:
-    """Return whether the mean is near 0 and about 68% of the draws lie within one deviation."""
+    """Return whether the mean is near 0 and about 68% of draws lie within a standard deviation."""
     inside = float((np.abs(draws) < deviation).mean())
     return abs(inside - 0.683) < 0.05 and abs(float(draws.mean())) < 0.1 * deviation
 
 
 def walk(key: jax.Array, x: jax.Array, first: int, last: int) -> jax.Array:
-    """Add a standard normal step to x at each of the steps first, …, last - 1."""
+    """Return x plus one standard normal step for each step number first, …, last - 1."""
     raise NotImplementedError
 
 
@@ -123,7 +123,7 @@ def solve_walk(key: jax.Array, x: jax.Array, first: int, last: int) -> jax.Array
 
 
 def verify_walk(answer: Callable[..., Any]) -> None:
-    """Compare a walk in one part with a walk in two, and test the distribution of the steps."""
+    """Compare an uninterrupted walk with one in two parts, and test the distribution of steps."""
     key = jax.random.key(3)
     start = jnp.zeros(500)
     if not np.array_equal(np.asarray(call(answer, key, start, 4, 4)), np.asarray(start)):
@@ -191,7 +191,7 @@ def solve_key_from(seed: int) -> jax.Array:
 
 
 def verify_key_from(answer: Callable[..., Any]) -> None:
-    """Check the keys for seeds that differ in high bits, in low bits, or by a small number."""
+    """Test seeds that differ in their high bits, in their low bits, or by a small number."""
     seeds = [0, 1, 7, 2**31, 2**32 - 1, 2**32, 2**32 + 7, 2 * 2**32 + 7, 7 * 2**32 + 2, 2**53 + 1]
     seeds += [2**53, 2**63, 2**64 + 7, 2**100 + 7, 2**100 + 2**50, 10**30]
     known: dict[bytes, int] = {}

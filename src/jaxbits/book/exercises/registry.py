@@ -25,7 +25,7 @@ def all_exercises() -> dict[str, Exercise]:
 
 
 def get_exercise(id: str) -> Exercise:
-    """Return the exercise with this id.
+    """Return the exercise with the given id.
 
     Raises:
         KeyError: If there is no exercise with this id. The message lists the closest ids.
@@ -68,7 +68,7 @@ def check(id: str, answer: Any) -> None:
 
 
 def hint(id: str) -> None:
-    """Print the next hint for an exercise or, after the last one, how to print the solution.
+    """Print the next hint for an exercise or, after the last hint, how to print the solution.
 
     Raises:
         KeyError: If there is no exercise with this id.

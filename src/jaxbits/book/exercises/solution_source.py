@@ -1,4 +1,4 @@
-"""Prepare the source of a solution for pasting: drop the annotations, and add the imports."""
+"""Prepare the source of a solution for pasting by dropping annotations and adding imports."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def strip_annotations(source: str) -> str:
         y = 2  # two
     """
     edits: list[tuple[int, int, bytes]] = []
-    # AST nodes count columns in UTF-8 bytes, so the edits work on bytes, too.
+    # AST nodes count columns in UTF-8 bytes, so the edits also work on bytes.
     text = source.encode()
     starts = [0]
     for line in text.splitlines(keepends=True):
@@ -122,7 +122,7 @@ def strip_annotations(source: str) -> str:
 
 
 def _annotated_variables(function: ast.FunctionDef) -> list[ast.AnnAssign]:
-    """Return the annotated assignments of a function, but not those of functions inside it."""
+    """Return the annotated assignments of a function, excluding those in nested functions."""
     found: list[ast.AnnAssign] = []
     waiting: list[ast.AST] = list(function.body)
     while waiting:

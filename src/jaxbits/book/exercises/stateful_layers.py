@@ -1,4 +1,4 @@
-"""The exercises of chapter 16, stateful layers."""
+"""The exercises for chapter 16, stateful layers."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def verify_training_pass(answer: Callable[..., Any]) -> None:
             "returns"
         )
     if not np.allclose(stats, kept["batch_stats"]["BatchNorm_0"]["mean"], atol=1e-5):
-        raise AnswerRejected("the statistics are not those of one pass over x")
+        raise AnswerRejected("the statistics differ from those after one pass over x")
     if not all(jax.tree.leaves(jax.tree.map(np.array_equal, variables, before))):
         raise AnswerRejected(
             "your function modifies its variables argument in place; return a new dict"
@@ -91,7 +91,7 @@ def verify_training_pass(answer: Callable[..., Any]) -> None:
 def kernel_after_flatten(
     weight: np.ndarray, channels: int, height: int, width: int
 ) -> np.ndarray | jax.Array:
-    """Return the linen kernel for a PyTorch Linear that follows a Flatten of an image."""
+    """Return a linen kernel for the weight of a PyTorch Linear layer that follows Flatten."""
     raise NotImplementedError
 
 
@@ -104,7 +104,7 @@ def solve_kernel_after_flatten(
 
 
 def verify_kernel_after_flatten(answer: Callable[..., Any]) -> None:
-    """Compare the two layers on images of two sizes, and recognize common mistakes."""
+    """Compare the Linear and linen layers on images of two sizes, and recognize common mistakes."""
     rng = np.random.default_rng(0)
     # Images that are not square reveal swapped axes, and two sizes reveal a hard-coded one.
     for channels, height, width, outputs in ((3, 2, 4, 5), (2, 3, 2, 4)):
@@ -141,7 +141,7 @@ def verify_kernel_after_flatten(answer: Callable[..., Any]) -> None:
 
 
 def jitted_call(model: Any, x: jax.Array) -> Any:
-    """Return a compiled nnx model's outputs for x, and leave the model as an eager call would."""
+    """Return an nnx model's outputs under jit, and update the model as an eager call would."""
     raise NotImplementedError
 
 
@@ -163,7 +163,7 @@ def solve_jitted_call(model: Any, x: jax.Array) -> Any:
 
 
 def verify_jitted_call(answer: Callable[..., Any]) -> None:
-    """Compare outputs, statistics, and masks with those of a model that is called eagerly."""
+    """Compare the outputs, statistics, and dropout masks with those of an eager model."""
     from flax import nnx
 
     traced = []

@@ -1,4 +1,4 @@
-"""The exercises of chapter 01, how JAX traces your program."""
+"""The exercises for chapter 01, how JAX traces your program."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def solve_count_traces(function: Callable[..., Any], calls: Sequence[tuple[Any, 
 
 
 def verify_count_traces(answer: Callable[..., Any]) -> None:
-    """Check the counts for several shapes, dtypes, and weak types, and for repeated calls."""
+    """Test the counts for several shapes, dtypes, and weak types, and for repeated calls."""
 
     def not_a_call(x: Any) -> None:
         if isinstance(x, tuple):
@@ -121,7 +121,7 @@ def verify_count_traces(answer: Callable[..., Any]) -> None:
 
 
 def scaled_with_log(x: jax.Array, factor: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return x * factor and its largest absolute value."""
+    """Return the product x * factor and its largest absolute value."""
     raise NotImplementedError
 
 
@@ -132,7 +132,7 @@ def solve_scaled_with_log(x: jax.Array, factor: jax.Array) -> tuple[jax.Array, j
 
 
 def verify_scaled_with_log(answer: Callable[..., Any]) -> None:
-    """Check both results of every call, and that the function changes no outside state."""
+    """Check both results of every call, and that the function does not change outside state."""
     x = jnp.array([1.0, -3.0, 2.0])
     first = (np.array([2, -6, 4], np.float32), np.float32(6))
     seen = call(answer, x, 2.0)
@@ -179,7 +179,7 @@ def solve_squared_norm(params: Any) -> Any:
 
 
 def verify_squared_norm(answer: Callable[..., Any]) -> None:
-    """Check flat, nested, and empty trees, with and without jit and grad."""
+    """Test flat, nested, and empty trees, with and without jit and grad."""
     flat = {"w": jnp.array([1.0, 2.0]), "b": jnp.array(3.0)}
     nested = {"layer": [flat, ({"w": jnp.ones((2, 2))},)], "none": None}
     assert_returns(answer, flat, expected=14.0)

@@ -1,4 +1,4 @@
-"""The exercises of chapter 15, the XOR classifier: batches, a training step, and an epoch."""
+"""The exercises for chapter 15, the XOR classifier: batches, a training step, and an epoch."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def solve_sgd_step(
 
 
 def verify_sgd_step(answer: Callable[..., Any]) -> None:
-    """Check the new parameters and the old loss, and that the arguments are unchanged."""
+    """Check the new parameters and the loss before the step, and that no argument has changed."""
     params = {"w": jnp.array([1.0, -2.0]), "deep": [{"b": jnp.array(0.5)}]}
     inputs, labels = jnp.array([[1.0, 0.0], [0.0, 1.0]]), jnp.array([0.0, 1.0])
 
@@ -153,12 +153,12 @@ def solve_scan_epoch(
 
 
 def verify_scan_epoch(answer: Callable[..., Any]) -> None:
-    """Compare with a loop, and check that more batches do not make the program longer."""
+    """Compare the result with a loop, and check that more batches do not lengthen the program."""
 
     def step(params: Any, x: jax.Array, y: jax.Array) -> tuple[Any, jax.Array]:
         return {"w": params["w"] * 0.5 + x.sum()}, jnp.mean(y) + params["w"]
 
-    step.__qualname__ = "step"  # for the error if an answer passes too few arguments
+    step.__qualname__ = "step"  # This name appears in errors.
     params, inputs = {"w": jnp.array(1.0)}, jnp.arange(12.0).reshape(3, 2, 2)
     labels = jnp.arange(6.0).reshape(3, 2)
     expected, losses = params, []

@@ -1,4 +1,4 @@
-"""The exercises of chapter 15 on the state of the optimizer, and on checkpoints."""
+"""The exercises for chapter 15 on the state of the optimizer and on checkpoints."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def solve_momentum_steps(params: jax.Array, grads: jax.Array, tx: Any) -> jax.Ar
 
 
 def verify_momentum_steps(answer: Callable[..., Any]) -> None:
-    """Check SGD, momentum, and Adam, and distinguish a lost state from a wrong update."""
+    """Test SGD, momentum, and Adam, and distinguish a lost state from a wrong update."""
     import optax
 
     params, grads = jnp.array([1.0, 2.0]), jnp.array([[1.0, -1.0], [1.0, 0.5], [-2.5, 1.0]])
@@ -49,7 +49,8 @@ def verify_momentum_steps(answer: Callable[..., Any]) -> None:
             continue
         if are_close(seen, params - (wanted - params)):
             raise AnswerRejected(
-                f"with {name}, the parameters move the wrong way; add the updates of Optax"
+                f"with {name}, the parameters move the wrong way; add the updates instead of "
+                "subtracting them"
             )
         if not updated:
             raise AnswerRejected(
@@ -83,7 +84,7 @@ def _counting(tx: Any, updated: list[bool]) -> Any:
 
 
 def resume(path: str, tx: Any, loader: Any, epochs: int) -> Any:
-    """Restore the training run at path with the optimizer tx, and train until `epochs` are done.
+    """Restore the training run at path with the optimizer tx, and continue to `epochs` epochs.
 
     The model is Classifier(). The step of the state and the number of batches in the loader
     determine how many epochs are already done. Return the last state.
@@ -102,7 +103,7 @@ def solve_resume(path: str, tx: Any, loader: Any, epochs: int) -> Any:
 
 
 def verify_resume(answer: Callable[..., Any]) -> None:
-    """Compare with the last state of an uninterrupted training run, bit for bit."""
+    """Compare the final state, bit for bit, with that of an uninterrupted training run."""
     import tempfile
 
     import optax
@@ -111,7 +112,7 @@ def verify_resume(answer: Callable[..., Any]) -> None:
 
     tx, data = optax.adam(0.05), xor.XorData(64, seed=1)
     loader, model = xor.train_loader(data, batch_size=16), xor.Classifier()
-    # The saved weights come from a seed other than 0, which an answer may use to create a state.
+    # Save weights from seed 3, because an answer may create the state to restore into from seed 0.
     start, fresh = (xor.create_state(seed, model, tx) for seed in (3, 0))
     for done, epochs in ((1, 4), (3, 5)):
         whole, scratch = (_trained(state, loader, epochs) for state in (start, fresh))
@@ -122,7 +123,7 @@ def verify_resume(answer: Callable[..., Any]) -> None:
 
 
 def _trained(state: Any, loader: Any, epochs: int) -> Any:
-    """Return the state after some epochs, without showing a progress bar."""
+    """Train for some epochs without a progress bar, and return the final state."""
     import contextlib
     import io
 
@@ -137,7 +138,7 @@ def _resumed(answer: Callable[..., Any], path: str, tx: Any, loader: Any, epochs
     import io
 
     try:
-        with contextlib.redirect_stderr(io.StringIO()):  # hides the progress bar
+        with contextlib.redirect_stderr(io.StringIO()):  # Hide the progress bar.
             return call(answer, path, tx, loader, epochs)
     except AnswerRejected as wrong:
         cause = wrong.__cause__

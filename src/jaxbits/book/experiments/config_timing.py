@@ -44,7 +44,7 @@ _OUTCOME = 'print("refused" if {number} in all_refused else "obeyed" if {holds} 
 
 
 def _program(lines: list[str], moment: int) -> str:
-    """Return a program that changes settings at a moment and prints the outcome of each."""
+    """Return a program that changes settings at one of the `MOMENTS` and prints each outcome."""
     settings = "".join(
         _SETTING.format(line=line.replace('"…device_count=2"', _FLAGS), number=number)
         for number, line in enumerate(lines)
@@ -59,7 +59,7 @@ def _program(lines: list[str], moment: int) -> str:
 
 
 def config_timing_table() -> Mapping[str, tuple[str, ...]]:
-    """Change every setting at every moment, in fresh interpreters, and return the outcomes.
+    """Change each setting at each moment in a fresh interpreter, and return the outcomes.
 
     Returns:
         For each setting, the outcomes at the three `MOMENTS`: ``obeyed``, ``ignored``, or

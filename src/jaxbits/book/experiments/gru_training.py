@@ -1,4 +1,4 @@
-"""Train a small GRU whose settings are numbers in a dict, for the experiment of chapter 18.
+"""Train a small GRU whose settings are numbers in a dict, for the experiment in chapter 18.
 
 A GRU receives a tone and learns the response of a damped oscillator. For the input
 ``cos(t + phase)``, its target is ``exp(-gamma t) cos(omega t + phase + delta)``, plus some noise.
@@ -27,7 +27,7 @@ SETTINGS: dict[str, dict[str, float]] = {
 }
 STEPS, BATCH, LENGTH, WIDTH = 300, 16, 24, 12
 WARMUP_STEPS = 2
-"""The number of time steps that the loss omits, because one input does not reveal the phase."""
+"""How many initial time steps the loss skips, because one input does not determine the phase."""
 
 
 Settings: TypeAlias = Mapping[str, Mapping[str, Any]]
@@ -65,12 +65,12 @@ class TrainingRun(NamedTuple):
 
 
 def inputs(phases: jax.Array) -> jax.Array:
-    """Return the tones of these phases, [batch, time], in the dtype of the phases."""
+    """Return the input tones for the given phases, [batch, time], in the dtype of the phases."""
     return jnp.cos(jnp.arange(LENGTH, dtype=phases.dtype) + phases[:, None])
 
 
 def targets(settings: Settings, phases: jax.Array) -> jax.Array:
-    """Return the responses of the oscillator to the tones of these phases, without noise."""
+    """Return the noiseless responses of the oscillator to the tones for the given phases."""
     wave = settings["wave"]
     t = jnp.arange(LENGTH, dtype=phases.dtype)
     turned = wave["omega"] * t + phases[:, None] + wave["delta"]
@@ -91,8 +91,8 @@ def initial_state(seed: int, nudge: int = 0, dtype: Any = "float32") -> State:
     """Return the initial weights for a seed, and Adam's state for them.
 
     Args:
-        seed: The seed of the weights.
-        nudge: If 1, move the largest weight to the next number of its dtype, away from 0.
+        seed: The seed for the weights.
+        nudge: If 1, replace the largest weight with the next larger number of its dtype.
         dtype: The dtype of the weights.
     """
     state: State = _initial_state(seed, nudge, dtype)
@@ -133,7 +133,7 @@ def train(settings: Settings, seed: int, nudge: int = 0, *, dtype: Any = "float3
 
     Args:
         settings: Numbers of any numeric type, under the same names as in `SETTINGS`.
-        seed: The seed of the weights and of all batches.
+        seed: The seed for the weights and for all batches.
         nudge: If 1, change the last digit of one initial weight, as `initial_state` does.
         dtype: The dtype of the weights, the inputs, and the noise.
     """

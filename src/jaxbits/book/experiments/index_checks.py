@@ -24,7 +24,7 @@ class Access:
         name: The label in the figure.
         use: The function under test. Its arguments are traced under `jit`.
         args: The arguments of the function.
-        is_bug: Whether a check should report it.
+        is_bug: Whether the access is a bug, which a check should report.
     """
 
     name: str
@@ -33,8 +33,8 @@ class Access:
     is_bug: bool = True
 
 
-# The detector accepts every access in a statement that contains `mode=`, so each access is in a
-# separate statement.
+# The detector accepts every access in a statement that contains `mode=`, so each access needs
+# a statement of its own.
 def _constant(x: jax.Array) -> jax.Array:
     return x[11]
 

@@ -1,4 +1,4 @@
-"""Find out by experiment which cells of an array an index reads or writes."""
+"""Determine by experiment which cells of an array an index reads or writes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LENGTH = 10
 
 @dataclass(frozen=True)
 class AccessResult:
-    """The cells that an index reads or writes, or none if JAX fills or drops the access."""
+    """The cells that an index reads or writes. If JAX fills or drops the access, there are none."""
 
     index: int
     cells: tuple[int, ...]
@@ -27,7 +27,7 @@ def read_cells(read: Callable[[jax.Array, int], jax.Array], index: int) -> Acces
 
     Args:
         read: A function that reads an array at an index.
-        index: The index.
+        index: The index to read, which may be out of bounds.
 
     >>> read_cells(lambda x, i: x[i], 11).cells, read_cells(jnp.take, 11).cells
     ((9,), ())
@@ -50,8 +50,8 @@ def sliced_cells(start: int, size: int) -> AccessResult:
     """Return the cells of a ten-element array that `lax.dynamic_slice` reads.
 
     Args:
-        start: The start index.
-        size: The number of cells.
+        start: The index of the first cell to read, which may be out of bounds.
+        size: The number of cells to read.
 
     >>> sliced_cells(8, 4).cells
     (6, 7, 8, 9)

@@ -1,4 +1,4 @@
-"""Survey how every Optax optimizer changes the dtypes of its state, by tracing only."""
+"""Survey how Optax optimizers change the dtypes of their state, by tracing one update of each."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ DTYPE_COMBINATIONS: tuple[DtypeCombination, ...] = (
 
 @dataclass(frozen=True)
 class UpdateOutcome:
-    """The effect of one optimizer update on dtypes.
+    """A record of how one update of an optimizer changes dtypes.
 
     Attributes:
         state: The leaves of the state whose type changed, each as ``path: old -> new``. A tilde
@@ -70,8 +70,8 @@ class UpdateOutcome:
 def optax_optimizers() -> dict[str, OptimizerFactory]:
     """Return a dict with a factory for each optimizer in the installed Optax.
 
-    An optimizer is a function that returns a gradient transformation and has a learning rate as its
-    first parameter. The names from `optax.contrib` start with ``contrib.``.
+    The dict contains each function that returns a gradient transformation and has a learning rate
+    as its first parameter. The names from `optax.contrib` start with ``contrib.``.
 
     >>> sorted(optax_optimizers())[:3]
     ['adabelief', 'adadelta', 'adafactor']
@@ -119,8 +119,8 @@ def survey(
     Args:
         factories: A dict of functions that return an optimizer. The default is
             `optax_optimizers()`.
-        types: The dtypes of the parameters, the gradient, and the value. The survey
-            turns on x64 for a combination that contains float64.
+        types: Combinations of the dtypes of the parameters, the gradient, and the value (the
+            loss). The survey turns on x64 for a combination that contains float64.
         wrap: A function to apply to each optimizer first, such as `jaxbits.optim.dtype_stable`.
 
     Returns:
@@ -169,7 +169,7 @@ def _trace_update(
     of_params, of_gradient, of_value = types
     context = _jax_compat.x64_on() if "float64" in types else contextlib.nullcontext()
     with context, warnings.catch_warnings():
-        # L-BFGS stores wide numbers in narrow arrays, which causes a warning.
+        # JAX warns about L-BFGS, which stores wide numbers in narrow arrays.
         warnings.simplefilter("ignore")
         tx = optax.with_extra_args_support(wrap(make()))
         params = _arrays(of_params, (32, 32), (32,))

@@ -17,7 +17,7 @@ Numbers: TypeAlias = Mapping[str, Any]
 
 
 class Packed(NamedTuple):
-    """One segment with the numbers of each group, and the lengths of the segments."""
+    """The numbers of each group, stored as one segment, and the lengths of the segments."""
 
     segments: list[list[float]] | list[jax.Array]
     lengths: list[int]
@@ -27,7 +27,7 @@ def pack(settings: Mapping[str, Numbers], *, as_arrays: bool) -> Packed:
     """Flatten each group of a nested dict of numbers, in the order of its keys.
 
     Args:
-        settings: Groups of numbers. A group may contain further groups.
+        settings: A dict of groups of numbers. A group may contain further groups.
         as_arrays: Whether to make each segment a `jax.numpy` array instead of a list.
 
     Raises:
@@ -54,7 +54,7 @@ def unpack(
 
     Args:
         segments: The segments that `pack` returned, one for each group.
-        like: Settings with the same groups and names, such as those that were packed.
+        like: Settings with the same groups and names, such as the dict that was packed.
 
     Raises:
         ValueError: If the number of segments differs from the number of groups, or if the length

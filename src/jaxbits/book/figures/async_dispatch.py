@@ -1,4 +1,4 @@
-"""Figures of chapter 12: dispatch and completion, and the timing of settings."""
+"""Figures for chapter 12: dispatch, completion, and the time at which settings take effect."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _lanes(axes: Axes, marks: Mapping[str, Sequence[float]], top: float, read: b
 
 @style.drawing
 def cost_of_reading() -> tuple[Figure, str]:
-    """Plot the recorded timeline of a loop that reads no loss above one that reads every loss."""
+    """Plot the recorded timelines of a loop that reads no losses and of one that reads them all."""
     run = measurements.load("async_dispatch")
     fig, axes = style.figure(6, 3.9)
     said, ticks = [], []

@@ -1,4 +1,4 @@
-"""Figure for the page *Detectors*: the cost of an audit for growing programs."""
+"""Figure for the page *Detectors*, which shows how an audit slows down as programs grow."""
 
 from __future__ import annotations
 

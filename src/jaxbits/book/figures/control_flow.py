@@ -1,4 +1,4 @@
-"""Figures of chapter 07: supported transformations, truncated gradients, vmap, and loops."""
+"""Figures for chapter 07: supported transformations, truncated gradients, vmap, and loops."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Outcome = str | tuple[int, int]
-"""The name of an error, or the actual and the necessary number of runs."""
+"""The name of an error, or the actual and the necessary number of times that the code runs."""
 
 SHORT = {
     "TracerBoolConversionError": "no bool",
@@ -24,7 +24,7 @@ SHORT = {
 
 
 def _cell(outcome: Outcome) -> tuple[str, str, str, str]:
-    """Return a cell's text, its color, its background, and its description."""
+    """Return the text, the color, the background color, and the description of a cell."""
     if isinstance(outcome, str):
         return f"×\n{SHORT.get(outcome, outcome)}", style.RED, style.PALE_RED, "raises " + outcome
     runs, needed = outcome
@@ -67,7 +67,7 @@ def transformation_support(table: Mapping[str, Mapping[str, Outcome]]) -> tuple[
 
 @style.drawing
 def ascent_curves(heights: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
-    """Plot the signal-to-noise ratio while gradient ascent follows each of two gradients.
+    """Plot how the signal-to-noise ratio changes as gradient ascent follows each of two gradients.
 
     Args:
         heights: A dict from the name of each gradient to the ratio after each step.
@@ -101,7 +101,7 @@ def wasted_vmap_iterations(needed: Sequence[int], together: int) -> tuple[Figure
 
     Args:
         needed: The number of iterations that each lane needed.
-        together: The number of iterations that all lanes ran under `vmap`.
+        together: The number of iterations that every lane ran under `vmap`.
     """
     fig, axes = style.figure(6, 3.2)
     lanes = range(1, len(needed) + 1)

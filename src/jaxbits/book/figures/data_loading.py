@@ -1,4 +1,4 @@
-"""Figures of chapter 17: workers that hang, their random numbers, and the cost of loading."""
+"""Figures for chapter 17: workers that hang, their random numbers, and the cost of loading."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @style.drawing
 def forked_worker_outcomes() -> tuple[Figure, str]:
-    """Plot the recorded times of two workers that are forked or spawned and run NumPy or JAX."""
+    """Plot the recorded times of two workers, forked or spawned, that run NumPy or JAX."""
     run = measurements.load("forked_workers")
     limit = run["series"]["limit"]
     fig, axes = style.figure(6, 3.9)
@@ -130,7 +130,7 @@ def _bars(axes: Axes, times: Mapping[str, float], load: float, step: float) -> N
 
 @style.drawing
 def loop_times() -> tuple[Figure, str]:
-    """Plot the recorded times of a step with its batch for several loops and two data sets."""
+    """Plot the recorded time per batch, including loading, for several loops and two data sets."""
     run = measurements.load("data_loading")
     series = run["series"]["loops"]
     fig, _ = style.figure(6, 4.2)
@@ -183,7 +183,8 @@ def prefetched_batches(seen: Mapping[str, Sequence[int]]) -> tuple[Figure, str]:
     """Draw which batch each step received, with unexpected batches in red.
 
     Args:
-        seen: For each way of loading, the numbers of the batches. Step n expects batch n.
+        seen: For each way of loading, the batch number that each step received. Step n expects
+            batch n.
     """
     from matplotlib.patches import Rectangle
 

@@ -1,4 +1,4 @@
-"""Figures of chapter 14: the parts of a traceback, the order of prints, and the tools."""
+"""Figures for chapter 14: the parts of a traceback, the order of prints, and the tools."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def group_frames(error: BaseException) -> list[tuple[str, list[tuple[str, str]]]
 
 
 def _unfiltered(function: Callable[..., Any], *args: Any) -> Exception:
-    """Return the error that a call raises, with the unfiltered traceback."""
+    """Return the error that a call raises, with its unfiltered traceback."""
     before = getattr(jax.config, "jax_traceback_filtering", "auto")
     jax.config.update("jax_traceback_filtering", "off")
     try:
@@ -66,7 +66,7 @@ def _unfiltered(function: Callable[..., Any], *args: Any) -> Exception:
 
 @style.drawing
 def traceback_frames(function: Callable[..., Any], *args: Any) -> tuple[Figure, str]:
-    """Draw the traceback of a failing call, with the owner of each frame and what to read first.
+    """Draw the traceback of a failing call, showing who owns each frame and what to read first.
 
     Args:
         function: A function that raises an error.
@@ -215,7 +215,7 @@ _TOOLS = (
 
 @style.drawing
 def tool_guide() -> tuple[Figure, str]:
-    """Draw a table with the tool to start with for each symptom."""
+    """Draw a table that recommends the first tool to try for each symptom."""
     fig, axes = style.figure(6, 4.9)
     style.blank(axes)
     axes.text(0.1, 0.28, "what you have", fontsize=11, fontweight="bold", va="center")
@@ -245,7 +245,7 @@ def loss_after_fixes(runs: Mapping[str, Sequence[float]], baseline: float) -> tu
 
     Args:
         runs: A dict from a label for the fixes so far to the loss of every step.
-        baseline: The loss of a model that predicts a constant, which appears as a line.
+        baseline: The loss of a model that predicts a constant, drawn as a horizontal line.
     """
     fig, axes = style.figure(6, 3.6)
     tones = (style.RED, style.ORANGE, style.PURPLE, style.GREEN)

@@ -1,4 +1,4 @@
-"""Figures of chapter 11: how optimizers change dtypes, and the effects of narrow dtypes."""
+"""Figures for chapter 11: how optimizers change dtypes, and the effects of narrow dtypes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def survey_table(
     Args:
         found: The result of `jaxbits.book.experiments.optimizer_survey.survey`.
         title: The title of the figure.
-        group: A prefix. The table contains only names that start with it, without the prefix.
+        group: A prefix. The table shows only optimizers whose names start with it, but without it.
     """
     from matplotlib.patches import Patch, Rectangle
 
@@ -93,7 +93,7 @@ def _column_in_words(
 
 @style.drawing
 def step_sizes(sizes: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
-    """Plot the size of Adam's steps, in learning rates, while the gradient stays constant.
+    """Plot Adam's step sizes for a constant gradient, as multiples of the learning rate.
 
     Args:
         sizes: A dict from the label of each line to the sizes of the steps.
@@ -107,7 +107,7 @@ def step_sizes(sizes: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
         values = np.asarray(series, float)
         turns = np.arange(1, len(values) + 1)
         axes.plot(turns, values, color=tone)
-        below = values[-1] < 1.2  # Avoid an overlap with the line above.
+        below = values[-1] < 1.2  # Keep the label away from the line above.
         axes.text(len(values), values[-1] * (0.86 if below else 1.12), name, ha="right",
                   va="top" if below else "bottom", color=tone)  # fmt: skip
         said.append(f"{name}: from {values[0]:.3g} to {values[-1]:.3g}")
@@ -128,7 +128,7 @@ def loss_curves(losses: Mapping[str, Any], steps: int) -> tuple[Figure, str]:
 
     Args:
         losses: A dict from the label of each line to the loss at each step.
-        steps: The number of steps.
+        steps: The number of training steps.
     """
     fig, axes = style.figure(6, 3.3)
     axes.set_title("One training, two ways to keep the weights")

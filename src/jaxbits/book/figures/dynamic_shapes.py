@@ -1,4 +1,4 @@
-"""Figures of chapter 08: the cost of padding, and the cost of recreating a function."""
+"""Figures for chapter 08: the cost of padding, and the cost of recreating a function."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def sentence_lengths(count: int = 400, median: float = 18.0, spread: float = 0.6
     The counts are the quantiles of a log-normal distribution in a fixed random order.
 
     Args:
-        count: The number of sentences.
-        median: The median length.
+        count: The number of sentences in the corpus.
+        median: The median number of tokens.
         spread: The standard deviation of the logarithm of the length.
 
     >>> lengths = sentence_lengths()
@@ -42,7 +42,7 @@ def smallest_bucket(length: int, sizes: Sequence[int]) -> int:
     """Return the smallest size that is at least `length`.
 
     Args:
-        length: The number of tokens.
+        length: The number of tokens in the sentence.
         sizes: The sizes of the buckets, in any order.
 
     >>> smallest_bucket(32, (32, 64)), smallest_bucket(33, (32, 64))
@@ -55,7 +55,7 @@ def padding_cost(lengths: Sequence[int], sizes: Sequence[int]) -> tuple[int, flo
     """Return the number of sizes that the sentences use, and the fraction of padding.
 
     Args:
-        lengths: The lengths of the sentences.
+        lengths: The number of tokens in each sentence.
         sizes: The sizes that the sentences can be padded to.
 
     >>> padding_cost([2, 3, 4], [4]), padding_cost([2, 3, 4], [2, 3, 4])
@@ -69,8 +69,8 @@ def best_bucket_sizes(lengths: Sequence[int], most: int) -> list[list[int]]:
     """For each number of sizes up to `most`, return the sizes that need the least padding.
 
     Args:
-        lengths: The lengths of the sentences.
-        most: The largest number of sizes.
+        lengths: The number of tokens in each sentence.
+        most: The largest number of sizes to consider.
 
     >>> best_bucket_sizes([2, 2, 2, 9, 10], 2)
     [[10], [2, 10]]
@@ -170,7 +170,7 @@ def _bars(axes: Axes, lengths: Sequence[int], sizes: Sequence[int], tone: str, p
 
 @style.drawing
 def computed_tokens(lengths: Sequence[int] | None = None, show: int = 24) -> tuple[Figure, str]:
-    """Draw the tokens that a program computes for a few sentences, with one size and with buckets.
+    """Draw the tokens that a program processes for a few sentences, with one size and with buckets.
 
     Args:
         lengths: The lengths of the sentences. The default is `sentence_lengths()`.
@@ -202,7 +202,7 @@ def _milliseconds(value: float) -> str:
 
 @style.drawing
 def retrace_costs() -> tuple[Figure, str]:
-    """Plot the recorded time of a call to a jitted function that is kept or created again."""
+    """Plot the recorded call times of jitted functions that are kept or recreated for each call."""
     run = measurements.load("made_anew")
     results = run["results"]
     fig, axes = style.figure(6, 2.9)

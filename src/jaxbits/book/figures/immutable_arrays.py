@@ -1,4 +1,4 @@
-"""Figures of chapter 03: shared memory, and the memory and time of updates."""
+"""Figures for chapter 03: shared memory, and the memory and time of updates."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def aligned_buffer(count: int, dtype: Any = np.float32, offset: int = 0) -> np.n
     Args:
         count: The number of elements.
         dtype: The dtype of the array.
-        offset: The offset in bytes.
+        offset: The offset from a 64-byte boundary, in bytes.
 
     >>> aligned_buffer(4, offset=16).ctypes.data % 64
     16
@@ -52,7 +52,7 @@ def shares_memory(way: Callable[[Any], jax.Array], given: np.ndarray[Any, Any]) 
 
     Args:
         way: A function that converts a NumPy array to a JAX array.
-        given: The NumPy array, which the function overwrites.
+        given: The NumPy array, which this function overwrites.
 
     >>> shares_memory(lambda a: jax.device_put(a.copy()), aligned_buffer(4))
     False
@@ -87,8 +87,8 @@ def _shown(axes: Axes, place: tuple[float, float], shared: bool) -> None:
 def shared_memory_table() -> tuple[Figure, str]:
     """Draw a table of the conversions from NumPy to JAX that share memory.
 
-    The function finds out by experiment. For each cell, it writes to the NumPy array and then reads
-    the JAX array.
+    The function tests each conversion by writing to the NumPy array and then reading the JAX
+    array.
     """
     buffers = {
         "begins at a\nmultiple of 64": aligned_buffer(16),

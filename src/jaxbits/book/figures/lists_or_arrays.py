@@ -1,4 +1,4 @@
-"""Figures of chapter 18: the dtypes of two programs, and the distance between training runs."""
+"""Figures for chapter 18: the dtypes of two programs, and the distance between training runs."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _ulp_line(axes: Axes) -> None:
 
 @style.drawing
 def weight_trajectories() -> tuple[Figure, str]:
-    """Plot the recorded losses of one seed from lists and from arrays, and their difference."""
+    """Plot the recorded losses of training from lists and from arrays, and how much they differ."""
     from matplotlib.figure import Figure
 
     run = measurements.load("list_or_array")
@@ -162,7 +162,7 @@ def weight_distances() -> tuple[Figure, str]:
 
 @style.drawing
 def score_changes() -> tuple[Figure, str]:
-    """Plot how much each change moved the recorded scores, next to the change in the article."""
+    """Plot how far each change moved the recorded scores, and the difference in the article."""
     run = measurements.load("list_or_array")
     rows: dict[str, list[float]] = {}
     for name in ("restless", "calm"):

@@ -1,4 +1,4 @@
-"""Figures of chapter 09: guarded gradients, tools that find NaNs, and how NaNs spread."""
+"""Figures for chapter 09: guarded gradients, tools that find NaNs, and how NaNs spread."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def gradient_plots(versions: Mapping[str, Function]) -> tuple[Figure, str]:
     """Plot the common value of several versions of a function, and the gradient of each.
 
     Args:
-        versions: A dict of functions of a scalar. The figure shows the value of the first one.
+        versions: A dict from the name of each version to a function of a scalar. The figure shows
+            the value of the first one.
     """
     from matplotlib.figure import Figure as Empty
 
@@ -129,8 +130,8 @@ def nan_reports(
     """Run every tool that finds NaNs on every case.
 
     Args:
-        harmful: A dict of cases with a NaN that does harm.
-        harmless: A dict of cases without a NaN, or with a NaN that does not matter.
+        harmful: A dict of cases with a harmful NaN.
+        harmless: A dict of cases without a NaN or with a harmless one.
 
     Returns:
         A dict from each case to the outcome of each tool. The outcome is ``found`` or ``missed``

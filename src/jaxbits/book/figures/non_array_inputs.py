@@ -1,4 +1,4 @@
-"""Figures of chapter 05: the cost of list arguments, and NumPy functions on JAX arrays."""
+"""Figures for chapter 05: the cost of list arguments, and NumPy functions on JAX arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def _seconds(ms: float) -> str:
-    """Format a time in milliseconds with two digits, in seconds if it is long."""
+    """Format a time given in milliseconds, using seconds for times of 1000 ms and above."""
     return f"{ms / 1000:.2g} s" if ms >= 1000 else f"{ms:.2g} ms" if ms < 10 else f"{ms:.0f} ms"
 
 
@@ -77,7 +77,7 @@ def list_conversion_times() -> tuple[Figure, str]:
 
 
 def executing_library(function: Callable[[Any], Any], x: Any) -> tuple[str, str]:
-    """Return what executes a call on an array and on a tracer, or the error for a tracer.
+    """Return the library that executes a call on an array, and the library or error for a tracer.
 
     Args:
         function: A function of one array.
@@ -107,7 +107,8 @@ def library_table(functions: Mapping[str, Callable[[Any], Any]]) -> tuple[Figure
     """Draw a table of the library that executes each function, on an array and under `jax.jit`.
 
     Args:
-        functions: A dict from the name to show to a function of an array of three floats.
+        functions: A dict from the label of each function to the function itself, which takes an
+            array of three floats.
     """
     x = jnp.array([3.0, 1.0, 2.0])
     rows = {name: executing_library(function, x) for name, function in functions.items()}

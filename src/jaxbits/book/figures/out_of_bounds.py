@@ -1,4 +1,4 @@
-"""Figures of chapter 04: where bad indices land, their gradients, and which check finds them."""
+"""Figures for chapter 04: where bad indices land, their gradients, and which check finds them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _cells(axes: Axes, y: float, hit: dict[int, str]) -> None:
 
 
 def _nominal(index: int) -> int:
-    """Return the cell according to Python, where a negative index counts from the end once."""
+    """Return the position of an index in Python, where negative indices count from the end."""
     return index if index >= 0 else index + LENGTH
 
 

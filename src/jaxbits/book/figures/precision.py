@@ -1,4 +1,4 @@
-"""Figures of chapter 10: the bits of a number, and numbers that do not fit their dtype."""
+"""Figures for chapter 10: the bits of a number, and numbers that do not fit their dtype."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def bit_string(value: float, dtype: str) -> str:
     """Return the bits of a number as sign, exponent, and fraction, separated by spaces.
 
     Args:
-        value: The number.
+        value: The number whose bits to return.
         dtype: The name of a floating-point dtype.
 
     >>> bit_string(1.5, "bfloat16")

@@ -1,4 +1,4 @@
-"""Figures of chapter 10: type promotion, and broadcasting a column against a row."""
+"""Figures for chapter 10: type promotion, and broadcasting a column against a row."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def promoted_type(a: Node, b: Node) -> Node:
 def lattice_edges() -> list[tuple[Node, Node]]:
     """Return the edges of JAX's promotion lattice, from each type to the next wider types.
 
-    A type is below another if the two promote to the other. An edge joins two types if no third
-    type lies between them. https://docs.jax.dev/en/latest/jep/9407-type-promotion.html
+    A type is below another if promoting the two gives the other. An edge joins two types if no
+    third type lies between them. https://docs.jax.dev/en/latest/jep/9407-type-promotion.html
 
     >>> [edge for edge in lattice_edges() if edge[0] == "int32"]
     [('int32', 'int64')]
@@ -89,7 +89,7 @@ _PLACES: dict[Node, tuple[float, float]] = {
 
 @style.drawing
 def promotion_lattice() -> tuple[Figure, str]:
-    """Draw JAX's promotion lattice, with arrows that `jax.dtypes.result_type` determines."""
+    """Draw JAX's promotion lattice, as computed with `jax.dtypes.result_type`."""
     fig, axes = style.figure(6, 6.6)
     style.blank(axes)
     edges = lattice_edges()
@@ -143,7 +143,7 @@ def _cell(axes: Axes, x: float, y: float, text: str, face: str, edge: str = styl
 
 @style.drawing
 def scalar_table(table: dict[bool, dict[str, list[str]]]) -> tuple[Figure, str]:
-    """Draw a table of the dtypes that scalars give to bfloat16, float16, and float32 arrays.
+    """Draw a table of the dtypes of bfloat16, float16, and float32 arrays combined with scalars.
 
     Args:
         table: For x64 off and on, a dict from each scalar expression to the three dtypes.

@@ -1,4 +1,4 @@
-"""Figures of chapter 02: which lines run when, a stale learning rate, and captured arrays."""
+"""Figures for chapter 02: which lines run when, a stale learning rate, and captured arrays."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MONO = "DejaVu Sans Mono"
 
 
 def executed_lines(function: Callable[..., Any], call: Callable[[], Any]) -> set[int]:
-    """Return the lines of a function that Python runs during a call, counting from 0.
+    """Return the indices of the lines of a function that Python runs during a call.
 
     Args:
         function: A function that is defined in a file or a cell.
@@ -141,10 +141,10 @@ def _loss(w: jax.Array, noise: jax.Array) -> jax.Array:
 
 
 def noisy_descent(stale: bool) -> list[float]:
-    """Return the mean distance from the minimum after each step, with a rate that drops twice.
+    """Return the mean distance to the minimum after each step, as the learning rate drops twice.
 
     Args:
-        stale: Whether the jitted step reads the rate from a global instead of an argument.
+        stale: Whether the jitted step reads the rate from a global variable instead of an argument.
     """
     settings = {"rate": RATES[0]}
 
@@ -169,7 +169,7 @@ def noisy_descent(stale: bool) -> list[float]:
 
 @style.drawing
 def stale_learning_rate() -> tuple[Figure, str]:
-    """Plot noisy gradient descent with a rate that drops twice, as a global and as an argument."""
+    """Plot noisy gradient descent that reads its learning rate from a global or an argument."""
     fig, axes = style.figure(6, 3.2)
     ends = []
     for stale, name, tone in (
@@ -208,7 +208,7 @@ _CURVES = (
 
 @style.drawing
 def captured_array_costs() -> tuple[Figure, str]:
-    """Plot the recorded compile times against the size of a table, captured or as an argument."""
+    """Plot the recorded compile times against the size of a table, either captured or passed."""
     run = measurements.load("captured_constant")
     series = run["series"]
     floats = series["floats"]

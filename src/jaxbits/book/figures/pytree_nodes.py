@@ -48,7 +48,7 @@ def place_nodes(node: Node, free: list[float], depth: int = 0) -> None:
 
     Args:
         node: The root of the subtree.
-        free: A list with the next free x position, which the function advances.
+        free: A list that holds the next free x position, which the function updates.
         depth: The y position of the node.
     """
     node.y = depth

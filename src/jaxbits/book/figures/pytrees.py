@@ -1,4 +1,4 @@
-"""Figures of chapter 13: a pytree and its leaves, mapped axes, and the layout on devices."""
+"""Figures for chapter 13: a pytree and its leaves, mapped axes, and the layout on devices."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def tree_diagram(tree: Any) -> tuple[Figure, str]:
 
 
 def lane_numbers(shape: tuple[int, ...], axis: int | None, size: int) -> np.ndarray[Any, Any]:
-    """Return the lane of a mapped function that reads each element, or -1 for all lanes.
+    """Return the lane of a mapped function that reads each element, or -1 where all lanes read it.
 
     The function finds the lanes by mapping over an array of element numbers.
 
@@ -193,9 +193,9 @@ def device_layout(
     """Draw which device holds which part of a table, for one or several layouts.
 
     Args:
-        layouts: A dict from the title of each layout to its parts. A device may be a number or a
-            string.
-        processes: The process of each device. If given, the colors distinguish processes.
+        layouts: A dict from the title of each layout to the part that each device holds. A device
+            may be a number or a string.
+        processes: The index of each device's process. If given, the colors distinguish processes.
     """
     from matplotlib.patches import Rectangle
 

@@ -1,4 +1,4 @@
-"""Figures of chapter 06: a tree of keys, draws from one key, and dropout masks."""
+"""Figures for chapter 06: a tree of keys, draws from one key, and dropout masks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Family = Mapping[str, tuple[jax.Array, str]]
 
 
 def group_equal_keys(keys: Family) -> list[list[str]]:
-    """Group the names of equal keys, and keep the given order.
+    """Group the names of equal keys, in the given order.
 
     >>> root = jax.random.key(0)
     >>> left, right = jax.random.split(root)

@@ -1,4 +1,4 @@
-"""Figures of chapter 10: sums and averages that stop changing because of rounding."""
+"""Figures for chapter 10: sums and averages that stop changing because of rounding."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _count(start: jax.Array, steps: int) -> jax.Array:
 
 
 def running_sum(dtype: str, most: int) -> tuple[list[int], list[float]]:
-    """Return the numbers of additions 1, 2, 4, …, and the sum of ones after each of them.
+    """Return the powers of two up to `most` and, for each, the sum of that many ones.
 
     Args:
         dtype: The dtype of the sum.
@@ -74,7 +74,7 @@ def moving_average(dtype: str, steps: int, target: float = 2.0, rate: float = 0.
 
     Args:
         dtype: The dtype of the average.
-        steps: The number of steps.
+        steps: The number of updates.
         target: The constant value to average.
         rate: The weight of the new value in each step.
 

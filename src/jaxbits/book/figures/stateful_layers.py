@@ -1,4 +1,4 @@
-"""Figures of chapter 16: training curves, convolution windows, and flattening orders."""
+"""Figures for chapter 16: training curves, convolution windows, and flattening orders."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def step_plot(series: Mapping[str, Sequence[float]], title: str, what: str) -> t
         said.append(f"{name} goes from {line[0]:.3g} to {line[-1]:.3g}")
     values = [value for line in series.values() for value in line]
     axes.set_yscale("log")
-    # LogLocator shows too few ticks below two decades, so add minor ticks.
+    # LogLocator shows too few ticks on an axis of less than two decades, so add minor ticks.
     axes.yaxis.set_major_locator(
         LogLocator(subs=(1,) if max(values) > 100 * min(values) else (1, 2, 5))
     )

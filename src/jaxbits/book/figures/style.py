@@ -1,7 +1,7 @@
 """The style of the book's figures: colors, fonts, and the conversion to SVG.
 
-A stored figure is an SVG on a light card, which is readable wherever a notebook opens. For the dark
-theme, the pages of the book also contain a copy in which `DARK` replaces every color.
+A stored figure is an SVG on a light card, so it is readable wherever you open the notebook. For
+the dark theme, the pages of the book also contain a copy in which `DARK` replaces every color.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ _SETTINGS: Any = {
 
 @dataclass(frozen=True)
 class Picture:
-    """A finished figure: its SVG, and a description for people who cannot see it."""
+    """A finished figure as an SVG, with a description for people who cannot see it."""
 
     svg: str
     alt: str
@@ -108,7 +108,8 @@ def drawing(draw: Callable[P, tuple[Figure, str]]) -> Callable[P, Picture]:
     Matplotlib settings, and it may use only the colors of this module.
 
     Raises:
-        ValueError: If the alternative text is blank, or if `DARK` lacks a color of the figure.
+        ValueError: If the alternative text is blank, or if the figure has a color that is not in
+            `DARK`.
     """
 
     @functools.wraps(draw)
@@ -156,10 +157,10 @@ def rounded_box(
 
     Args:
         axes: The axes to draw on.
-        x: The left edge.
-        y: The lower edge.
-        width: The width.
-        height: The height.
+        x: The x coordinate of the left edge.
+        y: The y coordinate of the lower edge.
+        width: The width in the units of the axes.
+        height: The height in the units of the axes.
         rounding: The radius of the corners.
         look: Properties of the patch, such as ``facecolor``.
     """

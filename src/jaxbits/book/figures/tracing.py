@@ -1,4 +1,4 @@
-"""Figures of chapter 01: libraries, jaxprs, compilation, and its costs and gains."""
+"""Figures for chapter 01: libraries, jaxprs, and the costs and benefits of compilation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float], col
 
 @style.drawing
 def library_stack() -> tuple[Figure, str]:
-    """Draw the four libraries of a training step, and what each of them passes to the next."""
+    """Draw the four libraries that a training step uses, and what each one passes to the next."""
     fig, axes = style.figure(6, 3.0)
     style.blank(axes)
     boxes = (
@@ -58,7 +58,7 @@ def library_stack() -> tuple[Figure, str]:
 
 
 def _name(variable: Any, names: dict[Any, str]) -> str:
-    if hasattr(variable, "val"):  # a Literal, such as the 2 in `add a 2`
+    if hasattr(variable, "val"):  # It is a Literal, such as the 2 in `add a 2`.
         return f"{float(variable.val):g}"
     return names.setdefault(variable, chr(ord("a") + len(names)))
 
@@ -130,7 +130,7 @@ def jaxpr_and_source(function: Callable[..., Any], *args: Any) -> tuple[Figure, 
 
 @style.drawing
 def compiler_diagram() -> tuple[Figure, str]:
-    """Draw the compilers between front ends and back ends, with and without a common form."""
+    """Draw the compilers that connect front ends to back ends, with and without a shared format."""
     fronts, backs = ("PyTorch", "TensorFlow", "JAX"), ("CPU", "GPU", "TPU")
     fig, axes = style.figure(6, 4.3)
     style.blank(axes)
@@ -255,7 +255,7 @@ def call_timeline() -> tuple[Figure, str]:
 
 
 def _time(result: dict[str, Any]) -> str:
-    """Format a measured median with its unit, with about two digits."""
+    """Format a measured median to about two digits, with its unit."""
     digits = 0 if result["median"] >= 100 else 1
     return f"{result['median']:.{digits}f} {result['unit']}"
 

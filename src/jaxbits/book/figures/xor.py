@@ -1,4 +1,4 @@
-"""Figures of chapter 15: data, training curves, decision boundaries, and the cost of a step."""
+"""Figures for chapter 15: data, training curves, decision boundaries, and the cost of a step."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ _PARTS: Sequence[tuple[str, str]] = (
 
 @style.drawing
 def step_costs() -> tuple[Figure, str]:
-    """Plot the recorded times of one training step in each way, as medians with quartiles."""
+    """Plot the recorded times of several kinds of training step, as medians with quartiles."""
     run = measurements.load("xor_training")
     parts = [part for part in _PARTS if part[0] in run["results"]]
     fig, axes = style.figure(6, 4.9)

@@ -1,6 +1,6 @@
 """Recorded measurements that the figures show.
 
-`make bench` writes the files. Each file contains the machine, the versions, and the date.
+`make bench` writes the files. Each file also names the machine, the versions, and the date.
 """
 
 from __future__ import annotations
