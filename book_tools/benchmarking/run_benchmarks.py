@@ -28,7 +28,7 @@ from book_tools.project_metadata import ROOT
 from jaxbits import runtime
 
 BENCHMARKS = ROOT / "benchmarks"
-RECORDED = ROOT / "src" / "jaxbits" / "recorded"
+RECORDED = ROOT / "src" / "jaxbits" / "book" / "measurements"
 QUARTILES = {"unit", "median", "q1", "q3", "repeats"}
 
 
