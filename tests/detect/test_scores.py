@@ -83,7 +83,7 @@ def test_audit_reports_nothing_on_clean_programs(case):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("check", CHECKS)
-def test_page_shows_scores_of_jax_flags(check):
+def test_jax_flags_baseline_matches_recorded_scores(check):
     recorded, flags = RECORDED["switches"].get(check, []), jax_flags_baseline.SWITCHES
     assert [row["name"] for row in recorded] == [flag.name for flag in flags.get(check, ())]
     for row, flag in zip(recorded, flags.get(check, ()), strict=True):
