@@ -70,7 +70,7 @@ def test_fold_ignores_markdown_cell() -> None:
     assert cell.metadata == {}
 
 
-# The lint checks the stored notebooks. See a_fold_less in tests/nbval_exact/mutations.py.
+# The lint checks the stored notebooks: see removed_fold in nbval_exact/mutations.py.
 @pytest.mark.parametrize("pair", CHAPTERS, ids=lambda pair: pair.name)
 def test_read_source_folds_cells_as_on_page(pair: ChapterFiles) -> None:
     cells = [cell for cell in read_source(pair).cells if cell.cell_type == "code"]
