@@ -1,4 +1,4 @@
-"""Setting up .venv: what is installed for which target, when it is installed again, and errors."""
+"""Test what bootstrap installs in .venv, when it reinstalls, and how it reports errors."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from book_tools.environment.pins import PYTHON
 
 
 @pytest.mark.parametrize("version", [(2, 7, 18), (3, 10, 13), (3, 15, 0)])
-def test_unsupported_python_is_rejected(version: tuple[int, int, int]) -> None:
+def test_check_version_rejects_unsupported_python(version: tuple[int, int, int]) -> None:
     message = r"Python must be 3\.11 to 3\.14, got {}\.{} ".format(*version[:2])
     with pytest.raises(bootstrap.BootstrapError, match=message):
         bootstrap.check_version(version, "/usr/bin/python3")
 
 
-def test_supported_pythons_are_accepted() -> None:
+def test_check_version_accepts_supported_pythons() -> None:
     for minor in (11, 12, 13, 14):
         bootstrap.check_version((3, minor, 0), "python3")
     assert PYTHON == bootstrap.OLDEST
 
 
-def test_full_disk_is_rejected() -> None:
+def test_check_disk_rejects_full_disk() -> None:
     bootstrap.check_disk(50.0, 3.0)
     with pytest.raises(bootstrap.BootstrapError, match=r"about 3\.0 GB of disk space, got 0\.5 GB"):
         bootstrap.check_disk(0.5, 3.0)
@@ -51,7 +51,10 @@ def test_find_reason_returns_one_line(log: str, expected: str) -> None:
 
 
 class Project:
-    """An empty project in which commands only leave the files that they would create."""
+    """An empty project that records bootstrap's commands instead of running them.
+
+    The command that creates .venv leaves only a link to the Python that runs the tests.
+    """
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.root = root
@@ -94,7 +97,7 @@ class Project:
         return self.version if exists else None
 
     def bootstrap(self, *arguments: str) -> list[str]:
-        """Return the second word of the title of each step: what is created or installed."""
+        """Run bootstrap and return what each step creates or installs: its title's second word."""
         self.steps.clear()
         self.commands.clear()
         assert bootstrap.main(list(arguments)) == (1 if self.fails_at != "nothing" else 0)
@@ -110,13 +113,13 @@ BOOK = ["requirements-book.txt", "jaxbits"]
 ALL = ["requirements.txt", "jaxbits"]
 
 
-def test_second_run_does_nothing(project: Project) -> None:
+def test_bootstrap_does_nothing_on_second_run(project: Project) -> None:
     assert project.bootstrap() == [".venv", *ALL]
     assert project.bootstrap() == []
     assert project.bootstrap("book") == []
 
 
-def test_book_comes_first_and_the_rest_later(project: Project) -> None:
+def test_bootstrap_all_completes_book_installation(project: Project) -> None:
     assert project.bootstrap("book") == [".venv", *BOOK]
     assert project.bootstrap("book") == []
     assert not any("grader" in part for command in project.commands for part in command)
@@ -124,7 +127,7 @@ def test_book_comes_first_and_the_rest_later(project: Project) -> None:
     assert project.commands[-1][-1].endswith("grader")
 
 
-def test_only_what_changed_is_installed_again(project: Project) -> None:
+def test_bootstrap_reinstalls_only_changed_parts(project: Project) -> None:
     project.bootstrap()
     project.write("pyproject.toml", "[project]")
     assert project.bootstrap() == ["jaxbits"]
@@ -136,7 +139,7 @@ def test_only_what_changed_is_installed_again(project: Project) -> None:
 
 
 @pytest.mark.parametrize("failing", ["requirements", "jaxbits"])
-def test_failed_installation_does_not_count(
+def test_bootstrap_retries_failed_installation(
     project: Project, capsys: pytest.CaptureFixture[str], failing: str
 ) -> None:
     project.fails_at = failing
@@ -147,37 +150,39 @@ def test_failed_installation_does_not_count(
     assert project.bootstrap() == ALL
 
 
-def test_interrupted_upgrade_leaves_nothing_installed(project: Project) -> None:
+def test_bootstrap_reinstalls_book_after_failed_upgrade(project: Project) -> None:
     project.bootstrap("book")
     project.fails_at = "requirements.txt"
     project.bootstrap()
     project.fails_at = "nothing"
-    assert project.bootstrap("book") == BOOK, "pip may have broken a package of the book as well"
+    assert project.bootstrap("book") == BOOK, (
+        "pip may also have broken a package that the book needs"
+    )
 
 
-def test_packages_that_pip_did_not_finish_are_removed(project: Project) -> None:
+def test_bootstrap_removes_partially_installed_packages(project: Project) -> None:
     project.bootstrap("book")
     packages = ".venv/lib/python3.11/site-packages"
     project.write(f"{packages}/a-1.dist-info/METADATA", "")
     project.write(f"{packages}/b-1.dist-info/METADATA", "")
     project.write(f"{packages}/b-1.dist-info/INSTALLER", "pip")
     project.bootstrap()
-    left = sorted(path.name for path in (project.root / packages).iterdir())
-    assert left == ["b-1.dist-info"]
+    remaining = sorted(path.name for path in (project.root / packages).iterdir())
+    assert remaining == ["b-1.dist-info"]
 
 
-def test_named_python_replaces_another_one(project: Project) -> None:
+def test_bootstrap_replaces_other_python_only_with_remake(project: Project) -> None:
     project.bootstrap()
     stamp = project.root / ".venv" / ".installed"
-    this = "python {}.{}\n".format(*sys.version_info[:2])
-    assert this in stamp.read_text()
+    version_line = "python {}.{}\n".format(*sys.version_info[:2])
+    assert version_line in stamp.read_text()
     project.version = "3 12" if sys.version_info[:2] == (3, 11) else "3 11"
-    stamp.write_text(stamp.read_text().replace(this, f"python {project.version}\n"))
-    assert project.bootstrap() == [], "any supported Python will do"
+    stamp.write_text(stamp.read_text().replace(version_line, f"python {project.version}\n"))
+    assert project.bootstrap() == [], "without --remake, bootstrap must keep any supported Python"
     assert project.bootstrap("--remake") == [".venv", *ALL]
 
 
-def test_torch_is_explained_before_the_download(
+def test_bootstrap_warns_that_pip_may_install_cuda_torch(
     project: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
@@ -189,7 +194,7 @@ def test_torch_is_explained_before_the_download(
     assert "with TORCH_INDEX=https://download.pytorch.org/whl/cpu" in output
 
 
-def test_torch_comes_from_the_named_index(
+def test_bootstrap_installs_torch_from_torch_index(
     project: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TORCH_INDEX", "https://user:word@index.test/cpu")
@@ -206,7 +211,7 @@ def test_torch_comes_from_the_named_index(
     ]
 
 
-def test_installed_torch_is_kept(
+def test_bootstrap_keeps_installed_torch(
     project: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TORCH_INDEX", "https://index.test/cpu")
@@ -215,12 +220,12 @@ def test_installed_torch_is_kept(
     assert "CUDA" not in capsys.readouterr().out
 
 
-def test_unknown_layer_is_rejected(capsys: pytest.CaptureFixture[str]) -> None:
+def test_bootstrap_rejects_unknown_layer(capsys: pytest.CaptureFixture[str]) -> None:
     assert bootstrap.main(["chapters"]) == 2
     assert "usage" in capsys.readouterr().err
 
 
-def test_failed_command_is_reported_in_one_line(
+def test_run_reports_failed_command_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bootstrap, "ROOT", str(tmp_path))
@@ -232,7 +237,7 @@ def test_failed_command_is_reported_in_one_line(
     assert str(caught.value) == message
 
 
-def test_make_announces_a_missing_python(tmp_path: Path) -> None:
+def test_make_book_reports_missing_python(tmp_path: Path) -> None:
     root = Path(__file__).resolve().parents[2]
     command = ["make", "-f", str(root / "Makefile"), "PYTHON=no-such-python", "book"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)

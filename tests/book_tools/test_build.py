@@ -16,7 +16,7 @@ MAKE = shutil.which("make")
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A project with one chapter, inside a hidden folder."""
+    """Create a project with one chapter inside a hidden folder."""
     root = tmp_path / ".worktrees" / "book"
     (root / "chapters").mkdir(parents=True)
     (root / "chapters" / "01-a.md").write_text("one")
@@ -29,7 +29,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def test_a_dot_folder_above_the_project_hides_nothing(project: Path) -> None:
+def test_input_files_lists_chapters_under_hidden_folder(project: Path) -> None:
     names = {path.relative_to(project).as_posix() for path in build.input_files()}
     assert "chapters/01-a.md" in names
     assert "chapters/.ipynb_checkpoints/01-a.md" not in names
@@ -38,7 +38,7 @@ def test_a_dot_folder_above_the_project_hides_nothing(project: Path) -> None:
     assert build.input_digest() != before
 
 
-def test_a_build_folder_that_cannot_be_written_to_gives_one_line(
+def test_build_reports_unwritable_folder_in_one_line(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (project / "_build").write_text("a file is in its place")
@@ -48,10 +48,11 @@ def test_a_build_folder_that_cannot_be_written_to_gives_one_line(
 
 
 @pytest.mark.skipif(MAKE is None, reason="there is no make on this machine")
-def test_a_chapter_without_a_name_is_refused_before_anything_is_installed(tmp_path: Path) -> None:
+def test_make_chapter_without_name_installs_nothing(tmp_path: Path) -> None:
     shutil.copy(Path(__file__).resolve().parents[2] / "Makefile", tmp_path)
     assert MAKE
-    # Under `make test`, these would make this a sub-make, which prints the folder that it enters.
+    # `make test` sets these variables. With them, this `make` would run as a sub-make and print
+    # the folder that it enters.
     submake = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")
     env = {key: value for key, value in os.environ.items() if key not in submake}
     done = subprocess.run([MAKE, "chapter"], cwd=tmp_path, env=env, capture_output=True, text=True)

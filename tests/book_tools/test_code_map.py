@@ -1,4 +1,4 @@
-"""The map of the code in CONTRIBUTING.md is true: the picture, the parts, and the arrows."""
+"""Test that the code map in CONTRIBUTING.md matches the imports of the project's modules."""
 
 from __future__ import annotations
 
@@ -15,36 +15,36 @@ def test_imports_have_no_cycle() -> None:
     assert len(order) > 100
 
 
-def test_every_arrow_points_down() -> None:
-    up = [
+def test_arrows_point_down() -> None:
+    upward = [
         f"{part.title} imports {target.title}"
         for part, targets in code_map.arrows().items()
         for target in targets
         if target.row <= part.row
     ]
-    assert not up
+    assert not upward
 
 
-def test_the_picture_is_the_one_that_is_drawn_from_the_imports() -> None:
+def test_draw_matches_committed_picture() -> None:
     assert (ROOT / code_map.PICTURE).read_text("utf8") == code_map.draw()
 
 
-def test_contributing_shows_the_picture() -> None:
+def test_contributing_shows_picture() -> None:
     assert code_map.PICTURE.as_posix() in (ROOT / "CONTRIBUTING.md").read_text("utf8")
 
 
-def test_a_module_that_no_part_lists_is_an_error() -> None:
+def test_part_of_rejects_unlisted_module() -> None:
     with pytest.raises(KeyError, match="no part of the map contains the module jaxbits_new"):
         code_map.part_of("jaxbits_new")
 
 
-def test_nothing_in_the_library_imports_the_grader_or_the_tools() -> None:
+def test_imports_of_library_exclude_grader_and_tools() -> None:
     outside = ("jaxbits_grader", "book_tools", "_ext", "benchmarks")
     found = [
-        f"{name} imports {one}"
+        f"{name} imports {target}"
         for name, imported in code_map.imports().items()
         if name.split(".")[0] == "jaxbits"
-        for one in imported
-        if one.split(".")[0] in outside
+        for target in imported
+        if target.split(".")[0] in outside
     ]
     assert not found

@@ -39,8 +39,8 @@ OTHER = HEAD + cell("# raises: ValueError\n[][0]", "raises-exception")
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, str, str]:
-    """Four chapters executed together: the folder, the exit status, stdout, and stderr."""
+def executed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, str, str]:
+    """Execute four chapters together; return the folder, the exit status, stdout, and stderr."""
     folder = tmp_path_factory.mktemp("book") / "chapters"
     folder.mkdir()
     chapters = {"01-good": GOOD, "02-fails": FAILS, "03-quiet": QUIET, "04-other": OTHER}
@@ -49,20 +49,25 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, str, str]:
     (folder / "02-fails.ipynb").write_text(
         '{"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
     )
-    said: list[tuple[bool, str]] = []
+    messages: list[tuple[bool, str]] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pins, "find_departures", list)
         patch.setenv("JAX_PLATFORMS", "nonsense")
         patch.setattr(
-            execute, "_report", lambda text, is_error=False: said.append((is_error, text))
+            execute, "_report", lambda text, is_error=False: messages.append((is_error, text))
         )
         status = execute.main(["--chapters", str(folder)])
-    out, err = ("\n".join(text for loud, text in said if loud is kind) for kind in (False, True))
+    out, err = (
+        "\n".join(text for is_error, text in messages if is_error is wants_error)
+        for wants_error in (False, True)
+    )
     return folder, status, out, err
 
 
-def test_a_chapter_is_stored_without_traces_of_the_machine(ran: tuple[Path, int, str, str]) -> None:
-    folder, _, out, _ = ran
+def test_execute_stores_chapter_without_machine_details(
+    executed: tuple[Path, int, str, str],
+) -> None:
+    folder, _, out, _ = executed
     assert "01-good: stored, " in out
     text = (folder / "01-good.ipynb").read_text()
     notebook = json.loads(text)
@@ -78,10 +83,10 @@ def test_a_chapter_is_stored_without_traces_of_the_machine(ran: tuple[Path, int,
     assert "3.11." not in text
 
 
-def test_a_second_run_changes_no_byte(
-    ran: tuple[Path, int, str, str], monkeypatch: pytest.MonkeyPatch
+def test_execute_twice_stores_same_bytes(
+    executed: tuple[Path, int, str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = ran[0]
+    folder = executed[0]
     before = (folder / "01-good.ipynb").read_bytes()
     monkeypatch.setattr(pins, "find_departures", list)
     assert execute.main(["01", "--chapters", str(folder)]) == 0
@@ -95,8 +100,10 @@ def test_a_second_run_changes_no_byte(
     )
 
 
-def test_a_failed_cell_is_named_and_the_old_notebook_stays(ran: tuple[Path, int, str, str]) -> None:
-    folder, status, _, err = ran
+def test_execute_names_failed_cell_and_keeps_old_notebook(
+    executed: tuple[Path, int, str, str],
+) -> None:
+    folder, status, _, err = executed
     assert status == 1
     assert json.loads((folder / "02-fails.ipynb").read_text())["cells"] == []
     assert "02-fails: failed (the stored notebook has not changed)" in err
@@ -104,18 +111,20 @@ def test_a_failed_cell_is_named_and_the_old_notebook_stays(ran: tuple[Path, int,
     assert "  ZeroDivisionError: division by zero" in err
 
 
-def test_a_tagged_cell_has_to_raise_what_it_says(ran: tuple[Path, int, str, str]) -> None:
-    folder, _, _, err = ran
+def test_execute_requires_declared_error_of_tagged_cell(
+    executed: tuple[Path, int, str, str],
+) -> None:
+    folder, _, _, err = executed
     assert "is tagged raises-exception but raised no error" in err
     assert "raised IndexError, but its comment says ValueError" in err
     assert not list(folder.glob("0[34]*.ipynb"))
 
 
-def test_an_edit_without_execution_is_caught(
-    ran: tuple[Path, int, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_execute_check_reports_edited_cell(
+    executed: tuple[Path, int, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("01-good.md", "01-good.ipynb"):
-        (tmp_path / name).write_bytes((ran[0] / name).read_bytes())
+        (tmp_path / name).write_bytes((executed[0] / name).read_bytes())
     assert execute.main(["--check", "--chapters", str(tmp_path)]) == 0
     (tmp_path / "01-good.md").write_text(GOOD.replace("1 / 0", "2 / 0"))
     assert execute.main(["--check", "--chapters", str(tmp_path)]) == 1
@@ -126,7 +135,7 @@ def test_an_edit_without_execution_is_caught(
     assert lint_chapters(tmp_path, "") == [f"chapters/01-good.md: {expected}"]
 
 
-def test_nothing_is_stored_from_another_environment(
+def test_execute_stores_nothing_in_other_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "01-good.md").write_text(GOOD)
@@ -136,7 +145,7 @@ def test_nothing_is_stored_from_another_environment(
     assert not (tmp_path / "01-good.ipynb").exists()
 
 
-def test_departures_name_what_differs(tmp_path: Path) -> None:
+def test_find_departures_names_python_and_packages(tmp_path: Path) -> None:
     lock = tmp_path / "requirements.txt"
     lock.write_text("jax==9.9\nflax_nothing==1\n")
     found = pins.find_departures(lock, (3, 12))
@@ -145,7 +154,7 @@ def test_departures_name_what_differs(tmp_path: Path) -> None:
     assert len(found) == 2
 
 
-def test_names_of_chapters(tmp_path: Path) -> None:
+def test_find_chapters_by_name(tmp_path: Path) -> None:
     for name in ("01-one", "02-two", "02-too"):
         (tmp_path / f"{name}.md").write_text(GOOD)
     assert [p.name for p in find_chapters(["chapters/01-one.md", "01"], tmp_path)] == ["01-one"]
@@ -155,7 +164,7 @@ def test_names_of_chapters(tmp_path: Path) -> None:
         find_chapters(["02"], tmp_path)
 
 
-def test_a_text_that_is_no_notebook_is_named(tmp_path: Path) -> None:
+def test_read_source_and_read_stored_name_invalid_file(tmp_path: Path) -> None:
     (tmp_path / "01-bad.md").write_text("---\na: [\n---\n\n# Bad\n")
     with pytest.raises(ChapterFileError, match=r"01-bad\.md cannot be read as MyST text"):
         read_source(ChapterFiles(tmp_path / "01-bad.md"))
@@ -164,7 +173,7 @@ def test_a_text_that_is_no_notebook_is_named(tmp_path: Path) -> None:
         read_stored(ChapterFiles(tmp_path / "01-bad.md"))
 
 
-def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_write_if_changed_never_writes_partial_file(tmp_path: Path) -> None:
     file = tmp_path / "folder" / "a"
     assert write_if_changed(file, "one")
     before = file.stat().st_mtime_ns

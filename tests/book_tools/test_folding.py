@@ -1,4 +1,4 @@
-"""Test that the notebook folds the same cells as the page, with a matching title."""
+"""Test that a notebook folds the same cells as its page and gives each a matching title."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CHAPTERS = find_chapters()
         ("def claims(x):\n    return x", "Helper code: claims"),
     ],
 )
-def test_a_title_says_what_the_cell_does(source: str, expected: str) -> None:
+def test_derive_title_describes_cell(source: str, expected: str) -> None:
     assert derive_title(source) == expected
 
 
@@ -54,7 +54,7 @@ def test_a_title_says_what_the_cell_does(source: str, expected: str) -> None:
         ),
     ],
 )
-def test_tags_decide_what_is_folded(tags: list[str], metadata: dict, first: str) -> None:
+def test_fold_follows_tags(tags: list[str], metadata: dict, first: str) -> None:
     cell = new_code_cell("x = 1\nx", metadata={"tags": tags})
     fold(cell)
     assert cell.metadata == {"tags": tags} | metadata
@@ -63,16 +63,16 @@ def test_tags_decide_what_is_folded(tags: list[str], metadata: dict, first: str)
     assert first_line(cell) == "x = 1"
 
 
-def test_text_is_never_folded() -> None:
+def test_fold_ignores_markdown_cell() -> None:
     cell = new_markdown_cell("Words.")
     fold(cell)
     assert cell.source == "Words."
     assert cell.metadata == {}
 
 
-# The lint checks the stored notebooks: see a_fold_less in strict/mutations.py.
+# The lint checks the stored notebooks: see removed_fold in nbval_exact/mutations.py.
 @pytest.mark.parametrize("pair", CHAPTERS, ids=lambda pair: pair.name)
-def test_every_cell_of_a_chapter_is_folded_as_on_its_page(pair: ChapterFiles) -> None:
+def test_read_source_folds_cells_as_on_page(pair: ChapterFiles) -> None:
     cells = [cell for cell in read_source(pair).cells if cell.cell_type == "code"]
     folded = {"hide-input", "remove-cell"}
     for cell in cells:
@@ -86,16 +86,16 @@ def test_every_cell_of_a_chapter_is_folded_as_on_its_page(pair: ChapterFiles) ->
         assert cell.source.count("@title") == is_folded, head
         assert head.startswith("#@title ") == is_folded, head
         assert len(head) <= 80, head
-        # Cells of claims are always folded, because they are not part of the lesson.
-        assert is_folded or not checks(without_title(cell.source)), head
+        # Cells that check claims are always folded, because they are not part of the lesson.
+        assert is_folded or not calls_claims(without_title(cell.source)), head
     assert cells[0].source.startswith(f"#@title {SETUP_TITLE}\n")
 
 
-def checks(source: str) -> bool:
+def calls_claims(source: str) -> bool:
     """Return True if a cell calls `claims` or `also_sharp` anywhere."""
     try:
         tree = ast.parse(source)
-    except SyntaxError:  # a magic
+    except SyntaxError:  # the cell contains a magic
         return False
     called = {node.func.id for node in ast.walk(tree)
               if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}  # fmt: skip

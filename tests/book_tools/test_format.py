@@ -1,4 +1,4 @@
-"""Test the formatting of the code cells in a chapter's text."""
+"""Test how `make format` rewrites the code cells and Predict boxes of a chapter."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ def chapter(folder: Path, *cells: str) -> ChapterFiles:
     return ChapterFiles(folder / "01-a.md")
 
 
-def test_only_what_is_badly_formatted_changes(tmp_path: Path) -> None:
+def test_format_cells_changes_only_unformatted_cells(tmp_path: Path) -> None:
     pair = chapter(tmp_path, setup_cell(), "%load_ext jaxbits\nx=1", "y = 2")
     assert list(unformatted_cells(pair)) == ["chapters/01-a.md, code cell 2: run: make format"]
     text = pair.source.read_text()
-    better = replace_cells(text, [new for _, new in format_cells(pair)])
-    assert better == text.replace("x=1", "x = 1")
+    formatted = replace_cells(text, [new for _, new in format_cells(pair)])
+    assert formatted == text.replace("x=1", "x = 1")
 
 
-def test_a_cell_that_is_not_python_is_named(tmp_path: Path) -> None:
+def test_format_cells_rejects_invalid_python(tmp_path: Path) -> None:
     pair = chapter(tmp_path, "x = = 1")
     with pytest.raises(ChapterFileError, match=r"01-a\.md: a cell is not valid Python"):
         format_cells(pair)
 
 
-def test_the_options_of_predict_boxes_are_put_in_their_drawn_order(
+def test_format_reorders_options_of_predict_boxes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pair = chapter(tmp_path, "x=1")
@@ -46,11 +46,11 @@ def test_the_options_of_predict_boxes_are_put_in_their_drawn_order(
     ]
     question = "**Predict.** How many are there?\n\n"
     text = pair.source.read_text()
-    drawn = reorder_options(question + "\n".join(options))
-    assert drawn != question + "\n".join(options)
+    reordered = reorder_options(question + "\n".join(options))
+    assert reordered != question + "\n".join(options)
     pair.source.write_text(f"{text}\n{question}" + "\n".join(options))
     monkeypatch.setattr(format, "find_chapters", lambda: [pair])
     monkeypatch.setattr(format, "PYTHON_CODE", ("conftest.py",))
     assert format.main([]) == 0
-    assert pair.source.read_text() == f"{text.replace('x=1', 'x = 1')}\n{drawn}\n"
+    assert pair.source.read_text() == f"{text.replace('x=1', 'x = 1')}\n{reordered}\n"
     assert "01-a.md: options of Predict boxes ordered" in capsys.readouterr().out

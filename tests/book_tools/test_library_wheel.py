@@ -1,4 +1,4 @@
-"""Test that the same library gives the same wheel, byte by byte, and that it has no address."""
+"""Test that wheels are reproducible, and that only a published wheel contains an address."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SITE, REPOSITORY = "https://owner.github.io/name/", "https://github.com/owner/na
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A project with a library of two files."""
+    """Create a project whose library has two files."""
     root = tmp_path / "project"
     (root / "src" / "jaxbits").mkdir(parents=True)
     (root / "src" / "jaxbits" / "__init__.py").write_text('__version__ = "0.1.0"\n')
@@ -30,28 +30,28 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-def names(built: Path) -> set[str]:
+def files_in_wheel(built: Path) -> set[str]:
     with zipfile.ZipFile(built) as file:
         return set(file.namelist())
 
 
-def test_the_same_library_gives_the_same_bytes(root: Path, tmp_path: Path) -> None:
+def test_build_wheel_is_reproducible(root: Path, tmp_path: Path) -> None:
     first = library_wheel.build_wheel(tmp_path / "one", None, None, root)
     second = library_wheel.build_wheel(tmp_path / "two", None, None, root)
     assert first.read_bytes() == second.read_bytes()
     assert first.relative_to(tmp_path / "one") == second.relative_to(tmp_path / "two")
-    assert {"jaxbits/__init__.py", "jaxbits/tested.json"} <= names(first)
+    assert {"jaxbits/__init__.py", "jaxbits/tested.json"} <= files_in_wheel(first)
     assert not [name for name in root.rglob("*") if name.name in {"build", "jaxbits.egg-info"}]
 
 
-def test_it_is_built_only_if_the_library_changed(
+def test_build_wheel_rebuilds_only_if_library_changed(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     built = library_wheel.build_wheel(tmp_path, None, None, root)
     calls = []
     build = library_wheel._build
     monkeypatch.setattr(
-        library_wheel, "_build", lambda *given: calls.append(given) or build(*given)
+        library_wheel, "_build", lambda *arguments: calls.append(arguments) or build(*arguments)
     )
     (root / "README.md").write_text("Another word.")
     settings = (root / "pyproject.toml").read_text()
@@ -67,10 +67,10 @@ def test_it_is_built_only_if_the_library_changed(
     ]
 
 
-def test_only_a_published_wheel_knows_an_address(root: Path, tmp_path: Path) -> None:
+def test_build_wheel_adds_address_only_if_published(root: Path, tmp_path: Path) -> None:
     unpublished = library_wheel.build_wheel(tmp_path / "one", None, None, root)
     published = library_wheel.build_wheel(tmp_path / "two", SITE, REPOSITORY, root)
-    assert names(published) - names(unpublished) == {library_wheel.PUBLISHED}
+    assert files_in_wheel(published) - files_in_wheel(unpublished) == {library_wheel.PUBLISHED}
     with zipfile.ZipFile(published) as file:
         assert json.loads(file.read(library_wheel.PUBLISHED)) == {
             "site": SITE,
@@ -83,12 +83,12 @@ def test_only_a_published_wheel_knows_an_address(root: Path, tmp_path: Path) -> 
     )
 
 
-def test_a_build_that_fails_is_told_in_one_line(root: Path, tmp_path: Path) -> None:
+def test_build_wheel_reports_failure_in_one_line(root: Path, tmp_path: Path) -> None:
     settings = (root / "pyproject.toml").read_text()
     (root / "pyproject.toml").write_text(settings.replace('license = "Apache-2.0"', "license = 3"))
     with pytest.raises(WheelError, match=r"the library's wheel was not built: \S.*"):
         library_wheel.build_wheel(tmp_path / "html", None, None, root)
 
 
-def test_no_checkout_contains_what_only_a_published_wheel_knows() -> None:
+def test_checkout_lacks_file_with_published_address() -> None:
     assert not (project_metadata.ROOT / "src" / library_wheel.PUBLISHED).exists()

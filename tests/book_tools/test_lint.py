@@ -1,4 +1,4 @@
-"""What the lint says; that it catches every planted mutation is shown in tests/nbval_exact."""
+"""Test the messages of the lint. tests/nbval_exact tests that it catches every mutation."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from book_tools.chapters.chapter_files import ChapterFiles, read_source, write_s
 from book_tools.lint import lint_chapters
 
 
-def messages(folder: Path, name: str | None = None) -> list[str]:
-    """Write the specimen, changed by one mutation, as files, and lint the folder."""
+def lint_mutated_specimen(folder: Path, mutation_name: str | None = None) -> list[str]:
+    """Write the specimen with at most one mutation to files, and return the lint's messages."""
     stored, source = specimen.stored(), specimen.source()
-    if name:
-        mutation, both, *_ = ALL[name]
+    if mutation_name:
+        mutate, both, *_ = ALL[mutation_name]
         if both:
-            mutation(source)
-        mutation(stored)
+            mutate(source)
+        mutate(stored)
     pair = ChapterFiles(folder / "01-specimen.md")
     pair.source.write_text(specimen.as_myst(source))
     for cell, fresh in zip(stored.cells, read_source(pair).cells, strict=False):
@@ -28,12 +28,12 @@ def messages(folder: Path, name: str | None = None) -> list[str]:
     return lint_chapters(folder, specimen.SETUP)
 
 
-def test_the_specimen_passes(tmp_path: Path) -> None:
-    assert messages(tmp_path) == []
+def test_lint_chapters_accepts_specimen(tmp_path: Path) -> None:
+    assert lint_mutated_specimen(tmp_path) == []
 
 
 @pytest.mark.parametrize(
-    ("name", "expected"),
+    ("mutation_name", "expected"),
     [
         (
             "run_twice",
@@ -68,16 +68,16 @@ def test_the_specimen_passes(tmp_path: Path) -> None:
         ("result_of_another_run", "contains a result of another run, 3"),
     ],
 )
-def test_messages_name_the_chapter_and_say_what_to_do(
-    tmp_path: Path, name: str, expected: str
+def test_lint_chapters_names_chapter_and_problem(
+    tmp_path: Path, mutation_name: str, expected: str
 ) -> None:
-    said = messages(tmp_path, name)
-    assert len(said) == 1
-    assert said[0].startswith("chapters/01-specimen.md")
-    assert expected in said[0]
+    found = lint_mutated_specimen(tmp_path, mutation_name)
+    assert len(found) == 1
+    assert found[0].startswith("chapters/01-specimen.md")
+    assert expected in found[0]
 
 
-def test_files_that_are_no_pair(tmp_path: Path) -> None:
+def test_lint_chapters_reports_unpaired_files(tmp_path: Path) -> None:
     (tmp_path / "02-new.md").write_text("# New\n")
     (tmp_path / "03-old.ipynb").write_text("{}")
     assert lint_chapters(tmp_path, "") == [
@@ -86,7 +86,7 @@ def test_files_that_are_no_pair(tmp_path: Path) -> None:
     ]
 
 
-def test_code_shown_in_text_is_not_taken_for_myst(tmp_path: Path) -> None:
+def test_lint_chapters_allows_myst_syntax_in_code(tmp_path: Path) -> None:
     text = specimen.source()
     text.cells[
         1

@@ -1,4 +1,4 @@
-"""The lock: its layers agree, every pin says what needs it, and it satisfies every project."""
+"""Test that the lock files agree with each other and satisfy every project's dependencies."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def projects() -> list[Path]:
     return [ROOT / "pyproject.toml", *ROOT.glob("grader/pyproject.toml")]
 
 
-def test_book_lock_is_a_subset_of_the_full_lock() -> None:
+def test_book_lock_is_subset_of_full_lock() -> None:
     full, book = (pins.read_pins(ROOT / name) for name in LOCKS)
     assert book.items() < full.items()
     assert {"jax", "jupyter-book"} <= set(book)
@@ -42,7 +42,7 @@ def test_book_lock_is_a_subset_of_the_full_lock() -> None:
 
 
 @pytest.mark.parametrize("name", ["requirements.in", "requirements-book.in"])
-def test_every_direct_dependency_has_a_reason_and_a_pin(name: str) -> None:
+def test_direct_dependencies_have_reason_and_pin(name: str) -> None:
     locked = pins.read_pins(ROOT / name.replace(".in", ".txt"))
     for dependency, reason in direct_dependencies(name):
         assert reason, f"{name}: {dependency} needs a comment that says what it is for"
@@ -50,20 +50,22 @@ def test_every_direct_dependency_has_a_reason_and_a_pin(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LOCKS)
-def test_every_pin_says_what_needs_it(name: str) -> None:
+def test_pins_name_packages_that_need_them(name: str) -> None:
     text = (ROOT / name).read_text("utf8")
     annotated = re.findall(r"^([\w.-]+)==.*\n +# via", text, re.M)
     assert len(annotated) == len(pins.read_pins(ROOT / name))
-    assert "--" not in re.sub("#.*", "", text), "an option, such as the address of an index"
+    assert "--" not in re.sub("#.*", "", text), (
+        "must not contain an option such as the URL of an index"
+    )
 
 
-def test_lock_contains_one_build_of_pytorch_for_every_index() -> None:
+def test_lock_pins_torch_without_cuda_build() -> None:
     assert re.fullmatch(r"[\d.]+", pins.read_pins()["torch"])
     assert not lock._CUDA.search(pins.LOCK.read_text("utf8"))
     assert lock._CUDA.search("\nnvidia-cublas-cu12==12.8.4.1\n")
 
 
-def test_lock_satisfies_the_dependencies_of_every_project() -> None:
+def test_lock_satisfies_dependencies_of_all_projects() -> None:
     locked = pins.read_pins()
     for path in projects():
         project = tomllib.loads(path.read_text("utf8"))["project"]
@@ -71,11 +73,11 @@ def test_lock_satisfies_the_dependencies_of_every_project() -> None:
         for requirement in (Requirement(text) for group in groups for text in group):
             name = canonicalize_name(requirement.name)
             if not name.startswith("jaxbits"):
-                assert name in locked, f"{path}: {name} is missing in requirements.in"
+                assert name in locked, f"{path}: {name} is missing from requirements.in"
                 assert requirement.specifier.contains(locked[name]), f"{path}: {requirement}"
 
 
-def test_locked_python_is_required(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compile_locks_requires_locked_python(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lock, "PYTHON", (3, 99))
     with pytest.raises(lock.LockError, match=r"must be compiled with Python 3\.99, got 3\."):
         lock.compile_locks([])
@@ -91,7 +93,7 @@ def imported_packages(folder: str) -> Iterator[tuple[str, str]]:
             yield from ((name.partition(".")[0], str(path)) for name in names)
 
 
-def test_every_imported_package_is_a_direct_dependency() -> None:
+def test_imported_packages_are_direct_dependencies() -> None:
     names = [*direct_dependencies("requirements.in"), *direct_dependencies("requirements-book.in")]
     direct = {canonicalize_name(name) for name, _ in names} | {"jaxbits", "jaxbits-grader"}
     distributions = metadata.packages_distributions()
@@ -99,4 +101,4 @@ def test_every_imported_package_is_a_direct_dependency() -> None:
         for name, path in imported_packages(folder):
             candidates = {canonicalize_name(found) for found in distributions.get(name, [])}
             if candidates and name not in sys.stdlib_module_names:
-                assert candidates & direct, f"{path}: {name} is missing in requirements.in"
+                assert candidates & direct, f"{path}: {name} is missing from requirements.in"

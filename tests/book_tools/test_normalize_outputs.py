@@ -1,4 +1,4 @@
-"""Test that outputs become the same on every machine and in every run."""
+"""Test that outputs are normalized to the same text on every machine and in every run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def stream(text: str, name: str = "stderr") -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("written", "settled"),
+    ("raw", "expected"),
     [
         ("no return\n", "no return\n"),
         ("one\rtwo\rthree\nfour\n", "three\nfour\n"),
@@ -39,17 +39,17 @@ def stream(text: str, name: str = "stderr") -> dict[str, str]:
         ("captured 3 [0, 2]\n", "captured 3 [0, 2]\n"),
     ],
 )
-def test_a_stream_is_stored_as_a_terminal_shows_it(written, settled):
-    assert apply_carriage_returns(written) == settled
-    assert apply_carriage_returns(settled) == settled
+def test_apply_carriage_returns_matches_terminal(raw, expected):
+    assert apply_carriage_returns(raw) == expected
+    assert apply_carriage_returns(expected) == expected
 
 
 @pytest.mark.parametrize("options", [{}, {"desc": "training"}, {"total": None}, {"leave": False}])
-def test_two_runs_of_a_bar_leave_the_same_text(options):
+def test_normalize_outputs_ignores_timing_of_progress_bar(options):
     texts = []
-    for often in (0.0, 10.0):  # redraw at each iteration, and only at the last
+    for min_interval in (0.0, 10.0):  # tqdm redraws on every iteration, or only on the last one
         file = io.StringIO()
-        with tqdm(file=file, mininterval=often, **{"total": 3, **options}) as bar:
+        with tqdm(file=file, mininterval=min_interval, **{"total": 3, **options}) as bar:
             for _ in range(3):
                 bar.update()
         texts.append(file.getvalue())
@@ -59,7 +59,7 @@ def test_two_runs_of_a_bar_leave_the_same_text(options):
     assert compare(normalize_outputs(first), second) is None
 
 
-def test_a_bar_in_pieces_is_one_line_and_another_count_is_a_difference():
+def test_normalize_outputs_joins_pieces_of_progress_bar():
     pieces = [stream("\r 50%|█    | 1/2 [00:00<00:00, 9.1it/s]"), stream("\r100%|██| 2/2 [00:")]
     pieces.append(stream("00<00:00, 9.3it/s]\n"))
     assert normalize_outputs(pieces) == [stream("100%|██| 2/2\n")]

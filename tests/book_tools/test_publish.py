@@ -1,4 +1,4 @@
-"""Test publishing the book to a repository on this machine."""
+"""Test publishing the book to a local Git repository."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A project with a library of one file, a remote, and a book."""
+    """Create a project whose library has one file, and an empty remote repository."""
     root = tmp_path / "project"
     (root / "src" / "jaxbits").mkdir(parents=True)
     (root / "src" / "jaxbits" / "__init__.py").write_text('__version__ = "0.1.0"\n')
@@ -42,8 +42,8 @@ def commit(root: Path) -> None:
     git(root, "commit", "--quiet", "--allow-empty", "-m", "Change")
 
 
-def book(root: Path, text: str) -> Path:
-    """A built book of one page, with its wheel."""
+def build_book(root: Path, text: str) -> Path:
+    """Build a book of one page with its wheel, and return its folder."""
     html = root / "_build" / "html"
     (html / "_static").mkdir(parents=True, exist_ok=True)
     (html / "index.html").write_text(text)
@@ -54,27 +54,28 @@ def book(root: Path, text: str) -> Path:
     return html
 
 
-def files(remote: Path) -> dict[str, str]:
+def published_files(remote: Path) -> dict[str, str]:
+    """Return the object hash of each published file by path."""
     listed = git(remote, "ls-tree", "-r", project_metadata.BRANCH).splitlines()
     return {line.split("\t")[1]: line.split()[2] for line in listed}
 
 
-def test_one_commit_holds_the_page_and_its_wheel_and_earlier_wheels_stay(root: Path) -> None:
+def test_publish_book_adds_commit_and_keeps_old_wheels(root: Path) -> None:
     remote = root.parent / "remote.git"
-    html = book(root, "first")
+    html = build_book(root, "first")
     assert publish.publish_book(html, str(remote), root).startswith("Published ")
-    first = files(remote)
-    (one,) = [name for name in first if name.startswith("wheels/")]
+    first = published_files(remote)
+    (first_wheel,) = [name for name in first if name.startswith("wheels/")]
     assert {"index.html", ".nojekyll"} <= set(first)
 
     (root / "src" / "jaxbits" / "__init__.py").write_text('__version__ = "0.1.0"\nx = 1\n')
     commit(root)
-    html = book(root, "second")
+    html = build_book(root, "second")
     (html / "new.html").touch()
     publish.publish_book(html, str(remote), root)
-    second = files(remote)
+    second = published_files(remote)
     assert len([name for name in second if name.startswith("wheels/")]) == 2
-    assert second[one] == first[one]
+    assert second[first_wheel] == first[first_wheel]
     assert second["index.html"] != first["index.html"]
     assert git(remote, "rev-list", "--count", project_metadata.BRANCH).strip() == "2"
     source = git(root, "log", "-1", "--format=%h").strip()
@@ -86,25 +87,25 @@ def test_one_commit_holds_the_page_and_its_wheel_and_earlier_wheels_stay(root: P
 
     (html / "new.html").unlink()
     publish.publish_book(html, str(remote), root)
-    assert "new.html" not in files(remote)
+    assert "new.html" not in published_files(remote)
     assert "Nothing has changed" in publish.publish_book(html, str(remote), root)
 
 
-def test_without_an_address_nothing_is_published(
+def test_publish_does_nothing_without_address(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     set_repository_url.write_url(None, root)
-    html = book(root, "page")
+    html = build_book(root, "page")
     remote = root.parent / "remote.git"
     assert publish.main(["--html", str(html), "--remote", str(remote)], root) == 0
     assert "Not published: the project has no address" in capsys.readouterr().out
     assert git(remote, "branch", "--list") == ""
 
 
-def test_a_book_built_for_another_address_is_not_published(
+def test_publish_rejects_book_built_for_other_address(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    html = book(root, "page")
+    html = build_book(root, "page")
     other = "https://github.com/other/name"
     set_repository_url.write_url(other, root)
     remote = root.parent / "remote.git"
@@ -116,10 +117,10 @@ def test_a_book_built_for_another_address_is_not_published(
     )
 
 
-def test_a_remote_that_is_not_there_is_told_in_one_line(
+def test_publish_reports_missing_remote_in_one_line(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    html = book(root, "page")
+    html = build_book(root, "page")
     assert publish.main(["--html", str(html), "--remote", str(root / "nowhere")], root) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("git ls-remote failed: ")

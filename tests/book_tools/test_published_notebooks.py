@@ -1,4 +1,4 @@
-"""Test the notebooks of the built book, with and without an address."""
+"""Test the notebooks of the built book for a project with an address and for one without."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LIBRARY = "wheels/0123/jaxbits-0.1.0-py3-none-any.whl"
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_single_file_is_complete(path: Path) -> None:
+def test_complete_notebook_adds_wheel_and_absolute_links(path: Path) -> None:
     before = nbformat.read(path, as_version=4)
     folder = path.parent.relative_to(project_metadata.ROOT).as_posix()
     after = published_notebooks.complete_notebook(before, folder, SITE, LIBRARY)
@@ -39,7 +39,7 @@ def test_a_single_file_is_complete(path: Path) -> None:
             assert new == old
 
 
-def test_links_lead_to_pages_that_the_book_has() -> None:
+def test_complete_notebook_links_to_existing_pages() -> None:
     pages = {path.stem for path in project_metadata.ROOT.glob("chapters/*.md")}
     reference = {
         *(path.stem for path in project_metadata.ROOT.glob("reference/*.md")),
@@ -66,28 +66,28 @@ def test_links_lead_to_pages_that_the_book_has() -> None:
         ("mailto:someone@example.org", "mailto:someone@example.org"),
     ],
 )
-def test_a_link_is_made_absolute(link: str, expected: str) -> None:
+def test_make_absolute(link: str, expected: str) -> None:
     assert published_notebooks.make_absolute(link, "chapters", SITE) == expected
 
 
-def test_links_in_code_stay() -> None:
+def test_make_links_absolute_ignores_code() -> None:
     text = "```python\n[x](y.md)\n```\n`[x](y.md)` and <a href='y.md'>x</a>"
     assert published_notebooks.make_links_absolute(text, "chapters", SITE) == (
         f"```python\n[x](y.md)\n```\n`[x](y.md)` and <a href='{SITE}chapters/y.html'>x</a>"
     )
 
 
-def test_without_an_address_they_are_those_of_the_repository(tmp_path: Path) -> None:
+def test_write_notebooks_copies_originals_without_address(tmp_path: Path) -> None:
     published_notebooks.write_notebooks(tmp_path, None, None)
     for path in NOTEBOOKS:
         chapter = path.parent.name == "chapters"
         folder = published_notebooks.CHAPTERS if chapter else published_notebooks.ASSIGNMENTS
-        there = json.loads((tmp_path / folder / path.name).read_text("utf8"))
-        assert there == json.loads(path.read_text("utf8"))
+        published = json.loads((tmp_path / folder / path.name).read_text("utf8"))
+        assert published == json.loads(path.read_text("utf8"))
     assert (tmp_path / library_wheel.wheel_path(None, None)).exists()
 
 
-def test_with_one_they_name_the_wheel_beside_them(tmp_path: Path) -> None:
+def test_write_notebooks_names_wheel_with_address(tmp_path: Path) -> None:
     published_notebooks.write_notebooks(tmp_path, SITE, REPOSITORY)
     library = library_wheel.wheel_path(SITE, REPOSITORY)
     assert (tmp_path / library).exists()

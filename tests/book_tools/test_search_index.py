@@ -1,4 +1,4 @@
-"""Test the records of the search index, and the words that readers type."""
+"""Test how the search index is built from the pages and from the words that readers type."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ PAGE = """<html><body><nav>navigation</nav><article class="bd-article">
 
 
 @pytest.fixture
-def found() -> dict[str, Record]:
+def records() -> dict[str, Record]:
     return {record.url: record for record in extract_records(PAGE, "chapters/99-topic.html")}
 
 
-def test_each_section_and_row_is_one_record(found: dict[str, Record]) -> None:
+def test_extract_records_returns_each_section_and_row(records: dict[str, Record]) -> None:
     page = "chapters/99-topic.html"
     assert {
-        url.removeprefix(page): (record.title, record.kind) for url, record in found.items()
+        url.removeprefix(page): (record.title, record.kind) for url, record in records.items()
     } == {
         "": ("Topic", "opening"),
         "#trap": ("A trap", "section"),
@@ -46,46 +46,46 @@ def test_each_section_and_row_is_one_record(found: dict[str, Record]) -> None:
         "#row-one": ("x[1]", "row"),
         "#exercises": ("Exercises", "exercise"),
     }
-    assert {record.page for record in found.values()} == {"Topic"}
+    assert {record.page for record in records.values()} == {"Topic"}
 
 
-def test_sentences_count_more_than_code_and_folded_code_not_at_all(
-    found: dict[str, Record],
+def test_extract_records_weights_prose_above_code(
+    records: dict[str, Record],
 ) -> None:
-    text = {piece: weight for weight, piece in found["chapters/99-topic.html#trap"].text}
+    text = {piece: weight for weight, piece in records["chapters/99-topic.html#trap"].text}
     assert text == {
         "It snaps.": 1.0,
         "Yes Never.": OPTION,
         "shown(1)": CODE,
         "frames TypeError: wrong": ERROR,
     }
-    assert found["chapters/99-topic.html#exercises"].text == [(1.0, "Try.")]
-    assert found["chapters/99-topic.html"].text == [(1.0, "Opening.")]
+    assert records["chapters/99-topic.html#exercises"].text == [(1.0, "Try.")]
+    assert records["chapters/99-topic.html"].text == [(1.0, "Opening.")]
 
 
-def test_names_for_pagefind_are_escaped_and_sentences_come_first() -> None:
+def test_record_html_escapes_title_and_puts_prose_first() -> None:
     record = Record("a.html#b", 'x["<y>"]', "A", "row", [(0.3, "code <1>"), (1.0, "said")])
     html = record.html()
     assert 'data-is="x[&quot;&lt;y&gt;&quot;]"' in html
     assert html.index("said") < html.index("code &lt;1&gt;")
 
 
-def book_of(folder: Path) -> Path:
+def write_book(folder: Path) -> Path:
     """Write a book of one page and return its folder."""
     (folder / "chapters").mkdir()
     (folder / "chapters" / "99-topic.html").write_text(PAGE, encoding="utf-8")
     return folder
 
 
-def test_words_of_readers_join_the_record_of_their_place(tmp_path: Path) -> None:
+def test_collect_records_adds_words_to_their_place(tmp_path: Path) -> None:
     place = "chapters/99-topic.html#trap"
-    found = collect_records(book_of(tmp_path), Words({place: "pitfall"}, []))
-    assert {record.url: record.also for record in found if record.also} == {place: ["pitfall"]}
+    records = collect_records(write_book(tmp_path), Words({place: "pitfall"}, []))
+    assert {record.url: record.also for record in records if record.also} == {place: ["pitfall"]}
 
 
-def test_words_for_a_place_that_is_gone_are_refused(tmp_path: Path) -> None:
+def test_collect_records_rejects_words_for_unknown_place(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"must be in the book, got chapters/99-topic\.html#x"):
-        collect_records(book_of(tmp_path), Words({"chapters/99-topic.html#x": "pitfall"}, []))
+        collect_records(write_book(tmp_path), Words({"chapters/99-topic.html#x": "pitfall"}, []))
 
 
 @pytest.mark.parametrize(
@@ -97,20 +97,20 @@ def test_words_for_a_place_that_is_gone_are_refused(tmp_path: Path) -> None:
         ('[[synonyms]]\nwords = ["a"]', "synonyms 1 must have words and reason"),
     ],
 )
-def test_malformed_words_are_refused(tmp_path: Path, text: str, message: str) -> None:
+def test_read_words_rejects_malformed_file(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "words.toml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=message):
         read_words(path)
 
 
-def test_the_words_of_the_book_name_sharp_bits_by_their_ids() -> None:
+def test_read_words_names_bits_by_id() -> None:
     pages = {bit.page: bit.id for bit in _catalogue.load().values()}
     named_by_address = {place: pages[place] for place in read_words().places if place in pages}
-    assert not named_by_address, "ids stay when a heading changes"
+    assert not named_by_address, "name a bit by its id, because a heading may change"
 
 
-def test_the_index_holds_what_the_script_asks_for(
+def test_write_search_index_writes_files_for_pagefind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     empty = tmp_path / "words.toml"
@@ -118,7 +118,7 @@ def test_the_index_holds_what_the_script_asks_for(
     monkeypatch.setattr(search_index, "WORDS", empty)
     html = tmp_path / "html"
     html.mkdir()
-    assert write_search_index(book_of(html)) == 4  # "Also sharp" has no text except its row
+    assert write_search_index(write_book(html)) == 4  # "Also sharp" has no text outside its row
     folder = html / "pagefind"
     book = json.loads((folder / "book.json").read_text(encoding="utf-8"))
     assert book == {"records": 4, "synonyms": [["a", "b"]]}

@@ -9,7 +9,7 @@ import pytest
 from book_tools.website import serve
 
 
-def test_a_taken_port_is_passed_over() -> None:
+def test_create_server_skips_taken_port() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -1,4 +1,4 @@
-"""Test that pyproject.toml contains the only address, and that the files repeating it agree."""
+"""Test that every file that states the project's address agrees with pyproject.toml."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ pytestmark = pytest.mark.slow
 NEW = "https://github.com/Some-One/sharp.bits"
 SITE = "https://some-one.github.io/sharp.bits/"
 SOMEONE = "someone"
-MADE = {"_build", "build", "dist", "__pycache__", "node_modules"}
-# Placeholder names, and the names that these tests use.
+GENERATED_FOLDERS = {"_build", "build", "dist", "__pycache__", "node_modules"}
+# Owners in placeholders and in the addresses that these tests use.
 EXAMPLES = {"owner", "Owner", "some-one", "Some-One"}
 
 
-def tracked(folder: Path) -> Iterator[Path]:
-    """Return the project's own files, with or without git."""
+def project_files(folder: Path) -> Iterator[Path]:
+    """Yield the project's own files without asking Git, so that the tests also run elsewhere."""
     for path in sorted(folder.iterdir()):
         hidden = path.name.startswith(".") and path.name not in {".ci", ".github", ".gitignore"}
-        if hidden or path.name in MADE or path.name.endswith(".egg-info"):
+        if hidden or path.name in GENERATED_FOLDERS or path.name.endswith(".egg-info"):
             continue
         if path.is_dir() and not path.is_symlink():
-            yield from tracked(path)
+            yield from project_files(path)
         elif path.is_file():
             yield path
 
 
-def addresses_in(text: str, name: str) -> set[str]:
-    """Return the addresses of GitHub pages and repositories in a text."""
+def find_owners(text: str, name: str) -> set[str]:
+    """Return the owners in the addresses of GitHub Pages sites and repositories in a string."""
     pages = re.findall(r"([\w-]+)\.github\.io", text)
     repositories = re.findall(
         rf"github\.com[/:]([\w.-]+)/(?:{re.escape(name)}|jax-sharp-bits)\b", text
@@ -46,16 +46,16 @@ def addresses_in(text: str, name: str) -> set[str]:
     return {*pages, *repositories, *installed} - EXAMPLES
 
 
-def test_no_file_contains_an_address_that_the_project_does_not_have() -> None:
+def test_project_files_contain_no_other_address() -> None:
     here = project_metadata.repository_url()
     owner, name = here.split("/")[-2:] if here else ("", "jax-sharp-bits")
     wrong = []
-    for path in tracked(project_metadata.ROOT):
+    for path in project_files(project_metadata.ROOT):
         try:
             text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError:
             continue
-        found = addresses_in(text, name)
+        found = find_owners(text, name)
         if path.relative_to(project_metadata.ROOT).as_posix() in set_repository_url.FILES:
             found -= {owner, owner.lower()}
         if found:
@@ -72,11 +72,11 @@ def test_no_file_contains_an_address_that_the_project_does_not_have() -> None:
         f"git@github.com:{SOMEONE}/jax-sharp-bits.git",
     ],
 )
-def test_each_form_of_an_address_would_be_found(text: str) -> None:
-    assert addresses_in(text, "jax-sharp-bits") == {SOMEONE}
+def test_find_owners_recognizes_every_form_of_address(text: str) -> None:
+    assert find_owners(text, "jax-sharp-bits") == {SOMEONE}
 
 
-def test_the_files_that_contain_it_agree() -> None:
+def test_files_agree_with_repository_url() -> None:
     here = project_metadata.repository_url()
     for name, rewritten in set_repository_url.FILES.items():
         text = (project_metadata.ROOT / name).read_text("utf8")
@@ -87,56 +87,56 @@ def test_the_files_that_contain_it_agree() -> None:
 
 
 @pytest.fixture
-def copy(tmp_path: Path) -> Path:
-    """A folder with the files that contain the address, of a project without one."""
+def project_copy(tmp_path: Path) -> Path:
+    """Copy the files that state the address, and remove the address from the copies."""
     for name in set_repository_url.FILES:
         shutil.copy(project_metadata.ROOT / name, tmp_path)
     set_repository_url.write_url(None, tmp_path)
     return tmp_path
 
 
-def contents(folder: Path) -> dict[str, str]:
+def read_files(folder: Path) -> dict[str, str]:
     return {path.name: path.read_text("utf8") for path in folder.iterdir()}
 
 
-def test_an_address_is_written_and_removed_again(
-    copy: Path, capsys: pytest.CaptureFixture[str]
+def test_set_repository_url_writes_and_removes_address(
+    project_copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = contents(copy)
-    assert project_metadata.repository_url(copy) is None
-    assert set_repository_url.main([NEW + ".git/"], copy) == 0
-    said = capsys.readouterr().out
-    assert f"The project is at {NEW}, and its book will be at {SITE}: changed" in said
-    assert project_metadata.repository_url(copy) == NEW
-    with (copy / "pyproject.toml").open("rb") as file:
+    before = read_files(project_copy)
+    assert project_metadata.repository_url(project_copy) is None
+    assert set_repository_url.main([NEW + ".git/"], project_copy) == 0
+    output = capsys.readouterr().out
+    assert f"The project is at {NEW}, and its book will be at {SITE}: changed" in output
+    assert project_metadata.repository_url(project_copy) == NEW
+    with (project_copy / "pyproject.toml").open("rb") as file:
         assert tomllib.load(file)["project"]["urls"] == {
             "Documentation": SITE,
             "Repository": NEW,
             "Issues": f"{NEW}/issues",
             "Changelog": f"{NEW}/blob/main/CHANGELOG.md",
         }
-    citation = yaml.safe_load((copy / "CITATION.cff").read_text("utf8"))
+    citation = yaml.safe_load((project_copy / "CITATION.cff").read_text("utf8"))
     assert (citation["repository-code"], citation["url"]) == (NEW, SITE)
-    assert f"<{SITE}>" in (copy / "README.md").read_text("utf8")
-    assert set_repository_url.main([NEW], copy) == 0
+    assert f"<{SITE}>" in (project_copy / "README.md").read_text("utf8")
+    assert set_repository_url.main([NEW], project_copy) == 0
     assert "nothing to change" in capsys.readouterr().out
-    assert set_repository_url.main(["https://github.com/other/name"], copy) == 0
-    assert NEW not in "".join(contents(copy).values())
-    assert set_repository_url.main(["none"], copy) == 0
+    assert set_repository_url.main(["https://github.com/other/name"], project_copy) == 0
+    assert NEW not in "".join(read_files(project_copy).values())
+    assert set_repository_url.main(["none"], project_copy) == 0
     assert "The project has no address: changed" in capsys.readouterr().out
-    assert contents(copy) == before
+    assert read_files(project_copy) == before
 
 
 @pytest.mark.parametrize("arguments", [[], [""]])
-def test_without_url_it_says_what_to_write(
-    copy: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]
+def test_set_repository_url_prints_usage_without_url(
+    project_copy: Path, arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = contents(copy)
-    assert set_repository_url.main(arguments, copy) == 1
+    before = read_files(project_copy)
+    assert set_repository_url.main(arguments, project_copy) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert "make address URL=https://github.com/owner/name" in line
     assert "URL=none" in line
-    assert contents(copy) == before
+    assert read_files(project_copy) == before
 
 
 @pytest.mark.parametrize(
@@ -144,10 +144,10 @@ def test_without_url_it_says_what_to_write(
     ["github.com/a/b", "https://github.com/a", "https://example.org/a/b", "https://github.com/a/b/c",
      "https://github.com/-a/b", "https://github.com/a/..", "https://github.com/a b/c"],
 )  # fmt: skip
-def test_an_address_that_cannot_be(
-    copy: Path, url: str, capsys: pytest.CaptureFixture[str]
+def test_set_repository_url_rejects_invalid_url(
+    project_copy: Path, url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert set_repository_url.main([url], copy) == 1
+    assert set_repository_url.main([url], project_copy) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line == f"URL must be a repository on GitHub, https://github.com/owner/name, got {url!r}"
-    assert project_metadata.repository_url(copy) is None
+    assert project_metadata.repository_url(project_copy) is None

@@ -1,4 +1,4 @@
-"""Test that the joined style sheet has each rule that a page needs, and no other."""
+"""Test that the joined style sheet contains exactly the rules that the pages need."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAGE = """<!DOCTYPE html>
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    """A site of two pages, one of which has a style sheet of its own."""
+    """Create a site of two pages, one of which has its own style sheet."""
     static = tmp_path / "_static"
     (static / "styles").mkdir(parents=True)
     (tmp_path / "deep").mkdir()
@@ -39,20 +39,20 @@ def site(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def joined(site: Path) -> str:
+def read_joined_sheet(site: Path) -> str:
     return (site / "_static" / stylesheets.BOOK).read_text()
 
 
-def test_the_rules_that_match_something_are_kept_in_their_order(site: Path) -> None:
+def test_join_stylesheets_keeps_used_rules_in_order(site: Path) -> None:
     stylesheets.join_stylesheets(site)
-    sheet = joined(site)
+    sheet = read_joined_sheet(site)
     parts = ["A license", ".set-by-script", "url(dot.png)", ".shown{color: blue}"]
-    places = [sheet.index(part) for part in parts]
-    assert places == sorted(places)
+    positions = [sheet.index(part) for part in parts]
+    assert positions == sorted(positions)
     assert "nowhere" not in sheet
 
 
-def test_pages_load_the_joined_sheet_and_what_only_they_have(site: Path) -> None:
+def test_join_stylesheets_keeps_sheets_of_single_pages(site: Path) -> None:
     stylesheets.join_stylesheets(site)
     first, second = (site / "a.html").read_text(), (site / "deep" / "b.html").read_text()
     assert stylesheets.sheets_of(first) == ["styles/base.css", "own.css"]
@@ -64,25 +64,25 @@ def test_pages_load_the_joined_sheet_and_what_only_they_have(site: Path) -> None
     assert 'media="print"' in first
 
 
-def test_joining_again_gives_the_same(site: Path) -> None:
+def test_join_stylesheets_is_idempotent(site: Path) -> None:
     stylesheets.join_stylesheets(site)
     before = {path: path.read_bytes() for path in site.rglob("*") if path.is_file()}
     stylesheets.join_stylesheets(site)
     assert before == {path: path.read_bytes() for path in site.rglob("*") if path.is_file()}
 
 
-def test_a_page_that_was_not_built_again_gets_the_new_sheet(site: Path) -> None:
+def test_join_stylesheets_updates_pages_not_rebuilt(site: Path) -> None:
     stylesheets.join_stylesheets(site)
-    old = (site / "deep" / "b.html").read_text()
-    new = PAGE.format(root="", more="").replace("shown", "shown nowhere")
-    (site / "a.html").write_text(new)
+    before = (site / "deep" / "b.html").read_text()
+    rebuilt = PAGE.format(root="", more="").replace("shown", "shown nowhere")
+    (site / "a.html").write_text(rebuilt)
     stylesheets.join_stylesheets(site)
-    assert ".nowhere" in joined(site)
-    assert (site / "deep" / "b.html").read_text() != old
+    assert ".nowhere" in read_joined_sheet(site)
+    assert (site / "deep" / "b.html").read_text() != before
 
 
 @pytest.mark.parametrize(
-    ("sheet", "kept"),
+    ("sheet", "expected"),
     [
         (".a .gone, .a > #b, a:hover {x: y}", ".a > #b,a:hover{x: y}"),
         (".a:not(.gone) {x: y}", ".a:not(.gone){x: y}"),
@@ -96,13 +96,13 @@ def test_a_page_that_was_not_built_again_gets_the_new_sheet(site: Path) -> None:
         ('.a::before {content: "a  {b}"}', 'content: "a  {b}"'),
     ],
 )
-def test_a_selector_is_left_out_if_a_name_of_it_is_nowhere(sheet: str, kept: str) -> None:
+def test_remove_unused_rules_drops_unmatched_selectors(sheet: str, expected: str) -> None:
     text = stylesheets.remove_unused_rules(sheet, {"a", "b"})
-    assert kept in text
-    assert bool(text) == bool(kept)
+    assert expected in text
+    assert bool(text) == bool(expected)
 
 
-def test_a_site_without_pages_is_left_alone(tmp_path: Path) -> None:
+def test_join_stylesheets_ignores_site_without_pages(tmp_path: Path) -> None:
     (tmp_path / "_static").mkdir()
     stylesheets.join_stylesheets(tmp_path)
     assert not (tmp_path / "_static" / stylesheets.BOOK).exists()

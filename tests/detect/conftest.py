@@ -1,4 +1,4 @@
-"""For the tests of the detectors: their helpers can be imported."""
+"""Make the helper modules in this folder importable for the tests of the detectors."""
 
 import sys
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""JAX's own closest switch for each check, tried on the same labelled cases.
+"""Run JAX's own closest switch for each check on the same labeled cases.
 
-A switch reports a case when it raises or warns, as itself, where the plain program does not: other
-errors of the case are no report. Each case comes from modules imported anew.
+A switch reports a case if it raises its own error or warning and the plain program does not. Other
+errors of the case do not count. Each case comes from a newly imported module.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from scores import Score
 from jaxbits._analysis.copying import copy_tree
 from jaxbits._analysis.python_state.call_monitor import monitor_calls
 
-_OF_DETECTORS = {"carry", "calls"}
-"""Named arguments of a case that the detector takes for itself."""
+_DETECTOR_ARGUMENTS = {"carry", "calls"}
+"""Keyword arguments of a case that belong to the detector, not to the function."""
 
 
 class Switch(NamedTuple):
-    """A switch: how it is written, whether it reports a case, and the settings it needs before."""
+    """A switch: its name on the page, whether it reports a case, and the settings that it needs."""
 
     name: str
     reports: Callable[[Case], bool]
@@ -35,13 +35,13 @@ class Switch(NamedTuple):
 
 
 def _calls(case: Case) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
-    named = {k: v for k, v in case.kwargs.items() if k not in _OF_DETECTORS}
+    named = {k: v for k, v in case.kwargs.items() if k not in _DETECTOR_ARGUMENTS}
     given = case.args if isinstance(case.args, Sweep) else case.kwargs.get("calls") or [case.args]
     return [(copy_tree(tuple(args)), copy_tree(named)) for args in given]
 
 
-def _bound(function: Callable[..., Any], args: Any, kwargs: Any) -> tuple[Any, list[Any]]:
-    """Return a function of the arrays among some arguments, all else bound, and the arrays."""
+def _bind_non_arrays(function: Callable[..., Any], args: Any, kwargs: Any) -> tuple[Any, list[Any]]:
+    """Return a function of the array arguments that binds all others, and the array arguments."""
     leaves, tree = jax.tree.flatten((args, kwargs))
     arrays = [leaf for leaf in leaves if hasattr(leaf, "dtype")]
 
@@ -54,20 +54,20 @@ def _bound(function: Callable[..., Any], args: Any, kwargs: Any) -> tuple[Any, l
     return run, arrays
 
 
-def _jitted(case: Case) -> Callable[..., Any]:
-    """Return the function of a case under `jax.jit`, what is no array being bound beforehand."""
+def _jit_case(case: Case) -> Callable[..., Any]:
+    """Return the function of a case under `jax.jit`, with the non-array arguments bound."""
     if hasattr(case.fn, "lower"):
         return case.fn
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        run, arrays = _bound(case.fn, args, kwargs)
+        run, arrays = _bind_non_arrays(case.fn, args, kwargs)
         return jax.jit(run)(*arrays)
 
     return call
 
 
 @contextlib.contextmanager
-def _set(*settings: tuple[str, Any]) -> Iterator[None]:
+def _config_values(*settings: tuple[str, Any]) -> Iterator[None]:
     before = [(name, getattr(jax.config, name)) for name, _ in settings]
     try:
         for name, value in settings:
@@ -78,8 +78,8 @@ def _set(*settings: tuple[str, Any]) -> Iterator[None]:
             jax.config.update(name, value)
 
 
-def _error(function: Callable[..., Any], case: Case) -> Exception | None:
-    """Return what the calls of a case raise, with warnings and output kept away."""
+def _find_error(function: Callable[..., Any], case: Case) -> Exception | None:
+    """Return the error that a case raises, or None, and suppress its warnings and output."""
     with monitor_calls([]):
         try:
             for args, kwargs in _calls(case):
@@ -89,55 +89,55 @@ def _error(function: Callable[..., Any], case: Case) -> Exception | None:
     return None
 
 
-def _raises(*marks: str, jit: bool = True, **settings: Any) -> Callable[[Case], bool]:
-    """Return a report of errors whose type or text has one of the marks, under the settings."""
+def _reports_error(*marks: str, jit: bool = True, **settings: Any) -> Callable[[Case], bool]:
+    """Return a check for an error whose type or message contains one of the marks."""
 
     def reports(case: Case) -> bool:
-        with _set(*settings.items()):
-            error = _error(_jitted(case) if jit else case.fn, case)
+        with _config_values(*settings.items()):
+            error = _find_error(_jit_case(case) if jit else case.fn, case)
         return any(mark in f"{type(error).__name__}: {error}" for mark in marks)
 
     return reports
 
 
-def _either(*reports: Callable[[Case], bool]) -> Callable[[Case], bool]:
+def _reports_either(*reports: Callable[[Case], bool]) -> Callable[[Case], bool]:
     return lambda case: any(report(case) for report in reports)
 
 
-def _checkified(errors: Any) -> Callable[[Case], bool]:
+def _reports_checkify_error(errors: Any) -> Callable[[Case], bool]:
     def reports(case: Case) -> bool:
         found: list[str | None] = []
 
         def checked(*args: Any, **kwargs: Any) -> Any:
-            run, arrays = _bound(case.fn, args, kwargs)
+            run, arrays = _bind_non_arrays(case.fn, args, kwargs)
             error, result = jax.jit(checkify.checkify(run, errors=errors))(*arrays)
             found.append(error.get())
             return result
 
-        _error(checked, case)
+        _find_error(checked, case)
         return any(found)
 
     return reports
 
 
-def _warns(*marks: str, **settings: Any) -> Callable[[Case], bool]:
-    """Return a report of warnings, once jitted, whose text has one of the marks."""
+def _reports_warning(*marks: str, **settings: Any) -> Callable[[Case], bool]:
+    """Return a check for a warning under `jax.jit` that contains one of the marks."""
 
     def reports(case: Case) -> bool:
-        said = []
-        with _set(*settings.items()), warnings.catch_warnings(record=True) as caught:
+        messages = []
+        with _config_values(*settings.items()), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            function = _jitted(case)
+            function = _jit_case(case)
             with contextlib.suppress(Exception), contextlib.redirect_stdout(None):
                 for args, kwargs in _calls(case):
                     jax.block_until_ready(function(*args, **kwargs))
-            said = [str(warning.message) for warning in caught]
-        return any(mark in text for text in said for mark in marks)
+            messages = [str(warning.message) for warning in caught]
+        return any(mark in message for message in messages for mark in marks)
 
     return reports
 
 
-class _Compiled(logging.Handler):
+class _CompilationCounter(logging.Handler):
     count = 0
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -145,37 +145,38 @@ class _Compiled(logging.Handler):
 
 
 def _compiles_again(case: Case) -> bool:
-    """Whether something compiles after the first call of a sweep, or in a third like call."""
-    calls, free = _calls(case), 1
-    function = _jitted(case) if len(calls) > 1 else case.fn
+    """Return True if JAX compiles after a sweep's first call, or on the third identical call."""
+    calls, warmup = _calls(case), 1
+    function = _jit_case(case) if len(calls) > 1 else case.fn
     if len(calls) == 1:
-        calls, free = [*calls, *_calls(case), *_calls(case)], 2
-    heard, logger = _Compiled(), logging.getLogger("jax")
-    kept = logger.propagate, logger.handlers
-    logger.propagate, logger.handlers = False, [heard]
+        calls, warmup = [*calls, *_calls(case), *_calls(case)], 2
+    counter, logger = _CompilationCounter(), logging.getLogger("jax")
+    saved = logger.propagate, logger.handlers
+    logger.propagate, logger.handlers = False, [counter]
     try:
         with monitor_calls([]), jax.log_compiles():
             for number, (args, kwargs) in enumerate(calls):
-                if number == free:
-                    heard.count = 0
+                if number == warmup:
+                    counter.count = 0
                 jax.block_until_ready(function(*args, **kwargs))
     except Exception:
         return False
     finally:
-        logger.propagate, logger.handlers = kept
-    return heard.count > 0
+        logger.propagate, logger.handlers = saved
+    return counter.count > 0
 
 
 def _fails_only_jitted(case: Case) -> bool:
     jitted = case.fn if hasattr(case.fn, "lower") else jax.jit(case.fn)
-    return _error(jitted, case) is not None and _error(case.fn, case) is None
+    return _find_error(jitted, case) is not None and _find_error(case.fn, case) is None
 
 
 def _fails_in_scan(case: Case) -> bool:
-    """Whether `lax.scan` refuses the function as its body, the argument being what it carries.
+    """Return True if `lax.scan` rejects the function as a body that carries the argument.
 
-    What the function returns, or the part of it that has the argument's tree, is taken for the new
-    value; a function that returns none such is no body.
+    The new carry is the result, or the part of a result tuple that has the same tree structure as
+    the argument. If neither has that structure, the function is not a loop body, and the argument
+    stays the carry.
     """
     at = case.kwargs.get("carry", 0)
 
@@ -193,7 +194,7 @@ def _fails_in_scan(case: Case) -> bool:
 
         return jax.lax.scan(body, given[name], None, length=2)
 
-    error = _error(looped, case)
+    error = _find_error(looped, case)
     return error is not None and "carry" in str(error)
 
 
@@ -202,13 +203,17 @@ def _shapes(tree: Any) -> list[Any]:
 
 
 _NANS = {"jax_debug_nans": True, "jax_debug_infs": True}
-_REUSE = _raises("KeyReuse", jax_debug_key_reuse=True)
+_REUSE = _reports_error("KeyReuse", jax_debug_key_reuse=True)
 _JIT = Switch("`jax.jit`, which raises", _fails_only_jitted)
 
 SWITCHES: dict[str, tuple[Switch, ...]] = {
-    "out_of_bounds": (Switch("`checkify.index_checks`", _checkified(checkify.index_checks)),),
-    "leak": (Switch("`jax.checking_leaks()`", _raises("Leaked", jax_check_tracer_leaks=True)),),
-    "inplace": (Switch("JAX's own error", _raises("item assignment", jit=False)),),
+    "out_of_bounds": (
+        Switch("`checkify.index_checks`", _reports_checkify_error(checkify.index_checks)),
+    ),
+    "leak": (
+        Switch("`jax.checking_leaks()`", _reports_error("Leaked", jax_check_tracer_leaks=True)),
+    ),
+    "inplace": (Switch("JAX's own error", _reports_error("item assignment", jit=False)),),
     "key_reuse": (
         Switch("`jax.debug_key_reuse`", _REUSE),
         Switch(
@@ -223,41 +228,46 @@ SWITCHES: dict[str, tuple[Switch, ...]] = {
     "promotion": (
         Switch(
             "`jax.numpy_dtype_promotion('strict')`",
-            _raises("TypePromotionError", jax_numpy_dtype_promotion="strict"),
+            _reports_error("TypePromotionError", jax_numpy_dtype_promotion="strict"),
         ),
     ),
     "nan": (
-        Switch("`jax.debug_nans` and `jax.debug_infs`", _raises("FloatingPointError", **_NANS)),
-        Switch("`checkify.float_checks`", _checkified(checkify.float_checks)),
+        Switch(
+            "`jax.debug_nans` and `jax.debug_infs`", _reports_error("FloatingPointError", **_NANS)
+        ),
+        Switch("`checkify.float_checks`", _reports_checkify_error(checkify.float_checks)),
     ),
-    "x64": (Switch("the warning of a truncated dtype", _warns("will be truncated")),),
+    "x64": (Switch("the warning of a truncated dtype", _reports_warning("will be truncated")),),
     "carry": (Switch("`lax.scan`, which raises", _fails_in_scan),),
     "big_const": (
         Switch(
             "`jax_captured_constants_warn_bytes`, at 100 kB",
-            _warns("constants were captured", jax_captured_constants_warn_bytes=100_000),
+            _reports_warning("constants were captured", jax_captured_constants_warn_bytes=100_000),
         ),
     ),
     "transfer": (
         Switch(
             "`jax.transfer_guard('disallow')`",
-            _raises("isallowed", jit=False, jax_transfer_guard="disallow"),
+            _reports_error("isallowed", jit=False, jax_transfer_guard="disallow"),
         ),
     ),
     "donation": (
         Switch(
             "the error and the warning at run time",
-            _either(_raises("deleted", jit=False), _warns("donated buffers were not usable")),
+            _reports_either(
+                _reports_error("deleted", jit=False),
+                _reports_warning("donated buffers were not usable"),
+            ),
         ),
     ),
 }
-"""The switches of each check that has one, the closest first; the others have none."""
+"""The switches of each check, the closest first. A check that is missing has no switch."""
 
 
 def score(check: str, switch: Switch, folder: str) -> Score:
-    """Return how a switch does on the cases of a check."""
+    """Return the score of a switch on the cases of a check in one folder."""
     seen = []
-    with _set(*switch.settings):
+    with _config_values(*switch.settings):
         for number in range(sum(1 for _ in scores.cases(folder, check))):
             case = list(scores.cases(folder, check))[number]
             seen.append((case.expected, switch.reports(case)))

@@ -1,4 +1,4 @@
-"""What a labelled case is: a function, its arguments, and whether a check must report it."""
+"""Define labeled cases: a function, its arguments, and whether a check must report it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 
 class Case(NamedTuple):
-    """A labelled case; a negative of one check may be a positive of another."""
+    """A labeled case. A negative case of one check may be a positive case of another."""
 
     name: str
     check: str
@@ -18,14 +18,14 @@ class Case(NamedTuple):
 
 
 class Sweep(list):
-    """Several argument tuples, to be passed in turn to the same function."""
+    """Several argument tuples that a detector passes in turn to the same function."""
 
 
 def registry() -> tuple[list[Case], Callable[..., Any], Callable[..., None]]:
-    """Return an empty list of cases, a decorator and a function that add to it.
+    """Return an empty list of cases, and a decorator and a function that add cases to it.
 
-    Both take the check, whether it must report, and the arguments: one `Sweep`, or the function's
-    own. Keyword arguments are passed to the detector, as `carry=0` is.
+    Both take the check, whether it must report the case, and the arguments, which are either one
+    `Sweep` or the function's own arguments. Keyword arguments such as `carry=0` go to the detector.
     """
     cases: list[Case] = []
 

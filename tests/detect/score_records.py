@@ -1,7 +1,7 @@
-"""Print the scores of all detectors on the labelled cases as JSON, for the page *Detectors*.
+"""Print the scores of all detectors on the labeled cases as JSON for the page *Detectors*.
 
-python tests/detect/score_records.py              the detectors
-python tests/detect/score_records.py --switches   and JAX's own switches
+python tests/detect/score_records.py              print the scores of the detectors
+python tests/detect/score_records.py --switches   also print the scores of JAX's own switches
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from jaxbits import detect
 Outcomes = dict[str, list[scores.Outcome]]
 
 
-def of_detector(outcomes: Outcomes) -> dict[str, Any]:
-    """Return what is recorded of a detector, from its outcomes by folder."""
-    every = [o for seen in outcomes.values() for o in seen]
-    severities = collections.Counter(f.severity for o in every for f in o.findings)
+def record_detector(outcomes: Outcomes) -> dict[str, Any]:
+    """Return a detector's record: its score in each folder, and the severities of its findings."""
+    flat = [o for seen in outcomes.values() for o in seen]
+    severities = collections.Counter(f.severity for o in flat for f in o.findings)
     return {
         **{folder: list(scores.score(seen)) for folder, seen in outcomes.items()},
         "severities": [s for s in ("error", "warning", "note") if severities[s]],
     }
 
 
-def of_switches(check: str) -> list[dict[str, Any]]:
-    """Return what is recorded of the switches of a check."""
+def record_switches(check: str) -> list[dict[str, Any]]:
+    """Return the record of a check's switches: the score of each in each folder."""
     import jax_flags_baseline
 
     return [
@@ -45,16 +45,16 @@ def of_switches(check: str) -> list[dict[str, Any]]:
 
 
 def main(arguments: list[str]) -> None:
-    """Do what the command line says."""
+    """Print the scores that the command line selects."""
     checks = list(detect.detectors())
     record: dict[str, Any] = {
         "detectors": {
-            check: of_detector({f: scores.outcomes(check, f) for f in scores.FOLDERS})
+            check: record_detector({f: scores.outcomes(check, f) for f in scores.FOLDERS})
             for check in checks
         }
     }
     if "--switches" in arguments:
-        record["switches"] = {check: of_switches(check) for check in checks}
+        record["switches"] = {check: record_switches(check) for check in checks}
     print(json.dumps(record))
 
 

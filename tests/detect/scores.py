@@ -1,4 +1,4 @@
-"""Runs detectors over labelled cases, each on a fresh import of the modules that hold them."""
+"""Run detectors on labeled cases, and import the modules with the cases again for each run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FOLDERS = ("given_cases", "own_cases")
 
 
 class Outcome(NamedTuple):
-    """What became of a case: whether it should be reported, whether it was, and all findings."""
+    """The outcome of a case: whether it must be reported, whether it was, and all findings."""
 
     case: str
     expected: bool
@@ -28,7 +28,7 @@ class Outcome(NamedTuple):
 
 
 class Score(NamedTuple):
-    """How many of the positives were found, and how many of the negatives were alarms."""
+    """How many positive cases were found, and how many negative cases caused a false alarm."""
 
     found: int
     positives: int
@@ -41,8 +41,8 @@ def families(folder: str) -> list[str]:
     return sorted(path.stem for path in (HERE / folder).glob("*.py"))
 
 
-def fresh(folder: str, family: str) -> ModuleType:
-    """Import a module of cases anew: several functions keep Python state on purpose."""
+def import_cases(folder: str, family: str) -> ModuleType:
+    """Import a module of cases again, because several functions keep Python state on purpose."""
     path = HERE / folder / f"{family}.py"
     spec = importlib.util.spec_from_file_location(f"{folder}_{family}", path)
     assert spec is not None
@@ -53,38 +53,38 @@ def fresh(folder: str, family: str) -> ModuleType:
     return module
 
 
-_homes: dict[str, dict[str, list[str]]] = {}
+_families_by_check: dict[str, dict[str, list[str]]] = {}
 
 
-def homes(folder: str) -> dict[str, list[str]]:
-    """Return for each check the modules of a folder that have cases of it."""
-    if folder not in _homes:
+def families_by_check(folder: str) -> dict[str, list[str]]:
+    """Return, for each check, the names of the modules in a folder that contain its cases."""
+    if folder not in _families_by_check:
         found: dict[str, list[str]] = {}
         for family in families(folder):
-            for check in dict.fromkeys(case.check for case in fresh(folder, family).CASES):
+            for check in dict.fromkeys(case.check for case in import_cases(folder, family).CASES):
                 found.setdefault(check, []).append(family)
-        _homes[folder] = found
-    return _homes[folder]
+        _families_by_check[folder] = found
+    return _families_by_check[folder]
 
 
 def cases(folder: str, check: str) -> Iterator[Case]:
-    """Yield the cases of a check, from modules imported anew."""
-    for family in homes(folder).get(check, ()):
-        yield from (case for case in fresh(folder, family).CASES if case.check == check)
+    """Yield the cases of a check from newly imported modules."""
+    for family in families_by_check(folder).get(check, ()):
+        yield from (case for case in import_cases(folder, family).CASES if case.check == check)
 
 
-def called(case: Case) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the positional and the named arguments by which a detector is given a case."""
+def detector_arguments(case: Case) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the positional and the keyword arguments that pass a case to its detector."""
     if isinstance(case.args, Sweep):
         return (), {**case.kwargs, "calls": [tuple(given) for given in case.args]}
     return tuple(case.args), case.kwargs
 
 
 def outcomes(check: str, folder: str) -> list[Outcome]:
-    """Return what a detector says of each case of its check."""
+    """Run a detector on each of its cases and return the outcomes."""
     found = []
     for case in cases(folder, check):
-        args, kwargs = called(case)
+        args, kwargs = detector_arguments(case)
         findings = detect.detectors()[check](case.fn, *args, **kwargs)
         reported = any(finding.severity != "note" for finding in findings)
         found.append(Outcome(case.name, case.expected, reported, findings))
@@ -92,7 +92,7 @@ def outcomes(check: str, folder: str) -> list[Outcome]:
 
 
 def score(seen: list[Outcome]) -> Score:
-    """Count what was found and what was a false alarm."""
+    """Count the cases that were found, the false alarms, and the cases of both kinds."""
     return Score(
         sum(o.reported for o in seen if o.expected),
         sum(o.expected for o in seen),

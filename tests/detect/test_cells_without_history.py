@@ -1,4 +1,4 @@
-"""A client may run cells and keep no history; the text of the cells is then found elsewhere."""
+"""Test that detectors find the source of cells in a client that keeps no history."""
 
 import linecache
 
@@ -17,17 +17,18 @@ rate = 0.0
 """
 
 
-def run_as_a_cell(text, history):
+def run_cell(source, history):
+    """Run the source as a notebook cell, and return its function `descend` and its file."""
     file = "/tmp/ipykernel_0/1.py"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     scope = {"In": history, "__name__": "__main__"}
-    exec(compile(text, file, "exec"), scope)
+    exec(compile(source, file, "exec"), scope)
     return scope["descend"], file
 
 
-def test_a_name_that_is_bound_twice_is_found_without_history():
+def test_stale_global_finds_cell_source_without_history():
     for history in (["", CELL], [""]):
-        descend, file = run_as_a_cell(CELL, history)
+        descend, file = run_cell(CELL, history)
         try:
             found = detect.stale_global(descend, jnp.float32(1.0))
         finally:

@@ -1,4 +1,4 @@
-"""A number asked for by Python, and one asked for by a function of JAX, are told apart."""
+"""Test that control_flow reports values needed by Python, and dynamic_shape those needed by JAX."""
 
 from __future__ import annotations
 
@@ -11,34 +11,34 @@ from jaxbits import detect
 
 x, n, values = jnp.float32(2.0), jnp.int32(3), jnp.arange(5.0)
 
-PYTHON_ASKS = {
+NEEDED_BY_PYTHON = {
     "math": (lambda a: math.sin(a), x),
     "format": (lambda a: float(f"{a:.1f}"), x),
     "size from int": (lambda a: jnp.zeros(int(a.sum())), values),
 }
-JAX_ASKS = {
+NEEDED_BY_JAX = {
     "arange": (jnp.arange, n),
     "nonzero": (jnp.nonzero, values),
-    "on a line with more": (lambda a: [jnp.unique(a), {"read": lambda: a.item()}][0], values),
+    "unique next to item": (lambda a: [jnp.unique(a), {"read": lambda: a.item()}][0], values),
 }
 
 
-@pytest.mark.parametrize("name", PYTHON_ASKS)
-def test_python_asks(name):
-    assert len(detect.control_flow(*PYTHON_ASKS[name])) == 1
-    assert detect.dynamic_shape(*PYTHON_ASKS[name]) == []
+@pytest.mark.parametrize("name", NEEDED_BY_PYTHON)
+def test_control_flow_reports_values_that_python_needs(name):
+    assert len(detect.control_flow(*NEEDED_BY_PYTHON[name])) == 1
+    assert detect.dynamic_shape(*NEEDED_BY_PYTHON[name]) == []
 
 
-@pytest.mark.parametrize("name", JAX_ASKS)
-def test_jax_asks(name):
-    assert len(detect.dynamic_shape(*JAX_ASKS[name])) == 1
-    assert detect.control_flow(*JAX_ASKS[name]) == []
+@pytest.mark.parametrize("name", NEEDED_BY_JAX)
+def test_dynamic_shape_reports_values_that_jax_needs(name):
+    assert len(detect.dynamic_shape(*NEEDED_BY_JAX[name])) == 1
+    assert detect.control_flow(*NEEDED_BY_JAX[name]) == []
 
 
-@pytest.mark.parametrize("read", ["item", "tolist"])
-def test_a_read_is_the_matter_of_transfer(read):
+@pytest.mark.parametrize("method", ["item", "tolist"])
+def test_transfer_alone_reports_item_and_tolist(method):
     def reads(a):
-        return getattr(a, read)()
+        return getattr(a, method)()
 
     assert detect.control_flow(reads, x) == detect.dynamic_shape(reads, x) == []
     assert len(detect.transfer(reads, x)) == 1

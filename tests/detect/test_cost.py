@@ -1,4 +1,4 @@
-"""The detectors of what programs cost: on labelled cases, and that they leave all as it was."""
+"""Test the detectors of costs: their findings, and that they leave the program unchanged."""
 
 from __future__ import annotations
 
@@ -9,42 +9,44 @@ import numpy as np
 from jaxbits import _jax_compat, detect
 
 
-def test_a_plain_run_donates_nothing():
-    held = {"w": jnp.arange(8.0)}
+def test_donation_deletes_no_array():
+    captured = {"w": jnp.arange(8.0)}
     step = jax.jit(lambda x: x + 1, donate_argnums=0)
-    given = jnp.arange(8.0) * 3
+    donated = jnp.arange(8.0) * 3
 
     def f(x):
-        return step(held["w"]) + step(x)
+        return step(captured["w"]) + step(x)
 
-    (found,) = detect.donation(f, given)
+    (found,) = detect.donation(f, donated)
     assert found.severity == "error"
-    assert not held["w"].is_deleted()
-    assert not given.is_deleted()
+    assert not captured["w"].is_deleted()
+    assert not donated.is_deleted()
 
 
-def test_a_plain_run_puts_back_what_it_replaced():
-    kind = type(jnp.zeros(()))
-    before = {name: vars(kind)[name] for name in _jax_compat.HOST_READS if name in vars(kind)}
-    numpys = np.asarray, np.array, np.copy
+def test_transfer_restores_patched_functions():
+    array_type = type(jnp.zeros(()))
+    before = {
+        name: vars(array_type)[name] for name in _jax_compat.HOST_READS if name in vars(array_type)
+    }
+    numpy_functions = np.asarray, np.array, np.copy
 
     def f(x):
         float(x)
         raise KeyError
 
     assert detect.transfer(f, jnp.float32(1))
-    assert all(vars(kind)[name] is value for name, value in before.items())
-    assert (np.asarray, np.array, np.copy) == numpys
+    assert all(vars(array_type)[name] is value for name, value in before.items())
+    assert (np.asarray, np.array, np.copy) == numpy_functions
 
 
-def test_an_array_passed_twice_to_a_jitted_function():
+def test_donation_reports_donated_array_passed_twice():
     x = jnp.arange(4.0)
     step = jax.jit(lambda a, b: a + b, donate_argnums=0)
     assert [f.severity for f in detect.donation(step, x, x)] == ["error"]
     assert not detect.donation(step, x, x + 1)
 
 
-def test_a_clock_inside_of_jit_measures_the_trace():
+def test_timing_warns_about_clock_inside_jit():
     import time
 
     @jax.jit
@@ -57,12 +59,12 @@ def test_a_clock_inside_of_jit_measures_the_trace():
     assert found.severity == "warning"
 
 
-def test_a_conversion_inside_of_jit():
+def test_transfer_reports_conversion_inside_jit():
     (found,) = detect.transfer(jax.jit(lambda x: x * float(x.sum())), jnp.ones(3))
     assert "raises" in found.evidence
 
 
-def test_the_time_to_start_work_may_be_wanted():
+def test_timing_notes_dispatch_time_before_block():
     import time
 
     def f(x):
@@ -76,7 +78,7 @@ def test_the_time_to_start_work_may_be_wanted():
     assert found.severity == "note"
 
 
-def test_names_and_lines_of_constants():
+def test_big_const_names_constants_and_lines():
     table = jnp.ones((300, 300))
     weights = {"a": [np.ones((600, 600), np.float32)]}
 
@@ -89,7 +91,7 @@ def test_names_and_lines_of_constants():
     assert all(f.place is not None for f in found)
 
 
-def test_the_loop_is_named():
+def test_unrolled_names_loop():
     def body(x):
         return jnp.sin(x) + 1
 

@@ -1,4 +1,4 @@
-"""promotion, x64 and carry: on labelled cases, and what they do beside."""
+"""Test promotion, x64, and carry: their findings, settings, and arguments."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from jaxbits import _jax_compat, detect
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 
 
-def test_promotion_says_where():
+def test_promotion_names_line():
     found = detect.promotion(lambda x: x * np.float32(2), jnp.ones(2, jnp.float16))
     assert found[0].place.text.startswith("found = detect.promotion(")
 
 
-def test_x64_is_quiet_with_x64():
+def test_x64_reports_nothing_if_x64_is_on():
     with _jax_compat.x64_on():
         assert not detect.x64(lambda x: jnp.asarray(x) + 1, np.array([2**40]))
 
 
-def test_x64_puts_the_switch_back():
+def test_x64_restores_x64_setting():
     detect.x64(lambda x: x + np.array([2**40]), jnp.arange(2))
     assert jnp.arange(2.0).dtype == jnp.float32
 
 
-def test_carry_needs_a_state_in_an_audit():
+def test_carry_skips_step_without_carry_argument():
     step, state = (lambda n: n * 0.5), jnp.int32(1)
     assert not detect.detectors()["carry"].on(FunctionUnderTest(step, (state,)))
     assert detect.detectors()["carry"].on(FunctionUnderTest(step, (state,), carry=0))
 
 
-def test_carry_of_a_loop_needs_no_state():
+def test_carry_checks_scan_without_carry_argument():
     def total(x):
         return jax.lax.scan(lambda c, v: (c + v, None), jnp.int32(0), x)[0]
 
@@ -40,20 +40,20 @@ def test_carry_of_a_loop_needs_no_state():
     assert found[0].severity == "error"
 
 
-def test_carry_names_an_argument():
+def test_carry_rejects_unknown_argument():
     with pytest.raises(ValueError, match="carry must be a position or one of 'x'; got 'state'"):
         detect.carry(lambda x: x, 1.0, carry="state")
 
 
-def test_carry_says_whether_it_settles():
+def test_carry_distinguishes_first_step_from_every_step():
     settles = detect.carry(lambda n: n * 0.5, jnp.int32(1))
     grows = detect.carry(lambda x: jnp.concatenate([x, x]), jnp.ones(1))
     assert "at the first step" in settles[0].message
     assert "at every step" in grows[0].message
 
 
-SORTS = {int: np.float64(1.0), float: np.float64(2**30 + 0.5)}
+VALUES_BY_TYPE = {int: np.float64(1.0), float: np.float64(2**30 + 0.5)}
 
 
-def test_a_global_whose_keys_have_no_order_is_looked_into():
-    assert detect.x64(lambda x: x * jnp.asarray(SORTS[float]), jnp.ones(2))
+def test_x64_searches_global_dict_with_unsortable_keys():
+    assert detect.x64(lambda x: x * jnp.asarray(VALUES_BY_TYPE[float]), jnp.ones(2))

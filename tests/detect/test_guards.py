@@ -1,4 +1,4 @@
-"""What a guard of the catalogue says that a detector finds, it finds."""
+"""Test that detectors find what the guards in the catalogue say that they find."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ EXAMPLES = [
     for module in sorted(GUARDS.glob("*.py"))
     for example in importlib.import_module(f"guards.{module.stem}").EXAMPLES
 ]
-x, far = jnp.arange(10.0), jnp.int32(12)
+x, index_beyond_end = jnp.arange(10.0), jnp.int32(12)
 
 
 @pytest.mark.parametrize(
     ("bit", "check", "fn", "args", "kwargs"), EXAMPLES, ids=[f"{b}-{c}" for b, c, *_ in EXAMPLES]
 )
-def test_the_detector_that_a_guard_names_finds_it(bit, check, fn, args, kwargs):
+def test_detector_in_guard_reports_example(bit, check, fn, args, kwargs):
     found = getattr(detect, check)(fn, *args, **kwargs)
     assert [f for f in found if f.severity != "note"], bit
     assert f"`jaxbits.detect.{check}`" in _catalogue.find_bit(bit).guard
 
 
-def test_every_detector_that_a_guard_names_has_a_program_here():
+def test_every_detector_in_guards_has_example():
     named = {
         (bit.id, check)
         for bit in _catalogue.load().values()
         for check in re.findall(r"`jaxbits\.detect\.(\w+)`", bit.guard)
     }
-    shown = {(bit, check) for bit, check, *_ in EXAMPLES}
-    assert named == shown
+    with_example = {(bit, check) for bit, check, *_ in EXAMPLES}
+    assert named == with_example
 
 
 @pytest.mark.parametrize(
@@ -52,12 +52,12 @@ def test_every_detector_that_a_guard_names_has_a_program_here():
         ("dynamic-slice-shifts", lambda a, i: lax.dynamic_slice(a, (i,), (3,))),
     ],
 )
-def test_a_finding_refers_to_the_closest_section(bit, fn):
-    (found,) = detect.out_of_bounds(fn, x, far)
+def test_out_of_bounds_finding_refers_to_closest_section(bit, fn):
+    (found,) = detect.out_of_bounds(fn, x, index_beyond_end)
     assert found.reference == _catalogue.find_bit(bit).reference
 
 
-def summed(key):
+def normal_plus_uniform(key):
     return jax.random.normal(key) + jax.random.uniform(key)
 
 
@@ -71,7 +71,7 @@ shapes, rates = [(jnp.ones(2),), (jnp.ones(3),)], [(x, 1.0), (x, 2.0)]
 @pytest.mark.parametrize(
     ("check", "fn", "args", "kwargs", "bit"),
     [
-        ("key_reuse", summed, (jax.random.key(0),), {}, "same-key-same-numbers"),
+        ("key_reuse", normal_plus_uniform, (jax.random.key(0),), {}, "same-key-same-numbers"),
         ("key_reuse", for_every_row, (jax.random.key(0),), {}, "one-key-under-vmap"),
         ("control_flow", lambda v, mode: v, (1.0, "train"), {}, "argument-not-an-array"),
         ("control_flow", lambda v: v > 0 and v < 1, (0.5,), {}, "python-logic-on-tracer"),
@@ -93,11 +93,11 @@ shapes, rates = [(jnp.ones(2),), (jnp.ones(3),)], [(x, 1.0), (x, 2.0)]
         ),
     ],
 )
-def test_a_finding_names_what_it_is_about(check, fn, args, kwargs, bit):
+def test_finding_catalogue_id_matches_cause(check, fn, args, kwargs, bit):
     assert getattr(detect, check)(fn, *args, **kwargs)[0].catalogue_id == bit
 
 
-def test_without_a_bit_it_refers_to_what_is_most_about_the_check():
+def test_finding_reference_without_bit_comes_from_check():
     assert Finding("error", "m", "e", "f", check="no_such_check").reference == ""
     leak = Finding("error", "m", "e", "f", check="leak")
     assert leak.reference == 'chapter 02, "A traced value kept for later"'

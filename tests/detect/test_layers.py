@@ -1,4 +1,4 @@
-"""What the detectors stand on: the instrumented run, the flow of keys, memory, the watch."""
+"""Test what detectors share: instrumented runs, key flow, state snapshots, and call monitoring."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ normal, split, fold_in = jax.random.normal, jax.random.split, jax.random.fold_in
 KEY = jax.random.key(0)
 
 
-def program_of(fn, *args):
+def trace(fn, *args):
     return jax.make_jaxpr(fn)(*args)
 
 
@@ -37,14 +37,14 @@ def program_of(fn, *args):
         lambda x: jnp.sort(jnp.linalg.norm(x[:, None] - x, axis=1)),
     ],
 )
-def test_the_instrumented_run_gives_the_same_results(fn):
+def test_run_instrumented_returns_same_results(fn):
     x = jnp.arange(6.0)
-    seen = run_instrumented(program_of(fn, x), [x])
+    seen = run_instrumented(trace(fn, x), [x])
     for got, expected in zip(seen.outputs, jax.tree.leaves(fn(x)), strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-5)
 
 
-def test_every_index_of_a_loop_is_counted_with_its_line():
+def test_out_of_bounds_counts_indices_in_scan():
     def f(x):
         def body(total, i):
             return total + x[i + 8], None
@@ -57,7 +57,7 @@ def test_every_index_of_a_loop_is_counted_with_its_line():
     assert found.place.text == "return total + x[i + 8], None"
 
 
-def test_a_masked_read_is_a_note():
+def test_out_of_bounds_notes_masked_read():
     def f(x, i):
         return jnp.where(i < 4, x[i], 0.0).sum()
 
@@ -65,7 +65,7 @@ def test_a_masked_read_is_a_note():
     assert found.severity == "note"
 
 
-def test_keys_of_nested_loops():
+def test_key_reuse_follows_keys_into_nested_loops():
     def fresh(k):
         def outer(c, i):
             row = fold_in(k, i)
@@ -85,24 +85,24 @@ def test_keys_of_nested_loops():
     assert detect.key_reuse(same_row, KEY)
 
 
-def test_memory_restores_nested_state():
+def test_state_snapshot_restores_nested_state():
     class Thing:
         def __init__(self):
             self.log = [{"a": 1}]
 
     holder = {"thing": Thing()}
-    memory = StateSnapshot([Reference("global", "thing", holder, "thing")])
+    snapshot = StateSnapshot([Reference("global", "thing", holder, "thing")])
     thing = holder["thing"]
     thing.log[0]["a"] = 2
     thing.log.append({})
     thing.new = 3
-    assert memory.changes()
-    memory.restore()
+    assert snapshot.changes()
+    snapshot.restore()
     assert thing.log == [{"a": 1}]
     assert vars(thing).keys() == {"log"}
 
 
-def test_the_watch_sees_the_users_lines_only():
+def test_monitor_calls_sees_only_user_lines():
     with monitor_calls([]) as seen:
         jnp.sin(jnp.ones(3)) + 1
         sorted([3, 1])

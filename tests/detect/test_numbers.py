@@ -1,4 +1,4 @@
-"""The instrumented run that several detectors share, and the labelled cases of those of numbers."""
+"""Test the instrumented run that the numeric detectors share."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.instrumented_run import run_instrumented
 from jaxbits._analysis.probes import Measurement, Plan, Probe
 
-EVERY = Probe(
+PROBE_EVERYWHERE = Probe(
     lambda equation, context: bool(equation.outvars),
     lambda equation, inputs, outputs: Measurement(jnp.ones(outputs[0].shape, bool), jnp.int32(0)),
 )
@@ -31,15 +31,15 @@ EVERY = Probe(
         lambda x: jnp.sort(jnp.linalg.norm(x[:, None] - x, axis=1)),
     ],
 )
-def test_a_probe_on_every_equation_leaves_the_results(fn):
+def test_run_instrumented_with_probes_returns_same_results(fn):
     x = jnp.arange(6.0)
-    seen = run_instrumented(jax.make_jaxpr(fn)(x), [x], EVERY)
+    seen = run_instrumented(jax.make_jaxpr(fn)(x), [x], PROBE_EVERYWHERE)
     assert seen.sites
     for got, expected in zip(seen.outputs, jax.tree.leaves(fn(x)), strict=True):
         np.testing.assert_allclose(got, expected, rtol=1e-5)
 
 
-def test_the_lanes_of_a_batched_loop_are_read_while_they_go_on():
+def test_out_of_bounds_ignores_finished_lanes_of_while_loop():
     x = jnp.arange(5.0)
 
     def total(n):
@@ -50,7 +50,7 @@ def test_the_lanes_of_a_batched_loop_are_read_while_they_go_on():
     assert found.evidence == "2 indices outside 0…4, 5 to 6"
 
 
-def test_conditions_of_loops_are_read():
+def test_out_of_bounds_checks_condition_of_while_loop():
     x = jnp.arange(5.0)
 
     def until(n):
@@ -60,7 +60,7 @@ def test_conditions_of_loops_are_read():
     assert detect.out_of_bounds(until, 7)
 
 
-def test_masked_values_are_told_apart_site_by_site():
+def test_out_of_bounds_detects_masking_per_read():
     def f(x, i):
         masked = jnp.where(i < 4, x[i], 0.0)
         return masked.sum() + x[i + 1].sum()
@@ -69,21 +69,21 @@ def test_masked_values_are_told_apart_site_by_site():
     assert [finding.severity for finding in found] == ["error", "note"]
 
 
-def test_a_mode_may_be_said_in_options_that_the_call_unpacks() -> None:
+def test_out_of_bounds_accepts_mode_in_unpacked_options() -> None:
     drop = {"mode": "drop"}
 
-    def says(x, i):
+    def unpacks_mode(x, i):
         return x.at[i].add(1.0, **drop)
 
     def unpacks_elsewhere(x, i):
         options = dict(**drop)
         return x.at[i].add(1.0) if options else x
 
-    assert detect.out_of_bounds(says, jnp.ones(4), jnp.arange(6)) == []
+    assert detect.out_of_bounds(unpacks_mode, jnp.ones(4), jnp.arange(6)) == []
     assert len(detect.out_of_bounds(unpacks_elsewhere, jnp.ones(4), jnp.arange(6))) == 1
 
 
-def test_one_run_serves_all_checks():
+def test_instrumented_run_serves_all_checks():
     checks = [detect.out_of_bounds, detect.cast, detect.overflow]
     target = FunctionUnderTest(
         lambda x, i: x[i].astype(jnp.uint8) + i * i,
@@ -96,7 +96,7 @@ def test_one_run_serves_all_checks():
     assert target.left_out == []
 
 
-def test_planning_is_linear_in_depth():
+def test_plan_size_is_linear_in_depth():
     def nested(depth):
         def step(c, _):
             inner = lax.scan(nested(depth - 1), c, None, length=2)[0] if depth else c
@@ -106,12 +106,12 @@ def test_planning_is_linear_in_depth():
 
     def equations(depth):
         program = jax.make_jaxpr(lambda x: lax.scan(nested(depth), x, None, length=2)[0])(0)
-        return Plan(program, [EVERY]).size
+        return Plan(program, [PROBE_EVERYWHERE]).size
 
     assert equations(8) - equations(6) == equations(4) - equations(2)
 
 
-def test_what_cannot_be_read_is_left_out_and_said():
+def test_run_instrumented_skips_and_lists_failed_probes():
     def broken(*_):
         raise TypeError
 

@@ -1,4 +1,4 @@
-"""side_effect, stale_global, leak, iterator, inplace: the state is put back."""
+"""Test the detectors of Python state, and that an audit restores the state."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def numpy_table(n):
 
 class Thing:
     __slots__ = ("count", "log")
-    made = 0
+    instances = 0
 
     def __init__(self):
         self.count, self.log = 0, []
@@ -49,7 +49,7 @@ def messy(thing, x):
 def spread(thing, x):
     thing.count += 1
     thing.log.append(x)
-    Thing.made += 1
+    Thing.instances += 1
     messy.mark = x
     space.first = x
     current.set(x)
@@ -57,12 +57,12 @@ def spread(thing, x):
 
 
 @pytest.mark.parametrize("fn", [spread, messy])
-def test_what_is_reached_is_put_back(fn):
+def test_audit_restores_reachable_state(fn):
     thing, x = Thing(), jnp.ones(3)
     table.cache_clear()
     numpy_table.cache_clear()
     audit(fn, thing, x)
-    assert (thing.count, thing.log, Thing.made) == (0, [], 0)
+    assert (thing.count, thing.log, Thing.instances) == (0, [], 0)
     assert not hasattr(messy, "mark")
     assert "new_while_tracing" not in globals()
     assert vars(space) == {}
@@ -70,14 +70,14 @@ def test_what_is_reached_is_put_back(fn):
     float(table(3).sum())
 
 
-def test_a_cache_of_arrays_is_kept():
+def test_audit_keeps_cache_of_numpy_arrays():
     numpy_table.cache_clear()
     numpy_table(3)
     audit(lambda x: x + numpy_table(3), jnp.ones(3))
     assert numpy_table.cache_info().currsize == 1
 
 
-def test_what_only_could_change_is_a_note():
+def test_stale_global_notes_attribute_that_could_change():
     class Spring:
         def __init__(self):
             self.stiffness = 2.0
@@ -89,17 +89,17 @@ def test_what_only_could_change_is_a_note():
     assert [f.severity for f in found] == ["note"]
 
 
-def test_names_bound_in_either_branch_are_bound_once():
+def test_collect_evidence_counts_if_else_as_one_binding():
     found = collect_evidence(("if 1:\n    a = 1\nelse:\n    a = 2\nfor b in c:\n    pass\n",))
     assert not found.is_rebound("a", 0)
     assert found.is_rebound("b", 0)
 
 
-def test_a_source_that_is_no_python_says_nothing():
+def test_collect_evidence_skips_invalid_python():
     assert collect_evidence(("%matplotlib inline", "a = 1")).events
 
 
-def test_a_ref_is_read_at_each_call_and_not_stale():
+def test_stale_global_and_side_effect_ignore_ref():
     def counter():
         box = jax.new_ref(0.0)
 
@@ -111,10 +111,10 @@ def test_a_ref_is_read_at_each_call_and_not_stale():
 
     assert detect.stale_global(counter(), 1.0) == []
     assert detect.side_effect(counter(), 1.0) == []
-    counter()  # a new Ref can be made afterwards
+    counter()  # JAX can still create a new Ref afterward
 
 
-def test_a_ref_with_entries_is_no_trouble_for_any_check():
+def test_audit_reports_only_notes_on_array_ref():
     class Tally:
         def __init__(self):
             self.limit = 1.0
@@ -123,8 +123,8 @@ def test_a_ref_with_entries_is_no_trouble_for_any_check():
             tally[0] += jnp.where(value > self.limit, 1.0, 0.0)
             return value
 
-    tally, made = jax.new_ref(jnp.zeros(2)), Tally()
-    for found in (audit(lambda x: made(tally, x), 2.0), audit(made, tally, 2.0)):
+    tally, add = jax.new_ref(jnp.zeros(2)), Tally()
+    for found in (audit(lambda x: add(tally, x), 2.0), audit(add, tally, 2.0)):
         assert not found.notes
         assert {finding.severity for finding in found} <= {"note"}
 
@@ -154,7 +154,7 @@ def makes_a_buffer_each(data):
     return kept
 
 
-def test_a_buffer_that_a_loop_fills_again_after_jax_has_taken_it():
+def test_inplace_reports_buffer_refilled_in_loop():
     (found,) = detect.inplace(refills, (1, 2))
     assert found.place.text == "buffer[:] = row"
     assert found.catalogue_id == "host-buffer-shared"

@@ -1,4 +1,4 @@
-"""Whatever is audited: nothing of the user's is harmed, and nothing is raised."""
+"""Test that an audit restores the user's state and reports errors instead of raising them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def messy(x, fail=False):
 
 
 @pytest.mark.parametrize("fail", [False, True])
-def test_state_is_put_back(fail, capsys):
+def test_audit_restores_state(fail, capsys):
     before = (sys.getprofile(), builtins.print, random.getstate(), sys.stdout)
     numpy_before = np.random.get_state(legacy=False)["state"]
     report = audit(functools.partial(messy, fail=fail), jnp.ones(3))
@@ -54,14 +54,14 @@ def test_state_is_put_back(fail, capsys):
     globals()["steps"] = iter(range(10))
     assert "JAXBITS_TEST" not in os.environ
     assert before == (sys.getprofile(), builtins.print, random.getstate(), sys.stdout)
-    now = np.random.get_state(legacy=False)["state"]
-    assert now["pos"] == numpy_before["pos"]
+    numpy_after = np.random.get_state(legacy=False)["state"]
+    assert numpy_after["pos"] == numpy_before["pos"]
     assert capsys.readouterr() == ("", "")
     assert {f.check for f in report} >= {"leak", "side_effect", "iterator"}
     assert bool(report.notes) == fail
 
 
-def test_arguments_are_copied():
+def test_audit_copies_arguments():
     def spoil(x, tree):
         x[0] = 9
         tree["a"] = 1
@@ -73,13 +73,13 @@ def test_arguments_are_copied():
     assert tree == {"b": 2.0}
 
 
-def test_donated_arguments_survive():
+def test_audit_keeps_donated_arguments():
     x = jnp.arange(3.0)
     audit(jax.jit(lambda x: x + 1, donate_argnums=0), x)
     assert not x.is_deleted()
 
 
-def test_caches_do_not_hide_what_tracing_does():
+def test_side_effect_ignores_jit_cache():
     @jax.jit
     def f(x):
         print("traced")
@@ -117,14 +117,14 @@ class Holder:
         (lambda s: len(s), ("text",), {}),
     ],
 )
-def test_any_function_gets_a_report(fn, args, kwargs):
+def test_audit_reports_on_any_callable(fn, args, kwargs):
     report = audit(fn, *args, **kwargs)
     json.dumps(report.to_dict())
     assert "jaxbits-audit" in report._repr_html_()
     assert not any("failed" in note for note in report.notes), report.notes
 
 
-def test_refusals_say_what_was_wrong():
+def test_audit_rejects_invalid_arguments():
     def generator(x):
         yield x
 
@@ -142,7 +142,7 @@ def test_refusals_say_what_was_wrong():
         audit(jnp.sin, 1.0, checks=["leak"]).raise_if("bad")
 
 
-def test_a_check_that_fails_is_a_note(monkeypatch):
+def test_audit_notes_failed_check(monkeypatch):
     def fail(target):
         raise RuntimeError("the check's own fault")
 
@@ -152,17 +152,17 @@ def test_a_check_that_fails_is_a_note(monkeypatch):
     assert report.notes == ("leak failed: RuntimeError: the check's own fault",)
 
 
-def test_a_line_can_be_ignored():
-    def shown(x):
+def test_ignore_comment_silences_check():
+    def ignored(x):
         print("x")  # jaxbits: ignore[leak, side_effect]
         return x
 
-    def other(x):
+    def reported(x):
         print("x")  # jaxbits: ignore[leak]
         return x
 
-    assert detect.side_effect(shown, 1.0) == []
-    assert len(detect.side_effect(other, 1.0)) == 1
+    assert detect.side_effect(ignored, 1.0) == []
+    assert len(detect.side_effect(reported, 1.0)) == 1
 
 
 def test_assert_clean():
@@ -182,30 +182,30 @@ def test_raise_if():
         report.raise_if("warning")
 
 
-def test_findings_escape_html():
+def test_report_repr_html_escapes_findings():
     report = audit(lambda x, i: x[i] if "<b>" else x, jnp.ones(3), jnp.int32(4))
     assert "<b>&quot;" not in report._repr_html_()
     assert "&lt;b&gt;" in report._repr_html_()
 
 
 @pytest.mark.parametrize("fn", [jnp.tril_indices_from, jnp.triu_indices_from, jnp.cov, jnp.sort])
-def test_a_librarys_own_indexing_is_no_alarm(fn):
+def test_out_of_bounds_ignores_indexing_inside_jax(fn):
     assert detect.out_of_bounds(fn, jnp.ones((3, 4))) == []
 
 
-def test_an_argument_is_named():
+def test_control_flow_names_argument():
     found = detect.control_flow(lambda x, flag: x if flag else -x, 1.0, True)
     assert found[0].evidence == "TracerBoolConversionError, from argument flag"
     assert "static_argnames='flag'" in found[0].fix
 
 
-def test_counters_survive_that_listeners_are_cleared():
+def test_recompile_counts_after_listeners_are_cleared():
     calls = [(jnp.ones(2),), (jnp.ones(3),)]
     jax.monitoring.clear_event_listeners()
     assert detect.recompile(jax.jit(jnp.cos), calls=calls)
 
 
-def test_a_flax_module_is_no_changing_global():
+def test_audit_accepts_global_flax_module():
     import flax.linen as nn
 
     model = nn.Dense(2)
@@ -214,11 +214,11 @@ def test_a_flax_module_is_no_changing_global():
     assert report.ok, str(report)
 
 
-def forbidden_exit(x):
+def exits(x):
     sys.exit(3)
 
 
-def skips(x):
+def skips_test(x):
     pytest.skip("a test's own way to end")
 
 
@@ -230,7 +230,7 @@ def out_of_memory(x):
     raise MemoryError("no more")
 
 
-def asks(x):
+def calls_input(x):
     return x * float(input("rate? "))
 
 
@@ -239,43 +239,43 @@ def reads_stdin(x):
 
 
 @pytest.mark.parametrize(
-    ("fn", "said"),
+    ("fn", "reason"),
     [
-        (forbidden_exit, "Exited: SystemExit 3"),
-        (skips, "Exited: Skipped a test's own way to end"),
+        (exits, "Exited: SystemExit 3"),
+        (skips_test, "Exited: Skipped a test's own way to end"),
         (recurses, "RecursionError"),
         (out_of_memory, "MemoryError: no more"),
-        (asks, "EOFError: `input` has nothing to read"),
+        (calls_input, "EOFError: `input` has nothing to read"),
         (reads_stdin, "ValueError: could not convert string to float"),
     ],
 )
-def test_what_cannot_be_traced_still_gets_a_report(fn, said):
+def test_audit_reports_on_function_that_cannot_be_traced(fn, reason):
     streams = sys.stdin, sys.stdout, sys.stderr, builtins.input
     report = audit(fn, 1.0)
-    assert f"the function cannot be traced: {said}" in report.notes[0]
+    assert f"the function cannot be traced: {reason}" in report.notes[0]
     assert len(report.notes) == 1
     assert (sys.stdin, sys.stdout, sys.stderr, builtins.input) == streams
 
 
-@pytest.mark.parametrize("fn", [asks, reads_stdin])
-def test_asking_is_a_side_effect(fn):
+@pytest.mark.parametrize("fn", [calls_input, reads_stdin])
+def test_side_effect_reports_reading_input(fn):
     assert detect.side_effect(fn, 1.0)
 
 
-def test_ctrl_c_passes_and_state_is_put_back():
-    def stopped(x):
+def test_audit_propagates_ctrl_c_and_restores_state():
+    def interrupted(x):
         kept.append(x)
         raise KeyboardInterrupt
 
     streams = sys.stdout, sys.getprofile()
     with pytest.raises(KeyboardInterrupt):
-        audit(stopped, 1.0)
+        audit(interrupted, 1.0)
     assert kept == []
     assert (sys.stdout, sys.getprofile()) == streams
 
 
 @pytest.mark.parametrize("error", [RecursionError, MemoryError, SystemExit, GeneratorExit])
-def test_a_check_may_fail_in_any_way(monkeypatch, error):
+def test_audit_notes_any_exception_in_check(monkeypatch, error):
     def fail(target):
         raise error("of the check")
 
@@ -283,7 +283,7 @@ def test_a_check_may_fail_in_any_way(monkeypatch, error):
     assert audit(jnp.sin, 1.0).notes == (f"leak failed: {error.__name__}: of the check",)
 
 
-def test_ctrl_c_in_a_check_passes(monkeypatch):
+def test_audit_propagates_ctrl_c_in_check(monkeypatch):
     def fail(target):
         raise KeyboardInterrupt
 
@@ -292,7 +292,7 @@ def test_ctrl_c_in_a_check_passes(monkeypatch):
         audit(jnp.sin, 1.0)
 
 
-class Awaited:
+class AsyncStep:
     async def step(self, x):
         return x
 
@@ -300,32 +300,32 @@ class Awaited:
         yield x
 
 
-async def awaited(x):
+async def async_function(x):
     return x
 
 
-async def awaited_generator(x):
+async def async_generator(x):
     yield x
 
 
 @pytest.mark.parametrize(
     ("fn", "kind"),
     [
-        (awaited, "an async function"),
-        (awaited_generator, "an async function"),
-        (functools.partial(awaited), "an async function"),
-        (Awaited().step, "an async function"),
-        (Awaited(), "a generator function"),
+        (async_function, "an async function"),
+        (async_generator, "an async function"),
+        (functools.partial(async_function), "an async function"),
+        (AsyncStep().step, "an async function"),
+        (AsyncStep(), "a generator function"),
     ],
 )
-def test_what_gives_no_result_is_refused(fn, kind):
+def test_audit_and_leak_reject_async_and_generators(fn, kind):
     with pytest.raises(TypeError, match=f"fn must .*, got {kind}"):
         audit(fn, 1.0)
     with pytest.raises(TypeError, match=f"fn must .*, got {kind}"):
         detect.leak(fn, 1.0)
 
 
-def test_a_thread_is_a_side_effect():
+def test_side_effect_reports_thread():
     def threads(x):
         thread = threading.Thread(target=lambda: None)
         thread.start()
@@ -336,7 +336,7 @@ def test_a_thread_is_a_side_effect():
     assert "threading.start" in found.message
 
 
-def test_switches_of_the_process_are_put_back(tmp_path):
+def test_audit_restores_process_settings(tmp_path):
     def switches(x):
         jax.config.update("jax_debug_nans", True)
         np.seterr(all="raise")
@@ -344,15 +344,15 @@ def test_switches_of_the_process_are_put_back(tmp_path):
         sys.setrecursionlimit(5000)
         return x
 
-    def now():
+    def current_settings():
         return jax.config.jax_debug_nans, np.geterr(), Path.cwd(), sys.getrecursionlimit()
 
-    before = now()
+    before = current_settings()
     audit(switches, 1.0)
-    assert now() == before
+    assert current_settings() == before
 
 
-def test_iterators_among_the_arguments_are_not_spent():
+def test_audit_does_not_consume_iterator_arguments():
     numbers, letters = iter([1.0, 2.0]), (n for n in (3.0, 4.0))
     pairs = zip([1.0, 2.0], [3.0, 4.0], strict=True)
     report = audit(
@@ -363,18 +363,18 @@ def test_iterators_among_the_arguments_are_not_spent():
     assert report["iterator"]
 
 
-pairs_outside = zip([1.0, 2.0], [3.0, 4.0], strict=True)
+global_pairs = zip([1.0, 2.0], [3.0, 4.0], strict=True)
 
 
-def test_an_iterator_over_iterators_is_put_back():
-    audit(lambda x: x + next(pairs_outside)[0], 1.0)
-    assert next(pairs_outside) == (1.0, 3.0)
+def test_audit_restores_global_zip_iterator():
+    audit(lambda x: x + next(global_pairs)[0], 1.0)
+    assert next(global_pairs) == (1.0, 3.0)
 
 
 deep = {"a": [{"b": [{"c": [{"d": [{"e": []}]}]}]}]}
 
 
-def test_a_leak_is_found_deep_down():
+def test_leak_finds_tracer_in_nested_global():
     def stores(x):
         deep["a"][0]["b"][0]["c"][0]["d"][0]["e"].append(x)
         return x
@@ -387,7 +387,7 @@ def test_a_leak_is_found_deep_down():
 many = [[n] for n in range(6000)]
 
 
-def test_state_beyond_what_is_remembered_is_said():
+def test_audit_notes_state_beyond_snapshot_limit():
     report = audit(lambda x: x * len(many), 1.0, checks=["leak"])
     assert any("5000" in note for note in report.notes), report.notes
     assert audit(lambda x: x, 1.0).notes == ()
@@ -396,7 +396,7 @@ def test_state_beyond_what_is_remembered_is_said():
 large = np.zeros(1_000_000)
 
 
-def test_a_large_array_is_made_read_only_meanwhile():
+def test_audit_makes_large_global_array_read_only():
     def writes(x):
         large[0] += 1
         return x
@@ -407,7 +407,7 @@ def test_a_large_array_is_made_read_only_meanwhile():
     assert "read-only" in report.notes[0]
 
 
-def test_large_arguments_are_traced_and_not_copied(monkeypatch):
+def test_audit_traces_large_arguments_without_copying(monkeypatch):
     monkeypatch.setattr(resource_limits, "MAX_COPY_BYTES", 1000)
     x, i = np.zeros(1000), jnp.int32(2000)
 
@@ -420,7 +420,7 @@ def test_large_arguments_are_traced_and_not_copied(monkeypatch):
     assert "the arguments take up 0.0 GiB, but are copied only up to" in note
 
 
-def test_names_that_stale_global_does_not_try_are_said():
+def test_stale_global_notes_names_beyond_limit():
     scope: dict = {"jnp": jnp}
     names = [f"n{number}" for number in range(30)]
     scope |= {name: [1.0] for name in names}
@@ -430,14 +430,14 @@ def test_names_that_stale_global_does_not_try_are_said():
     assert note == ("stale_global: 24 names were tried, and not " + ", ".join(names[24:]))
 
 
-def test_nothing_is_stale_where_nothing_can_be_traced():
+def test_stale_global_ignores_function_that_fails_to_trace():
     def fails(x):
         return x * kept[counts["calls"]]
 
     assert detect.stale_global(fails, 1.0) == []
 
 
-def test_a_file_that_is_written_stays(tmp_path):
+def test_audit_keeps_written_file(tmp_path):
     def writes(x):
         (tmp_path / "log").write_text("x")
         return x
@@ -447,7 +447,7 @@ def test_a_file_that_is_written_stays(tmp_path):
     assert (tmp_path / "log").exists()
 
 
-def test_a_train_step_of_nnx():
+def test_audit_accepts_nnx_train_step():
     import optax
     from flax import nnx
 
@@ -490,7 +490,7 @@ def _is_key(value):
     return jnp.issubdtype(value.dtype, jax.dtypes.prng_key)
 
 
-def test_a_train_step_of_linen_and_optax():
+def test_audit_accepts_linen_and_optax_train_step():
     import flax.linen as nn
     import optax
 

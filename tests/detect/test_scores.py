@@ -1,4 +1,4 @@
-"""Check that the detectors find at least 98 % of the labelled cases, without a false alarm."""
+"""Test that the detectors find at least 98% of the labeled cases without a false alarm."""
 
 from __future__ import annotations
 
@@ -24,33 +24,39 @@ outcomes = functools.cache(scores.outcomes)
 
 ROOT = Path(__file__).parents[2]
 RECORDED = json.loads((ROOT / "reference" / "detectors" / "lock.json").read_text("utf8"))
-RETRIED = {"inplace", "control_flow"}
-"""The checks whose flags are tried again here. Trying all of them would take minutes."""
+RERUN_CHECKS = {"inplace", "control_flow"}
+"""The checks whose flags run again in this test. Running all of them would take minutes."""
 
 
 @pytest.mark.parametrize("check", CHECKS)
-def test_detector_finds_its_labelled_cases(check):
-    problems = [problem for folder in scores.FOLDERS for problem in score_problems(check, folder)]
+def test_detector_finds_labeled_cases(check):
+    problems = [
+        problem for folder in scores.FOLDERS for problem in find_score_problems(check, folder)
+    ]
     by_folder = {folder: outcomes(check, folder) for folder in scores.FOLDERS}
-    if RECORDED["detectors"].get(check) != score_records.of_detector(by_folder):
-        problems.append("the page shows other scores; run: make versions ARGS=--detectors")
+    if RECORDED["detectors"].get(check) != score_records.record_detector(by_folder):
+        problems.append("the recorded scores differ; run: make versions ARGS=--detectors")
     assert not problems, "\n".join(problems)
 
 
-def score_problems(check, folder):
-    """Yield what is wrong with the outcomes of a detector's cases in one folder."""
-    seen = outcomes(check, folder)
-    found, positives, alarms, negatives = scores.score(seen)
-    least = MIN_OWN_CASES if folder == "own_cases" else FEW_GIVEN.get(check, MIN_GIVEN_CASES)
-    if min(positives, negatives) < least:
-        yield f"{folder}: {positives} positives, {negatives} negatives, must be at least {least}"
+def find_score_problems(check, folder):
+    """Yield a message for each problem with a detector's outcomes in one folder."""
+    case_outcomes = outcomes(check, folder)
+    found, positives, alarms, negatives = scores.score(case_outcomes)
+    minimum = MIN_OWN_CASES if folder == "own_cases" else FEW_GIVEN.get(check, MIN_GIVEN_CASES)
+    if min(positives, negatives) < minimum:
+        yield f"{folder}: {positives} positives, {negatives} negatives, must be at least {minimum}"
     if found < MIN_SHARE_FOUND * positives:
-        missed = [outcome.case for outcome in seen if outcome.expected and not outcome.reported]
+        missed = [
+            outcome.case for outcome in case_outcomes if outcome.expected and not outcome.reported
+        ]
         yield f"{folder}: the detector misses {missed}"
     if alarms:
-        alarmed = [outcome.case for outcome in seen if outcome.reported and not outcome.expected]
-        yield f"{folder}: false alarms for {alarmed}"
-    for outcome in seen:
+        false_alarms = [
+            outcome.case for outcome in case_outcomes if outcome.reported and not outcome.expected
+        ]
+        yield f"{folder}: false alarms for {false_alarms}"
+    for outcome in case_outcomes:
         for finding in outcome.findings:
             texts = (finding.message, finding.evidence, finding.fix)
             if finding.check != check or not all(texts):
@@ -58,14 +64,18 @@ def score_problems(check, folder):
 
 
 @pytest.mark.parametrize("folder", scores.FOLDERS)
-def test_every_detector_has_labelled_cases(folder):
-    assert set(scores.homes(folder)) == set(CHECKS)
-    empty = [family for family in scores.families(folder) if not scores.fresh(folder, family).CASES]
+def test_every_detector_has_labeled_cases(folder):
+    assert set(scores.families_by_check(folder)) == set(CHECKS)
+    empty = [
+        family
+        for family in scores.families(folder)
+        if not scores.import_cases(folder, family).CASES
+    ]
     assert not empty
 
 
 @pytest.mark.parametrize("case", clean_programs.CLEAN, ids=lambda case: case.name)
-def test_audit_is_quiet_on_clean_programs(case):
+def test_audit_reports_nothing_on_clean_programs(case):
     report = audit(case.fn, *case.args)
     assert report.ok, str(report)
     assert not report.notes, str(report)
@@ -73,7 +83,7 @@ def test_audit_is_quiet_on_clean_programs(case):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("check", CHECKS)
-def test_page_shows_the_scores_of_jax_flags(check):
+def test_jax_flags_baseline_matches_recorded_scores(check):
     recorded, flags = RECORDED["switches"].get(check, []), jax_flags_baseline.SWITCHES
     assert [row["name"] for row in recorded] == [flag.name for flag in flags.get(check, ())]
     for row, flag in zip(recorded, flags.get(check, ()), strict=True):
@@ -81,7 +91,7 @@ def test_page_shows_the_scores_of_jax_flags(check):
             cases = list(scores.cases(folder, check))
             positives = sum(case.expected for case in cases)
             assert (row[folder][1], row[folder][3]) == (positives, len(cases) - positives)
-            if check in RETRIED:
+            if check in RERUN_CHECKS:
                 assert row[folder] == list(jax_flags_baseline.score(check, flag, folder))
 
 

@@ -1,4 +1,4 @@
-"""Mark every test here as slow, and put the shared records on the path."""
+"""Mark every test in this folder as slow, and make version_records importable."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ sys.path.append(str(HERE))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave these tests to `make test-all`: only maintainers run the programs that they test."""
+    """Leave these tests to `make test-all`, because only maintainers run the tested programs."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.slow)

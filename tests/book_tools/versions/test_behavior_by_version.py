@@ -1,9 +1,9 @@
-"""Test the page *Behaviour by version*, and that the committed one matches the records."""
+"""Test the page *Behaviour by version*, and that the committed page matches the records."""
 
 import re
 from pathlib import Path
 
-from version_records import changed, chapter, record
+from version_records import changed_chapter, changed_record, record
 
 from book_tools.pages.behavior_by_version import versions_page as page
 from book_tools.versions import run_versions as program
@@ -13,11 +13,11 @@ ROOT = Path(__file__).resolve().parents[3]
 BOOK = {"lock": record()}
 
 
-def test_nothing_recorded():
+def test_versions_page_without_records():
     assert "`make versions`" in page({})
 
 
-def test_all_is_well():
+def test_versions_page_without_differences():
     text = page(BOOK)
     assert "## Out of bounds" in text
     assert "Nothing differs." in text
@@ -27,47 +27,51 @@ def test_all_is_well():
     assert "3 passed" in text
 
 
-def test_a_claim_that_is_not_made_somewhere():
-    run = changed("claims", outcome="not made", made_for="jax>=0.8")
+def test_versions_page_lists_claim_not_made():
+    run = changed_record("claims", outcome="not made", made_for="jax>=0.8")
     text = page(BOOK | {"colab": run})
     assert "Nothing differs." not in text
     assert '<a href="../chapters/04-out-of-bounds.html#a-read">A read</a>' in text
     assert "<td>jax&gt;=0.8</td><td>holds</td><td>not claimed</td>" in text
 
 
-def test_a_row_of_the_table_is_linked_by_its_bit():
-    run = changed("claims", outcome="not made", made_for="jax<1", section="Also sharp")
+def test_versions_page_links_also_sharp_row_to_bit():
+    run = changed_record("claims", outcome="not made", made_for="jax<1", section="Also sharp")
     assert "04-out-of-bounds.html#out-of-bounds-read" in page({"colab": run})
 
 
-def test_a_failed_claim_is_shown_as_such():
-    text = page(BOOK | {"colab": changed("claims", outcome="failed", seen="1", expected="2")})
+def test_versions_page_shows_failed_claim():
+    text = page(
+        BOOK | {"colab": changed_record("claims", outcome="failed", seen="1", expected="2")}
+    )
     assert "1 difference that the book does not state yet" in text
     assert "<td>all versions</td><td>holds</td><td>fails: saw 1</td>" in text
 
 
-def test_a_claim_that_was_never_reached():
-    run = changed("claims", claim="another")
-    assert "<td>holds</td><td>not reached</td>" not in page(BOOK | {"colab": chapter(claims=[])})
+def test_versions_page_shows_claim_not_reached():
+    run = changed_record("claims", claim="another")
+    assert "<td>holds</td><td>not reached</td>" not in page(
+        BOOK | {"colab": changed_chapter(claims=[])}
+    )
     run["chapters"]["04-out-of-bounds"]["claims"][0]["outcome"] = "failed"
     assert "<td>not reached</td><td>fails: saw nothing</td>" in page(BOOK | {"colab": run})
 
 
-def test_failed_tests_are_counted_not_listed():
+def test_versions_page_counts_failed_tests():
     failed = {"passed": 2, "skipped": 1, "failed": {"a::b": "1 == 2"}}
     text = page(BOOK | {"colab": record(title="Colab", tests=failed)})
     assert "<td>2 passed, 1 skipped, 1 failed</td>" in text
     assert "a::b" not in text
 
 
-def test_a_device_is_named_where_it_is_not_just_the_cpu():
+def test_versions_page_names_gpu_device():
     assert "<td>CPU</td>" in page(BOOK)
     gpu = record(title="GPU", backend="gpu", device="NVIDIA <X>")
     assert "<td>GPU (NVIDIA &lt;X&gt;)</td>" in page(BOOK | {"accelerator": gpu})
 
 
-def test_messages_side_by_side_without_markup_of_their_own():
-    run = changed("errors", message="index <3>\n\nis _too_ large\nSee https://a.b/c")
+def test_versions_page_escapes_error_messages():
+    run = changed_record("errors", message="index <3>\n\nis _too_ large\nSee https://a.b/c")
     text = page(BOOK | {"colab": run, "newest": record(title="Newest")})
     found = re.findall(r"<dt>(.*?)</dt>\n<dd><code>(.*?)</code></dd>", text)
     assert found == [
@@ -75,35 +79,35 @@ def test_messages_side_by_side_without_markup_of_their_own():
         ("Colab", "IndexError: index &lt;3&gt;"),
     ]
     block = text[text.index('<div class="by-version">') : text.index("</div>")]
-    assert "\n\n" not in block, "an empty line would end the HTML"
+    assert "\n\n" not in block, "a blank line would end the HTML block"
 
 
-def test_other_text_is_shown_by_its_first_line():
-    run = chapter(printed=[{"section": "A read", "stored": "a < b", "here": "a > b"}])
+def test_versions_page_shows_differing_output():
+    run = changed_chapter(printed=[{"section": "A read", "stored": "a < b", "here": "a > b"}])
     assert "<code>a &lt; b</code></td><td><code>a &gt; b</code>" in page(BOOK | {"colab": run})
 
 
-def test_a_chapter_that_one_run_does_not_have():
+def test_versions_page_ignores_chapter_missing_from_run():
     assert "Nothing differs." in page(BOOK | {"colab": record(title="Colab", chapters={})})
 
 
-def test_the_committed_page_is_written_from_the_committed_records():
+def test_recorded_page_matches_committed_page():
     records = program.read_records(ROOT / "reference" / "versions")
-    assert records, "make versions writes them"
+    assert records, "no records found; run: make versions"
     committed = (ROOT / "reference" / "behaviour-by-version.md").read_text("utf8")
     assert committed == program.recorded_page(ROOT), "run: python -m book_tools versions --page"
 
 
-def test_the_library_reports_the_environments_that_were_tested():
+def test_tested_json_matches_fully_checked_environments():
     listed = (ROOT / "src" / "jaxbits" / "tested.json").read_text("utf8")
     records = program.read_records(ROOT / "reference" / "versions")
     assert fully_checked_environments(records), (
-        "an environment differs from the book: run make versions"
+        "an environment differs from the book; run: make versions"
     )
     assert listed == program.record_json({"environments": fully_checked_environments(records)})
 
 
-def test_no_record_names_a_place_on_a_machine():
-    place = re.compile(r"/(?:home|root|Users|tmp)/\w|[A-Z]:\\\\")
+def test_records_contain_no_machine_paths():
+    machine_path = re.compile(r"/(?:home|root|Users|tmp)/\w|[A-Z]:\\\\")
     for path in (ROOT / "reference" / "versions").glob("*.json"):
-        assert not place.search(path.read_text("utf8")), path.name
+        assert not machine_path.search(path.read_text("utf8")), path.name

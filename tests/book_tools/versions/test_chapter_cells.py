@@ -57,12 +57,12 @@ print(1)
 
 @pytest.fixture
 def pair(tmp_path):
-    found = ChapterFiles(tmp_path / "01-toy.md")
-    found.source.write_text(TEXT, "utf8")
-    return found
+    files = ChapterFiles(tmp_path / "01-toy.md")
+    files.source.write_text(TEXT, "utf8")
+    return files
 
 
-def test_sections_tags_and_classes(pair):
+def test_read_chapter_cells_finds_headings_tags_and_errors(pair):
     chapter = read_chapter_cells(pair)
     first, second, third, _ = chapter.cells.values()
     assert chapter.title == "A chapter"
@@ -74,21 +74,21 @@ def test_sections_tags_and_classes(pair):
     assert first.stored is None
 
 
-def test_stored_outputs_are_matched_by_source_in_order(pair):
+def test_read_chapter_cells_matches_stored_outputs_in_order(pair):
     cells = [new_code_cell("print(1)", outputs=[new_output("stream", text=t)]) for t in "ab"]
     nbformat.write(new_notebook(cells=cells), pair.stored)
     assert [c.stored for c in read_chapter_cells(pair).cells.values()] == [None, None, "a", "b"]
 
 
-def test_torch_is_wanted_where_a_cell_imports_it(pair):
+def test_uses_torch_if_cell_imports_it(pair):
     assert not read_chapter_cells(pair).uses_torch
     pair.source.write_text(TEXT.replace("[][1]", "from torch import nn") + "\nimport torch\n")
     assert read_chapter_cells(pair).uses_torch
     pair.source.write_text(TEXT + "\nimport torch\n")
-    assert not read_chapter_cells(pair).uses_torch, "prose does not import"
+    assert not read_chapter_cells(pair).uses_torch, "an import outside a code cell does not count"
 
 
-def test_the_digest_is_of_the_code_alone(pair):
+def test_code_digest_ignores_prose(pair):
     before = read_chapter_cells(pair).code_digest
     pair.source.write_text(TEXT.replace("## Second", "## Other"))
     assert read_chapter_cells(pair).code_digest == before
@@ -96,34 +96,35 @@ def test_the_digest_is_of_the_code_alone(pair):
     assert read_chapter_cells(pair).code_digest != before
 
 
-def test_messages_lose_folders_and_keep_addresses_of_pages():
-    seen = "at /some/where/lib/a.py:3 (f); See https://docs.jax.dev/en/latest/errors.html"
+def test_normalize_message_drops_folders_and_keeps_urls():
+    message = "at /some/where/lib/a.py:3 (f); See https://docs.jax.dev/en/latest/errors.html"
     assert (
-        normalize_message(seen) == "at a.py:3 (f); See https://docs.jax.dev/en/latest/errors.html"
+        normalize_message(message)
+        == "at a.py:3 (f); See https://docs.jax.dev/en/latest/errors.html"
     )
 
 
-def test_claims_are_compared_for_themselves():
-    seen = Outcomes(
+def test_printed_text_omits_claims():
+    outcomes = Outcomes(
         [
             Outcome("take-fills", "one", "failed", "1", "2"),
             Outcome("take-fills", "two", "not made", made_for="jax<1"),
         ]
     )
     row = ("x[1.0]", "an error", Outcome("float-index", "three", "failed", "1", "2"))
-    shown = [
-        {"text/html": thing._repr_html_(), "text/plain": repr(thing)}
-        for thing in (seen, AlsoSharp([row]))
+    displayed = [
+        {"text/html": display._repr_html_(), "text/plain": repr(display)}
+        for display in (outcomes, AlsoSharp([row]))
     ]
     outputs = [
         new_output("stream", text="a\n✓ answered\n"),
-        *(new_output("display_data", data=data) for data in shown),
+        *(new_output("display_data", data=data) for data in displayed),
         new_output("stream", text="b\n"),
     ]
     assert printed_text(outputs) == "a\nb"
 
 
-def test_a_title_that_folding_adds_changes_nothing(pair):
+def test_read_chapter_cells_ignores_title_of_folded_cell(pair):
     plain = read_chapter_cells(pair)
     pair.source.write_text(TEXT.replace("[raises-exception, comparison]", "[hide-input]"), "utf8")
     folded = read_chapter_cells(pair)
@@ -135,7 +136,7 @@ def test_a_title_that_folding_adds_changes_nothing(pair):
 
 
 @pytest.mark.parametrize(
-    ("stored", "here", "same"),
+    ("stored", "here", "is_same"),
     [
         ("[2.4401896 0.5]", "[2.4401898  0.5 ]", True),
         ("loss 1.5e-03", "loss 1.500001e-03", True),
@@ -146,11 +147,11 @@ def test_a_title_that_folding_adds_changes_nothing(pair):
         ("nan", "0.", False),
     ],
 )
-def test_the_last_digit_of_a_number_is_no_difference(stored, here, same):
-    assert (first_difference(stored, here) is None) is same
+def test_first_difference_ignores_rounding_of_floats(stored, here, is_same):
+    assert (first_difference(stored, here) is None) is is_same
 
 
-def test_what_is_printed_is_text_alone():
+def test_printed_text_omits_stderr_figures_and_errors():
     outputs = [
         new_output("stream", name="stdout", text="a\n"),
         new_output("stream", name="stderr", text="a warning\n"),
@@ -161,57 +162,57 @@ def test_what_is_printed_is_text_alone():
     assert printed_text(outputs) == "a\n<f at 0x…>"
 
 
-def noted(pair, index, outputs, claims=(), probed=()):
-    seen = ChapterResult("t", "c")
+def record_outputs(pair, index, outputs, claims=(), probes=()):
+    result = ChapterResult("t", "c")
     cell = list(read_chapter_cells(pair).cells.values())[index]
-    record_cell(seen, "01-toy", cell, outputs, list(claims), list(probed))
-    return seen
+    record_cell(result, "01-toy", cell, outputs, list(claims), list(probes))
+    return result
 
 
-def test_an_error_is_noted_with_what_the_probe_saw(pair):
+def test_record_cell_takes_error_from_probe(pair):
     probe = {"names": ["X", "IndexError"], "message": "at /a/b/c.py", "explained": ["bit"]}
-    shown = new_output("error", ename="X", evalue="m")
-    (error,) = noted(pair, 1, [shown], probed=[probe]).errors
+    displayed = new_output("error", ename="X", evalue="m")
+    (error,) = record_outputs(pair, 1, [displayed], probes=[probe]).errors
     assert (error.names, error.message) == (["X", "IndexError"], "at c.py")
     assert (error.section, error.declared, error.comparison) == ("Deeper", "IndexError", True)
 
 
-def test_an_error_that_the_probe_missed_is_noted_as_shown(pair):
-    (error,) = noted(pair, 0, [new_output("error", ename="X", evalue="m")]).errors
+def test_record_cell_takes_error_from_output_without_probe(pair):
+    (error,) = record_outputs(pair, 0, [new_output("error", ename="X", evalue="m")]).errors
     assert (error.names, error.message, error.tagged) == (["X"], "m", False)
 
 
-def test_a_tagged_cell_that_did_not_raise_is_noted(pair):
-    (error,) = noted(pair, 1, []).errors
+def test_record_cell_records_tagged_cell_without_error(pair):
+    (error,) = record_outputs(pair, 1, []).errors
     assert error.names == []
 
 
-def test_what_held_is_recorded_without_its_value(pair):
+def test_record_cell_omits_values_of_held_claims(pair):
     line = {"bit": "b", "claim": "c", "made_for": "", "seen": "1", "expected": "1"}
     claims = [line | {"outcome": outcome} for outcome in ("held", "failed")]
-    seen = noted(pair, 2, [], claims=claims)
-    held, failed = seen.claims
+    result = record_outputs(pair, 2, [], claims=claims)
+    held, failed = result.claims
     assert (held.seen, held.expected, held.section) == ("", "", "Second")
-    assert as_json_value(seen)["claims"][0] == {
+    assert as_json_value(result)["claims"][0] == {
         "bit": "b", "claim": "c", "section": "Second", "outcome": "held",
     }  # fmt: skip
     assert (failed.seen, failed.expected) == ("1", "1")
 
 
-def test_a_failed_magic_breaks_the_chapter(pair):
+def test_record_cell_marks_chapter_broken_by_failed_magic(pair):
     outputs = [new_output("stream", name="stderr", text="UsageError: Line magic not found\n")]
-    assert noted(pair, 2, outputs).broken == "a magic failed in 'Second'"
+    assert record_outputs(pair, 2, outputs).broken == "a magic failed in 'Second'"
 
 
-def test_printed_text_that_differs_is_noted_by_its_first_line(pair):
+def test_record_cell_records_first_line_that_differs(pair):
     stored = new_code_cell("print(1)", outputs=[new_output("stream", text="1\n2\n3")])
     nbformat.write(new_notebook(cells=[stored]), pair.stored)
-    seen = noted(pair, 2, [new_output("stream", text="1\n5")])
-    assert seen.printed == [{"section": "Second", "stored": "2", "here": "5"}]
-    assert noted(pair, 2, [new_output("stream", text="1\n2\n3\n")]).printed == []
+    result = record_outputs(pair, 2, [new_output("stream", text="1\n5")])
+    assert result.printed == [{"section": "Second", "stored": "2", "here": "5"}]
+    assert record_outputs(pair, 2, [new_output("stream", text="1\n2\n3\n")]).printed == []
 
 
-def test_the_nearest_heading_with_a_bit_counts():
+def test_bits_of_section_uses_nearest_heading_with_bit():
     from jaxbits._catalogue import load
 
     bit = next(b for b in load().values() if b.section != "Also sharp")

@@ -1,4 +1,4 @@
-"""Environments are parsed with clear errors, created once, and reused while nothing changes."""
+"""Test how environments are specified, created, reused, and upgraded."""
 
 import json
 import time
@@ -20,7 +20,7 @@ def test_load_specifications():
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ('about = "a"\n', "", r"\[toy\]: key 'about' is missing"),
         ('"venv"', '"mad"', r"\[toy\]: kind must be one of 'lock', .*; got 'mad'"),
@@ -28,8 +28,8 @@ def test_load_specifications():
         ('packages = ["jax"]', "", r"\[toy\]: python and packages must not be empty"),
     ],
 )
-def test_invalid_specification_names_the_environment_and_the_key(old, new, said):
-    with pytest.raises(ValueError, match=said):
+def test_parse_specifications_names_environment_and_key(old, new, message):
+    with pytest.raises(ValueError, match=message):
         environments.parse_specifications(TOY.replace(old, new))
 
 
@@ -45,78 +45,80 @@ def test_child_variables_drop_settings_that_change_outputs(monkeypatch):
 
 
 @pytest.fixture
-def toy(monkeypatch, tmp_path):
-    """An environment whose commands are recorded instead of run."""
-    done = []
+def prepare_toy(monkeypatch, tmp_path):
+    """Return a function that prepares an environment and returns the commands, which do not run."""
+    commands = []
 
-    def do(command, purpose):
-        done.append([str(part) for part in command][1:])
-        if "venv" in done[-1]:
+    def record_command(command, purpose):
+        commands.append([str(part) for part in command][1:])
+        if "venv" in commands[-1]:
             python = provision._python_of(Path(command[-1]))
             python.parent.mkdir(parents=True)
             python.touch()
 
-    monkeypatch.setattr(provision, "_run", do)
+    monkeypatch.setattr(provision, "_run", record_command)
     monkeypatch.setattr(interpreters, "run_program", lambda *_: "3.13")
     (tmp_path / "src").mkdir()
     (tmp_path / "pyproject.toml").write_text("")
     spec = environments.parse_specifications(TOY + 'torch = "torch==2"\nmax_age_days = 7\n')["toy"]
 
-    def make(torch=False):
-        done.clear()
+    def prepare(torch=False):
+        commands.clear()
         monkeypatch.setattr(interpreters, "find_python", lambda versions: Path("/python3.13"))
         environment = provision.prepare(spec, tmp_path, torch=torch, say=lambda text: None)
         assert environment.python == provision._python_of(tmp_path / ".envs" / "toy")
-        return done
+        return commands
 
-    return make
+    return prepare
 
 
-def test_second_preparation_does_nothing(toy):
-    first = list(toy())
+def test_prepare_does_nothing_on_second_call(prepare_toy):
+    first = list(prepare_toy())
     assert [c[1] for c in first] == ["venv", "pip", "pip"]
     assert first[1][-1] == "jax"
     assert "--no-deps" in first[2]
-    assert toy() == []
+    assert prepare_toy() == []
 
 
-def test_torch_is_added_to_an_existing_environment(toy):
-    toy()
-    assert [c[1] for c in toy(torch=True)] == ["pip"]
-    assert toy(torch=True) == []
-    assert toy(torch=False) == [], "an environment with torch serves without it, too"
+def test_prepare_adds_torch_to_existing_environment(prepare_toy):
+    prepare_toy()
+    assert [c[1] for c in prepare_toy(torch=True)] == ["pip"]
+    assert prepare_toy(torch=True) == []
+    assert prepare_toy(torch=False) == [], (
+        "an environment with torch also serves runs that do not need torch"
+    )
 
 
-def test_old_environment_is_upgraded(toy, tmp_path):
-    toy()
+def test_prepare_upgrades_old_environment(prepare_toy, tmp_path):
+    prepare_toy()
     stamp = tmp_path / ".envs/toy/made.json"
     old = json.loads(stamp.read_text()) | {"at": time.time() - 8 * provision.DAY}
     stamp.write_text(json.dumps(old))
-    assert [c[-2:] for c in toy()] == [["--upgrade", "jax"]]
-    assert toy() == []
+    assert [c[-2:] for c in prepare_toy()] == [["--upgrade", "jax"]]
+    assert prepare_toy() == []
 
 
-def test_changed_specification_creates_the_environment_again(toy, tmp_path):
-    toy()
+def test_prepare_recreates_environment_of_changed_spec(prepare_toy, tmp_path):
+    prepare_toy()
     stamp = tmp_path / ".envs/toy/made.json"
     stamp.write_text(json.dumps({"mark": "other", "at": time.time()}))
-    assert [c[1] for c in toy()] == ["venv", "pip", "pip"]
+    assert [c[1] for c in prepare_toy()] == ["venv", "pip", "pip"]
 
 
-def test_library_is_installed_again_if_its_source_changed(toy, tmp_path):
-    toy()
+def test_prepare_reinstalls_library_if_source_changed(prepare_toy, tmp_path):
+    prepare_toy()
     (tmp_path / "src" / "a.py").write_text("1")
-    assert [c[1] for c in toy()] == ["pip"]
+    assert [c[1] for c in prepare_toy()] == ["pip"]
 
 
-def test_prepare_rejects_an_environment_other_than_the_locked_one(monkeypatch, tmp_path):
+def test_prepare_rejects_environment_that_differs_from_lock(monkeypatch, tmp_path):
     monkeypatch.setattr(provision.pins, "find_departures", lambda: ["Python 3.12 instead of 3.11"])
     spec = environments.Specification("lock", "lock", "t", "a")
     with pytest.raises(interpreters.EnvironmentUnavailable, match=r"Python 3\.12 instead of 3\.11"):
         provision.prepare(spec, tmp_path, torch=False)
 
 
-def test_failed_command_reports_its_error():
+def test_run_reports_error_of_failed_command():
     with pytest.raises(provision.ProvisioningError, match=r"venv: .*no such thing"):
         provision._run(
             ["python3", "-c", "import sys; sys.exit('ERROR: no such thing\\n')"], "python -m venv"

@@ -1,4 +1,4 @@
-"""Test the timing helpers and the form of the recorded results."""
+"""Test the timing helpers and the format of the recorded results."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,8 @@ def run():
 
 
 @pytest.fixture
-def folders(tmp_path):
+def toy_benchmark(tmp_path):
+    """Return a function that runs a benchmark with the given source, and its record's file."""
     (tmp_path / "benchmarks").mkdir()
 
     def run(text, *arguments):
@@ -28,8 +29,8 @@ def folders(tmp_path):
     return run, tmp_path / "recorded" / "toy.json"
 
 
-def test_a_benchmark_is_recorded_with_machine_and_versions(folders, capsys):
-    run, file = folders
+def test_run_benchmarks_records_machine_and_versions(toy_benchmark, capsys):
+    run, file = toy_benchmark
     assert run(GOOD % True) == 0
     recorded = json.loads(file.read_text("utf8"))
     assert set(recorded) == {
@@ -38,47 +39,47 @@ def test_a_benchmark_is_recorded_with_machine_and_versions(folders, capsys):
     assert set(recorded["machine"]) == {"cpu", "cores"}
     assert {"python", "jax", "jaxlib", "numpy"} == set(recorded["versions"])
     assert recorded["results"]["one"]["median"] == 2.0
-    said = capsys.readouterr().out
-    assert "2 ms" in said
-    assert "✓ fast" in said
+    output = capsys.readouterr().out
+    assert "2 ms" in output
+    assert "✓ fast" in output
 
 
-def test_a_check_that_does_not_hold_fails(folders, capsys):
-    run, file = folders
+def test_run_benchmarks_fails_if_check_fails(toy_benchmark, capsys):
+    run, file = toy_benchmark
     assert run(GOOD % False) == 1
     assert "✗ fast" in capsys.readouterr().out
-    assert file.exists(), "what was measured is recorded all the same"
+    assert file.exists(), "the results must be recorded even if a check fails"
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("TITLE = ''\ndef run(): raise ValueError('bad luck')", "toy: ValueError: bad luck"),
         ("TITLE = ''\ndef run(): return 1", "toy: run() must return a dict with results, got 1"),
         ("TITLE = ''\ndef run(): return {'results': {'a': {}}}", "toy: results 'a' must have"),
     ],
 )
-def test_a_broken_benchmark_is_named_and_records_nothing(folders, capsys, text, said):
-    run, file = folders
+def test_run_benchmarks_names_broken_benchmark(toy_benchmark, capsys, text, message):
+    run, file = toy_benchmark
     assert run(text) == 1
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
     assert not file.exists()
 
 
-def test_a_dry_run_records_nothing(folders):
-    run, file = folders
+def test_run_benchmarks_dry_run_records_nothing(toy_benchmark):
+    run, file = toy_benchmark
     assert run(GOOD % True, "--dry-run") == 0
     assert not file.exists()
 
 
-def test_an_unknown_benchmark_is_refused(folders, capsys):
-    run, _ = folders
+def test_run_benchmarks_rejects_unknown_name(toy_benchmark, capsys):
+    run, _ = toy_benchmark
     assert run(GOOD % True, "tyo") == 2
     assert "NAME must be one of 'toy'; got 'tyo'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("measured", "said"),
+    ("returned", "message"),
     [
         ({"results": {}}, "must return a dict with results"),
         ({"results": {"a": SPREAD}, "notes": 1}, "got 'notes'"),
@@ -86,34 +87,36 @@ def test_an_unknown_benchmark_is_refused(folders, capsys):
         ({"results": {"a": SPREAD}, "checks": {"b": 1}}, "check 'b' must be True or False"),
     ],
 )
-def test_only_one_form_is_recorded(measured, said):
-    with pytest.raises(run_benchmarks.BenchmarkError, match=said):
-        run_benchmarks.check_results("toy", measured)
+def test_check_results_rejects_malformed_results(returned, message):
+    with pytest.raises(run_benchmarks.BenchmarkError, match=message):
+        run_benchmarks.check_results("toy", returned)
 
 
-def test_every_benchmark_of_the_project_is_recorded_in_that_form():
+def test_check_results_accepts_recorded_benchmarks():
     names = [path.stem for path in sorted((ROOT / "benchmarks").glob("*.py"))]
     assert names
     for name in names:
         recorded = json.loads((run_benchmarks.RECORDED / f"{name}.json").read_text("utf8"))
-        about = {"name", "title", "date", "machine", "versions"}
-        assert about <= set(recorded)
+        metadata = {"name", "title", "date", "machine", "versions"}
+        assert metadata <= set(recorded)
         assert recorded["name"] == name
-        assert set(recorded["machine"]) == {"cpu", "cores"}, "no name of a host"
+        assert set(recorded["machine"]) == {"cpu", "cores"}, (
+            "a record must not contain the host name"
+        )
         run_benchmarks.check_results(
-            name, {key: value for key, value in recorded.items() if key not in about}
+            name, {key: value for key, value in recorded.items() if key not in metadata}
         )
         assert all(recorded.get("checks", {}).values())
 
 
-def test_the_processor_is_named_as_the_system_does(tmp_path):
+def test_processor_name_comes_from_cpuinfo(tmp_path):
     info = tmp_path / "cpuinfo"
     info.write_text("processor : 0\nmodel name\t: A Fine CPU @ 3 GHz\n")
     assert run_benchmarks.processor_name(info) == "A Fine CPU @ 3 GHz"
     assert run_benchmarks.processor_name(tmp_path / "none")
 
 
-def test_samples_are_taken_in_turns():
+def test_time_interleaved_alternates_between_functions():
     order = []
     functions = {name: lambda name=name: order.append(name) for name in "abc"}
     samples = timing.time_interleaved(functions, 3, {"a": 1, "b": 2, "c": 1})
@@ -121,10 +124,10 @@ def test_samples_are_taken_in_turns():
     assert {name: len(taken) for name, taken in samples.items()} == {"a": 3, "b": 3, "c": 3}
 
 
-def test_a_ratio_is_taken_round_by_round():
+def test_ratio_quartiles_divides_paired_samples():
     assert timing.ratio_quartiles([2.0, 40.0, 6.0], [1.0, 20.0, 3.0])["median"] == 2.0
 
 
-def test_too_few_samples_have_no_spread():
+def test_quartiles_rejects_too_few_samples():
     with pytest.raises(ValueError, match="must contain at least 3 samples, got 2"):
         timing.quartiles([1.0, 2.0], "ms")

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from version_records import changed, record
+from version_records import changed_record, record
 
 from book_tools.chapters.chapter_files import ChapterFiles
 from book_tools.environment.environments import Environment, Specification, child_variables
@@ -28,13 +28,13 @@ CELLS = {
 
 
 @pytest.fixture
-def here():
+def this_environment():
     return Environment(
         Specification("lock", "lock", "T", "a"), Path(sys.executable), child_variables(False)
     )
 
 
-def chapter(folder, *cells):
+def write_chapter(folder, *cells):
     tags = {"silent": ":tags: [raises-exception]\n"}
     blocks = (f"```{{code-cell}} ipython3\n{tags.get(n, '')}{c}\n```\n" for n, c in cells)
     front = "---\njupytext:\n  text_representation:\n    format_name: myst\n---\n"
@@ -43,21 +43,23 @@ def chapter(folder, *cells):
     return read_chapter_cells(ChapterFiles(path))
 
 
-def test_a_chapter_goes_on_after_an_error(here, tmp_path):
-    seen = run_chapter(chapter(tmp_path, *CELLS.items()), here)
-    bad, silent = seen.errors
+def test_run_chapter_continues_after_error(this_environment, tmp_path):
+    result = run_chapter(write_chapter(tmp_path, *CELLS.items()), this_environment)
+    bad, silent = result.errors
     assert (bad.names, bad.message) == (["ZeroDivisionError"], "division by zero")
-    assert bad.explained == [], "explain was asked, in the kernel, and is silent on Python's errors"
+    assert bad.explained == [], "explain must run in the kernel and ignore Python's own errors"
     assert not bad.tagged
     assert (silent.declared, silent.names) == ("ValueError", [])
-    assert [(c.claim, c.outcome) for c in seen.claims] == [("one", "held"), ("two", "failed")]
-    assert seen.claims[1].section == "Section"
-    assert seen.broken == ""
+    assert [(c.claim, c.outcome) for c in result.claims] == [("one", "held"), ("two", "failed")]
+    assert result.claims[1].section == "Section"
+    assert result.broken == ""
 
 
-def test_a_kernel_that_dies_breaks_the_chapter(here, tmp_path):
-    seen = run_chapter(chapter(tmp_path, ("die", "import os; os._exit(1)")), here)
-    assert "died" in seen.broken.lower()
+def test_run_chapter_reports_dead_kernel(this_environment, tmp_path):
+    result = run_chapter(
+        write_chapter(tmp_path, ("die", "import os; os._exit(1)")), this_environment
+    )
+    assert "died" in result.broken.lower()
 
 
 REPORT = """<testsuites><testsuite>
@@ -67,7 +69,7 @@ REPORT = """<testsuites><testsuite>
 </testsuite></testsuites>"""
 
 
-def test_tests_are_counted():
+def test_count_outcomes():
     assert count_outcomes(REPORT) == {
         "passed": 1,
         "skipped": 1,
@@ -76,23 +78,23 @@ def test_tests_are_counted():
     assert count_outcomes("<testsuites/>")["failed"] == {"pytest": "no test was found"}
 
 
-def test_the_librarys_tests_run_without_this_projects_plugins(here, tmp_path):
+def test_run_tests_ignores_pytest_plugins_of_project(this_environment, tmp_path):
     library = tmp_path / "tests" / "library"
     library.mkdir(parents=True)
     (library / "test_a.py").write_text(
         "def test_a():\n    import warnings\n    warnings.warn('w')\n"
     )
-    assert run_tests(here, tmp_path) == {"passed": 1, "skipped": 0, "failed": {}}
+    assert run_tests(this_environment, tmp_path) == {"passed": 1, "skipped": 0, "failed": {}}
     (library / "test_b.py").write_text("import no_such_module_anywhere\n")
-    assert list(run_tests(here, tmp_path)["failed"].values()) == ["collection failure"]
+    assert list(run_tests(this_environment, tmp_path)["failed"].values()) == ["collection failure"]
 
 
 @pytest.fixture
 def project(monkeypatch, tmp_path):
-    """A project with one chapter, whose runs return the records that a test sets."""
+    """Create a project with one chapter, and a dict of the outcomes that its runs return."""
     for folder in ("chapters", "reference/versions", "src/jaxbits/recorded"):
         (tmp_path / folder).mkdir(parents=True)
-    chapter(tmp_path / "chapters", ("setup", "1"))
+    write_chapter(tmp_path / "chapters", ("setup", "1"))
     outcomes = {}
 
     def prepare(specification, root, *, torch, say):
@@ -111,25 +113,25 @@ def project(monkeypatch, tmp_path):
     return tmp_path, outcomes
 
 
-def test_all_as_declared(project, capsys):
+def test_run_versions_passes_if_differences_are_declared(project, capsys):
     root, outcomes = project
-    outcomes["colab"] = changed("claims", outcome="not made", made_for="jax>=0.8")
+    outcomes["colab"] = changed_record("claims", outcome="not made", made_for="jax>=0.8")
     assert program.main([], root) == 0
-    said = capsys.readouterr().out
-    assert "newest: skipped: no Python 3.12\n" in said
-    assert "All differences are declared." in said
+    output = capsys.readouterr().out
+    assert "newest: skipped: no Python 3.12\n" in output
+    assert "All differences are declared." in output
     written = sorted(p.name for p in (root / "reference").rglob("*") if p.is_file())
     assert written == ["behaviour-by-version.md", "colab.json", "lock.json"]
 
 
-def test_anything_undeclared_fails(project, capsys):
+def test_run_versions_fails_on_undeclared_difference(project, capsys):
     root, outcomes = project
-    outcomes["colab"] = changed("claims", outcome="failed", seen="1", expected="2")
+    outcomes["colab"] = changed_record("claims", outcome="failed", seen="1", expected="2")
     assert program.main([], root) == 1
     assert "UNDECLARED  colab" in capsys.readouterr().out
 
 
-def test_what_was_recorded_stays_when_an_environment_is_skipped(project, capsys):
+def test_run_versions_keeps_record_of_skipped_environment(project, capsys):
     root, _outcomes = project
     old = root / "reference" / "versions" / "newest.json"
     old.write_text(program.record_json(record(name="newest", title="Newest")))
@@ -140,20 +142,20 @@ def test_what_was_recorded_stays_when_an_environment_is_skipped(project, capsys)
     assert "Newest" in (root / "reference" / "behaviour-by-version.md").read_text()
 
 
-def test_an_environment_that_cannot_be_made_fails(project, capsys):
+def test_run_versions_fails_if_provisioning_fails(project, capsys):
     root, outcomes = project
     outcomes["newest"] = ProvisioningError("pip install jax: ERROR: no network")
     assert program.main([], root) == 1
     assert "newest: failed: pip install jax: ERROR: no network" in capsys.readouterr().out
 
 
-def test_a_single_chapter_is_run_and_not_recorded(project):
+def test_run_versions_of_single_chapter_records_nothing(project):
     root, _ = project
     assert program.main(["--chapter", "01"], root) == 0
     assert list((root / "reference").rglob("*.json")) == []
 
 
-def test_a_second_run_changes_no_byte(project):
+def test_run_versions_twice_changes_no_file(project):
     root, _ = project
     program.main([], root)
     files = [p for p in root.rglob("*") if p.is_file()]
@@ -162,7 +164,7 @@ def test_a_second_run_changes_no_byte(project):
     assert {p: (p.stat().st_mtime_ns, p.read_bytes()) for p in files} == before
 
 
-def test_a_record_is_replaced_in_one_step(project, monkeypatch):
+def test_run_versions_never_writes_partial_page(project, monkeypatch):
     root, _ = project
     program.main([], root)
     page = root / "reference" / "behaviour-by-version.md"
@@ -173,16 +175,16 @@ def test_a_record_is_replaced_in_one_step(project, monkeypatch):
     with pytest.raises(OSError, match="disk full"):
         program.main(["--page"], root)
     assert page.read_text() == before
-    assert not list(page.parent.glob(".*")), "nothing is left lying about"
+    assert not list(page.parent.glob(".*")), "the temporary file must be removed"
 
 
 @pytest.mark.parametrize("arguments", [["--only", "nowhere"], ["--chapter", "99"]])
-def test_an_unknown_name_is_refused(project, capsys, arguments):
+def test_run_versions_rejects_unknown_name(project, capsys, arguments):
     assert program.main(arguments, project[0]) == 2
     assert repr(arguments[1]) in capsys.readouterr().err
 
 
-def test_the_program_explains_itself():
+def test_run_versions_prints_help():
     done = subprocess.run(
         [sys.executable, "-m", "book_tools", "versions", "--help"],
         capture_output=True,

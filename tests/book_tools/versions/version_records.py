@@ -1,4 +1,4 @@
-"""A small handwritten record, as `make versions` writes it, for tests to modify."""
+"""Provide a small handwritten record in the format of `make versions` for tests to modify."""
 
 import copy
 from typing import Any
@@ -42,19 +42,19 @@ RECORD = {
 
 
 def record(**changes: Any) -> dict[str, Any]:
-    """Return a run without differences, with some top-level values replaced."""
+    """Return a record of the book's environment, with some top-level values replaced."""
     return copy.deepcopy(RECORD) | changes
 
 
-def changed(kind: str, **changes: Any) -> dict[str, Any]:
-    """Return a run elsewhere with its one claim or error changed."""
+def changed_record(kind: str, **changes: Any) -> dict[str, Any]:
+    """Return a record of another environment in which the only claim or error is changed."""
     run = record(name="colab", title="Colab")
     run["chapters"]["04-out-of-bounds"][kind][0] |= changes
     return run
 
 
-def chapter(**changes: Any) -> dict[str, Any]:
-    """Return a run elsewhere with its one chapter changed."""
+def changed_chapter(**changes: Any) -> dict[str, Any]:
+    """Return a record of another environment in which the only chapter is changed."""
     run = record(name="colab", title="Colab")
     run["chapters"]["04-out-of-bounds"] |= changes
     return run

@@ -1,4 +1,4 @@
-"""Labelled cases that were given: control_flow, dynamic_shape."""
+"""Labeled cases that control_flow and dynamic_shape were tuned on."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Labelled cases that were given: constants, transfers, donation, timing and unrolling.
+"""Labeled cases that big_const, transfer, donation, timing, and unrolled were tuned on.
 
-Import the module afresh for every run of a detector.
+Import the module again for every run of a detector.
 """
 
 from __future__ import annotations
@@ -255,7 +255,7 @@ def tm_jitted(x):
     start = time.perf_counter()
     out = _mm(x)
     end = time.perf_counter()
-    out.block_until_ready()  # too late
+    out.block_until_ready()  # too late: the clock has already stopped
     return out, end - start
 
 

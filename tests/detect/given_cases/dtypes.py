@@ -1,4 +1,4 @@
-"""The given labelled cases of promotion, x64 and carry."""
+"""Labeled cases that promotion, x64, and carry were tuned on."""
 
 from __future__ import annotations
 

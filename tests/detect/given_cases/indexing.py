@@ -1,4 +1,4 @@
-"""Labelled cases that were given: out_of_bounds."""
+"""Labeled cases that out_of_bounds was tuned on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labelled cases that were given: inplace."""
+"""Labeled cases that inplace was tuned on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The labelled cases of cast, overflow and nan that the detectors were tuned on."""
+"""Labeled cases that cast, overflow, and nan were tuned on."""
 
 from __future__ import annotations
 

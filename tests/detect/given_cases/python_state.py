@@ -1,4 +1,4 @@
-"""Labelled cases that were given: side_effect, leak, iterator."""
+"""Labeled cases that side_effect, leak, and iterator were tuned on."""
 
 from __future__ import annotations
 

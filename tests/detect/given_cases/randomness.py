@@ -1,4 +1,4 @@
-"""Labelled cases that were given: key_reuse, const_key."""
+"""Labeled cases that key_reuse and const_key were tuned on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labelled cases that were given: list_args, recompile."""
+"""Labeled cases that list_args and recompile were tuned on."""
 
 from __future__ import annotations
 

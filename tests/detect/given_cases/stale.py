@@ -1,4 +1,4 @@
-"""Labelled cases that were given: stale_global."""
+"""Labeled cases that stale_global was tuned on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs that the guards of chapter 12-async-dispatch are for."""
+"""Programs with problems that the guards of chapter 12-async-dispatch catch."""
 
 import time
 

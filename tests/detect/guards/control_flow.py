@@ -1,4 +1,4 @@
-"""Programs that the guards of chapter 07-control-flow are for."""
+"""Programs with problems that the guards of chapter 07-control-flow catch."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Programs that the guards of chapter 17-data-loading are for."""
+"""Programs with problems that the guards of chapter 17-data-loading catch."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Programs that the guards of chapter 14-debugging are for."""
+"""Programs with problems that the guards of chapter 14-debugging catch."""
 
 import jax
 import jax.numpy as jnp

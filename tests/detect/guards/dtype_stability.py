@@ -1,4 +1,4 @@
-"""Programs that the guards of chapter 11-dtype-stability are for."""
+"""Programs with problems that the guards of chapter 11-dtype-stability catch."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Programs that the guards of chapter 08-dynamic-shapes are for."""
+"""Programs with problems that the guards of chapter 08-dynamic-shapes catch."""
 
 import functools
 

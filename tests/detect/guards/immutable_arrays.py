@@ -1,4 +1,4 @@
-"""Programs that the guards of chapter 03-immutable-arrays are for."""
+"""Programs with problems that the guards of chapter 03-immutable-arrays catch."""
 
 import jax
 import jax.numpy as jnp

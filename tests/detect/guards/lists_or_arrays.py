@@ -1,11 +1,12 @@
-"""Programs that the guards of chapter 18-lists-or-arrays are for."""
+"""Programs with problems that the guards of chapter 18-lists-or-arrays catch."""
 
 import jax.numpy as jnp
 import numpy as np
 import optax
 
 narrow = jnp.ones(4, jnp.bfloat16)
-element = jnp.array([0.1, 0.2], jnp.float32)[0]  # as a float64 is with x64 on: wider, and strong
+# Like a float64 with x64 on, this scalar is strongly typed and wider than `narrow`.
+element = jnp.array([0.1, 0.2], jnp.float32)[0]
 
 
 def descend(weights, rate):

@@ -1,4 +1,4 @@
-"""Programs that the guards of chapter 09-nans are for."""
+"""Programs with problems that the guards of chapter 09-nans catch."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Programs that the guards of chapter 05-non-array-inputs are for."""
+"""Programs with problems that the guards of chapter 05-non-array-inputs catch."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Programs that the guards of chapter 10-precision are for."""
+"""Programs with problems that the guards of chapter 10-precision catch."""
 
 import jax.numpy as jnp
 import numpy as np

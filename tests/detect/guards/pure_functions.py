@@ -1,4 +1,4 @@
-"""Programs that the guards of chapter 02-pure-functions are for."""
+"""Programs with problems that the guards of chapter 02-pure-functions catch."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""Programs that the guards of chapter 06-random-numbers are for."""
+"""Programs with problems that the guards of chapter 06-random-numbers catch."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Programs that the guards of chapter 16-stateful-layers are for."""
+"""Programs with problems that the guards of chapter 16-stateful-layers catch."""
 
 import jax.numpy as jnp
 from flax import nnx

@@ -1,4 +1,4 @@
-"""Programs that the guards of chapter 01-tracing are for."""
+"""Programs with problems that the guards of chapter 01-tracing catch."""
 
 import jax
 import jax.numpy as jnp

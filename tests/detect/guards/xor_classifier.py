@@ -1,4 +1,4 @@
-"""Programs that the guards of chapter 15-xor-classifier are for."""
+"""Programs with problems that the guards of chapter 15-xor-classifier catch."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Labelled cases written before the detectors had seen any: control_flow, dynamic_shape."""
+"""Labeled cases of control_flow and dynamic_shape, written before the detectors ran on them."""
 
 from __future__ import annotations
 

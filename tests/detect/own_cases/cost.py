@@ -1,6 +1,6 @@
-"""Labelled cases on what programs cost: constants, unrolling, donation, transfers and timing.
+"""Labeled cases of what programs cost: constants, unrolling, donation, transfers, and timing.
 
-Written before the detectors had seen any. Import the module afresh for every run of a detector.
+They were written before the detectors ran on them. Import the module again for every run.
 """
 
 from __future__ import annotations

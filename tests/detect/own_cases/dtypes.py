@@ -1,4 +1,4 @@
-"""Labelled cases of promotion, x64 and carry, written before their detectors had seen any."""
+"""Labeled cases of promotion, x64, and carry, written before the detectors ran on them."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ HASH = np.uint64(2**40 + 1)
 
 
 class Clock:
-    """It keeps milliseconds since 1970."""
+    """A clock that stores milliseconds since 1970."""
 
     start = np.array([1_700_000_000_123])
 
@@ -359,7 +359,7 @@ add("carry", False, lambda xs: (xs**2).sum(), X)
 add("carry", False, lambda k: jax.random.split(k)[0], jax.random.key(0))
 add("carry", False, lambda p, x: (jnp.sum(x), {"accuracy": x.mean()}), {"w": X}, X)
 
-# A second lot, written once all of the above were right
+# More cases, written after the detectors passed all cases above
 
 
 # promotion
@@ -609,7 +609,7 @@ add("carry", False, lambda p, x: None, {"w": X}, X)
 add("carry", False, lambda s, x: [s[0] + x, s[1]], [X, None], X)
 add("carry", False, lambda xs: jnp.cumsum(xs), X)
 
-# layers, and numbers with a fraction
+# layers and fractional numbers
 _F32_LAYER = nn.Dense(4)
 _F32_PARAMS = _F32_LAYER.init(jax.random.key(0), jnp.ones((1, 4)))
 _BF16_LAYER = nn.Dense(4, dtype=jnp.bfloat16)

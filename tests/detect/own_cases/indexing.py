@@ -1,4 +1,4 @@
-"""Labelled cases written before the detectors had seen any: out_of_bounds."""
+"""Labeled cases of out_of_bounds, written before the detector ran on them."""
 
 from __future__ import annotations
 

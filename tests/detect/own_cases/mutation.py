@@ -1,4 +1,4 @@
-"""Labelled cases written before the detectors had seen any: inplace."""
+"""Labeled cases of inplace, written before the detector ran on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labelled cases of cast, overflow and nan, written before the detectors had seen any."""
+"""Labeled cases of cast, overflow, and nan, written before the detectors ran on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A second lot of labelled cases of cast, overflow and nan, of other shapes than the first."""
+"""More labeled cases of cast, overflow, and nan, with other kinds of programs than the first."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Labelled cases on Python state: what changes, what never does, and what escapes a trace.
+"""Labeled cases of Python state: what changes, what never does, and what escapes a trace.
 
-Several functions keep state on purpose, so import the module afresh for every run of a detector.
+Several functions keep state on purpose, so import the module again for every run of a detector.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def counted(fn):
 
 
 class Profiled:
-    """A decorator that is a class."""
+    """A decorator implemented as a class."""
 
     def __init__(self, fn):
         functools.update_wrapper(self, fn)

@@ -1,4 +1,4 @@
-"""A second lot of labelled cases on Python state, written after the detectors were mended."""
+"""More labeled cases of Python state, written after the detectors were fixed."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def looks_at_files(x):
 
 
 class Env:
-    """A game."""
+    """A game environment."""
 
     def __init__(self):
         self.t, self.trace = 0, []
@@ -331,7 +331,7 @@ class Physics:
 
 
 class Grid:
-    """Fixed once made."""
+    """A grid that never changes after its creation."""
 
     def __init__(self, n):
         self.n = n

@@ -1,4 +1,4 @@
-"""Labelled cases written before the detectors had seen any: side_effect, leak, iterator."""
+"""Labeled cases of side_effect, leak, and iterator, written before the detectors ran on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labelled cases written before the detectors had seen any: key_reuse, const_key."""
+"""Labeled cases of key_reuse and const_key, written before the detectors ran on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labelled cases written before the detectors had seen any: list_args, recompile."""
+"""Labeled cases of list_args and recompile, written before the detectors ran on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labelled cases written before the detectors had seen any: stale_global."""
+"""Labeled cases of stale_global, written before the detector ran on them."""
 
 from __future__ import annotations
 
