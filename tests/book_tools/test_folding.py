@@ -70,7 +70,7 @@ def test_text_is_never_folded() -> None:
     assert cell.metadata == {}
 
 
-# The lint checks the stored notebooks: see a_fold_less in strict/mutations.py.
+# The lint checks the stored notebooks: see removed_fold in nbval_exact/mutations.py.
 @pytest.mark.parametrize("pair", CHAPTERS, ids=lambda pair: pair.name)
 def test_every_cell_of_a_chapter_is_folded_as_on_its_page(pair: ChapterFiles) -> None:
     cells = [cell for cell in read_source(pair).cells if cell.cell_type == "code"]
