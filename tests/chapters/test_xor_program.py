@@ -83,11 +83,11 @@ def visible_definitions(notebook: nbformat.NotebookNode) -> dict[str, str]:
 
 def differences(notebook: nbformat.NotebookNode) -> dict[str, str]:
     """Return the definitions that the chapter lacks or changes, by name."""
-    chapter_definitions = visible_definitions(notebook)
+    visible = visible_definitions(notebook)
     return {
-        name: f"library:\n{code}\n\nchapter:\n{chapter_definitions.get(name, 'no visible definition')}"
+        name: f"library:\n{code}\n\nchapter:\n{visible.get(name, 'no visible definition')}"
         for name, code in library_definitions().items()
-        if chapter_definitions.get(name) != code
+        if visible.get(name) != code
     }
 
 
