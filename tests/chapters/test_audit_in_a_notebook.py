@@ -1,4 +1,4 @@
-"""Test `audit` in a notebook, where findings are in cells and cells assign globals."""
+"""Test that `audit` locates findings in notebook cells and notices globals that cells change."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ def solution_problems(stem: str) -> Iterator[str]:
 
 
 def hint_problems(stem: str) -> Iterator[str]:
-    """Yield which imports and example calls a reader needs for hints but does not find."""
+    """Yield which imports and example calls for hints the chapter lacks."""
     code = "\n".join(section.code for section in read_sections(stem))
     imported_names = ", ".join(re.findall(r"^from jaxbits import (.*)$", code, re.M)).split(", ")
     for name in ("check", "hint", "solution"):

@@ -28,8 +28,8 @@ def stored_errors() -> list[tuple[str, str, str]]:
     return found
 
 
-# The messages to rank are copied from jax 0.10.2, and so are the tracebacks in pasted_tracebacks,
-# with other names. The first line of a traceback file gives the id of the message to rank first.
+# The messages to rank and the tracebacks in pasted_tracebacks come from jax 0.10.2, with the names
+# changed. The first line of each traceback file gives the id of the message to rank first.
 ENTRIES = [
     {**entry, "title": entry["id"], "fix": "", "href": f"#{entry['id']}"}
     for entry in json.loads((HERE / "entries.json").read_text("utf8"))

@@ -98,8 +98,8 @@ RUN_AXE_RULES = """(tags) => axe.run(document, {
     resultTypes: ["violations"],
     preload: false,  // it would request style sheets at wrong addresses
 })"""
-# The contrast of a text depends only on its own style and on the backgrounds below it. Of the texts
-# with the same style and backgrounds, one is enough.
+# The contrast of a piece of text depends only on its own style and on the backgrounds below it, so
+# check one piece for each combination.
 RUN_AXE_CONTRAST = """() => {
     const seen = new Set();
     const sample = [...document.querySelectorAll("input, select, textarea")];
@@ -141,7 +141,7 @@ def find_rule_violations(page: Page) -> list[str]:
 
 
 def find_contrast_violations(page: Page) -> list[str]:
-    """Return the texts whose contrast axe finds too low, one for each style."""
+    """Return the violations of axe's contrast rule, one for each style of text."""
     return describe_violations(page.evaluate(RUN_AXE_CONTRAST), "color-contrast")
 
 

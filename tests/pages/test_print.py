@@ -25,7 +25,7 @@ PAPER_WIDTH = 700  # CSS pixels between the margins of an A4 page
 
 @pytest.fixture(params=["light", "dark"])
 def printed_page(request: pytest.FixtureRequest, browser: Browser, site: str) -> Iterator[Page]:
-    """Open a chapter in the layout for printing, in either theme."""
+    """Open a chapter in the layout for printing, once in each theme."""
     page = browser.new_page(
         color_scheme=request.param, viewport={"width": PAPER_WIDTH, "height": 1000}
     )
@@ -120,7 +120,7 @@ def test_read_entries_returns_every_page() -> None:
 
 
 def test_pdf_contains_folded_text(pdf_reader: PdfReader, built: Path) -> None:
-    # The PDF has ligatures such as fi and other line breaks, so compare only letters and digits.
+    # The PDF has its own line breaks and may use ligatures, so compare only letters and digits.
     def letters_and_digits(text: str) -> str:
         return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text)))
 

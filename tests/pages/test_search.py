@@ -17,7 +17,8 @@ from jaxbits import _catalogue
 HERE = Path(__file__).resolve().parent
 QUERIES = tomllib.loads((HERE / "search_queries.toml").read_text("utf8"))["query"]
 MIN_HIT_RATE = 0.85
-# A test types these queries into the box. Their answers contain words of the query.
+# One test types these queries into the search box. Their answers contain words of the query, so the
+# page must mark them.
 TYPED_QUERIES = [
     "ConcretizationTypeError",
     "key reuse",
@@ -175,7 +176,7 @@ def test_escape_and_button_remove_marks(page: Page, site: str) -> None:
         assert page.locator("article").inner_text() == before
 
 
-def test_fold_opens_only_for_word_that_is_visible_nowhere(page: Page, site: str) -> None:
+def test_search_opens_fold_only_for_word_found_only_there(page: Page, site: str) -> None:
     match = page.evaluate(
         """() => {
             for (const fold of document.querySelectorAll("section[id] > details.predict")) {
