@@ -1,4 +1,4 @@
-"""The stored chapters, cut into their sections, as the tests of this folder read them."""
+"""Split the stored chapters into sections for the tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STEMS = sorted(path.stem for path in (ROOT / "chapters").glob("*.md"))
 
 @dataclass
 class Section:
-    """A heading of the second level, and the cells below it."""
+    """A second-level heading and the cells below it."""
 
     chapter: str
     heading: str
@@ -26,12 +26,12 @@ class Section:
         return "\n".join(cell.source for cell in self.cells if cell.cell_type == "code")
 
     @property
-    def claimed(self) -> set[str]:
+    def claimed_ids(self) -> set[str]:
         return set(re.findall(r'\bclaims\(\s*"([^"]+)"', self.code))
 
     @property
     def rows(self) -> dict[str, str]:
-        """The rows of its tables of smaller sharp bits: id, and the code of the row."""
+        """The code of each row in the section's *Also sharp* tables, by the id of its entry."""
         tables = [c.source for c in self.cells if "also_sharp(" in c.source]
         found = {}
         for table in tables:
@@ -41,7 +41,7 @@ class Section:
 
     @property
     def errors(self) -> list[tuple[nbformat.NotebookNode, nbformat.NotebookNode]]:
-        """Cells that raised, with the error, those for comparison left out."""
+        """The cells that stored an error, with the error, except those tagged comparison."""
         return [
             (cell, output)
             for cell in self.cells
@@ -52,8 +52,8 @@ class Section:
 
 
 @functools.cache
-def sections(stem: str) -> list[Section]:
-    """Cut a stored chapter at its headings; a cell that holds several is cut, too."""
+def read_sections(stem: str) -> list[Section]:
+    """Split a stored chapter at its headings, including those in the middle of a cell."""
     notebook = nbformat.read(ROOT / "chapters" / f"{stem}.ipynb", as_version=4)
     found = [Section(stem, "")]
     for cell in notebook.cells:

@@ -10,6 +10,6 @@ from _pytest.doctest import DoctestModule
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
-    """Look for no doctests here, since that imports every labelled case, which takes 10 s."""
+    """Skip doctests here, because collecting them imports every labeled case, which takes 10 s."""
     collectors = yield
     return [collector for collector in collectors if not isinstance(collector, DoctestModule)]

@@ -1,4 +1,4 @@
-"""The audit in a notebook: places in cells, and globals that cells bind."""
+"""Test that `audit` locates findings in notebook cells and notices globals that cells change."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CELLS = [
 @pytest.fixture(scope="module")
 def outputs(tmp_path_factory):
     cells = [nbformat.v4.new_code_cell(source) for source in CELLS]
-    cells.insert(2, nbformat.v4.new_code_cell(CELLS[1]))  # a reader runs a cell twice
+    cells.insert(2, nbformat.v4.new_code_cell(CELLS[1]))  # Readers may run a cell twice.
     notebook = nbformat.v4.new_notebook(cells=cells)
     folder = str(tmp_path_factory.mktemp("notebook"))
     NotebookClient(
@@ -41,51 +41,55 @@ def outputs(tmp_path_factory):
     return [cell.outputs for cell in notebook.cells]
 
 
-def text(outputs):
+def printed_text(outputs):
     return "".join(output.text for output in outputs if output.output_type == "stream")
 
 
-def listed(outputs):
-    return json.loads(text(outputs))["findings"]
+def read_findings(outputs):
+    return json.loads(printed_text(outputs))["findings"]
 
 
-def findings(outputs):
-    return {found["check"]: found for found in listed(outputs)}
+def read_findings_by_check(outputs):
+    return {finding["check"]: finding for finding in read_findings(outputs)}
 
 
-def test_places_are_lines_of_cells(outputs):
-    assert {(f["check"], f["place"]["line"], f["place"]["text"]) for f in listed(outputs[4])} == {
+def test_audit_locates_findings_by_cell_and_line(outputs):
+    assert {
+        (f["check"], f["place"]["line"], f["place"]["text"]) for f in read_findings(outputs[4])
+    } == {
         ("out_of_bounds", 4, "return x[i] * rate * fixed"),
         ("leak", 2, "kept.append(x)"),
         ("side_effect", 2, "kept.append(x)"),
         ("side_effect", 3, "print(x)"),
         ("transfer", 3, "print(x)"),
     }
-    assert "    In[4]:3  print(x)" in text(outputs[5])
+    assert "    In[4]:3  print(x)" in printed_text(outputs[5])
 
 
-def test_a_global_that_another_cell_binds_anew_is_stale(outputs):
-    found = findings(outputs[7])
-    assert "`rate`" in found["stale_global"]["message"]
-    assert [f["check"] for f in listed(outputs[7])].count("stale_global") == 1
-    assert not any("`fixed`" in f["message"] for f in listed(outputs[7]))
+def test_audit_reports_global_changed_in_another_cell(outputs):
+    finding = read_findings_by_check(outputs[7])
+    assert "`rate`" in finding["stale_global"]["message"]
+    assert [f["check"] for f in read_findings(outputs[7])].count("stale_global") == 1
+    assert not any("`fixed`" in f["message"] for f in read_findings(outputs[7]))
 
 
-def test_the_report_is_shown_as_html(outputs):
+def test_audit_report_displays_as_html(outputs):
     (shown,) = outputs[8]
     assert "In[4]:3" in shown.data["text/html"]
     assert "ipykernel" not in shown.data["text/html"]
     assert shown.data["text/plain"].startswith("2 errors, 3 warnings by ")
 
 
-def test_nobody_is_asked(outputs):
-    assert "EOFError: `input` has nothing to read" in text(outputs[9])
-    assert "`input` runs while tracing, and on no cached call [side_effect]" in text(outputs[9])
+def test_audit_does_not_wait_for_input(outputs):
+    assert "EOFError: `input` has nothing to read" in printed_text(outputs[9])
+    assert "`input` runs while tracing, and on no cached call [side_effect]" in printed_text(
+        outputs[9]
+    )
 
 
-def test_a_line_of_a_cell_can_be_ignored(outputs):
-    assert text(outputs[10]).startswith("nothing found by ")
+def test_audit_obeys_ignore_comment_in_cell(outputs):
+    assert printed_text(outputs[10]).startswith("nothing found by ")
 
 
-def test_magics_do_not_confuse_it(outputs):
-    assert text(outputs[11]).endswith("False\n")
+def test_audit_works_in_cell_with_magic(outputs):
+    assert printed_text(outputs[11]).endswith("False\n")

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from chapter_sections import STEMS, Section, sections
+from chapter_sections import STEMS, Section, read_sections
 
 from jaxbits._catalogue import ALSO_SHARP, SharpBit, load
 
 BITS = load()
 HEADINGS_WITHOUT_ENTRY = {"", ALSO_SHARP, "Exercises", "What you have seen"}
-# These chapters tell one story, and not every section of it is about a sharp bit.
-STORIES = {"01-tracing", "15-xor-classifier", "18-lists-or-arrays"}
+# Each of these chapters follows one example, so some sections are not about a sharp bit.
+NARRATIVE_CHAPTERS = {"01-tracing", "15-xor-classifier", "18-lists-or-arrays"}
 
 
-def entries(stem: str) -> list[SharpBit]:
+def chapter_entries(stem: str) -> list[SharpBit]:
     """Return the catalogue's entries for a chapter."""
     return [bit for bit in BITS.values() if bit.chapter == stem]
 
@@ -26,14 +26,14 @@ def is_described(bit: SharpBit, output) -> bool:
 
 
 def entry_problems(bit: SharpBit) -> Iterator[str]:
-    """Yield what the chapter lacks for an entry: its section, its claims, or its stored error."""
-    matching = [section for section in sections(bit.chapter) if section.heading == bit.section]
+    """Yield which parts of an entry the chapter lacks: its section, its claim, or its error."""
+    matching = [section for section in read_sections(bit.chapter) if section.heading == bit.section]
     if len(matching) != 1:
         yield f"{bit.id}: there are {len(matching)} sections {bit.section!r}"
         return
     (section,) = matching
     rows = section.rows
-    if bit.id not in section.claimed | (set(rows) if bit.section == ALSO_SHARP else set()):
+    if bit.id not in section.claimed_ids | (set(rows) if bit.section == ALSO_SHARP else set()):
         yield f"{bit.id}: {bit.section!r} has no claim for it"
     if bit.silent:
         return
@@ -45,9 +45,9 @@ def entry_problems(bit: SharpBit) -> Iterator[str]:
 
 
 def section_problems(section: Section) -> Iterator[str]:
-    """Yield what the catalogue lacks for a section: its claims, or a description of its errors."""
+    """Yield which claims and stored errors of a section have no entry for that section."""
     here = (section.chapter, section.heading)
-    for id in sorted(section.claimed | set(section.rows)):
+    for id in sorted(section.claimed_ids | set(section.rows)):
         if id not in BITS:
             yield f"{section.heading!r} claims {id}, which is not in the catalogue"
         elif (BITS[id].chapter, BITS[id].section) != here:
@@ -61,21 +61,23 @@ def section_problems(section: Section) -> Iterator[str]:
             )
 
 
-def test_every_entry_names_a_chapter():
+def test_catalogue_names_every_chapter():
     assert {bit.chapter for bit in BITS.values()} == set(STEMS)
 
 
 @pytest.mark.parametrize("stem", STEMS)
-def test_chapter_shows_every_entry(stem):
-    problems = [problem for bit in entries(stem) for problem in entry_problems(bit)]
+def test_chapter_shows_its_catalogue_entries(stem):
+    problems = [problem for bit in chapter_entries(stem) for problem in entry_problems(bit)]
     assert not problems, "\n".join(problems)
 
 
 @pytest.mark.parametrize("stem", STEMS)
-def test_catalogue_knows_every_section(stem):
-    headings = [section.heading for section in sections(stem)]
+def test_catalogue_covers_sections_of_chapter(stem):
+    headings = [section.heading for section in read_sections(stem)]
     assert len(set(headings)) == len(headings), "headings must be unique"
-    if stem not in STORIES:
-        assert set(headings) - HEADINGS_WITHOUT_ENTRY <= {bit.section for bit in entries(stem)}
-    problems = [problem for section in sections(stem) for problem in section_problems(section)]
+    if stem not in NARRATIVE_CHAPTERS:
+        assert set(headings) - HEADINGS_WITHOUT_ENTRY <= {
+            bit.section for bit in chapter_entries(stem)
+        }
+    problems = [problem for section in read_sections(stem) for problem in section_problems(section)]
     assert not problems, "\n".join(problems)

@@ -1,4 +1,4 @@
-"""Check that every chapter has its parts: opening, exercises with solutions, and summary."""
+"""Check that every chapter has an opening, a summary, and exercises with solutions and hints."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from chapter_sections import STEMS, sections
+from chapter_sections import STEMS, read_sections
 
 from book_tools.chapters.chapter_files import CHAPTERS, ChapterFiles
 from book_tools.chapters.solutions import insert_solutions
@@ -19,32 +19,32 @@ def markdown(stem: str, heading: str) -> str:
     """Return the text of the sections with a heading."""
     return "\n".join(
         cell.source
-        for section in sections(stem)
+        for section in read_sections(stem)
         for cell in section.cells
         if cell.cell_type == "markdown" and heading == section.heading
     )
 
 
 def exercises_code(stem: str) -> str:
-    """Return the code of the section with the exercises."""
-    return next(s for s in sections(stem) if s.heading == "Exercises").code
+    """Return the code of the Exercises section."""
+    return next(s for s in read_sections(stem) if s.heading == "Exercises").code
 
 
 def opening_problems(stem: str) -> Iterator[str]:
-    """Yield what the opening of a chapter lacks."""
+    """Yield which parts the opening of a chapter lacks."""
     opening = markdown(stem, "")
     if "**In one minute**" in opening:
         if not re.search(r"\*\*You need\*\* .+ \*\*Time\*\*: ", opening):
             yield "the opening must say what the reader needs and how long the chapter takes"
         return
-    for promise in ("**What you will see**", "**What you need**", "**How long it takes**"):
-        if promise not in opening:
-            yield f"the opening has no {promise}"
+    for label in ("**What you will see**", "**What you need**", "**How long it takes**"):
+        if label not in opening:
+            yield f"the opening has no {label}"
 
 
 def summary_problems(stem: str) -> Iterator[str]:
-    """Yield what the summary at the end of a chapter lacks."""
-    if sections(stem)[-1].heading != "What you have seen":
+    """Yield which parts the summary at the end of a chapter lacks."""
+    if read_sections(stem)[-1].heading != "What you have seen":
         yield "the last section must be 'What you have seen'"
     summary = markdown(stem, "What you have seen")
     for part in ("| Sharp bit | What you notice | Fix | Guard |", "**Where to go next.**"):
@@ -53,7 +53,7 @@ def summary_problems(stem: str) -> Iterator[str]:
 
 
 def exercise_problems(stem: str) -> Iterator[str]:
-    """Yield what the cells of the exercises lack, compared with the library."""
+    """Yield how the exercise cells differ from the library's exercises."""
     code = exercises_code(stem)
     checked = re.findall(r'check\("([^"]+)", (\w+)\)', code)
     if not 2 <= len(checked) <= 5:
@@ -80,14 +80,14 @@ def solution_problems(stem: str) -> Iterator[str]:
 
 
 def hint_problems(stem: str) -> Iterator[str]:
-    """Yield what is missing for a reader who wants a hint."""
-    code = "\n".join(section.code for section in sections(stem))
-    imported = ", ".join(re.findall(r"^from jaxbits import (.*)$", code, re.M)).split(", ")
+    """Yield which imports and example calls for hints the chapter lacks."""
+    code = "\n".join(section.code for section in read_sections(stem))
+    imported_names = ", ".join(re.findall(r"^from jaxbits import (.*)$", code, re.M)).split(", ")
     for name in ("check", "hint", "solution"):
-        if name not in imported:
+        if name not in imported_names:
             yield f"no cell imports {name}"
-    first = re.findall(r'check\("([^"]+)"', code)[0]
-    for call in (f'`hint("{first}")`', f'`solution("{first}")`'):
+    first_exercise = re.findall(r'check\("([^"]+)"', code)[0]
+    for call in (f'`hint("{first_exercise}")`', f'`solution("{first_exercise}")`'):
         if call not in markdown(stem, "Exercises"):
             yield f"the text does not mention {call}"
 
@@ -96,11 +96,11 @@ PARTS = [opening_problems, summary_problems, exercise_problems, solution_problem
 
 
 @pytest.mark.parametrize("stem", STEMS)
-def test_chapter_has_all_its_parts(stem):
+def test_chapter_has_all_parts(stem):
     problems = [problem for part in PARTS for problem in part(stem)]
     assert not problems, "\n".join(problems)
 
 
-def test_every_exercise_is_in_a_chapter():
-    text = "\n".join(section.code for stem in STEMS for section in sections(stem))
+def test_chapters_check_exactly_library_exercises():
+    text = "\n".join(section.code for stem in STEMS for section in read_sections(stem))
     assert set(re.findall(r'check\("([^"]+)"', text)) == set(all_exercises())

@@ -1,8 +1,8 @@
-"""What the book promised to treat, row by row, and where it does.
+"""Check that the book covers every row of the list of traps and of the four source documents.
 
-A file a chapter in `coverage/` maps the rows of the list of traps, by number, and those of the
-four source documents (S1.1 …) to entries of the catalogue: `"54" = ["one-key-for-two-draws"]`.
-A row that is no trap stands in the table `no_entry`, with the section that tells it and the reason.
+Each chapter has a file in `coverage/`. The file maps rows of the list, by number, and rows of the
+documents (S1.1 …) to catalogue entries, for example `54 = ["one-key-for-two-draws"]`. A row that is
+not a trap is in the table `no_entry`, with the section that explains it and the reason.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ROWS = {
 }
 
 
-PROMISED = {
+PROMISED_ROWS = {
     *map(str, range(1, 213)),
     *(f"S1.{row}" for row in range(1, 5)),
     *(f"S2.{row}" for row in range(1, 12)),
@@ -47,44 +47,46 @@ PROMISED = {
 CHAPTERS = Path(__file__).resolve().parents[2] / "chapters"
 
 
-def read(file: Path) -> dict[str, list[str]]:
+def read_rows(file: Path) -> dict[str, list[str]]:
     rows = tomllib.loads(file.read_text("utf8"))
     rows.pop("no_entry", None)
     return rows
 
 
-def without_entry(file: Path) -> dict[str, dict[str, str]]:
+def read_rows_without_entry(file: Path) -> dict[str, dict[str, str]]:
     return tomllib.loads(file.read_text("utf8")).get("no_entry", {})
 
 
-def test_every_promised_row_is_in_the_book():
-    treated = {str(row) for rows in ROWS.values() for row in rows}
-    assert not PROMISED - treated
-    assert not treated - PROMISED
+def test_rows_are_exactly_promised_rows():
+    covered = {str(row) for rows in ROWS.values() for row in rows}
+    assert not PROMISED_ROWS - covered
+    assert not covered - PROMISED_ROWS
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_every_row_has_an_entry_or_a_reason_why_not(file):
-    rows = read(file) | without_entry(file)
+def test_row_has_entry_or_reason(file):
+    rows = read_rows(file) | read_rows_without_entry(file)
     missing = [str(row) for row in ROWS[file.stem] if not rows.get(str(row))]
     assert not missing
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_a_row_without_an_entry_is_told_in_a_section_there_is(file):
+def test_row_without_entry_names_existing_section(file):
     chapter = (CHAPTERS / f"{file.stem}.md").read_text("utf8")
-    for row, where in without_entry(file).items():
-        assert f"\n## {where['section']}\n" in chapter, row
-        assert len(where["why"]) > 20, row
+    for row, explanation in read_rows_without_entry(file).items():
+        assert f"\n## {explanation['section']}\n" in chapter, row
+        assert len(explanation["why"]) > 20, row
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_every_entry_named_is_in_the_catalogue(file):
-    known = _catalogue.load()
-    unknown = [(row, bit) for row, bits in read(file).items() for bit in bits if bit not in known]
+def test_entry_of_row_is_in_catalogue(file):
+    catalogue = _catalogue.load()
+    unknown = [
+        (row, bit) for row, bits in read_rows(file).items() for bit in bits if bit not in catalogue
+    ]
     assert not unknown
 
 
-def test_every_chapter_written_has_its_rows():
-    written = {path.stem for path in CHAPTERS.glob("*.md")}
-    assert {file.stem for file in FILES} == set(ROWS) == written
+def test_every_chapter_has_rows_and_coverage_file():
+    stems = {path.stem for path in CHAPTERS.glob("*.md")}
+    assert {file.stem for file in FILES} == set(ROWS) == stems

@@ -1,4 +1,4 @@
-"""The Predict boxes: one right option each, in a drawn order that helps nobody to guess it."""
+"""Test that Predict boxes have one right option each, in an order that does not reveal it."""
 
 from __future__ import annotations
 
@@ -25,44 +25,48 @@ from book_tools.chapters.predict_boxes import (
 from book_tools.chapters.predict_guessing import GUESSES, p_value, score_guess
 from book_tools.lint import lint_chapters
 
-# Below this p-value, a guess does better or worse than chance. The right option used to be first
-# in none of 113 boxes, which has a p-value of 5e-21.
-BOUND = 1e-3
+# Below this p-value, a guess is right more or less often than chance. For example, the right option
+# was once first in none of 113 boxes, which has a p-value of 5e-21.
+MIN_P_VALUE = 1e-3
 
 
-def text_of(stem: str) -> str:
+def chapter_text(stem: str) -> str:
     return (ROOT / "chapters" / f"{stem}.md").read_text(encoding="utf-8")
 
 
-def written(question: str, *options: tuple[str, str]) -> str:
+def box_markdown(question: str, *options: tuple[str, str]) -> str:
     lines = [Option(summary, answer).line for summary, answer in options]
     return f"**Predict.** {question}\n\n" + "\n".join(lines) + "\n"
 
 
-def with_right_at(positions: Sequence[int], size: int = 3, texts: str = "abcd") -> list[Box]:
-    """Boxes as somebody might arrange them, with the right option at the given positions."""
+def boxes_with_right_at(positions: Sequence[int], size: int = 3, texts: str = "abcd") -> list[Box]:
+    """Return a box for each position, with the right option at that position."""
     return [
         Box(
             f"Question {number}",
-            tuple(Option(texts[n], "Right." if n == at else "No.") for n in range(size)),
+            tuple(
+                Option(texts[n], "Right." if n == right_position else "No.") for n in range(size)
+            ),
             0,
             size,
         )
-        for number, at in enumerate(positions)
+        for number, right_position in enumerate(positions)
     ]
 
 
-def p_of(name: str, boxes: Sequence[Box]) -> float:
+def guess_p_value(name: str, boxes: Sequence[Box]) -> float:
     return p_value(*score_guess(boxes, GUESSES[name]))
 
 
-BOOK = [box for stem in STEMS for box in read_boxes(text_of(stem))]
-BOX = written("What is it?", ("One", "No."), ("Two", "Right."), ("Three", "No."), ("Four", "No."))
+BOOK_BOXES = [box for stem in STEMS for box in read_boxes(chapter_text(stem))]
+BOX_MARKDOWN = box_markdown(
+    "What is it?", ("One", "No."), ("Two", "Right."), ("Three", "No."), ("Four", "No.")
+)
 
 
 @pytest.mark.parametrize("stem", STEMS)
-def test_a_chapter_has_boxes_and_the_lint_finds_nothing_in_them(stem: str) -> None:
-    text = text_of(stem)
+def test_chapter_has_boxes_that_pass_lint_boxes(stem: str) -> None:
+    text = chapter_text(stem)
     boxes = read_boxes(text)
     assert len(boxes) == text.count("**Predict.**") > 0
     assert sum(len(box.options) for box in boxes) == text.count('class="predict"')
@@ -72,56 +76,56 @@ def test_a_chapter_has_boxes_and_the_lint_finds_nothing_in_them(stem: str) -> No
 
 
 @pytest.mark.parametrize("name", GUESSES)
-def test_no_way_of_guessing_differs_from_chance(name: str) -> None:
-    assert p_of(name, BOOK) >= BOUND
+def test_guess_is_right_as_often_as_chance_in_book(name: str) -> None:
+    assert guess_p_value(name, BOOK_BOXES) >= MIN_P_VALUE
 
 
-def test_the_order_that_the_boxes_once_had_is_refused() -> None:
-    once = with_right_at([1] * 56 + [2] * 54) + with_right_at([3] * 2, size=4)
-    assert p_of("the first", once) < 1e-19
-    assert p_of("the second", once) < BOUND
-    assert p_of("the last", once) < BOUND
+def test_p_value_is_low_for_former_order_of_boxes() -> None:
+    former_boxes = boxes_with_right_at([1] * 56 + [2] * 54) + boxes_with_right_at([3] * 2, size=4)
+    assert guess_p_value("the first", former_boxes) < 1e-19
+    assert guess_p_value("the second", former_boxes) < MIN_P_VALUE
+    assert guess_p_value("the last", former_boxes) < MIN_P_VALUE
 
 
 @pytest.mark.parametrize(
     ("name", "boxes"),
     [
-        ("the first", with_right_at([0] * 15)),
-        ("the second", with_right_at([0, 2] * 20)),
-        ("the third", with_right_at([0, 1] * 20)),
-        ("the last", with_right_at([0, 1] * 20)),
-        ("the longest", with_right_at([2, 2, 2, 1] * 10, texts=("a", "aa", "aaa"))),
-        ("the shortest", with_right_at([2, 2, 1, 1] * 10, texts=("a", "aa", "aaa"))),
-        ("the most words", with_right_at([2, 2, 2, 1] * 10, texts=("a", "a a", "a a a"))),
-        ("the fewest words", with_right_at([2, 2, 1, 1] * 10, texts=("a", "a a", "a a a"))),
-        ("an error", with_right_at([1, 2] * 10, texts=("It raises a TypeError", "1", "2"))),
-        ("a NaN", with_right_at([0] * 10, texts=("NaN", "1", "2"))),
-        ("an absolute", with_right_at([1, 2] * 10, texts=("None", "1", "2"))),
-        ("a comma", with_right_at([0] * 10, texts=("1, 2", "1", "2"))),
+        ("the first", boxes_with_right_at([0] * 15)),
+        ("the second", boxes_with_right_at([0, 2] * 20)),
+        ("the third", boxes_with_right_at([0, 1] * 20)),
+        ("the last", boxes_with_right_at([0, 1] * 20)),
+        ("the longest", boxes_with_right_at([2, 2, 2, 1] * 10, texts=("a", "aa", "aaa"))),
+        ("the shortest", boxes_with_right_at([2, 2, 1, 1] * 10, texts=("a", "aa", "aaa"))),
+        ("the most words", boxes_with_right_at([2, 2, 2, 1] * 10, texts=("a", "a a", "a a a"))),
+        ("the fewest words", boxes_with_right_at([2, 2, 1, 1] * 10, texts=("a", "a a", "a a a"))),
+        ("an error", boxes_with_right_at([1, 2] * 10, texts=("It raises a TypeError", "1", "2"))),
+        ("a NaN", boxes_with_right_at([0] * 10, texts=("NaN", "1", "2"))),
+        ("an absolute", boxes_with_right_at([1, 2] * 10, texts=("None", "1", "2"))),
+        ("a comma", boxes_with_right_at([0] * 10, texts=("1, 2", "1", "2"))),
     ],
 )
-def test_a_book_that_gives_the_right_option_away_is_refused(name: str, boxes: list[Box]) -> None:
-    assert p_of(name, boxes) < BOUND
+def test_p_value_is_low_if_guess_beats_chance(name: str, boxes: list[Box]) -> None:
+    assert guess_p_value(name, boxes) < MIN_P_VALUE
 
 
-def test_an_option_that_stays_last_counts_like_any_other() -> None:
+def test_score_guess_counts_option_that_stays_last() -> None:
     texts = ("a", "b", "None of these")
-    never = with_right_at([0, 1] * 20, texts=texts)
-    assert p_of("the last", never) < BOUND
-    sometimes = with_right_at([0, 1, 2] * 13, texts=texts)
-    assert p_of("the last", sometimes) > 0.5
+    never_right = boxes_with_right_at([0, 1] * 20, texts=texts)
+    assert guess_p_value("the last", never_right) < MIN_P_VALUE
+    equally_often_right = boxes_with_right_at([0, 1, 2] * 13, texts=texts)
+    assert guess_p_value("the last", equally_often_right) > 0.5
 
 
-def test_every_order_is_drawn_about_equally_often() -> None:
+def test_drawn_options_have_equally_frequent_orders() -> None:
     size = 3000
-    boxes = with_right_at([0] * size)
+    boxes = boxes_with_right_at([0] * size)
     orders = [tuple(option.text for option in box.drawn) for box in boxes]
     for order in itertools.permutations("abc"):
-        assert binomtest(orders.count(order), size, 1 / 6).pvalue >= BOUND
+        assert binomtest(orders.count(order), size, 1 / 6).pvalue >= MIN_P_VALUE
 
 
-def test_the_draw_depends_on_the_question_and_the_options_alone() -> None:
-    lines = BOX.split("\n")
+def test_reorder_options_depends_on_question_and_options() -> None:
+    lines = BOX_MARKDOWN.split("\n")
     head, options = lines[:2], lines[2:6]
     drawn = {
         reorder_options("\n".join([*head, *order, ""])) for order in itertools.permutations(options)
@@ -129,42 +133,42 @@ def test_the_draw_depends_on_the_question_and_the_options_alone() -> None:
     assert len(drawn) == 1
     (text,) = drawn
     assert reorder_options(text) == text
-    assert reorder_options(f"Before.\n\n{BOX}\nBetween.\n\n{BOX}") == (
+    assert reorder_options(f"Before.\n\n{BOX_MARKDOWN}\nBetween.\n\n{BOX_MARKDOWN}") == (
         f"Before.\n\n{text}\nBetween.\n\n{text}"
     )
-    asked = {
-        reorder_options(BOX.replace("What is it?", f"What is {n}?")).split("\n", 2)[2]
+    orders = {
+        reorder_options(BOX_MARKDOWN.replace("What is it?", f"What is {n}?")).split("\n", 2)[2]
         for n in "xyz"
     }
-    assert len(asked) > 1
+    assert len(orders) > 1
 
 
 @pytest.mark.parametrize("last", ["None of these", "All of the above", "Both of these"])
-def test_an_option_about_the_others_stays_last(last: str) -> None:
+def test_reorder_options_keeps_none_of_these_last(last: str) -> None:
     for number in range(20):
-        text = written(f"Question {number}?", (last, "No."), ("One", "Right."), ("Two", "No."))
+        text = box_markdown(f"Question {number}?", (last, "No."), ("One", "Right."), ("Two", "No."))
         (box,) = read_boxes(reorder_options(text))
         assert box.options[-1].summary == last
 
 
-def test_an_option_about_a_list_in_the_question_is_drawn() -> None:
+def test_reorder_options_moves_option_about_question() -> None:
     texts = [
-        written(f"Which of `f` and `g`, {n}?", ("None of them", "No."), ("Both", "Right."))
+        box_markdown(f"Which of `f` and `g`, {n}?", ("None of them", "No."), ("Both", "Right."))
         for n in range(20)
     ]
-    firsts = {read_boxes(reorder_options(text))[0].options[0].summary for text in texts}
-    assert firsts == {"None of them", "Both"}
+    first_options = {read_boxes(reorder_options(text))[0].options[0].summary for text in texts}
+    assert first_options == {"None of them", "Both"}
 
 
-def test_code_between_the_question_and_its_options_is_kept() -> None:
-    question, options = BOX.split("\n\n")
+def test_reorder_options_keeps_code_below_question() -> None:
+    question, options = BOX_MARKDOWN.split("\n\n")
     text = f"{question}\n\n```python\nx = 1\n\n```\n\n{options}"
     assert reorder_options(text).startswith(f"{question}\n\n```python\nx = 1\n\n```\n\n<details")
-    assert read_boxes(text)[0].drawn == read_boxes(BOX)[0].drawn
+    assert read_boxes(text)[0].drawn == read_boxes(BOX_MARKDOWN)[0].drawn
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "expected"),
     [
         ("Right.", "No.", "line 3: exactly one answer of a Predict box must begin with 'Right'"),
         ("Three</summary>No.", "Three</summary>Right.", "must begin with 'Right', got 2"),
@@ -175,73 +179,82 @@ def test_code_between_the_question_and_its_options_is_kept() -> None:
         ("<summary>Three", "<summary>Three because", "gives a reason after 'because'"),
     ],
 )
-def test_what_is_wrong_with_a_box_is_said(old: str, new: str, said: str) -> None:
-    assert list(find_problems(reorder_options(BOX))) == []
-    (message,) = find_problems(reorder_options(BOX.replace(old, new)))
-    assert said in message
+def test_find_problems_describes_mistake_in_box(old: str, new: str, expected: str) -> None:
+    assert list(find_problems(reorder_options(BOX_MARKDOWN))) == []
+    (message,) = find_problems(reorder_options(BOX_MARKDOWN.replace(old, new)))
+    assert expected in message
 
 
-def test_stars_and_brackets_in_code_are_not_markdown() -> None:
-    text = BOX.replace("Three</summary>No.", "Three</summary>No, <code>f[2**4](x**2)</code>.")
+def test_find_problems_allows_stars_and_brackets_in_code() -> None:
+    text = BOX_MARKDOWN.replace(
+        "Three</summary>No.", "Three</summary>No, <code>f[2**4](x**2)</code>."
+    )
     assert list(find_problems(reorder_options(text))) == []
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         ("**Predict.** What is it?\n\nWords.\n", "line 1: the question has no options below it"),
-        (f"**Predict.** What is it?\n\n{BOX}", "line 1: the question has no options below it"),
-        (BOX.split("\n\n")[1], "line 1: the option has no question"),
-        (BOX.replace("Two</s", "Two</s\n\n", 1), "line 4: write the option on one line"),
-        (BOX.replace("No.</details>\n<d", "No.</details><d", 1), "line 3: write the option on one"),
-        (BOX.replace("No.</details>\n", "No.</details>\n\n", 1), "line 5: the option has no ques"),
+        (
+            f"**Predict.** What is it?\n\n{BOX_MARKDOWN}",
+            "line 1: the question has no options below it",
+        ),
+        (BOX_MARKDOWN.split("\n\n")[1], "line 1: the option has no question"),
+        (BOX_MARKDOWN.replace("Two</s", "Two</s\n\n", 1), "line 4: write the option on one line"),
+        (
+            BOX_MARKDOWN.replace("No.</details>\n<d", "No.</details><d", 1),
+            "line 3: write the option on one",
+        ),
+        (
+            BOX_MARKDOWN.replace("No.</details>\n", "No.</details>\n\n", 1),
+            "line 5: the option has no ques",
+        ),
     ],
 )
-def test_a_box_that_cannot_be_read_is_named_by_its_line(text: str, said: str) -> None:
-    with pytest.raises(PredictionError, match=f"^{said}"):
+def test_read_boxes_reports_line_of_malformed_box(text: str, expected: str) -> None:
+    with pytest.raises(PredictionError, match=f"^{expected}"):
         read_boxes(text)
     (message,) = find_problems(text)
-    assert message.startswith(said)
+    assert message.startswith(expected)
 
 
-def test_the_lint_tells_what_to_run_and_the_tool_writes_the_order(
+def test_order_chapter_fixes_order_that_lint_rejects(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pair = ChapterFiles(tmp_path / "01-a.md")
-    (best,) = read_boxes(reorder_options(BOX))
-    worst = [(option.summary, option.answer) for option in reversed(best.options)]
-    pair.source.write_text(written("What is it?", *worst))
-    complaint = (
+    (ordered_box,) = read_boxes(reorder_options(BOX_MARKDOWN))
+    reversed_options = [(option.summary, option.answer) for option in reversed(ordered_box.options)]
+    pair.source.write_text(box_markdown("What is it?", *reversed_options))
+    lint_message = (
         "chapters/01-a.md, line 3: the options are not in their drawn order; run: make format"
     )
-    assert lint_chapters(tmp_path, "")[0] == complaint
+    assert lint_chapters(tmp_path, "")[0] == lint_message
     assert order_chapter(pair)
-    assert pair.source.read_text() == reorder_options(BOX)
+    assert pair.source.read_text() == reorder_options(BOX_MARKDOWN)
     assert not order_chapter(pair)
-    assert complaint not in lint_chapters(tmp_path, "")
+    assert lint_message not in lint_chapters(tmp_path, "")
 
     monkeypatch.setattr(predict_guessing, "find_chapters", lambda names: [pair])
-    pair.source.write_text(written("What is it?", *worst))
+    pair.source.write_text(box_markdown("What is it?", *reversed_options))
     assert predict_guessing.main(["--guessing"]) == 0
     out = capsys.readouterr().out
     assert "01-a.md: ordered" in out
     assert "the longest" in out
-    assert pair.source.read_text() == reorder_options(BOX)
+    assert pair.source.read_text() == reorder_options(BOX_MARKDOWN)
     pair.source.write_text("**Predict.** What is it?\n")
     assert predict_guessing.main([]) == 1
     assert capsys.readouterr().err == ("01-a.md, line 1: the question has no options below it\n")
 
 
 @pytest.mark.parametrize(("hits", "trials", "chance"), [(0, 9, 0.3), (5, 12, 0.25), (7, 7, 0.5)])
-def test_the_p_value_is_that_of_the_binomial_test_where_the_chances_agree(
-    hits: int, trials: int, chance: float
-) -> None:
+def test_p_value_equals_binomtest_for_equal_chances(hits: int, trials: int, chance: float) -> None:
     expected = binomtest(hits, trials, chance).pvalue
     assert p_value(hits, [chance] * trials) == pytest.approx(expected, rel=1e-9)
 
 
-def test_the_p_value_with_several_chances() -> None:
-    # No hit: 0.5 · 0.75; one: 0.5 · 0.75 + 0.5 · 0.25; two: 0.5 · 0.25.
+def test_p_value_handles_unequal_chances() -> None:
+    # P(0 hits) = 0.5 · 0.75, P(1 hit) = 0.5 · 0.75 + 0.5 · 0.25, and P(2 hits) = 0.5 · 0.25.
     assert p_value(0, [0.5, 0.25]) == pytest.approx(0.375 + 0.125)
     assert p_value(1, [0.5, 0.25]) == pytest.approx(1)
     assert p_value(2, [0.5, 0.25]) == pytest.approx(0.125)

@@ -1,4 +1,4 @@
-"""Chapter 15 shows the program of `jaxbits.xor`: its cells and the library hold the same code."""
+"""Check that the cells of chapter 15 contain the same code as `jaxbits.xor`."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ CHECKS = {name for name, value in vars(_arguments).items() if inspect.isfunction
 Definition = ast.FunctionDef | ast.ClassDef
 
 
-class _AsShown(ast.NodeTransformer):
-    """Removes docstrings, annotations, and bare calls of the checks."""
+class _ChapterForm(ast.NodeTransformer):
+    """Remove docstrings, annotations, and argument checks, which the chapter omits."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
         if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
@@ -37,55 +37,57 @@ class _AsShown(ast.NodeTransformer):
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        # The fields of a Flax module are annotations that its class is made of.
+        # Keep annotated fields, because Flax creates the fields of a module from them.
         if isinstance(node.target, ast.Name) or node.value is None:
             return node
         return ast.Assign([node.target], node.value)
 
 
-def as_shown(definition: Definition) -> str:
-    return ast.unparse(ast.fix_missing_locations(_AsShown().visit(definition)))
+def chapter_form(definition: Definition) -> str:
+    return ast.unparse(ast.fix_missing_locations(_ChapterForm().visit(definition)))
 
 
 def definitions(source: str) -> dict[str, str]:
-    """The public functions and classes that a source defines, as a reader would type them."""
+    """Return the public functions and classes of a source, as the chapter would show them."""
     return {
-        node.name: as_shown(node)
+        node.name: chapter_form(node)
         for node in ast.parse(source).body
         if isinstance(node, Definition) and not node.name.startswith("_")
     }
 
 
-def library() -> dict[str, str]:
+def library_definitions() -> dict[str, str]:
     found: dict[str, str] = {}
     for module in (data, model, training, checkpoints):
         found |= definitions(inspect.getsource(module))
     return found
 
 
-def visible(notebook: nbformat.NotebookNode) -> dict[str, str]:
-    """What the visible cells before the exercises define; of two definitions, the first."""
+def visible_definitions(notebook: nbformat.NotebookNode) -> dict[str, str]:
+    """Return the first definition of each name in the visible cells before the exercises."""
     found: dict[str, str] = {}
     for cell in notebook.cells:
         if cell.cell_type == "markdown" and "\n## Exercises" in f"\n{cell.source}":
             break
         if cell.cell_type != "code" or HIDDEN & set(cell.metadata.get("tags", ())):
             continue
-        lines = [x for x in cell.source.splitlines() if not x.lstrip().startswith(("%", "!"))]
+        lines = [
+            line for line in cell.source.splitlines() if not line.lstrip().startswith(("%", "!"))
+        ]
         try:
             found = definitions("\n".join(lines)) | found
-        except SyntaxError:  # a cell that shows one
+        except SyntaxError:  # The cell demonstrates a syntax error.
             continue
     return found
 
 
 def differences(notebook: nbformat.NotebookNode) -> dict[str, str]:
-    """What the chapter lacks, and what it defines in another way, by name."""
-    shown = visible(notebook)
+    """Return the definitions that the chapter lacks or changes, by name."""
+    visible = visible_definitions(notebook)
     return {
-        name: f"library:\n{code}\n\nchapter:\n{shown.get(name, 'no visible definition')}"
-        for name, code in library().items()
-        if shown.get(name) != code
+        name: f"library:\n{code}\n\nchapter:\n{visible.get(name, 'no visible definition')}"
+        for name, code in library_definitions().items()
+        if visible.get(name) != code
     }
 
 
@@ -94,29 +96,29 @@ def chapter() -> nbformat.NotebookNode:
     return nbformat.read(CHAPTER, as_version=4)
 
 
-@pytest.mark.parametrize("name", library())
-def test_the_chapter_shows_the_code_of_the_library(chapter, name):
+@pytest.mark.parametrize("name", library_definitions())
+def test_chapter_shows_library_code(chapter, name):
     difference = differences(chapter).get(name)
     assert difference is None, difference
 
 
-def program() -> nbformat.NotebookNode:
-    """A notebook with a cell for each definition, as a chapter would hold them."""
+def library_notebook() -> nbformat.NotebookNode:
+    """Return a notebook with a cell for each definition of the library."""
     return nbformat.v4.new_notebook(
-        cells=[nbformat.v4.new_code_cell(code) for code in library().values()]
+        cells=[nbformat.v4.new_code_cell(code) for code in library_definitions().values()]
     )
 
 
-def test_annotations_docstrings_and_checks_are_no_difference():
-    assert len(library()) == 16
-    assert differences(program()) == {}
-    for code in library().values():
+def test_differences_ignores_annotations_docstrings_checks():
+    assert len(library_definitions()) == 16
+    assert differences(library_notebook()) == {}
+    for code in library_definitions().values():
         assert '"""' not in code
         assert "->" not in code
         assert "check_" not in code
 
 
-def cell_of(notebook, name):
+def find_cell(notebook, name):
     return next(c for c in notebook.cells if name in definitions(c.source))
 
 
@@ -135,9 +137,9 @@ def cell_of(notebook, name):
         ("restore", "state):", "state=None):"),
     ],
 )
-def test_a_change_of_one_statement_is_seen(name, old, new):
-    notebook = program()
-    cell = cell_of(notebook, name)
+def test_differences_finds_changed_statement(name, old, new):
+    notebook = library_notebook()
+    cell = find_cell(notebook, name)
     changed = f"{cell.source}\n".replace(old, new)
     assert changed != f"{cell.source}\n"
     cell.source = changed
@@ -145,17 +147,17 @@ def test_a_change_of_one_statement_is_seen(name, old, new):
 
 
 @pytest.mark.parametrize("tag", sorted(HIDDEN))
-def test_a_hidden_definition_does_not_count(tag):
-    notebook = program()
-    cell_of(notebook, "save").metadata["tags"] = [tag]
+def test_differences_ignores_hidden_definition(tag):
+    notebook = library_notebook()
+    find_cell(notebook, "save").metadata["tags"] = [tag]
     assert list(differences(notebook)) == ["save"]
 
 
-def test_neither_a_later_definition_nor_one_of_an_exercise_counts():
-    notebook = program()
+def test_differences_ignores_later_or_exercise_definition():
+    notebook = library_notebook()
     notebook.cells.append(nbformat.v4.new_code_cell("def train(state):\n    return state"))
     assert differences(notebook) == {}
-    save = cell_of(notebook, "save")
+    save = find_cell(notebook, "save")
     notebook.cells.remove(save)
     notebook.cells += [nbformat.v4.new_markdown_cell("# Chapter\n\n## Exercises"), save]
     assert list(differences(notebook)) == ["save"]

@@ -1,4 +1,4 @@
-"""Ways in which a stored notebook can come to show something that running it does not.
+"""Define mutations that make a stored notebook differ from what running it would show.
 
 Each mutation changes a notebook in place and returns True if it found something to change.
 """
@@ -15,13 +15,13 @@ from nbformat import NotebookNode
 from book_tools.chapters.folding import fold, without_title
 
 GROUPS = {
-    "outputs": "A stored output must be what the cell prints and shows. `compare` alone sees it.",
-    "errors": "A stored error must be the one that the cell raises. `compare` alone sees it.",
+    "outputs": "A stored output must be what the cell prints and shows. Only `compare` checks it.",
+    "errors": "A stored error must be the one that the cell raises. Only `compare` checks it.",
     "execution": "Every cell must have been executed once, in order.",
-    "edits": "The notebook must be the executed text, without edits of its own.",
+    "edits": "The notebook must match its source text, without edits of its own.",
     "switches": "No tag, comment, or semicolon may keep an output from being compared.",
-    "errors announced": "A cell that raises must say so, and must name the right error.",
-    "readers": "A cell must be readable for everybody: in Colab, without paths, and described.",
+    "errors announced": "A cell that raises must announce the error, with the right class.",
+    "readers": "A cell must work in Colab, show no local path, and describe its figures.",
 }
 
 
@@ -30,10 +30,10 @@ class Mutation(NamedTuple):
 
     Attributes:
         apply: Changes a notebook in place. Returns True if it found something to change.
-        in_source: Whether the text of the chapter changes in the same way, so that comparing the
-            text with the notebook does not show the change.
+        in_source: Whether the chapter's source changes in the same way, so that comparing the
+            source with the notebook does not reveal the change.
         group: What the mutation breaks, a key of `GROUPS`.
-        in_gate: Whether the fast tests try it. The slow tests try all of them.
+        in_gate: Whether the fast tests apply it. The slow tests apply every mutation.
     """
 
     apply: Callable[[NotebookNode], bool]
@@ -70,28 +70,28 @@ def _outputs(notebook: NotebookNode, *kinds: str) -> Iterator[NotebookNode]:
                 yield output
 
 
-def _first(notebook: NotebookNode, *kinds: str) -> NotebookNode | None:
+def _first_output(notebook: NotebookNode, *kinds: str) -> NotebookNode | None:
     return next(_outputs(notebook, *kinds), None)
 
 
-def _data(notebook: NotebookNode, kind: str) -> NotebookNode | None:
-    shown = _outputs(notebook, "execute_result", "display_data")
-    return next((output for output in shown if kind in output.data), None)
+def _output_with_data(notebook: NotebookNode, kind: str) -> NotebookNode | None:
+    outputs = _outputs(notebook, "execute_result", "display_data")
+    return next((output for output in outputs if kind in output.data), None)
 
 
-def _with_outputs(notebook: NotebookNode, least: int = 1) -> NotebookNode | None:
-    return next((cell for cell in code(notebook) if len(cell.outputs) >= least), None)
+def _cell_with_outputs(notebook: NotebookNode, minimum: int = 1) -> NotebookNode | None:
+    return next((cell for cell in code(notebook) if len(cell.outputs) >= minimum), None)
 
 
 def _refold(cell: NotebookNode, source: str | None = None, tags: list[str] | None = None) -> None:
-    """Set the source and the tags of a cell, and fold it accordingly."""
+    """Set the source and the tags of a cell, and fold it as the tags require."""
     cell.source = without_title(cell.source) if source is None else source
     cell.metadata = nbformat.from_dict({"tags": tags} if tags else {})
     fold(cell)
 
 
 @mutation("outputs", in_gate=True)
-def another_number_printed(notebook: NotebookNode) -> bool:
+def changed_printed_number(notebook: NotebookNode) -> bool:
     for output in _outputs(notebook, "stream"):
         if re.search(r"\d", output.text):
             output.text = re.sub(r"\d", lambda m: str((int(m[0]) + 1) % 10), output.text, count=1)
@@ -100,32 +100,32 @@ def another_number_printed(notebook: NotebookNode) -> bool:
 
 
 @mutation("outputs")
-def another_result(notebook: NotebookNode) -> bool:
-    output = _data(notebook, "text/plain")
+def changed_result(notebook: NotebookNode) -> bool:
+    output = _output_with_data(notebook, "text/plain")
     if output:
         output.data["text/plain"] += " "
     return output is not None
 
 
 @mutation("outputs")
-def another_table(notebook: NotebookNode) -> bool:
-    output = _data(notebook, "text/html")
+def changed_html_table(notebook: NotebookNode) -> bool:
+    output = _output_with_data(notebook, "text/html")
     if output:
         output.data["text/html"] += "<br>"
     return output is not None
 
 
 @mutation("outputs", in_gate=True)
-def another_picture(notebook: NotebookNode) -> bool:
-    output = _data(notebook, "image/svg+xml")
+def changed_svg(notebook: NotebookNode) -> bool:
+    output = _output_with_data(notebook, "image/svg+xml")
     if output:
         output.data["image/svg+xml"] = output.data["image/svg+xml"].replace("</svg>", "<g/></svg>")
     return output is not None
 
 
 @mutation("readers")
-def picture_without_text(notebook: NotebookNode) -> bool:
-    output = _data(notebook, "image/svg+xml")
+def svg_without_description(notebook: NotebookNode) -> bool:
+    output = _output_with_data(notebook, "image/svg+xml")
     if output:
         svg = output.data["image/svg+xml"]
         output.data["image/svg+xml"] = re.sub(r'aria-label="[^"]*"', 'aria-label=" "', svg)
@@ -133,52 +133,52 @@ def picture_without_text(notebook: NotebookNode) -> bool:
 
 
 @mutation("readers")
-def picture_without_role(notebook: NotebookNode) -> bool:
-    output = _data(notebook, "image/svg+xml")
+def svg_without_role(notebook: NotebookNode) -> bool:
+    output = _output_with_data(notebook, "image/svg+xml")
     if output:
         output.data["image/svg+xml"] = output.data["image/svg+xml"].replace(' role="img"', "", 1)
     return output is not None
 
 
 @mutation("execution", in_gate=True)
-def a_cell_not_run(notebook: NotebookNode) -> bool:
-    cell = _with_outputs(notebook)
+def unexecuted_cell(notebook: NotebookNode) -> bool:
+    cell = _cell_with_outputs(notebook)
     if cell:
         cell.execution_count, cell.outputs = None, []
     return cell is not None
 
 
 @mutation("execution")
-def nothing_run(notebook: NotebookNode) -> bool:
+def unexecuted_notebook(notebook: NotebookNode) -> bool:
     for cell in code(notebook):
         cell.execution_count, cell.outputs = None, []
     return True
 
 
 @mutation("execution", in_gate=True)
-def run_twice(notebook: NotebookNode) -> bool:
+def cell_executed_twice(notebook: NotebookNode) -> bool:
     code(notebook)[-1].execution_count += 1
     return True
 
 
 @mutation("execution")
-def result_of_another_run(notebook: NotebookNode) -> bool:
-    output = _first(notebook, "execute_result")
+def result_from_another_run(notebook: NotebookNode) -> bool:
+    output = _first_output(notebook, "execute_result")
     if output:
         output.execution_count += 1
     return output is not None
 
 
 @mutation("errors", in_gate=True)
-def nonsense_in_a_traceback(notebook: NotebookNode) -> bool:
-    error = _first(notebook, "error")
+def changed_traceback_code(notebook: NotebookNode) -> bool:
+    error = _first_output(notebook, "error")
     if error:
         error.traceback[2] = "Cell In[1], line 1\n----> 1 nonsense()\n"
     return error is not None
 
 
 @mutation("errors")
-def error_on_another_line(notebook: NotebookNode) -> bool:
+def changed_traceback_line_number(notebook: NotebookNode) -> bool:
     for error in _outputs(notebook, "error"):
         for number, entry in enumerate(error.traceback):
             if "-> " in entry:
@@ -188,7 +188,7 @@ def error_on_another_line(notebook: NotebookNode) -> bool:
 
 
 @mutation("errors")
-def another_count_of_frames(notebook: NotebookNode) -> bool:
+def changed_hidden_frame_count(notebook: NotebookNode) -> bool:
     for error in _outputs(notebook, "error"):
         for number, entry in enumerate(error.traceback):
             if "… " in entry and " frame" in entry:
@@ -198,31 +198,31 @@ def another_count_of_frames(notebook: NotebookNode) -> bool:
 
 
 @mutation("errors")
-def a_frame_less(notebook: NotebookNode) -> bool:
-    error = _first(notebook, "error")
+def removed_traceback_frame(notebook: NotebookNode) -> bool:
+    error = _first_output(notebook, "error")
     if error:
         del error.traceback[-2]
     return error is not None
 
 
 @mutation("errors")
-def another_class_of_error(notebook: NotebookNode) -> bool:
-    error = _first(notebook, "error")
+def changed_error_class(notebook: NotebookNode) -> bool:
+    error = _first_output(notebook, "error")
     if error:
         error.ename = "KeyError"
     return error is not None
 
 
 @mutation("errors", in_gate=True)
-def another_message(notebook: NotebookNode) -> bool:
-    error = _first(notebook, "error")
+def changed_error_message(notebook: NotebookNode) -> bool:
+    error = _first_output(notebook, "error")
     if error:
         error.evalue = error.evalue[:-1] + "?"
     return error is not None
 
 
 @mutation("errors", in_gate=True)
-def an_error_less(notebook: NotebookNode) -> bool:
+def removed_error(notebook: NotebookNode) -> bool:
     for cell in code(notebook):
         kept = [output for output in cell.outputs if output.output_type != "error"]
         if len(kept) < len(cell.outputs):
@@ -232,16 +232,16 @@ def an_error_less(notebook: NotebookNode) -> bool:
 
 
 @mutation("outputs", in_gate=True)
-def another_order_of_outputs(notebook: NotebookNode) -> bool:
-    cell = _with_outputs(notebook, 2)
+def reversed_outputs(notebook: NotebookNode) -> bool:
+    cell = _cell_with_outputs(notebook, 2)
     if cell:
         cell.outputs.reverse()
     return cell is not None
 
 
 @mutation("outputs", in_gate=True)
-def result_as_display(notebook: NotebookNode) -> bool:
-    output = _first(notebook, "execute_result")
+def result_stored_as_display_data(notebook: NotebookNode) -> bool:
+    output = _first_output(notebook, "execute_result")
     if output:
         output.output_type = "display_data"
         del output["execution_count"]
@@ -249,30 +249,30 @@ def result_as_display(notebook: NotebookNode) -> bool:
 
 
 @mutation("outputs")
-def another_stream(notebook: NotebookNode) -> bool:
-    output = _first(notebook, "stream")
+def changed_stream_name(notebook: NotebookNode) -> bool:
+    output = _first_output(notebook, "stream")
     if output:
         output.name = "stderr" if output.name == "stdout" else "stdout"
     return output is not None
 
 
 @mutation("outputs", in_gate=True)
-def an_output_less(notebook: NotebookNode) -> bool:
-    cell = _with_outputs(notebook)
+def removed_output(notebook: NotebookNode) -> bool:
+    cell = _cell_with_outputs(notebook)
     if cell:
         del cell.outputs[-1]
     return cell is not None
 
 
 @mutation("outputs")
-def an_output_more(notebook: NotebookNode) -> bool:
+def added_output(notebook: NotebookNode) -> bool:
     cell = code(notebook)[0]
     cell.outputs.append(nbformat.v4.new_output("stream", name="stdout", text="hello\n"))
     return True
 
 
 @mutation("outputs")
-def a_kind_of_data_less(notebook: NotebookNode) -> bool:
+def removed_mime_type(notebook: NotebookNode) -> bool:
     for output in _outputs(notebook, "execute_result", "display_data"):
         if len(output.data) > 1:
             del output.data["text/plain"]
@@ -281,23 +281,23 @@ def a_kind_of_data_less(notebook: NotebookNode) -> bool:
 
 
 @mutation("outputs")
-def a_failed_magic(notebook: NotebookNode) -> bool:
-    output = _first(notebook, "stream")
+def failed_magic(notebook: NotebookNode) -> bool:
+    output = _first_output(notebook, "stream")
     if output:
         output.text = "UsageError: Line magic function `%nothing` not found.\n"
     return output is not None
 
 
 @mutation("readers", in_gate=True)
-def a_path_of_one_machine(notebook: NotebookNode) -> bool:
-    output = _first(notebook, "stream")
+def machine_path(notebook: NotebookNode) -> bool:
+    output = _first_output(notebook, "stream")
     if output:
         output.text += "saved to /home/me/book/model\n"
     return output is not None
 
 
 @mutation("readers", in_gate=True)
-def a_failed_claim(notebook: NotebookNode) -> bool:
+def failed_claim(notebook: NotebookNode) -> bool:
     for output in _outputs(notebook, "display_data"):
         if 'class="claims"' in output.data.get("text/html", ""):
             for kind, text in output.data.items():
@@ -307,27 +307,27 @@ def a_failed_claim(notebook: NotebookNode) -> bool:
 
 
 @mutation("outputs")
-def colours_kept(notebook: NotebookNode) -> bool:
-    output = _data(notebook, "text/plain")
+def kept_color_codes(notebook: NotebookNode) -> bool:
+    output = _output_with_data(notebook, "text/plain")
     if output:
         output.data["text/plain"] = f"\x1b[35m{output.data['text/plain']}\x1b[39m"
     return output is not None
 
 
 @mutation("edits", in_gate=True)
-def edited_in_the_notebook(notebook: NotebookNode) -> bool:
+def edited_code(notebook: NotebookNode) -> bool:
     code(notebook)[-1].source += "\nx = 1"
     return True
 
 
 @mutation("edits")
-def text_edited_in_the_notebook(notebook: NotebookNode) -> bool:
+def edited_markdown(notebook: NotebookNode) -> bool:
     next(c for c in notebook.cells if c.cell_type == "markdown").source += " More."
     return True
 
 
 @mutation("edits")
-def a_tag_less(notebook: NotebookNode) -> bool:
+def removed_raises_tag(notebook: NotebookNode) -> bool:
     for cell in code(notebook):
         if "raises-exception" in cell.metadata.get("tags", []):
             kept = [tag for tag in cell.metadata.pop("tags") if tag != "raises-exception"]
@@ -338,7 +338,7 @@ def a_tag_less(notebook: NotebookNode) -> bool:
 
 
 @mutation("edits")
-def a_fold_less(notebook: NotebookNode) -> bool:
+def removed_fold(notebook: NotebookNode) -> bool:
     folded = [cell for cell in code(notebook) if "jupyter" in cell.metadata]
     for cell in folded[-1:]:
         del cell.metadata["jupyter"]
@@ -346,7 +346,7 @@ def a_fold_less(notebook: NotebookNode) -> bool:
 
 
 @mutation("edits")
-def another_title(notebook: NotebookNode) -> bool:
+def changed_fold_title(notebook: NotebookNode) -> bool:
     folded = [cell for cell in code(notebook) if "cellView" in cell.metadata]
     for cell in folded[-1:]:
         cell.source = "#@title Nothing to see\n" + without_title(cell.source)
@@ -354,37 +354,37 @@ def another_title(notebook: NotebookNode) -> bool:
 
 
 @mutation("edits", in_gate=True)
-def a_cell_less(notebook: NotebookNode) -> bool:
+def removed_cell(notebook: NotebookNode) -> bool:
     del notebook.cells[-1]
     return True
 
 
 @mutation("edits")
-def two_cells_exchanged(notebook: NotebookNode) -> bool:
+def swapped_cells(notebook: NotebookNode) -> bool:
     notebook.cells[-2:] = notebook.cells[:-3:-1]
     return True
 
 
 @mutation("switches", in_source=True, in_gate=True)
-def check_switched_off_by_tag(notebook: NotebookNode) -> bool:
+def check_disabled_by_tag(notebook: NotebookNode) -> bool:
     cell = code(notebook)[-1]
     cell.metadata["tags"] = [*cell.metadata.get("tags", []), "nbval-ignore-output"]
     return True
 
 
 @mutation("switches", in_source=True)
-def check_switched_off_by_comment(notebook: NotebookNode) -> bool:
+def check_disabled_by_comment(notebook: NotebookNode) -> bool:
     code(notebook)[-1].source += "\n# NBVAL_SKIP"
     return True
 
 
 @mutation("errors announced", in_source=True, in_gate=True)
 def untagged_error(notebook: NotebookNode) -> bool:
-    return a_tag_less(notebook)
+    return removed_raises_tag(notebook)
 
 
 @mutation("errors announced", in_source=True)
-def another_error_announced(notebook: NotebookNode) -> bool:
+def wrong_raises_comment(notebook: NotebookNode) -> bool:
     for cell in code(notebook):
         if "# raises: " in cell.source:
             cell.source = re.sub(r"# raises: \w+", "# raises: KeyError", cell.source)
@@ -393,7 +393,7 @@ def another_error_announced(notebook: NotebookNode) -> bool:
 
 
 @mutation("errors announced", in_source=True)
-def no_error_announced(notebook: NotebookNode) -> bool:
+def missing_raises_comment(notebook: NotebookNode) -> bool:
     for cell in code(notebook):
         if "# raises: " in cell.source:
             cell.source = re.sub(r"# raises: \w+\n?", "", cell.source)
@@ -402,38 +402,38 @@ def no_error_announced(notebook: NotebookNode) -> bool:
 
 
 @mutation("switches", in_source=True)
-def semicolon_at_the_end(notebook: NotebookNode) -> bool:
+def trailing_semicolon(notebook: NotebookNode) -> bool:
     code(notebook)[-1].source += ";"
     return True
 
 
 @mutation("readers", in_source=True)
-def another_set_up(notebook: NotebookNode) -> bool:
+def changed_setup_cell(notebook: NotebookNode) -> bool:
     code(notebook)[0].source += "\nimport os"
     return True
 
 
 @mutation("readers", in_source=True)
-def set_up_shown(notebook: NotebookNode) -> bool:
+def visible_setup_cell(notebook: NotebookNode) -> bool:
     _refold(code(notebook)[0])
     return True
 
 
 @mutation("readers", in_source=True)
-def a_shell_command(notebook: NotebookNode) -> bool:
+def shell_command(notebook: NotebookNode) -> bool:
     code(notebook)[-1].source += "\n!ls"
     return True
 
 
 @mutation("readers", in_source=True)
-def a_cell_too_long(notebook: NotebookNode) -> bool:
+def overlong_cell(notebook: NotebookNode) -> bool:
     cell = code(notebook)[-1]
     _refold(cell, "x = 1\n" * 15 + "x", cell.metadata.get("tags", []))
     return True
 
 
 @mutation("readers", in_source=True)
-def a_title_in_the_text(notebook: NotebookNode) -> bool:
+def title_in_source(notebook: NotebookNode) -> bool:
     cell = code(notebook)[-1]
     tags = cell.metadata.get("tags", [])
     _refold(cell, f"# @title Mine\n{without_title(cell.source)}", tags)
@@ -441,27 +441,27 @@ def a_title_in_the_text(notebook: NotebookNode) -> bool:
 
 
 @mutation("readers", in_source=True)
-def a_directive(notebook: NotebookNode) -> bool:
+def myst_directive(notebook: NotebookNode) -> bool:
     cell = next(c for c in notebook.cells if c.cell_type == "markdown")
     cell.source += "\n\n```{note}\nNot in Colab.\n```"
     return True
 
 
 @mutation("readers", in_source=True)
-def an_empty_line_in_a_fold(notebook: NotebookNode) -> bool:
+def blank_line_in_fold(notebook: NotebookNode) -> bool:
     cell = next(c for c in notebook.cells if c.cell_type == "markdown")
     cell.source += "\n\n<details><summary>Solution</summary>\n<pre>a\n\nb</pre></details>"
     return True
 
 
 @mutation("readers", in_source=True)
-def a_role(notebook: NotebookNode) -> bool:
+def myst_role(notebook: NotebookNode) -> bool:
     next(c for c in notebook.cells if c.cell_type == "markdown").source += "\n\nSee {ref}`here`."
     return True
 
 
 @mutation("readers", in_source=True)
-def a_link_to_the_text(notebook: NotebookNode) -> bool:
+def link_to_markdown_source(notebook: NotebookNode) -> bool:
     cell = next(c for c in notebook.cells if c.cell_type == "markdown")
     cell.source += "\n\nSee [there](04-out-of-bounds.md#reads)."
     return True

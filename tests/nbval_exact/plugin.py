@@ -1,6 +1,6 @@
-"""Compare nbval's run of a notebook exactly, and paste the folded solutions into it.
+"""Compare the outputs of nbval's run with the stored ones, and run the folded solutions, too.
 
-nbval executes the notebook and reports each cell. Its own comparison ignores pictures, tracebacks,
+nbval executes the notebook and reports each cell. Its own comparison ignores images, tracebacks,
 and the order of outputs, and merges streams across results, so ``nbval_exact.compare`` replaces it.
 After the last cell, each folded solution runs in the same kernel, exactly as a reader would paste
 it over the stub, and must pass its check.
@@ -51,7 +51,7 @@ class ExactCell(IPyNbCell):
     """A code cell whose fresh outputs must equal the stored ones."""
 
     def runtest(self) -> None:
-        """Run the cell without the merging of streams that loses their order among results."""
+        """Run the cell, but keep the order of streams and results, which nbval would lose."""
         # https://github.com/computationalmodelling/nbval/blob/0.11.0/nbval/plugin.py
         with mock.patch.object(nbval.plugin, "coalesce_streams", lambda outputs: outputs):
             super().runtest()
@@ -65,7 +65,7 @@ class ExactCell(IPyNbCell):
 
 
 class PastedSolution(ExactCell):
-    """A folded solution, run in the kernel of its notebook: its check must print one ✓ line."""
+    """A folded solution that runs in its notebook's kernel. Its check must print one ✓ line."""
 
     def compare_outputs(self, test: list[Any], ref: list[Any], skip_compare: object = None) -> bool:
         """Return True if the fresh outputs `test` are one printed line that starts with ✓."""
@@ -76,7 +76,7 @@ class PastedSolution(ExactCell):
         return re.fullmatch(r"✓ \S+: .*\n", printed) is not None
 
     def reportinfo(self) -> Any:
-        """Return the location with the item's own name, since nbval would call it a cell."""
+        """Return the location with the item's own name, because nbval would call it a cell."""
         file, line, where = super().reportinfo()
         return file, line, f"{where.rpartition('::')[0]}::{self.name}"
 
@@ -88,7 +88,7 @@ class ExactNotebook(IPyNbFile):
         """Yield the notebook's code cells and then its solutions.
 
         Raises:
-            CollectError: if a code cell was stored without being executed.
+            CollectError: If a code cell was stored without being executed.
         """
         cells = list(super().collect())
         if problem := find_unexecuted_cell(self.nb.cells):
@@ -126,7 +126,7 @@ def _runs_notebooks(config: pytest.Config) -> bool:
 def pytest_collect_file(
     parent: pytest.Collector,
 ) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
-    """Put an exact notebook in the place of each notebook that nbval collects."""
+    """Replace each notebook that nbval collects with an exact notebook."""
     collected = yield
     return [
         ExactNotebook.from_parent(parent, path=file.path) if isinstance(file, IPyNbFile) else file
@@ -135,7 +135,7 @@ def pytest_collect_file(
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the settings that notebooks need, so that `pytest --nbval` works without others."""
+    """Choose the settings that notebooks need, so that `--nbval` works without other options."""
     if not _runs_notebooks(config):
         return
     # A kernel specification on this machine may point to another Python.
@@ -144,7 +144,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """Say how strictly the outputs are compared."""
+    """Return a header line that says how strictly the outputs are compared."""
     if not _runs_notebooks(config):
         return None
     if config.option.nbval_lax:

@@ -1,4 +1,4 @@
-"""A small executed chapter: what its kernel sent, and so what is stored of it."""
+"""Provide a small executed chapter, as the outputs of its kernel and as a stored notebook."""
 
 from __future__ import annotations
 
@@ -20,33 +20,35 @@ from book_tools.chapters.lint_rules import Chapter
 from book_tools.chapters.normalize_outputs import normalize_outputs
 
 SETUP = 'import sys\nif "google.colab" in sys.modules:\n    %pip install -q jaxbits'
-LIBRARY = "/home/me/book/.venv/lib/python3.11/site-packages"
+SITE_PACKAGES = "/home/me/book/.venv/lib/python3.11/site-packages"
 SVG = (
     '<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="Two bars, the right one higher"'
     ' width="9" height="9"><path d="M0 0h3v9z" fill="#1f77b4"/></svg>'
 )
 
 
-def png(width: int = 20, colour: tuple[int, int, int] = (31, 119, 180)) -> str:
-    """A picture in one colour, as the kernel sends it."""
+def png(width: int = 20, color: tuple[int, int, int] = (31, 119, 180)) -> str:
+    """Return a PNG image in one color, encoded as the kernel sends it."""
     file = io.BytesIO()
-    Image.new("RGB", (width, 10), colour).save(file, "PNG")
+    Image.new("RGB", (width, 10), color).save(file, "PNG")
     return base64.b64encode(file.getvalue()).decode()
 
 
 def stream(name: str, text: str) -> dict[str, Any]:
-    """Text written to stdout or stderr."""
+    """Return a stream output with text that the cell wrote to stdout or stderr."""
     return {"output_type": "stream", "name": name, "text": text}
 
 
-def shown(kind: str = "execute_result", count: int | None = None, **data: Any) -> dict[str, Any]:
-    """A result or a display; the keys of data have an underscore for the slash."""
+def rich_output(
+    kind: str = "execute_result", count: int | None = None, **data: Any
+) -> dict[str, Any]:
+    """Return a result or display output. A key of `data` has an underscore instead of a slash."""
     output: dict[str, Any] = {"output_type": kind, "metadata": {}}
     output["data"] = {key.replace("_", "/", 1): value for key, value in data.items()}
     return output | ({"execution_count": count} if count is not None else {})
 
 
-RAISED = {
+ERROR = {
     "output_type": "error",
     "ename": "TypeError",
     "evalue": "The error occurred while tracing f at /tmp/ipykernel_12/34567.py:2 for jit.",
@@ -59,14 +61,14 @@ RAISED = {
         "    \x1b[31m[... skipping hidden 13 frame]\x1b[39m\n",
         "\x1b[36mCell\x1b[39m \x1b[32mIn[4]\x1b[39m\x1b[32m, line 3\x1b[39m, in f(x)\n"
         "----> 3 g(x)\n",
-        f"\x1b[36mFile \x1b[39m\x1b[32m{LIBRARY}/jax/_src/core.py:1961\x1b[39m, in error(x)\n"
+        f"\x1b[36mFile \x1b[39m\x1b[32m{SITE_PACKAGES}/jax/_src/core.py:1961\x1b[39m, in error(x)\n"
         "   1960 def error(x):\n-> 1961   raise TypeError(x)\n",
         "\x1b[31mTypeError\x1b[39m: The error occurred while tracing f at "
         "/tmp/ipykernel_12/34567.py:2 for jit.",
     ],
 }
 
-# One row a code cell: source, tags, what the kernel sent.
+# Each row describes a code cell by its source, its tags, and the outputs that the kernel sent.
 CELLS: list[tuple[str, list[str], list[dict[str, Any]]]] = [
     (SETUP, ["remove-cell"], []),
     (
@@ -75,7 +77,7 @@ CELLS: list[tuple[str, list[str], list[dict[str, Any]]]] = [
         [
             stream("stdout", "<function f at 0x7f00aa11bb22> "),
             stream("stdout", "3.0\n"),
-            shown(count=2, text_plain="\x1b[35mArray(3., dtype=float32)\x1b[39m"),
+            rich_output(count=2, text_plain="\x1b[35mArray(3., dtype=float32)\x1b[39m"),
         ],
     ),
     (
@@ -83,17 +85,17 @@ CELLS: list[tuple[str, list[str], list[dict[str, Any]]]] = [
         [],
         [
             stream("stderr", "/tmp/ipykernel_12/99999.py:1: UserWarning: look\n"),
-            shown("display_data", text_html="<table><tr id='a'></table>", text_plain="table"),
+            rich_output("display_data", text_html="<table><tr id='a'></table>", text_plain="table"),
             stream("stdout", "done\n"),
         ],
     ),
-    ("# raises: TypeError\n@jax.jit\ndef f(x): return g(x)\nf(1)", ["raises-exception"], [RAISED]),
-    ("bars()", [], [shown(count=5, image_svg_xml=SVG, text_plain="Picture")]),
+    ("# raises: TypeError\n@jax.jit\ndef f(x): return g(x)\nf(1)", ["raises-exception"], [ERROR]),
+    ("bars()", [], [rich_output(count=5, image_svg_xml=SVG, text_plain="Picture")]),
     (
         "claims('bit', {'it holds': True})",
         ["hide-input"],
         [
-            shown(
+            rich_output(
                 "display_data",
                 text_html='<details class="claims"><summary>✓ 1 check passed here</summary>\n'
                 "<ul>\n<li>✓ it holds</li>\n</ul>\n</details>",
@@ -102,14 +104,14 @@ CELLS: list[tuple[str, list[str], list[dict[str, Any]]]] = [
         ],
     ),
 ]
-for _, _, _outputs in CELLS:  # the one kind whose name has a slash and a plus
+for _, _, _outputs in CELLS:  # A keyword cannot contain the + of image/svg+xml.
     for _output in _outputs:
         if "image/svg_xml" in _output.get("data", {}):
             _output["data"]["image/svg+xml"] = _output["data"].pop("image/svg_xml")
 
 
 def source() -> NotebookNode:
-    """The chapter's text as a notebook."""
+    """Return the chapter's source as a notebook without outputs."""
     cells: list[NotebookNode] = []
     for number, (text, tags, _) in enumerate(CELLS):
         cells.append(new_code_cell(text, metadata={"tags": tags} if tags else {}))
@@ -123,12 +125,12 @@ def source() -> NotebookNode:
 
 
 def fresh() -> list[list[dict[str, Any]]]:
-    """What the kernel sent for each code cell."""
+    """Return the outputs that the kernel sent for each code cell."""
     return copy.deepcopy([outputs for _, _, outputs in CELLS])
 
 
 def stored() -> NotebookNode:
-    """The notebook as it is stored."""
+    """Return the notebook as the repository stores it."""
     notebook = source()
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     for number, (cell, outputs) in enumerate(zip(code, fresh(), strict=True), 1):
@@ -137,14 +139,17 @@ def stored() -> NotebookNode:
     return notebook
 
 
-def chapter(of: NotebookNode | None = None, text: NotebookNode | None = None) -> Chapter:
-    """The specimen, or another notebook in its place, as the lint reads it."""
+def chapter(
+    changed_notebook: NotebookNode | None = None, changed_source: NotebookNode | None = None
+) -> Chapter:
+    """Return the specimen, or a changed notebook in its place, in the form that the lint reads."""
     pair = ChapterFiles(Path("01-specimen.md"))
-    return Chapter(pair, text or source(), stored() if of is None else of, SETUP)
+    notebook = stored() if changed_notebook is None else changed_notebook
+    return Chapter(pair, changed_source or source(), notebook, SETUP)
 
 
 def as_myst(notebook: NotebookNode) -> str:
-    """The notebook's cells as a chapter's text."""
+    """Return the notebook's cells as a chapter in MyST Markdown."""
     parts = ["---\nkernelspec:\n  display_name: Python 3\n  name: python3\n---\n"]
     for cell in notebook.cells:
         if cell.cell_type == "markdown":

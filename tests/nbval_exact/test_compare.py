@@ -1,4 +1,4 @@
-"""The comparison and the lint find every planted mutation, and nothing in a correct notebook."""
+"""Check that the comparison and the lint find every mutation of a notebook, and nothing else."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from book_tools.chapters.chapter_files import ChapterFiles, find_chapters, read_
 from book_tools.chapters.lint_rules import RULES, Chapter
 from book_tools.chapters.setup_cell import setup_cell
 
-MARKED = [
+MUTATION_PARAMS = [
     pytest.param(name, marks=[] if mutation.in_gate else pytest.mark.slow)
     for name, mutation in ALL.items()
 ]
@@ -31,7 +31,7 @@ def find_problems(chapter: Chapter, fresh: list[list[dict]]) -> list[str]:
 def differences(stored: NotebookNode, fresh: list[list[dict]]) -> list[str]:
     """Return how the fresh outputs differ from the stored ones, for each cell that differs."""
     cells = zip(code(stored), fresh, strict=False)
-    return [found for cell, outputs in cells if (found := compare(cell.outputs, outputs))]
+    return [difference for cell, outputs in cells if (difference := compare(cell.outputs, outputs))]
 
 
 def mutate(name: str, stored: NotebookNode, source: NotebookNode) -> bool:
@@ -45,8 +45,8 @@ def test_specimen_has_no_problems() -> None:
     assert find_problems(specimen.chapter(), specimen.fresh()) == []
 
 
-@pytest.mark.parametrize("name", MARKED)
-def test_every_mutation_of_the_specimen_is_found(name: str) -> None:
+@pytest.mark.parametrize("name", MUTATION_PARAMS)
+def test_mutation_of_specimen_is_found(name: str) -> None:
     stored, source = specimen.stored(), specimen.source()
     assert mutate(name, stored, source)
     assert find_problems(specimen.chapter(stored, source), specimen.fresh())
@@ -56,9 +56,9 @@ def test_every_mutation_of_the_specimen_is_found(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pair", find_chapters(), ids=lambda pair: pair.name)
-def test_every_mutation_of_a_chapter_is_found(pair: ChapterFiles) -> None:
+def test_mutations_of_chapter_are_found(pair: ChapterFiles) -> None:
     original = read_stored(pair)
-    assert original is not None, "never executed"
+    assert original is not None, "the chapter was never executed"
     fresh = [copy.deepcopy(cell.outputs) for cell in code(original)]
     chapter = Chapter(pair, read_source(pair), original, setup_cell())
     assert find_problems(chapter, fresh) == []
@@ -71,21 +71,21 @@ def test_every_mutation_of_a_chapter_is_found(pair: ChapterFiles) -> None:
     assert applied >= 22
 
 
-def picture(**of: object) -> list[dict]:
-    return [specimen.shown("display_data", image_png=specimen.png(**of))]  # type: ignore[arg-type]
+def png_output(**options: object) -> list[dict]:
+    return [specimen.rich_output("display_data", image_png=specimen.png(**options))]  # type: ignore[arg-type]
 
 
 def test_compare_checks_pixels() -> None:
-    assert compare(picture(), picture()) is None
-    assert compare(picture(), picture(colour=(33, 119, 180))) is None
-    found = compare(picture(), picture(colour=(180, 119, 31)))
-    assert found is not None
-    assert "100.0% of the pixels differ" in found
-    assert compare(picture(), picture(width=21)) == "image/png: stored 20 × 10, now 21 × 10"
+    assert compare(png_output(), png_output()) is None
+    assert compare(png_output(), png_output(color=(33, 119, 180))) is None
+    difference = compare(png_output(), png_output(color=(180, 119, 31)))
+    assert difference is not None
+    assert "100.0% of the pixels differ" in difference
+    assert compare(png_output(), png_output(width=21)) == "image/png: stored 20 × 10, now 21 × 10"
 
 
 @pytest.mark.parametrize(
-    ("redrawn", "agrees"),
+    ("replacement", "is_equal"),
     [
         (("12.345678", "12.345679"), True),
         (("12.345678", "12.445678"), False),
@@ -94,49 +94,49 @@ def test_compare_checks_pixels() -> None:
         (("#1b2733", "#1b2734"), False),
     ],
 )
-def test_compare_allows_rounding_in_drawings(redrawn: tuple[str, str], agrees: bool) -> None:
+def test_compare_allows_only_rounding_in_svg(replacement: tuple[str, str], is_equal: bool) -> None:
     svg = (
         '<svg aria-label="label 0.50"><!-- 0.25 -->'
         '<path d="M 12.345678 1 L 2.5 3" style="stroke: #1b2733"/></svg>'
     )
     old, new = (
         {"output_type": "display_data", "data": {"image/svg+xml": text}, "metadata": {}}
-        for text in (svg, svg.replace(*redrawn))
+        for text in (svg, svg.replace(*replacement))
     )
-    assert (compare([old], [new]) is None) is agrees
+    assert (compare([old], [new]) is None) is is_equal
 
 
 @pytest.mark.parametrize("line", ["    {}  return x\n", "    seen: drawn from at {}; and {}\n"])
-def test_compare_ignores_the_number_of_a_cell_but_not_the_line(line: str) -> None:
-    def printed(place: str) -> dict[str, Any]:
-        return specimen.stream("stdout", line.replace("{}", place))
+def test_compare_ignores_cell_number_but_not_line(line: str) -> None:
+    def printed_line(location: str) -> dict[str, Any]:
+        return specimen.stream("stdout", line.replace("{}", location))
 
-    assert compare([printed("In[13]:2")], [printed("In[1]:2")]) is None
-    assert compare([printed("In[13]:2")], [printed("4123456789.py:2")]) is None
-    assert compare([printed("In[13]:2")], [printed("In[13]:3")])
+    assert compare([printed_line("In[13]:2")], [printed_line("In[1]:2")]) is None
+    assert compare([printed_line("In[13]:2")], [printed_line("4123456789.py:2")]) is None
+    assert compare([printed_line("In[13]:2")], [printed_line("In[13]:3")])
 
 
-def test_compare_names_the_first_difference() -> None:
+def test_compare_describes_first_difference() -> None:
     old, new = specimen.stream("stdout", "a\nb\n"), specimen.stream("stdout", "a\nc\n")
     assert compare([old], [new]) == "stdout, line 2: stored 'b\\n', now 'c\\n'"
     assert compare([], [new]) == "outputs: stored none, now ['stream:stdout']"
 
 
-def test_compare_not_exact_checks_kinds_and_classes() -> None:
+def test_compare_inexact_checks_types_and_error_classes() -> None:
     numbers = specimen.stream("stdout", "1\n"), specimen.stream("stdout", "2\n")
     assert compare([numbers[0]], [numbers[1]], exact=False) is None
     assert compare([numbers[0]], [], exact=False)
-    other = specimen.RAISED | {"ename": "KeyError"}
-    assert compare([specimen.RAISED], [other], exact=False)
+    other_error = specimen.ERROR | {"ename": "KeyError"}
+    assert compare([specimen.ERROR], [other_error], exact=False)
 
 
-def test_compare_merges_the_pieces_of_a_stream() -> None:
+def test_compare_merges_stream_pieces() -> None:
     whole = [specimen.stream("stdout", "ab"), specimen.stream("stderr", "c")]
     pieces = [specimen.stream(n, t) for n, t in [("stdout", "a"), ("stderr", "c"), ("stdout", "b")]]
     assert compare(whole, pieces) is None
 
 
-def test_find_unexecuted_cell() -> None:
+def test_find_unexecuted_cell_reports_cell_number() -> None:
     stored = specimen.stored()
     assert find_unexecuted_cell(stored.cells) is None
     code(stored)[2].execution_count = None

@@ -1,4 +1,4 @@
-"""Run pytest with the plugin on notebooks that must pass or fail, and check what it reports."""
+"""Test the plugin by running pytest on notebooks that must pass or fail."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLUGINS = ["nbval_exact.plugin", "pytest_plugins.slow_first"]
 
 
 def run_pytest(folder: Path, *arguments: str) -> str:
-    """Run pytest with the plugins in a folder, and return what it prints."""
+    """Run pytest with the plugins in a folder, and return its output."""
     paths = os.pathsep.join(str(folder) for folder in (ROOT, ROOT / "tests"))
     plugins = [word for name in PLUGINS for word in ("-p", name)]
     done = subprocess.run(
@@ -36,28 +36,28 @@ def run_pytest(folder: Path, *arguments: str) -> str:
 
 def write_notebook(path: Path, *cells: tuple[str, list[dict], int | None] | str) -> None:
     """Write a notebook of code cells (source, outputs, execution count) and Markdown cells."""
-    made = [
+    notebook_cells = [
         new_markdown_cell(cell)
         if isinstance(cell, str)
         else new_code_cell(cell[0], outputs=cell[1], execution_count=cell[2])
         for cell in cells
     ]
-    path.write_text(notebook_text(new_notebook(cells=made, metadata=METADATA)))
+    path.write_text(notebook_text(new_notebook(cells=notebook_cells, metadata=METADATA)))
 
 
 DISPLAY_PNG = "from IPython.display import display\ndisplay({'image/png': 'AAAA'}, raw=True)"
 
-CHECK = """\
+CHECK_CELL = """\
 def check(id, answer):
     print("✓ pairs/1: a pair" if answer(1) == (1, 1) else "○ pairs/1: no pair")
 """
-STUB = """\
+STUB_CELL = """\
 def pair(x):
     return None
 
 
 check("pairs/1", pair)"""
-FOLDED = """\
+FOLDED_SOLUTION = """\
 <details class="solution"><summary>Solution</summary>
 <pre><code>{}
 </code></pre></details>"""
@@ -72,7 +72,7 @@ SOLUTIONS = {
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The report of one run over notebooks with wrong outputs and with folded solutions."""
+    """Return the report of one run on notebooks with wrong outputs and with folded solutions."""
     folder = tmp_path_factory.mktemp("notebooks")
     write_notebook(
         folder / "01-a.ipynb",
@@ -85,9 +85,9 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> str:
     for name, (solution, _) in SOLUTIONS.items():
         write_notebook(
             folder / f"{name}.ipynb",
-            (CHECK, [], 1),
-            (STUB, [printed_by_stub], 2),
-            FOLDED.format(solution),
+            (CHECK_CELL, [], 1),
+            (STUB_CELL, [printed_by_stub], 2),
+            FOLDED_SOLUTION.format(solution),
             ("LATER = 1", [], 3),
         )
     return run_pytest(folder, "--nbval", "--continue-on-collection-errors")
@@ -107,11 +107,11 @@ def test_exact_cell_fails_for_changed_outputs(report: str) -> None:
         assert "4 failed, 19 passed, 1 error" in report
 
 
-def test_exact_notebook_refuses_unexecuted_cells(report: str) -> None:
+def test_exact_notebook_rejects_unexecuted_cells(report: str) -> None:
     assert "code cell 1 was stored without being executed; run: make chapter NAME=02-b" in report
 
 
-def test_pasted_solution_must_pass_its_check(report: str) -> None:
+def test_pasted_solution_must_pass_check(report: str) -> None:
     for name, (_, verdict) in SOLUTIONS.items():
         assert f"{verdict} {name}.ipynb::Solution 1" in report
     assert "It prints:\n○ pairs/1: no pair" in report
@@ -120,7 +120,7 @@ def test_pasted_solution_must_pass_its_check(report: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("arguments", [["--nbval-lax"], ["--nbval", "-n", "2"]], ids=" ".join)
-def test_notebooks_run_without_other_options(tmp_path: Path, arguments: list[str]) -> None:
+def test_nbval_runs_notebooks_without_other_options(tmp_path: Path, arguments: list[str]) -> None:
     stored = "4" if "--nbval-lax" in arguments else "3"
     for name in ("01-a", "02-b"):
         write_notebook(

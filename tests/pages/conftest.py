@@ -1,4 +1,4 @@
-"""The built book, served on this machine."""
+"""Serve the built book on this machine for the tests of its pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILT = Path(os.environ.get("JAXBITS_BUILT", ROOT / "_build" / "html"))
-# The helpers beside these tests.
+# The tests import the helper modules in this folder.
 sys.path.append(str(Path(__file__).resolve().parent))
 
 
@@ -23,7 +23,7 @@ class _Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that leaves a page drops its connections; that is no news."""
+        """Do not report the connections that a browser drops when it leaves a page."""
 
 
 class _Handler(http.server.SimpleHTTPRequestHandler):
@@ -33,7 +33,7 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
 
 @pytest.fixture(scope="session")
 def built() -> Path:
-    """The folder of the built book."""
+    """Return the folder of the built book."""
     if not (BUILT / "intro.html").exists():
         pytest.fail(f"there is no built book in {BUILT}: run `make book` first", pytrace=False)
     return BUILT
@@ -41,7 +41,7 @@ def built() -> Path:
 
 @pytest.fixture(scope="session")
 def site(built: Path) -> Iterator[str]:
-    """The address of the built book, served on a free port of this machine."""
+    """Serve the built book on a free port of this machine, and yield its address."""
     handler = functools.partial(_Handler, directory=str(built))
     with _Server(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)

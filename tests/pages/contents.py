@@ -1,4 +1,4 @@
-"""What the tests look at: the pages of the book, the errors it stores, and what readers paste."""
+"""List the pages of the book, the errors stored in its chapters, and errors that readers paste."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CHAPTERS = [page for page in PAGES if page.startswith("chapters/")]
 
 
 def stored_errors() -> list[tuple[str, str, str]]:
-    """Every error of the JAX stack stored in a chapter: the chapter, the class, the message."""
+    """Return the chapter, class, and message of each stored error of JAX and its libraries."""
     found = []
     for chapter in CHAPTERS:
         notebook = json.loads((ROOT / f"{chapter}.ipynb").read_text("utf8"))
@@ -28,16 +28,16 @@ def stored_errors() -> list[tuple[str, str, str]]:
     return found
 
 
-# A few messages to rank, and tracebacks as readers paste them, each under a line that names the
-# message it should lead to. They are real: copied from jax 0.10.2, with the names changed.
+# The messages to rank and the tracebacks in pasted_tracebacks come from jax 0.10.2, with the names
+# changed. The first line of each traceback file gives the id of the message to rank first.
 ENTRIES = [
     {**entry, "title": entry["id"], "fix": "", "href": f"#{entry['id']}"}
     for entry in json.loads((HERE / "entries.json").read_text("utf8"))
 ]
 
 
-def pasted() -> dict[str, tuple[str, str]]:
-    """Return what readers paste, by the name of the file: the text, and the entry it is about."""
+def read_pasted_tracebacks() -> dict[str, tuple[str, str]]:
+    """Return the text that readers paste and the id of its entry, by the name of the file."""
     found = {}
     for path in sorted((HERE / "pasted_tracebacks").glob("*.txt")):
         first, _, text = path.read_text("utf8").partition("\n")

@@ -1,4 +1,4 @@
-"""The book as a reader meets it: in a browser, in both themes, on a desk and on a phone."""
+"""Test every page of the book in a browser, in both themes, on a desktop and on a phone."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, R
 
 from book_tools import project_metadata
 
-STORED = stored_errors()
+STORED_ERRORS = stored_errors()
 DESK: ViewportSize = {"width": 1280, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 AXE = AXE_FILE_PATH.read_text("utf8")
-# The theme looks again at what scrolls this long (in ms) after a change of size, and a bit.
-SETTLED = 400
-RULES = ["wcag2a", "wcag2aa", "wcag21aa", "best-practice"]
+# The theme updates its scrollable elements a moment after a resize. This delay is long enough.
+RESIZE_DELAY_MS = 400
+AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21aa", "best-practice"]
 
 
 @dataclass
-class Opened:
-    """A page in the browser, and what it did that it should not."""
+class OpenedPage:
+    """A page in the browser, with its console messages and its requests to other hosts."""
 
     page: Page
     name: str
-    complaints: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
 
 
 @pytest.fixture(scope="module")
@@ -39,36 +39,38 @@ def context(browser: Browser, site: str) -> Iterator[BrowserContext]:
     context.close()
 
 
-def look_at(context: BrowserContext, site: str, path: str) -> Opened:
-    """Open a page of the book, and note errors in its console and requests to anywhere else."""
-    seen = Opened(context.new_page(), path)
+def open_page(context: BrowserContext, site: str, path: str) -> OpenedPage:
+    """Open a page of the book, and record its console errors and its requests to other hosts."""
+    opened = OpenedPage(context.new_page(), path)
 
-    def guard(route: Route) -> None:
+    def block_other_hosts(route: Route) -> None:
         if urlsplit(route.request.url).netloc == urlsplit(site).netloc:
             route.continue_()
         else:
-            seen.complaints.append(f"asks for {route.request.url}")
+            opened.problems.append(f"requests {route.request.url}")
             route.abort()
 
-    def listen(message: ConsoleMessage) -> None:
+    def record_console_message(message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
-            seen.complaints.append(f"console: {message.text} ({message.location.get('url')})")
+            opened.problems.append(f"console: {message.text} ({message.location.get('url')})")
 
-    seen.page.route("**/*", guard)
-    seen.page.on("console", listen)
-    seen.page.on("pageerror", lambda error: seen.complaints.append(f"script: {error}"))
-    seen.page.goto(f"{site}/{path}", wait_until="load")
-    return seen
+    opened.page.route("**/*", block_other_hosts)
+    opened.page.on("console", record_console_message)
+    opened.page.on("pageerror", lambda error: opened.problems.append(f"script: {error}"))
+    opened.page.goto(f"{site}/{path}", wait_until="load")
+    return opened
 
 
 @pytest.fixture(scope="module", params=[*PAGES, "search"])
-def opened(request: pytest.FixtureRequest, context: BrowserContext, site: str) -> Iterator[Opened]:
-    """Each page of the book in turn, opened once for all tests of it."""
-    seen = look_at(context, site, f"{request.param}.html")
-    seen.page.evaluate(THIN_OUT)
-    seen.page.evaluate(AXE)
-    yield seen
-    seen.page.close()
+def opened(
+    request: pytest.FixtureRequest, context: BrowserContext, site: str
+) -> Iterator[OpenedPage]:
+    """Open each page of the book once for all of its tests."""
+    opened = open_page(context, site, f"{request.param}.html")
+    opened.page.evaluate(REMOVE_DUPLICATE_CODE)
+    opened.page.evaluate(AXE)
+    yield opened
+    opened.page.close()
 
 
 @pytest.fixture
@@ -78,9 +80,9 @@ def page(context: BrowserContext) -> Iterator[Page]:
     page.close()
 
 
-# Most of a chapter's elements are pieces of code. Of pieces that look alike, which have the same
-# class in the same kind of block, one is enough.
-THIN_OUT = """() => {
+# Most of a chapter's elements are code spans, which slow axe down. Spans with the same class in the
+# same kind of block look alike, so one of them is enough.
+REMOVE_DUPLICATE_CODE = """() => {
     const seen = new Set();
     for (const piece of [...document.querySelectorAll("article pre span")]) {
         const block = piece.closest(".cell_input, .output, details, article");
@@ -89,16 +91,16 @@ THIN_OUT = """() => {
         seen.add(look);
     }
 }"""
-# Everything but the contrast, of which axe needs a second for every hundred elements.
-RUN_RULES = """(tags) => axe.run(document, {
+# Run all rules except contrast, for which axe needs a second per hundred elements.
+RUN_AXE_RULES = """(tags) => axe.run(document, {
     runOnly: {type: "tag", values: tags},
     rules: {"color-contrast": {enabled: false}},
     resultTypes: ["violations"],
     preload: false,  // it would request style sheets at wrong addresses
 })"""
-# The contrast of a text depends on its own style and on the backgrounds below it. Of the texts for
-# which these are the same, one is enough.
-RUN_CONTRAST = """() => {
+# The contrast of a piece of text depends only on its own style and on the backgrounds below it, so
+# check one piece for each combination.
+RUN_AXE_CONTRAST = """() => {
     const seen = new Set();
     const sample = [...document.querySelectorAll("input, select, textarea")];
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -128,64 +130,64 @@ RUN_CONTRAST = """() => {
 
 
 def open_folds(page: Page) -> None:
-    """Open everything that is folded, and wait until the theme has followed."""
+    """Open every fold, and wait until the theme has updated the page."""
     page.evaluate("for (const box of document.querySelectorAll('article details')) box.open = true")
-    page.wait_for_timeout(SETTLED)
+    page.wait_for_timeout(RESIZE_DELAY_MS)
 
 
-def rule_violations(page: Page) -> list[str]:
-    """Return what axe finds with all rules but the one for contrast."""
-    return described(page.evaluate(RUN_RULES, RULES), "region")
+def find_rule_violations(page: Page) -> list[str]:
+    """Return the violations that axe finds with all rules except contrast."""
+    return describe_violations(page.evaluate(RUN_AXE_RULES, AXE_TAGS), "region")
 
 
-def contrast_violations(page: Page) -> list[str]:
-    """Return the texts, one of each look, whose contrast axe finds too low."""
-    return described(page.evaluate(RUN_CONTRAST), "color-contrast")
+def find_contrast_violations(page: Page) -> list[str]:
+    """Return the violations of axe's contrast rule, one for each style of text."""
+    return describe_violations(page.evaluate(RUN_AXE_CONTRAST), "color-contrast")
 
 
-def described(found: dict[str, Any], rule: str) -> list[str]:
-    """Return one string for each violation in a report, in which `rule` must have been checked."""
-    checked = {rule["id"] for rule in (*found["passes"], *found["violations"])}
+def describe_violations(report: dict[str, Any], rule: str) -> list[str]:
+    """Describe each violation in an axe report, after asserting that axe checked `rule`."""
+    checked = {rule["id"] for rule in (*report["passes"], *report["violations"])}
     assert rule in checked, f"axe did not check {rule}"
     return [
         f"{rule['id']}: {node['html'][:160]}\n    {node['failureSummary']}"
-        for rule in found["violations"]
+        for rule in report["violations"]
         for node in rule["nodes"][:5]
     ]
 
 
-def theme(page: Page, scheme: str) -> None:
-    """Let the reader's system ask for a theme, and wait until the page follows."""
+def set_theme(page: Page, scheme: str) -> None:
+    """Set the color scheme of the reader's system, and wait until the page has that theme."""
     page.emulate_media(color_scheme=scheme)
     page.wait_for_function("(want) => document.documentElement.dataset.theme === want", arg=scheme)
 
 
 @pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
-def test_axe_finds_nothing_in_the_light_theme(opened: Opened, size: ViewportSize) -> None:
+def test_page_passes_axe_in_light_theme(opened: OpenedPage, size: ViewportSize) -> None:
     opened.page.set_viewport_size(size)
-    theme(opened.page, "light")
+    set_theme(opened.page, "light")
     open_folds(opened.page)
-    found = rule_violations(opened.page) + contrast_violations(opened.page)
-    assert not found, "\n".join(found)
+    violations = find_rule_violations(opened.page) + find_contrast_violations(opened.page)
+    assert not violations, "\n".join(violations)
 
 
-def test_axe_finds_enough_contrast_in_the_dark_theme(opened: Opened) -> None:
+def test_page_has_enough_contrast_in_dark_theme(opened: OpenedPage) -> None:
     opened.page.set_viewport_size(DESK)
-    theme(opened.page, "dark")
+    set_theme(opened.page, "dark")
     open_folds(opened.page)
-    assert not (found := contrast_violations(opened.page)), "\n".join(found)
+    assert not (violations := find_contrast_violations(opened.page)), "\n".join(violations)
 
 
-def test_contrast_violations_finds_pale_text(page: Page, site: str) -> None:
+def test_find_contrast_violations_finds_pale_text(page: Page, site: str) -> None:
     page.goto(f"{site}/intro.html")
     page.evaluate(AXE)
     page.evaluate("document.querySelectorAll('article p')[1].style.color = '#bbb'")
-    (found,) = contrast_violations(page)
-    assert "insufficient color contrast" in found
+    (violation,) = find_contrast_violations(page)
+    assert "insufficient color contrast" in violation
 
 
 @pytest.mark.parametrize("width", [320, 360, 390])
-def test_no_page_scrolls_sideways_on_a_phone(opened: Opened, width: int) -> None:
+def test_page_does_not_scroll_sideways_on_phone(opened: OpenedPage, width: int) -> None:
     opened.page.set_viewport_size({"width": width, "height": 844})
     wide = opened.page.evaluate(
         """() => [...document.querySelectorAll("article *")]
@@ -197,34 +199,34 @@ def test_no_page_scrolls_sideways_on_a_phone(opened: Opened, width: int) -> None
     assert not wide
 
 
-def test_short_code_in_a_summary_stays_in_its_line(opened: Opened) -> None:
+def test_short_code_in_summary_does_not_wrap(opened: OpenedPage) -> None:
     opened.page.set_viewport_size(PHONE)
-    broken = opened.page.locator("summary code").evaluate_all(
+    wrapped = opened.page.locator("summary code").evaluate_all(
         """(codes) => codes.filter((c) => c.textContent.length < 12
                                           && getComputedStyle(c.parentElement).display !== "none"
                                           && (c.getClientRects().length > 1
                                               || getComputedStyle(c).display !== "inline"))
                            .map((c) => c.parentElement.textContent)"""
     )
-    assert not broken
+    assert not wrapped
 
 
-def test_the_last_line_of_every_error_is_seen_whole(opened: Opened) -> None:
+def test_error_output_is_not_clipped(opened: OpenedPage) -> None:
     opened.page.set_viewport_size(PHONE)
     errors = opened.page.locator(".output:is(.traceback, .stderr) pre")
-    assert errors.count() >= sum(f"{chapter}.html" == opened.name for chapter, *_ in STORED)
-    cut = errors.evaluate_all(
+    assert errors.count() >= sum(f"{chapter}.html" == opened.name for chapter, *_ in STORED_ERRORS)
+    clipped = errors.evaluate_all(
         """(all) => all
              .filter((e) => e.scrollWidth > e.clientWidth + 1
                          || e.scrollHeight > e.clientHeight + 1)
              .map((e) => e.textContent.slice(-120))"""
     )
-    assert not cut
+    assert not clipped
 
 
-def test_each_theme_shows_its_own_figures(opened: Opened) -> None:
+def test_theme_shows_only_its_own_figures(opened: OpenedPage) -> None:
     for scheme, other in (("light", "dark"), ("dark", "light")):
-        theme(opened.page, scheme)
+        set_theme(opened.page, scheme)
         shown, hidden = (
             opened.page.locator(f"article img.only-{which}").evaluate_all(
                 "(all) => all.map((e) => [e.getBoundingClientRect().width > 0, e.alt, e.src])"
@@ -238,15 +240,15 @@ def test_each_theme_shows_its_own_figures(opened: Opened) -> None:
         assert not {src for *_, src in shown} & {src for *_, src in hidden}
 
 
-def test_no_error_in_the_console_and_no_request_elsewhere(opened: Opened) -> None:
-    # Last of the tests of a page: by now it has been seen in every theme and size.
+def test_page_logs_no_errors_and_loads_nothing_external(opened: OpenedPage) -> None:
+    # This test must come last, after the others have shown the page in every theme and size.
     opened.page.evaluate("scrollTo(0, document.body.scrollHeight)")
     opened.page.wait_for_load_state("networkidle")
-    assert not opened.complaints
+    assert not opened.problems
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_predictions_open_by_mouse_and_by_keyboard(page: Page, site: str, chapter: str) -> None:
+def test_predict_boxes_open_by_mouse_and_keyboard(page: Page, site: str, chapter: str) -> None:
     page.goto(f"{site}/{chapter}.html")
     predictions = page.locator("article details.predict")
     assert predictions.count() >= 2
@@ -256,19 +258,19 @@ def test_predictions_open_by_mouse_and_by_keyboard(page: Page, site: str, chapte
     opened = by_mouse.bounding_box()
     assert closed
     assert opened
-    assert opened["height"] > closed["height"] + 10, "the answer does not show"
+    assert opened["height"] > closed["height"] + 10, "the answer is not visible"
     by_mouse.locator("summary").focus()
     page.keyboard.press("Tab")
     page.wait_for_timeout(50)
-    # Tab may stop at a link or code inside the open answer; the next answer's summary follows.
+    # Tab may stop at links or code inside the open answer before it reaches the next summary.
     for _ in range(8):
         if by_keyboard.locator("summary").evaluate("(e) => e === document.activeElement"):
             break
         page.keyboard.press("Tab")
     else:
-        pytest.fail("the second prediction cannot be reached by keyboard")
+        pytest.fail("Tab does not reach the second prediction")
     outline = by_keyboard.locator("summary").evaluate("(e) => getComputedStyle(e).outlineStyle")
-    assert outline != "none", "the focus cannot be seen"
+    assert outline != "none", "the focus is not visible"
     page.keyboard.press("Enter")
     assert by_keyboard.evaluate("(e) => e.open")
     page.keyboard.press("Space")
@@ -276,16 +278,14 @@ def test_predictions_open_by_mouse_and_by_keyboard(page: Page, site: str, chapte
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_the_colab_button_opens_what_was_published_with_the_page(
-    page: Page, site: str, chapter: str
-) -> None:
+def test_colab_button_opens_published_notebook(page: Page, site: str, chapter: str) -> None:
     repository = project_metadata.repository_url()
     page.goto(f"{site}/{chapter}.html")
     links = page.locator('a[href*="colab.research.google.com"]')
-    wanted = (
+    expected_links = (
         [project_metadata.colab_url(repository, f"_sources/{chapter}.ipynb")] if repository else []
     )
-    assert links.evaluate_all("(all) => all.map((a) => a.href)") == wanted
-    if wanted:
+    assert links.evaluate_all("(all) => all.map((a) => a.href)") == expected_links
+    if expected_links:
         assert links.first.is_visible()
         assert "Open in Colab" in links.first.inner_text()

@@ -1,4 +1,4 @@
-"""What the pages fold: claims are one line, and the title lines for Colab do not show."""
+"""Test that pages fold claims into one line and hide the title lines that Colab needs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from contents import CHAPTERS, ROOT
 from docutils import nodes
 from docutils.utils import new_document
 from playwright.sync_api import Browser
-from test_generated import extension
+from test_generated import load_extension
 
 from book_tools.chapters.chapter_files import ChapterFiles, read_source
 from book_tools.chapters.folding import CLAIMS_TITLE, TABLE_TITLE, read_title
 from jaxbits._claims_display import Outcome, Outcomes
 
-SHOWN = Outcomes([Outcome("take-fills", "it < fills", "held")])._repr_html_()
-FOLD = re.compile(
+CLAIMS_HTML = Outcomes([Outcome("take-fills", "it < fills", "held")])._repr_html_()
+CLOSED_CLAIMS_FOLD = re.compile(
     r'<details class="claims"( open)?><summary[^>]*>✓ \d+ checks? passed here[^<]*</summary>'
     r'(?:(?!</?details).)*<details class="how"><summary>How it is checked</summary>'
     r'\s*<div class="cell_input(?:(?!</?details).)*</details>\s*</details>',
@@ -25,33 +25,35 @@ FOLD = re.compile(
 )
 
 
-def titles(chapter: str) -> list[str]:
-    """The titles of a chapter's folded cells."""
+def fold_titles(chapter: str) -> list[str]:
+    """Return the titles of a chapter's folded cells."""
     cells = read_source(ChapterFiles(ROOT / f"{chapter}.md")).cells
     return [title for cell in cells if (title := read_title(cell.source))]
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_every_claims_cell_is_one_closed_fold_with_its_code_inside(
-    built: Path, chapter: str
-) -> None:
+def test_claims_cell_is_one_closed_fold_with_its_code(built: Path, chapter: str) -> None:
     page = (built / f"{chapter}.html").read_text("utf8")
-    folds = FOLD.findall(page)
+    folds = CLOSED_CLAIMS_FOLD.findall(page)
     assert (
-        len(folds) == titles(chapter).count(CLAIMS_TITLE) == page.count('<details class="claims"')
+        len(folds)
+        == fold_titles(chapter).count(CLAIMS_TITLE)
+        == page.count('<details class="claims"')
     )
-    assert not any(folds), "a fold stands open"
+    assert not any(folds), "a fold is open"
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_no_title_line_shows_and_other_folds_say_what_they_hold(built: Path, chapter: str) -> None:
+def test_page_hides_title_lines_and_labels_folds(built: Path, chapter: str) -> None:
     page = (built / f"{chapter}.html").read_text("utf8")
     assert "@title" not in page
     assert "Show code cell" not in page
-    assert page.count(">How the rows are checked</p>") == 2 * titles(chapter).count(TABLE_TITLE)
+    assert page.count(">How the rows are checked</p>") == 2 * fold_titles(chapter).count(
+        TABLE_TITLE
+    )
 
 
-def test_claims_open_by_keyboard_and_then_their_code(browser: Browser, site: str) -> None:
+def test_claims_fold_and_its_code_open_by_keyboard(browser: Browser, site: str) -> None:
     context = browser.new_context(reduced_motion="reduce")
     page = context.new_page()
     page.goto(f"{site}/chapters/04-out-of-bounds.html")
@@ -70,33 +72,37 @@ def test_claims_open_by_keyboard_and_then_their_code(browser: Browser, site: str
     context.close()
 
 
-def cell(source: str, *outputs: nodes.Node) -> nodes.container:
-    """A folded cell as MyST-NB puts it into a page, before it chooses among kinds of data."""
+def folded_cell(source: str, *outputs: nodes.Node) -> nodes.container:
+    """Return a folded cell as MyST-NB creates it, before it chooses among MIME types."""
     code = nodes.container("", nodes.literal_block(source, source), nb_element="cell_code_source")
     shown = nodes.container("", *outputs, nb_element="cell_code_output")
     return nodes.container("", code, shown, nb_element="cell_code", hide_mode="input")
 
 
-def bundle(**data: str) -> nodes.container:
-    """One output: its data by kind, with an underscore for the slash."""
-    kinds = [
-        nodes.container("", nodes.raw("", text, format="html"), mime_type=kind.replace("_", "/"))
-        for kind, text in data.items()
+def mime_bundle(**data: str) -> nodes.container:
+    """Return an output from its data by MIME type, with an underscore instead of the slash."""
+    data_nodes = [
+        nodes.container(
+            "", nodes.raw("", text, format="html"), mime_type=mime_type.replace("_", "/")
+        )
+        for mime_type, text in data.items()
     ]
-    return nodes.container("", *kinds, nb_element="mime_bundle")
+    return nodes.container("", *data_nodes, nb_element="mime_bundle")
 
 
-def folded(*cells: nodes.Node) -> nodes.document:
+def apply_folds(*cells: nodes.Node) -> nodes.document:
     document = new_document("a page")
     document += list(cells)
-    extension("cell_outputs").Folds(document).apply()
+    load_extension("cell_outputs").Folds(document).apply()
     return document
 
 
-def test_the_code_of_claims_moves_into_their_fold() -> None:
+def test_folds_moves_code_of_claims_into_their_fold() -> None:
     warning = nodes.literal_block("", "a warning")
     source = f"#@title {CLAIMS_TITLE}\nclaims()"
-    page = folded(cell(source, warning, bundle(text_html=SHOWN, text_plain="✓")))
+    page = apply_folds(
+        folded_cell(source, warning, mime_bundle(text_html=CLAIMS_HTML, text_plain="✓"))
+    )
     (only,) = page.children
     assert "hide_mode" not in only
     (output,) = only.children
@@ -110,11 +116,13 @@ def test_the_code_of_claims_moves_into_their_fold() -> None:
     assert tags[0].count("<div") == tags[0].count("</div>") == 1
 
 
-def test_the_claims_of_several_entries_are_one_fold() -> None:
+def test_folds_merges_claims_of_several_entries() -> None:
     source = f"#@title {CLAIMS_TITLE}\nclaims()\nclaims()"
     skipped = Outcome("put-clips", "it clamps", "not made", made_for="jax>=99")
     other = Outcomes([Outcome("put-clips", "it drops", "held"), skipped])._repr_html_()
-    page = folded(cell(source, bundle(text_html=SHOWN), bundle(text_html=other)))
+    page = apply_folds(
+        folded_cell(source, mime_bundle(text_html=CLAIMS_HTML), mime_bundle(text_html=other))
+    )
     (output,) = page.children[0].children
     head, code, foot = output.children
     shown = head.astext() + foot.astext()
@@ -130,14 +138,19 @@ def test_the_claims_of_several_entries_are_one_fold() -> None:
         (f"#@title {TABLE_TITLE}\nx", "<table></table>", "How the rows are checked", "x"),
         ("#@title Helper code: f\nx", "<p></p>", "Helper code: f", "x"),
         ("x", "<p></p>", None, "x"),
-        # A table that has a notice above it is no fold of claims alone.
-        (f"#@title {TABLE_TITLE}\nx", f"{SHOWN}<table></table>", "How the rows are checked", "x"),
+        # An output with a table below the claims does not consist of a claims fold alone.
+        (
+            f"#@title {TABLE_TITLE}\nx",
+            f"{CLAIMS_HTML}<table></table>",
+            "How the rows are checked",
+            "x",
+        ),
     ],
 )
-def test_other_cells_keep_their_own_fold(
+def test_folds_keeps_fold_of_other_cell(
     source: str, output: str, prompt: str | None, code: str
 ) -> None:
-    (only,) = folded(cell(source, bundle(text_html=output))).children
+    (only,) = apply_folds(folded_cell(source, mime_bundle(text_html=output))).children
     assert only["hide_mode"] == "input"
     assert only.get("prompt_show") == only.get("prompt_hide") == prompt
     (block,) = only.findall(nodes.literal_block)

@@ -1,4 +1,4 @@
-"""What the book's own programs make of the catalogue, of outputs and of figures."""
+"""Test the pages generated from the catalogue, and the extensions for outputs and figures."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from book_tools.pages import catalogue_pages
 from jaxbits import _catalogue
 from jaxbits.book.figures.style import DARK
 
-SECOND = """
+SILENT_ENTRY = """
 [a-slip]
 title = "A `<slip>` & a fall"
 section = "A slip"
@@ -24,7 +24,7 @@ fix = "use `a < b`"
 guard = "none: it is silent"
 until = "0.9"
 """
-FIRST = """
+RAISING_ENTRY = """
 [a-crash]
 title = "A crash"
 section = "A crash"
@@ -36,10 +36,10 @@ symptoms = [
 fix = "mend it"
 guard = "none: it is loud"
 """
-TWO = {"01-first": FIRST, "02-second": SECOND}
+CATALOGUE = {"01-first": RAISING_ENTRY, "02-second": SILENT_ENTRY}
 
 
-def extension(name: str) -> ModuleType:
+def load_extension(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"_ext_{name}", ROOT / "_ext" / f"{name}.py")
     assert spec
     assert spec.loader
@@ -48,25 +48,25 @@ def extension(name: str) -> ModuleType:
     return module
 
 
-def test_the_page_of_errors_lists_each_class_once_and_each_message() -> None:
-    page = catalogue_pages.errors_page(_catalogue.parse(TWO).values())
+def test_errors_page_lists_classes_once_and_every_message() -> None:
+    page = catalogue_pages.errors_page(_catalogue.parse(CATALOGUE).values())
     assert re.findall(r"^## (.+)$", page, re.M) == ["TypeError", "ValueError"]
     assert page.count('href="../chapters/01-first.html#a-crash"') == 2
     assert "nor there" in page
     assert "A slip" not in page
 
 
-def test_the_entries_survive_inside_the_page() -> None:
-    page = catalogue_pages.errors_page(_catalogue.parse(TWO).values())
+def test_errors_page_embeds_entries_as_valid_json() -> None:
+    page = catalogue_pages.errors_page(_catalogue.parse(CATALOGUE).values())
     embedded = re.search(r'id="finder-entries">(.*?)</script>', page)
     assert embedded
     entries = json.loads(embedded[1])
     assert [entry["text"] for entry in entries] == ["no </script> … here", "nor there"]
 
 
-def test_the_page_of_silent_failures_is_by_chapter_and_escapes() -> None:
+def test_silent_failures_page_has_chapters_and_escapes_html() -> None:
     page = catalogue_pages.silent_failures_page(
-        _catalogue.parse(TWO).values(), {"02-second": "The second"}
+        _catalogue.parse(CATALOGUE).values(), {"02-second": "The second"}
     )
     assert re.findall(r"^## (.+)$", page, re.M) == ["The second"]
     assert "A <code>&lt;slip&gt;</code> &amp; a fall" in page
@@ -85,16 +85,14 @@ def test_the_page_of_silent_failures_is_by_chapter_and_escapes() -> None:
         ("", None),
     ],
 )
-def test_results_of_exercises_are_told_from_other_output(
-    text: str, expected: list[tuple[str, str]]
-) -> None:
-    assert extension("cell_outputs").parse_results(text) == expected
+def test_parse_results_rejects_other_output(text: str, expected: list[tuple[str, str]]) -> None:
+    assert load_extension("cell_outputs").parse_results(text) == expected
 
 
-def test_a_result_is_a_line_of_the_list_and_escaped() -> None:
-    outputs = extension("cell_outputs")
-    listed = outputs.results_html([("○", "a < b\nsaw 3")])
-    assert '<li class="open"><b>○</b> a &lt; b<br>saw 3</li>' in listed
+def test_results_html_escapes_items() -> None:
+    cell_outputs = load_extension("cell_outputs")
+    html_list = cell_outputs.results_html([("○", "a < b\nsaw 3")])
+    assert '<li class="open"><b>○</b> a &lt; b<br>saw 3</li>' in html_list
 
 
 @pytest.mark.parametrize(
@@ -105,18 +103,23 @@ def test_a_result_is_a_line_of_the_list_and_escaped() -> None:
         ('<svg width="3"><g role="img" aria-label="no"/></svg>', None),
     ],
 )
-def test_a_figure_is_known_by_its_root(svg: str, expected: str | None) -> None:
-    assert extension("figure_themes").description(svg) == expected
+def test_description_reads_label_of_root_element(svg: str, expected: str | None) -> None:
+    assert load_extension("figure_themes").description(svg) == expected
 
 
-def test_a_figure_is_recoloured_in_one_pass() -> None:
-    swapped = extension("figure_themes").recolor("#FFFFFF #000000 #12345", {"#ffffff": "#000000"})
-    assert swapped == "#000000 #000000 #12345"
-    both = {"#ffffff": "#000000", "#000000": "#ffffff"}
-    assert extension("figure_themes").recolor("#FFFFFF #000000", both) == "#000000 #ffffff"
+def test_recolor_replaces_each_color_once() -> None:
+    recolored = load_extension("figure_themes").recolor(
+        "#FFFFFF #000000 #12345", {"#ffffff": "#000000"}
+    )
+    assert recolored == "#000000 #000000 #12345"
+    swapping_palette = {"#ffffff": "#000000", "#000000": "#ffffff"}
+    assert (
+        load_extension("figure_themes").recolor("#FFFFFF #000000", swapping_palette)
+        == "#000000 #ffffff"
+    )
 
 
-def test_the_page_has_the_ground_of_the_figures() -> None:
+def test_page_background_matches_figures() -> None:
     theme = (ROOT / "_static" / "theme.css").read_text("utf8")
-    grounds = re.findall(r"--pst-color-background: (#\w{6});", theme)
-    assert grounds == ["#fdfdfc", DARK["#fdfdfc"]]
+    backgrounds = re.findall(r"--pst-color-background: (#\w{6});", theme)
+    assert backgrounds == ["#fdfdfc", DARK["#fdfdfc"]]

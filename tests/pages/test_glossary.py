@@ -1,4 +1,4 @@
-"""The glossary, and the links to it from the first use of each term in every chapter."""
+"""Test the glossary and the links to it from the first use of each term in a chapter."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bs4 import BeautifulSoup, Tag
 from contents import ROOT
 from docutils import nodes
 from docutils.utils import new_document
-from test_generated import extension
+from test_generated import load_extension
 
 from book_tools.pages import glossary
 from jaxbits import _catalogue
@@ -19,38 +19,41 @@ TERMS = glossary.read_terms(ROOT / "reference" / "glossary.toml")
 CHAPTERS = sorted(path.stem for path in (ROOT / "chapters").glob("*.md"))
 
 
-def paragraphs(*texts: str) -> nodes.document:
+def document_of(*texts: str) -> nodes.document:
     document = new_document("chapter")
     document.extend(nodes.paragraph("", "", nodes.Text(text)) for text in texts)
     return document
 
 
-def test_the_first_use_of_a_term_is_linked_and_no_other() -> None:
-    document = paragraphs("A tracer, and more tracers.", "Another tracer.")
-    assert extension("glossary_links").link_terms(document, TERMS) == ["tracer"]
+def test_link_terms_links_only_first_use() -> None:
+    document = document_of("A tracer, and more tracers.", "Another tracer.")
+    assert load_extension("glossary_links").link_terms(document, TERMS) == ["tracer"]
     links = list(document.findall(nodes.raw))
     assert [BeautifulSoup(link.astext(), "html.parser").text for link in links] == ["tracer"]
     assert document.astext().count("and more tracers.") == 1
 
 
-def test_the_longer_of_two_terms_that_overlap_is_linked() -> None:
-    document = paragraphs("A static argument is not traced.")
-    assert extension("glossary_links").link_terms(document, TERMS) == ["static argument", "trace"]
+def test_link_terms_prefers_longer_overlapping_term() -> None:
+    document = document_of("A static argument is not traced.")
+    assert load_extension("glossary_links").link_terms(document, TERMS) == [
+        "static argument",
+        "trace",
+    ]
 
 
-@pytest.mark.parametrize("around", [nodes.literal, nodes.title, nodes.reference])
-def test_code_headings_and_links_stay_as_they_are(around: type[nodes.TextElement]) -> None:
+@pytest.mark.parametrize("node_class", [nodes.literal, nodes.title, nodes.reference])
+def test_link_terms_skips_code_headings_and_links(node_class: type[nodes.TextElement]) -> None:
     document = new_document("chapter")
-    document += nodes.paragraph("", "", around("", "a tracer"))
-    assert extension("glossary_links").link_terms(document, TERMS) == []
+    document += nodes.paragraph("", "", node_class("", "a tracer"))
+    assert load_extension("glossary_links").link_terms(document, TERMS) == []
 
 
-def test_a_word_that_only_looks_like_a_term_is_none() -> None:
-    document = paragraphs("It leaves the room; the first four keystrokes do so, too. Nan smiles.")
-    assert extension("glossary_links").link_terms(document, TERMS) == []
+def test_link_terms_ignores_words_that_resemble_terms() -> None:
+    document = document_of("It leaves the room; the first four keystrokes do so, too. Nan smiles.")
+    assert load_extension("glossary_links").link_terms(document, TERMS) == []
 
 
-def test_a_term_without_a_section_is_refused(tmp_path: Path) -> None:
+def test_glossary_rejects_term_without_known_bits(tmp_path: Path) -> None:
     file = tmp_path / "glossary.toml"
     file.write_text('[[term]]\nname = "trace"\ntext = "A path."\n', "utf8")
     with pytest.raises(glossary.GlossaryError, match="must have name, text, and bits"):
@@ -63,24 +66,24 @@ def test_a_term_without_a_section_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("stem", CHAPTERS)
-def test_every_chapter_links_each_term_once(built: Path, stem: str) -> None:
+def test_chapter_links_each_term_once(built: Path, stem: str) -> None:
     page = BeautifulSoup((built / "chapters" / f"{stem}.html").read_text("utf8"), "html.parser")
     links = [link["href"].split("#")[1] for link in page.find_all("a", class_="term")]
     assert len(links) > 5
     assert len(links) == len(set(links))
     first = page.find("a", class_="term")
     assert isinstance(first, Tag)
-    before = " ".join(str(text) for text in first.find_all_previous(string=True) if prose(text))
+    before = " ".join(str(text) for text in first.find_all_previous(string=True) if is_prose(text))
     term = next(term for term in TERMS if term.anchor == links[0])
     assert term.find(re.sub(r"\s+", " ", before)) is None
 
 
-def prose(text: object) -> bool:
+def is_prose(text: object) -> bool:
     parents = {parent.name for parent in getattr(text, "parents", ())}
     return "p" in parents and not parents & {"code", "a", "pre", "h1", "h2", "h3", "header", "nav"}
 
 
-def test_every_term_is_used_in_some_chapter_or_says_where_it_is_met(built: Path) -> None:
+def test_term_has_met_text_only_if_no_chapter_links_it(built: Path) -> None:
     used = set()
     for stem in CHAPTERS:
         text = (built / "chapters" / f"{stem}.html").read_text("utf8")

@@ -1,4 +1,4 @@
-"""Every link, picture and script of the built book is there; nothing is loaded from elsewhere."""
+"""Check that all targets in the built book exist, and that pages load nothing external."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from bs4 import BeautifulSoup
 from book_tools import project_metadata
 from jaxbits import _catalogue
 
-LOADED = (
+LOADING_ATTRIBUTES = (
     ("img", "src"),
     ("script", "src"),
     ("iframe", "src"),
     ("source", "src"),
     ("object", "data"),
 )
-OPENED = ("http", "https", "mailto")
-ADDRESS = project_metadata.repository_url()
-ROOT = urlsplit(project_metadata.site_url(ADDRESS)).path if ADDRESS else "/"
+EXTERNAL_SCHEMES = ("http", "https", "mailto")
+REPOSITORY_URL = project_metadata.repository_url()
+SITE_PATH = urlsplit(project_metadata.site_url(REPOSITORY_URL)).path if REPOSITORY_URL else "/"
 
 
 @functools.cache
-def soup(page: Path) -> BeautifulSoup:
+def parse_page(page: Path) -> BeautifulSoup:
     return BeautifulSoup(page.read_text("utf8"), "html.parser")
 
 
 @functools.cache
-def ids(page: Path) -> frozenset[str]:
-    return frozenset(tag.get("id") or tag.get("name") for tag in soup(page).find_all(True))
+def page_ids(page: Path) -> frozenset[str]:
+    return frozenset(tag.get("id") or tag.get("name") for tag in parse_page(page).find_all(True))
 
 
 @pytest.fixture(scope="module")
@@ -40,61 +40,67 @@ def pages(built: Path) -> list[Path]:
     return [page for page in sorted(built.rglob("*.html")) if "_static" not in page.parts]
 
 
-def problem(built: Path, page: Path, address: str) -> str | None:
-    """Say what is wrong with an address inside the book, if anything."""
+def link_problem(built: Path, page: Path, address: str) -> str | None:
+    """Return what is wrong with an address inside the book, or None."""
     parts = urlsplit(address)
     path = unquote(parts.path)
-    if page.name == "404.html" and path.startswith(ROOT):  # shown at any address, so from the root
-        path = path.removeprefix(ROOT) or "."
+    # The server shows 404.html at any address, so its links start at the root of the site.
+    if page.name == "404.html" and path.startswith(SITE_PATH):
+        path = path.removeprefix(SITE_PATH) or "."
     target = (page.parent / path).resolve() if path else page
     if target.is_dir():
         target /= "index.html"
     if not target.is_relative_to(built.resolve()) and target != page:
-        return "leads out of the book"
+        return "is outside the book"
     if not target.exists():
         return "does not exist"
     fragment = unquote(parts.fragment)
-    if fragment and target.suffix == ".html" and fragment not in ids(target):
-        return "has no such place on the page"
+    if fragment and target.suffix == ".html" and fragment not in page_ids(target):
+        return "names an id that the page lacks"
     return None
 
 
-def test_every_link_inside_the_book_leads_somewhere(built: Path, pages: list[Path]) -> None:
-    found, wrong = 0, []
+def test_internal_links_have_targets(built: Path, pages: list[Path]) -> None:
+    link_count, problems = 0, []
     for page in pages:
-        for tag in soup(page).find_all("a", href=True):
+        for tag in parse_page(page).find_all("a", href=True):
             address = tag["href"]
-            if urlsplit(address).scheme in OPENED:
+            if urlsplit(address).scheme in EXTERNAL_SCHEMES:
                 continue
-            found += 1
-            if why := problem(built, page, address):
-                wrong.append(f"{page.relative_to(built)}: {address} {why}")
-    assert not wrong, "\n".join(wrong)
-    assert found > 20 * len(pages) / 2, f"only {found} links on {len(pages)} pages: were they read?"
+            link_count += 1
+            if problem := link_problem(built, page, address):
+                problems.append(f"{page.relative_to(built)}: {address} {problem}")
+    assert not problems, "\n".join(problems)
+    assert link_count > 20 * len(pages) / 2, f"only {link_count} links on {len(pages)} pages"
 
 
-def test_whatever_a_page_loads_is_part_of_the_book(built: Path, pages: list[Path]) -> None:
-    wrong = []
+def test_pages_load_only_files_of_book(built: Path, pages: list[Path]) -> None:
+    problems = []
     for page in pages:
-        wanted = [
-            tag[key] for name, key in LOADED for tag in soup(page).find_all(name) if tag.get(key)
+        addresses = [
+            tag[key]
+            for name, key in LOADING_ATTRIBUTES
+            for tag in parse_page(page).find_all(name)
+            if tag.get(key)
         ]
-        for tag in soup(page).find_all("link", href=True):
+        for tag in parse_page(page).find_all("link", href=True):
             if {"stylesheet", "icon", "preload", "modulepreload"} & set(tag.get("rel", ())):
-                wanted.append(tag["href"])
-        for address in wanted:
+                addresses.append(tag["href"])
+        for address in addresses:
             if address.startswith("data:"):
                 continue
-            why = (
-                "is on another host" if urlsplit(address).netloc else problem(built, page, address)
+            problem = (
+                "is on another host"
+                if urlsplit(address).netloc
+                else link_problem(built, page, address)
             )
-            if why:
-                wrong.append(f"{page.relative_to(built)}: {address} {why}")
-    assert not wrong, "\n".join(wrong)
+            if problem:
+                problems.append(f"{page.relative_to(built)}: {address} {problem}")
+    assert not problems, "\n".join(problems)
 
 
-def test_style_sheets_load_only_what_is_part_of_the_book(built: Path) -> None:
-    wrong = []
+def test_style_sheets_load_only_files_of_book(built: Path) -> None:
+    problems = []
     for sheet in built.rglob("*.css"):
         text = re.sub(r"/\*.*?\*/", "", sheet.read_text("utf8"), flags=re.S)
         for address in re.findall(r"""(?:url\(\s*['"]?|@import\s+['"])([^'")\s]+)""", text):
@@ -103,35 +109,35 @@ def test_style_sheets_load_only_what_is_part_of_the_book(built: Path) -> None:
                 not urlsplit(address).netloc and (sheet.parent / unquote(path)).exists()
             ):
                 continue
-            wrong.append(f"{sheet.relative_to(built)}: {address}")
-    assert not wrong, "\n".join(wrong)
+            problems.append(f"{sheet.relative_to(built)}: {address}")
+    assert not problems, "\n".join(problems)
 
 
-def test_no_id_stands_twice_on_a_page(built: Path, pages: list[Path]) -> None:
-    wrong = []
+def test_ids_are_unique_on_page(built: Path, pages: list[Path]) -> None:
+    problems = []
     for page in pages:
         seen: set[str] = set()
-        for tag in soup(page).find_all(id=True):
+        for tag in parse_page(page).find_all(id=True):
             if tag["id"] in seen:
-                wrong.append(f"{page.relative_to(built)}: #{tag['id']}")
+                problems.append(f"{page.relative_to(built)}: #{tag['id']}")
             seen.add(tag["id"])
-    assert not wrong, "\n".join(wrong)
+    assert not problems, "\n".join(problems)
 
 
-def test_every_picture_says_what_it_shows(built: Path, pages: list[Path]) -> None:
-    wrong = [
+def test_images_have_alt_text(built: Path, pages: list[Path]) -> None:
+    problems = [
         f"{page.relative_to(built)}: {image.get('src')}"
         for page in pages
-        for image in soup(page).select("article img")
+        for image in parse_page(page).select("article img")
         if not (image.get("alt") or "").strip() or image["alt"].startswith(("../", "_images/"))
     ]
-    assert not wrong, "\n".join(wrong)
+    assert not problems, "\n".join(problems)
 
 
-def test_every_sharp_bit_of_the_catalogue_has_its_place(built: Path) -> None:
-    wrong = [
+def test_catalogue_entries_have_anchors(built: Path) -> None:
+    problems = [
         f"[{bit.id}] {bit.page}"
         for bit in _catalogue.load().values()
-        if problem(built, built / "intro.html", bit.page)
+        if link_problem(built, built / "intro.html", bit.page)
     ]
-    assert not wrong, "the catalogue names places that the book lacks:\n" + "\n".join(wrong)
+    assert not problems, "the book lacks these anchors of the catalogue:\n" + "\n".join(problems)

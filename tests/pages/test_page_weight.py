@@ -1,4 +1,4 @@
-"""What a page makes a reader fetch, and what it says of itself to browsers and search engines."""
+"""Test what a page downloads, and what it tells browsers and search engines about itself."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route
 
 from book_tools.website import stylesheets
 
-# The promise is 300 KiB. The heaviest page needs half of it, so growth shows long before that.
-PROMISED, LIMIT = 300 * 1024, 200 * 1024
-BOOK = "JAX sharp bits"
+# The book promises at most 300 KiB per page. The heaviest page needs half of that, so a lower limit
+# reveals growth early.
+PROMISED_BYTES, LIMIT_BYTES = 300 * 1024, 200 * 1024
+BOOK_TITLE = "JAX sharp bits"
 DESK, NARROW = {"width": 1280, "height": 900}, {"width": 320, "height": 700}
 IMAGES = {".svg", ".png", ".jpg", ".gif", ".webp", ".ico"}
 with (ROOT / "_ext" / "descriptions.toml").open("rb") as file:
@@ -35,12 +36,12 @@ with (ROOT / "_ext" / "descriptions.toml").open("rb") as file:
 
 
 @cache
-def compressed(path: Path) -> int:
+def compressed_size(path: Path) -> int:
     """Return the size of a file as a web server sends it, in bytes."""
     return len(gzip.compress(path.read_bytes(), compresslevel=6))
 
 
-LOOK = """() => ({
+INSPECT_PAGE = """() => ({
     names: [...new Set([...document.querySelectorAll("*")].flatMap((e) => [...e.classList, e.id]))],
     images: [...document.querySelectorAll("article img")].map((e) => ({
         lazy: e.loading === "lazy", async: e.decoding === "async",
@@ -56,13 +57,13 @@ LOOK = """() => ({
 
 
 @dataclass
-class Visit:
-    """What one visit to a page showed."""
+class PageVisit:
+    """The source of a page, the files that the browser fetched, and the inspected elements."""
 
     name: str
     source: str
     fetched: list[Path]
-    seen: dict[str, Any]
+    inspected: dict[str, Any]
 
 
 @pytest.fixture(scope="module")
@@ -72,106 +73,109 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
     context.close()
 
 
-def visit(context: BrowserContext, site: str, built: Path, name: str) -> Visit:
-    """Open a page and note what the browser fetches for it."""
+def visit_page(context: BrowserContext, site: str, built: Path, name: str) -> PageVisit:
+    """Open a page, inspect it, and record which files the browser fetches."""
     page = context.new_page()
     fetched: list[Path] = []
     page.on("request", lambda request: fetched.append(built / urlsplit(request.url).path[1:]))
     page.goto(f"{site}/{name}.html", wait_until="load")
-    seen = page.evaluate(LOOK)
+    inspected = page.evaluate(INSPECT_PAGE)
     page.close()
     source = (built / f"{name}.html").read_text(encoding="utf-8")
-    return Visit(name, source, list(dict.fromkeys(fetched)), seen)
+    return PageVisit(name, source, list(dict.fromkeys(fetched)), inspected)
 
 
 @pytest.fixture(scope="module", params=PAGES)
 def visited(
     request: pytest.FixtureRequest, context: BrowserContext, site: str, built: Path
-) -> Visit:
-    """Each page of the book in turn, visited once for all tests of it."""
-    return visit(context, site, built, request.param)
+) -> PageVisit:
+    """Visit each page of the book once for all of its tests."""
+    return visit_page(context, site, built, request.param)
 
 
-def test_a_page_is_light(visited: Visit) -> None:
+def test_page_download_is_below_limit(visited: PageVisit) -> None:
     sizes = {
-        path.name: compressed(path)
+        path.name: compressed_size(path)
         for path in visited.fetched
         if path.suffix not in IMAGES and "mathjax" not in path.parts
     }
     assert f"{Path(visited.name).name}.html" in sizes
-    assert sum(sizes.values()) <= LIMIT < PROMISED, sizes
+    assert sum(sizes.values()) <= LIMIT_BYTES < PROMISED_BYTES, sizes
 
 
-def test_nothing_is_fetched_that_the_page_does_not_show(visited: Visit) -> None:
-    needless = re.compile(r"fontawesome|webfont|\.woff|searchindex|searchtools|language_data|\.pf_")
-    assert not [str(path) for path in visited.fetched if needless.search(str(path))]
-    assert not visited.seen["fonts"]
+def test_page_fetches_no_unused_files(visited: PageVisit) -> None:
+    unused_file = re.compile(
+        r"fontawesome|webfont|\.woff|searchindex|searchtools|language_data|\.pf_"
+    )
+    assert not [str(path) for path in visited.fetched if unused_file.search(str(path))]
+    assert not visited.inspected["fonts"]
     assert not [path for path in visited.fetched if path.stem.endswith("-dark")]
 
 
-def test_images_wait_in_their_place(visited: Visit) -> None:
-    for image in visited.seen["images"]:
+def test_images_load_lazily_and_reserve_space(visited: PageVisit) -> None:
+    for image in visited.inspected["images"]:
         assert image["lazy"], image
         assert image["async"], image
         assert image["width"] > 0, image
         assert image["height"] > 0, image
 
 
-def test_every_icon_has_a_shape(visited: Visit) -> None:
-    assert visited.seen["icons"]
-    assert not [name for name, shape in visited.seen["icons"] if "svg" not in shape]
+def test_icons_have_svg_mask(visited: PageVisit) -> None:
+    assert visited.inspected["icons"]
+    assert not [name for name, shape in visited.inspected["icons"] if "svg" not in shape]
 
 
-def test_outputs_add_no_stops_for_the_tab_key(visited: Visit) -> None:
-    assert visited.seen["copied"] == 0
+def test_outputs_have_no_copy_button(visited: PageVisit) -> None:
+    """Each copy button would be another stop for the Tab key."""
+    assert visited.inspected["copied"] == 0
 
 
-def test_a_page_says_what_it_is(visited: Visit) -> None:
+def test_page_metadata_describes_page(visited: PageVisit) -> None:
     head = visited.source.partition("</head>")[0]
     titles = [html.unescape(title) for title in re.findall(r"<title>(.*?)</title>", head)]
     assert len(titles) == 1
-    assert titles[0].count(BOOK) == 1
+    assert titles[0].count(BOOK_TITLE) == 1
     heading = html.unescape(re.search(r"<h1>(.*?)(?:<a|</h1>)", visited.source)[1])  # type: ignore[index]
     heading = re.sub("<[^>]+>", "", heading)
-    assert titles[0] == (heading if heading == BOOK else f"{heading} – {BOOK}")
-    assert content(head, "name", "viewport") == ["width=device-width, initial-scale=1.0"]
-    assert content(head, "name", "description") == [DESCRIPTIONS[visited.name]]
-    assert content(head, "property", "og:title") == [heading]
-    assert content(head, "property", "og:description") == [DESCRIPTIONS[visited.name]]
-    assert not content(head, "name", "robots")
+    assert titles[0] == (heading if heading == BOOK_TITLE else f"{heading} – {BOOK_TITLE}")
+    assert meta_content(head, "name", "viewport") == ["width=device-width, initial-scale=1.0"]
+    assert meta_content(head, "name", "description") == [DESCRIPTIONS[visited.name]]
+    assert meta_content(head, "property", "og:title") == [heading]
+    assert meta_content(head, "property", "og:description") == [DESCRIPTIONS[visited.name]]
+    assert not meta_content(head, "name", "robots")
     assert '<html lang="en"' in visited.source
 
 
-def content(head: str, kind: str, name: str) -> list[str]:
+def meta_content(head: str, kind: str, name: str) -> list[str]:
     """Return the content of each meta element with a name, or with a property."""
     pattern = rf'<meta {kind}="{re.escape(name)}" content="([^"]*)"'
-    return [html.unescape(found) for found in re.findall(pattern, head)]
+    return [html.unescape(text) for text in re.findall(pattern, head)]
 
 
 @cache
-def kept_names(built: Path) -> set[str]:
-    """Return the classes and ids whose rules are in the joined style sheet."""
+def style_sheet_names(built: Path) -> set[str]:
+    """Return the classes and ids whose rules the joined style sheet keeps."""
     static = built / "_static"
     paths = [path for path in built.rglob("*.html") if static not in path.parents]
     pages = {path: path.read_text(encoding="utf-8") for path in paths}
     return stylesheets.used_names(pages.values(), stylesheets.scripts_of(pages, static))
 
 
-def unknown(names: Iterable[str], built: Path) -> set[str]:
-    """Return the classes and ids that the style sheet was made without.
+def names_without_rules(names: Iterable[str], built: Path) -> set[str]:
+    """Return the classes and ids whose rules the joined style sheet omits.
 
-    Scripts number the ids of copy buttons and tooltips. No style sheet names those.
+    Scripts number the ids of copy buttons and tooltips, so a trailing number does not count.
     """
-    known = kept_names(built)
-    return {name for name in names if name and not {name, name.rstrip("0123456789")} & known}
+    known_names = style_sheet_names(built)
+    return {name for name in names if name and not {name, name.rstrip("0123456789")} & known_names}
 
 
-def test_no_rule_is_missing_that_would_match(visited: Visit, built: Path) -> None:
-    # A rule was left out if one of its classes or ids was nowhere to be seen.
-    assert not unknown(visited.seen["names"], built)
+def test_style_sheet_keeps_rules_of_page(visited: PageVisit, built: Path) -> None:
+    # The style sheet omits a rule if no page or script contains one of its classes or ids.
+    assert not names_without_rules(visited.inspected["names"], built)
 
 
-def test_every_page_has_a_description_of_its_own() -> None:
+def test_descriptions_cover_every_page_and_are_unique() -> None:
     assert set(DESCRIPTIONS) == {*PAGES, "search", "404"}
     assert len(set(DESCRIPTIONS.values())) == len(DESCRIPTIONS)
     for name, text in DESCRIPTIONS.items():
@@ -179,8 +183,8 @@ def test_every_page_has_a_description_of_its_own() -> None:
         assert text.endswith("."), name
 
 
-def figures(page: Page) -> list[str]:
-    """Scroll through a page and return what is shown of each figure."""
+def visible_figures(page: Page) -> list[str]:
+    """Scroll through a page, and return the paths of its visible figures."""
     page.evaluate("""async () => {
         for (const box of document.querySelectorAll("article details")) box.open = true;
         for (const image of document.querySelectorAll("img.figure-svg")) {
@@ -189,44 +193,44 @@ def figures(page: Page) -> list[str]:
             while (!image.complete) await new Promise((done) => setTimeout(done, 20));
         }
     }""")
-    shown: list[str] = page.evaluate("""() => [...document.querySelectorAll("img.figure-svg")]
+    visible: list[str] = page.evaluate("""() => [...document.querySelectorAll("img.figure-svg")]
         .filter((e) => e.getBoundingClientRect().width > 0)
         .map((e) => new URL(e.src).pathname)""")
-    return shown
+    return visible
 
 
-def most_illustrated(built: Path) -> str:
+def chapter_with_most_figures(built: Path) -> str:
     """Return the chapter with the most figures."""
     return max(CHAPTERS, key=lambda name: (built / f"{name}.html").read_text().count("figure-svg"))
 
 
 @pytest.mark.parametrize(("scheme", "other"), [("light", "dark"), ("dark", "light")])
-def test_only_the_figures_of_the_theme_are_fetched(
+def test_page_fetches_only_figures_of_its_theme(
     browser: Browser, site: str, built: Path, scheme: str, other: str
 ) -> None:
     context = browser.new_context(color_scheme=scheme)  # type: ignore[arg-type]
     page = context.new_page()
     fetched: list[str] = []
     page.on("request", lambda request: fetched.append(urlsplit(request.url).path))
-    page.goto(f"{site}/{most_illustrated(built)}.html")
-    shown = figures(page)
-    assert len(shown) >= 5
-    assert {path for path in fetched if "/_images/" in path} == set(shown)
-    # The size that the page announces is the figure's own, so nothing moves when it arrives.
+    page.goto(f"{site}/{chapter_with_most_figures(built)}.html")
+    visible = visible_figures(page)
+    assert len(visible) >= 5
+    assert {path for path in fetched if "/_images/" in path} == set(visible)
+    # The page must reserve space with the figure's own proportions, so that nothing moves later.
     ratios = page.evaluate("""() => [...document.querySelectorAll("img.figure-svg")]
         .filter((e) => e.naturalWidth)
         .map((e) => e.width / e.height / (e.naturalWidth / e.naturalHeight))""")
-    assert ratios == pytest.approx([1] * len(shown), abs=0.02)
-    # By hand, a reader gets the other theme, and its figures.
+    assert ratios == pytest.approx([1] * len(visible), abs=0.02)
+    # The reader switches to the other theme by hand and must get its figures.
     for _ in range(3):
         page.locator(".theme-switch-button").first.click()
         if page.evaluate("document.documentElement.dataset.theme") == other:
             break
-    switched = figures(page)
-    assert len(switched) == len(shown)
-    assert not set(switched) & set(shown)
-    assert set(switched) <= set(fetched)
-    # On paper, figures are light in either theme.
+    visible_after_switch = visible_figures(page)
+    assert len(visible_after_switch) == len(visible)
+    assert not set(visible_after_switch) & set(visible)
+    assert set(visible_after_switch) <= set(fetched)
+    # Printed figures are light in either theme.
     page.emulate_media(media="print")
     assert all(
         "-dark" not in path
@@ -236,18 +240,18 @@ def test_only_the_figures_of_the_theme_are_fetched(
     context.close()
 
 
-def test_a_figure_shows_without_javascript(browser: Browser, site: str, built: Path) -> None:
+def test_figure_is_visible_without_javascript(browser: Browser, site: str, built: Path) -> None:
     context = browser.new_context(java_script_enabled=False, color_scheme="dark")
     page = context.new_page()
-    page.goto(f"{site}/{most_illustrated(built)}.html", wait_until="networkidle")
+    page.goto(f"{site}/{chapter_with_most_figures(built)}.html", wait_until="networkidle")
     assert page.locator("img.figure-svg.only-light").first.bounding_box()
     assert not page.locator("img.figure-svg.only-dark").first.is_visible()
     context.close()
 
 
-def test_the_theme_is_right_before_the_page_is_shown(browser: Browser, site: str) -> None:
+def test_theme_is_set_before_page_is_shown(browser: Browser, site: str) -> None:
     context = browser.new_context(color_scheme="dark")
-    # Only what runs before the body is there: the theme's own script comes last.
+    # Record the theme as soon as the body exists, before the theme's own script runs.
     context.add_init_script("""new MutationObserver((_, observer) => {
         if (!document.body) return;
         window.themeAtFirst = document.documentElement.dataset.theme;
@@ -259,8 +263,10 @@ def test_the_theme_is_right_before_the_page_is_shown(browser: Browser, site: str
     context.close()
 
 
-def test_what_opens_keeps_its_style(browser: Browser, site: str, built: Path) -> None:
-    """The classes that scripts add when something opens are in the style sheet, too."""
+def test_style_sheet_keeps_rules_of_opened_elements(
+    browser: Browser, site: str, built: Path
+) -> None:
+    """The style sheet must also keep the classes that scripts add when an element opens."""
     context = browser.new_context(viewport=NARROW)
     page = context.new_page()
     page.goto(f"{site}/{CHAPTERS[3]}.html")
@@ -268,17 +274,17 @@ def test_what_opens_keeps_its_style(browser: Browser, site: str, built: Path) ->
     for button in (".primary-toggle", ".secondary-toggle"):
         page.locator(button).first.click()
         page.wait_for_selector("dialog[open]")
-        names |= set(page.evaluate(LOOK)["names"])
+        names |= set(page.evaluate(INSPECT_PAGE)["names"])
         page.keyboard.press("Escape")
     page.locator(".dropdown-download-buttons > button").click()
     page.wait_for_selector(".dropdown-menu.show")
-    names |= set(page.evaluate(LOOK)["names"])
+    names |= set(page.evaluate(INSPECT_PAGE)["names"])
     assert "show" in names
-    assert not unknown(names, built)
+    assert not names_without_rules(names, built)
     context.close()
 
 
-def test_every_button_of_the_header_is_in_sight_at_320_pixels(browser: Browser, site: str) -> None:
+def test_header_buttons_fit_into_320_pixels(browser: Browser, site: str) -> None:
     context = browser.new_context(viewport=NARROW)
     page = context.new_page()
     page.goto(f"{site}/{CHAPTERS[3]}.html")
@@ -293,8 +299,8 @@ def test_every_button_of_the_header_is_in_sight_at_320_pixels(browser: Browser, 
     context.close()
 
 
-def test_plain_code_has_the_color_of_text(built: Path) -> None:
-    """Tokens that `_ext/light_highlighting.py` writes as text look plain in the theme's styles."""
+def test_plain_code_has_text_color(built: Path) -> None:
+    """Tokens that `_ext/light_highlighting.py` writes as text must look plain in both themes."""
     sheet = (built / "_static" / "pygments.css").read_text(encoding="utf-8")
     for theme in ("light", "dark"):
         colors = dict(
@@ -307,18 +313,18 @@ def test_plain_code_has_the_color_of_text(built: Path) -> None:
     assert '<span class="n">' not in chapter
 
 
-# What the site has besides its pages, in the state that the book is in: with an address or without.
+# The next tests check the other files of the site, whether or not the book has an address.
 
 
 @pytest.fixture(scope="module")
 def address(built: Path) -> str:
-    """The address of the published book, or an empty string."""
+    """Return the address of the published book, or an empty string."""
     head = (built / "intro.html").read_text(encoding="utf-8").partition("</head>")[0]
-    found = re.search(r'<link rel="canonical" href="(.*)intro.html"', head)
-    return found[1] if found else ""
+    match = re.search(r'<link rel="canonical" href="(.*)intro.html"', head)
+    return match[1] if match else ""
 
 
-def test_the_map_of_the_site_lists_every_page(built: Path, address: str) -> None:
+def test_sitemap_lists_every_page(built: Path, address: str) -> None:
     robots = (built / "robots.txt").read_text(encoding="utf-8")
     assert robots.startswith("User-agent: *\nAllow: /\n")
     assert ("Sitemap:" in robots) == bool(address) == (built / "sitemap.xml").exists()
@@ -330,37 +336,37 @@ def test_the_map_of_the_site_lists_every_page(built: Path, address: str) -> None
         ]
 
 
-def test_the_first_address_leads_to_the_first_page(built: Path) -> None:
+def test_index_page_redirects_to_intro(built: Path) -> None:
     page = (built / "index.html").read_text(encoding="utf-8")
-    assert f"<title>{BOOK}</title>" in page
+    assert f"<title>{BOOK_TITLE}</title>" in page
     assert 'content="0; url=intro.html"' in page
     assert '<a href="intro.html">' in page
 
 
-def test_a_missing_page_helps_at_any_depth(context: BrowserContext, built: Path) -> None:
+def test_404_page_works_at_any_depth(context: BrowserContext, built: Path) -> None:
     source = (built / "404.html").read_text(encoding="utf-8")
-    assert content(source, "name", "robots") == ["noindex"]
+    assert meta_content(source, "name", "robots") == ["noindex"]
     base = re.search(r'href="([^"]*)intro.html"', source)
     assert base
-    root, missing = base[1], []
-    lost = f"https://book.invalid{root}no/such/page.html"
+    root, failed_requests = base[1], []
+    missing_page = f"https://book.invalid{root}no/such/page.html"
 
-    def answer(route: Route) -> None:
+    def serve_404_or_file(route: Route) -> None:
         path = urlsplit(route.request.url).path
         file = built / path.removeprefix(root)
-        if route.request.url == lost:
+        if route.request.url == missing_page:
             route.fulfill(status=404, body=source, content_type="text/html")
         elif path.startswith(root) and file.is_file():
             kind = mimetypes.guess_type(file.name)[0] or "text/plain"
             route.fulfill(body=file.read_bytes(), content_type=kind)
         else:
-            missing.append(route.request.url)
+            failed_requests.append(route.request.url)
             route.abort()
 
     page = context.new_page()
-    page.route("**/*", answer)
-    page.goto(lost, wait_until="networkidle")
-    assert not missing
+    page.route("**/*", serve_404_or_file)
+    page.goto(missing_page, wait_until="networkidle")
+    assert not failed_requests
     assert page.locator("article h1").inner_text().startswith("Page not found")
     links: list[str] = page.locator("a[href]").evaluate_all(
         "(all) => all.filter((a) => !a.getAttribute('href').startsWith('#')).map((a) => a.href)"
@@ -370,12 +376,12 @@ def test_a_missing_page_helps_at_any_depth(context: BrowserContext, built: Path)
     assert not [path for path in inside if not (built / path.removeprefix(root)).is_file()]
     assert page.locator("article").evaluate("(e) => getComputedStyle(e).fontFamily") != "serif"
     page.evaluate(AXE_FILE_PATH.read_text("utf8"))
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations'], preload: false})")
-    assert not [(rule["id"], rule["nodes"][0]["html"]) for rule in found["violations"]]
+    report = page.evaluate("axe.run(document, {resultTypes: ['violations'], preload: false})")
+    assert not [(rule["id"], rule["nodes"][0]["html"]) for rule in report["violations"]]
     page.close()
 
 
-# The extensions in a book of two pages, with an address and without one.
+# The next tests run the extensions on a book of two pages, with an address and without one.
 
 CONF = """
 import sys
@@ -390,15 +396,15 @@ html_theme_options = {{"logo": {{"text": "JAX sharp bits"}}}}
 """
 
 
-def tiny_site(folder: Path, address: str) -> Path:
-    """Build a book of two pages and return the folder of the result."""
+def build_small_site(folder: Path, address: str) -> Path:
+    """Build a book of two pages, and return the folder with the result."""
     source, result = folder / "source", folder / "result"
     (source / "reference").mkdir(parents=True)
     (source / "conf.py").write_text(
         CONF.format(root=str(ROOT), templates=str(ROOT / "_templates"), address=address)
     )
     (source / "intro.rst").write_text(
-        f"{BOOK}\n{'=' * 20}\n\n.. toctree::\n\n   reference/errors\n"
+        f"{BOOK_TITLE}\n{'=' * 20}\n\n.. toctree::\n\n   reference/errors\n"
     )
     (source / "reference" / "errors.rst").write_text("Errors\n======\n\nText.\n")
     command = [sys.executable, "-m", "sphinx", "-q", "-b", "html", str(source), str(result)]
@@ -407,39 +413,39 @@ def tiny_site(folder: Path, address: str) -> Path:
 
 
 @pytest.mark.slow
-def test_with_an_address_every_page_says_where_it_is(tmp_path: Path) -> None:
+def test_site_with_address_contains_page_urls(tmp_path: Path) -> None:
     address = "https://example.org/book/"
-    result = tiny_site(tmp_path, address)
+    result = build_small_site(tmp_path, address)
     head = (result / "reference" / "errors.html").read_text().partition("</head>")[0]
     assert head.count("<title>") == 1
-    assert f"<title>Errors – {BOOK}</title>" in head
+    assert f"<title>Errors – {BOOK_TITLE}</title>" in head
     assert f'<link rel="canonical" href="{address}reference/errors.html" />' in head
-    assert content(head, "property", "og:url") == [f"{address}reference/errors.html"]
-    assert content(head, "property", "og:image") == [f"{address}_static/social.png"]
-    assert content(head, "name", "twitter:card") == ["summary_large_image"]
+    assert meta_content(head, "property", "og:url") == [f"{address}reference/errors.html"]
+    assert meta_content(head, "property", "og:image") == [f"{address}_static/social.png"]
+    assert meta_content(head, "name", "twitter:card") == ["summary_large_image"]
     assert "sitemap.xml" in (result / "robots.txt").read_text()
     assert f"<loc>{address}reference/errors.html</loc>" in (result / "sitemap.xml").read_text()
-    lost = (result / "404.html").read_text()
-    assert 'href="/book/reference/errors.html"' in lost
-    assert "canonical" not in lost
+    missing_page = (result / "404.html").read_text()
+    assert 'href="/book/reference/errors.html"' in missing_page
+    assert "canonical" not in missing_page
     assert f'href="{address}intro.html"' in (result / "index.html").read_text()
 
 
 @pytest.mark.slow
-def test_without_an_address_nothing_pretends_to_have_one(tmp_path: Path) -> None:
-    result = tiny_site(tmp_path, "")
+def test_site_without_address_contains_no_urls(tmp_path: Path) -> None:
+    result = build_small_site(tmp_path, "")
     head = (result / "reference" / "errors.html").read_text().partition("</head>")[0]
     for word in ("canonical", "og:url", "og:image", "summary_large_image"):
         assert word not in head
-    assert content(head, "name", "twitter:card") == ["summary"]
-    assert content(head, "property", "og:title") == ["Errors"]
+    assert meta_content(head, "name", "twitter:card") == ["summary"]
+    assert meta_content(head, "property", "og:title") == ["Errors"]
     assert (result / "robots.txt").read_text() == "User-agent: *\nAllow: /\n"
     assert not (result / "sitemap.xml").exists()
     assert 'href="/reference/errors.html"' in (result / "404.html").read_text()
     assert "canonical" not in (result / "index.html").read_text()
 
 
-def test_the_picture_for_previews_has_the_size_it_says(built: Path) -> None:
+def test_social_image_has_declared_size(built: Path) -> None:
     with Image.open(built / "_static" / "social.png") as picture:
         assert picture.size == (1200, 630)
     assert (built / "_static" / "social.png").stat().st_size < 300_000

@@ -1,4 +1,4 @@
-"""What a page has of the project's address: all of it, or nothing."""
+"""Check that pages contain either all links to the project's repository or none."""
 
 from __future__ import annotations
 
@@ -16,11 +16,16 @@ from book_tools import project_metadata
 from book_tools.website import set_repository_url
 
 REPOSITORY = "https://github.com/owner/name"
-ELSEWHERE = ("colab.research.google.com", "github.com/owner", "github.io", "executablebooks")
+EXTERNAL_ADDRESSES = (
+    "colab.research.google.com",
+    "github.com/owner",
+    "github.io",
+    "executablebooks",
+)
 
 
-def page_of_a_small_book(folder: Path, repository: str | None, name: str) -> BeautifulSoup:
-    """Build a book of a chapter and another page with this project's extension."""
+def build_page(folder: Path, repository: str | None, name: str) -> BeautifulSoup:
+    """Build a small book with this project's extension, and return one of its two pages."""
     (folder / "chapters").mkdir(parents=True)
     (folder / "index.md").write_text("# Book\n\n```{toctree}\nchapters/01-topic\n```\n")
     (folder / "chapters" / "01-topic.md").write_text("# Topic\n\nText.\n")
@@ -32,7 +37,7 @@ def page_of_a_small_book(folder: Path, repository: str | None, name: str) -> Bea
         "html_theme": "sphinx_book_theme",
         "exclude_patterns": ["README.md"],
         "suppress_warnings": ["config.cache"],
-        # What Jupyter Book sets for a book that names no repository.
+        # Jupyter Book sets this URL for a book that names no repository.
         "html_theme_options": {"repository_url": "https://github.com/executablebooks/jupyter-book"},
     }
     sys.path.append(str(project_metadata.ROOT))
@@ -51,8 +56,8 @@ def links(page: BeautifulSoup) -> list[str]:
     return [tag["href"] for tag in page.find_all(href=True)]
 
 
-def test_with_an_address_a_chapter_opens_in_colab_as_it_was_published(tmp_path: Path) -> None:
-    page = page_of_a_small_book(tmp_path, REPOSITORY, "chapters/01-topic")
+def test_chapter_with_repository_links_to_published_notebook(tmp_path: Path) -> None:
+    page = build_page(tmp_path, REPOSITORY, "chapters/01-topic")
     (button,) = page.select('a[href*="colab.research.google.com"]')
     assert button["href"] == (
         "https://colab.research.google.com/github/owner/name/blob/gh-pages/"
@@ -66,22 +71,22 @@ def test_with_an_address_a_chapter_opens_in_colab_as_it_was_published(tmp_path: 
     assert any(link.startswith(f"{REPOSITORY}/issues/new") for link in links(page))
 
 
-def test_only_chapters_open_in_colab(tmp_path: Path) -> None:
-    page = page_of_a_small_book(tmp_path, REPOSITORY, "index")
+def test_only_chapters_have_colab_button(tmp_path: Path) -> None:
+    page = build_page(tmp_path, REPOSITORY, "index")
     assert not page.select('a[href*="colab.research.google.com"]')
     assert REPOSITORY in links(page)
 
 
-def test_without_an_address_a_page_contains_none(tmp_path: Path) -> None:
-    page = page_of_a_small_book(tmp_path, None, "chapters/01-topic")
+def test_page_without_repository_contains_no_address(tmp_path: Path) -> None:
+    page = build_page(tmp_path, None, "chapters/01-topic")
     assert page.find("link", rel="canonical") is None
-    assert not [link for link in links(page) if any(other in link for other in ELSEWHERE)]
+    assert not [link for link in links(page) if any(other in link for other in EXTERNAL_ADDRESSES)]
 
 
 @pytest.mark.parametrize("kind", ["*.html", "*.ipynb", "*.js"])
-def test_the_built_book_contains_the_projects_address_or_none(built: Path, kind: str) -> None:
-    here = project_metadata.repository_url()
-    site = project_metadata.site_url(here) if here else None
+def test_built_book_contains_no_other_address(built: Path, kind: str) -> None:
+    repository = project_metadata.repository_url()
+    site = project_metadata.site_url(repository) if repository else None
     found = 0
     for path in sorted(built.rglob(kind)):
         if "_static" in path.relative_to(built).parts:
@@ -91,6 +96,6 @@ def test_the_built_book_contains_the_projects_address_or_none(built: Path, kind:
         if site:
             text = text.replace(site, "").replace(site.rstrip("/"), "")
         assert ".github.io" not in text, path.relative_to(built)
-        if not here:
+        if not repository:
             assert "colab.research.google.com" not in text, path.relative_to(built)
     assert found

@@ -1,4 +1,4 @@
-"""The search of the book: what it finds, and how it looks and behaves in a browser."""
+"""Test the results of the book's search, and its dialog and page in a browser."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from jaxbits import _catalogue
 
 HERE = Path(__file__).resolve().parent
 QUERIES = tomllib.loads((HERE / "search_queries.toml").read_text("utf8"))["query"]
-ENOUGH = 0.85
-# Queries that a reader types into the box. The places that answer them have words of the query.
-TYPED = [
+MIN_HIT_RATE = 0.85
+# One test types these queries into the search box. Their answers contain words of the query, so the
+# page must mark them.
+TYPED_QUERIES = [
     "ConcretizationTypeError",
     "key reuse",
     "loop inside jit slow",
@@ -35,13 +36,13 @@ TYPED = [
 CHAPTER = "chapters/04-out-of-bounds.html"
 DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
 AXE = AXE_FILE_PATH.read_text("utf8")
-FIND = "([query, limit]) => jaxbitsSearch.find(query, limit)"
+FIND_RESULTS = "([query, limit]) => jaxbitsSearch.find(query, limit)"
 
 
-def right(query: dict[str, Any]) -> set[str]:
-    """Return the addresses of the places that answer a query."""
+def answer_addresses(query: dict[str, Any]) -> set[str]:
+    """Return the addresses of the sections that answer a query."""
     bits = _catalogue.load()
-    return {bits[place].page if place in bits else place for place in query["right"]}
+    return {bits[answer].page if answer in bits else answer for answer in query["right"]}
 
 
 @pytest.fixture(scope="module")
@@ -53,25 +54,25 @@ def context(browser: Browser, site: str) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def page(context: BrowserContext, site: str) -> Iterator[Page]:
-    """A chapter, with its complaints and requests noted; it must have no complaint in the end."""
+    """Open a chapter, and fail the test if the browser's console reports an error or warning."""
     page = context.new_page()
-    complaints: list[str] = []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
     page.on(
         "console",
         lambda message: (
-            complaints.append(message.text) if message.type in ("error", "warning") else None
+            problems.append(message.text) if message.type in ("error", "warning") else None
         ),
     )
     page.goto(f"{site}/{CHAPTER}")
     yield page
     page.close()
-    assert not complaints
+    assert not problems
 
 
 @pytest.fixture(scope="module")
-def finder(context: BrowserContext, site: str) -> Iterator[Page]:
-    """A page to call the search on, without its dialog."""
+def search_page(context: BrowserContext, site: str) -> Iterator[Page]:
+    """Open a page on which tests call the search directly, without its dialog."""
     page = context.new_page()
     page.goto(f"{site}/intro.html")
     yield page
@@ -93,47 +94,50 @@ def type_query(page: Page, query: str) -> list[str]:
     return links
 
 
-def test_each_query_has_a_right_answer_and_none_is_there_twice() -> None:
+def test_search_queries_have_answers_and_are_unique() -> None:
     texts = [query["text"] for query in QUERIES]
     assert len(texts) == len(set(texts)) >= 60
     assert all(query["right"] for query in QUERIES)
-    assert set(TYPED) <= set(texts)
+    assert set(TYPED_QUERIES) <= set(texts)
 
 
-def test_the_right_section_is_among_the_first_three(finder: Page) -> None:
+def test_search_ranks_answer_among_first_three(search_page: Page) -> None:
     missed = []
     for query in QUERIES:
-        found = [result["url"] for result in finder.evaluate(FIND, [query["text"], 3])]
-        if not right(query) & set(found):
-            missed.append(f"{query['text']}: {found}")
-    share = 1 - len(missed) / len(QUERIES)
-    assert share >= ENOUGH, f"{share:.0%}\n" + "\n".join(missed)
+        result_urls = [
+            result["url"] for result in search_page.evaluate(FIND_RESULTS, [query["text"], 3])
+        ]
+        if not answer_addresses(query) & set(result_urls):
+            missed.append(f"{query['text']}: {result_urls}")
+    hit_rate = 1 - len(missed) / len(QUERIES)
+    assert hit_rate >= MIN_HIT_RATE, f"{hit_rate:.0%}\n" + "\n".join(missed)
 
 
-def test_every_result_is_a_place_of_the_book(finder: Page, built: Path) -> None:
+def test_search_results_exist_in_book(search_page: Page, built: Path) -> None:
     for query in QUERIES[::4]:
-        for result in finder.evaluate(FIND, [query["text"], 8]):
+        for result in search_page.evaluate(FIND_RESULTS, [query["text"], 8]):
             path, _, anchor = result["url"].partition("#")
             text = (built / path).read_text("utf8")
             assert not anchor or f'id="{anchor}"' in text, result["url"]
 
 
-def test_an_error_stored_in_a_chapter_is_found_by_its_message(finder: Page) -> None:
+def test_search_finds_stored_error_by_message(search_page: Page) -> None:
     errors = {chapter: (name, text) for chapter, name, text in stored_errors()}
     assert errors, "no chapter stores an error"
     for chapter, (name, text) in errors.items():
         phrase = f"{name} {' '.join(text.split(chr(10))[0].split()[:5])}"
-        found = [result["url"].partition("#")[0] for result in finder.evaluate(FIND, [phrase, 8])]
-        assert {f"{chapter}.html", "reference/errors.html"} & set(found), phrase
+        result_urls = [
+            result["url"].partition("#")[0]
+            for result in search_page.evaluate(FIND_RESULTS, [phrase, 8])
+        ]
+        assert {f"{chapter}.html", "reference/errors.html"} & set(result_urls), phrase
 
 
-@pytest.mark.parametrize("query", TYPED)
-def test_a_typed_query_opens_the_right_section_with_its_words_marked(
-    page: Page, site: str, query: str
-) -> None:
-    wanted = right(next(known for known in QUERIES if known["text"] == query))
+@pytest.mark.parametrize("query", TYPED_QUERIES)
+def test_typed_query_opens_section_and_marks_words(page: Page, site: str, query: str) -> None:
+    answers = answer_addresses(next(known for known in QUERIES if known["text"] == query))
     links = type_query(page, query)
-    ranks = [rank for rank, link in enumerate(links[:3]) if link in wanted]
+    ranks = [rank for rank, link in enumerate(links[:3]) if link in answers]
     assert ranks, links
     option = page.get_by_role("option").nth(ranks[0])
     option.click()
@@ -144,18 +148,18 @@ def test_a_typed_query_opens_the_right_section_with_its_words_marked(
     expect(page.get_by_role("dialog")).to_have_count(0)
     marks = page.locator("mark.search-mark")
     expect(marks.first).to_be_attached()
-    place = page.locator(f"[id='{links[ranks[0]].partition('#')[2]}']")
-    assert place.evaluate(
+    target = page.locator(f"[id='{links[ranks[0]].partition('#')[2]}']")
+    assert target.evaluate(
         "(place) => [...document.querySelectorAll('mark.search-mark')].every("
         "(mark) => (place.closest('section, tr') || place).contains(mark))"
-    ), "a word outside the section is marked"
-    expect(place).to_be_in_viewport()
-    # The heading is at the top, below the header that stays there.
-    assert place.evaluate("(place) => Math.abs(place.getBoundingClientRect().top) < 160")
-    assert any(mark.is_visible() for mark in marks.all()), "no mark can be seen"
+    ), "the page marks a word outside the section"
+    expect(target).to_be_in_viewport()
+    # The heading must be at the top, just below the fixed header.
+    assert target.evaluate("(place) => Math.abs(place.getBoundingClientRect().top) < 160")
+    assert any(mark.is_visible() for mark in marks.all()), "no mark is visible"
 
 
-def test_escape_and_the_button_remove_the_marks(page: Page, site: str) -> None:
+def test_escape_and_button_remove_marks(page: Page, site: str) -> None:
     before = page.locator("article").inner_text()
     address = f"{site}/{CHAPTER}?highlight=index#a-read-past-the-end-returns-the-last-element"
     marks = page.locator("mark.search-mark")
@@ -172,8 +176,8 @@ def test_escape_and_the_button_remove_the_marks(page: Page, site: str) -> None:
         assert page.locator("article").inner_text() == before
 
 
-def test_a_fold_opens_only_for_a_word_that_is_seen_nowhere_else(page: Page, site: str) -> None:
-    found = page.evaluate(
+def test_search_opens_fold_only_for_word_found_only_there(page: Page, site: str) -> None:
+    match = page.evaluate(
         """() => {
             for (const fold of document.querySelectorAll("section[id] > details.predict")) {
                 const section = fold.closest("section");
@@ -190,32 +194,32 @@ def test_a_fold_opens_only_for_a_word_that_is_seen_nowhere_else(page: Page, site
             }
         }"""
     )
-    assert found, "every word in an answer is also outside of it"
-    place, number, word = found
-    folds = page.locator(f"section[id='{place}'] details.predict")
-    page.goto(f"{site}/{CHAPTER}?highlight={word}#{place}")
-    expect(folds.nth(number)).to_have_attribute("open", "")
-    expect(folds.nth(number).locator("mark").first).to_be_visible()
-    page.goto(f"{site}/{CHAPTER}?highlight=the#{place}")
+    assert match, "every word in an answer also appears outside it"
+    section_id, fold_number, word = match
+    folds = page.locator(f"section[id='{section_id}'] details.predict")
+    page.goto(f"{site}/{CHAPTER}?highlight={word}#{section_id}")
+    expect(folds.nth(fold_number)).to_have_attribute("open", "")
+    expect(folds.nth(fold_number).locator("mark").first).to_be_visible()
+    page.goto(f"{site}/{CHAPTER}?highlight=the#{section_id}")
     expect(page.locator("mark.search-mark").filter(visible=True).first).to_be_visible()
     assert folds.evaluate_all("(all) => all.every((fold) => !fold.open)")
 
 
-def test_nothing_of_the_index_is_fetched_before_the_search_is_used(page: Page, site: str) -> None:
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url.removeprefix(site)))
+def test_page_fetches_search_index_only_on_first_use(page: Page, site: str) -> None:
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url.removeprefix(site)))
     page.goto(f"{site}/intro.html")
     page.wait_for_load_state("networkidle")
-    assert not [url for url in asked if "pagefind" in url]
-    gone = ("searchtools.js", "language_data.js", "searchindex.js", "sphinx_highlight.js")
-    assert not [url for url in asked if url.split("?")[0].endswith(gone)]
+    assert not [url for url in requested if "pagefind" in url]
+    sphinx_scripts = ("searchtools.js", "language_data.js", "searchindex.js", "sphinx_highlight.js")
+    assert not [url for url in requested if url.split("?")[0].endswith(sphinx_scripts)]
     type_query(page, "key reuse")
-    assert "/pagefind/pagefind.js" in [url.split("?")[0] for url in asked]
-    assert all(url.startswith("/") for url in asked), "something comes from elsewhere"
+    assert "/pagefind/pagefind.js" in [url.split("?")[0] for url in requested]
+    assert all(url.startswith("/") for url in requested), "the page requests another host"
 
 
 @pytest.mark.parametrize("keys", ["Control+k", "Meta+k", "/"])
-def test_keys_open_the_search_and_lead_through_the_results(page: Page, keys: str) -> None:
+def test_keys_open_search_and_select_results(page: Page, keys: str) -> None:
     page.keyboard.press(keys)
     box = page.get_by_role("combobox", name="Search the book")
     expect(box).to_be_focused()
@@ -234,14 +238,14 @@ def test_keys_open_the_search_and_lead_through_the_results(page: Page, keys: str
     expect(box).to_have_count(0)
 
 
-def test_enter_opens_the_first_result(page: Page, site: str) -> None:
+def test_enter_opens_first_result(page: Page, site: str) -> None:
     links = type_query(page, "float64")
     page.keyboard.press("Enter")
     page.wait_for_url(lambda url: links[0].partition("#")[0] in url)
     assert page.url.endswith("#" + links[0].partition("#")[2])
 
 
-def test_a_slash_in_a_text_field_is_a_slash(page: Page, site: str) -> None:
+def test_slash_in_text_field_does_not_open_search(page: Page, site: str) -> None:
     page.goto(f"{site}/reference/errors.html")
     box = page.get_by_label("Your error message or traceback")
     box.press_sequentially("a/b")
@@ -249,7 +253,7 @@ def test_a_slash_in_a_text_field_is_a_slash(page: Page, site: str) -> None:
     expect(page.get_by_role("dialog")).to_have_count(0)
 
 
-def test_the_search_says_what_to_do_when_it_finds_nothing(page: Page) -> None:
+def test_search_without_results_links_other_pages(page: Page) -> None:
     assert type_query(page, "frobnicate zork") == []
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_role("status")).to_have_text("Nothing found for “frobnicate zork”.")
@@ -261,9 +265,7 @@ def test_the_search_says_what_to_do_when_it_finds_nothing(page: Page) -> None:
         assert (link.get_attribute("href") or "").endswith(path)
 
 
-def test_the_search_says_when_its_index_cannot_be_fetched(
-    context: BrowserContext, site: str
-) -> None:
+def test_search_reports_index_that_fails_to_load(context: BrowserContext, site: str) -> None:
     page = context.new_page()
     page.route("**/pagefind/**", lambda route: route.abort())
     page.goto(f"{site}/{CHAPTER}")
@@ -272,7 +274,7 @@ def test_the_search_says_when_its_index_cannot_be_fetched(
     page.close()
 
 
-def test_a_book_opened_from_a_file_says_that_it_must_be_served(
+def test_search_in_local_file_says_book_must_be_served(
     context: BrowserContext, built: Path
 ) -> None:
     page = context.new_page()
@@ -285,7 +287,7 @@ def test_a_book_opened_from_a_file_says_that_it_must_be_served(
     page.close()
 
 
-def test_the_page_of_results_lists_more_and_follows_what_is_typed(page: Page, site: str) -> None:
+def test_search_page_lists_more_results_and_follows_input(page: Page, site: str) -> None:
     page.goto(f"{site}/search.html?q=float64")
     results = page.locator(".search-found a")
     expect(results.nth(10)).to_be_visible()
@@ -297,7 +299,7 @@ def test_the_page_of_results_lists_more_and_follows_what_is_typed(page: Page, si
     expect(results.first).to_contain_text("key")
 
 
-def test_without_scripts_the_page_of_results_names_other_ways(browser: Browser, site: str) -> None:
+def test_search_page_without_javascript_links_other_pages(browser: Browser, site: str) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(f"{site}/search.html?q=float64")
@@ -312,12 +314,12 @@ def test_without_scripts_the_page_of_results_names_other_ways(browser: Browser, 
 
 
 @pytest.mark.parametrize("size", [DESK, PHONE, {"width": 320, "height": 640}])
-def test_the_box_is_in_sight_and_the_dialog_fits(page: Page, size: dict[str, int]) -> None:
+def test_search_button_and_dialog_fit_into_viewport(page: Page, size: dict[str, int]) -> None:
     page.set_viewport_size(size)
     button = page.get_by_role("button", name="Search the book")
     expect(button).to_be_in_viewport(ratio=1)
     page.mouse.wheel(0, 3000)
-    expect(button).to_be_in_viewport(ratio=1)  # the header stays
+    expect(button).to_be_in_viewport(ratio=1)  # The header is fixed.
     assert type_query(page, "nan gradient")
     dialog = page.get_by_role("dialog").bounding_box()
     assert dialog
@@ -325,30 +327,30 @@ def test_the_box_is_in_sight_and_the_dialog_fits(page: Page, size: dict[str, int
     assert dialog["x"] + dialog["width"] <= size["width"]
     assert dialog["y"] + dialog["height"] <= size["height"]
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-    # What the keyboard of a phone may cover is what scrolls.
+    # The box must not scroll, because a phone's keyboard covers the part of the dialog that does.
     expect(page.get_by_role("combobox")).to_be_in_viewport(ratio=1)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [DESK, PHONE])
-def test_axe_finds_nothing_in_the_search(page: Page, size: dict[str, int], scheme: Any) -> None:
+def test_search_passes_axe(page: Page, size: dict[str, int], scheme: Any) -> None:
     page.set_viewport_size(size)
     page.emulate_media(color_scheme=scheme)
     page.wait_for_function("(want) => document.documentElement.dataset.theme === want", arg=scheme)
     page.evaluate(AXE)
-    run = """() => axe.run({include: [%s]}, {
+    run_axe = """() => axe.run({include: [%s]}, {
         runOnly: {type: "tag", values: ["wcag2a", "wcag2aa", "wcag21aa", "best-practice"]},
-        rules: {region: {enabled: false}},  // a modal dialog stands outside the landmarks
+        rules: {region: {enabled: false}},  // a modal dialog is outside the landmarks
         resultTypes: ["violations"], preload: false,
     }).then((found) => found.violations.map((rule) => rule.id + ": " + rule.nodes[0].html))"""
     type_query(page, "nan gradient")
-    assert page.evaluate(run % '".search-dialog", ".search-open"') == []
+    assert page.evaluate(run_axe % '".search-dialog", ".search-open"') == []
     page.get_by_role("combobox").fill("frobnicate zork")
     expect(page.get_by_role("dialog")).to_contain_text("Nothing found")
-    assert page.evaluate(run % '".search-dialog"') == []
+    assert page.evaluate(run_axe % '".search-dialog"') == []
     page.get_by_role("combobox").fill("out of range index")
     page.get_by_role("option").first.wait_for()
     page.keyboard.press("Enter")
     page.locator("mark.search-mark").filter(visible=True).first.wait_for()
     page.evaluate(AXE)
-    assert page.evaluate(run % '".search-mark", ".search-bar"') == []
+    assert page.evaluate(run_axe % '".search-mark", ".search-bar"') == []

@@ -1,4 +1,4 @@
-"""The page *By symptom*: every step can be taken, every answer leads somewhere."""
+"""Check the page *By symptom*: its steps contain valid calls, and its answers name entries."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CALLS = [
 ]
 
 
-def test_a_path_is_a_list_of_steps_with_its_answers_below() -> None:
+def test_symptoms_page_lists_answers_below_steps() -> None:
     page = symptoms.symptoms_page([SYMPTOM], _catalogue.load())
     title = "<code>jnp.take</code> fills a missing element with NaN, -2147483648, 255, or True"
     address = f"../{_catalogue.load()['take-fills'].page}"
@@ -34,17 +34,18 @@ def test_a_path_is_a_list_of_steps_with_its_answers_below() -> None:
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_the_calls_that_a_step_proposes_can_be_made(call: str) -> None:
+def test_call_in_step_matches_signature(call: str) -> None:
     tree = ast.parse(call, mode="eval").body
     function = tree.func if isinstance(tree, ast.Call) else tree
-    known: object = pkgutil.resolve_name(ast.unparse(function))
+    target: object = pkgutil.resolve_name(ast.unparse(function))
     if isinstance(tree, ast.Call):
-        assert callable(known)
-        if not inspect.isfunction(known):  # a detector: what it is called with, not what it wraps
-            known = functools.partial(type(known).__call__, known)
+        assert callable(target)
+        if not inspect.isfunction(target):
+            # The call passes arguments to the detector, not to the function that it wraps.
+            target = functools.partial(type(target).__call__, target)
         keywords = {k.arg for k in tree.keywords}
         plain = [a for a in tree.args if not isinstance(a, ast.Starred)]
-        inspect.signature(known).bind(*plain, **dict.fromkeys(map(str, keywords)))
+        inspect.signature(target).bind(*plain, **dict.fromkeys(map(str, keywords)))
 
 
 @pytest.mark.parametrize(
@@ -55,12 +56,11 @@ def test_the_calls_that_a_step_proposes_can_be_made(call: str) -> None:
         ({"step": [STEP | {"answers": [{"when": "never"}]}]}, "an answer must have when and bit"),
     ],
 )
-def test_a_malformed_symptom_is_refused_with_what_is_wrong(change, message, tmp_path) -> None:
-
+def test_read_symptoms_rejects_malformed_symptom(change, message, tmp_path) -> None:
     entry = SYMPTOM | change
     lines = [f"{key} = {json.dumps(entry[key])}" for key in ("title", "seen")]
     steps = ", ".join(
-        "{ " + ", ".join(f"{k} = {inline(v)}" for k, v in step.items()) + " }"
+        "{ " + ", ".join(f"{k} = {to_inline_toml(v)}" for k, v in step.items()) + " }"
         for step in entry["step"]
     )
     file = tmp_path / "symptoms.toml"
@@ -69,15 +69,15 @@ def test_a_malformed_symptom_is_refused_with_what_is_wrong(change, message, tmp_
         symptoms.read_symptoms(file)
 
 
-def inline(value: object) -> str:
-    """A text, or a list of tables of texts, as TOML."""
+def to_inline_toml(value: object) -> str:
+    """Return a string, or a list of tables of strings, as inline TOML."""
     if isinstance(value, list):
         tables = (", ".join(f'{k} = "{v}"' for k, v in table.items()) for table in value)
         return "[" + ", ".join(f"{{ {table} }}" for table in tables) + "]"
     return f'"{value}"'
 
 
-def test_an_answer_that_names_no_sharp_bit_is_refused() -> None:
+def test_symptoms_page_rejects_answer_with_unknown_bit() -> None:
     step = STEP | {"answers": [{"when": "it is there", "bit": "no-such-bit"}]}
     with pytest.raises(
         symptoms.SymptomsError, match="bit must be in the catalogue, got 'no-such-bit'"
@@ -85,13 +85,13 @@ def test_an_answer_that_names_no_sharp_bit_is_refused() -> None:
         symptoms.symptoms_page([SYMPTOM | {"step": [step]}], _catalogue.load())
 
 
-def test_every_chapter_is_reached_by_some_symptom() -> None:
-    known = _catalogue.load()
+def test_symptoms_lead_to_every_chapter() -> None:
+    catalogue = _catalogue.load()
     reached = {
-        known[answer["bit"]].chapter
+        catalogue[answer["bit"]].chapter
         for symptom in symptoms.read_symptoms(FILE)
         for step in symptom["step"]
         for answer in step["answers"]
         if "bit" in answer
     }
-    assert not {bit.chapter for bit in known.values()} - reached
+    assert not {bit.chapter for bit in catalogue.values()} - reached

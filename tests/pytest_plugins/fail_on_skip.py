@@ -25,7 +25,7 @@ def _fail_if_skipped(report: pytest.TestReport | pytest.CollectReport) -> None:
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Fail a test that was skipped while it ran."""
+    """Fail a test that is skipped while it runs."""
     report = yield
     _fail_if_skipped(report)
     return report
@@ -33,7 +33,7 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Fail a module that was skipped while it was collected."""
+    """Fail a module that is skipped while pytest collects it."""
     report = yield
     _fail_if_skipped(report)
     return report

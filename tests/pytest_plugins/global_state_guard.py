@@ -1,8 +1,8 @@
-"""Fail the test that leaves functions, settings, or the working folder of the process changed.
+"""Fail a test that leaves functions, settings, or the working directory of the process changed.
 
 Which tests share a process depends on how fast they run, so such a change would make another test
-fail at random. Some tests run answers that replace functions of NumPy and JAX, or switch JAX's
-settings.
+fail at random. Some tests run students' answers that replace NumPy or JAX functions or change
+JAX's settings.
 """
 
 from __future__ import annotations

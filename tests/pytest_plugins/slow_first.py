@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# Files of more than half a minute, longest first, as `pytest --durations=0` shows them.
+# Files that take more than half a minute, slowest first, according to `pytest --durations=0`.
 SLOW_FILES = [
     "tests/detect/test_sweep.py",
     "tests/pages/test_browser.py",
@@ -27,14 +27,14 @@ _RANKS = {ROOT / name: rank for rank, name in enumerate(SLOW_FILES)}
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Set the distribution of tests among the workers of pytest-xdist.
+    """Give each pytest-xdist worker whole files.
 
     Raises:
-        UsageError: if a file of the list does not exist, for example because it was renamed.
+        UsageError: If a listed file does not exist, for example because it was renamed.
     """
     if missing := [name for name in SLOW_FILES if not (ROOT / name).is_file()]:
         raise pytest.UsageError(f"SLOW_FILES must name existing files, got {', '.join(missing)}")
-    if getattr(config.option, "dist", "no") == "load":  # what `-n` alone chooses
+    if getattr(config.option, "dist", "no") == "load":  # the default of `-n`
         config.option.dist = "loadfile"
         config.option.loadscopereorder = False
 

@@ -1,4 +1,4 @@
-"""Run pytest with the plugins on tests that skip, or that leave global state changed."""
+"""Test the plugins by running pytest on tests that skip or that leave global state changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 
 def run_pytest(folder: Path, plugin: str, *arguments: str, **variables: str) -> str:
-    """Run pytest with one plugin in a folder, and return what it prints."""
+    """Run pytest with one plugin in a folder, and return its output."""
     environment = {k: v for k, v in os.environ.items() if k != "JAXBITS_NO_SKIP"}
     plugins = ["-p", f"pytest_plugins.{plugin}", "-p", "no:cacheprovider"]
     done = subprocess.run(
@@ -27,20 +27,20 @@ def run_pytest(folder: Path, plugin: str, *arguments: str, **variables: str) -> 
     return done.stdout + done.stderr
 
 
-SKIPPING = """
+SKIPPING_TESTS = """
 import pytest
 
 @pytest.mark.skip(reason="not today")
-def test_marked(): ...
+def test_has_skip_mark(): ...
 
-def test_called(): pytest.skip("no browser")
+def test_calls_skip(): pytest.skip("no browser")
 
 @pytest.mark.xfail(reason="known")
-def test_expected(): assert False
+def test_fails_as_expected(): assert False
 
-def test_fine(): ...
+def test_passes(): ...
 """
-LEAVING_CHANGES = """
+STATE_CHANGING_TESTS = """
 import jax, os
 import numpy as np
 
@@ -48,9 +48,9 @@ def test_replaces_function(): np.allclose = print
 
 def test_restores_function(monkeypatch): monkeypatch.setattr(np, "allclose", print)
 
-def test_next_one_is_not_affected(): assert np.allclose(1, 1)
+def test_sees_original_function(): assert np.allclose(1, 1)
 
-def test_switches_setting(): jax.config.update("jax_debug_nans", True)
+def test_changes_setting(): jax.config.update("jax_debug_nans", True)
 
 def test_changes_variables():
     os.environ["ADDED"] = "1"
@@ -60,13 +60,13 @@ def test_changes_folder(tmp_path): os.chdir(tmp_path)
 """
 
 
-def test_fail_on_skip_without_the_variable(tmp_path: Path) -> None:
-    (tmp_path / "test_a.py").write_text(SKIPPING)
+def test_fail_on_skip_does_nothing_without_variable(tmp_path: Path) -> None:
+    (tmp_path / "test_a.py").write_text(SKIPPING_TESTS)
     assert "1 passed, 2 skipped, 1 xfailed" in run_pytest(tmp_path, "fail_on_skip")
 
 
-def test_fail_on_skip_with_the_variable(tmp_path: Path) -> None:
-    (tmp_path / "test_a.py").write_text(SKIPPING)
+def test_fail_on_skip_fails_skipped_tests_and_modules(tmp_path: Path) -> None:
+    (tmp_path / "test_a.py").write_text(SKIPPING_TESTS)
     module = "import pytest\npytest.skip('all', allow_module_level=True)\n"
     (tmp_path / "test_b.py").write_text(module)
     arguments = ["fail_on_skip", "--continue-on-collection-errors"]
@@ -77,8 +77,8 @@ def test_fail_on_skip_with_the_variable(tmp_path: Path) -> None:
         assert expected in report.replace("Skipped: ", "")
 
 
-def test_global_state_guard_fails_the_test_that_made_the_change(tmp_path: Path) -> None:
-    (tmp_path / "test_leftovers.py").write_text(LEAVING_CHANGES)
+def test_global_state_guard_fails_test_that_leaves_change(tmp_path: Path) -> None:
+    (tmp_path / "test_leftovers.py").write_text(STATE_CHANGING_TESTS)
     report = run_pytest(tmp_path, "global_state_guard")
     assert "ERROR test_leftovers.py::test_replaces_function" in report
     assert "without restoring them: [('numpy', 'allclose')]" in report
