@@ -1,4 +1,4 @@
-"""Read the right and wrong answers that are used to try out an assignment's tests.
+"""Read the right and wrong answers on which an assignment's tests are tried.
 
 The answers are in a file in jupytext's percent format. The first line of each cell names the task,
 says whether the answer is right, and describes it. For example, it may be
@@ -24,7 +24,7 @@ class Answer:
     Attributes:
         task: The id of the task.
         is_right: Whether the answer should get full marks.
-        description: What the answer does.
+        description: A short description of what the answer does.
         source: The source of the answer cell.
     """
 
@@ -39,7 +39,7 @@ def read_answers(folder: Path, assignment: Assignment) -> list[Answer]:
 
     Args:
         folder: The folder of the assignment.
-        assignment: The assignment that contains the tasks.
+        assignment: The assignment whose tasks the answers may name.
 
     Raises:
         SourceError: If the file with the answers is missing, or if the heading of an answer cannot

@@ -1,4 +1,4 @@
-"""Run canaries, which are checks that fail in a student's kernel unless it was tampered with.
+"""Run canaries, which are checks that must fail unless the notebook has tampered with them.
 
 The grader calls `failed_canaries` in the student's kernel before each test.
 """
@@ -13,7 +13,7 @@ from typing import Any
 def failed_canaries() -> str:
     """Return the names of the functions that accept a wrong value, one name per line.
 
-    The function checks Python's builtins, and those modules that the notebook has imported.
+    It checks some of Python's builtins, and functions of the modules that the notebook imported.
 
     Example:
         >>> failed_canaries()
@@ -59,7 +59,7 @@ def _is_false(call: Callable[[], Any]) -> Callable[[], bool]:
     def is_false() -> bool:
         try:
             return not call()
-        except Exception:  # If the function raises, no test that calls it can pass.
+        except Exception:  # A test that calls a function that raises cannot pass.
             return True
 
     return is_false
