@@ -77,9 +77,7 @@ def _parse_cell(cell: Any) -> Cell | None:
     kind, source = cell.get("cell_type"), cell.get("source", cell.get("input"))
     if isinstance(source, list) and all(isinstance(line, str) for line in source):
         source = "".join(source)
-    if kind == "heading" and isinstance(
-        source, str
-    ):  # Formats before version 4 have heading cells.
+    if kind == "heading" and isinstance(source, str):  # Formats before 4 have heading cells.
         kind, source = "markdown", f"# {source}"
     if kind not in ("code", "markdown", "raw") or not isinstance(source, str):
         return None

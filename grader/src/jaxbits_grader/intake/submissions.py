@@ -65,8 +65,8 @@ def file_digest(path: Path) -> str:
 def find_submissions(folder: Path, assignment: str) -> list[Submission]:
     """Return the submissions in a folder, one per student, sorted by name.
 
-    Everything in the folder counts as a student's submission, except for hidden files and files that
-    the operating system adds. A submission that cannot be graded has a `problem`.
+    Everything in the folder counts as a student's submission, except for hidden files and files
+    that the operating system adds. A submission that cannot be graded has a `problem`.
 
     Args:
         folder: The folder that contains ``STUDENT.ipynb``, ``STUDENT/anything.ipynb``, or

@@ -60,8 +60,8 @@ def update_page(
 ) -> None:
     """Rewrite a student's feedback page if it does not show the current result.
 
-    A page becomes outdated if a person changes the points entered by hand, or if grading fails after
-    the page was written.
+    A page becomes outdated if a person changes the points entered by hand, or if grading fails
+    after the page was written.
 
     Args:
         course: The course.

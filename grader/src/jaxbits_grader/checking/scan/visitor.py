@@ -115,7 +115,7 @@ class _Visitor(ast.NodeVisitor):
     visit_AsyncFor = visit_For
 
     def _assign_loop_variable(self, target: ast.expr, values: ast.expr) -> None:
-        """Record a loop variable, which may refer to a module in the literal being iterated over."""
+        """Record a loop variable, which may refer to a module in the literal that it loops over."""
         written = values.elts if isinstance(values, ast.Tuple | ast.List | ast.Set) else []
         modules = [value for value in written if is_within(self.names.path(value))]
         self.writes.assign(target, modules[0] if modules else None)

@@ -25,8 +25,8 @@ from jaxbits_grader.reporting.feedback.text import (
     truncate,
 )
 
-# The limit on text, which does not include images, is lower than the limit on the whole page, because
-# rendering text takes a long time.
+# The limit on text, which does not include images, is lower than the limit on the whole page,
+# because rendering text takes a long time.
 MAX_TEXT_CHARACTERS = 1_500_000
 
 _highlight = Highlight2HTML(
