@@ -356,7 +356,7 @@ def poisoned(params, frames, by_table):
     return {name: np.full(np.shape(value), bad) for name, value in params.items()}
 
 
-# %% poisoned · wrong: spreads the NaN only to the stars in the frames when it uses the table
+# %% poisoned · wrong: with the table, spreads the NaN only to the stars in the frames
 def poisoned(params, frames, by_table):
     stars, filters = frames["star"], frames["filter"]
     light = params["star"][stars] * params["gain"][filters] - params["dark"]

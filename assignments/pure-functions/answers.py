@@ -342,7 +342,7 @@ def account(factor, events):
     return used
 
 
-# %% account · right: compares Python types for weak types and result_type for dtypes
+# %% account · right: derives weak types from Python types, and dtypes from result_type
 def account(factor, events):
     programs, used = {}, []
     for what, value in events:
@@ -724,7 +724,7 @@ def apart(first, n):
     return [first + 1.0 * k for k in range(1, n)] + [first]
 
 
-# %% misfit · right: writes each large error separately in a loop
+# %% misfit · right: updates the tally for one error at a time in a loop
 def misfit(tally, factor, units, kilos):
     errors = factor * units - kilos
     sizes = jnp.abs(lax.stop_gradient(errors))

@@ -110,8 +110,8 @@ def grade_job(job: Job, scratch: Path) -> GradeRecord:
     Returns:
         The record. Its status is "unreadable" or "failed" if the submission could not be graded.
     """
-    # Import nbgrader only here, because importing it takes a second and every use of the command
-    # line imports this module.
+    # Import nbgrader only here, because importing it takes a second and the command line imports
+    # this module.
     from jaxbits_grader.gradebook.nbgrader_adapter import (
         NbgraderFailed,
         record_points,
@@ -208,11 +208,11 @@ def _explain_status(result: RunResult) -> list[str]:
 
 
 def _die_with_parent() -> None:
-    """Make this process end when either its parent or the process that requested it ends."""
+    """Make this process end when the process that forked it or the one that requested it ends."""
     parent = multiprocessing.parent_process()
     if parent is not None:
-        # As far as the kernel knows, the parent of this process is the fork server, which outlives
-        # the pool. Therefore, a thread watches the pool's process.
+        # To Linux, the parent of this process is the fork server, which outlives the pool.
+        # Therefore, a thread watches the pool's process.
         watch = threading.Thread(target=_kill_after, args=(parent.sentinel,), daemon=True)
         watch.start()
     if sys.platform.startswith("linux"):

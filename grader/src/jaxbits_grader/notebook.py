@@ -1,4 +1,4 @@
-"""Represent a notebook by those properties of its cells that the grader needs."""
+"""Represent a notebook by the properties of its cells that the grader needs."""
 
 from __future__ import annotations
 

@@ -60,9 +60,9 @@ def run_answers(cells: list[dict[str, Any]], answers: list[dict[str, Any]]) -> l
 
     Returns:
         A list of dictionaries: one for the notebook, followed by one for each answer. Each
-        dictionary maps the id of a cell to its outcome, which is either None or a dictionary. The
-        outcome has the keys `error`, `message`, and `line` if the cell raised an exception, and the
-        key `stderr` if it only wrote to stderr.
+        dictionary maps the id of a cell to its outcome, which is None if nothing went wrong.
+        Otherwise, the outcome is a dictionary. It has the keys `error`, `message`, and `line` if
+        the cell raised an exception, or the key `stderr` if it only wrote to stderr.
     """
     main = types.ModuleType("__main__")
     sys.modules["__main__"] = main
@@ -105,7 +105,7 @@ def _run_answer(
 
 
 def main() -> int:
-    """Run the answers read from standard input, write their outcomes, and return 0."""
+    """Run the answers read from standard input, write their outcomes, and return exit status 0."""
     request = json.load(sys.stdin)
     warnings.simplefilter("default")
     results = run_answers(request["cells"], request["answers"])

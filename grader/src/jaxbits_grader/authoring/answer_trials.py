@@ -16,7 +16,7 @@ from jaxbits_grader.authoring.private_names import PrivateNames
 from jaxbits_grader.authoring.reference_answers import Answer
 from jaxbits_grader.notebook import nbgrader_metadata
 
-STUB = "the stub"  # The description by which stubs are recognized.
+STUB = "the stub"  # This description identifies stubs.
 Outcomes = dict[str, Any]
 
 
@@ -59,7 +59,7 @@ def try_answers(
         `jaxbits_grader.authoring.answer_runner.run_answers` describes the outcomes.
 
     Raises:
-        SourceError: If the process times out or ends early. The message names the answer.
+        SourceError: If the process times out or ends early. The message names the answer that was running.
     """
     request = {
         "cells": _cells(assignment),

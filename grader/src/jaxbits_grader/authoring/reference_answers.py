@@ -1,4 +1,4 @@
-"""Read the right and wrong answers on which an assignment's tests are tried.
+"""Read the right and wrong answers that are used to validate an assignment's tests.
 
 The answers are in a file in jupytext's percent format. The first line of each cell names the task,
 says whether the answer is right, and describes it. For example, it may be

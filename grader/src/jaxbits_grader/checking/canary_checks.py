@@ -1,4 +1,4 @@
-"""Run canaries, which are checks that must fail unless the notebook has tampered with them.
+"""Run canaries, which must fail unless the notebook has tampered with the functions they call.
 
 The grader calls `failed_canaries` in the student's kernel before each test.
 """
@@ -13,7 +13,8 @@ from typing import Any
 def failed_canaries() -> str:
     """Return the names of the functions that accept a wrong value, one name per line.
 
-    It checks some of Python's builtins, and functions of the modules that the notebook imported.
+    It checks some of Python's builtins and, if the notebook has imported these packages, functions
+    from NumPy, JAX, and jaxbits.
 
     Example:
         >>> failed_canaries()
@@ -59,7 +60,7 @@ def _is_false(call: Callable[[], Any]) -> Callable[[], bool]:
     def is_false() -> bool:
         try:
             return not call()
-        except Exception:  # A test that calls a function that raises cannot pass.
+        except Exception:  # If the function raises, no test that calls it can pass.
             return True
 
     return is_false

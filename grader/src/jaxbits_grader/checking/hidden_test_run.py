@@ -187,7 +187,7 @@ def _message(done: CellResult, source: str) -> str | None:
 
 
 def _altered_checks(kernel: Kernel) -> Iterator[str]:
-    """Yield descriptions of the signs that tests in this kernel cannot be trusted."""
+    """Yield a description of each sign that tests in this kernel cannot be trusted."""
     for what, query in (
         ("replaced", _REPLACED),
         ("made something pass that must fail:", _CANARIES),

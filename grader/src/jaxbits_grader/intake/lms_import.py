@@ -2,8 +2,8 @@
 
 Canvas gives a file a name such as ``doejane_4521_98765_nans.ipynb``. Its parts are the student's
 name, ``_LATE`` if the file was late, the number of the user, the number of the file, and the name
-that the student gave the file. Later versions of the file end in ``-1``, ``-2``, and so on. If
-Canvas hides the students' names, the name is ``anon_AbC12_98765_nans.ipynb``. See
+that the student gave the file. Later versions have ``-1``, ``-2``, and so on before the extension.
+If Canvas hides the students' names, the file is called ``anon_AbC12_98765_nans.ipynb``. See
 https://github.com/instructure/canvas-lms/blob/master/lib/content_zipper.rb. Moodle writes
 ``Jane Doe_4521_assignsubmission_file/nans.ipynb`` or joins the same parts into a single file name.
 See https://github.com/moodle/moodle/blob/main/mod/assign/classes/downloader.php.
@@ -38,7 +38,7 @@ class ImportedDownload:
 
     Attributes:
         students: The students whose folders the import has written.
-        late: The students with late files, which only Canvas marks.
+        late: The students who handed in late files, which only Canvas marks.
         unknown: The files whose names do not identify a student.
     """
 

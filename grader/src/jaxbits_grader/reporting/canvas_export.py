@@ -1,4 +1,4 @@
-"""Fill in scores in a gradebook exported from Canvas, so that Canvas can import it again.
+"""Enter scores in a gradebook exported from Canvas, so that Canvas can import it again.
 
 Canvas's importer determines the format of the file. See
 https://github.com/instructure/canvas-lms/blob/master/lib/gradebook_importer.rb and, for the format
@@ -37,13 +37,13 @@ _NUMBERED = re.compile(r"(.*)\s\((\d+)\)\Z", re.S)
 
 
 class CanvasError(ValueError):
-    """Raised if scores cannot be filled into the export. The message says why."""
+    """Raised if scores cannot be entered in the export. The message says why."""
 
 
 def fill_in_scores(
     export: Path, records: Iterable[GradeRecord], column: str
 ) -> tuple[str, list[str]]:
-    """Fill in our scores in one column of an export.
+    """Enter our scores in one column of an export.
 
     Args:
         export: A CSV file exported from Canvas. It has a line of headings, possibly a line that

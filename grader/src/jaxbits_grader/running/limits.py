@@ -56,7 +56,7 @@ class Limits:
 
     @property
     def wall_seconds(self) -> float:
-        """The number of seconds after which the grader of one submission is killed.
+        """The number of seconds after which the process that grades a submission is killed.
 
         This is enough for two runs of the notebook, with a margin.
         """

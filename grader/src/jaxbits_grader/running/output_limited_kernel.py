@@ -42,7 +42,7 @@ def main() -> None:
     """Start the kernel with limited output streams."""
     # Put the working directory last, so that a file in it cannot shadow an installed module.
     sys.path[:] = [*(entry for entry in sys.path if entry), os.getcwd()]
-    # Give the class by its full name, because this module is called `__main__` when it runs.
+    # Pass the class by its full name, because this module is called `__main__` when it runs.
     stream = "jaxbits_grader.running.output_limited_kernel.LimitedStream"
     settings: dict[str, Any] = {"outstream_class": stream}
     IPKernelApp.launch_instance(**settings)

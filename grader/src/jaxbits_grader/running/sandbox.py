@@ -2,8 +2,8 @@
 
 Inside the sandbox, a program has no network access, inherits no environment variables, and cannot
 see the machine's processes and users. The operating system and this Python installation are
-read-only, and the writable folders are in memory. The sandbox shares one folder with the grader,
-which contains the kernel's sockets.
+read-only, and the writable folders are in memory. The only folder that the sandbox shares with the
+grader contains the kernel's sockets.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ def record_assignment(
         name: The name that is assigned to.
         value: The syntax tree of the value, or None if it is unknown.
         path: The dotted name of the value, or None if it has none.
-        where: The syntax node whose line to report.
+        where: The syntax node whose line is reported.
         names: The names known so far, which this function updates.
         found: The collection to which findings are added.
     """
@@ -59,7 +59,7 @@ def judge_name(
         name: The global name that is assigned to.
         value: The syntax tree of the value, or None if it is unknown.
         path: The dotted name of the value, or None if it has none.
-        where: The syntax node whose line to report.
+        where: The syntax node whose line is reported.
         names: The names known so far.
         found: The collection to which findings are added.
     """
@@ -94,7 +94,7 @@ def judge_method(
     Args:
         name: The name of the method, or None if it is unknown.
         value: The syntax tree of the method, or None if it is unknown.
-        where: The syntax node whose line to report.
+        where: The syntax node whose line is reported.
         names: The names known so far.
         found: The collection to which findings are added.
     """

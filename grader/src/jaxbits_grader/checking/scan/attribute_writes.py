@@ -26,7 +26,7 @@ _UNBOUND_DICT_METHODS = ("operator.setitem", *(f"builtins.dict.{name}" for name 
 
 
 class WriteChecker:
-    """Reports code that writes to anything on which the tests or the running of cells depend."""
+    """Reports code that writes to anything that the tests or the shell rely on."""
 
     def __init__(self, names: NameResolver, found: Findings) -> None:
         self.names = names
@@ -68,7 +68,7 @@ class WriteChecker:
             owner: The syntax tree of the object whose attribute is set.
             name: The name of the attribute, or None if it cannot be determined.
             value: The syntax tree of the value, or None if it cannot be determined.
-            where: The syntax node whose line to report.
+            where: The syntax node whose line is reported.
         """
         base = self.names.path(owner)
         if base:

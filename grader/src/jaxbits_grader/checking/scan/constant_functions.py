@@ -11,7 +11,7 @@ from jaxbits_grader.checking.scan.protected_names import is_within
 
 
 def constant_function_kind(value: ast.AST | None, names: NameResolver) -> Kind | None:
-    """Return how suspicious a function is because it always returns the same value.
+    """Return how suspicious a function is if it always returns the same value.
 
     Args:
         value: The syntax tree of a function, or a name that refers to one.

@@ -32,7 +32,7 @@ class Findings:
         """Return messages about the findings of one kind, sorted by line.
 
         Args:
-            kind: How serious the findings to return are.
+            kind: The kind of findings to return.
             cell: The name of the cell, with which each message begins.
         """
         by_line = sorted(self._lines.items(), key=lambda item: item[1])

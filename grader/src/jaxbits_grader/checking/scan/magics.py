@@ -8,7 +8,8 @@ import re
 IPYTHON_CALLS = frozenset(
     f"ipython.{name}" for name in ("run_line_magic", "run_cell_magic", "system", "getoutput")
 )
-# The first group of magics runs shell commands. The second runs or stores code elsewhere.
+# The first group of magics runs shell commands. The second group runs or stores code outside the
+# kernel.
 _SHELL_MAGICS = frozenset({"bash", "sh", "sx", "system", "!"})
 _OTHER_ODD_MAGICS = frozenset(
     """

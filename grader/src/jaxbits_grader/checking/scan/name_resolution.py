@@ -159,7 +159,7 @@ class NameResolver:
 def namespace_prefix(path: str | None) -> str | None:
     """Return the prefix that turns a key of a namespace dictionary into a dotted name.
 
-    A namespace dictionary is one that holds the names of a module or an object, as ``vars`` does.
+    A namespace dictionary holds the names in a module or an object, as the result of ``vars`` does.
 
     Args:
         path: The dotted name of the dictionary, or None if it has none.

@@ -1,4 +1,4 @@
-"""Describe code that is not needed for any assignment, although it may be honest."""
+"""Describe code that no assignment needs, although it may be honest."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class _Visitor(ast.NodeVisitor):
         """Report an odd node.
 
         Args:
-            where: The syntax node whose line to report.
+            where: The syntax node whose line is reported.
             what: What is odd about the node, or None if nothing is.
         """
         if what:

@@ -32,7 +32,7 @@ def render_outputs(outputs: list[Any], label: str) -> Iterator[str]:
 
     Args:
         outputs: The outputs, as the notebook stores them.
-        label: The label of the cell, which the alternative text of images contains.
+        label: The label of the cell, which is used in the alternative text of images.
     """
     joined = _join_streams(outputs)
     for output in joined[:MAX_OUTPUTS]:

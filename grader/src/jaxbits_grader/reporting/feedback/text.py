@@ -29,7 +29,7 @@ def remark(text: str) -> str:
 def to_string(value: Any) -> str:
     """Return the value of a field in a notebook as a string.
 
-    The value can be any JSON value, because the kernel chooses it.
+    The field may contain any JSON value, because a kernel wrote it.
     """
     if isinstance(value, list):
         return "".join(map(to_string, value))
