@@ -128,7 +128,7 @@ def test_an_answer_must_be_code() -> None:
         GOOD.index(f"```{{code-cell}} ipython3\n:nbgrader: {{grade_id: {id}")
         for id in ("load,", "load-v")
     )
-    with pytest.raises(SourceError, match="must be code, but 'load' is text"):
+    with pytest.raises(SourceError, match="must be code cells, but 'load' is text"):
         parse_assignment(GOOD[:start] + text + GOOD[end:], "ships")
 
 

@@ -149,7 +149,7 @@ def test_a_name_that_looks_like_another_with_its_number(tmp_path: Path) -> None:
 
 def test_read_only_columns_are_refused(tmp_path: Path) -> None:
     lines = [LINES[0], [*LINES[1][:5], "(read only)", *LINES[1][6:]], *LINES[2:]]
-    with pytest.raises(CanvasError, match="read only"):
+    with pytest.raises(CanvasError, match="read-only"):
         fill_in_scores(export(tmp_path, lines), [record("ada")], "Nans")
 
 

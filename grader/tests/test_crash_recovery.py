@@ -213,7 +213,7 @@ def test_grading_one_student_at_a_time(course: Path, folder: Path, assignment: A
     unknown = harness.call(
         "grade", NAME, "--submissions", folder, "--course", course, "--student", "nobody", status=2
     )
-    assert "no submission of nobody" in unknown
+    assert "no submission from nobody" in unknown
 
 
 def test_a_submission_that_changed_is_graded_again(

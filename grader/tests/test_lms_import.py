@@ -118,7 +118,7 @@ def test_invalid_downloads_change_nothing(tmp_path: Path) -> None:
         whole.write_bytes(damaged)
         with pytest.raises(ValueError, match=r"download: .*zip file"):
             import_download(whole, to)
-    with pytest.raises(ValueError, match="file names must be like"):
+    with pytest.raises(ValueError, match="file names must look like"):
         import_download(unpacked(tmp_path, ["ann.ipynb"]), to)
     with pytest.raises(ValueError, match="must be a folder or a zip file"):
         import_download(tmp_path / "absent.zip", to)

@@ -226,7 +226,7 @@ def test_an_answer_in_the_cell_of_its_test(tmp_path: Path) -> None:
 
 def test_a_notebook_of_another_assignment(tmp_path: Path) -> None:
     other = [{**CELL, "source": "def cargo():\n    return 1"}]
-    with pytest.raises(UnreadableNotebook, match="another notebook"):
+    with pytest.raises(UnreadableNotebook, match="a different notebook"):
         repaired(other, tmp_path)
 
 
@@ -540,7 +540,7 @@ def test_odd_notebooks_are_read(tmp_path: Path) -> None:
     found = loaded(path, "\ufeff" + text)
     assert [cell.source for cell in found.cells] == ["a\nb", "s = '?'", "ü = '☃'", "# Title"]
     assert list(found.notes) == ["1 of its cells are damaged and left out"]
-    with pytest.raises(UnreadableNotebook, match="another notebook"):
+    with pytest.raises(UnreadableNotebook, match="a different notebook"):
         repair_notebook(found, PARSED)
     more = ParsedNotebook((*found.cells, replace(found.cells[0], id="load")))
     check(repair_notebook(more, PARSED).to_nbformat())

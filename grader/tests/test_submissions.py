@@ -136,4 +136,4 @@ def test_no_submissions(tmp_path: Path) -> None:
 def test_too_large(tmp_path: Path) -> None:
     with (tmp_path / "a.ipynb").open("wb") as file:
         file.truncate(51 * 2**20)
-    assert found(tmp_path)["a"] == (None, "a.ipynb has over 50 MB")
+    assert found(tmp_path)["a"] == (None, "a.ipynb is larger than 50 MB")

@@ -130,7 +130,7 @@ def _probe(options: argparse.Namespace) -> int:
     from jaxbits_grader.running.sandbox_check import check_sandbox
 
     check_sandbox()
-    print("The sandbox holds: a program in it got at nothing of this machine.")
+    print("The sandbox works: a program inside it could not access the rest of this machine.")
     return 0
 
 

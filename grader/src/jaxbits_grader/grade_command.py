@@ -79,7 +79,7 @@ def _select(
 ) -> list[Submission]:
     by_name = {submission.student: submission for submission in submissions}
     if unknown := [student for student in students if student not in by_name]:
-        raise ValueError(f"student: {folder} has no submission of {', '.join(unknown)}")
+        raise ValueError(f"student: {folder} has no submission from {', '.join(unknown)}")
     return [by_name[student] for student in dict.fromkeys(students)]
 
 

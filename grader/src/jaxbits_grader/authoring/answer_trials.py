@@ -59,7 +59,8 @@ def try_answers(
         `jaxbits_grader.authoring.answer_runner.run_answers` describes the outcomes.
 
     Raises:
-        SourceError: If the process times out or ends early. The message names the answer that was running.
+        SourceError: If the process times out or ends early. The message names the answer that was
+            running.
     """
     request = {
         "cells": _cells(assignment),

@@ -140,7 +140,9 @@ def _complete_metadata(cell: NotebookNode, number: int, name: str) -> None:
             f"{given['points']!r}"
         )
     if cell.cell_type != "code" and (is_solution or is_test):
-        raise SourceError(f"{name}: solutions and tests must be code, but {grade_id!r} is text")
+        raise SourceError(
+            f"{name}: solutions and tests must be code cells, but {grade_id!r} is text"
+        )
     role = Role.SOLUTION if is_solution else Role.TEST if is_test else Role.GIVEN
     own = full_nbgrader_metadata(grade_id, role, given.get("points", 0))
     cell.metadata = nbformat.from_dict({"nbgrader": own})

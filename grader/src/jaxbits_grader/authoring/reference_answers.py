@@ -47,7 +47,7 @@ def read_answers(folder: Path, assignment: Assignment) -> list[Answer]:
     """
     path = folder / ANSWERS_FILE
     if not path.is_file():
-        raise SourceError(f"{assignment.name}: there is no {ANSWERS_FILE} to try the tests on")
+        raise SourceError(f"{assignment.name}: there is no {ANSWERS_FILE} with answers to try")
     tasks = [task.id for task in assignment.tasks]
     answers = []
     for part in re.split(r"^(?=# %%)", path.read_text(encoding="utf-8"), flags=re.M)[1:]:

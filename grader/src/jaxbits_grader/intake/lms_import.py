@@ -82,9 +82,9 @@ def import_download(download: Path, to: Path) -> ImportedDownload:
             student.files[_unused_name(file, student.files)] = open_file
         if not students:
             raise ValueError(
-                "download: file names must be like Canvas's doejane_4521_98765_nans.ipynb or "
+                "download: file names must look like Canvas's doejane_4521_98765_nans.ipynb or "
                 "Moodle's 'Jane Doe_4521_assignsubmission_file/nans.ipynb', "
-                f"but {download} has none of these"
+                f"but none in {download} do"
             )
         to.mkdir(parents=True, exist_ok=True)
         for who, student in students.items():

@@ -37,7 +37,9 @@ def repair_notebook(submitted: ParsedNotebook, released: ParsedNotebook) -> Pars
     ours = released.marked
     match = match_cells(submitted.cells, released)
     if all(match.chosen[id] is None for id in ours if ours[id].role is not Role.GIVEN):
-        raise UnreadableNotebook("it has no cell of this assignment, so it may be another notebook")
+        raise UnreadableNotebook(
+            "it has no cells from this assignment, so it may be a different notebook"
+        )
     cells = list(_arrange(submitted.cells, match, released))
     notes = [*submitted.notes, *match.notes]
     notes += describe_changed_cells(submitted.cells, match, released)

@@ -122,7 +122,7 @@ def unreadable_reason(path: Path) -> str | None:
     if status.st_size == 0:
         return f"{name} is empty"
     if status.st_size > MAX_MB * MEGABYTE:
-        return f"{name} has over {MAX_MB} MB"
+        return f"{name} is larger than {MAX_MB} MB"
     return None
 
 

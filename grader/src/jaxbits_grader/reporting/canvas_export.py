@@ -83,7 +83,7 @@ def fill_in_scores(
     if not known:
         raise CanvasError(
             f"export: none of the {len(records)} students in the results is in {export}; their "
-            f"names must be those in one of its columns {', '.join(_KEYS)}"
+            f"names must match one of its columns {', '.join(_KEYS)}"
         )
     out = io.StringIO()
     table = csv.writer(out, delimiter=separator, lineterminator="\r\n")
@@ -179,5 +179,5 @@ def _find_column(head: list[str], rows: list[list[str]], column: str, export: Pa
         )
     place = head.index(wanted[0])
     if any("read only" in row[place] for row in rows if "Points Possible" in row[0]):
-        raise CanvasError(f"column: {column!r} is read only in Canvas")
+        raise CanvasError(f"column: {column!r} is read-only in Canvas")
     return place

@@ -183,7 +183,7 @@ class Kernel:
             return False  # Ignore messages that change or remove the output of an earlier message.
         self._output_characters += sum(len(str(value)) for value in content.values())
         if self._output_characters > self.limits.output_mb * MEGABYTE:
-            self._end_with(f"it put out over {self.limits.output_mb:g} MB")
+            self._end_with(f"it produced over {self.limits.output_mb:g} MB of output")
         if kind == "error":
             result.error = result.error or (str(content.get("ename")), str(content.get("evalue")))
         try:
