@@ -188,7 +188,7 @@ def middle(weights, count):
     return jnp.where(count > 0, (ordered[low] + ordered[high]) / 2, 0.0)
 
 
-# %% middle-weight · right: masks with a product, whose NaNs the sort puts last
+# %% middle-weight · right: masks with a product, because the sort puts the resulting NaNs last
 def middle(weights, count):
     aboard = jnp.arange(len(weights)) < count
     ordered = jnp.sort(weights * aboard.astype(weights.dtype) + ~aboard * 1e9)
@@ -196,7 +196,7 @@ def middle(weights, count):
     return jnp.where(count > 0, (ordered[low] + ordered[high]) / 2, 0.0)
 
 
-# %% middle-weight · wrong: interpolates, so that infinity times 0 gives NaN
+# %% middle-weight · wrong: interpolates, which multiplies infinity by 0 and gives NaN
 def middle(weights, count):
     ordered = jnp.sort(jnp.where(jnp.arange(len(weights)) < count, weights, jnp.inf))
     at = jnp.maximum(count - 1, 0) / 2
@@ -206,7 +206,7 @@ def middle(weights, count):
     return jnp.where(count > 0, found, 0.0)
 
 
-# %% middle-weight · wrong: takes every weight that is not NaN to be aboard
+# %% middle-weight · wrong: treats every weight that is not NaN as aboard
 def middle(weights, count):
     found = jnp.nanmedian(weights)
     return jnp.where(count > 0, found, 0.0)

@@ -78,7 +78,7 @@ def riders(board, leave, stations):
     return jnp.cumsum(change)
 
 
-# %% riders · wrong: prevents negative indices from wrapping but may count only one end of a ticket
+# %% riders · wrong: stops negative indices from wrapping but may count only one end of a ticket
 
 
 def riders(board, leave, stations):
@@ -110,7 +110,7 @@ def riders(board, leave, stations):
     return jnp.cumsum(change)[:stations]
 
 
-# %% riders · wrong: lets riders to another line get off at the last station
+# %% riders · wrong: lets riders who continue to another line get off at the last station
 
 
 def riders(board, leave, stations):

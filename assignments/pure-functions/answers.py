@@ -359,7 +359,7 @@ def account(factor, events):
     return used
 
 
-# %% account · wrong: assumes that calling jax.jit again traces again
+# %% account · wrong: assumes that calling jax.jit again causes a retrace
 def account(factor, events):
     programs, used = {}, []
     for what, value in events:
@@ -416,7 +416,7 @@ def account(factor, events):
     return used
 
 
-# %% account · wrong: uses isinstance, which takes np.float64 to be a Python float
+# %% account · wrong: uses isinstance, which treats np.float64 as a Python float
 def account(factor, events):
     programs, used = {}, []
     for what, value in events:

@@ -554,7 +554,7 @@ def how_many(evenings, machines):
     }
 
 
-# %% meetings · right: uses other meetings
+# %% meetings · right: uses other pairs
 
 
 def meetings():
