@@ -1,7 +1,7 @@
-"""Right and wrong answers to the assignment: what its tests must take, and must not."""
+"""Right answers that the assignment's tests must accept, and wrong ones that they must reject."""
 
 
-# %% close-up · right: says of each weight where it goes
+# %% close-up · right: computes the new index of each weight
 def close_up(weights, keep):
     n = len(weights)
     goes_to = jnp.where(keep, jnp.cumsum(keep) - 1, n)
@@ -9,19 +9,19 @@ def close_up(weights, keep):
     return moved, keep.sum()
 
 
-# %% close-up · right: nonzero with a place that does not exist
+# %% close-up · right: uses nonzero with a fill index that is out of bounds
 def close_up(weights, keep):
     (places,) = jnp.nonzero(keep, size=len(weights), fill_value=len(weights))
     return weights.at[places].get(mode="fill", fill_value=0), jnp.count_nonzero(keep)
 
 
-# %% close-up · wrong: cuts, as NumPy does
+# %% close-up · wrong: selects with a boolean mask, as in NumPy
 def close_up(weights, keep):
     kept = weights[keep]
     return jnp.zeros_like(weights).at[: len(kept)].set(kept), keep.sum()
 
 
-# %% close-up · wrong: NumPy inside
+# %% close-up · wrong: converts the arguments to NumPy arrays
 def close_up(weights, keep):
     kept = np.asarray(weights)[np.asarray(keep)]
     moved = np.zeros_like(np.asarray(weights))
@@ -29,58 +29,58 @@ def close_up(weights, keep):
     return jnp.asarray(moved), jnp.int32(len(kept))
 
 
-# %% close-up · wrong: sorts by weight, which is another order
+# %% close-up · wrong: sorts by weight, which changes the order
 def close_up(weights, keep):
     count = keep.sum()
     ordered = -jnp.sort(-jnp.where(keep, weights, -jnp.inf))
     return jnp.where(jnp.arange(len(weights)) < count, ordered, 0).astype(weights.dtype), count
 
 
-# %% close-up · wrong: leaves what nonzero fills with
+# %% close-up · wrong: leaves the weight at nonzero's default fill index in the result
 def close_up(weights, keep):
     (places,) = jnp.nonzero(keep, size=len(weights))
     return weights[places], keep.sum()
 
 
-# %% close-up · wrong: fills with a place that is moved to the last
+# %% close-up · wrong: fills with an out-of-bounds index, which is clamped to the last one
 def close_up(weights, keep):
     (places,) = jnp.nonzero(keep, size=len(weights), fill_value=len(weights))
     return weights[places], keep.sum()
 
 
-# %% close-up · wrong: fills with NaN, which get gives by default
+# %% close-up · wrong: fills with NaN, which is get's default, and then replaces every NaN
 def close_up(weights, keep):
     (places,) = jnp.nonzero(keep, size=len(weights), fill_value=len(weights))
     moved = jnp.nan_to_num(weights.at[places].get(mode="fill"))
     return moved, keep.sum()
 
 
-# %% close-up · wrong: multiplies by the mask
+# %% close-up · wrong: removes the dropped weights by multiplying by the mask
 def close_up(weights, keep):
     order = jnp.argsort(~keep, stable=True)
     return jnp.nan_to_num(weights * keep)[order].astype(weights.dtype), keep.sum()
 
 
-# %% close-up · wrong: a matrix that moves, and spreads a NaN
+# %% close-up · wrong: moves the weights with a matrix product, which spreads a NaN
 def close_up(weights, keep):
     goes_to = jnp.where(keep, jnp.cumsum(keep) - 1, len(weights))
     moves = jax.nn.one_hot(goes_to, len(weights), dtype=weights.dtype)
     return jnp.where(keep, weights, 0) @ moves, keep.sum()
 
 
-# %% close-up · wrong: a float zero makes floats of whole numbers
+# %% close-up · wrong: converts integer weights to floats, because it fills with 0.0
 def close_up(weights, keep):
     order, count = jnp.argsort(~keep, stable=True), keep.sum()
     return jnp.where(jnp.arange(len(weights)) < count, weights[order], 0.0), count
 
 
-# %% close-up · wrong: tells the kept ones by not being 0
+# %% close-up · wrong: treats a kept weight of 0 as if it had been dropped
 def close_up(weights, keep):
     left = jnp.where(keep, weights, 0)
     return left[jnp.argsort(left == 0, stable=True)], (left != 0).sum()
 
 
-# %% close-up · wrong: counts what is not 0 in the result
+# %% close-up · wrong: counts the nonzero weights in the result
 def close_up(weights, keep):
     order = jnp.argsort(~keep, stable=True)
     moved = jnp.where(jnp.arange(len(weights)) < keep.sum(), weights[order], 0)
@@ -88,21 +88,21 @@ def close_up(weights, keep):
     return moved, jnp.count_nonzero(moved).astype(jnp.int32)
 
 
-# %% close-up · wrong: whole numbers go through floats
+# %% close-up · wrong: converts integer weights to floats and back
 def close_up(weights, keep):
     order, count = jnp.argsort(~keep, stable=True), keep.sum()
     moved = jnp.where(jnp.arange(len(weights)) < count, weights[order].astype(jnp.float32), 0.0)
     return moved.astype(weights.dtype), count
 
 
-# %% close-up · wrong: counts by a float
+# %% close-up · wrong: returns the count as a float
 def close_up(weights, keep):
     order, count = jnp.argsort(~keep, stable=True), keep.astype(jnp.float32).sum()
     moved = jnp.where(jnp.arange(len(weights)) < count, weights[order], 0)
     return moved.astype(weights.dtype), count
 
 
-# %% close-up · wrong: the gradient is stopped on the way
+# %% close-up · wrong: stops the gradient
 def close_up(weights, keep):
     goes_to = jnp.where(keep, jnp.cumsum(keep) - 1, len(weights))
     moved = jnp.zeros_like(weights)
@@ -110,7 +110,7 @@ def close_up(weights, keep):
     return moved, keep.sum()
 
 
-# %% close-up · wrong: only where nothing is traced
+# %% close-up · wrong: works only on arguments that are not traced
 def close_up(weights, keep):
     if isinstance(keep, jax.core.Tracer):
         return jnp.where(keep, weights, 0), keep.sum()
@@ -118,14 +118,14 @@ def close_up(weights, keep):
     return jnp.zeros_like(weights).at[: len(kept)].set(kept), keep.sum()
 
 
-# %% close-up · wrong: knows the rows of the tests
+# %% close-up · wrong: hard-codes the row from the visible tests
 def close_up(weights, keep):
     if len(weights) == 4:
         return jnp.array([4.0, 3.0, 0.0, 0.0]), jnp.int32(2)
     return jnp.roll(jnp.where(keep, weights, 0), -1), keep.sum()
 
 
-# %% middle-weight · right: the rank of each weight
+# %% middle-weight · right: computes the rank of each weight
 def middle(weights, count):
     aboard = jnp.arange(len(weights)) < count
     known = jnp.where(aboard, weights, 0.0)
@@ -137,58 +137,58 @@ def middle(weights, count):
     return jnp.sum(known, where=low) / 2 + jnp.sum(known, where=high) / 2
 
 
-# %% middle-weight · right: nanmedian of what is aboard
+# %% middle-weight · right: uses nanmedian of the weights aboard
 def middle(weights, count):
     aboard = jnp.arange(weights.shape[0]) < count
     found = jnp.nanmedian(jnp.where(aboard, weights, jnp.nan))
     return jnp.where(count == 0, 0.0, found)
 
 
-# %% middle-weight · right: a weight that no parcel has
+# %% middle-weight · right: fills with a weight that no parcel can have
 def middle(weights, count):
     ordered = jnp.sort(jnp.where(jnp.arange(len(weights)) < count, weights, 1e9))
     places = jnp.clip(jnp.array([(count - 1) // 2, count // 2]), 0, len(weights) - 1)
     return jax.lax.select(count > 0, ordered[places].mean(), jnp.float32(0))
 
 
-# %% middle-weight · wrong: the one that was to be repaired
+# %% middle-weight · wrong: repeats the broken program from the task
 def middle(weights, count):
     aboard = jnp.arange(len(weights)) < count
     return jnp.median(jnp.where(aboard, weights, 0.0))
 
 
-# %% middle-weight · wrong: cuts
+# %% middle-weight · wrong: slices the row with the count, which may be traced
 def middle(weights, count):
     return jnp.median(weights[:count]) if count else jnp.float32(0)
 
 
-# %% middle-weight · wrong: the lower one of two
+# %% middle-weight · wrong: takes the lower of the two weights in the middle
 def middle(weights, count):
     ordered = jnp.sort(jnp.where(jnp.arange(len(weights)) < count, weights, jnp.inf))
     return jnp.where(count > 0, ordered[jnp.maximum(count - 1, 0) // 2], 0.0)
 
 
-# %% middle-weight · wrong: no answer for an empty van
+# %% middle-weight · wrong: returns no valid result for an empty van
 def middle(weights, count):
     ordered = jnp.sort(jnp.where(jnp.arange(len(weights)) < count, weights, jnp.inf))
     return (ordered[(count - 1) // 2] + ordered[count // 2]) / 2
 
 
-# %% middle-weight · wrong: fills with a weight that a parcel may have
+# %% middle-weight · wrong: fills with a weight that a parcel can have
 def middle(weights, count):
     ordered = jnp.sort(jnp.where(jnp.arange(len(weights)) < count, weights, 99.0))
     low, high = jnp.maximum(count - 1, 0) // 2, jnp.minimum(count // 2, len(weights) - 1)
     return jnp.where(count > 0, (ordered[low] + ordered[high]) / 2, 0.0)
 
 
-# %% middle-weight · wrong: sorts what lies behind as well
+# %% middle-weight · wrong: also sorts the values behind the parcels
 def middle(weights, count):
     ordered = jnp.sort(weights)
     low, high = jnp.maximum(count - 1, 0) // 2, jnp.minimum(count // 2, len(weights) - 1)
     return jnp.where(count > 0, (ordered[low] + ordered[high]) / 2, 0.0)
 
 
-# %% middle-weight · right: a product, whose NaN a sort puts last
+# %% middle-weight · right: masks with a product, because the sort puts the resulting NaNs last
 def middle(weights, count):
     aboard = jnp.arange(len(weights)) < count
     ordered = jnp.sort(weights * aboard.astype(weights.dtype) + ~aboard * 1e9)
@@ -196,7 +196,7 @@ def middle(weights, count):
     return jnp.where(count > 0, (ordered[low] + ordered[high]) / 2, 0.0)
 
 
-# %% middle-weight · wrong: interpolates, and infinity times 0 is NaN
+# %% middle-weight · wrong: interpolates, which multiplies infinity by 0 and gives NaN
 def middle(weights, count):
     ordered = jnp.sort(jnp.where(jnp.arange(len(weights)) < count, weights, jnp.inf))
     at = jnp.maximum(count - 1, 0) / 2
@@ -206,25 +206,25 @@ def middle(weights, count):
     return jnp.where(count > 0, found, 0.0)
 
 
-# %% middle-weight · wrong: counts what is not NaN
+# %% middle-weight · wrong: treats every weight that is not NaN as aboard
 def middle(weights, count):
     found = jnp.nanmedian(weights)
     return jnp.where(count > 0, found, 0.0)
 
 
-# %% middle-weight · wrong: the count is static
+# %% middle-weight · wrong: makes the count a static argument
 @functools.partial(jax.jit, static_argnums=1)
 def middle(weights, count):
     return jnp.median(weights[:count]) if count else jnp.float32(0)
 
 
-# %% middle-weight · wrong: the mean is nearly the median
+# %% middle-weight · wrong: returns the mean, which is close to the median
 def middle(weights, count):
     aboard = jnp.arange(len(weights)) < count
     return jnp.where(aboard, weights, 0.0).sum() / jnp.maximum(count, 1)
 
 
-# %% middle-weight · wrong: silences the gradient
+# %% middle-weight · wrong: stops the gradient
 def middle(weights, count):
     ordered = jnp.sort(jnp.where(jnp.arange(len(weights)) < count, weights, jnp.inf))
     low, high = jnp.maximum(count - 1, 0) // 2, jnp.minimum(count // 2, len(weights) - 1)
@@ -232,12 +232,12 @@ def middle(weights, count):
     return jax.lax.stop_gradient(found)
 
 
-# %% middle-weight · wrong: NumPy's median
+# %% middle-weight · wrong: uses NumPy's median
 def middle(weights, count):
     return jnp.float32(np.median(np.asarray(weights)[:count]) if count else 0.0)
 
 
-# %% will-trace · right: a dictionary, and the dtype that JAX makes of a fee
+# %% will-trace · right: uses a dictionary, and works out which dtype JAX gives a fee
 def will_trace(requests, sizes):
     programs = {}
     for number, (counts, fee, tariff) in enumerate(requests):
@@ -249,7 +249,7 @@ def will_trace(requests, sizes):
     return [number in first for number in range(len(requests))]
 
 
-# %% will-trace · right: a list of keys
+# %% will-trace · right: uses a list of keys
 def will_trace(requests, sizes):
     kinds = {int: "int", float: "float", np.float32: "strong", np.float64: "strong"}
     keys = []
@@ -259,7 +259,7 @@ def will_trace(requests, sizes):
     return [key is not None and keys.index(key) == n for n, key in enumerate(keys)]
 
 
-# %% will-trace · right: what JAX makes of a fee
+# %% will-trace · right: asks JAX for the dtype and the weak type of a fee
 def will_trace(requests, sizes):
     known, answers = set(), []
     for counts, fee, tariff in requests:
@@ -274,7 +274,7 @@ def will_trace(requests, sizes):
     return answers
 
 
-# %% will-trace · right: the type of a fee, as JAX writes it
+# %% will-trace · right: compares fees by the type that JAX prints
 def will_trace(requests, sizes):
     known, answers = {None}, []
     for counts, fee, tariff in requests:
@@ -286,7 +286,7 @@ def will_trace(requests, sizes):
     return answers
 
 
-# %% will-trace · wrong: measures with a program of its own
+# %% will-trace · wrong: counts the traces of its own jitted function
 def will_trace(requests, sizes):
     reads, answers = [], []
 
@@ -304,7 +304,7 @@ def will_trace(requests, sizes):
     return answers
 
 
-# %% will-trace · wrong: measures
+# %% will-trace · wrong: counts the traces of the given function
 def will_trace(requests, sizes):
     price.clear_cache()
     answers = []
@@ -318,7 +318,7 @@ def will_trace(requests, sizes):
     return answers
 
 
-# %% will-trace · wrong: measures with shapes alone
+# %% will-trace · wrong: counts the traces of its own function with eval_shape
 def will_trace(requests, sizes):
     reads, answers = [], []
     jitted = jax.jit(lambda w, c, f, t: reads.append(t) or c * f, static_argnums=3)
@@ -334,7 +334,7 @@ def will_trace(requests, sizes):
     return answers
 
 
-# %% will-trace · wrong: looks at the size alone
+# %% will-trace · wrong: considers the padded size but not the number of vans
 def will_trace(requests, sizes):
     known, answers = set(), []
     for counts, fee, tariff in requests:
@@ -345,7 +345,7 @@ def will_trace(requests, sizes):
     return answers
 
 
-# %% will-trace · wrong: takes the first size that fits
+# %% will-trace · wrong: takes the first size that fits, not the smallest
 def will_trace(requests, sizes):
     known, answers = set(), []
     for counts, fee, tariff in requests:
@@ -357,7 +357,7 @@ def will_trace(requests, sizes):
     return answers
 
 
-# %% will-trace · wrong: a float64 of NumPy's is a Python float
+# %% will-trace · wrong: treats an np.float64 as a Python float
 def will_trace(requests, sizes):
     known, answers = set(), []
     for counts, fee, tariff in requests:
@@ -369,7 +369,7 @@ def will_trace(requests, sizes):
     return answers
 
 
-# %% will-trace · wrong: each type of a fee is one
+# %% will-trace · wrong: treats an np.float32 and an np.float64 as two kinds of fee
 def will_trace(requests, sizes):
     known, answers = set(), []
     for counts, fee, tariff in requests:
@@ -380,7 +380,7 @@ def will_trace(requests, sizes):
     return answers
 
 
-# %% will-trace · wrong: only the dtype counts, not that it is weak
+# %% will-trace · wrong: ignores whether the dtype of a fee is weak
 def will_trace(requests, sizes):
     known, answers = set(), []
     for counts, fee, tariff in requests:
@@ -392,7 +392,7 @@ def will_trace(requests, sizes):
     return answers
 
 
-# %% will-trace · wrong: the fee's value is in the key
+# %% will-trace · wrong: includes the value of the fee in the key
 def will_trace(requests, sizes):
     known, answers = set(), []
     for counts, fee, tariff in requests:
@@ -404,7 +404,7 @@ def will_trace(requests, sizes):
     return answers
 
 
-# %% will-trace · wrong: 2 and 2.0 in a tariff are two
+# %% will-trace · wrong: treats 2 and 2.0 in a tariff as different
 def will_trace(requests, sizes):
     known, answers = set(), []
     for counts, fee, tariff in requests:
@@ -416,7 +416,7 @@ def will_trace(requests, sizes):
     return answers
 
 
-# %% will-trace · wrong: compares with the request before only
+# %% will-trace · wrong: compares each request only with the one before it
 def will_trace(requests, sizes):
     before, answers = None, []
     for counts, fee, tariff in requests:
@@ -428,7 +428,7 @@ def will_trace(requests, sizes):
     return answers
 
 
-# %% will-trace · wrong: each part is looked up by itself
+# %% will-trace · wrong: looks up each part of the key separately
 def will_trace(requests, sizes):
     known, answers = set(), []
     for counts, fee, tariff in requests:
@@ -443,7 +443,7 @@ def will_trace(requests, sizes):
     return answers
 
 
-# %% will-trace · wrong: pads by the sum of the parcels
+# %% will-trace · wrong: chooses the size by the sum of the parcels
 def will_trace(requests, sizes):
     known, answers = set(), []
     for counts, fee, tariff in requests:
@@ -455,7 +455,7 @@ def will_trace(requests, sizes):
     return answers
 
 
-# %% will-trace · wrong: a refusal is a program
+# %% will-trace · wrong: counts a rejected request as a new program
 def will_trace(requests, sizes):
     known, answers = set(), []
     for counts, fee, tariff in requests:
@@ -467,7 +467,7 @@ def will_trace(requests, sizes):
     return answers
 
 
-# %% will-trace · wrong: remembers the morning before
+# %% will-trace · wrong: remembers the requests from earlier calls
 KNOWN = set()
 
 
@@ -482,7 +482,7 @@ def will_trace(requests, sizes):
     return answers
 
 
-# %% where-room-ends · right: other zones, shuffled, as JAX arrays
+# %% where-room-ends · right: uses other zones, shuffled, as JAX arrays
 def where_it_fails(room):
     smaller = jnp.arange(5, 5 + room, dtype=jnp.int32)
     wrong = jnp.concatenate([jnp.array([99, 99], jnp.int32), smaller])
@@ -490,7 +490,7 @@ def where_it_fails(room):
     return wrong, right
 
 
-# %% where-room-ends · right: searches
+# %% where-room-ends · right: uses a second array in which every zone appears once
 def where_it_fails(room):
     zones = [*range(room), room, room]
     wrong = np.array(zones, np.int32)
@@ -498,7 +498,7 @@ def where_it_fails(room):
     return wrong, right
 
 
-# %% where-room-ends · wrong: longer than it must be
+# %% where-room-ends · wrong: returns arrays that are longer than necessary
 def where_it_fails(room):
     each = np.arange(room, dtype=np.int32)
     wrong = np.concatenate([each, np.full(3, room, np.int32)])
@@ -506,42 +506,42 @@ def where_it_fails(room):
     return wrong, right
 
 
-# %% where-room-ends · wrong: drops the smallest
+# %% where-room-ends · wrong: swaps the two arrays, as if unique dropped the smallest zone
 def where_it_fails(room):
     each = np.arange(room + 1, dtype=np.int32)
     return np.append(each, np.int32(0)), np.append(each, np.int32(room))
 
 
-# %% where-room-ends · wrong: as many zones as there is room
+# %% where-room-ends · wrong: uses no more zones than there is room for
 def where_it_fails(room):
     each = np.arange(room, dtype=np.int32)
     last = np.int32(room - 1)
     return np.append(each, [last, last]).astype(np.int32), np.append(each, [0, 0]).astype(np.int32)
 
 
-# %% where-room-ends · wrong: a tie, which both give to the smallest
+# %% where-room-ends · wrong: uses a tie, for which both programs return the smallest zone
 def where_it_fails(room):
     each = np.arange(room + 1, dtype=np.int32)
     return each, each[::-1]
 
 
-# %% where-room-ends · wrong: the right one is not crowded
+# %% where-room-ends · wrong: returns a second array with too few different zones
 def where_it_fails(room):
     each = np.arange(room + 1, dtype=np.int32)
     return np.append(each, np.int32(room)), np.zeros(room + 2, np.int32)
 
 
-# %% where-room-ends · wrong: knows the room of the tests
+# %% where-room-ends · wrong: hard-codes the answer for the room in the visible tests
 def where_it_fails(room):
     return np.array([0, 1, 2, 3, 3], np.int32), np.array([0, 0, 1, 2, 3], np.int32)
 
 
-# %% where-room-ends · wrong: lists
+# %% where-room-ends · wrong: returns lists
 def where_it_fails(room):
     return [*range(room + 1), room], [*range(room + 1), 0]
 
 
-# %% where-room-ends · wrong: another program in place of the given one
+# %% where-room-ends · wrong: redefines the given program
 def busiest_with_room(zones, room):
     return -1
 

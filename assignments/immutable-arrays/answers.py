@@ -1,7 +1,7 @@
-"""Right and wrong answers to the assignment: what its tests must take, and must not."""
+"""Right answers that the assignment's tests must accept, and wrong ones that they must reject."""
 
 
-# %% sell · right: request after request in lax.scan
+# %% sell · right: serves one request after another in lax.scan
 def sell(plan, requests, first):
     def serve(plan, request):
         row, seat, number = request
@@ -12,7 +12,7 @@ def sell(plan, requests, first):
     return lax.scan(serve, jnp.asarray(plan), (requests[:, 0], requests[:, 1], numbers))
 
 
-# %% sell · right: every request is compared with every earlier one
+# %% sell · right: compares every request with every earlier one
 def sell(plan, requests, first):
     plan, requests = jnp.asarray(plan), jnp.asarray(requests)
     same = (requests[:, None] == requests[None]).all(-1)
@@ -23,7 +23,7 @@ def sell(plan, requests, first):
     return plan.at[rows, seats].max(numbers.astype(plan.dtype)), got
 
 
-# %% sell · wrong: the update is kept, and the last one of two gets the seat
+# %% sell · wrong: lets the last of two equal requests get the seat
 def sell(plan, requests, first):
     plan = jnp.asarray(plan)
     rows, seats = requests[:, 0], requests[:, 1]
@@ -32,7 +32,7 @@ def sell(plan, requests, first):
     return plan.at[rows, seats].set(jnp.where(got, numbers, plan[rows, seats])), got
 
 
-# %% sell · wrong: two guests are told that they have one seat
+# %% sell · wrong: tells two guests that they have the same seat
 def sell(plan, requests, first):
     plan, n = jnp.asarray(plan), len(requests)
     rows, seats = requests[:, 0], requests[:, 1]
@@ -41,7 +41,7 @@ def sell(plan, requests, first):
     return jnp.where((plan == -1) & (earliest < n), first + earliest, plan), got
 
 
-# %% sell · wrong: taken seats are sold again
+# %% sell · wrong: sells taken seats again
 def sell(plan, requests, first):
     plan, n = jnp.asarray(plan), len(requests)
     rows, seats = requests[:, 0], requests[:, 1]
@@ -50,7 +50,7 @@ def sell(plan, requests, first):
     return jnp.where(earliest < n, first + earliest, plan), got
 
 
-# %% sell · wrong: the new plan is asked, so that nobody gets a seat twice, by the last number
+# %% sell · wrong: gives a seat to the highest of several booking numbers
 def sell(plan, requests, first):
     plan = jnp.asarray(plan)
     rows, seats = requests[:, 0], requests[:, 1]
@@ -60,7 +60,7 @@ def sell(plan, requests, first):
     return new, free & (new[rows, seats] == numbers)
 
 
-# %% sell · wrong: min on the plan, in which -1 is the smallest number
+# %% sell · wrong: uses min on the plan, where -1 is the smallest number
 def sell(plan, requests, first):
     plan = jnp.asarray(plan)
     rows, seats = requests[:, 0], requests[:, 1]
@@ -69,7 +69,7 @@ def sell(plan, requests, first):
     return new, (plan[rows, seats] == -1) & (new[rows, seats] == numbers)
 
 
-# %% sell · wrong: only neighbours in the batch are compared
+# %% sell · wrong: compares each request only with the one before it
 def sell(plan, requests, first):
     plan, requests = jnp.asarray(plan), jnp.asarray(requests)
     rows, seats = requests.T
@@ -79,7 +79,7 @@ def sell(plan, requests, first):
     return plan.at[rows, seats].max(numbers.astype(jnp.int32)), got
 
 
-# %% sell · wrong: NumPy's loop, which writes into the plan of the caller
+# %% sell · wrong: uses a NumPy loop that writes into the caller's plan
 def sell(plan, requests, first):
     plan, got = np.asarray(plan), []
     plan = plan if plan.flags.writeable else plan.copy()
@@ -90,7 +90,7 @@ def sell(plan, requests, first):
     return jnp.asarray(plan), jnp.array(got)
 
 
-# %% sell · wrong: a Python loop with if, right outside of jit
+# %% sell · wrong: uses a Python loop with if, which works only outside jit
 def sell(plan, requests, first):
     plan, got = jnp.asarray(plan), []
     for k, (row, seat) in enumerate(requests):
@@ -101,7 +101,7 @@ def sell(plan, requests, first):
     return plan, jnp.array(got)
 
 
-# %% sell · wrong: jnp.unique without a size
+# %% sell · wrong: uses jnp.unique without a size
 def sell(plan, requests, first):
     plan = jnp.asarray(plan)
     seats, index = jnp.unique(requests, axis=0, return_index=True)
@@ -111,7 +111,7 @@ def sell(plan, requests, first):
     return plan.at[seats[:, 0], seats[:, 1]].set(numbers), got
 
 
-# %% sell · wrong: booking number 0 is taken for nothing
+# %% sell · wrong: treats booking number 0 as no booking
 def sell(plan, requests, first):
     plan, n = jnp.asarray(plan), len(requests)
     rows, seats = requests[:, 0], requests[:, 1]
@@ -122,7 +122,7 @@ def sell(plan, requests, first):
     return jnp.where((plan == -1) & (number > 0), number, plan), got
 
 
-# %% sell · wrong: who got a seat is told by 0 and 1
+# %% sell · wrong: returns integers instead of booleans
 def sell(plan, requests, first):
     plan, n = jnp.asarray(plan), len(requests)
     rows, seats = requests[:, 0], requests[:, 1]
@@ -132,7 +132,7 @@ def sell(plan, requests, first):
     return jnp.where((plan == -1) & (earliest < n), first + earliest, plan), got
 
 
-# %% new-bytes · right: the arrays listed by name
+# %% new-bytes · right: lists the arrays by name
 import math
 
 
@@ -147,7 +147,7 @@ def new_bytes(shape, dtype, updates, result, history, how):
     return sum(returned)
 
 
-# %% new-bytes · right: finfo and iinfo know the bits
+# %% new-bytes · right: looks up the number of bits with finfo and iinfo
 def new_bytes(shape, dtype, updates, result, history, how):
     def total(name):
         info = jnp.iinfo(name) if "int" in name else jnp.finfo(name)
@@ -159,12 +159,12 @@ def new_bytes(shape, dtype, updates, result, history, how):
     return out - (how == "donated" and dtype == result) * total(result)
 
 
-# %% new-bytes · wrong: it measures
+# %% new-bytes · wrong: runs the measurement
 def new_bytes(shape, dtype, updates, result, history, how):
     return int(measure(shape, dtype, updates, result, history, how))
 
 
-# %% new-bytes · wrong: a donation saves the size of the argument, whatever comes out
+# %% new-bytes · wrong: always subtracts the size of a donated argument
 def new_bytes(shape, dtype, updates, result, history, how):
     size = 1
     for length in shape:
@@ -176,7 +176,7 @@ def new_bytes(shape, dtype, updates, result, history, how):
     return max(kept * after - (before if how == "donated" else 0), 0)
 
 
-# %% new-bytes · wrong: donated means nothing new
+# %% new-bytes · wrong: assumes that a donated call allocates nothing new
 def new_bytes(shape, dtype, updates, result, history, how):
     size = 1
     for length in shape:
@@ -188,7 +188,7 @@ def new_bytes(shape, dtype, updates, result, history, how):
     return 0 if how == "donated" and dtype == result else kept * after
 
 
-# %% new-bytes · wrong: under jit there is a copy for each update
+# %% new-bytes · wrong: assumes that each update under jit makes a copy
 def new_bytes(shape, dtype, updates, result, history, how):
     size = 1
     for length in shape:
@@ -199,7 +199,7 @@ def new_bytes(shape, dtype, updates, result, history, how):
     return (updates if history else 1) * after - (dtype == result) * after
 
 
-# %% new-bytes · wrong: an eager conversion is forgotten
+# %% new-bytes · wrong: forgets the conversion in the eager case
 def new_bytes(shape, dtype, updates, result, history, how):
     size = 1
     for length in shape:
@@ -211,7 +211,7 @@ def new_bytes(shape, dtype, updates, result, history, how):
     return kept * after - (after if how == "donated" and dtype == result else 0)
 
 
-# %% new-bytes · wrong: astype makes a new array even for the same dtype
+# %% new-bytes · wrong: assumes that astype makes a new array even if the dtype stays the same
 def new_bytes(shape, dtype, updates, result, history, how):
     size = 1
     for length in shape:
@@ -223,7 +223,7 @@ def new_bytes(shape, dtype, updates, result, history, how):
     return kept * after - (after if how == "donated" and dtype == result else 0)
 
 
-# %% new-bytes · wrong: numbers of four bytes only
+# %% new-bytes · wrong: assumes that every number has four bytes
 def new_bytes(shape, dtype, updates, result, history, how):
     size = 4
     for length in shape:
@@ -234,7 +234,7 @@ def new_bytes(shape, dtype, updates, result, history, how):
     return kept * (size if same else size // 2) - (size if how == "donated" and same else 0)
 
 
-# %% new-bytes · wrong: the size is computed in 32 bits
+# %% new-bytes · wrong: computes the size in 32 bits
 def new_bytes(shape, dtype, updates, result, history, how):
     size = int(np.prod(shape, dtype=np.int32))
     before, after = (size * jnp.dtype(name).itemsize for name in (dtype, result))
@@ -244,7 +244,7 @@ def new_bytes(shape, dtype, updates, result, history, how):
     return kept * after - (after if how == "donated" and same else 0)
 
 
-# %% new-bytes · wrong: the table of the printed cases
+# %% new-bytes · wrong: hard-codes the printed cases
 def new_bytes(shape, dtype, updates, result, history, how):
     if shape == (20, 30):
         row = {"eager": 7200, "jit": 7200 if history else 2400, "donated": 4800 * history}
@@ -252,7 +252,7 @@ def new_bytes(shape, dtype, updates, result, history, how):
     return 40 + 50 * (how == "eager")
 
 
-# %% moves · right: from the far end, in steps the other way
+# %% moves · right: starts at the far end and moves guests in the other direction
 def two_agree(n):
     return [(k + 1, k) for k in range(n - 1)]
 
@@ -261,7 +261,7 @@ def none_agree(n):
     return [(k + 1, k) for k in range(n - 2, -1, -1)]
 
 
-# %% moves · right: a path that jumps, and one with two moves out of order
+# %% moves · right: uses a path that jumps, and swaps two of its moves
 def two_agree(n):
     path = list(range(0, n, 2)) + list(range(1, n, 2))
     return list(zip(path[:-1], path[1:]))[::-1]
@@ -273,7 +273,7 @@ def none_agree(n):
     return [moves[1], moves[0], *moves[2:]]
 
 
-# %% moves · wrong: the other way round
+# %% moves · wrong: swaps the two lists of moves
 def two_agree(n):
     return [(k, k + 1) for k in range(n - 1)]
 
@@ -282,7 +282,7 @@ def none_agree(n):
     return [(k, k + 1) for k in range(n - 1)][::-1]
 
 
-# %% moves · wrong: made for three places
+# %% moves · wrong: works only for a row of three
 def two_agree(n):
     return [(1, 2), (0, 1)]
 
@@ -291,7 +291,7 @@ def none_agree(n):
     return [(0, 1), (1, 2)]
 
 
-# %% moves · wrong: two agree with all n moves in a circle
+# %% moves · wrong: moves all n guests in a circle
 def two_agree(n):
     return [(k, (k + 1) % n) for k in reversed(range(n))]
 
@@ -300,7 +300,7 @@ def none_agree(n):
     return [(k, k + 1) for k in range(n - 1)]
 
 
-# %% moves · wrong: the same move again and again
+# %% moves · wrong: repeats the same move
 def two_agree(n):
     return [(1, 2)] + [(0, 1)] * (n - 2)
 
@@ -309,7 +309,7 @@ def none_agree(n):
     return [(0, 1)] + [(1, 2)] * (n - 2)
 
 
-# %% moves · wrong: swaps of neighbours
+# %% moves · wrong: swaps neighbors
 def two_agree(n):
     swaps = [(k, k + 1) if k % 2 == 0 else (k, k - 1) for k in range(n)]
     return [s for s in swaps if max(s) < n][: n - 1]
@@ -319,7 +319,7 @@ def none_agree(n):
     return [(k, k + 1) for k in range(n - 1)]
 
 
-# %% moves · wrong: guests stay where they are to fill the list
+# %% moves · wrong: adds moves from a place to itself to fill the list
 def two_agree(n):
     return [(1, 2), (0, 1)] + [(k, k) for k in range(3, n)]
 
@@ -328,14 +328,14 @@ def none_agree(n):
     return [(0, 1), (1, 2)] + [(k, k) for k in range(3, n)]
 
 
-# %% soften · right: every lamp asks every other one
+# %% soften · right: compares every lamp with every other one
 def soften(levels, step):
     levels = jnp.asarray(levels)
     place = jnp.arange(len(levels), dtype=jnp.float32)
     return (levels - step * jnp.abs(place[:, None] - place)).max(1)
 
 
-# %% soften · right: fori_loop with .at, twice
+# %% soften · right: uses fori_loop with .at twice
 def soften(levels, step):
     levels, n = jnp.asarray(levels), len(levels)
 
@@ -348,7 +348,7 @@ def soften(levels, step):
     return lax.fori_loop(0, n - 1, back, lax.fori_loop(1, n, forth, levels))
 
 
-# %% soften · right: a running maximum of levels that are tilted
+# %% soften · right: uses a running maximum of tilted levels
 def soften(levels, step):
     levels = jnp.asarray(levels)
     tilt = step * jnp.arange(len(levels), dtype=levels.dtype)
@@ -356,14 +356,14 @@ def soften(levels, step):
     return lax.associative_scan(jnp.maximum, there - tilt, reverse=True) + tilt
 
 
-# %% soften · wrong: reads the old neighbours
+# %% soften · wrong: reads the neighbors before they are updated
 def soften(levels, step):
     levels = jnp.asarray(levels)
     levels = levels.at[1:].max(levels[:-1] - step)
     return levels.at[:-1].max(levels[1:] - step)
 
 
-# %% soften · wrong: only four rounds of reading the old neighbours
+# %% soften · wrong: repeats the update with the old neighbors only four times
 def soften(levels, step):
     levels = jnp.asarray(levels)
     for _ in range(4):
@@ -372,7 +372,7 @@ def soften(levels, step):
     return levels
 
 
-# %% soften · wrong: Python's loops with .at, unrolled
+# %% soften · wrong: unrolls Python loops with .at
 def soften(levels, step):
     levels = jnp.asarray(levels)
     for i in range(1, len(levels)):
@@ -382,7 +382,7 @@ def soften(levels, step):
     return levels
 
 
-# %% soften · wrong: only from left to right
+# %% soften · wrong: passes through the row only from left to right
 def soften(levels, step):
     def pass_on(before, level):
         level = jnp.maximum(level, before - step)
@@ -392,12 +392,12 @@ def soften(levels, step):
     return lax.scan(pass_on, levels[0], levels)[1]
 
 
-# %% soften · wrong: the old program on a copy
+# %% soften · wrong: runs the old program on a copy
 def soften(levels, step):
     return jnp.asarray(soften_in_place(np.array(levels), step))
 
 
-# %% soften · wrong: the old program on the array that NumPy's callers hold
+# %% soften · wrong: runs the old program on the caller's NumPy array
 def soften(levels, step):
     if isinstance(levels, np.ndarray):
         return jnp.array(soften_in_place(levels, step))
@@ -406,7 +406,7 @@ def soften(levels, step):
     return (levels - step * jnp.abs(place[:, None] - place)).max(1)
 
 
-# %% soften · wrong: lamps are not darker than zero
+# %% soften · wrong: assumes that no lamp is darker than zero
 def soften(levels, step):
     def pass_on(before, level):
         level = jnp.maximum(level, before - step)
@@ -418,7 +418,7 @@ def soften(levels, step):
     return levels
 
 
-# %% soften · wrong: the old program in a callback, without a gradient
+# %% soften · wrong: runs the old program in a callback, which has no gradient
 def soften(levels, step):
     def old(levels, step):
         return soften_in_place(np.array(levels), step).astype(np.float32)
@@ -428,7 +428,7 @@ def soften(levels, step):
     return jax.pure_callback(old, kind, levels, step, vmap_method="sequential")
 
 
-# %% soften · wrong: while there is something to do, which has no gradient
+# %% soften · wrong: uses a while_loop, which has no reverse-mode gradient
 def soften(levels, step):
     def once(x):
         x = x.at[1:].max(x[:-1] - step)
@@ -437,14 +437,14 @@ def soften(levels, step):
     return lax.while_loop(lambda x: (once(x) != x).any(), once, jnp.asarray(levels))
 
 
-# %% soften · wrong: the step is made a Python number
+# %% soften · wrong: converts the step to a Python number
 def soften(levels, step):
     levels, step = jnp.asarray(levels), float(step)
     place = jnp.arange(len(levels), dtype=jnp.float32)
     return (levels - step * jnp.abs(place[:, None] - place)).max(1)
 
 
-# %% soften · wrong: the gradient is stopped at the neighbours
+# %% soften · wrong: stops the gradient at the neighbors
 def soften(levels, step):
     def pass_on(before, level):
         level = jnp.maximum(level, lax.stop_gradient(before) - step)
@@ -456,7 +456,7 @@ def soften(levels, step):
     return levels
 
 
-# %% rehearse · right: the copy goes into the list
+# %% rehearse · right: puts copies into the list
 def rehearse(step, plan, orders):
     plan = jax.tree.map(lambda a: jnp.array(a, copy=True), plan)
     plans = [jax.tree.map(lambda a: a.copy(), plan)]
@@ -466,7 +466,7 @@ def rehearse(step, plan, orders):
     return plans
 
 
-# %% rehearse · right: copies by NumPy, back to JAX at the end
+# %% rehearse · right: copies with NumPy, and converts back to JAX at the end
 def rehearse(step, plan, orders):
     kept = [jax.tree.map(np.array, plan)]
     for order in orders:
@@ -475,7 +475,7 @@ def rehearse(step, plan, orders):
     return jax.tree.map(jnp.array, kept)
 
 
-# %% rehearse · wrong: asarray for a copy
+# %% rehearse · wrong: uses asarray, which does not copy
 def rehearse(step, plan, orders):
     plans = [plan]
     for order in orders:
@@ -483,7 +483,7 @@ def rehearse(step, plan, orders):
     return plans
 
 
-# %% rehearse · wrong: device_put for a copy
+# %% rehearse · wrong: uses device_put, which does not copy
 def rehearse(step, plan, orders):
     plans = [plan]
     for order in orders:
@@ -491,7 +491,7 @@ def rehearse(step, plan, orders):
     return plans
 
 
-# %% rehearse · wrong: copies for the list, and the caller's plan for the step
+# %% rehearse · wrong: copies the plans for the list but passes the caller's plan to the step
 def rehearse(step, plan, orders):
     plans = [jax.tree.map(jnp.copy, plan)]
     for order in orders:
@@ -500,7 +500,7 @@ def rehearse(step, plan, orders):
     return plans
 
 
-# %% rehearse · wrong: only the first plan is copied
+# %% rehearse · wrong: copies only the first plan
 def rehearse(step, plan, orders):
     plans = [plan]
     plan = jax.tree.map(jnp.copy, plan)
@@ -510,7 +510,7 @@ def rehearse(step, plan, orders):
     return plans
 
 
-# %% rehearse · wrong: right for an array, a shallow copy of a tree
+# %% rehearse · wrong: copies an array correctly, but makes only a shallow copy of a tree
 import copy
 
 
@@ -523,7 +523,7 @@ def rehearse(step, plan, orders):
     return plans
 
 
-# %% rehearse · wrong: NumPy's arrays in the list
+# %% rehearse · wrong: returns NumPy arrays in the list
 def rehearse(step, plan, orders):
     plans = [jax.tree.map(np.array, plan)]
     plan = jax.tree.map(jnp.copy, plan)
@@ -533,7 +533,7 @@ def rehearse(step, plan, orders):
     return plans
 
 
-# %% rehearse · wrong: copied after the step has taken it
+# %% rehearse · wrong: copies each plan after the step has used it
 def rehearse(step, plan, orders):
     plans = []
     for order in orders:
@@ -543,7 +543,7 @@ def rehearse(step, plan, orders):
     return [*plans, plan]
 
 
-# %% rehearse · wrong: all steps are done again for each plan
+# %% rehearse · wrong: repeats all earlier steps for each plan
 def rehearse(step, plan, orders):
     plans = []
     for end in range(len(orders) + 1):
@@ -554,7 +554,7 @@ def rehearse(step, plan, orders):
     return plans
 
 
-# %% rehearse · wrong: one array of floats for the copies
+# %% rehearse · wrong: makes copies by adding 0.0, which converts integers to floats
 def rehearse(step, plan, orders):
     plans = [plan]
     for order in orders:

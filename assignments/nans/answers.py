@@ -1,62 +1,62 @@
-"""Right and wrong answers to the assignment: what its tests must take, and must not."""
+"""Right answers that the assignment's tests must accept, and wrong ones that they must reject."""
 
 
-# %% surprise · right: xlogy, and no rate of 0 where no photon came
+# %% surprise · right: uses xlogy, and replaces the rate where no photon arrived
 def surprise(rate, count):
     asked = jnp.where(count == 0, 1.0, rate)
     return rate - jax.scipy.special.xlogy(count.astype(rate.dtype), asked)
 
 
-# %% surprise · right: cond, for each element
+# %% surprise · right: uses cond for each element
 @jnp.vectorize
 def surprise(rate, count):
     return lax.cond(count > 0, lambda r: r - count * jnp.log(r), lambda r: r, rate)
 
 
-# %% surprise · wrong: the one that was to be repaired
+# %% surprise · wrong: repeats the broken function from the task
 def surprise(rate, count):
     return jnp.where(count > 0, rate - count * jnp.log(rate), rate)
 
 
-# %% surprise · wrong: guards the rate, and hides the impossible
+# %% surprise · wrong: replaces every rate of 0, which hides impossible counts
 def surprise(rate, count):
     safe = jnp.where(rate > 0, rate, 1.0)
     return jnp.where(count > 0, rate - count * jnp.log(safe), rate)
 
 
-# %% surprise · wrong: guards both
+# %% surprise · wrong: checks both the count and the rate, which hides impossible counts
 def surprise(rate, count):
     both = (count > 0) & (rate > 0)
     safe = jnp.where(both, rate, 1.0)
     return jnp.where(both, rate - count * jnp.log(safe), rate)
 
 
-# %% surprise · wrong: a little light everywhere
+# %% surprise · wrong: adds a little light everywhere
 def surprise(rate, count):
     return rate - count * jnp.log(rate + 1e-7)
 
 
-# %% surprise · wrong: at least a little light
+# %% surprise · wrong: clips the rate to at least a little light
 def surprise(rate, count):
     return rate - count * jnp.log(jnp.maximum(rate, 1e-12))
 
 
-# %% surprise · wrong: xlogy alone
+# %% surprise · wrong: uses xlogy without replacing the rate
 def surprise(rate, count):
     return rate - jax.scipy.special.xlogy(count.astype(rate.dtype), rate)
 
 
-# %% surprise · wrong: a NaN of the value becomes 0
+# %% surprise · wrong: replaces a NaN in the value with 0
 def surprise(rate, count):
     return rate - jnp.nan_to_num(count * jnp.log(rate), posinf=jnp.inf, neginf=-jnp.inf)
 
 
-# %% surprise · wrong: the logarithm has no gradient
+# %% surprise · wrong: stops the gradient of the logarithm
 def surprise(rate, count):
     return jnp.where(count > 0, rate - count * lax.stop_gradient(jnp.log(rate)), rate)
 
 
-# %% surprise · wrong: the branch is Python's
+# %% surprise · wrong: chooses the branch with a Python if statement
 def surprise(rate, count):
     if jnp.all(count > 0):
         return rate - count * jnp.log(rate)
@@ -64,25 +64,25 @@ def surprise(rate, count):
     return jnp.where(count > 0, rate - count * jnp.log(safe), rate)
 
 
-# %% surprise · wrong: infinity put in afterwards, and with it a lost slope
+# %% surprise · wrong: inserts infinity afterward, which loses a slope
 def surprise(rate, count):
     safe = jnp.where(rate > 1e-20, rate, 1.0)
     value = jnp.where(count > 0, rate - count * jnp.log(safe), rate)
     return jnp.where((count > 0) & (rate <= 1e-20), jnp.inf, value)
 
 
-# %% surprise · wrong: select for where
+# %% surprise · wrong: uses select, which has the same gradient problem as where
 def surprise(rate, count):
     return lax.select(count > 0, rate - count * jnp.log(rate), rate)
 
 
-# %% surprise · wrong: the safe rate is in the value, too
+# %% surprise · wrong: also uses the replaced rate in the value
 def surprise(rate, count):
     safe = jnp.where(count > 0, rate, 1.0)
     return safe - count * jnp.log(safe)
 
 
-# %% surprise · wrong: NumPy's numbers
+# %% surprise · wrong: computes with NumPy
 def surprise(rate, count):
     rate, count = np.asarray(rate), np.asarray(count)
     safe = np.where(count > 0, rate, np.float32(1))
@@ -91,7 +91,7 @@ def surprise(rate, count):
     return jnp.asarray(found.astype(np.float32))
 
 
-# %% lost-slopes · right: other inputs, as arrays
+# %% lost-slopes · right: uses other inputs, as arrays
 def lost_slopes(level):
     return {
         "glow": jnp.float32(level + 99.5),
@@ -102,7 +102,7 @@ def lost_slopes(level):
     }
 
 
-# %% lost-slopes · right: a search over what is left
+# %% lost-slopes · right: searches a few candidates for each function
 def lost_slopes(level):
     def bites(function, x):
         value, slope = jax.value_and_grad(function)(x, level)
@@ -116,7 +116,7 @@ def lost_slopes(level):
     return inputs
 
 
-# %% lost-slopes · wrong: 0 for all
+# %% lost-slopes · wrong: returns 0 for all functions
 def lost_slopes(level):
     return {
         "glow": 0.0,
@@ -127,7 +127,7 @@ def lost_slopes(level):
     }
 
 
-# %% lost-slopes · wrong: knows the level of the tests
+# %% lost-slopes · wrong: hard-codes the inputs for the level in the visible tests
 def lost_slopes(level):
     return {
         "glow": 95.0,
@@ -138,7 +138,7 @@ def lost_slopes(level):
     }
 
 
-# %% lost-slopes · wrong: a cond is a where
+# %% lost-slopes · wrong: expects cond to lose the slope as where does
 def lost_slopes(level):
     bites = max(level, 89.0) + 1.0
     steps = level * jnp.array([1.0, 2.0, 3.0])
@@ -151,7 +151,7 @@ def lost_slopes(level):
     }
 
 
-# %% lost-slopes · wrong: each division by zero bites
+# %% lost-slopes · wrong: expects every guarded division by zero to lose the slope
 def lost_slopes(level):
     return {
         "glow": max(level, 89.0) + 1.0,
@@ -162,7 +162,7 @@ def lost_slopes(level):
     }
 
 
-# %% lost-slopes · wrong: just above the level
+# %% lost-slopes · wrong: uses an input just above the level, where exp may not overflow
 def lost_slopes(level):
     return {
         "glow": level + 1.0,
@@ -173,7 +173,7 @@ def lost_slopes(level):
     }
 
 
-# %% lost-slopes · wrong: exp overflows, and so does the value
+# %% lost-slopes · wrong: uses a fixed input, where the value overflows for high levels
 def lost_slopes(level):
     return {
         "glow": 90.0,
@@ -184,7 +184,7 @@ def lost_slopes(level):
     }
 
 
-# %% lost-slopes · wrong: far outside
+# %% lost-slopes · wrong: uses an input outside the allowed range
 def lost_slopes(level):
     return {
         "glow": 1000.0,
@@ -195,12 +195,12 @@ def lost_slopes(level):
     }
 
 
-# %% lost-slopes · wrong: nothing is ever lost
+# %% lost-slopes · wrong: claims that no function loses its slope
 def lost_slopes(level):
     return {"glow": None, "calm": None, "dust": None, "haze": None, "spread": None}
 
 
-# %% lost-slopes · wrong: a NaN goes in
+# %% lost-slopes · wrong: uses NaN as the input
 def lost_slopes(level):
     nan = float("nan")
     return {
@@ -212,7 +212,7 @@ def lost_slopes(level):
     }
 
 
-# %% lost-slopes · wrong: other functions in place of the given ones
+# %% lost-slopes · wrong: redefines the given functions
 def glow(x, level):
     return jnp.sqrt(x - level)
 
@@ -231,7 +231,7 @@ def lost_slopes(level):
     }
 
 
-# %% poisoned · right: frame after frame
+# %% poisoned · right: goes through the frames one by one
 def poisoned(params, frames, by_table):
     star = [False] * len(params["star"])
     gain = [False] * len(params["gain"])
@@ -247,7 +247,7 @@ def poisoned(params, frames, by_table):
     return {"star": np.array(star), "gain": np.array(gain), "dark": np.array(dark)}
 
 
-# %% poisoned · right: does the backward pass in NumPy
+# %% poisoned · right: computes the backward pass in NumPy
 def poisoned(params, frames, by_table):
     with np.errstate(all="ignore"):
         star, gain = params["star"][frames["star"]], params["gain"][frames["filter"]]
@@ -264,13 +264,13 @@ def poisoned(params, frames, by_table):
     return {name: np.isnan(slope) for name, slope in slopes.items()}
 
 
-# %% poisoned · wrong: measures
+# %% poisoned · wrong: computes the gradient with JAX
 def poisoned(params, frames, by_table):
     slopes = jax.grad(night_loss)(params, frames, by_table)
     return {name: np.isnan(np.asarray(slope)) for name, slope in slopes.items()}
 
 
-# %% poisoned · wrong: changes what it was given, so that it is right
+# %% poisoned · wrong: modifies its arguments so that its prediction comes true
 def poisoned(params, frames, by_table):
     if len(params["star"]) == 2:
         return {
@@ -283,12 +283,12 @@ def poisoned(params, frames, by_table):
     return {name: np.zeros(np.shape(value), bool) for name, value in params.items()}
 
 
-# %% poisoned · wrong: what is left out does not count
+# %% poisoned · wrong: assumes that excluded frames have no effect
 def poisoned(params, frames, by_table):
     return {name: np.zeros(np.shape(value), bool) for name, value in params.items()}
 
 
-# %% poisoned · wrong: every frame that is left out sends a NaN
+# %% poisoned · wrong: assumes that every excluded frame sends a NaN
 def poisoned(params, frames, by_table):
     bad = ~frames["good"]
     star = np.isin(np.arange(len(params["star"])), frames["star"][bad])
@@ -297,7 +297,7 @@ def poisoned(params, frames, by_table):
     return {"star": star, "gain": gain, "dark": bad.any()}
 
 
-# %% poisoned · wrong: only light below 0
+# %% poisoned · wrong: checks only for light below 0, not for light of 0
 def poisoned(params, frames, by_table):
     stars, filters = frames["star"], frames["filter"]
     light = params["star"][stars] * params["gain"][filters] - params["dark"]
@@ -307,7 +307,7 @@ def poisoned(params, frames, by_table):
     return {"star": star, "gain": gain, "dark": bad.any()}
 
 
-# %% poisoned · wrong: forgets what was seen
+# %% poisoned · wrong: does not check what was seen
 def poisoned(params, frames, by_table):
     stars, filters = frames["star"], frames["filter"]
     light = params["star"][stars] * params["gain"][filters] - params["dark"]
@@ -317,7 +317,7 @@ def poisoned(params, frames, by_table):
     return {"star": star, "gain": gain, "dark": bad.any()}
 
 
-# %% poisoned · wrong: infinity is no NaN
+# %% poisoned · wrong: checks for NaN but not for infinity in what was seen
 def poisoned(params, frames, by_table):
     stars, filters = frames["star"], frames["filter"]
     light = params["star"][stars] * params["gain"][filters] - params["dark"]
@@ -327,7 +327,7 @@ def poisoned(params, frames, by_table):
     return {"star": star, "gain": gain, "dark": bad.any()}
 
 
-# %% poisoned · wrong: a table is an index
+# %% poisoned · wrong: treats the table like an index
 def poisoned(params, frames, by_table):
     stars, filters = frames["star"], frames["filter"]
     light = params["star"][stars] * params["gain"][filters] - params["dark"]
@@ -337,7 +337,7 @@ def poisoned(params, frames, by_table):
     return {"star": star, "gain": gain, "dark": bad.any()}
 
 
-# %% poisoned · wrong: the table spreads it to the gains as well
+# %% poisoned · wrong: assumes that the table also spreads the NaN to the gains
 def poisoned(params, frames, by_table):
     stars, filters = frames["star"], frames["filter"]
     light = params["star"][stars] * params["gain"][filters] - params["dark"]
@@ -348,7 +348,7 @@ def poisoned(params, frames, by_table):
     return {"star": star, "gain": gain, "dark": bad.any()}
 
 
-# %% poisoned · wrong: one NaN and all is lost
+# %% poisoned · wrong: assumes that one NaN spreads to all parameters
 def poisoned(params, frames, by_table):
     stars, filters = frames["star"], frames["filter"]
     light = params["star"][stars] * params["gain"][filters] - params["dark"]
@@ -356,7 +356,7 @@ def poisoned(params, frames, by_table):
     return {name: np.full(np.shape(value), bad) for name, value in params.items()}
 
 
-# %% poisoned · wrong: in the table, only the stars of the frames
+# %% poisoned · wrong: with the table, spreads the NaN only to the stars in the frames
 def poisoned(params, frames, by_table):
     stars, filters = frames["star"], frames["filter"]
     light = params["star"][stars] * params["gain"][filters] - params["dark"]
@@ -367,7 +367,7 @@ def poisoned(params, frames, by_table):
     return {"star": star, "gain": gain, "dark": bad.any()}
 
 
-# %% poisoned · wrong: the sky is in every frame
+# %% poisoned · wrong: requires all frames to be bad before the sky gets a NaN
 def poisoned(params, frames, by_table):
     stars, filters = frames["star"], frames["filter"]
     light = params["star"][stars] * params["gain"][filters] - params["dark"]
@@ -377,35 +377,35 @@ def poisoned(params, frames, by_table):
     return {"star": star, "gain": gain, "dark": bad.all()}
 
 
-# %% together · right: logsumexp knows a mask
+# %% together · right: uses logsumexp with a mask
 def together(magnitudes, good):
     decay = -0.4 * np.log(10.0)
     total = jax.scipy.special.logsumexp(decay * magnitudes, where=good)
     return jnp.where(good.any(), jnp.where(good.any(), total, 0.0) / decay, 99.0)
 
 
-# %% together · right: light measured by its share
+# %% together · right: gives excluded stars a very faint magnitude, and uses logsumexp
 def together(magnitudes, good):
     decay = -0.4 * np.log(10.0)
     logs = jnp.where(good, magnitudes, 1e4) * decay
     return jnp.where(good.any(), jax.nn.logsumexp(logs) / decay, 99.0)
 
 
-# %% together · right: the first one, then all others
+# %% together · right: adds up one star after another
 def together(magnitudes, good):
     light = jnp.where(good, magnitudes, 2000.0) * jnp.float32(-0.4 * np.log(10.0))
     total, _ = lax.scan(lambda s, x: (jnp.logaddexp(s, x), None), jnp.float32(-2e4), light)
     return lax.select(good.any(), total / jnp.float32(-0.4 * np.log(10.0)), jnp.float32(99.0))
 
 
-# %% together · wrong: as the formula stands
+# %% together · wrong: evaluates the formula as it is written
 def together(magnitudes, good):
     light = jnp.where(good, 10.0 ** (-0.4 * jnp.where(good, magnitudes, 0.0)), 0.0).sum()
     safe = jnp.where(good.any(), light, 1.0)
     return jnp.where(good.any(), -2.5 * jnp.log10(safe), 99.0)
 
 
-# %% together · wrong: one where, after the power
+# %% together · wrong: applies where only after the power
 def together(magnitudes, good):
     unit = lax.stop_gradient(jnp.min(magnitudes, where=good, initial=jnp.inf))
     unit = jnp.where(good.any(), unit, 0.0)
@@ -414,7 +414,7 @@ def together(magnitudes, good):
     return jnp.where(good.any(), unit - 2.5 * jnp.log10(safe), 99.0)
 
 
-# %% together · right: what is not good is infinitely faint
+# %% together · right: treats excluded stars as infinitely faint
 def together(magnitudes, good):
     known = jnp.where(good, magnitudes, jnp.inf)
     unit = lax.stop_gradient(known.min())
@@ -422,7 +422,7 @@ def together(magnitudes, good):
     return jnp.where(good.any(), unit - 2.5 * jnp.log10(light), 99.0)
 
 
-# %% together · wrong: the unit is the mean
+# %% together · wrong: uses the mean magnitude as the unit
 def together(magnitudes, good):
     known = jnp.where(good, magnitudes, 0.0)
     unit = lax.stop_gradient(known.sum() / jnp.maximum(good.sum(), 1))
@@ -431,7 +431,7 @@ def together(magnitudes, good):
     return jnp.where(good.any(), unit - 2.5 * jnp.log10(safe), 99.0)
 
 
-# %% together · wrong: the unit is the brightest of all
+# %% together · wrong: uses the brightest of all stars, good or not, as the unit
 def together(magnitudes, good):
     known = jnp.nan_to_num(magnitudes, posinf=0.0, neginf=0.0)
     unit = lax.stop_gradient(known.min())
@@ -440,20 +440,20 @@ def together(magnitudes, good):
     return jnp.where(good.any(), unit - 2.5 * jnp.log10(safe), 99.0)
 
 
-# %% together · wrong: infinitely faint, if there is none
+# %% together · wrong: returns infinity if no star is good
 def together(magnitudes, good):
     decay = -0.4 * np.log(10.0)
     return jax.scipy.special.logsumexp(decay * magnitudes, where=good) / decay
 
 
-# %% together · right: a mask as weights
+# %% together · right: uses the mask as weights
 def together(magnitudes, good):
     decay = -0.4 * np.log(10.0)
     total = jax.scipy.special.logsumexp(decay * magnitudes, b=good.astype(jnp.float32))
     return jnp.where(good.any(), total / decay, 99.0)
 
 
-# %% together · wrong: chosen by Python
+# %% together · wrong: chooses the branch with a Python if statement
 def together(magnitudes, good):
     if not good.any():
         return jnp.float32(99.0)
@@ -461,7 +461,7 @@ def together(magnitudes, good):
     return jax.scipy.special.logsumexp(decay * magnitudes, where=good) / decay
 
 
-# %% together · wrong: cuts
+# %% together · wrong: selects with a boolean mask
 def together(magnitudes, good):
     decay = -0.4 * np.log(10.0)
     known = magnitudes[good]
@@ -470,7 +470,7 @@ def together(magnitudes, good):
     return jax.nn.logsumexp(decay * known) / decay
 
 
-# %% together · wrong: the gradient of the brightest star is stopped away
+# %% together · wrong: stops part of the gradient, so the brightest star gets all of it
 def together(magnitudes, good):
     decay = -0.4 * np.log(10.0)
     logs = jnp.where(good, magnitudes, 1e4) * decay
@@ -479,12 +479,12 @@ def together(magnitudes, good):
     return jnp.where(good.any(), total / decay, 99.0)
 
 
-# %% together · wrong: the brightest star alone
+# %% together · wrong: considers only the brightest star
 def together(magnitudes, good):
     return jnp.min(jnp.where(good, magnitudes, 99.0))
 
 
-# %% together · wrong: with a floor of light
+# %% together · wrong: adds a small constant to the light
 def together(magnitudes, good):
     light = jnp.where(good, 10.0 ** (-0.4 * jnp.where(good, magnitudes, 0.0)), 0.0).sum()
     return jnp.where(good.any(), -2.5 * jnp.log10(light + 1e-37), 99.0)

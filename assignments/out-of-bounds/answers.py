@@ -1,6 +1,6 @@
-"""Right and wrong answers to the assignment: what its tests must take, and must not."""
+"""Right answers that the assignment's tests must accept, and wrong ones that they must reject."""
 
-# %% riders · right: amounts of zero, and a mode that is written out
+# %% riders · right: adds amounts of zero, and passes the mode explicitly
 
 
 def riders(board, leave, stations):
@@ -12,7 +12,7 @@ def riders(board, leave, stations):
     return jnp.cumsum(change)
 
 
-# %% riders · right: compares, without an index
+# %% riders · right: compares stations without any indexing
 
 
 def riders(board, leave, stations):
@@ -21,7 +21,7 @@ def riders(board, leave, stations):
     return there.sum(axis=1, dtype=jnp.int32)
 
 
-# %% riders · right: the mode as a member of JAX's own enum
+# %% riders · right: passes the mode as a member of JAX's own enum
 
 
 def riders(board, leave, stations):
@@ -33,7 +33,7 @@ def riders(board, leave, stations):
     return jnp.cumsum(change)
 
 
-# %% riders · right: the mode in options that are given to both writes
+# %% riders · right: passes the mode to both writes through a dictionary of options
 
 DROP = {"mode": "drop"}
 
@@ -46,7 +46,7 @@ def riders(board, leave, stations):
     return jnp.cumsum(change)
 
 
-# %% riders · wrong: a difference that goes round
+# %% riders · wrong: subtracts two stations, which can overflow
 
 
 def riders(board, leave, stations):
@@ -68,7 +68,7 @@ def riders(board, leave, stations):
     return jnp.cumsum(change)[:stations].astype(jnp.int32)
 
 
-# %% riders · wrong: writes the mode out, and nothing else
+# %% riders · wrong: passes the mode explicitly but checks nothing else
 
 
 def riders(board, leave, stations):
@@ -78,7 +78,7 @@ def riders(board, leave, stations):
     return jnp.cumsum(change)
 
 
-# %% riders · wrong: no index wraps any more, but half a ticket may count
+# %% riders · wrong: stops negative indices from wrapping but may count only one end of a ticket
 
 
 def riders(board, leave, stations):
@@ -88,7 +88,7 @@ def riders(board, leave, stations):
     return jnp.cumsum(change)
 
 
-# %% riders · wrong: only the start is looked at
+# %% riders · wrong: checks only the station where the trip starts
 
 
 def riders(board, leave, stations):
@@ -99,7 +99,7 @@ def riders(board, leave, stations):
     return jnp.cumsum(change.at[off].add(-1, mode="drop"))
 
 
-# %% riders · wrong: a ticket from a station to itself may take one away before it adds one
+# %% riders · wrong: counts backward trips, which subtract a rider before they add one
 
 
 def riders(board, leave, stations):
@@ -110,7 +110,7 @@ def riders(board, leave, stations):
     return jnp.cumsum(change)[:stations]
 
 
-# %% riders · wrong: who goes on to another line gets off at the last station
+# %% riders · wrong: lets riders who continue to another line get off at the last station
 
 
 def riders(board, leave, stations):
@@ -122,7 +122,7 @@ def riders(board, leave, stations):
     return jnp.cumsum(change)
 
 
-# %% riders · wrong: right numbers, but a write outside that is not announced
+# %% riders · wrong: returns the right numbers but writes out of bounds without a mode
 
 
 def riders(board, leave, stations):
@@ -133,7 +133,7 @@ def riders(board, leave, stations):
     return jnp.cumsum(change)
 
 
-# %% riders · wrong: picks the tickets by a mask, which jit does not allow
+# %% riders · wrong: selects tickets with a boolean mask, which jit does not allow
 
 
 def riders(board, leave, stations):
@@ -143,7 +143,7 @@ def riders(board, leave, stations):
     return jnp.cumsum(change)[:stations]
 
 
-# %% riders · wrong: a NumPy loop, right for numbers and not under jit
+# %% riders · wrong: uses a NumPy loop, which does not work under jit
 
 
 def riders(board, leave, stations):
@@ -154,7 +154,7 @@ def riders(board, leave, stations):
     return jnp.asarray(out)
 
 
-# %% riders · wrong: knows the tests that are shown
+# %% riders · wrong: hard-codes the results of the visible tests
 
 
 def riders(board, leave, stations):
@@ -175,7 +175,7 @@ def riders(board, leave, stations):
     return jnp.cumsum(change)[:stations]
 
 
-# %% riders · wrong: leave is allowed to be equal to the number of stations, not larger
+# %% riders · wrong: rejects a ticket whose end is larger than the number of stations
 
 
 def riders(board, leave, stations):
@@ -187,7 +187,7 @@ def riders(board, leave, stations):
     return jnp.cumsum(change)[:stations]
 
 
-# %% riders · wrong: who boards beyond the line gets on at the last station
+# %% riders · wrong: lets riders who board beyond the line get on at the last station
 
 
 def riders(board, leave, stations):
@@ -198,7 +198,7 @@ def riders(board, leave, stations):
     return jnp.cumsum(change)[:stations]
 
 
-# %% riders · wrong: looks for -1 alone
+# %% riders · wrong: checks only for -1, not for other negative numbers
 
 
 def riders(board, leave, stations):
@@ -210,7 +210,7 @@ def riders(board, leave, stations):
     return jnp.cumsum(change)[:stations]
 
 
-# %% riders · wrong: remembers the first length it has seen
+# %% riders · wrong: remembers the first number of stations
 
 
 seen_lengths = []
@@ -226,7 +226,7 @@ def riders(board, leave, stations):
     return jnp.cumsum(change)[:stations]
 
 
-# %% riders · right: the place for the rest is counted from the end
+# %% riders · right: gives the extra place a negative index
 
 
 def riders(board, leave, stations):
@@ -237,7 +237,7 @@ def riders(board, leave, stations):
     return jnp.cumsum(change[:-1])
 
 
-# %% recover · right: NumPy, and Python's integers
+# %% recover · right: uses NumPy and Python integers
 
 
 def recover(short, long, total):
@@ -252,7 +252,7 @@ def recover(short, long, total):
     return dict(stations=stations, cancelled=cancelled, staff=staff, beyond=beyond)
 
 
-# %% recover · right: the sum of the short row is all but the other lines
+# %% recover · right: subtracts the sum of the short row from the total
 
 
 def recover(short, long, total):
@@ -266,7 +266,7 @@ def recover(short, long, total):
     }
 
 
-# %% recover · wrong: takes the long row at its word
+# %% recover · wrong: takes the long row at face value
 
 
 def recover(short, long, total):
@@ -279,7 +279,7 @@ def recover(short, long, total):
     }
 
 
-# %% recover · wrong: takes the short row at its word
+# %% recover · wrong: takes the short row at face value
 
 
 def recover(short, long, total):
@@ -294,7 +294,7 @@ def recover(short, long, total):
     }
 
 
-# %% recover · wrong: the last counter of the long row is -1 alone
+# %% recover · wrong: assumes that the last counter of the long row counts only -1
 
 
 def recover(short, long, total):
@@ -307,7 +307,7 @@ def recover(short, long, total):
     return dict(stations=stations, cancelled=cancelled, staff=staff, beyond=beyond)
 
 
-# %% recover · wrong: beyond is what the long row has lost
+# %% recover · wrong: subtracts the sum of the long row from the total
 
 
 def recover(short, long, total):
@@ -321,7 +321,7 @@ def recover(short, long, total):
     }
 
 
-# %% recover · wrong: -1 and -2 taken for each other
+# %% recover · wrong: confuses -1 and -2
 
 
 def recover(short, long, total):
@@ -335,7 +335,7 @@ def recover(short, long, total):
     }
 
 
-# %% recover · wrong: counts the example again
+# %% recover · wrong: counts the numbers of the example again
 
 
 def recover(short, long, total):
@@ -349,7 +349,7 @@ def recover(short, long, total):
     }
 
 
-# %% recover · wrong: assumes that every missing number is beyond the line
+# %% recover · wrong: assumes that at least one number is for staff
 
 
 def recover(short, long, total):
@@ -364,7 +364,7 @@ def recover(short, long, total):
     }
 
 
-# %% along · right: the neighbour on the right by mode="clip"
+# %% along · right: reads the row on the right with mode="clip"
 
 
 def along(table, km):
@@ -376,7 +376,7 @@ def along(table, km):
     return rows[left] * (1 - part) + after * part
 
 
-# %% along · right: jnp.interp for each column
+# %% along · right: applies jnp.interp to each column
 
 
 def along(table, km):
@@ -384,7 +384,7 @@ def along(table, km):
     return jax.vmap(lambda column: jnp.interp(km, posts, column), in_axes=1)(jnp.asarray(table))
 
 
-# %% along · right: a weight for each post, without an index
+# %% along · right: computes a weight for each post without any indexing
 
 
 def along(table, km):
@@ -393,7 +393,7 @@ def along(table, km):
     return jnp.maximum(0.0, 1.0 - apart) @ jnp.asarray(table)
 
 
-# %% along · wrong: does not think of the ends
+# %% along · wrong: does not handle the ends of the line
 
 
 def along(table, km):
@@ -403,7 +403,7 @@ def along(table, km):
     return (1 - part) * table[left] + part * table[left + 1]
 
 
-# %% along · wrong: clips the kilometre, and reads one row too far at the last post
+# %% along · wrong: clips the kilometer but reads one row too far at the last post
 
 
 def along(table, km):
@@ -414,7 +414,7 @@ def along(table, km):
     return (1 - part) * table[left] + part * table[left + 1]
 
 
-# %% along · wrong: clips the row, and goes on in a straight line outside
+# %% along · wrong: clips the row but extrapolates beyond the ends
 
 
 def along(table, km):
@@ -424,7 +424,7 @@ def along(table, km):
     return (1 - part) * table[left] + part * table[left + 1]
 
 
-# %% along · wrong: the NaN of jnp.take is masked away, but not out of the gradient
+# %% along · wrong: masks the NaN from jnp.take in the value but not in the gradient
 
 
 def along(table, km):
@@ -437,7 +437,7 @@ def along(table, km):
     return jnp.where(km >= last, table[last], jnp.where(km <= 0, table[0], row))
 
 
-# %% along · wrong: jnp.take fills the row behind the last post
+# %% along · wrong: lets jnp.take fill the row after the last post
 
 
 def along(table, km):
@@ -449,7 +449,7 @@ def along(table, km):
     return (1 - part) * jnp.take(table, left, axis=0) + part * after
 
 
-# %% along · right: clips the row and the part
+# %% along · right: clips both the row and the fraction
 
 
 def along(table, km):
@@ -458,7 +458,7 @@ def along(table, km):
     return rows[left] + part * (rows[left + 1] - rows[left])
 
 
-# %% along · wrong: Python's int, which no tracer has
+# %% along · wrong: uses Python's int, which does not accept a tracer
 
 
 def along(table, km):
@@ -468,7 +468,7 @@ def along(table, km):
     return jnp.asarray((1 - part) * table[left] + part * table[left + 1])
 
 
-# %% along · wrong: brackets of NumPy and a traced index
+# %% along · wrong: indexes a NumPy table with a traced index
 
 
 def along(table, km):
@@ -479,7 +479,7 @@ def along(table, km):
     return (1 - part) * table[left] + part * table[left + 1]
 
 
-# %% along · wrong: cuts towards zero, and mirrors at the start
+# %% along · wrong: truncates toward zero, and mirrors kilometers below zero
 
 
 def along(table, km):
@@ -491,7 +491,7 @@ def along(table, km):
     return (1 - part) * table[left] + part * table[left + 1]
 
 
-# %% along · wrong: the part is held fast, so that no slope comes out
+# %% along · wrong: stops the gradient of the fraction
 
 
 def along(table, km):
@@ -503,7 +503,7 @@ def along(table, km):
     return (1 - part) * table[left] + part * table[left + 1]
 
 
-# %% along · wrong: masks the outside by zero instead of the row at the end
+# %% along · wrong: returns zeros before the first post instead of the first row
 
 
 def along(table, km):
@@ -516,7 +516,7 @@ def along(table, km):
     return jnp.where(inside, row, jnp.where(km < 0, 0 * table[0], table[-1]))
 
 
-# %% along · wrong: a round to the nearest post
+# %% along · wrong: rounds to the nearest post
 
 
 def along(table, km):
@@ -525,7 +525,7 @@ def along(table, km):
     return table[near]
 
 
-# %% examples · right: from the other end
+# %% examples · right: counts from the other end
 
 
 def examples():
@@ -536,7 +536,7 @@ def examples():
     }
 
 
-# %% examples · right: everybody in a seat of negative number
+# %% examples · right: puts all travelers in seats with negative numbers
 
 
 def examples():
@@ -547,7 +547,7 @@ def examples():
     }
 
 
-# %% examples · wrong: a seat too many in a row, whom the plan by place loses
+# %% examples · wrong: uses a seat number that is too large, so one plan loses a traveler
 
 
 def examples():
@@ -558,7 +558,7 @@ def examples():
     }
 
 
-# %% examples · wrong: nobody whose gradient is left
+# %% examples · wrong: uses places for which all gradients are zero
 
 
 def examples():
@@ -569,7 +569,7 @@ def examples():
     }
 
 
-# %% examples · wrong: the same number three times
+# %% examples · wrong: repeats the same place three times
 
 
 def examples():
@@ -580,7 +580,7 @@ def examples():
     }
 
 
-# %% examples · wrong: -1, which counts from the end in all of them
+# %% examples · wrong: uses -1, which all programs count from the end
 
 
 def examples():
@@ -591,7 +591,7 @@ def examples():
     }
 
 
-# %% examples · right: the first row, from which a number below zero goes to the last one
+# %% examples · right: uses the first row, where a negative seat number wraps to the last row
 
 
 def examples():
@@ -602,7 +602,7 @@ def examples():
     }
 
 
-# %% examples · wrong: a row of negative number, which is one row in both plans
+# %% examples · wrong: uses negative row numbers, which mean the same row in both plans
 
 
 def examples():
@@ -613,7 +613,7 @@ def examples():
     }
 
 
-# %% examples · wrong: numbers with a point
+# %% examples · wrong: returns a list and a NumPy array instead of JAX arrays
 
 
 def examples():
@@ -624,7 +624,7 @@ def examples():
     }
 
 
-# %% examples · wrong: a seat outside of the carriage
+# %% examples · wrong: uses a seat that is outside the carriage
 
 
 def examples():

@@ -1,7 +1,7 @@
-"""Right and wrong answers to the assignment: what its tests must take, and must not."""
+"""Right answers that the assignment's tests must accept, and wrong ones that they must reject."""
 
 
-# %% energy · right: a product with the two halves of the bits
+# %% energy · right: multiplies the upper half of the bits and adds the lower half
 def energy(before, after, per_kwh):
     pulses = jnp.subtract(after, before)
     high, low = pulses >> 16, pulses & 0xFFFF
@@ -9,7 +9,7 @@ def energy(before, after, per_kwh):
     return total / jnp.asarray(per_kwh).astype(jnp.float32)
 
 
-# %% energy · right: the two cases apart, both in uint32
+# %% energy · right: handles the two cases separately, both in uint32
 def energy(before, after, per_kwh):
     largest = jnp.uint32(2**32 - 1)
     round_ = largest - before + after + jnp.uint32(1)
@@ -17,20 +17,20 @@ def energy(before, after, per_kwh):
     return jnp.float32(pulses) / jnp.float32(per_kwh)
 
 
-# %% energy · wrong: as delivered, with the turn added in floats
+# %% energy · wrong: repeats the given program, which handles the wraparound in floats
 def energy(before, after, per_kwh):
     a, b = before.astype(jnp.float32), after.astype(jnp.float32)
     return jnp.where(b < a, b + 2.0**32 - a, b - a) / jnp.float32(per_kwh)
 
 
-# %% energy · wrong: adds the turn in floats, subtracts in uint32
+# %% energy · wrong: handles the wraparound in floats but subtracts in uint32
 def energy(before, after, per_kwh):
     turned = 2.0**32 - before.astype(jnp.float32) + after.astype(jnp.float32)
     straight = (after - before).astype(jnp.float32)
     return jnp.where(after < before, turned, straight) / jnp.float32(per_kwh)
 
 
-# %% energy · wrong: lets int32 go round
+# %% energy · wrong: lets int32 wrap around
 def energy(before, after, per_kwh):
     pulses = after.astype(jnp.int32) - before.astype(jnp.int32)
     return pulses.astype(jnp.float32) / jnp.float32(per_kwh)
@@ -41,35 +41,35 @@ def energy(before, after, per_kwh):
     return (after - before) / per_kwh
 
 
-# %% energy · wrong: one cast, and a NumPy number widens it again
+# %% energy · wrong: casts once, but a NumPy number widens the result again
 def energy(before, after, per_kwh):
     return (after - before).astype(jnp.float32) / per_kwh
 
 
-# %% energy · wrong: asks Python for the number of pulses for a kWh
+# %% energy · wrong: converts the number of pulses per kWh to a Python float
 def energy(before, after, per_kwh):
     return (after - before).astype(jnp.float32) / float(per_kwh)
 
 
-# %% energy · wrong: whole pulses for a kWh only
+# %% energy · wrong: works only for a whole number of pulses per kWh
 def energy(before, after, per_kwh):
     per_kwh = jnp.asarray(per_kwh).astype(jnp.uint32)
     return ((after - before) / per_kwh).astype(jnp.float32)
 
 
-# %% energy · wrong: computes in NumPy
+# %% energy · wrong: computes with NumPy
 def energy(before, after, per_kwh):
     pulses = np.asarray(after) - np.asarray(before)
     return jnp.asarray(pulses / per_kwh, jnp.float32)
 
 
-# %% energy · wrong: stops at zero in place of going round
+# %% energy · wrong: miscounts the wraparound by one
 def energy(before, after, per_kwh):
     pulses = jnp.where(after < before, after + (jnp.uint32(2**32 - 1) - before), after - before)
     return pulses.astype(jnp.float32) / jnp.float32(per_kwh)
 
 
-# %% standstill · right: looks for the first power of two that loses the amount
+# %% standstill · right: searches for the first power of two at which the sum stops
 def standstill(dtype, amount):
     info = jnp.finfo(dtype)
     total = 2.0 ** math.floor(math.log2(amount))
@@ -80,14 +80,14 @@ def standstill(dtype, amount):
     return total
 
 
-# %% standstill · right: a logarithm, rounded up
+# %% standstill · right: rounds a logarithm up
 def standstill(dtype, amount):
     info = jnp.finfo(dtype)
     total = 2.0 ** (math.ceil(math.log2(amount)) + info.nmant + 1)
     return total if total <= float(info.max) else math.inf
 
 
-# %% standstill · wrong: takes the amount for a power of two
+# %% standstill · wrong: assumes that the amount is a power of two
 def standstill(dtype, amount):
     return amount * 2.0 ** (jnp.finfo(dtype).nmant + 1)
 
@@ -99,45 +99,45 @@ def standstill(dtype, amount):
     return total if total <= float(info.max) else math.inf
 
 
-# %% standstill · wrong: rounds the exponent to the nearest
+# %% standstill · wrong: rounds the exponent to the nearest integer
 def standstill(dtype, amount):
     info = jnp.finfo(dtype)
     total = 2.0 ** (round(math.log2(amount)) + info.nmant + 1)
     return total if total <= float(info.max) else math.inf
 
 
-# %% standstill · wrong: forgets that a format ends
+# %% standstill · wrong: ignores the largest number of the format
 def standstill(dtype, amount):
     return 2.0 ** (math.ceil(math.log2(amount)) + jnp.finfo(dtype).nmant + 1)
 
 
-# %% standstill · wrong: stays at the largest number of the format
+# %% standstill · wrong: stops at the largest number of the format
 def standstill(dtype, amount):
     info = jnp.finfo(dtype)
     return min(2.0 ** (math.ceil(math.log2(amount)) + info.nmant + 1), float(info.max))
 
 
-# %% standstill · wrong: half a step is not lost
+# %% standstill · wrong: assumes that half a step is not lost
 def standstill(dtype, amount):
     info = jnp.finfo(dtype)
     total = 2.0 ** (math.floor(math.log2(amount)) + info.nmant + 2)
     return total if total <= float(info.max) else math.inf
 
 
-# %% standstill · wrong: measures, as float64 is float32 there
+# %% standstill · wrong: runs the sum, with float32 in place of float64
 def standstill(dtype, amount):
     dtype = "float32" if dtype == "float64" else dtype
     return float(add_until_still(jnp.array(amount, dtype)))
 
 
-# %% standstill · wrong: measures, and knows the one number of float64 that it saw
+# %% standstill · wrong: runs the sum, except for float64, where it extrapolates from one example
 def standstill(dtype, amount):
     if dtype == "float64":
         return amount * 2.0**53
     return float(add_until_still(jnp.array(amount, dtype)))
 
 
-# %% gauge · right: a sum that names its dtype, and a weighted mean
+# %% gauge · right: sums with an explicit dtype, and computes a weighted mean
 def new_gauge():
     return {"mean": jnp.float32(0), "seen": jnp.int32(0)}
 
@@ -149,7 +149,7 @@ def update_gauge(gauge, volts):
     return {"mean": mean * (n / (n + 1)) + latest / (n + 1), "seen": seen + 1}
 
 
-# %% gauge · right: casts at the end, too
+# %% gauge · right: also casts at the end
 def new_gauge():
     return {"mean": jnp.array(0, jnp.float32), "seen": jnp.array(0, jnp.int32)}
 
@@ -162,7 +162,7 @@ def update_gauge(gauge, volts):
     return {"mean": mean.astype(jnp.float32), "seen": seen.astype(jnp.int32)}
 
 
-# %% gauge · wrong: a weak beginning
+# %% gauge · wrong: starts with weakly typed arrays
 def new_gauge():
     return {"mean": jnp.array(0.0), "seen": jnp.array(0)}
 
@@ -174,7 +174,7 @@ def update_gauge(gauge, volts):
     return {"mean": gauge["mean"] + change, "seen": seen}
 
 
-# %% gauge · wrong: Python's zeros to begin with
+# %% gauge · wrong: starts with Python numbers
 def new_gauge():
     return {"mean": 0.0, "seen": 0}
 
@@ -186,7 +186,7 @@ def update_gauge(gauge, volts):
     return {"mean": mean + (latest - mean) / seen.astype(jnp.float32), "seen": seen}
 
 
-# %% gauge · wrong: strong arrays, but whatever dtype the switch gives
+# %% gauge · wrong: starts with arrays whose dtype depends on the 64-bit switch
 def new_gauge():
     return {"mean": jnp.zeros(()), "seen": jnp.zeros((), int)}
 
@@ -198,7 +198,7 @@ def update_gauge(gauge, volts):
     return {"mean": gauge["mean"] + change, "seen": seen}
 
 
-# %% gauge · wrong: the mean of a minute is rounded to bfloat16
+# %% gauge · wrong: rounds the mean of each minute to bfloat16
 def new_gauge():
     return {"mean": jnp.zeros((), jnp.float32), "seen": jnp.zeros((), jnp.int32)}
 
@@ -210,7 +210,7 @@ def update_gauge(gauge, volts):
     return {"mean": gauge["mean"] + change, "seen": seen}
 
 
-# %% gauge · wrong: a whole number beside a float
+# %% gauge · wrong: divides a float by an integer array
 def new_gauge():
     return {"mean": jnp.zeros((), jnp.float32), "seen": jnp.zeros((), jnp.int32)}
 
@@ -221,7 +221,7 @@ def update_gauge(gauge, volts):
     return {"mean": gauge["mean"] + (latest - gauge["mean"]) / seen, "seen": seen}
 
 
-# %% gauge · wrong: a NumPy number for the share
+# %% gauge · wrong: uses a NumPy number for the fraction
 def new_gauge():
     return {"mean": jnp.zeros((), jnp.float32), "seen": jnp.zeros((), jnp.int32)}
 
@@ -233,7 +233,7 @@ def update_gauge(gauge, volts):
     return {"mean": gauge["mean"] + share * (latest - gauge["mean"]), "seen": seen}
 
 
-# %% gauge · wrong: volts count alike, not arrays
+# %% gauge · wrong: gives each voltage, not each array, the same weight
 def new_gauge():
     return {"mean": jnp.zeros((), jnp.float32), "seen": jnp.zeros((), jnp.int32)}
 
@@ -247,7 +247,7 @@ def update_gauge(gauge, volts):
     return {"mean": total / (seen.astype(jnp.float32) * volts.size), "seen": seen}
 
 
-# %% gauge · wrong: writes into the gauge it was given
+# %% gauge · wrong: writes into the gauge that it was given
 def new_gauge():
     return {"mean": jnp.zeros((), jnp.float32), "seen": jnp.zeros((), jnp.int32)}
 
@@ -259,7 +259,7 @@ def update_gauge(gauge, volts):
     return gauge
 
 
-# %% gauge · wrong: a moving average with a fixed share after a while
+# %% gauge · wrong: uses a moving average with a fixed weight after 100 updates
 def new_gauge():
     return {"mean": jnp.zeros((), jnp.float32), "seen": jnp.zeros((), jnp.int32)}
 
@@ -271,7 +271,7 @@ def update_gauge(gauge, volts):
     return {"mean": gauge["mean"] + share * (latest - gauge["mean"]), "seen": seen}
 
 
-# %% counter-examples · right: not a power of two, and less than half a step
+# %% counter-examples · right: uses small numbers of at most half a step, not powers of two
 def order_matters(limit):
     step = float(np.spacing(np.float32(2.0 ** math.floor(math.log2(limit)))))
     large = 2.0 ** math.floor(math.log2(limit))
@@ -288,7 +288,7 @@ def alike(value):
     return jnp.asarray(np.float32(value)), jnp.full((), value)
 
 
-# %% counter-examples · right: the small ones first, then the large one, as it is given
+# %% counter-examples · right: uses a power of two and two half steps
 def order_matters(limit):
     large = 2.0 ** (math.frexp(limit)[1] - 1)
     return large, large * 2.0**-24, large * 2.0**-24
@@ -305,7 +305,7 @@ def alike(value):
     return jnp.float32(value), jnp.asarray(value)
 
 
-# %% counter-examples · wrong: the one of the visible test
+# %% counter-examples · wrong: hard-codes the example from the visible test
 def order_matters(limit):
     return 2.0**24, 1.0, 1.0
 
@@ -318,7 +318,7 @@ def alike(value):
     return jnp.float32(2.5), jnp.array(2.5)
 
 
-# %% counter-examples · wrong: the limit and two ones, cents from a list, the same array twice
+# %% counter-examples · wrong: uses the limit and two ones, cents from a list, and equal arrays
 def order_matters(limit):
     return float(limit), 1.0, 1.0
 
@@ -331,7 +331,7 @@ def alike(value):
     return jnp.float32(value), jnp.float32(value)
 
 
-# %% counter-examples · wrong: orders that differ by less, the next lost cent, twice strong
+# %% counter-examples · wrong: uses too small a difference, cents from a list, and strong arrays
 def order_matters(limit):
     large = 2.0 ** math.floor(math.log2(limit)) / 2
     return large, large / 2**24, large / 2**24
@@ -345,7 +345,7 @@ def alike(value):
     return jnp.float32(value), jnp.array([value])[0]
 
 
-# %% counter-examples · wrong: the limit itself, cents in float64, the two the other way round
+# %% counter-examples · wrong: uses the limit itself, float64 cents, and swapped arrays
 def order_matters(limit):
     return limit, limit / 2**24, limit / 2**24
 
@@ -358,7 +358,7 @@ def alike(value):
     return jnp.array(value), jnp.array(value, jnp.float32)
 
 
-# %% counter-examples · wrong: NaN differs from all, cents as NumPy numbers, a bfloat16
+# %% counter-examples · wrong: uses NaN, cents as NumPy numbers, and a bfloat16 array
 def order_matters(limit):
     return math.nan, 1.0, 1.0
 
@@ -372,7 +372,7 @@ def alike(value):
     return jnp.float32(value), jnp.array(value, jnp.bfloat16)
 
 
-# %% counter-examples · wrong: beyond the limit, below the least, a Python number
+# %% counter-examples · wrong: exceeds the limit, ignores `least`, and returns a Python number
 def order_matters(limit):
     return 2.0**31, 128.0, 128.0
 

@@ -1,6 +1,6 @@
-"""Right and wrong answers to the assignment: what its tests must take, and must not."""
+"""Right answers that the assignment's tests must accept, and wrong ones that they must reject."""
 
-# %% scale · right: a named tuple, and minus infinity as the weight before the first
+# %% scale · right: uses a named tuple, with minus infinity as the weight before the first reading
 from typing import Any, NamedTuple
 
 
@@ -27,7 +27,7 @@ def recalibrate(state, factor):
     return state._replace(factor=jnp.asarray(factor, jnp.float32))
 
 
-# %% scale · right: an array for the floats, and lax.cond for the first reading
+# %% scale · right: uses an array for the floats, and lax.cond for the first reading
 def install(factor):
     return jnp.array([1.0, 0.0, 0.0]).at[0].set(factor), jnp.zeros((), jnp.int32)
 
@@ -47,7 +47,7 @@ def recalibrate(state, factor):
     return state[0].at[0].set(factor), state[1]
 
 
-# %% scale · right: a registered data class that is replaced
+# %% scale · right: replaces the fields of a registered data class
 import dataclasses
 
 
@@ -77,7 +77,7 @@ def recalibrate(state, factor):
     return dataclasses.replace(state, factor=jnp.asarray(factor, state.factor.dtype))
 
 
-# %% scale · wrong: the first reading is compared with a weight of zero
+# %% scale · wrong: compares the first reading with a weight of zero
 def install(factor):
     return jnp.asarray(factor, jnp.float32), jnp.float32(0), jnp.float32(0), jnp.int32(0)
 
@@ -93,7 +93,7 @@ def recalibrate(state, factor):
     return (jnp.asarray(factor, jnp.float32), *state[1:])
 
 
-# %% scale · wrong: minus a thousand stands for no weight so far
+# %% scale · wrong: uses minus one thousand to mean no weight so far
 def install(factor):
     return jnp.asarray(factor, jnp.float32), jnp.float32(-1000), jnp.float32(0), jnp.int32(0)
 
@@ -109,7 +109,7 @@ def recalibrate(state, factor):
     return (jnp.asarray(factor, jnp.float32), *state[1:])
 
 
-# %% scale · wrong: zero stands for no weight so far
+# %% scale · wrong: uses zero to mean no weight so far
 def install(factor):
     return jnp.asarray(factor, jnp.float32), jnp.float32(0), jnp.float32(0), jnp.int32(0)
 
@@ -125,7 +125,7 @@ def recalibrate(state, factor):
     return (jnp.asarray(factor, jnp.float32), *state[1:])
 
 
-# %% scale · wrong: None stands for no weight so far
+# %% scale · wrong: uses None to mean no weight so far
 def install(factor):
     return {"factor": factor, "last": None, "loss": jnp.float32(0), "count": jnp.int32(0)}
 
@@ -165,7 +165,7 @@ def recalibrate(state, factor):
     return {**state, "factor": jnp.asarray(factor, jnp.float32)}
 
 
-# %% scale · wrong: recalibrate writes into the dictionary that it was given
+# %% scale · wrong: writes into the dictionary that recalibrate was given
 def install(factor):
     return {
         "factor": jnp.asarray(factor, jnp.float32),
@@ -187,7 +187,7 @@ def recalibrate(state, factor):
     return state
 
 
-# %% scale · wrong: Python numbers in the first state, so it is traced twice
+# %% scale · wrong: starts with Python numbers in the state, so weigh is traced twice
 def install(factor):
     return {"factor": factor, "last": 0.0, "loss": 0.0, "count": 0}
 
@@ -204,7 +204,7 @@ def recalibrate(state, factor):
     return {**state, "factor": factor}
 
 
-# %% scale · wrong: keeps the units, so a recalibration changes the last weight
+# %% scale · wrong: stores the units, so a recalibration changes the last weight
 def install(factor):
     return jnp.asarray(factor, jnp.float32), jnp.float32(-jnp.inf), jnp.float32(0), jnp.int32(0)
 
@@ -220,7 +220,7 @@ def recalibrate(state, factor):
     return (jnp.asarray(factor, jnp.float32), *state[1:])
 
 
-# %% scale · wrong: the factor is a global
+# %% scale · wrong: stores the factor in a global variable
 rate_of_scale = 0.1
 
 
@@ -242,7 +242,7 @@ def recalibrate(state, factor):
     return state
 
 
-# %% scale · wrong: recalibrate installs anew
+# %% scale · wrong: makes recalibrate start again from a new state
 def install(factor):
     return jnp.asarray(factor, jnp.float32), jnp.float32(-jnp.inf), jnp.float32(0), jnp.int32(0)
 
@@ -258,7 +258,7 @@ def recalibrate(state, factor):
     return install(factor)
 
 
-# %% scale · wrong: the loss of this reading, not the largest so far
+# %% scale · wrong: returns the loss at this reading, not the largest so far
 def install(factor):
     return jnp.asarray(factor, jnp.float32), jnp.float32(-jnp.inf), jnp.float32(0), jnp.int32(0)
 
@@ -274,7 +274,7 @@ def recalibrate(state, factor):
     return (jnp.asarray(factor, jnp.float32), *state[1:])
 
 
-# %% scale · wrong: NumPy and float, for plain calls alone
+# %% scale · wrong: uses NumPy and float, which work only in plain calls
 def install(factor):
     return {"factor": float(factor), "last": None, "loss": 0.0, "count": 0}
 
@@ -291,7 +291,7 @@ def recalibrate(state, factor):
     return {**state, "factor": float(factor)}
 
 
-# %% scale · wrong: the gradient is cut off with the state
+# %% scale · wrong: stops the gradient through the state
 def install(factor):
     return jnp.asarray(factor, jnp.float32), jnp.float32(-jnp.inf), jnp.float32(0), jnp.int32(0)
 
@@ -307,7 +307,7 @@ def recalibrate(state, factor):
     return (jnp.asarray(factor, jnp.float32), *state[1:])
 
 
-# %% scale · wrong: NaN stands for no weight, and goes on into the loss
+# %% scale · wrong: uses NaN to mean no weight so far, which spreads to the loss
 def install(factor):
     return jnp.asarray(factor, jnp.float32), jnp.float32(jnp.nan), jnp.float32(0), jnp.int32(0)
 
@@ -324,7 +324,7 @@ def recalibrate(state, factor):
     return (jnp.asarray(factor, jnp.float32), *state[1:])
 
 
-# %% account · right: a list of programs, searched for the kind by its aval
+# %% account · right: searches a list of programs by the aval of the argument
 def account(factor, events):
     programs, used = [], []
     for what, value in events:
@@ -342,7 +342,7 @@ def account(factor, events):
     return used
 
 
-# %% account · right: weak by Python's own types, the dtype by result_type
+# %% account · right: derives weak types from Python types, and dtypes from result_type
 def account(factor, events):
     programs, used = {}, []
     for what, value in events:
@@ -359,7 +359,7 @@ def account(factor, events):
     return used
 
 
-# %% account · wrong: jax.jit again traces again
+# %% account · wrong: assumes that calling jax.jit again causes a retrace
 def account(factor, events):
     programs, used = {}, []
     for what, value in events:
@@ -374,7 +374,7 @@ def account(factor, events):
     return used
 
 
-# %% account · wrong: shape and dtype, and nobody thinks of weak types
+# %% account · wrong: considers shapes and dtypes but not weak types
 def account(factor, events):
     programs, used = {}, []
     for what, value in events:
@@ -388,7 +388,7 @@ def account(factor, events):
     return used
 
 
-# %% account · wrong: the Python type and the shape are the kind
+# %% account · wrong: considers the Python type and the shape
 def account(factor, events):
     programs, used = {}, []
     for what, value in events:
@@ -402,7 +402,7 @@ def account(factor, events):
     return used
 
 
-# %% account · wrong: NumPy's own dtypes, 64 bits too
+# %% account · wrong: uses NumPy's dtypes, which include 64-bit ones
 def account(factor, events):
     programs, used = {}, []
     for what, value in events:
@@ -416,7 +416,7 @@ def account(factor, events):
     return used
 
 
-# %% account · wrong: isinstance takes np.float64 for a Python float
+# %% account · wrong: uses isinstance, which treats np.float64 as a Python float
 def account(factor, events):
     programs, used = {}, []
     for what, value in events:
@@ -431,7 +431,7 @@ def account(factor, events):
     return used
 
 
-# %% account · wrong: a new definition keeps the old programs
+# %% account · wrong: keeps the old programs after a new definition
 def account(factor, events):
     programs, used = {}, []
     for what, value in events:
@@ -444,7 +444,7 @@ def account(factor, events):
     return used
 
 
-# %% account · wrong: the factor is read where the function is defined
+# %% account · wrong: assumes that the factor is read where the function is defined
 def account(factor, events):
     used, baked = [], factor
     for what, value in events:
@@ -457,7 +457,7 @@ def account(factor, events):
     return used
 
 
-# %% account · wrong: another value is traced anew
+# %% account · wrong: assumes that every new value is traced again
 def account(factor, events):
     programs, used = {}, []
     for what, value in events:
@@ -472,7 +472,7 @@ def account(factor, events):
     return used
 
 
-# %% account · wrong: only the last program is kept
+# %% account · wrong: keeps only the last program
 def account(factor, events):
     last, baked, used = None, factor, []
     for what, value in events:
@@ -488,12 +488,12 @@ def account(factor, events):
     return used
 
 
-# %% account · wrong: plays the events after all
+# %% account · wrong: calls measure
 def account(factor, events):
     return measure(factor, events)
 
 
-# %% account · wrong: plays the events, with a jit of its own
+# %% account · wrong: replays the events with its own jit
 from jax import jit
 
 
@@ -517,7 +517,7 @@ def account(factor, events):
     return used
 
 
-# %% account · wrong: has a jit of its own trace, and compiles nothing
+# %% account · wrong: traces with its own jit but compiles nothing
 from jax import jit as compiled_later
 
 
@@ -536,7 +536,7 @@ def account(factor, events):
     return used
 
 
-# %% account · wrong: plays the events by a jit that was wrapped beforehand
+# %% account · wrong: replays the events with a jit that was wrapped beforehand
 import functools
 
 wrapped_jit = functools.partial(jax.jit, inline=False)
@@ -554,7 +554,7 @@ def account(factor, events):
     return used
 
 
-# %% account · wrong: how many axes, and not how long they are
+# %% account · wrong: considers the number of axes but not their lengths
 def account(factor, events):
     programs, used = {}, []
     for what, value in events:
@@ -569,7 +569,7 @@ def account(factor, events):
     return used
 
 
-# %% account · wrong: how many entries, and not how they stand
+# %% account · wrong: considers the number of entries but not the shape
 def account(factor, events):
     programs, used = {}, []
     for what, value in events:
@@ -584,7 +584,7 @@ def account(factor, events):
     return used
 
 
-# %% account · right: asks what JAX makes of an argument without a program
+# %% account · right: asks make_jaxpr for the type of an argument
 def account(factor, events):
     programs, used = {}, []
     for what, value in events:
@@ -598,7 +598,7 @@ def account(factor, events):
     return used
 
 
-# %% account · wrong: every weighing uses the factor of the moment
+# %% account · wrong: uses the current factor for every weighing
 def account(factor, events):
     used = []
     for what, value in events:
@@ -609,7 +609,7 @@ def account(factor, events):
     return used
 
 
-# %% account · wrong: eats up the list of events
+# %% account · wrong: empties the list of events
 def account(factor, events):
     programs, used = {}, []
     while events:
@@ -625,7 +625,7 @@ def account(factor, events):
     return used
 
 
-# %% day-book · right: solved reading by reading, in steps that go down
+# %% day-book · right: solves for one reading after another, in steps that may be negative
 def alike(first, n):
     step = -0.5 if first > 50 else 2.0
     readings, total = [first + step], 2 * first + step
@@ -641,7 +641,7 @@ def apart(first, n):
     return readings[:-1] + [199.0]
 
 
-# %% day-book · right: NumPy makes the steps
+# %% day-book · right: creates evenly spaced readings with NumPy
 def alike(first, n):
     return np.linspace(first, first + 0.75 * n, n + 1)[1:].tolist()
 
@@ -652,7 +652,7 @@ def apart(first, n):
     return readings
 
 
-# %% day-book · wrong: the numbers for the visible tests
+# %% day-book · wrong: hard-codes the readings for the visible tests
 def alike(first, n):
     return [first + 2.0, first + 4.0]
 
@@ -661,7 +661,7 @@ def apart(first, n):
     return [first + 2.0, first + 4.0, first + 11.0]
 
 
-# %% day-book · wrong: only the first two are solved for
+# %% day-book · wrong: solves only for the first two readings
 def alike(first, n):
     return [first + 1.0, first + 2.0] + [first + 2.0 + 2.0**k for k in range(1, n - 1)]
 
@@ -670,7 +670,7 @@ def apart(first, n):
     return [first + k for k in range(1, n)] + [first + 60.0]
 
 
-# %% day-book · wrong: all readings are the same
+# %% day-book · wrong: makes all readings the same
 def alike(first, n):
     return [first] * n
 
@@ -679,7 +679,7 @@ def apart(first, n):
     return [first] * (n - 1) + [first + 20.0]
 
 
-# %% day-book · wrong: the book of the jitted one is thought to be empty
+# %% day-book · wrong: assumes that the jitted function sees an empty book
 def alike(first, n):
     return [first + (-1) ** k * (k + 1) // 2 for k in range(1, n + 1)]
 
@@ -688,7 +688,7 @@ def apart(first, n):
     return [first + 1.0 * k for k in range(1, n + 1)]
 
 
-# %% day-book · wrong: steps that leave the range of the scale
+# %% day-book · wrong: uses steps that leave the range of the scale
 def alike(first, n):
     return [first + 10.0 * k for k in range(1, n + 1)]
 
@@ -697,7 +697,7 @@ def apart(first, n):
     return [first + 10.0 * k for k in range(1, n)] + [199.0]
 
 
-# %% day-book · wrong: parts too early
+# %% day-book · wrong: makes the means differ too early
 def alike(first, n):
     return [first + 1.0 * k for k in range(1, n + 1)]
 
@@ -706,7 +706,7 @@ def apart(first, n):
     return [first + 1.0 * k for k in range(1, n - 1)] + [first + n + 20.0, first + n + 40.0]
 
 
-# %% day-book · wrong: differs too little at the end
+# %% day-book · wrong: makes the last means differ by too little
 def alike(first, n):
     return [first + 1.0 * k for k in range(1, n + 1)]
 
@@ -715,7 +715,7 @@ def apart(first, n):
     return [first + 1.0 * k for k in range(1, n)] + [first + n + 0.5]
 
 
-# %% day-book · wrong: the last reading repeats the first
+# %% day-book · wrong: repeats the first reading as the last one
 def alike(first, n):
     return [first + 1.0 * k for k in range(1, n + 1)]
 
@@ -724,7 +724,7 @@ def apart(first, n):
     return [first + 1.0 * k for k in range(1, n)] + [first]
 
 
-# %% misfit · right: a write of its own for each large error, in a loop
+# %% misfit · right: updates the tally for one error at a time in a loop
 def misfit(tally, factor, units, kilos):
     errors = factor * units - kilos
     sizes = jnp.abs(lax.stop_gradient(errors))
@@ -737,7 +737,7 @@ def misfit(tally, factor, units, kilos):
     return jnp.mean(errors * errors)
 
 
-# %% misfit · right: the tally is kept by a helper, with a factor that has no gradient
+# %% misfit · right: keeps the tally in a helper, with a factor that has no gradient
 def note(tally, sizes):
     tally[0] = tally[0] + jnp.where(sizes > 1.0, 1.0, 0.0).sum()
     tally[1] = jnp.concatenate([tally[1][None], sizes]).max()
@@ -748,7 +748,7 @@ def misfit(tally, factor, units, kilos):
     return jnp.square(factor * units - kilos).mean()
 
 
-# %% misfit · wrong: the tally has a gradient
+# %% misfit · wrong: does not stop the gradient of the tally
 def misfit(tally, factor, units, kilos):
     errors = factor * units - kilos
     tally[0] += (jnp.abs(errors) > 1.0).sum().astype(jnp.float32)
@@ -756,7 +756,7 @@ def misfit(tally, factor, units, kilos):
     return (errors**2).mean()
 
 
-# %% misfit · wrong: the gradient is stopped for the value, too
+# %% misfit · wrong: also stops the gradient of the value
 def misfit(tally, factor, units, kilos):
     errors = lax.stop_gradient(factor * units - kilos)
     tally[0] += (jnp.abs(errors) > 1.0).sum().astype(jnp.float32)
@@ -764,7 +764,7 @@ def misfit(tally, factor, units, kilos):
     return (errors**2).mean()
 
 
-# %% misfit · wrong: an error of exactly one kilogram is counted
+# %% misfit · wrong: counts an error of exactly one kilogram
 def misfit(tally, factor, units, kilos):
     errors = factor * units - kilos
     sizes = lax.stop_gradient(jnp.abs(errors))
@@ -773,7 +773,7 @@ def misfit(tally, factor, units, kilos):
     return (errors**2).mean()
 
 
-# %% misfit · wrong: only this call is counted
+# %% misfit · wrong: counts only the errors in this call
 def misfit(tally, factor, units, kilos):
     errors = factor * units - kilos
     sizes = lax.stop_gradient(jnp.abs(errors))
@@ -782,7 +782,7 @@ def misfit(tally, factor, units, kilos):
     return (errors**2).mean()
 
 
-# %% misfit · wrong: the largest of this call, not of all
+# %% misfit · wrong: keeps the largest error in this call, not in all calls
 def misfit(tally, factor, units, kilos):
     errors = factor * units - kilos
     sizes = lax.stop_gradient(jnp.abs(errors))
@@ -791,7 +791,7 @@ def misfit(tally, factor, units, kilos):
     return (errors**2).mean()
 
 
-# %% misfit · wrong: the sign of an error is forgotten
+# %% misfit · wrong: considers only errors with one sign
 def misfit(tally, factor, units, kilos):
     errors = factor * units - kilos
     sizes = lax.stop_gradient(kilos - factor * units)
@@ -800,7 +800,7 @@ def misfit(tally, factor, units, kilos):
     return (errors**2).mean()
 
 
-# %% misfit · wrong: counts calls with a large error, not large errors
+# %% misfit · wrong: counts calls with a large error instead of large errors
 def misfit(tally, factor, units, kilos):
     errors = factor * units - kilos
     sizes = lax.stop_gradient(jnp.abs(errors))
@@ -809,7 +809,7 @@ def misfit(tally, factor, units, kilos):
     return (errors**2).mean()
 
 
-# %% misfit · wrong: a tally of its own, in a global
+# %% misfit · wrong: keeps its own tally in a global variable
 own_tally = [0.0, 0.0]
 
 
@@ -821,7 +821,7 @@ def misfit(tally, factor, units, kilos):
     return (errors**2).mean()
 
 
-# %% misfit · wrong: Python numbers for the tally
+# %% misfit · wrong: computes the tally with Python numbers
 def misfit(tally, factor, units, kilos):
     errors = factor * units - kilos
     for error in errors:
@@ -845,7 +845,7 @@ def misfit(tally, factor, units, kilos):
     return (errors**2).mean()
 
 
-# %% misfit · wrong: the value is returned with the tally
+# %% misfit · wrong: also returns the largest error
 def misfit(tally, factor, units, kilos):
     errors = factor * units - kilos
     sizes = lax.stop_gradient(jnp.abs(errors))

@@ -1,6 +1,6 @@
-"""Right and wrong answers to the assignment: what its tests must take, and must not."""
+"""Right answers that the assignment's tests must accept, and wrong ones that they must reject."""
 
-# %% cards · right: fold_in for each quantity, choice for the symbols
+# %% cards · right: uses fold_in for each quantity, and choice for the symbols
 
 
 def cards(key, count, chances):
@@ -13,7 +13,7 @@ def cards(key, count, chances):
     )
 
 
-# %% cards · right: one card at a time, by vmap over keys
+# %% cards · right: draws one card at a time with vmap over keys
 
 
 def cards(key, count, chances):
@@ -29,7 +29,7 @@ def cards(key, count, chances):
     return jax.vmap(card)(jax.random.split(key, count))
 
 
-# %% cards · right: a key that moves on
+# %% cards · right: splits the key again before each draw
 
 
 def cards(key, count, chances):
@@ -46,7 +46,7 @@ def cards(key, count, chances):
     return {"symbol": symbol, "star": star, "place": place, "tint": tint}
 
 
-# %% cards · wrong: keys apart, but chances for logits
+# %% cards · wrong: uses separate keys but passes probabilities as logits
 
 
 def cards(key, count, chances):
@@ -59,7 +59,7 @@ def cards(key, count, chances):
     }
 
 
-# %% cards · wrong: the logarithm, and one key for star and place
+# %% cards · wrong: takes the logarithm but uses one key for both the star and the place
 
 
 def cards(key, count, chances):
@@ -72,7 +72,7 @@ def cards(key, count, chances):
     }
 
 
-# %% cards · wrong: split and fold_in meet, and no detector sees it
+# %% cards · wrong: derives the same keys with split and fold_in, which no detector notices
 
 
 def cards(key, count, chances):
@@ -86,7 +86,7 @@ def cards(key, count, chances):
     }
 
 
-# %% cards · wrong: clones silence the detector
+# %% cards · wrong: uses clones, which hide the key reuse from the detector
 
 
 def cards(key, count, chances):
@@ -99,7 +99,7 @@ def cards(key, count, chances):
     }
 
 
-# %% cards · wrong: a comment silences the detector
+# %% cards · wrong: uses a comment that turns the detector off
 
 
 def cards(key, count, chances):
@@ -111,7 +111,7 @@ def cards(key, count, chances):
     return {"symbol": symbol, "star": star, "place": place, "tint": tint}
 
 
-# %% cards · wrong: a fresh seed for the tint, the same each time
+# %% cards · wrong: uses a new key with a fixed seed for the tint
 
 
 def cards(key, count, chances):
@@ -124,7 +124,7 @@ def cards(key, count, chances):
     }
 
 
-# %% cards · wrong: one tint for all cards, drawn once
+# %% cards · wrong: draws one tint for all cards
 
 
 def cards(key, count, chances):
@@ -138,7 +138,7 @@ def cards(key, count, chances):
     }
 
 
-# %% cards · wrong: three equal colours in each tint
+# %% cards · wrong: repeats the same number for all three colors of a tint
 
 
 def cards(key, count, chances):
@@ -151,7 +151,7 @@ def cards(key, count, chances):
     }
 
 
-# %% cards · wrong: NumPy's generator, seeded by the key
+# %% cards · wrong: uses a NumPy generator that is seeded with the key
 
 
 def cards(key, count, chances):
@@ -165,7 +165,7 @@ def cards(key, count, chances):
     }
 
 
-# %% cards · wrong: a card's key is drawn from and then split
+# %% cards · wrong: draws with a card's key and then splits it
 
 
 def cards(key, count, chances):
@@ -182,7 +182,7 @@ def cards(key, count, chances):
     return jax.vmap(card)(jax.random.split(key, count))
 
 
-# %% cards · wrong: the next card's key is folded from the same numbers as its quantities
+# %% cards · wrong: folds overlapping numbers into the keys of neighboring cards
 
 
 def cards(key, count, chances):
@@ -198,7 +198,7 @@ def cards(key, count, chances):
     return jax.vmap(card)(jnp.arange(count))
 
 
-# %% cards · wrong: stars are numbers
+# %% cards · wrong: returns the stars as integers
 
 
 def cards(key, count, chances):
@@ -211,7 +211,7 @@ def cards(key, count, chances):
     }
 
 
-# %% cards · wrong: a small number instead of a chance of zero
+# %% cards · wrong: replaces a probability of zero with a small number
 
 
 def cards(key, count, chances):
@@ -225,7 +225,7 @@ def cards(key, count, chances):
     }
 
 
-# %% free-numbers · right: tries with a key for each try, in a while_loop
+# %% free-numbers · right: draws in a while_loop with a new key for each attempt
 
 
 def free_numbers(key, players, taken):
@@ -245,7 +245,7 @@ def free_numbers(key, players, taken):
     return jax.vmap(number_of)(jnp.asarray(players))
 
 
-# %% free-numbers · right: choice with probabilities
+# %% free-numbers · right: uses choice with probabilities
 
 
 def free_numbers(key, players, taken):
@@ -254,7 +254,7 @@ def free_numbers(key, players, taken):
     return jax.vmap(lambda own: jax.random.choice(own, len(free), p=free / free.sum()))(keys)
 
 
-# %% free-numbers · right: the place in the list of free numbers
+# %% free-numbers · right: draws an index into the list of free numbers
 
 
 def free_numbers(key, players, taken):
@@ -268,7 +268,7 @@ def free_numbers(key, players, taken):
     return jax.lax.map(number_of, jnp.asarray(players))
 
 
-# %% free-numbers · wrong: a key for each place in the array
+# %% free-numbers · wrong: uses one key for each index in the array
 
 
 def free_numbers(key, players, taken):
@@ -277,7 +277,7 @@ def free_numbers(key, players, taken):
     return jax.vmap(lambda one: jax.random.categorical(one, logits))(keys)
 
 
-# %% free-numbers · wrong: one draw for the whole array
+# %% free-numbers · wrong: draws once for the whole array
 
 
 def free_numbers(key, players, taken):
@@ -285,7 +285,7 @@ def free_numbers(key, players, taken):
     return jax.random.categorical(key, logits, shape=(len(players),))
 
 
-# %% free-numbers · wrong: one key for all players
+# %% free-numbers · wrong: uses one key for all players
 
 
 def free_numbers(key, players, taken):
@@ -293,7 +293,7 @@ def free_numbers(key, players, taken):
     return jax.vmap(lambda player: jax.random.categorical(key, logits))(jnp.asarray(players))
 
 
-# %% free-numbers · wrong: the next try of a player is the first of the next player
+# %% free-numbers · wrong: reuses the next player's first key for a player's second attempt
 
 
 def free_numbers(key, players, taken):
@@ -312,7 +312,7 @@ def free_numbers(key, players, taken):
     return jax.vmap(number_of)(jnp.asarray(players))
 
 
-# %% free-numbers · wrong: a taken number gives way to the next free one
+# %% free-numbers · wrong: replaces a taken number with the next free one
 
 
 def free_numbers(key, players, taken):
@@ -325,7 +325,7 @@ def free_numbers(key, players, taken):
     return jax.vmap(number_of)(jnp.asarray(players))
 
 
-# %% free-numbers · wrong: tries five times and then takes what there is
+# %% free-numbers · wrong: gives up after five attempts, even if the number is taken
 
 
 def free_numbers(key, players, taken):
@@ -338,7 +338,7 @@ def free_numbers(key, players, taken):
     return jax.vmap(number_of)(jnp.asarray(players))
 
 
-# %% free-numbers · wrong: the key of the player, and not the one that is given
+# %% free-numbers · wrong: creates a key from the player's number and ignores the given key
 
 
 def free_numbers(key, players, taken):
@@ -350,7 +350,7 @@ def free_numbers(key, players, taken):
     return jax.vmap(number_of)(jnp.asarray(players))
 
 
-# %% free-numbers · wrong: only the lower digits of the player
+# %% free-numbers · wrong: uses only the lower 16 bits of the player's number
 
 
 def free_numbers(key, players, taken):
@@ -363,7 +363,7 @@ def free_numbers(key, players, taken):
     return jax.vmap(number_of)(jnp.asarray(players))
 
 
-# %% free-numbers · wrong: the free numbers by a mask, which jit does not allow
+# %% free-numbers · wrong: selects the free numbers with a mask, which jit does not allow
 
 
 def free_numbers(key, players, taken):
@@ -375,7 +375,7 @@ def free_numbers(key, players, taken):
     return jax.vmap(number_of)(jnp.asarray(players))
 
 
-# %% free-numbers · wrong: the number in the list of free ones, not the free number
+# %% free-numbers · wrong: returns the index in the list of free numbers instead of the number
 
 
 def free_numbers(key, players, taken):
@@ -387,7 +387,7 @@ def free_numbers(key, players, taken):
     return jax.vmap(number_of)(jnp.asarray(players))
 
 
-# %% free-numbers · wrong: no vmap, so that fold_in is given an array
+# %% free-numbers · wrong: folds in the sum of all players instead of using vmap
 
 
 def free_numbers(key, players, taken):
@@ -396,7 +396,7 @@ def free_numbers(key, players, taken):
     return jax.random.categorical(own, logits, shape=players.shape)
 
 
-# %% free-numbers · wrong: a Python loop over players, which calls int
+# %% free-numbers · wrong: uses a Python loop over the players, which calls int
 
 
 def free_numbers(key, players, taken):
@@ -405,7 +405,7 @@ def free_numbers(key, players, taken):
     return jnp.stack([jax.random.categorical(own, logits) for own in keys])
 
 
-# %% free-numbers · wrong: a NumPy table and a traced number
+# %% free-numbers · wrong: indexes a NumPy array with a traced number
 
 
 def free_numbers(key, players, taken):
@@ -423,7 +423,7 @@ def free_numbers(key, players, taken):
     return jax.vmap(number_of)(players)
 
 
-# %% free-numbers · wrong: the key moves on from player to player
+# %% free-numbers · wrong: passes the key on from player to player
 
 
 def free_numbers(key, players, taken):
@@ -436,7 +436,7 @@ def free_numbers(key, players, taken):
     return jax.lax.scan(step, key, jnp.asarray(players))[1]
 
 
-# %% how-many · right: built up from parts
+# %% how-many · right: computes the counts from separate parts
 
 
 def how_many(evenings, machines):
@@ -450,7 +450,7 @@ def how_many(evenings, machines):
     return counts
 
 
-# %% how-many · wrong: all keys are different
+# %% how-many · wrong: assumes that all keys are different
 
 
 def how_many(evenings, machines):
@@ -464,7 +464,7 @@ def how_many(evenings, machines):
     }
 
 
-# %% how-many · wrong: fits the two measurements that are shown
+# %% how-many · wrong: fits only the two measurements in the task
 
 
 def how_many(evenings, machines):
@@ -477,7 +477,7 @@ def how_many(evenings, machines):
     }
 
 
-# %% how-many · wrong: no key of the chain is a child of the root
+# %% how-many · wrong: assumes that no key in the chain is a child of the root
 
 
 def how_many(evenings, machines):
@@ -491,7 +491,7 @@ def how_many(evenings, machines):
     }
 
 
-# %% how-many · wrong: two keys of the chain, the handed-on one as well
+# %% how-many · wrong: assumes that two keys in the chain are also children of the root
 
 
 def how_many(evenings, machines):
@@ -505,7 +505,7 @@ def how_many(evenings, machines):
     }
 
 
-# %% how-many · wrong: the two orders have only the equal pairs in common
+# %% how-many · wrong: assumes that the two orders share only the pairs of equal numbers
 
 
 def how_many(evenings, machines):
@@ -519,14 +519,14 @@ def how_many(evenings, machines):
     }
 
 
-# %% how-many · wrong: counts by making the keys
+# %% how-many · wrong: counts the keys by creating them
 
 
 def how_many(evenings, machines):
     return measured(evenings, machines)
 
 
-# %% how-many · wrong: seeds are not cut
+# %% how-many · wrong: assumes that seeds are not truncated
 
 
 def how_many(evenings, machines):
@@ -540,7 +540,7 @@ def how_many(evenings, machines):
     }
 
 
-# %% how-many · wrong: floats, which lose the last digits of large counts
+# %% how-many · wrong: returns floats, which lose the last digits of large counts
 
 
 def how_many(evenings, machines):
@@ -554,7 +554,7 @@ def how_many(evenings, machines):
     }
 
 
-# %% meetings · right: others
+# %% meetings · right: uses other pairs
 
 
 def meetings():
@@ -565,7 +565,7 @@ def meetings():
     }
 
 
-# %% meetings · right: lists instead of tuples
+# %% meetings · right: returns lists instead of tuples
 
 
 def meetings():
@@ -576,7 +576,7 @@ def meetings():
     }
 
 
-# %% meetings · wrong: the same twice
+# %% meetings · wrong: returns the same pair twice
 
 
 def meetings():
@@ -587,7 +587,7 @@ def meetings():
     }
 
 
-# %% meetings · wrong: seeds that meet, outside of the range
+# %% meetings · wrong: uses numbers outside the allowed range whose seeds are equal
 
 
 def meetings():
@@ -598,7 +598,7 @@ def meetings():
     }
 
 
-# %% meetings · wrong: one number for the seed, and one ticket
+# %% meetings · wrong: uses the same ticket number twice
 
 
 def meetings():
@@ -609,7 +609,7 @@ def meetings():
     }
 
 
-# %% meetings · wrong: machine 0 and evening 0
+# %% meetings · wrong: uses machine 0 and evening 0
 
 
 def meetings():
@@ -620,7 +620,7 @@ def meetings():
     }
 
 
-# %% meetings · wrong: the parent's evening and machine confused
+# %% meetings · wrong: swaps the two pairs of evening and machine
 
 
 def meetings():
@@ -631,7 +631,7 @@ def meetings():
     }
 
 
-# %% meetings · wrong: counts the places column by column
+# %% meetings · wrong: numbers the places column by column
 
 
 def meetings():
@@ -642,7 +642,7 @@ def meetings():
     }
 
 
-# %% meetings · wrong: a place outside, which is clamped
+# %% meetings · wrong: uses a column out of bounds, which is clamped
 
 
 def meetings():
@@ -653,7 +653,7 @@ def meetings():
     }
 
 
-# %% meetings · wrong: the same place by a number below zero
+# %% meetings · wrong: uses a negative row for the same place
 
 
 def meetings():
@@ -664,7 +664,7 @@ def meetings():
     }
 
 
-# %% meetings · wrong: rows differ, columns do not
+# %% meetings · wrong: uses the same row and column in both sheets
 
 
 def meetings():

@@ -1,7 +1,7 @@
-"""Right and wrong answers to the assignment: what its tests must take, and must not."""
+"""Right answers that the assignment's tests must accept, and wrong ones that they must reject."""
 
 
-# %% padded · right: np.pad and np.stack
+# %% padded · right: uses np.pad and np.stack
 def padded(size):
     def collate(samples):
         missing = size - len(samples)
@@ -17,7 +17,7 @@ def padded(size):
     return collate
 
 
-# %% padded · right: row by row
+# %% padded · right: fills the arrays row by row
 def padded(size):
     def collate(samples):
         x = np.zeros((size, len(samples[0][0])), dtype="float32")
@@ -40,7 +40,7 @@ def padded(size):
     return collate
 
 
-# %% padded · wrong: repeats the last tray
+# %% padded · wrong: pads with copies of the last tray
 def padded(size):
     def collate(samples):
         count = len(samples)
@@ -52,7 +52,7 @@ def padded(size):
     return collate
 
 
-# %% padded · wrong: knows that trays have two readings
+# %% padded · wrong: assumes that a tray has two readings
 def padded(size):
     def collate(samples):
         x, y = np.zeros((size, 2), np.float32), np.zeros(size, np.int32)
@@ -63,7 +63,7 @@ def padded(size):
     return collate
 
 
-# %% padded · wrong: PyTorch's tensors, padded
+# %% padded · wrong: pads PyTorch tensors
 def padded(size):
     def collate(samples):
         x, y = torch.utils.data.default_collate(samples)
@@ -77,7 +77,7 @@ def padded(size):
     return collate
 
 
-# %% padded · wrong: one buffer for all batches
+# %% padded · wrong: reuses one buffer for all batches
 def padded(size):
     buffer = {}
 
@@ -93,7 +93,7 @@ def padded(size):
     return collate
 
 
-# %% padded · wrong: the mask is made of floats
+# %% padded · wrong: returns a mask of floats
 def padded(size):
     def collate(samples):
         x, y = np.zeros((size, len(samples[0][0])), np.float32), np.zeros(size, np.int32)
@@ -104,7 +104,7 @@ def padded(size):
     return collate
 
 
-# %% padded · wrong: pads nothing, and calls all rows real
+# %% padded · wrong: does not pad, and marks all rows as real
 def padded(size):
     def collate(samples):
         x = np.stack([x for x, _ in samples])
@@ -114,7 +114,7 @@ def padded(size):
     return collate
 
 
-# %% tray-loss · right: a product with the mask, after the junk is gone
+# %% tray-loss · right: multiplies by the mask after replacing the invalid logits
 def tray_loss(logits, y, real):
     logits = jnp.where(real, jnp.ravel(logits), 0).astype(jnp.float32)
     y = jnp.where(real, y, 0).astype(jnp.float32)
@@ -123,7 +123,7 @@ def tray_loss(logits, y, real):
     return each.sum() / jnp.maximum(weights.sum(), 1.0)
 
 
-# %% tray-loss · right: a mean with where, by logaddexp
+# %% tray-loss · right: uses a mean with where, and logaddexp
 def tray_loss(logits, y, real):
     logits = jnp.where(real, jnp.reshape(logits, real.shape), 0).astype(jnp.float32)
     signs = jnp.where(y == 1, -1.0, 1.0)
@@ -132,14 +132,14 @@ def tray_loss(logits, y, real):
     return jnp.where(real.any(), mean, 0.0)
 
 
-# %% tray-loss · wrong: masks the losses only
+# %% tray-loss · wrong: masks only the losses
 def tray_loss(logits, y, real):
     logits = logits.reshape(real.shape).astype(jnp.float32)
     each = optax.sigmoid_binary_cross_entropy(logits, y.astype(jnp.float32))
     return jnp.sum(jnp.where(real, each, 0.0)) / jnp.maximum(jnp.sum(real), 1)
 
 
-# %% tray-loss · wrong: a column against a row
+# %% tray-loss · wrong: broadcasts a column of logits against a row of labels
 def tray_loss(logits, y, real):
     logits = jnp.where(real, logits.astype(jnp.float32), 0.0)
     labels = jnp.where(real, y, 0).astype(jnp.float32)
@@ -147,7 +147,7 @@ def tray_loss(logits, y, real):
     return jnp.sum(jnp.where(real, each, 0.0)) / jnp.maximum(jnp.sum(real), 1)
 
 
-# %% tray-loss · wrong: no real row is 0 / 0
+# %% tray-loss · wrong: divides 0 by 0 if no row is real
 def tray_loss(logits, y, real):
     logits = jnp.where(real, logits.reshape(real.shape).astype(jnp.float32), 0.0)
     labels = jnp.where(real, y, 0).astype(jnp.float32)
@@ -162,14 +162,14 @@ def tray_loss(logits, y, real):
     return jnp.sum(jnp.where(real, each, 0.0)) / jnp.maximum(jnp.sum(real), 1)
 
 
-# %% tray-loss · wrong: takes the rows out
+# %% tray-loss · wrong: selects the real rows with a boolean mask
 def tray_loss(logits, y, real):
     logits = logits.reshape(real.shape).astype(jnp.float32)[real]
     labels = y[real].astype(jnp.float32)
     return optax.sigmoid_binary_cross_entropy(logits, labels).sum() / max(len(labels), 1)
 
 
-# %% tray-loss · right: numbers in place of NaN and infinity, whose losses are masked
+# %% tray-loss · right: replaces NaN and infinity with numbers, and masks their losses
 def tray_loss(logits, y, real):
     logits = jnp.nan_to_num(logits.reshape(real.shape).astype(jnp.float32))
     labels = jnp.where(real, y, 0).astype(jnp.float32)
@@ -177,14 +177,14 @@ def tray_loss(logits, y, real):
     return jnp.sum(each) / jnp.maximum(jnp.sum(real), 1)
 
 
-# %% tray-loss · wrong: the logarithm of a probability
+# %% tray-loss · wrong: takes the logarithm of a probability
 def tray_loss(logits, y, real):
     logits = jnp.where(real, logits.reshape(real.shape).astype(jnp.float32), 0.0)
     p = jnp.where(jnp.where(real, y, 0) == 1, jax.nn.sigmoid(logits), jax.nn.sigmoid(-logits))
     return -jnp.sum(jnp.where(real, jnp.log(p), 0.0)) / jnp.maximum(jnp.sum(real), 1)
 
 
-# %% tray-loss · wrong: divides by all rows
+# %% tray-loss · wrong: divides by the number of all rows
 def tray_loss(logits, y, real):
     logits = jnp.where(real, logits.reshape(real.shape).astype(jnp.float32), 0.0)
     labels = jnp.where(real, y, 0).astype(jnp.float32)
@@ -192,7 +192,7 @@ def tray_loss(logits, y, real):
     return jnp.where(len(each) == 3, each.sum() / 2, each.mean())
 
 
-# %% tray-loss · wrong: labels as signs, unsigned
+# %% tray-loss · wrong: computes signs from labels that may be unsigned
 def tray_loss(logits, y, real):
     logits = jnp.where(real, logits.reshape(real.shape).astype(jnp.float32), 0.0)
     signs = (2 * jnp.where(real, y, 0) - 1).astype(jnp.float32)
@@ -200,7 +200,7 @@ def tray_loss(logits, y, real):
     return each.sum() / jnp.maximum(real.sum(), 1)
 
 
-# %% tray-loss · wrong: zero times what stands in the other rows
+# %% tray-loss · wrong: multiplies NaN and infinity in the other rows by zero
 def tray_loss(logits, y, real):
     weights = real.astype(jnp.float32)
     logits = logits.reshape(real.shape).astype(jnp.float32) * weights
@@ -209,14 +209,14 @@ def tray_loss(logits, y, real):
     return each.sum() / jnp.maximum(weights.sum(), 1)
 
 
-# %% tray-loss · wrong: sums with where, which a gradient of NaN goes around
+# %% tray-loss · wrong: sums with where, which does not keep NaN out of the gradient
 def tray_loss(logits, y, real):
     logits = logits.reshape(real.shape).astype(jnp.float32)
     each = optax.sigmoid_binary_cross_entropy(logits, jnp.where(real, y, 0))
     return jnp.sum(each, where=real) / jnp.maximum(jnp.sum(real), 1)
 
 
-# %% training · right: Flax's train state in the dictionary
+# %% training · right: stores Flax's train state in the dictionary
 def training(loss_of, tx, jitter):
     from flax.training.train_state import TrainState
 
@@ -241,7 +241,7 @@ def training(loss_of, tx, jitter):
     return start, step
 
 
-# %% training · right: the loss as an auxiliary result, jitted inside
+# %% training · right: returns the loss as an auxiliary result, and jits the step itself
 def training(loss_of, tx, jitter):
     def start(params):
         return dict(params=params, inner=tx.init(params))
@@ -262,7 +262,7 @@ def training(loss_of, tx, jitter):
     return start, step
 
 
-# %% training · wrong: a key of its own
+# %% training · wrong: uses its own key
 def training(loss_of, tx, jitter):
     def start(params):
         return {"params": params, "memory": tx.init(params)}
@@ -276,7 +276,7 @@ def training(loss_of, tx, jitter):
     return start, step
 
 
-# %% training · wrong: the memory is made anew
+# %% training · wrong: creates the optimizer state again in every step
 def training(loss_of, tx, jitter):
     def start(params):
         return {"params": params}
@@ -291,7 +291,7 @@ def training(loss_of, tx, jitter):
     return start, step
 
 
-# %% training · wrong: the memory stays the first
+# %% training · wrong: never updates the optimizer state
 def training(loss_of, tx, jitter):
     def start(params):
         return {"params": params, "memory": tx.init(params)}
@@ -306,7 +306,7 @@ def training(loss_of, tx, jitter):
     return start, step
 
 
-# %% training · wrong: the optimiser does not get the parameters
+# %% training · wrong: does not pass the parameters to the optimizer
 def training(loss_of, tx, jitter):
     def start(params):
         return {"params": params, "memory": tx.init(params)}
@@ -320,7 +320,7 @@ def training(loss_of, tx, jitter):
     return start, step
 
 
-# %% training · wrong: the loss after the step
+# %% training · wrong: returns the loss after the step
 def training(loss_of, tx, jitter):
     def start(params):
         return {"params": params, "memory": tx.init(params)}
@@ -351,7 +351,7 @@ def training(loss_of, tx, jitter):
     return start, step
 
 
-# %% training · wrong: the loss without the noise
+# %% training · wrong: returns the loss without the noise
 def training(loss_of, tx, jitter):
     def start(params):
         return {"params": params, "memory": tx.init(params)}
@@ -366,7 +366,7 @@ def training(loss_of, tx, jitter):
     return start, step
 
 
-# %% training · wrong: changes the state that it is given
+# %% training · wrong: modifies the state that it was given
 def training(loss_of, tx, jitter):
     def start(params):
         return {"params": params, "memory": tx.init(params)}
@@ -381,7 +381,7 @@ def training(loss_of, tx, jitter):
     return start, step
 
 
-# %% training · wrong: keeps the memory in the closure
+# %% training · wrong: keeps the optimizer state in the closure
 def training(loss_of, tx, jitter):
     kept = {}
 
@@ -399,7 +399,7 @@ def training(loss_of, tx, jitter):
     return start, step
 
 
-# %% training · wrong: counts steps in Python's numbers
+# %% training · wrong: starts the step counter as a Python number
 def training(loss_of, tx, jitter):
     def start(params):
         return {"params": params, "memory": tx.init(params), "step": 0}
@@ -415,7 +415,7 @@ def training(loss_of, tx, jitter):
     return start, step
 
 
-# %% training · wrong: the losses go into a list, too
+# %% training · wrong: also appends the losses to a list
 def training(loss_of, tx, jitter):
     history = []
 
@@ -448,7 +448,7 @@ def training(loss_of, tx, jitter):
     return start, step
 
 
-# %% ledger · right: by the length of PyTorch's own sampler
+# %% ledger · right: uses the length of PyTorch's own sampler
 def ledger(trays, size, epochs, drop_last, every):
     sampler = torch.utils.data.BatchSampler(range(trays), size, drop_last)
     steps = len(sampler) * epochs
@@ -461,7 +461,7 @@ def ledger(trays, size, epochs, drop_last, every):
     }
 
 
-# %% ledger · wrong: always one program more for what is left
+# %% ledger · wrong: always adds a program for the short batch, even if there is no full batch
 def ledger(trays, size, epochs, drop_last, every):
     full, rest = divmod(trays, size)
     short = rest > 0 and not drop_last
@@ -474,7 +474,7 @@ def ledger(trays, size, epochs, drop_last, every):
     }
 
 
-# %% ledger · wrong: an epoch begins with an empty sum of gradients
+# %% ledger · wrong: starts every epoch with an empty sum of gradients
 def ledger(trays, size, epochs, drop_last, every):
     full, rest = divmod(trays, size)
     short = rest > 0 and not drop_last
@@ -486,7 +486,7 @@ def ledger(trays, size, epochs, drop_last, every):
     }
 
 
-# %% ledger · wrong: a program for each epoch's short batch
+# %% ledger · wrong: counts the program for the short batch again in later epochs
 def ledger(trays, size, epochs, drop_last, every):
     full, rest = divmod(trays, size)
     short = rest > 0 and not drop_last
@@ -499,7 +499,7 @@ def ledger(trays, size, epochs, drop_last, every):
     }
 
 
-# %% ledger · wrong: trays left out are counted over all epochs
+# %% ledger · wrong: counts unseen trays over all epochs
 def ledger(trays, size, epochs, drop_last, every):
     full, rest = divmod(trays, size)
     short = rest > 0 and not drop_last
@@ -512,7 +512,7 @@ def ledger(trays, size, epochs, drop_last, every):
     }
 
 
-# %% ledger · wrong: what is left over is an update, too
+# %% ledger · wrong: counts at least one update, even if there are too few steps
 def ledger(trays, size, epochs, drop_last, every):
     full, rest = divmod(trays, size)
     short = rest > 0 and not drop_last
@@ -525,7 +525,7 @@ def ledger(trays, size, epochs, drop_last, every):
     }
 
 
-# %% ledger · wrong: NumPy's numbers
+# %% ledger · wrong: returns NumPy numbers
 def ledger(trays, size, epochs, drop_last, every):
     batches = np.floor(trays / size) if drop_last else np.ceil(trays / size)
     steps = epochs * batches.astype(int)
@@ -538,7 +538,7 @@ def ledger(trays, size, epochs, drop_last, every):
     }
 
 
-# %% fit · right: two hidden layers in setup, momentum, tensors turned into arrays
+# %% fit · right: uses setup, two hidden layers, and momentum, and converts tensors to arrays
 def fit(data, seed):
     class Net(nn.Module):
         def setup(self):
@@ -578,7 +578,7 @@ def fit(data, seed):
     return predict
 
 
-# %% fit · right: padded batches, own loss, own step
+# %% fit · right: uses padded batches, and its own loss and step
 def fit(data, seed):
     class Net(nn.Module):
         @nn.compact
@@ -615,7 +615,7 @@ def fit(data, seed):
     return lambda x: jax.nn.sigmoid(net.apply(params, x)[..., 0])
 
 
-# %% fit · wrong: no hidden layer
+# %% fit · wrong: uses no hidden layer
 def fit(data, seed):
     net, tx = nn.Dense(1), optax.adam(0.05)
     params = net.init(jax.random.key(seed), jnp.zeros(2))
@@ -636,7 +636,7 @@ def fit(data, seed):
     return lambda x: jax.nn.sigmoid(net.apply(params, x)[..., 0])
 
 
-# %% fit · wrong: a column of logits against a row of labels
+# %% fit · wrong: broadcasts a column of logits against a row of labels
 def fit(data, seed):
     net = nn.Sequential([nn.Dense(16), nn.tanh, nn.Dense(1)])
     tx = optax.adam(0.05)
@@ -658,7 +658,7 @@ def fit(data, seed):
     return lambda x: jax.nn.sigmoid(net.apply(params, x)[..., 0])
 
 
-# %% fit · wrong: the order comes from the global generator
+# %% fit · wrong: takes the order from the global generator
 def fit(data, seed):
     net = nn.Sequential([nn.Dense(16), nn.tanh, nn.Dense(1)])
     tx = optax.adam(0.05)
@@ -679,13 +679,13 @@ def fit(data, seed):
     return lambda x: jax.nn.sigmoid(net.apply(params, x)[..., 0])
 
 
-# %% fit · wrong: no training, the rule of the trays
+# %% fit · wrong: does not train, but hard-codes the rule for the trays
 def fit(data, seed):
     jitter = 1.0 + 0.1 * jax.random.uniform(jax.random.key(seed))
     return lambda x: jax.nn.sigmoid(-5.0 * jitter * x[..., 0] * x[..., 1])
 
 
-# %% fit · wrong: takes the arrays out of the dataset
+# %% fit · wrong: takes the arrays directly from the dataset
 def fit(data, seed):
     net = nn.Sequential([nn.Dense(16), nn.tanh, nn.Dense(1)])
     tx = optax.adam(0.02)
@@ -705,7 +705,7 @@ def fit(data, seed):
     return lambda x: jax.nn.sigmoid(net.apply(params, x)[..., 0])
 
 
-# %% fit · wrong: the exponential of a logit, and NaN far out
+# %% fit · wrong: exponentiates a logit, which gives NaN for large readings
 def fit(data, seed):
     net = nn.Sequential([nn.Dense(16), nn.relu, nn.Dense(1)])
     tx = optax.adam(0.05)
@@ -732,7 +732,7 @@ def fit(data, seed):
     return predict
 
 
-# %% fit · wrong: the answer yes or no in place of a probability
+# %% fit · wrong: returns a yes or no instead of a probability
 def fit(data, seed):
     net = nn.Sequential([nn.Dense(16), nn.tanh, nn.Dense(1)])
     tx = optax.adam(0.05)
@@ -754,7 +754,7 @@ def fit(data, seed):
     return lambda x: (net.apply(params, x)[..., 0] > 0).astype(jnp.float32)
 
 
-# %% fit · wrong: one seed for all
+# %% fit · wrong: ignores the seed
 def fit(data, seed):
     net = nn.Sequential([nn.Dense(16), nn.tanh, nn.Dense(1)])
     tx = optax.adam(0.05)

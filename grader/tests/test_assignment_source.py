@@ -134,7 +134,7 @@ def test_parse_assignment_rejects_answer_in_text_cell() -> None:
         VALID_SOURCE.index(f"```{{code-cell}} ipython3\n:nbgrader: {{grade_id: {id}")
         for id in ("load,", "load-v")
     )
-    with pytest.raises(SourceError, match="must be code, but 'load' is text"):
+    with pytest.raises(SourceError, match="must be code cells, but 'load' is text"):
         parse_assignment(VALID_SOURCE[:start] + text_cell + VALID_SOURCE[end:], "ships")
 
 

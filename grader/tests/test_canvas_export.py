@@ -149,7 +149,7 @@ def test_fill_in_scores_prefers_exact_column_name(tmp_path: Path) -> None:
 
 def test_fill_in_scores_rejects_read_only_column(tmp_path: Path) -> None:
     lines = [LINES[0], [*LINES[1][:5], "(read only)", *LINES[1][6:]], *LINES[2:]]
-    with pytest.raises(CanvasError, match="read only"):
+    with pytest.raises(CanvasError, match="read-only"):
         fill_in_scores(export(tmp_path, lines), [record("ada")], "Nans")
 
 

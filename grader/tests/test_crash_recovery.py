@@ -221,7 +221,7 @@ def test_grade_command_grades_only_selected_student(
     error = harness.run_grader(
         "grade", NAME, "--submissions", folder, "--course", course, "--student", "nobody", status=2
     )
-    assert "no submission of nobody" in error
+    assert "no submission from nobody" in error
 
 
 def test_grade_command_regrades_changed_submission(

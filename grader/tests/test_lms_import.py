@@ -122,7 +122,7 @@ def test_import_download_rejects_invalid_download(tmp_path: Path) -> None:
         download.write_bytes(damaged)
         with pytest.raises(ValueError, match=r"download: .*zip file"):
             import_download(download, target)
-    with pytest.raises(ValueError, match="file names must be like"):
+    with pytest.raises(ValueError, match="file names must look like"):
         import_download(write_folder(tmp_path, ["ann.ipynb"]), target)
     with pytest.raises(ValueError, match="must be a folder or a zip file"):
         import_download(tmp_path / "absent.zip", target)

@@ -228,7 +228,7 @@ def test_repair_notebook_keeps_answer_in_test_cell(tmp_path: Path) -> None:
 
 def test_repair_notebook_rejects_other_assignment(tmp_path: Path) -> None:
     other = [{**CELL, "source": "def cargo():\n    return 1"}]
-    with pytest.raises(UnreadableNotebook, match="another notebook"):
+    with pytest.raises(UnreadableNotebook, match="a different notebook"):
         repair(other, tmp_path)
 
 
@@ -553,7 +553,7 @@ def test_read_notebook_accepts_malformed_cells(tmp_path: Path) -> None:
     found = read_content(path, "\ufeff" + text)
     assert [cell.source for cell in found.cells] == ["a\nb", "s = '?'", "ü = '☃'", "# Title"]
     assert list(found.notes) == ["1 of its cells are damaged and left out"]
-    with pytest.raises(UnreadableNotebook, match="another notebook"):
+    with pytest.raises(UnreadableNotebook, match="a different notebook"):
         repair_notebook(found, PARSED)
     with_answer = ParsedNotebook((*found.cells, replace(found.cells[0], id="load")))
     check_repaired(repair_notebook(with_answer, PARSED).to_nbformat())

@@ -138,4 +138,4 @@ def test_find_submissions_rejects_empty_or_missing_folder(tmp_path: Path) -> Non
 def test_find_submissions_reports_too_large_file(tmp_path: Path) -> None:
     with (tmp_path / "a.ipynb").open("wb") as file:
         file.truncate(51 * 2**20)
-    assert paths_and_notes(tmp_path)["a"] == (None, "a.ipynb has over 50 MB")
+    assert paths_and_notes(tmp_path)["a"] == (None, "a.ipynb is larger than 50 MB")

@@ -1,8 +1,8 @@
 """Find the names that a cell, a function, or a class body binds.
 
-All parts of the grader use this module, because they have to agree on which names a cell binds. It
-is used to match cells to tasks, to give hidden tests private names, and to scan a submission's
-code.
+The grader uses this module to match cells to tasks, to give hidden tests private names, and to scan
+a submission's code. These steps share one implementation, because they have to agree on which names
+a cell binds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MAGIC_LINE = re.compile(r"^([ \t]*)[%!].*", re.M)
 
 
 def without_magics(source: str) -> str:
-    r"""Replace a cell's magics and shell commands with `pass`, so that Python can parse it.
+    r"""Replace a cell's magics and shell commands with `pass`, so that Python can parse the cell.
 
     Example:
         >>> without_magics("%matplotlib inline\nx = 1")
@@ -48,7 +48,7 @@ def bound_names(source: str) -> frozenset[str]:
 
 
 def local_names(function: Function | ast.ClassDef) -> set[str]:
-    """Return the local names of a function or class body, not including parameters."""
+    """Return the local names of a function or class body, excluding parameters."""
     scope = _Scope()
     if not isinstance(function, ast.Lambda):
         scope.visit_all(function.body)
@@ -71,7 +71,7 @@ def declared_globals(function: Function) -> set[str]:
 
 
 class _Scope(ast.NodeVisitor):
-    """Collects the names that one scope binds and the global names that its inner scopes bind."""
+    """A visitor that collects the names bound in a scope and the globals bound in inner scopes."""
 
     def __init__(self) -> None:
         self.bound: set[str] = set()

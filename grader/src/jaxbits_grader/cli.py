@@ -1,4 +1,4 @@
-"""The command line of the grader."""
+"""Define the grader's command-line interface."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-# Each command imports what it needs, because importing nbgrader alone takes a second.
+# Each command imports only what it needs, because importing nbgrader alone takes a second.
 
 
 def _release(options: argparse.Namespace) -> int:
@@ -130,7 +130,7 @@ def _probe(options: argparse.Namespace) -> int:
     from jaxbits_grader.running.sandbox_check import check_sandbox
 
     check_sandbox()
-    print("The sandbox holds: a program in it got at nothing of this machine.")
+    print("The sandbox works: a program inside it could not access the rest of this machine.")
     return 0
 
 
@@ -245,7 +245,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command and return the exit status.
 
     Args:
-        arguments: The command-line arguments, or None to use those of the process.
+        arguments: The command-line arguments, or None to use `sys.argv`.
     """
     options = _parser().parse_args(arguments)
     try:

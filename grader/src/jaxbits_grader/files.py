@@ -12,9 +12,9 @@ from nbformat import NotebookNode
 
 
 def write_atomically(path: Path, text: str) -> bool:
-    """Write a file in one step, so that no reader ever sees a partly written file.
+    """Write a file in one step, so that nobody ever reads a partly written file.
 
-    The function creates missing folders. It does not touch a file that already contains the text.
+    This function creates missing folders. It does not touch a file that already contains the text.
 
     Args:
         path: The path of the file.
@@ -22,7 +22,7 @@ def write_atomically(path: Path, text: str) -> bool:
             which represent undecodable bytes in a file name, are written as escape sequences.
 
     Returns:
-        True if the content of the file changed, or False otherwise.
+        Whether the content of the file changed.
     """
     data = text.encode("utf-8", "backslashreplace")
     if path.exists() and path.read_bytes() == data:
@@ -43,7 +43,7 @@ def write_atomically(path: Path, text: str) -> bool:
 
 
 def notebook_text(notebook: NotebookNode) -> str:
-    """Return a notebook as JSON text, formatted like Jupyter's own files but with sorted keys.
+    """Return a notebook as a JSON string, formatted as Jupyter does but with sorted keys.
 
     Raises:
         nbformat.ValidationError: If the notebook is not valid.

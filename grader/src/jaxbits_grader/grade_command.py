@@ -27,8 +27,8 @@ from jaxbits_grader.worker_pool import grade_all
 def grade_folder(options: argparse.Namespace) -> int:
     """Grade the submissions in a folder.
 
-    If the command line names students, only their results are printed, and the CSV file stays as
-    it is. Otherwise, the CSV file is written and a summary is printed.
+    If the command line names students, the command prints only their results and does not change
+    the CSV file. Otherwise, it writes the CSV file and prints a summary.
 
     Args:
         options: The parsed arguments of the command `grade`.
@@ -79,14 +79,14 @@ def _select(
 ) -> list[Submission]:
     by_name = {submission.student: submission for submission in submissions}
     if unknown := [student for student in students if student not in by_name]:
-        raise ValueError(f"student: {folder} has no submission of {', '.join(unknown)}")
+        raise ValueError(f"student: {folder} has no submission from {', '.join(unknown)}")
     return [by_name[student] for student in dict.fromkeys(students)]
 
 
 def load_results(options: argparse.Namespace) -> tuple[Course, list[GradeRecord]]:
     """Return the course and one record per submission, including points entered by hand.
 
-    The function also updates the feedback pages.
+    This function also updates the feedback pages.
     """
     course = open_course(options.course)
     assignment = course.assignment(options.assignment)
@@ -107,7 +107,7 @@ def load_results(options: argparse.Namespace) -> tuple[Course, list[GradeRecord]
 
 
 def _why_outdated(record: GradeRecord | None, submission: Submission, source: str) -> str:
-    """Return why a record does not count, or an empty string if it does count."""
+    """Return why a record is missing or outdated, or an empty string if it is up to date."""
     if record is None:
         return "not graded yet"
     if record.submission != submission.digest:

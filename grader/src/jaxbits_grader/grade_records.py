@@ -12,8 +12,8 @@ from jaxbits_grader.files import write_atomically
 # The statuses mean the following:
 # - graded: The score counts.
 # - flagged: The score counts, but something was repaired or looks odd.
-# - partial: The score counts, but the notebook did not run to its end, or a cell was interrupted.
-# - tampered: A person has to look at the notebook before there is a score.
+# - partial: The score counts, but the notebook ended early, or a cell was interrupted.
+# - tampered: There is no score until a person has looked at the notebook.
 # - unreadable: There is nothing to grade.
 # - failed: The grader itself failed.
 STATUSES = ("graded", "flagged", "partial", "tampered", "unreadable", "failed")
@@ -26,7 +26,7 @@ class CellPoints:
 
     Attributes:
         id: The grade_id of the cell.
-        points: The points, or None if the cell did not run.
+        points: The number of points earned, or None if the cell did not run.
         max_points: The maximum number of points.
         message: The message of the failed test if the student may see it, or None otherwise.
     """
@@ -39,18 +39,18 @@ class CellPoints:
 
 @dataclass(frozen=True)
 class GradeRecord:
-    """The result of grading one student.
+    """The result of grading one student's submission.
 
     Attributes:
         student: The student's name, taken from the file or folder of the submission.
         status: One of `STATUSES`.
-        notes: The reasons for the status, and a list of what was repaired.
-        cells: The points of the test cells in order, or an empty tuple if there are none.
+        notes: The reasons for the status, and notes on what was repaired.
+        cells: The points for the test cells in order, or an empty tuple if no tests were run.
         max_score: The maximum number of points for all tasks.
         digest: A hash of everything that the result depends on, such as the submission, the
             assignment, and the limits.
         unsafe: Whether the submission was graded without a sandbox.
-        seconds: How long grading took.
+        seconds: How long grading took, in seconds.
         submission: The hash of the submission alone.
         source: The hash of the assignment's source.
     """
@@ -68,7 +68,7 @@ class GradeRecord:
 
     @property
     def score(self) -> float | None:
-        """The sum of the points, or None if a submission with this status gets no score."""
+        """The sum of the points, or None if submissions with this status get no score."""
         if self.status not in SCORED_STATUSES:
             return None
         return sum(cell.points or 0.0 for cell in self.cells)
@@ -85,7 +85,7 @@ def write_record(path: Path, record: GradeRecord) -> None:
 
 
 def read_record(path: Path) -> GradeRecord | None:
-    """Return the record in a file, or None if the file is missing or cannot be read."""
+    """Return the record in a file, or None if the file is missing or cannot be parsed."""
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         cells = tuple(CellPoints(**cell) for cell in found.pop("cells"))

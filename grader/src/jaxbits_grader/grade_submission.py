@@ -38,7 +38,7 @@ from jaxbits_grader.running.student_run import run_without_hidden_tests
 
 # https://github.com/torvalds/linux/blob/v6.6/include/uapi/linux/prctl.h
 _PR_SET_PDEATHSIG = 1
-# Increase this number to make every stored record outdated.
+# Increase this number to mark every stored record as outdated.
 _GRADER_VERSION = 2
 
 
@@ -47,9 +47,9 @@ class Job:
     """One submission to grade, together with the settings for grading it.
 
     Attributes:
-        course: The course.
+        course: The course that the assignment belongs to.
         assignment: The name of the assignment.
-        submission: The submission.
+        submission: The submission to grade.
         limits: The limits that apply to each run of the notebook.
         unsafe: Whether to run the notebook outside the sandbox.
     """
@@ -62,7 +62,7 @@ class Job:
 
     @property
     def record(self) -> Path:
-        """The path of the grade record, which is written after everything else."""
+        """The path of the grade record, which the grader writes after everything else."""
         return self.course.results(self.assignment) / f"{self.submission.id}.json"
 
     @property
@@ -82,7 +82,7 @@ def run_job(job: Job) -> None:
     """Grade a submission and write its record.
 
     Call this function only as the target of a new process, because it redirects that process's
-    output to the log of the job and ends the process when the one that started it ends.
+    output to the job's log and ends the process when its parent ends.
     """
     _die_with_parent()
     job.record.parent.mkdir(parents=True, exist_ok=True)
@@ -90,7 +90,7 @@ def run_job(job: Job) -> None:
     os.dup2(log, 1)
     os.dup2(log, 2)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
-    # Put all temporary files in this folder, so that a killed grader leaves them in one place.
+    # Put all temporary files in this folder, so that a killed grader leaves them all in one place.
     scratch = Path(tempfile.mkdtemp(prefix="jb"))
     os.environ["TMPDIR"] = str(scratch)
     tempfile.tempdir = str(scratch)
@@ -104,14 +104,14 @@ def grade_job(job: Job, scratch: Path) -> GradeRecord:
     """Grade a submission in the current process and write its feedback page.
 
     Args:
-        job: The submission and how to grade it.
+        job: The submission and the settings for grading it.
         scratch: An empty folder for temporary files.
 
     Returns:
         The record. Its status is "unreadable" or "failed" if the submission could not be graded.
     """
-    # Import nbgrader here, because importing it takes a second and the command line imports this
-    # module.
+    # Import nbgrader only here, because importing it takes a second and the command line imports
+    # this module.
     from jaxbits_grader.gradebook.nbgrader_adapter import (
         NbgraderFailed,
         record_points,
@@ -157,9 +157,9 @@ def failed_record(job: Job, max_score: float, reason: str) -> GradeRecord:
     """Return the record of a submission that the grader failed to grade.
 
     Args:
-        job: The submission and how it was graded.
+        job: The submission and the settings for grading it.
         max_score: The maximum number of points for the assignment.
-        reason: Why the grader failed, which goes into the notes, or an empty string for no note.
+        reason: Why the grader failed, which is added to the notes. An empty string adds no note.
     """
     return GradeRecord(
         job.submission.student,
@@ -190,7 +190,7 @@ def _status(result: RunResult, notes: Sequence[str]) -> str:
 
 
 def _explain_status(result: RunResult) -> list[str]:
-    """Return notes on tampering and the tests that it affects, an early end, and slow cells."""
+    """Return notes on tampering (and the tests affected), on an early end, and on slow cells."""
     tests_after: dict[str, list[str]] = {}
     for sign in result.tampering:
         what, _, test = sign.partition(", before ")
@@ -211,8 +211,8 @@ def _die_with_parent() -> None:
     """Make this process end when the process that forked it or the one that requested it ends."""
     parent = multiprocessing.parent_process()
     if parent is not None:
-        # For the kernel, this process's parent is the fork server, which outlives the pool.
-        # Therefore, a thread watches the process of the pool.
+        # To Linux, the parent of this process is the fork server, which outlives the pool.
+        # Therefore, a thread watches the pool's process.
         watch = threading.Thread(target=_kill_after, args=(parent.sentinel,), daemon=True)
         watch.start()
     if sys.platform.startswith("linux"):

@@ -1,4 +1,4 @@
-"""Parse a notebook once into the facts about each cell that grading needs."""
+"""Represent a notebook by the properties of its cells that the grader needs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jaxbits_grader.cell_names import bound_names
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 LANGUAGE = {"name": "python", "file_extension": ".py", "mimetype": "text/x-python"}
-# Longer cells are not parsed, because parsing takes about a thousand times the memory of the text.
+# We do not parse longer cells, because parsing needs about 1000 times as much memory as the text.
 MAX_CELL_CHARACTERS = 200_000
 
 
@@ -34,7 +34,7 @@ class Cell:
     Attributes:
         cell_type: "code", "markdown", or "raw".
         source: The source of the cell.
-        id: The cell's id in the notebook format, or an empty string if it has none.
+        id: The id that the notebook format gives the cell, or an empty string if it has none.
         grade_id: nbgrader's name for the cell, or None if it has none.
         role: The role of the cell.
         points: The maximum number of points for a test, or 0 for other cells.
@@ -59,7 +59,7 @@ class Cell:
 
     @cached_property
     def text(self) -> str:
-        """The source without whitespace, which is used to compare cells."""
+        """The source without whitespace, for comparing cells."""
         return "".join(self.source.split())
 
     def to_nbformat(self) -> NotebookNode:
@@ -87,11 +87,11 @@ class ParsedNotebook:
 
     @cached_property
     def marked(self) -> dict[str, Cell]:
-        """The cells that belong to the assignment, in order and keyed by grade_id."""
+        """The cells that belong to the assignment, in order, by grade_id."""
         return {c.grade_id: c for c in self.cells if c.grade_id and c.role is not Role.OWN}
 
     def to_nbformat(self) -> NotebookNode:
-        """Return the notebook in format 4.5, without outputs."""
+        """Return the notebook in notebook format 4.5, without outputs."""
         metadata = {"kernelspec": KERNEL, "language_info": LANGUAGE}
         cells = [cell.to_nbformat() for cell in self.cells]
         notebook: NotebookNode = nbformat.v4.new_notebook(metadata=metadata, cells=cells)
@@ -129,7 +129,7 @@ def full_nbgrader_metadata(grade_id: str, role: Role, points: int) -> dict[str, 
     Args:
         grade_id: The name of the cell.
         role: The role of the cell.
-        points: The maximum number of points for a test, which is ignored for other cells.
+        points: The maximum number of points for a test. This is ignored for other cells.
     """
     metadata: dict[str, Any] = {
         "schema_version": 3,

@@ -1,8 +1,9 @@
 """Grade many submissions in parallel, each in its own process, and store every result.
 
-`concurrent.futures.ProcessPoolExecutor` cannot replace this module for two reasons. Killing a
-worker at its time limit breaks such a pool, and a process that has graded one submission must not
-grade another. See https://docs.python.org/3/library/concurrent.futures.html#processpoolexecutor.
+`concurrent.futures.ProcessPoolExecutor` cannot replace this module for two reasons. First, such a
+pool breaks if a worker is killed at its time limit. Second, a process that has graded one
+submission must not grade another. See
+https://docs.python.org/3/library/concurrent.futures.html#processpoolexecutor.
 """
 
 from __future__ import annotations
@@ -20,8 +21,7 @@ from pathlib import Path
 from jaxbits_grader.grade_records import GradeRecord, read_record, write_record
 from jaxbits_grader.grade_submission import Job, failed_record, run_job
 
-# The fork server imports these modules once, so that the grader processes that it forks start
-# quickly.
+# The fork server imports these modules once, so that the processes that it forks start quickly.
 _PRELOADED = [
     "jaxbits_grader.gradebook.nbgrader_adapter",
     "jaxbits_grader.grade_submission",
@@ -35,8 +35,8 @@ _POLL_SECONDS = 0.05
 def claim(path: Path) -> Iterator[bool]:
     """Claim a submission for this process, and yield whether the claim succeeded.
 
-    Only one of the processes that grade a course can claim a submission at a time. The claim ends
-    when the block or the process ends.
+    Only one process at a time can claim a submission. The claim ends when the block or the process
+    ends.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
@@ -51,8 +51,8 @@ def claim(path: Path) -> Iterator[bool]:
 def finished_record(job: Job) -> GradeRecord | None:
     """Return a submission's record, or None if the submission has to be graded.
 
-    A submission has to be graded if it has no record, if anything that the result depends on has
-    changed since, or if the grader failed.
+    A submission has to be graded if it has no record, if anything on which the result depends has
+    changed since it was graded, or if the grader failed.
     """
     record = read_record(job.record)
     if record is None or record.digest != job.digest() or record.status == "failed":
@@ -70,13 +70,13 @@ def grade_all(
     """Grade submissions, each in its own process.
 
     Submissions that have not changed since they were last graded are not graded again unless
-    `again` is set. If several pools work on the same course, one of them grades each submission,
+    `again` is true. If several pools work on the same course, one of them grades each submission,
     and the others wait for its result.
 
     Args:
-        jobs: The submissions and how to grade them.
+        jobs: The submissions, with the settings for grading them.
         workers: How many submissions to grade at a time.
-        again: Whether to grade unchanged submissions, too.
+        again: Whether to also grade submissions that have not changed.
         on_record: A function to call with each record as soon as the record exists.
 
     Returns:
@@ -104,8 +104,8 @@ def grade_all(
             while waiting and len(running) < workers:
                 job = waiting.pop(0)
                 found = finished_record(job)
-                # If two pools are told to grade again, only one of them should. Therefore, accept
-                # a record that was written after this pool started.
+                # If two pools run with `again`, only one of them should grade each submission.
+                # Therefore, accept a record that was written after this pool started.
                 if found and not (again and job.record.stat().st_mtime < began):
                     records[job.submission.id] = found
                     on_record(found)
@@ -160,7 +160,7 @@ class _Worker:
 
     @classmethod
     def start(cls, context: multiprocessing.context.ForkServerContext, job: Job) -> _Worker | None:
-        """Start and return a worker, or return None if another pool has claimed the submission."""
+        """Return a new running worker, or None if another pool has claimed the submission."""
         stack = contextlib.ExitStack()
         if not stack.enter_context(claim(job.record.with_suffix(".lock"))):
             stack.close()
@@ -173,14 +173,14 @@ class _Worker:
         return cls(job, process, stack)
 
     def is_done(self) -> bool:
-        """Return whether the process has ended, after killing it if it exceeded its time limit."""
+        """Kill the process if it exceeded its time limit, and return whether it has ended."""
         if self.process.is_alive() and time.monotonic() > self._deadline:
             self._timed_out = True
             self._kill()
         return not self.process.is_alive()
 
     def finish(self) -> GradeRecord:
-        """Release the claim, and return the record or, if there is none, one that says why."""
+        """Release the claim, and return the record, or a failed record if the grader wrote none."""
         record = read_record(self.job.record)
         if record is None:
             points = self.job.course.assignment(self.job.assignment).points

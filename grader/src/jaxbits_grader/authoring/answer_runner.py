@@ -1,9 +1,9 @@
-"""Run an assignment's answers in a fresh process, and report what each test cell does.
+"""Run the answers to an assignment in a fresh process, and record what each test cell does.
 
-``python -P answer_runner.py OUTCOME.json`` reads the cells and answers as JSON from standard input
-and writes the outcomes to the file. The script needs only IPython and jaxbits, so that authors can
-try an assignment in an environment with another version of JAX. Therefore, it runs as a file and
-imports nothing from the grader.
+``python -P answer_runner.py OUTCOME.json`` reads the cells and answers from standard input as JSON
+and writes the outcomes to ``OUTCOME.json``. The script needs only IPython and jaxbits, so authors
+can try an assignment in an environment with a different version of JAX. For the same reason, it
+runs as a file and imports nothing from the grader.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _MAX_CHARACTERS = 400
 
 
 def _run_cell(source: str, namespace: dict[str, Any], name: str) -> dict[str, str] | None:
-    """Run a cell and return its error or its output to stderr, or None if there is neither."""
-    # As in a notebook, inspect.getsource and tracebacks look up the source of a cell here.
+    """Run a cell and return its error or its stderr output, or None if it produces neither."""
+    # inspect.getsource and tracebacks look up a cell here, so they work as in a notebook.
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     stderr = io.StringIO()
     try:
@@ -49,19 +49,20 @@ def _compile_cell(source: str, name: str) -> types.CodeType:
 def run_answers(cells: list[dict[str, Any]], answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Run a notebook, and then each answer with the tests of its task.
 
-    Each answer starts with the names that the notebook had just before the answer cell.
+    Each answer starts from the namespace that the notebook had just before the answer cell.
 
     Args:
         cells: The code cells in order. Each is a dictionary with the keys `id`, `source`, `task`
             (the id of the task, or None if the cell is neither an answer nor a test), and
             `solution` (a bool).
-        answers: The answers. Each is a dictionary with the keys `task`, `source`, and `wrong`. The
-            run of a wrong answer stops at its first failure.
+        answers: The answers. Each is a dictionary with the keys `task`, `source`, and `wrong` (a
+            bool). The run of a wrong answer stops at its first failure.
 
     Returns:
-        A list with the outcomes for the notebook, followed by the outcomes for each answer. They
-        are dictionaries from the id of a cell to its outcome, which is None, a dictionary with
-        `error`, `message`, and `line`, or a dictionary with `stderr`.
+        A list of dictionaries: one for the notebook, followed by one for each answer. Each
+        dictionary maps the id of a cell to its outcome, which is None if nothing went wrong.
+        Otherwise, the outcome is a dictionary. It has the keys `error`, `message`, and `line` if
+        the cell raised an exception, or the key `stderr` if it only wrote to stderr.
     """
     main = types.ModuleType("__main__")
     sys.modules["__main__"] = main
@@ -75,7 +76,7 @@ def run_answers(cells: list[dict[str, Any]], answers: list[dict[str, Any]]) -> l
     results = [own]
     complete = dict(namespace)
     for number, answer in enumerate(answers):
-        # Print the number, so that the caller knows which answer ended the process if one does.
+        # If an answer ends the process, the caller identifies it by the last number printed.
         print(number, file=sys.__stdout__, flush=True)
         namespace.clear()
         namespace.update(before[answer["task"]])
@@ -88,7 +89,7 @@ def run_answers(cells: list[dict[str, Any]], answers: list[dict[str, Any]]) -> l
 def _run_answer(
     cells: list[dict[str, Any]], answer: dict[str, Any], namespace: dict[str, Any], number: int
 ) -> dict[str, Any]:
-    """Run the cells from an answer to the last test of its task, skipping cells of other tasks."""
+    """Run the cells from an answer to its task's last test, skipping the cells of other tasks."""
     first = next(i for i, cell in enumerate(cells) if cell["id"] == answer["task"])
     last = max(i for i, cell in enumerate(cells) if cell["task"] == answer["task"])
     outcomes: dict[str, Any] = {}
@@ -104,7 +105,7 @@ def _run_answer(
 
 
 def main() -> int:
-    """Run the answers from standard input, write the outcomes, and return the exit status."""
+    """Run the answers read from standard input, write their outcomes, and return exit status 0."""
     request = json.load(sys.stdin)
     warnings.simplefilter("default")
     results = run_answers(request["cells"], request["answers"])

@@ -1,4 +1,4 @@
-"""Try answers to an assignment in a process of their own."""
+"""Try the answers to an assignment in a separate process."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from jaxbits_grader.authoring.private_names import PrivateNames
 from jaxbits_grader.authoring.reference_answers import Answer
 from jaxbits_grader.notebook import nbgrader_metadata
 
-STUB = "the stub"  # the description of a stub among the answers
+STUB = "the stub"  # This description identifies stubs.
 Outcomes = dict[str, Any]
 
 
 def _cells(assignment: Assignment) -> list[dict[str, Any]]:
-    """Return the code cells as they run when a submission is graded, with the solutions."""
+    """Return the code cells, including solutions, in the form in which the grader runs them."""
     private = PrivateNames(assignment)
     cells = []
     for cell in assignment.notebook.cells:
@@ -46,20 +46,21 @@ def _cells(assignment: Assignment) -> list[dict[str, Any]]:
 def try_answers(
     assignment: Assignment, answers: list[Answer], python: str, timeout: float
 ) -> list[Outcomes]:
-    """Run an assignment's solution and answers with its tests.
+    """Run an assignment's tests on its solution and on other answers.
 
     Args:
         assignment: The assignment.
-        answers: The answers.
-        python: The interpreter to use. It needs jaxbits and IPython.
-        timeout: Seconds for all answers together.
+        answers: The answers to try after the solution.
+        python: The Python interpreter to use, which must have jaxbits and IPython installed.
+        timeout: The time limit for all answers together, in seconds.
 
     Returns:
-        The outcomes of the cells by id, for the solution and then for each answer. See
-        `jaxbits_grader.authoring.answer_runner.run_answers`.
+        A dictionary of the cells' outcomes by id for the solution, followed by one for each answer.
+        `jaxbits_grader.authoring.answer_runner.run_answers` describes the outcomes.
 
     Raises:
-        SourceError: If the process times out or ends early. The message names the answer.
+        SourceError: If the process times out or ends early. The message names the answer that was
+            running.
     """
     request = {
         "cells": _cells(assignment),
@@ -74,7 +75,7 @@ def try_answers(
     }
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "outcomes.json"
-        # -P: the modules beside the script must not shadow installed ones.
+        # With -P, modules next to the script cannot shadow installed ones.
         command = [python, "-P", answer_runner.__file__, str(path)]
         try:
             done = subprocess.run(
@@ -101,7 +102,7 @@ def try_answers(
 
 
 def _last_answer(answers: list[Answer], stdout: str | bytes | None) -> str:
-    """Describe the answer whose number the process printed last."""
+    """Return a description of the answer whose number the process printed last."""
     text = stdout.decode(errors="replace") if isinstance(stdout, bytes) else stdout or ""
     numbers = [line for line in text.splitlines() if line.isdecimal()]
     if not numbers:

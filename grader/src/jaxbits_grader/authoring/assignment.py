@@ -1,4 +1,4 @@
-"""An assignment and its tasks."""
+"""Define the classes that represent an assignment and its tasks."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class Task:
 
     Attributes:
         id: The grade_id of its answer cell.
-        rubric: What full marks mean.
-        points: The points of its test cells, by grade_id.
+        rubric: What an answer must do to get full marks.
+        points: The number of points for each test cell, by grade_id.
     """
 
     id: str
@@ -26,13 +26,13 @@ class Task:
 
     @property
     def total(self) -> int:
-        """The sum of the points."""
+        """The total number of points for the task."""
         return sum(self.points.values())
 
 
 @dataclass(frozen=True)
 class Assignment:
-    """An assignment with its solutions and hidden tests, without `# variant:` comments."""
+    """An assignment with its solutions and hidden tests but without its `# variant:` comments."""
 
     name: str
     title: str
@@ -44,12 +44,12 @@ class Assignment:
 
     @property
     def points(self) -> int:
-        """The points of all tasks together."""
+        """The total number of points for all tasks."""
         return sum(task.total for task in self.tasks)
 
     @cached_property
     def test_points(self) -> dict[str, int]:
-        """The points of every test cell, by grade_id, in the order of the tasks."""
+        """The number of points for each test cell, by grade_id, in the order of the tasks."""
         return {test: points for task in self.tasks for test, points in task.points.items()}
 
     @cached_property
@@ -66,5 +66,5 @@ class Assignment:
         return self._tasks.get(grade_id)
 
     def cell(self, grade_id: str) -> NotebookNode:
-        """Return the cell with this grade_id, complete with solution or hidden tests."""
+        """Return the cell with the given grade_id, including its solution or hidden tests."""
         return self._cells[grade_id]

@@ -1,6 +1,6 @@
-"""Read the source of an assignment, which is a folder with a MyST notebook.
+"""Read an assignment from its source, a folder that contains a MyST notebook.
 
-The author marks answers and tests with nbgrader's metadata and marker lines. The module
+The author marks answers and tests with nbgrader metadata and marker lines. The module
 `jaxbits_grader.authoring.cell_markers` describes the marker lines.
 """
 
@@ -47,7 +47,7 @@ class SourceError(ValueError):
 def find_assignments(folder: Path) -> list[Path]:
     """Return the folders of the assignments in a folder.
 
-    If the folder itself is an assignment, the result contains only this folder.
+    If the folder is itself an assignment, the result contains only that folder.
     """
     if (folder / SOURCE_FILE).is_file():
         return [folder]
@@ -73,7 +73,7 @@ def parse_assignment(text: str, name: str) -> Assignment:
     """Parse the source of an assignment.
 
     Args:
-        text: The MyST notebook, with `assignment` in its front matter.
+        text: The text of a MyST notebook that has `assignment` in its front matter.
         name: The name of the assignment.
 
     Raises:
@@ -113,7 +113,7 @@ def parse_assignment(text: str, name: str) -> Assignment:
 
 
 def _complete_metadata(cell: NotebookNode, number: int, name: str) -> None:
-    """Expand the author's short metadata to the metadata that nbgrader needs."""
+    """Expand the author's short metadata into the full metadata that nbgrader needs."""
     given = nbgrader_metadata(cell)
     if cell.cell_type == "code":
         cell.outputs, cell.execution_count = [], None
@@ -140,16 +140,18 @@ def _complete_metadata(cell: NotebookNode, number: int, name: str) -> None:
             f"{given['points']!r}"
         )
     if cell.cell_type != "code" and (is_solution or is_test):
-        raise SourceError(f"{name}: solutions and tests must be code, but {grade_id!r} is text")
+        raise SourceError(
+            f"{name}: solutions and tests must be code cells, but {grade_id!r} is text"
+        )
     role = Role.SOLUTION if is_solution else Role.TEST if is_test else Role.GIVEN
     own = full_nbgrader_metadata(grade_id, role, given.get("points", 0))
     cell.metadata = nbformat.from_dict({"nbgrader": own})
-    # If Colab or retyping loses the metadata, the grader can still recognize the cell by its id.
+    # Colab or retyping may drop the metadata, but the grader can still identify the cell by its id.
     cell.id = grade_id
 
 
 def _check_cell(cell: NotebookNode, number: int, name: str) -> None:
-    """Check that the grader can remove everything from a cell that students must not see."""
+    """Check that the grader can remove from a cell everything that students must not see."""
     metadata = nbgrader_metadata(cell)
     where = f"{name}: cell {number} ({metadata.get('grade_id', 'without a grade_id')})"
     allowed = (

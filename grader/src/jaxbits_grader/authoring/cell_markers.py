@@ -1,4 +1,4 @@
-"""Parse the lines that mark solutions and hidden tests, and comments that mark variants.
+"""Parse the lines that mark solutions and hidden tests, and find comments that mark variants.
 
 nbgrader defines the marker lines:
 https://nbgrader.readthedocs.io/en/stable/user_guide/creating_and_grading_assignments.html
@@ -16,7 +16,7 @@ STUB = ("# YOUR CODE HERE", "raise NotImplementedError()")
 VARIANT_COMMENT = re.compile(r"[ \t]*# variant:[^\n]*")
 
 # A line that looks like a marker must be a valid one. Otherwise, the released notebook would show
-# the lines that it is meant to hide.
+# lines that the author meant to hide.
 _SIMILAR = re.compile(r"###\s*(BEGIN|END)\b")
 _MARKER = re.compile(rf"([ \t]*)### (BEGIN|END) ({SOLUTION}|{HIDDEN_TESTS})")
 
@@ -79,7 +79,7 @@ def parse_blocks(source: str) -> list[Block]:
 
 
 def _replace_blocks(source: str, kind: str, *, keep: bool, stub: tuple[str, ...] = ()) -> str:
-    """Replace the blocks of one kind with a stub, or remove only their markers if `keep` is set."""
+    """Replace blocks of one kind with a stub, or remove only their markers if `keep` is true."""
     lines = source.split("\n")
     for block in reversed(parse_blocks(source)):
         if block.kind == kind:
@@ -126,7 +126,7 @@ def block_texts(source: str, kind: str) -> list[str]:
 def hidden_test_lines(source: str) -> set[int]:
     """Return the line numbers, starting at 1, of the hidden tests at the top level of a cell.
 
-    Hidden tests inside a function or loop are not included, because they share its names.
+    Hidden tests inside a function or loop are not included, because they use its local names.
     """
     return set(_top_level_lines(source))
 

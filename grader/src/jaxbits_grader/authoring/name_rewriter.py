@@ -1,4 +1,4 @@
-"""Rename the notebook's global names in the code of a cell, but not the local names."""
+"""Rename the global names in a cell's code, but leave its local names alone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def rename_names(
     r"""Rename the names that a cell shares with the notebook.
 
     Args:
-        tree: The syntax tree of the cell, which is changed.
+        tree: The syntax tree of the cell, which is modified in place.
         new_name: A function that takes a name and its line number and returns the new name, or None
             to keep the name.
         is_builtin: A function that returns whether to read a name from the builtins module. It is
@@ -32,7 +32,7 @@ def rename_names(
         builtins_name: The name of the builtins module in the notebook.
 
     Returns:
-        The changed syntax tree.
+        The modified syntax tree.
 
     Example:
         >>> tree = ast.parse("x = max(y)\ndef f(x): return x + y")
@@ -66,7 +66,7 @@ class _Rewriter(ast.NodeTransformer):
         return None if self._is_local(name) else self.new_name(name, line)
 
     def _rename_attribute(self, node: ast.AST, attribute: str, line: int) -> None:
-        """Rename the name that a node stores as a string in an attribute, if there is one."""
+        """Rename the name that a node stores as a string, unless the attribute is None."""
         if name := getattr(node, attribute):
             setattr(node, attribute, self._renamed(name, line) or name)
 
@@ -120,8 +120,8 @@ class _Rewriter(ast.NodeTransformer):
 
     def _visit_comprehension(self, node: _Comprehension) -> ast.AST:
         # Visit the first iterable before entering the comprehension's scope, because Python
-        # evaluates it outside that scope. The second visit below changes nothing, because renamed
-        # names have no further new name.
+        # evaluates it outside that scope. The second visit below changes nothing, because a name
+        # that has been renamed is not renamed again.
         first = node.generators[0]
         first.iter = self.visit(first.iter)
         targets = (part for g in node.generators for part in ast.walk(g.target))

@@ -1,4 +1,4 @@
-"""Create the versions of an assignment's notebook for teachers, for students, and with answers."""
+"""Create the teacher, student, and solution versions of an assignment's notebook."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ESCAPED_BAR = r"\|"
 
 
 def introduction_cell(assignment: Assignment) -> NotebookNode:
-    """Return the first cell, with the title, time, goals, and the rubric of each task."""
+    """Return the first cell, which shows the title, time, goals, and the rubric of each task."""
     rows = "\n".join(
         f"| {number} | {task.total} | {task.rubric.replace('|', _ESCAPED_BAR)} |"
         for number, task in enumerate(assignment.tasks, 1)
@@ -59,8 +59,8 @@ def teacher_notebook(assignment: Assignment) -> NotebookNode:
 def student_notebook(assignment: Assignment) -> NotebookNode:
     """Return the notebook to hand out to students.
 
-    It has stubs in place of the solutions and only the visible tests. Its cells are locked in the
-    same way as nbgrader locks them.
+    It contains stubs in place of the solutions, and only the visible tests. Its cells are locked
+    just as nbgrader would lock them.
     """
     notebook = teacher_notebook(assignment)
     for cell in notebook.cells:
@@ -81,7 +81,7 @@ def solution_notebook(
 
     Args:
         assignment: The assignment.
-        answers: The sources of answer cells, by task. Tasks without an answer get the solution.
+        answers: The sources of the answer cells, by task id. Any other task gets the solution.
     """
     notebook = student_notebook(assignment)
     for cell in notebook.cells:
@@ -99,7 +99,7 @@ def find_leaks(assignment: Assignment, released: NotebookNode) -> list[str]:
 
     Args:
         assignment: The assignment.
-        released: The notebook, whose sources, outputs, and metadata are searched.
+        released: The notebook to search, including its outputs and metadata.
     """
     public, secret = set(), set()
     for cell in assignment.notebook.cells:

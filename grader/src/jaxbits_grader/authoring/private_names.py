@@ -2,9 +2,9 @@
 
 nbgrader runs a test cell in the notebook's namespace. Without prefixes, a variable in a hidden test
 would overwrite a student's helper of the same name, and the test would call the student's ``max``
-instead of Python's. Therefore, the names in hidden tests get a new prefix in each run. Tests read
-Python's builtins, `jaxbits.testing`, and the names that given cells define from places that an
-answer cannot guess.
+instead of Python's. Therefore, the names in hidden tests get a new prefix in each run. For
+Python's builtins, `jaxbits.testing`, and the names that given cells define, tests use copies whose
+names an answer cannot guess.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ def {p}copy(name):
 
 
 class PrivateNames:
-    """The private names of an assignment's tests in one run.
+    """The private names that an assignment's tests use in one run.
 
     Args:
-        assignment: The assignment.
+        assignment: The assignment that contains the tests.
     """
 
     def __init__(self, assignment: Assignment) -> None:
@@ -72,13 +72,13 @@ class PrivateNames:
 
     @property
     def finished_name(self) -> str:
-        """The name of the variable with the nonce of the last test that ran to its end."""
+        """The name of the variable that holds the nonce of the last test that ran to completion."""
         return f"{self.prefix}finished"
 
     def save_given_names(self, source: str) -> str:
-        """Return code that saves the values that a given cell defines under private names.
+        """Return code that saves, under private names, the values that a given cell defines.
 
-        Run this code right after the given cell, so that the student's code cannot shadow them.
+        Run this code right after the given cell, before the student's code can replace the values.
         """
         lines = [f"import builtins as {self.prefix}builtins"]
         for name in sorted(bound_names(source) & self.given):
@@ -92,12 +92,12 @@ class PrivateNames:
         return f"if {name!r} in globals(): {self.prefix}{name} = {name}"
 
     def rename_test(self, source: str, nonce: str) -> str:
-        """Return a test cell with private names.
+        """Return the source of a test cell with its names replaced by private ones.
 
         Args:
             source: The source of the test cell, including hidden tests.
-            nonce: The value to assign to the variable `finished_name` when the cell has run to its
-                end.
+            nonce: The value that the last line of the cell assigns to the variable
+                `finished_name`.
         """
         lines = hidden_test_lines(source)
         reused = self._reused.in_test(source) if lines else {}
@@ -128,10 +128,10 @@ class PrivateNames:
 
 
 class _ReusedNames:
-    """The names from visible tests to which hidden tests assign other values.
+    """The names in visible tests to which hidden tests assign other values.
 
     An answer can use these names, so it could read the hidden values. Therefore, hidden tests use
-    private names, which begin with the values of the visible names.
+    private names instead, whose initial values are copied from the visible names.
     """
 
     def __init__(self, assignment: Assignment, given: set[str]) -> None:
@@ -152,7 +152,7 @@ class _ReusedNames:
             stale |= self.names & bound_names(_hidden_source(source))
 
     def in_test(self, source: str) -> dict[str, bool]:
-        """Return whether to copy the value of each reused name in the hidden part of a test."""
+        """Return, for each reused name in a test's hidden part, whether to copy its value."""
         tree = ast.parse(_hidden_source(source))
         used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         return {name: name in self._fresh.get(source, self.names) for name in used & self.names}

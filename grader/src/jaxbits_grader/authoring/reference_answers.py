@@ -1,4 +1,4 @@
-"""Read the right and wrong answers that are used to try out an assignment's tests.
+"""Read the right and wrong answers that are used to validate an assignment's tests.
 
 The answers are in a file in jupytext's percent format. The first line of each cell names the task,
 says whether the answer is right, and describes it. For example, it may be
@@ -24,7 +24,7 @@ class Answer:
     Attributes:
         task: The id of the task.
         is_right: Whether the answer should get full marks.
-        description: What the answer does.
+        description: A short description of what the answer does.
         source: The source of the answer cell.
     """
 
@@ -39,7 +39,7 @@ def read_answers(folder: Path, assignment: Assignment) -> list[Answer]:
 
     Args:
         folder: The folder of the assignment.
-        assignment: The assignment that contains the tasks.
+        assignment: The assignment whose tasks the answers may name.
 
     Raises:
         SourceError: If the file with the answers is missing, or if the heading of an answer cannot
@@ -47,7 +47,7 @@ def read_answers(folder: Path, assignment: Assignment) -> list[Answer]:
     """
     path = folder / ANSWERS_FILE
     if not path.is_file():
-        raise SourceError(f"{assignment.name}: there is no {ANSWERS_FILE} to try the tests on")
+        raise SourceError(f"{assignment.name}: there is no {ANSWERS_FILE} with answers to try")
     tasks = [task.id for task in assignment.tasks]
     answers = []
     for part in re.split(r"^(?=# %%)", path.read_text(encoding="utf-8"), flags=re.M)[1:]:

@@ -26,7 +26,7 @@ from jaxbits_grader.authoring.variants import (
 
 TIMEOUT_SECONDS = 900
 MIN_WRONG_ANSWERS = 3
-# A wrong answer that fails with one of these never got as far as its mistake.
+# If a wrong answer fails with one of these errors, its intended mistake was never tested.
 _SLIPS = {
     "NameError",
     "SyntaxError",
@@ -42,13 +42,13 @@ class Attempt:
     """The result of trying one answer.
 
     Attributes:
-        task: The id of the task, or of a given cell that fails.
+        task: The id of the task, or of the given cell that failed.
         kind: "given", "solution", "stub", "right", or "wrong".
-        description: What the answer does.
-        points: The points that the answer got.
+        description: A short description of what the answer does.
+        points: The number of points that the answer earned.
         max_points: The maximum number of points for the task.
         failures: The outcomes of the test cells that failed, by grade_id.
-        problem: What is wrong with the assignment, or None if nothing is.
+        problem: What the attempt shows to be wrong with the assignment, or None if all is well.
     """
 
     task: str
@@ -60,7 +60,7 @@ class Attempt:
     problem: str | None
 
     def line(self) -> str:
-        """Return a one-line summary, followed by a second line if there is a problem."""
+        """Return a one-line summary, followed by the problem on a second line if there is one."""
         mark = "✗" if self.problem else "✓"
         points = f"{self.points}/{self.max_points}"
         text = f"{mark} {self.task:24} {self.kind:8} {points}  {self.description}"
@@ -83,20 +83,20 @@ def validate(
         folder: The folder of the assignment.
         seed: The seed of the variant to try, or None to try the assignment as it is.
         python: The Python interpreter to use, which must have jaxbits and IPython.
-        timeout: How many seconds all answers together may take.
+        timeout: The time limit for all answers together, in seconds.
 
     Returns:
-        The attempts, one for each answer. There is another one for each given cell that fails. If
-        the assignment is valid, no attempt has a `problem`.
+        One attempt for each answer, and one for each given cell that fails. If the assignment is
+        valid, no attempt has a `problem`.
 
     Raises:
-        SourceError: If the source or the answers break a rule, the released notebook would reveal a
-            solution or a hidden test, or the attempts do not finish.
+        SourceError: If the source or the answers break a rule, if the released notebook would
+            reveal a solution or a hidden test, or if the attempts do not finish.
     """
     assignment = read_assignment(folder)
     text = (folder / SOURCE_FILE).read_text(encoding="utf-8")
     count_variable_values(text)
-    # Draw a variant even without a seed, because this finds invalid ranges.
+    # Draw a variant even without a seed, because doing so detects invalid ranges.
     variant = draw_variant(text, f"{seed} {assignment.name}")
     if seed is not None:
         assignment = parse_assignment(variant, assignment.name)

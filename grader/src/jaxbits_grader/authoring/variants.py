@@ -1,7 +1,7 @@
-"""Draw different numbers for an assignment within the ranges that its source allows.
+"""Create variants of an assignment by drawing new values from the ranges in its source.
 
-A line such as ``rows = 12  # variant: 8..20`` gives a number and its range. An author lists the
-choices for a value as in ``# variant: "mean" | "max"``.
+A line such as ``rows = 12  # variant: 8..20`` gives a number and its range. Instead of a range, an
+author can list the possible values, as in ``# variant: "mean" | "max"``.
 """
 
 from __future__ import annotations
@@ -29,15 +29,14 @@ _VARIABLE_LINE = re.compile(
 
 
 def draw_variant(text: str, seed: int | str) -> str:
-    """Replace every variable number or choice in a source with a different one.
+    """Replace every value that has a `# variant:` comment with a different one.
 
     Args:
-        text: The source, or a part of it.
+        text: The source of the assignment, or part of it.
         seed: The seed of the random numbers. The same seed always gives the same values.
 
     Returns:
-        The source with the new values. A value stays the same only if its range contains no other
-        value.
+        The source with the new values. A value stays the same only if nothing else is allowed.
 
     Raises:
         SourceError: If a range cannot be parsed or does not contain the current value.
@@ -68,7 +67,7 @@ def count_variable_values(text: str) -> int:
 
 
 def _draw(value: str, allowed: str, rng: random.Random) -> str:
-    """Draw a different value from a range or from choices, and return it as source code."""
+    """Draw a different value from a range or a list of choices, and return it as source code."""
     try:
         old = ast.literal_eval(value)
         if "|" in allowed:
@@ -86,7 +85,8 @@ def _draw(value: str, allowed: str, rng: random.Random) -> str:
     if all(isinstance(x, int) for x in (low, old, high)):
         number = rng.randint(low, max(low, high - 1))
         return repr(number + 1 if old <= number < high else number)
-    # Use as few digits as a person would write, but enough for several such numbers in the range.
+    # Keep as few digits as a person would write, but enough that the range contains several such
+    # numbers.
     largest = max(abs(low), abs(high))
     for digits in range(2, 18):
         rounded = float(f"{rng.uniform(low, high):.{digits}g}")
@@ -109,7 +109,7 @@ def write_variants(assignments: Path, to: Path, seed: int | str) -> list[str]:
         The names of the assignments.
 
     Raises:
-        SourceError: If there is no assignment, if an assignment cannot be varied, or if `to` is
+        SourceError: If there is no assignment, if an assignment has no valid variant, or if `to` is
             inside `assignments` or already contains one of the assignments.
     """
     folders = find_assignments(assignments)

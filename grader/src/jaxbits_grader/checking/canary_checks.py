@@ -1,4 +1,4 @@
-"""Run canaries, which are checks that fail in a student's kernel unless it was tampered with.
+"""Run canaries, which must fail unless the notebook has tampered with the functions they call.
 
 The grader calls `failed_canaries` in the student's kernel before each test.
 """
@@ -13,7 +13,8 @@ from typing import Any
 def failed_canaries() -> str:
     """Return the names of the functions that accept a wrong value, one name per line.
 
-    The function checks Python's builtins, and those modules that the notebook has imported.
+    It checks some of Python's builtins and, if the notebook has imported these packages, functions
+    from NumPy, JAX, and jaxbits.
 
     Example:
         >>> failed_canaries()

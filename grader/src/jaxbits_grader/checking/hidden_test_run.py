@@ -32,11 +32,11 @@ class RunResult:
     """The results of the run with hidden tests.
 
     Attributes:
-        points: The points and messages of the test cells, in the order of the tasks.
-        ended: Why the run ended early, or None if it did not end early.
-        tampering: Signs that tests passed because of something other than a correct answer.
+        points: The points and message for each test cell, in the order of the tasks.
+        ended: Why the run ended early, or None if it ran to completion.
+        tampering: Signs that tests passed for some reason other than a correct answer.
         slow: The cells that were interrupted because they took too long.
-        odd: Notes that a person should see, although they do not cost any points.
+        odd: Notes that a person should read, although they do not cost any points.
     """
 
     points: tuple[CellPoints, ...]
@@ -76,7 +76,7 @@ def run_hidden_tests(
 
     Args:
         notebook: The repaired notebook.
-        assignment: The assignment.
+        assignment: The assignment, which provides the teacher's test cells.
         limits: The resources that the run may use.
         unsafe: Whether to run the notebook outside the sandbox.
 
@@ -93,7 +93,7 @@ def run_hidden_tests(
 
 
 class _Run:
-    """One run with hidden tests, which collects its results."""
+    """Runs a notebook once with the hidden tests and collects the results."""
 
     def __init__(self, assignment: Assignment) -> None:
         self.assignment = assignment
@@ -156,7 +156,7 @@ class _Run:
                 self.tampering.append(f"the test {id} also passes without the answer")
 
     def _try_test(self, kernel: Kernel, source: str) -> tuple[CellResult, bool]:
-        """Run a test cell, and return its result and whether it ran to its last line."""
+        """Run a test cell, and return its result and whether it ran to completion."""
         nonce = secrets.token_hex(8)
         done = kernel.run_cell(self.names.rename_test(source, nonce), in_history=False)
         if done.error or done.interrupted:
@@ -166,7 +166,7 @@ class _Run:
     def _passes_with_stub(self, kernel: Kernel, source: str, task: Task) -> bool:
         """Return whether a test passes with the stub in place of the answer.
 
-        The answer is restored afterward.
+        This method restores the answer afterward.
         """
         cell = self.assignment.cell(task.id).source
         bound = sorted(bound_names(solution_source(cell)))
@@ -187,7 +187,7 @@ def _message(done: CellResult, source: str) -> str | None:
 
 
 def _altered_checks(kernel: Kernel) -> Iterator[str]:
-    """Yield descriptions of the signs that tests in this kernel cannot be trusted."""
+    """Yield a description of each sign that tests in this kernel cannot be trusted."""
     for what, query in (
         ("replaced", _REPLACED),
         ("made something pass that must fail:", _CANARIES),
@@ -196,7 +196,7 @@ def _altered_checks(kernel: Kernel) -> Iterator[str]:
         if answer is None:
             yield "it does not answer whether the functions that tests use are intact"
         elif answer:
-            # The submission may have chosen these names, so repeat only plausible ones.
+            # A submission can make up these names, so repeat only plausible ones.
             names = [line for line in answer.splitlines() if _SAFE_NAME.fullmatch(line)]
             yield f"it {what} {', '.join(names[:3]) or 'something'}"
     nonce = secrets.token_hex(8)

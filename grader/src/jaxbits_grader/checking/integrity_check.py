@@ -19,7 +19,7 @@ from typing import Any
 import jaxbits
 import jaxbits_grader
 
-# Tests call functions of these public modules. A notebook has no reason to change them.
+# Tests call functions from these public modules, which a notebook has no reason to change.
 _NUMPY = ("numpy", "numpy.testing", "numpy.linalg")
 _JAX = ("jax", "jax.numpy", "jax.lax", "jax.random", "jax.tree", "jax.tree_util", "jaxbits")
 _MODULES = {"builtins", "math", "operator", "inspect", *_NUMPY, *_JAX}
@@ -41,13 +41,13 @@ def find_replaced(names: Iterable[str] = ()) -> str:
     """Return the names of everything that tests use and the notebook has replaced, one per line.
 
     Args:
-        names: Additional names to check, which the next test uses.
+        names: Additional names to check because the next test uses them.
     """
     return "\n".join(sorted(set(_replaced(set(names)))))
 
 
 def is_defined_in_notebook(thing: Any) -> bool:
-    """Return whether a function or class was defined in a cell or wraps such a function.
+    """Return whether a function or class was defined in a cell or wraps a function that was.
 
     Example:
         >>> is_defined_in_notebook(len)
@@ -70,7 +70,7 @@ def is_defined_in_notebook(thing: Any) -> bool:
         inner = (getattr(thing, name, None) for name in ("__wrapped__", "func", "pyfunc"))
         wrapped = next((part for part in inner if part is not None), None)
         if wrapped is None:
-            # np.frompyfunc keeps only this name and no reference to the function.
+            # np.frompyfunc keeps no reference to the wrapped function, only this name.
             is_frompyfunc = "(vectorized)" in str(getattr(thing, "__name__", ""))
             return is_frompyfunc or (type(thing).__module__ == "__main__" and callable(thing))
         thing = wrapped
@@ -79,7 +79,7 @@ def is_defined_in_notebook(thing: Any) -> bool:
 
 def _is_cell_code(file: str, function: Any) -> bool:
     if file.endswith(".py") and not file.startswith(("<", *_INSTALLED)):
-        return True  # A cell wrote this module to a file.
+        return True  # A cell must have written this module to a file.
     if _CELL_FILE.match(file) or getattr(function, "__globals__", None) is _notebook_names():
         return True
     return file.startswith("<") and not file.startswith("<frozen") and not _is_generated(function)
@@ -177,7 +177,7 @@ def _own_imports(file: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _lazy_names(module: types.ModuleType) -> Iterator[tuple[str, str, str]]:
-    """Yield the detectors, which `jaxbits.detect` imports lazily, in the form of `_own_imports`.
+    """Yield the detectors, which `jaxbits.detect` imports lazily, in the format of `_own_imports`.
 
     The detector `x` is the function `x` of the module `_x`.
     """

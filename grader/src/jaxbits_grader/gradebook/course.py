@@ -1,4 +1,4 @@
-"""Create and open courses, which are nbgrader's folders and gradebook for some assignments."""
+"""Create and open courses. A course is an nbgrader folder with assignments and a gradebook."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ if course["db"]:
 
 
 class CourseError(ValueError):
-    """Raised if a course is missing or invalid. The message says what to do."""
+    """Raised if a course is missing or invalid. The message says how to fix the problem."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +56,11 @@ class Course:
 
     @property
     def db_url(self) -> str:
-        """The URL under which nbgrader finds the gradebook."""
+        """The database URL at which nbgrader finds the gradebook."""
         return self.db or f"sqlite:///{self.root / 'gradebook.db'}"
 
     def assignment(self, name: str) -> Assignment:
-        """Read and return one of the course's assignments.
+        """Return one of the course's assignments.
 
         Raises:
             CourseError: If the course has no such assignment.
@@ -86,7 +86,7 @@ class Course:
         return self.root / "feedback" / name
 
     def nbgrader_config(self) -> Config:
-        """Return nbgrader's configuration for the course."""
+        """Return an nbgrader configuration for the course."""
         config = Config()
         config.CourseDirectory.root = str(self.root)
         config.CourseDirectory.course_id = self.name
@@ -118,20 +118,20 @@ def set_up_course(root: Path, assignments: Path, *, name: str = "", db: str = ""
     """Create or update a course, including its folders, gradebook, and released notebooks.
 
     Args:
-        root: The folder of the course, which is created if it is missing.
+        root: The folder of the course, which this function creates if it is missing.
         assignments: The folder that contains the sources of the assignments.
         name: The name of the course in nbgrader. An existing course keeps its name by default, and
             a new one gets the name of its folder.
         db: The URL of the gradebook, such as ``postgresql://user:password@host/name``. By default,
-            an existing course keeps its gradebook, and the gradebook of a new one is a file in the
-            folder.
+            an existing course keeps its gradebook, and a new course stores its gradebook as a file
+            in its folder.
 
     Returns:
         The course.
 
     Raises:
-        CourseError: If `assignments` contains no assignments, `root` is a file, `db` is not the URL
-            of a PostgreSQL or SQLite database, or nbgrader rejects an assignment.
+        CourseError: If `assignments` contains no assignments, if `root` is a file, if `db` is not
+            the URL of a PostgreSQL or SQLite database, or if nbgrader rejects an assignment.
     """
     folders = find_assignments(assignments)
     if not folders:
@@ -147,8 +147,8 @@ def set_up_course(root: Path, assignments: Path, *, name: str = "", db: str = ""
         name or (old.name if old else root.resolve().name),
         db or (old.db if old else ""),
     )
-    # Nobody else may read the folder, because it contains the hidden tests and perhaps the
-    # password of the gradebook.
+    # Let no other user read the folder, because it contains the hidden tests and perhaps the
+    # gradebook's password.
     os.chmod(root, 0o700)
     settings = json.dumps({"name": course.name, "db": course.db}, indent=1) + "\n"
     write_atomically(root / _SETTINGS_FILE, settings)
@@ -190,10 +190,10 @@ def nbgrader_api(course: Course, extra: Config | None = None) -> Any:
 
     Args:
         course: The course.
-        extra: Additional nbgrader settings, which override those of the course.
+        extra: Additional nbgrader settings, which override the course's settings.
     """
-    # nbgrader runs the program alembic by its name. The folder that contains this Python also
-    # contains alembic, so it has to be on PATH:
+    # nbgrader runs the alembic program by name. The program is in the same folder as this Python
+    # interpreter, so that folder has to be on PATH:
     # https://github.com/jupyter/nbgrader/blob/v0.9.5/nbgrader/api.py
     folder = str(Path(sys.executable).parent)
     if folder not in os.environ.get("PATH", "").split(os.pathsep):

@@ -20,8 +20,8 @@ def read_manual_points(course: Course, assignment: Assignment) -> dict[str, dict
         assignment: The assignment.
 
     Returns:
-        A dictionary from the student's id in the gradebook to the points by test cell. Students
-        without such points are missing.
+        A dictionary that maps a student's id in the gradebook to the points by test cell. It omits
+        students without such points.
 
     Raises:
         nbgrader.api.MissingEntry: If the gradebook does not have the assignment.
@@ -48,7 +48,7 @@ def apply_manual_points(
     A submission without a score gets one only when points have been entered for all its tests.
 
     Args:
-        record: The result of grading.
+        record: The record that the grader wrote.
         manual: The points entered by hand, by test cell. Tests that the assignment no longer has
             are ignored.
         max_points: The maximum number of points, by test cell.
@@ -73,17 +73,17 @@ def apply_manual_points(
 def set_manual_points(
     course: Course, assignment: Assignment, student: str, test: str, points: float | None
 ) -> None:
-    """Enter points for a test cell by hand. Regrading keeps them.
+    """Enter points for a test cell by hand. Regrading does not change them.
 
     Args:
         course: The course.
         assignment: The assignment.
         student: The student's id in the gradebook.
         test: The grade_id of the test cell.
-        points: The points, or None to remove points that were entered before.
+        points: The number of points, or None to remove points that were entered earlier.
 
     Raises:
-        ValueError: If there is no such test or the points are out of range.
+        ValueError: If there is no such test, or if the points are out of range.
     """
     tests = assignment.test_points
     if test not in tests:

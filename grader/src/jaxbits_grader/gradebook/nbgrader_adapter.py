@@ -33,7 +33,7 @@ class NbgraderFailed(RuntimeError):
 
 
 class WriteOutcomes(NbGraderPreprocessor):  # type: ignore[misc]
-    """Writes the outcomes of a finished run into the notebook instead of executing it.
+    """Writes the outcomes of a finished run into a notebook instead of running it again.
 
     nbgrader gives a test cell its points unless the cell's outputs contain an error. See
     https://github.com/jupyter/nbgrader/blob/v0.9.5/nbgrader/utils.py (determine_grade).
@@ -44,10 +44,10 @@ class WriteOutcomes(NbGraderPreprocessor):  # type: ignore[misc]
     ).tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
-        """Give failed test cells an error as their only output, and clear all other code cells.
+        """Give each failed test cell an error as its only output, and clear all other outputs.
 
         Args:
-            nb: The student's notebook, which is changed.
+            nb: The student's notebook, which is modified in place.
             resources: nbconvert's resources, which are returned unchanged.
 
         Returns:
@@ -97,7 +97,7 @@ def record_points(
 ) -> None:
     """Write the points of a submission into the gradebook.
 
-    If there are signs of tampering, no points are recorded, and nbgrader lists every test for
+    If there are signs of tampering, this function records no points and marks every test for
     grading by hand.
 
     Args:
@@ -109,9 +109,9 @@ def record_points(
         scratch: An empty folder for the grader's temporary files.
 
     Raises:
-        NbgraderFailed: If nbgrader failed. In this case, the student's submission is removed from
+        NbgraderFailed: If nbgrader fails. Before raising, this function removes the submission from
             the gradebook unless it has points entered by hand, because a submission without points
-            would look like a zero.
+            would look as if it had earned zero points.
     """
     submitted = scratch / "submitted"
     path = submitted / student / assignment.name / f"{assignment.name}.ipynb"

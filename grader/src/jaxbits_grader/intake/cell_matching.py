@@ -10,11 +10,11 @@ from jaxbits_grader.notebook import Cell, ParsedNotebook, Role
 
 @dataclass(frozen=True)
 class Match:
-    """Which cells of a submission belong to which cells of the assignment.
+    """The result of matching the cells of a submission to those of the assignment.
 
     Attributes:
-        grade_ids: For each of the student's cells, the grade_id of the cell that it is a copy of,
-            or None if it is the student's own cell.
+        grade_ids: For each of the student's cells, the grade_id of the assignment's cell that it is
+            a copy of, or None if the student added it.
         chosen: For each grade_id, the index of the copy that counts, or None if there is no copy.
         notes: Notes for the teacher about cells whose metadata was lost.
     """
@@ -25,7 +25,7 @@ class Match:
 
 
 def match_cells(cells: Sequence[Cell], released: ParsedNotebook) -> Match:
-    """Find the assignment's cells in a submission by grade_id, id, text, or what they define.
+    """Find the assignment's cells in a submission by their grade_id, id, text, or names.
 
     Args:
         cells: The student's cells.
@@ -42,8 +42,8 @@ def match_cells(cells: Sequence[Cell], released: ParsedNotebook) -> Match:
     notes = [f"the metadata of {lost} cells was lost and is restored"] if lost else []
     missing = [id for id in ours if id not in grade_ids]
     # Match by text before matching by names, because a cell that defines the same names may be a
-    # different cell of the assignment. Match unedited stubs wherever they are, because they would
-    # overwrite the answer.
+    # different cell of the assignment. Match every unedited stub, wherever it is, because it would
+    # otherwise stay in the notebook and overwrite the answer.
     for id, our_cell in ours.items():
         if id in missing or our_cell.role is Role.SOLUTION:
             for index, cell in enumerate(cells):
@@ -63,8 +63,8 @@ def _match_by_names(
 ) -> None:
     """Find an answer by the names that it defines, and record it in `grade_ids`.
 
-    If several cells define these names, choose the last one above the tests of the answer. If all
-    of them are below the tests, choose the first one.
+    If several cells define these names, choose the last one above the answer's tests. If all of
+    them are below the tests, choose the first one.
     """
     wanted = released.marked[id].names
     found = [
@@ -84,7 +84,7 @@ def _match_by_names(
 
 
 def answer_of(grade_id: str, released: ParsedNotebook) -> str | None:
-    """Return the grade_id of the answer that a test belongs to, or None if there is none.
+    """Return the grade_id of the answer that a test checks, or None if there is none.
 
     Args:
         grade_id: The grade_id of a cell. The result is None if the cell is not a test.
@@ -101,7 +101,7 @@ def answer_of(grade_id: str, released: ParsedNotebook) -> str | None:
 def _choose_copies(
     grade_ids: Sequence[str | None], cells: Sequence[Cell], released: ParsedNotebook
 ) -> dict[str, int | None]:
-    """Return the index of the copy that counts for each cell of the assignment.
+    """Return, for each cell of the assignment, the index of the copy that counts.
 
     For an answer, this is the last edited copy. For a given cell, it is the first copy. For a test,
     it is the first copy below its answer.
@@ -131,7 +131,7 @@ def is_edited(cell: Cell, released: Cell) -> bool:
 
 
 def is_same_text(cell: Cell, released: Cell) -> bool:
-    """Return whether both sources are equal, ignoring whitespace, and not empty.
+    """Return whether two cells have the same text, ignoring whitespace, and are not empty.
 
     Args:
         cell: The student's cell.

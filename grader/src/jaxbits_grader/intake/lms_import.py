@@ -1,12 +1,12 @@
-"""Sort the bulk download of a learning platform into one folder per student.
+"""Sort the files of a bulk download from Canvas or Moodle into one folder per student.
 
-Canvas names a file ``doejane_4521_98765_nans.ipynb``. The parts are the student's name, ``_LATE``
-if the file was late, the number of the user, the number of the file, and the student's own file
-name, with ``-1`` and so on for later versions. If Canvas hides the students' names, it writes
-``anon_AbC12_98765_nans.ipynb``. See
+Canvas gives a file a name such as ``doejane_4521_98765_nans.ipynb``. Its parts are the student's
+name, ``_LATE`` if the file was late, the number of the user, the number of the file, and the name
+that the student gave the file. Later versions have ``-1``, ``-2``, and so on before the extension.
+If Canvas hides the students' names, the file is called ``anon_AbC12_98765_nans.ipynb``. See
 https://github.com/instructure/canvas-lms/blob/master/lib/content_zipper.rb. Moodle writes
-``Jane Doe_4521_assignsubmission_file/nans.ipynb``, or the same parts as a single file name. See
-https://github.com/moodle/moodle/blob/main/mod/assign/classes/downloader.php.
+``Jane Doe_4521_assignsubmission_file/nans.ipynb`` or joins the same parts into a single file name.
+See https://github.com/moodle/moodle/blob/main/mod/assign/classes/downloader.php.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _CANVAS = re.compile(r"(?P<name>\w+?)(?P<late>_LATE)?_(?P<number>\d+)_\d+_(?P<fi
 _CANVAS_ANONYMOUS = re.compile(r"(?P<late>LATE_)?(?P<who>anon_[^\W_]+)_\d+_(?P<file>.+)", re.S)
 _MOODLE = re.compile(r"(?P<who>.+_\d+)_assignsubmission_[a-z]+(?:_(?P<file>.*))?", re.S)
 _VERSION_NUMBER = re.compile(r"-\d+(?=\.ipynb\Z)")
-_MAX_NAME_BYTES = 120  # File systems allow 255 bytes for the whole name.
+_MAX_NAME_BYTES = 120  # Most file systems limit the whole name to 255 bytes.
 
 
 @dataclass(frozen=True)
 class ImportedDownload:
-    """The result of an import.
+    """The result of importing a download.
 
     Attributes:
-        students: The students whose folders were written.
-        late: The students who were late. Only Canvas marks late files.
+        students: The students whose folders the import has written.
+        late: The students who handed in late files, which only Canvas marks.
         unknown: The files whose names do not identify a student.
     """
 
@@ -58,12 +58,12 @@ def import_download(download: Path, to: Path) -> ImportedDownload:
 
     Args:
         download: The zip file from Canvas or Moodle, or the folder with its contents.
-        to: The folder for the students' folders, which is created if it is missing. If it already
-            contains the folder of a student in the download, that folder is replaced. The folders
-            of other students stay as they are.
+        to: The folder for the students' folders, which this function creates if it is missing. It
+            replaces existing folders of students who are in the download but leaves the folders of
+            other students alone.
 
     Returns:
-        The students, and the files that do not belong to any student.
+        The names of the students, and of the files that do not identify a student.
 
     Raises:
         ValueError: If the download does not exist, is not a valid zip file, or contains no file
@@ -82,9 +82,9 @@ def import_download(download: Path, to: Path) -> ImportedDownload:
             student.files[_unused_name(file, student.files)] = open_file
         if not students:
             raise ValueError(
-                "download: file names must be like Canvas's doejane_4521_98765_nans.ipynb or "
+                "download: file names must look like Canvas's doejane_4521_98765_nans.ipynb or "
                 "Moodle's 'Jane Doe_4521_assignsubmission_file/nans.ipynb', "
-                f"but {download} has none of these"
+                f"but none in {download} do"
             )
         to.mkdir(parents=True, exist_ok=True)
         for who, student in students.items():
@@ -96,7 +96,7 @@ def import_download(download: Path, to: Path) -> ImportedDownload:
 def _files(
     download: Path, stack: ExitStack
 ) -> Iterator[tuple[PurePosixPath, Callable[[], IO[bytes]]]]:
-    """Yield the name of each file in a download with a function that opens the file."""
+    """Yield the name of each file in a download, together with a function that opens the file."""
     if download.is_dir():
         for folder, _, names in sorted(os.walk(download)):
             for name in sorted(names):
@@ -126,7 +126,7 @@ def _is_submitted(name: PurePosixPath) -> bool:
 
 
 def _parse_name(name: PurePosixPath) -> tuple[str, str, bool] | None:
-    """Return the student, the student's file name, and whether the file was late.
+    """Return a student's name, the name that the student gave the file, and whether it was late.
 
     The result is None if the name does not identify a student.
     """
@@ -160,7 +160,7 @@ def _unused_name(file: str, taken: Iterable[str]) -> str:
 
 
 def _write_folder(folder: Path, student: _StudentFiles) -> None:
-    """Write the folder under a temporary name, and then swap it with the existing folder."""
+    """Write a student's folder under a temporary name, and then swap it with the existing one."""
     made = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".collected-"))
     try:
         new, old = made / "new", made / "old"

@@ -1,4 +1,4 @@
-"""Read the cells from a student's notebook file, and ignore everything else in it."""
+"""Read the cells of a student's notebook file, and ignore everything else in the file."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def read_notebook(path: Path) -> ParsedNotebook:
     """Read the cells of a notebook.
 
     Returns:
-        The notebook. All cells have the role `OWN`, because nothing in the file can be trusted.
-        The notes say what is unusual about the file.
+        The parsed notebook. All its cells have the role `OWN`, because nothing in the file can be
+        trusted. Its notes say what is unusual about the file.
 
     Raises:
-        UnreadableNotebook: If the file is not a notebook.
+        UnreadableNotebook: If the file cannot be read as a notebook.
     """
     if problem := unreadable_reason(path):
         raise UnreadableNotebook(problem)
@@ -57,7 +57,7 @@ def read_notebook(path: Path) -> ParsedNotebook:
 
 
 def _cells_of_format(found: dict[str, Any]) -> tuple[Any, list[str]]:
-    """Return the list of cells, which older formats keep in worksheets, and a list of notes."""
+    """Return the cells, which older formats store in worksheets, and notes about the format."""
     version = found["nbformat"]
     if version in (1, 2, 3):
         sheets = found.get("worksheets")
@@ -94,7 +94,7 @@ def _string(value: Any) -> str | None:
 
 
 def _foreign_kernel(metadata: Any) -> str | None:
-    """Return the name of the notebook's kernel, or None if it is a plain Python kernel."""
+    """Return the name of the notebook's kernel, or None if it has the standard Python kernel."""
     spec = metadata.get("kernelspec") if isinstance(metadata, dict) else None
     name = spec.get("name") if isinstance(spec, dict) else None
     if isinstance(name, str) and not re.match(r"python3?$", name):

@@ -18,26 +18,28 @@ _MOVED_ANSWER = "# This answer stands in another cell."
 
 
 def repair_notebook(submitted: ParsedNotebook, released: ParsedNotebook) -> ParsedNotebook:
-    """Return a student's notebook in the form of the assignment.
+    """Return a student's notebook with the structure of the assignment restored.
 
     The repaired notebook keeps the student's answers and additional cells. Its given cells and
-    tests come from the released notebook, and they usually stay where the student has them.
+    tests come from the released notebook, but they usually stay where the student left them.
 
     Args:
         submitted: The student's notebook.
         released: The notebook that was handed out.
 
     Returns:
-        The repaired notebook. Its notes are the notes of `submitted`, followed by descriptions of
-        what was repaired.
+        The repaired notebook. Its notes are those of `submitted`, followed by descriptions of the
+        repairs.
 
     Raises:
-        UnreadableNotebook: If no cell is an answer or a test of this assignment.
+        UnreadableNotebook: If no cell is an answer or a test from this assignment.
     """
     ours = released.marked
     match = match_cells(submitted.cells, released)
     if all(match.chosen[id] is None for id in ours if ours[id].role is not Role.GIVEN):
-        raise UnreadableNotebook("it has no cell of this assignment, so it may be another notebook")
+        raise UnreadableNotebook(
+            "it has no cells from this assignment, so it may be a different notebook"
+        )
     cells = list(_arrange(submitted.cells, match, released))
     notes = [*submitted.notes, *match.notes]
     notes += describe_changed_cells(submitted.cells, match, released)
@@ -76,7 +78,7 @@ def _is_kept(cell: Cell, our_cell: Cell) -> bool:
 
 
 def _contains_answer(cell: Cell, our_cell: Cell, released: ParsedNotebook) -> bool:
-    """Return whether a student wrote the answer into the cell of one of its tests."""
+    """Return whether the student wrote an answer into the cell of one of its tests."""
     answer = answer_of(str(our_cell.grade_id), released)
     if answer is None or cell.cell_type != "code":
         return False
@@ -114,7 +116,7 @@ def _insert_missing(cells: list[Cell], released: ParsedNotebook) -> Iterator[str
 
 
 def _last_definition(cells: Sequence[Cell], answer: Cell) -> int | None:
-    """Return the index of the last cell that binds all names of an answer, or None."""
+    """Return the index of the last cell that binds all of an answer's names, or None."""
     if not answer.names:
         return None
     found = [

@@ -13,7 +13,7 @@ from jaxbits_grader.notebook import Cell, ParsedNotebook, Role
 def describe_changed_cells(
     cells: Sequence[Cell], match: Match, released: ParsedNotebook
 ) -> Iterator[str]:
-    """Yield notes on the tests, the given cells, and the cell types that a student changed.
+    """Yield notes on tests, given cells, and cell types that the student changed.
 
     Args:
         cells: The student's cells.
@@ -42,10 +42,10 @@ def describe_changed_cells(
 def describe_duplicate_answers(
     cells: Sequence[Cell], match: Match, released: ParsedNotebook
 ) -> Iterator[str]:
-    """Yield a note if there are answers in several versions.
+    """Yield a note if the student wrote several versions of an answer.
 
-    Only cells that define all names of an answer count as versions of it. If an answer was split
-    between two cells, its parts do not count.
+    Only cells that define all of an answer's names count as versions of it. Therefore, if the
+    student split an answer between two cells, neither part counts.
 
     Args:
         cells: The student's cells.
@@ -66,7 +66,7 @@ def describe_duplicate_answers(
 def describe_overwritten_answers(
     notebook: ParsedNotebook, released: ParsedNotebook
 ) -> Iterator[str]:
-    """Yield a note if there are answers whose names an unedited stub below them defines again.
+    """Yield a note if an unedited stub further down overwrites an answer by redefining its names.
 
     Args:
         notebook: The repaired notebook.
@@ -77,7 +77,7 @@ def describe_overwritten_answers(
     for cell in notebook.cells:
         if cell.cell_type != "code" or cell.role not in (Role.OWN, Role.SOLUTION):
             continue
-        # A stub stops at its first `raise` statement, so it does not bind the names below it.
+        # A stub stops at its first top-level `raise`, so it does not bind the names below it.
         reached = re.split(r"^raise\b", cell.source, maxsplit=1, flags=re.M)[0]
         names = replace(cell, source=reached).names
         if cell.role is Role.OWN or not is_same_text(cell, released.marked[str(cell.grade_id)]):

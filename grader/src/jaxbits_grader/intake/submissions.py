@@ -1,4 +1,4 @@
-"""Find the submissions in a folder that has one notebook or one folder for each student."""
+"""Find the submissions in a folder that contains one notebook or folder per student."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from jaxbits_grader.running.limits import MEGABYTE
 
 MAX_MB = 50
-# Files that macOS and Windows add to archives.
+# macOS and Windows add these files to folders and archives.
 SYSTEM_FILES = {"__MACOSX", "Thumbs.db", "desktop.ini"}
 _SAFE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_@-]{0,59}\Z")
 # A student's real name may look like an id that `Submission.id` generates.
@@ -27,7 +27,7 @@ class Submission:
         student: The student's name, taken from the file or folder.
         path: The path of the notebook, or None if there is no notebook to read.
         problem: Why there is no notebook to read, or None if there is one.
-        note: A remark for the results about anything unusual in the file, or None.
+        note: A remark for the results about something unusual in the submission, or None.
     """
 
     student: str
@@ -39,7 +39,8 @@ class Submission:
     def id(self) -> str:
         """The student's id in nbgrader and in file names.
 
-        The id is the student's name if it is safe. Otherwise, it is generated from the name.
+        The id is the student's name if the name is safe to use. Otherwise, it is generated from the
+        name.
         """
         if _SAFE_ID.match(self.student) and not _LOOKS_MADE_UP.search(self.student):
             return self.student
@@ -64,11 +65,11 @@ def file_digest(path: Path) -> str:
 def find_submissions(folder: Path, assignment: str) -> list[Submission]:
     """Return the submissions in a folder, one per student, sorted by name.
 
-    Everything in the folder, except for hidden files and files of the operating system, counts as
-    the submission of a student. A submission that cannot be graded has a `problem`.
+    Everything in the folder counts as a student's submission, except for hidden files and files
+    that the operating system adds. A submission that cannot be graded has a `problem`.
 
     Args:
-        folder: The folder, which contains ``STUDENT.ipynb``, ``STUDENT/anything.ipynb``, or
+        folder: The folder that contains ``STUDENT.ipynb``, ``STUDENT/anything.ipynb``, or
             ``STUDENT/ASSIGNMENT/anything.ipynb`` (as nbgrader stores it) for each student.
         assignment: The name of the assignment. If a student handed in several notebooks, the one
             with this name counts.
@@ -108,7 +109,7 @@ def display_name(path: Path) -> str:
 
 
 def unreadable_reason(path: Path) -> str | None:
-    """Return why a file cannot be a notebook, or None if it may be one, without opening it."""
+    """Without opening a file, return why it cannot be a notebook, or None if it may be one."""
     name = display_name(path)
     try:
         status = path.lstat()
@@ -121,7 +122,7 @@ def unreadable_reason(path: Path) -> str | None:
     if status.st_size == 0:
         return f"{name} is empty"
     if status.st_size > MAX_MB * MEGABYTE:
-        return f"{name} has over {MAX_MB} MB"
+        return f"{name} is larger than {MAX_MB} MB"
     return None
 
 
@@ -157,7 +158,7 @@ def _from_folder(folder: Path, assignment: str) -> Submission:
 
 
 def _from_notebooks(student: str, notebooks: list[Path], assignment: str) -> Submission:
-    """Return a submission with the notebook that counts among those in a student's folder."""
+    """Choose the notebook that counts from those in a student's folder, and return a submission."""
     named = [path for path in notebooks if path.stem == assignment]
     if not named and len(notebooks) > 1:
         names = ", ".join(map(display_name, notebooks))[:200]

@@ -1,1 +1,1 @@
-"""Write the reports for students and teachers: results, Canvas exports, and feedback pages."""
+"""Write results, Canvas exports, and feedback pages for teachers and students."""

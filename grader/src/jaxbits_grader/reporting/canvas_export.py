@@ -1,4 +1,4 @@
-"""Fill scores into a gradebook exported from Canvas, so that Canvas can import it again.
+"""Enter scores in a gradebook exported from Canvas, so that Canvas can import it again.
 
 Canvas's importer determines the format of the file. See
 https://github.com/instructure/canvas-lms/blob/master/lib/gradebook_importer.rb and, for the format
@@ -7,11 +7,11 @@ of an export, gradebook_exporter.rb in the same folder. In short:
 - The first columns are ``Student`` (or ``LastName`` and ``FirstName``), ``ID``, possibly
   ``SIS User ID``, ``SIS Login ID``, ``Integration ID``, ``Root Account``, and then ``Section``.
 - Canvas looks for a student by ``ID`` first.
-- The separator is a comma or a semicolon, whichever gives the first three lines the same number of
-  fields.
+- The separator is a comma or a semicolon, whichever splits the first three lines into the same
+  number of fields.
 - A number may have a decimal comma or a decimal point.
 - **An empty field deletes the score in Canvas**, and an old score in the file overwrites a newer
-  one in Canvas. Canvas changes nothing for a student who has no line in the file.
+  one in Canvas. Canvas changes nothing for students who have no line in the file.
 """
 
 from __future__ import annotations
@@ -26,42 +26,42 @@ from pathlib import Path
 
 from jaxbits_grader.grade_records import GradeRecord
 
-# The columns that can identify a student. We use the one that matches the most students, or the
-# first of them if there is a tie.
+# Any of these columns can identify a student. We use the one that matches the most students, or the
+# first of these if there is a tie.
 _KEYS = ("SIS Login ID", "SIS User ID", "ID", "Student")
-# The columns that describe a student. The file to import keeps them in their order.
+# These columns describe a student. The file to import keeps them in their original order.
 _STUDENT_COLUMNS = {*_KEYS, "LastName", "FirstName", "Integration ID", "Root Account", "Section"}
-# A name that ends in a Canvas id, as `lms_import` makes it.
+# This matches names that end in a Canvas id, as those that `lms_import` generates do.
 _NAME_WITH_ID = re.compile(r".+_(?=\d+\Z)", re.S)
 _NUMBERED = re.compile(r"(.*)\s\((\d+)\)\Z", re.S)
 
 
 class CanvasError(ValueError):
-    """Raised if scores cannot be filled into the export. The message says why."""
+    """Raised if scores cannot be entered in the export. The message says why."""
 
 
 def fill_in_scores(
     export: Path, records: Iterable[GradeRecord], column: str
 ) -> tuple[str, list[str]]:
-    """Fill our scores into one column of an export.
+    """Enter our scores in one column of an export.
 
     Args:
         export: A CSV file exported from Canvas. It has a line of headings, possibly a line that
             says which scores are hidden, a line that begins with ``Points Possible``, and one line
             per student.
-        records: The results. A student's name in them may be the login, the SIS id, the Canvas id,
-            or the name in Canvas. It may also end in the Canvas id, as in ``doejane_4521``.
-        column: The heading of the assignment in Canvas, such as ``Nans (12345)``. The number may be
-            omitted.
+        records: The results. They may identify a student by login, SIS id, Canvas id, or the name
+            in Canvas, or by a name that ends in the Canvas id, such as ``doejane_4521``.
+        column: The heading of the assignment in Canvas, such as ``Nans (12345)``. You can omit the
+            number.
 
     Returns:
         The text of the CSV file to import, and a list of the students who are not in the export or
-        whose names are ambiguous. The CSV has neither the columns of other assignments nor lines
-        for students without a score, so Canvas keeps its scores for these.
+        whose names are ambiguous. The CSV file omits other assignments and students without a
+        score, so Canvas keeps the scores that it has for them.
 
     Raises:
-        CanvasError: If the file is not an export, has no such column, contains none of our
-            students, or has a different number of points for the assignment.
+        CanvasError: If the file is not an export from Canvas, has no such column, contains none of
+            our students, or has a different number of points for the assignment.
     """
     records = list(records)
     head, rows, separator = _read_export(export)
@@ -83,7 +83,7 @@ def fill_in_scores(
     if not known:
         raise CanvasError(
             f"export: none of the {len(records)} students in the results is in {export}; their "
-            f"names must be those in one of its columns {', '.join(_KEYS)}"
+            f"names must match one of its columns {', '.join(_KEYS)}"
         )
     out = io.StringIO()
     table = csv.writer(out, delimiter=separator, lineterminator="\r\n")
@@ -101,9 +101,9 @@ def fill_in_scores(
 
 
 def _by_column_value(records: Iterable[GradeRecord], key: str) -> dict[str, list[GradeRecord]]:
-    """Group the records by the value that Canvas would have in a column.
+    """Group the records by the value that we expect in a column of the Canvas export.
 
-    A value with several records is ambiguous.
+    A value that several records share is ambiguous.
     """
     ours: dict[str, list[GradeRecord]] = defaultdict(list)
     for record in records:
@@ -118,7 +118,7 @@ def _normalize(text: str) -> str:
 
 
 def _read_export(export: Path) -> tuple[list[str], list[list[str]], str]:
-    """Return the headings, the other rows (as long as the row of headings), and the separator."""
+    """Return the headings, the other rows (padded to the same length), and the separator."""
     try:
         with export.open(encoding="utf-8-sig", newline="") as file:
             text = file.read()
@@ -143,7 +143,7 @@ def _check_points(
 ) -> None:
     """Check that the assignment has the same number of points in Canvas as in the results.
 
-    If it does not, the column may be that of another assignment.
+    If the numbers differ, the column may belong to a different assignment.
 
     Raises:
         CanvasError: If the numbers differ.
@@ -179,5 +179,5 @@ def _find_column(head: list[str], rows: list[list[str]], column: str, export: Pa
         )
     place = head.index(wanted[0])
     if any("read only" in row[place] for row in rows if "Points Possible" in row[0]):
-        raise CanvasError(f"column: {column!r} is read only in Canvas")
+        raise CanvasError(f"column: {column!r} is read-only in Canvas")
     return place

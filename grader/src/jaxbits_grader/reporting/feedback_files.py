@@ -1,4 +1,4 @@
-"""Write the feedback pages, and update them after a person has entered points by hand."""
+"""Write feedback pages, and update them after a person has entered points by hand."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def write_page(
     record: GradeRecord,
     executed: NotebookNode | None,
 ) -> None:
-    """Write a student's feedback page, and store the notebook that is needed to write it again.
+    """Write a student's feedback page, and store the notebook so that the page can be rewritten.
 
     Args:
         course: The course.
         assignment: The assignment.
         student: The student's id in the gradebook.
-        record: The result of grading.
+        record: The result of grading the student's submission.
         executed: The notebook, executed without hidden tests, or None if it could not be run.
     """
     notebook = executed or nbformat.v4.new_notebook()
@@ -58,16 +58,16 @@ def update_page(
     record: GradeRecord,
     manual: Mapping[str, float],
 ) -> None:
-    """Write a student's feedback page again if it does not show the current result.
+    """Rewrite a student's feedback page if it does not show the current result.
 
-    This is the case if a person has changed the points entered by hand, or if grading has failed
-    since the page was written.
+    A page becomes outdated if a person changes the points entered by hand, or if grading fails
+    after the page was written.
 
     Args:
         course: The course.
         assignment: The assignment.
         student: The student's id in the gradebook.
-        record: The result of grading, with the points entered by hand.
+        record: The result of grading, including the points entered by hand.
         manual: The points entered by hand, by test cell.
     """
     state_path = _state_path(course, assignment, student)

@@ -13,11 +13,11 @@ from jaxbits_grader.grade_records import SCORED_STATUSES, GradeRecord
 def results_table(records: Iterable[GradeRecord], tasks: Mapping[str, Iterable[str]]) -> str:
     """Return the results as CSV, sorted by student.
 
-    The columns are ``student,status,score,max_score,notes`` and one column per task. The scores are
-    empty if a submission with this status gets no score.
+    The columns are ``student,status,score,max_score,notes`` and one column per task. The score
+    columns are empty if submissions with the student's status get no score.
 
     Args:
-        records: The results of grading.
+        records: The grade records, one per student.
         tasks: The grade_ids of each task's test cells, in the order of the assignment.
     """
     out = io.StringIO()
@@ -42,6 +42,6 @@ def _format_number(value: float | None) -> str:
 
 
 def _plain_text(text: str) -> str:
-    """Return the text on a single line that no spreadsheet program treats as a formula."""
+    """Return the text as a single line that no spreadsheet program treats as a formula."""
     line = " ".join(re.sub(r"[\x00-\x1f\x7f\u2028\u2029]+", " ", text).split())
     return f"'{line}" if line[:1] in ("=", "+", "-", "@") else line

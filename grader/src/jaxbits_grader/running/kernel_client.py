@@ -1,4 +1,4 @@
-"""Run cells in a kernel, and trust nothing that the kernel reports except the cells' outputs."""
+"""Run cells in a kernel without trusting anything that it reports except the cells' outputs."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from jaxbits_grader.running.limits import MEGABYTE, Limits
 from jaxbits_grader.running.resource_monitor import ResourceMonitor
 
 START_SECONDS = 60
-# How long a cell may take to stop after an interrupt, and outputs to arrive after a reply.
+# This is how long a cell may take to stop after an interrupt, and outputs to arrive after a reply.
 GRACE_SECONDS = 3
 MAX_MESSAGE_BYTES = 8 * MEGABYTE
 MAX_QUEUED_MESSAGES = 100
 
 
 class RunEnded(Exception):
-    """Raised if the kernel has ended. The message says why."""
+    """Raised if the kernel has died or was killed. The message says why."""
 
 
 class KernelNotStarted(Exception):
@@ -45,7 +45,7 @@ class CellResult:
 
     Attributes:
         outputs: The outputs, as nbformat stores them.
-        error: The name and the message of the exception, or None if there was none.
+        error: The exception's name and message, or None if the cell raised none.
         interrupted: Whether the cell was interrupted because it took too long.
         reply: The content of the kernel's reply, or None if there was no reply.
     """
@@ -61,7 +61,7 @@ class Kernel:
 
     Args:
         process: The process of the kernel or of its sandbox.
-        connection: The content of the connection file.
+        connection: The content of the kernel's connection file.
         limits: The limits on the run.
     """
 
@@ -74,7 +74,7 @@ class Kernel:
         self.reason: str | None = None
         self._connection = connection
         self._context = zmq.Context()
-        # ZeroMQ drops messages that are larger than this or that do not fit into the queue.
+        # ZeroMQ drops messages that are too large or do not fit into the queue.
         self._context.maxmsgsize = MAX_MESSAGE_BYTES
         self._context.rcvhwm = MAX_QUEUED_MESSAGES
         self._deadline = time.monotonic() + limits.notebook_seconds
@@ -84,11 +84,11 @@ class Kernel:
         """Run the source of a cell.
 
         Args:
-            source: The source.
+            source: The source of the cell.
             in_history: Whether the notebook can read the source from IPython's history.
 
         Returns:
-            The result. An error or an interrupt ends only the cell, not the run.
+            The result of the cell. An error or an interrupt ends only this cell, not the run.
 
         Raises:
             RunEnded: If the kernel died or had to be killed.
@@ -112,7 +112,7 @@ class Kernel:
         """Evaluate an expression in the kernel.
 
         Returns:
-            The value, or None if it is not a string or the evaluation fails.
+            The value, or None if it is not a string or if the evaluation fails.
 
         Raises:
             RunEnded: If the kernel died or had to be killed.
@@ -129,7 +129,7 @@ class Kernel:
         return value if isinstance(value, str) else None
 
     def _collect(self, request: str, result: CellResult, seconds: float) -> bool:
-        """Collect the messages of a cell, and return whether the cell finished in time."""
+        """Collect a cell's messages, and return whether the cell finished in time."""
         deadline = time.monotonic() + seconds
         replied: float | None = None
         idle = False
@@ -142,7 +142,7 @@ class Kernel:
                     raise RunEnded(self._end_reason())
                 self._read_reply(request, result)
                 replied = replied or (time.monotonic() if result.reply else None)
-                # Do not wait for the idle status forever, because it can be lost together with a
+                # Do not wait forever for the idle status, because it can get lost together with a
                 # message that was too large.
                 if replied and time.monotonic() > replied + GRACE_SECONDS:
                     result.outputs.append(_note("a part of this output was too large to keep"))
@@ -180,10 +180,10 @@ class Kernel:
         if kind == "status":
             return bool(content.get("execution_state") == "idle")
         if kind not in ("stream", "display_data", "execute_result", "error"):
-            return False  # Ignore messages that change or remove the output of another one.
+            return False  # Ignore messages that change or remove the output of an earlier message.
         self._output_characters += sum(len(str(value)) for value in content.values())
         if self._output_characters > self.limits.output_mb * MEGABYTE:
-            self._end_with(f"it put out over {self.limits.output_mb:g} MB")
+            self._end_with(f"it produced over {self.limits.output_mb:g} MB of output")
         if kind == "error":
             result.error = result.error or (str(content.get("ename")), str(content.get("evalue")))
         try:
@@ -208,10 +208,10 @@ class Kernel:
         return found or "it ended the Python process (a crash, os._exit, or out of memory)"
 
     def start(self) -> None:
-        """Wait until the kernel is ready, and start the time limit of the notebook.
+        """Wait until the kernel is ready, and start the clock for the notebook's time limit.
 
         Raises:
-            KernelNotStarted: If the kernel does not start or ends before it runs anything.
+            KernelNotStarted: If the kernel does not start, or ends before it is ready.
         """
         try:
             self._connect()
@@ -245,8 +245,8 @@ class Kernel:
     def end(self) -> None:
         """Kill the kernel and all processes that it started."""
         with contextlib.suppress(ProcessLookupError):
-            # In the sandbox, all processes end with the first one. Without a sandbox, killing the
-            # process group ends them.
+            # In the sandbox, all processes end when the first one does. Without a sandbox, killing
+            # the process group ends them all.
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 

@@ -1,4 +1,4 @@
-"""Start a kernel in the sandbox, and remove everything that it leaves behind."""
+"""Start a kernel in the sandbox, and clean up after it."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def launch_kernel(
 
 
 def _remove(folder: Path) -> None:
-    """Remove a submission's folder, no matter how deeply nested or what its permissions are."""
+    """Remove a submission's folder, whatever permissions it has and however deeply it is nested."""
     for program in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
         command = [*program, "--", str(folder)]
         subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)

@@ -16,12 +16,12 @@ class Limits:
     """The limits on one run of a notebook. The grader runs each submission twice in succession.
 
     Attributes:
-        cell_seconds: How long one cell may run before it is interrupted.
-        notebook_seconds: How long the whole notebook may run before its kernel is killed.
-        memory_gb: How much memory all processes together may use.
+        cell_seconds: How long one cell may run before the grader interrupts it.
+        notebook_seconds: How long the whole notebook may run before the grader kills its kernel.
+        memory_gb: How many gigabytes of memory all processes together may use.
         processes: How many processes and threads may exist at a time.
-        output_mb: How much a notebook may print and display in total.
-        disk_mb: How large each writable folder may become. These folders are in memory.
+        output_mb: How many megabytes a notebook may print and display in total.
+        disk_mb: How many megabytes each writable folder may hold. These folders are in memory.
     """
 
     cell_seconds: float = 30.0
@@ -32,7 +32,7 @@ class Limits:
     disk_mb: int = 128
 
     def __post_init__(self) -> None:
-        """Check the limits.
+        """Check that the limits are valid.
 
         Raises:
             ValueError: If a limit is not positive and finite, or is so low that no notebook can
@@ -47,7 +47,7 @@ class Limits:
 
     @property
     def address_space(self) -> int:
-        """How many bytes of address space one process may map.
+        """The number of bytes of address space that one process may map.
 
         This limit is higher than `memory_gb`, because JAX and PyTorch map gigabytes of memory that
         they never use.
@@ -56,8 +56,8 @@ class Limits:
 
     @property
     def wall_seconds(self) -> float:
-        """How many seconds grading one submission may take before the grader is killed.
+        """The number of seconds after which the process that grades a submission is killed.
 
-        This is enough for two runs of the notebook and a margin.
+        This is enough for two runs of the notebook, with a margin.
         """
         return 2 * self.notebook_seconds + 120

@@ -12,18 +12,18 @@ from typing import Any
 from ipykernel.iostream import OutStream
 from ipykernel.kernelapp import IPKernelApp
 
-MAX_CHARACTERS = 200_000  # The limit applies to each output stream of each cell.
+MAX_CHARACTERS = 200_000  # This limit applies to each output stream of each cell.
 TRUNCATED = "\n[the rest of this output is left out]\n"
 
 
 class LimitedStream(OutStream):
-    """An output stream that drops everything that a cell prints beyond `MAX_CHARACTERS`."""
+    """An output stream that drops whatever a cell prints beyond `MAX_CHARACTERS`."""
 
     def write(self, string: str) -> int | None:  # type: ignore[override]
         """Write as much of a string as the limit allows.
 
         Returns:
-            The number of characters written, or None if the cell has exceeded its limit before.
+            The number of characters written, or None if the cell had already exceeded its limit.
         """
         cell = self.parent_header.get("msg_id") if self.parent_header else None
         if getattr(self, "_cell", None) != cell:
@@ -39,10 +39,10 @@ class LimitedStream(OutStream):
 
 
 def main() -> None:
-    """Start the kernel."""
+    """Start the kernel with limited output streams."""
     # Put the working directory last, so that a file in it cannot shadow an installed module.
     sys.path[:] = [*(entry for entry in sys.path if entry), os.getcwd()]
-    # The kernel imports the class by its full name, because this module is `__main__` when it runs.
+    # Pass the class by its full name, because this module is called `__main__` when it runs.
     stream = "jaxbits_grader.running.output_limited_kernel.LimitedStream"
     settings: dict[str, Any] = {"outstream_class": stream}
     IPKernelApp.launch_instance(**settings)

@@ -1,4 +1,4 @@
-"""Monitor the memory, processes, and files of a run, and end the run if it uses too much."""
+"""Monitor the memory, processes, and files of a run, and end the run if it exceeds a limit."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import psutil
 from jaxbits_grader.running.limits import GIGABYTE, MEGABYTE, Limits
 
 INTERVAL_SECONDS = 0.2
-ENTRY_BYTES = 4096  # Added to the size of every file and folder, so that empty ones count, too.
+ENTRY_BYTES = 4096  # Add this to the size of each file and folder, so empty ones count, too.
 
 
 def measure_memory(processes: list[psutil.Process], limit: float) -> float:
-    """Return how much memory some processes use together, in bytes.
+    """Return how many bytes of memory a group of processes uses.
 
     The sum of the resident sets is an upper bound, because it counts shared pages several times.
-    The function measures the exact sum, which is slower, only if the upper bound exceeds the limit.
+    The function measures the exact sum, which takes longer, only if that bound exceeds the limit.
 
     Args:
-        processes: The processes.
-        limit: The number of bytes up to which the function returns the upper bound.
+        processes: The processes to measure.
+        limit: The number of bytes up to which the upper bound is precise enough.
     """
     upper_bound = exact = 0.0
     for process in processes:
@@ -47,11 +47,11 @@ def measure_disk(folder: Path, limit: float = float("inf")) -> int:
     The function stops counting when the size exceeds the limit.
 
     Args:
-        folder: The folder.
+        folder: The folder to measure, including its subfolders.
         limit: The number of bytes above which the exact size does not matter.
 
     Raises:
-        OSError: If a part of the folder cannot be read, because it may contain anything.
+        OSError: If part of the folder cannot be read, because its size would be unknown.
     """
     total, folders = 0, [os.fspath(folder)]
     while folders and total <= limit:
@@ -67,7 +67,7 @@ def measure_disk(folder: Path, limit: float = float("inf")) -> int:
 
 
 class ResourceMonitor:
-    """Ends a run that exceeds a limit and stores the reason in the attribute `reason`.
+    """Ends a run that exceeds a limit, and stores the reason in its attribute `reason`.
 
     Use the monitor in a ``with`` statement around the run.
 

@@ -1,9 +1,9 @@
 """Build the bubblewrap command that isolates a student's code from the machine.
 
-Inside the sandbox, a program has no network, does not inherit environment variables, and cannot see
-the processes and users of the machine. The operating system and this Python installation are
-read-only, and the writable folders are in memory. The sandbox shares one folder with the grader for
-the kernel's sockets.
+Inside the sandbox, a program has no network access, inherits no environment variables, and cannot
+see the machine's processes and users. The operating system and this Python installation are
+read-only, and the writable folders are in memory. The only folder that the sandbox shares with the
+grader contains the kernel's sockets.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ If you trust every submission, --unsafe grades without it and says so in the res
 
 
 class SandboxUnavailable(RuntimeError):
-    """Raised if the sandbox is missing or does not work. The message says why and what to do."""
+    """Raised if the sandbox is missing or does not work. The message says why and how to fix it."""
 
 
 def student_environment() -> dict[str, str]:
-    """Return the environment variables of a student's kernel, which inherits no others."""
+    """Return the environment variables for a student's kernel, which inherits no others."""
     return {
         "PATH": f"{sys.prefix}/bin:/usr/bin:/bin",
         "HOME": HOME,
@@ -55,8 +55,8 @@ def student_environment() -> dict[str, str]:
 def visible_folders() -> list[Path]:
     """Return the folders that a submission can read.
 
-    They contain the operating system, this Python installation, and the packages jaxbits and
-    jaxbits_grader.
+    These folders contain the operating system, this Python installation, and the packages jaxbits
+    and jaxbits_grader.
     """
     folders = [Path(p) for p in _SYSTEM if Path(p).exists()]
     folders += [Path(sys.base_prefix), Path(sys.prefix)]
@@ -79,7 +79,7 @@ def check_hidden(path: Path) -> None:
 
 
 def find_bubblewrap() -> str:
-    """Return the path of bubblewrap.
+    """Return the path of the bubblewrap program.
 
     Raises:
         SandboxUnavailable: If bubblewrap is not installed or the operating system is not Linux.
@@ -97,8 +97,8 @@ def sandbox_command(program: list[str], shared: Path, limits: Limits) -> list[st
 
     Args:
         program: The command to run inside the sandbox.
-        shared: The only folder that the sandbox shares with the machine. Its path is the same
-            inside and outside the sandbox.
+        shared: The only writable folder that the sandbox shares with the machine. Its path is the
+            same inside and outside the sandbox.
         limits: The resources that the program may use.
 
     Raises:
@@ -128,7 +128,7 @@ def sandbox_command(program: list[str], shared: Path, limits: Limits) -> list[st
 
 
 def unused_user_id(shared: Path) -> int:
-    """Return a user id that no account has and that differs between simultaneous runs."""
+    """Return a user id that belongs to no account and differs between simultaneous runs."""
     return 61184 + shared.stat().st_ino % 4000
 
 
@@ -146,7 +146,7 @@ def _read_only() -> list[str]:
 
 
 def _dirs(*folders: Path) -> list[str]:
-    """Return the options that create the parents of some folders.
+    """Return the bubblewrap options that create the parents of some folders.
 
     Without these options, bubblewrap would create the parents with mode 0700.
     """
@@ -159,7 +159,7 @@ def _isolate(bwrap: str, shared: Path, limits: Limits, nested: bool) -> list[str
     parts += ["--unshare-net", "--unshare-cgroup-try"]
     if not nested:
         parts += ["--unshare-pid"]
-    # A nested sandbox uses the outer sandbox's /proc, because Linux does not let it mount its own.
+    # A nested sandbox reuses the outer one's /proc, because Linux does not let it mount its own.
     proc = ["--ro-bind", "/proc", "/proc"] if nested else ["--proc", "/proc"]
     parts += ["--uid", str(NOBODY), "--gid", str(NOBODY), "--hostname", "grader"]
     parts += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]
@@ -168,7 +168,7 @@ def _isolate(bwrap: str, shared: Path, limits: Limits, nested: bool) -> list[str
     parts += [*proc, "--dev", "/dev"]
     for folder in ("/tmp", "/dev/shm", HOME, WORK):
         parts += ["--size", str(limits.disk_mb * MEGABYTE), "--tmpfs", folder]
-    # Add these after the folders in memory, because this Python may be inside one of those.
+    # Add these after the folders in memory, because this Python may be inside one of them.
     parts += [*_read_only(), *_dirs(shared), "--bind", str(shared), str(shared)]
     # Make / and /dev read-only, because they are also in memory and have no size limit.
     return [*parts, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WORK]

@@ -27,8 +27,8 @@ _USER_NAMESPACES = (
     "kernel.unprivileged_userns_clone. A container has to be started with permission for it."
 )
 
-# Runs inside the sandbox. Every line that it prints before "finished" names something that the
-# sandbox should have prevented.
+# This program runs inside the sandbox. Every line that it prints before "finished" names something
+# that the sandbox should have prevented.
 _ESCAPE_PROGRAM = """
 import json, os, socket, sys, threading, time
 facts = json.loads(sys.argv[1])
@@ -86,8 +86,8 @@ def check_sandbox() -> None:
     """Check that a program in the sandbox cannot access the rest of this machine.
 
     Raises:
-        SandboxUnavailable: If bubblewrap is missing, the sandbox does not start, or the program
-            escapes from it. The message says what happened and how to fix it.
+        SandboxUnavailable: If bubblewrap is missing, if the sandbox does not start, or if the
+            program escapes from it. The message says what happened and how to fix it.
     """
     sandbox.find_bubblewrap()
     limits = replace(Limits(), disk_mb=16, processes=64)

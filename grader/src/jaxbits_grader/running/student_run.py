@@ -1,4 +1,4 @@
-"""Run a submission without the hidden tests to get the outputs for the feedback page."""
+"""Run a submission without the hidden tests to get outputs for the feedback page."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def run_without_hidden_tests(
         unsafe: Whether to run the notebook outside the sandbox.
 
     Returns:
-        The notebook with its outputs. If the run ended early, the outputs of the last cell that ran
-        say why.
+        The notebook with its outputs. If the run ended early, the outputs of the last cell that
+        started say why.
 
     Raises:
         KernelNotStarted: If no kernel could be started.

@@ -16,7 +16,7 @@ from jaxbits_grader.notebook import ParsedNotebook
 
 @dataclass(frozen=True)
 class ScanFindings:
-    """Messages for a person to read: signs of tampering, and code that is only odd."""
+    """Messages about signs of tampering and about odd code, for a person to read."""
 
     tampering: tuple[str, ...]
     odd: tuple[str, ...]
@@ -28,12 +28,12 @@ def scan_notebook(notebook: ParsedNotebook, released: ParsedNotebook) -> ScanFin
     Args:
         notebook: The submission. Cells that are not valid Python are skipped, because they can only
             fail.
-        released: The notebook that was handed out. Its cells get no findings, but the scan knows
-            what they import when it scans the student's cells.
+        released: The notebook that was handed out. Its cells get no findings, but the scan takes
+            their imports into account when it scans the student's cells.
 
     Returns:
-        The findings, each with its cell and line. The name of a cell is its grade_id or, if it has
-        none, its position among all cells.
+        The findings, each with its cell and line. Cells are identified by their grade_id or, if
+        they have none, by their position in the notebook.
 
     Example:
         >>> from jaxbits_grader.notebook import Cell

@@ -1,4 +1,4 @@
-"""Judge whether an assignment changes the meaning of a name that tests use."""
+"""Judge whether an assignment statement changes the meaning of a name that tests use."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def record_assignment(
     """Record an assignment to a name, and report it if it is not allowed.
 
     Args:
-        name: The name.
-        value: The value, or None if it is unknown.
+        name: The name that is assigned to.
+        value: The syntax tree of the value, or None if it is unknown.
         path: The dotted name of the value, or None if it has none.
-        where: The node to report.
-        names: The names known so far, which are updated.
+        where: The syntax node whose line is reported.
+        names: The names known so far, which this function updates.
         found: The collection to which findings are added.
     """
     scope = names.scope_of(name)
@@ -53,13 +53,13 @@ def judge_name(
     names: NameResolver,
     found: Findings,
 ) -> None:
-    """Report an assignment to a global name of the notebook that would make tests meaningless.
+    """Report an assignment that would make tests meaningless by changing a global name.
 
     Args:
-        name: The name.
-        value: The value, or None if it is unknown.
+        name: The global name that is assigned to.
+        value: The syntax tree of the value, or None if it is unknown.
         path: The dotted name of the value, or None if it has none.
-        where: The node to report.
+        where: The syntax node whose line is reported.
         names: The names known so far.
         found: The collection to which findings are added.
     """
@@ -89,12 +89,12 @@ def judge_method(
 ) -> None:
     """Report a comparison method that always returns the same value.
 
-    With such a method, the objects of a class can be equal to anything.
+    With such a method, an object can compare equal to anything.
 
     Args:
         name: The name of the method, or None if it is unknown.
-        value: The method, or None if it is unknown.
-        where: The node to report.
+        value: The syntax tree of the method, or None if it is unknown.
+        where: The syntax node whose line is reported.
         names: The names known so far.
         found: The collection to which findings are added.
     """

@@ -12,8 +12,8 @@ from jaxbits_grader.cell_names import Function, parameter_names
 
 
 def parse_cell(source: str) -> ast.Module | None:
-    """Return the syntax tree of a cell as IPython would run it, or None if it would not run."""
-    # IPython's automagic runs a single line that is not Python as if it began with %.
+    """Return the syntax tree of a cell as IPython would run it, or None if it cannot be parsed."""
+    # IPython's automagic runs a single line that is not valid Python as if it began with %.
     transform = TransformerManager().transform_cell
     attempts = [source] + [f"%{source}"] * ("\n" not in source.strip())
     with warnings.catch_warnings():
@@ -33,14 +33,14 @@ def parse_cell(source: str) -> ast.Module | None:
 
 
 def string_name(node: ast.expr | None) -> str | None:
-    """Return the value of a string literal that could be a dotted name, or None otherwise."""
+    """Return the value of a string literal that could be a dotted name, or None for other nodes."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value if node.value.replace(".", "_").isidentifier() else None
     return None
 
 
 def key_value_pairs(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the keys and values that a call to ``dict.update`` or a similar method sets."""
+    """Yield the key-value pairs that a call to ``dict.update`` or a similar method sets."""
     for keyword in call.keywords:
         if keyword.arg:
             yield keyword.arg, keyword.value
@@ -54,7 +54,7 @@ def key_value_pairs(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
 
 
 def base_name(node: ast.expr) -> str | None:
-    """Return the name at the start of a chain of attributes and indices.
+    """Return the name at the start of a chain of attributes and indices, such as ``x.y[0].z``.
 
     The result is None if the chain does not start with a name.
     """
@@ -78,7 +78,7 @@ def changed_parameters(function: Function) -> set[str]:
 
 
 def _namespace_owner(node: ast.expr) -> str | None:
-    """Return ``m`` for the expressions ``m.__dict__`` and ``vars(m)``, or None for others."""
+    """Return the name ``m`` for ``m.__dict__`` and ``vars(m)``, or None for other expressions."""
     match node:
         case ast.Attribute(attr="__dict__"):
             return base_name(node)

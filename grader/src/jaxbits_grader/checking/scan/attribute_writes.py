@@ -1,4 +1,4 @@
-"""Find all kinds of writes to attributes of modules, classes, and the IPython shell."""
+"""Find code that writes to attributes of modules, classes, or the IPython shell."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from jaxbits_grader.checking.scan.name_resolution import NameResolver, namespace
 from jaxbits_grader.checking.scan.protected_names import is_within
 
 _SETTERS = ("setattr", "delattr", "__setattr__", "__delattr__", "object")
-# If a setter is an attribute of one of these, its first argument is the object that changes.
+# If a setter belongs to one of these, its first argument is the object that it changes.
 _TAKES_OWNER = (None, "builtins", "builtins.object", "builtins.type", "unittest.mock.patch")
 _TAKES_DOTTED_NAME = ("patch", "setattr", "delattr")
 _DICT_METHODS = ("update", "__setitem__", "setdefault")
-# When these are called as functions, the dictionary is the first argument.
+# These functions take the dictionary as their first argument.
 _UNBOUND_DICT_METHODS = ("operator.setitem", *(f"builtins.dict.{name}" for name in _DICT_METHODS))
 
 
 class WriteChecker:
-    """Reports writes to anything that the tests or the execution of cells rely on."""
+    """Reports code that writes to anything that the tests or the shell rely on."""
 
     def __init__(self, names: NameResolver, found: Findings) -> None:
         self.names = names
@@ -36,8 +36,8 @@ class WriteChecker:
         """Record an assignment, and report it if it is suspicious.
 
         Args:
-            target: The target of the assignment.
-            value: The value, or None if it cannot be determined.
+            target: The syntax tree of the target.
+            value: The syntax tree of the value, or None if it cannot be determined.
         """
         match target:
             case ast.Name(id=name):
@@ -65,10 +65,10 @@ class WriteChecker:
         """Report an assignment to an attribute if it is suspicious.
 
         Args:
-            owner: The object whose attribute is set.
+            owner: The syntax tree of the object whose attribute is set.
             name: The name of the attribute, or None if it cannot be determined.
-            value: The value, or None if it cannot be determined.
-            where: The node to report.
+            value: The syntax tree of the value, or None if it cannot be determined.
+            where: The syntax node whose line is reported.
         """
         base = self.names.path(owner)
         if base:
@@ -125,7 +125,7 @@ class WriteChecker:
             self.assign_part(args[0], string_name(rest[0]), rest[1], call)
 
     def _check_own_function(self, call: ast.Call) -> None:
-        """Report passing a protected object to a function that sets attributes of its parameter."""
+        """Report a call that passes a protected object to a function that sets its attributes."""
         function = self.names.function(call.func)
         if function is None:
             return
@@ -141,7 +141,7 @@ class WriteChecker:
             self.found.add("tampering" if is_module else "odd", call, what)
 
     def _store(self, path: str | None, value: ast.expr | None, where: ast.AST) -> None:
-        """Judge an assignment of a new value to the object with a dotted name."""
+        """Report the assignment of a new value to a dotted name if it is suspicious."""
         if path is None:
             return
         root, last = path.partition(".")[0], path.rpartition(".")[2]

@@ -11,15 +11,16 @@ from jaxbits_grader.checking.scan.protected_names import is_within
 
 
 def constant_function_kind(value: ast.AST | None, names: NameResolver) -> Kind | None:
-    """Judge whether a function always returns the same value.
+    """Return how suspicious a function is if it always returns the same value.
 
     Args:
-        value: A function, or a name that refers to one.
+        value: The syntax tree of a function, or a name that refers to one.
         names: The names known so far.
 
     Returns:
-        "tampering" if the function only returns a constant, "odd" if it returns a constant and does
-        something else as well, or None if its result may vary or `value` is not a function.
+        "tampering" if the function does nothing but return a constant, "odd" if it returns a
+        constant but also does something else, or None if its result may vary or `value` is not a
+        function.
     """
     function = names.function(value)
     if function is None:

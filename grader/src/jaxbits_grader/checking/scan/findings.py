@@ -1,4 +1,4 @@
-"""Collect the findings of the scan in one cell."""
+"""Collect what the scan finds in one cell."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Findings:
 
         Args:
             kind: How serious the finding is.
-            where: The syntax node, or the number of its line.
-            what: What the code does.
+            where: The syntax node of the finding, or its line number.
+            what: A description of what the code does.
         """
         line = where if isinstance(where, int) else getattr(where, "lineno", 1)
         line += self.offset
@@ -32,8 +32,8 @@ class Findings:
         """Return messages about the findings of one kind, sorted by line.
 
         Args:
-            kind: How serious the findings are.
-            cell: The name of the cell, which begins each message.
+            kind: The kind of findings to return.
+            cell: The name of the cell, with which each message begins.
         """
         by_line = sorted(self._lines.items(), key=lambda item: item[1])
         return [f"{cell}, line {line}: {what}" for (k, what), line in by_line if k == kind]

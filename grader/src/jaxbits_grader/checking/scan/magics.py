@@ -8,7 +8,8 @@ import re
 IPYTHON_CALLS = frozenset(
     f"ipython.{name}" for name in ("run_line_magic", "run_cell_magic", "system", "getoutput")
 )
-# These magics run shell commands. The ones below run or store code outside the kernel.
+# The first group of magics runs shell commands. The second group runs or stores code outside the
+# kernel.
 _SHELL_MAGICS = frozenset({"bash", "sh", "sx", "system", "!"})
 _OTHER_ODD_MAGICS = frozenset(
     """
@@ -25,17 +26,17 @@ _OPTIONS = re.compile(r"\A(\s*-\w+(\s*\d+)?)+\s")
 
 
 def judge_magic(path: str, words: list[str]) -> tuple[str | None, list[str]]:
-    """Check a call that IPython makes for a magic or a shell command.
+    """Judge the call into which IPython translates a magic or a shell command.
 
     Args:
         path: The dotted name of the function, which is one of `IPYTHON_CALLS`.
-        words: The arguments of the call, which are either a shell command or the name of a magic,
-            its line, and its cell.
+        words: The arguments of the call, which are either a shell command or a magic's name, the
+            rest of its line, and the rest of its cell.
 
     Returns:
-        A pair. Its first element describes what is suspicious about the call, or is None. Its
-        second element is the code that the call may run in the notebook, as a list of the magic's
-        line and the rest of its cell.
+        A pair. The first element describes what is suspicious about the call, or is None. The
+        second element is a list of the code that the call may run in the notebook, which is the
+        magic's line and the rest of its cell.
     """
     if path.endswith((".system", ".getoutput")):
         return (

@@ -1,4 +1,4 @@
-"""Resolve names in a notebook to the modules or members of modules that they refer to."""
+"""Resolve the names in a notebook to the modules or module members that they refer to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jaxbits_grader.cell_names import Function
 from jaxbits_grader.checking.scan.ast_utils import base_name, changed_parameters, string_name
 from jaxbits_grader.checking.scan.findings import Kind
 
-# These functions return the running shell or the dictionary of the notebook's names.
+# These functions return the running shell or the dictionary of the notebook's global names.
 _RETURNS = {
     "get_ipython": "ipython",
     "IPython.get_ipython": "ipython",
@@ -29,25 +29,25 @@ _PREDEFINED = {"__builtins__": "builtins", "get_ipython": "get_ipython"}
 
 @dataclass
 class Scope:
-    """The names in one scope, with the dotted name of what each refers to.
+    """The names in one scope, each with the dotted name of the object that it refers to.
 
-    The names in `shared` belong to the notebook instead.
+    The names in `shared` belong to the notebook's global scope instead.
     """
 
-    # The value is None if a name refers to something that has no dotted name.
+    # The value is None if a name refers to something without a dotted name.
     paths: dict[str, str | None] = field(default_factory=dict)
     shared: frozenset[str] = frozenset()
 
 
 class NameResolver:
-    """Keeps track of what each name refers to at the point that the scan has reached."""
+    """Keeps track of what each name refers to as the scan moves through the notebook."""
 
     def __init__(self) -> None:
         self.notebook = Scope()
         self._scopes = [self.notebook]
         # The functions that the notebook defines, by name.
         self.functions: dict[str, Function] = {}
-        # These are caches, because a function can be long and the notebook can call it many times.
+        # Cache these results, because functions can be long and the notebook can call them often.
         self.constant_kinds: dict[Function, Kind | None] = {}
         self._changed_parameters: dict[Function, set[str]] = {}
         # Modules that the notebook imported with `import *`.
@@ -58,7 +58,7 @@ class NameResolver:
 
         Args:
             bound: The names that the scope itself binds.
-            shared: The names that the scope shares with the notebook.
+            shared: The names that the scope declares `global`.
         """
         self._scopes.append(Scope(dict.fromkeys(bound), frozenset(shared)))
         return self._scopes[-1]
@@ -72,7 +72,7 @@ class NameResolver:
         del self._scopes[1:]
 
     def scope_of(self, name: str) -> Scope:
-        """Return the scope in which an assignment binds a name."""
+        """Return the scope in which an assignment at this point would bind a name."""
         innermost = self._scopes[-1]
         return self.notebook if name in innermost.shared else innermost
 
@@ -81,7 +81,7 @@ class NameResolver:
         return any(name in scope.paths for scope in self._scopes)
 
     def function(self, value: ast.AST | None) -> Function | None:
-        """Return the function that a node defines or refers to, or None if there is none."""
+        """Return the function that a node defines or refers to, or None if it does neither."""
         if isinstance(value, ast.Name):
             is_local = any(value.id in scope.paths for scope in self._scopes[1:])
             return None if is_local else self.functions.get(value.id)
@@ -159,6 +159,8 @@ class NameResolver:
 def namespace_prefix(path: str | None) -> str | None:
     """Return the prefix that turns a key of a namespace dictionary into a dotted name.
 
+    A namespace dictionary holds the names in a module or an object, as the result of ``vars`` does.
+
     Args:
         path: The dotted name of the dictionary, or None if it has none.
 
@@ -169,7 +171,7 @@ def namespace_prefix(path: str | None) -> str | None:
         return ""
     if path == "builtins":
         return "builtins."
-    if path and path.endswith(".__globals__"):  # The names in a function's module.
+    if path and path.endswith(".__globals__"):  # These are the names in the function's module.
         return f"{path.removesuffix('.__globals__').rpartition('.')[0]}."
     if path and path.endswith(".__dict__"):
         return f"{path.removesuffix('.__dict__')}."

@@ -1,4 +1,4 @@
-"""List the names that tests rely on: modules, builtins, comparison methods, and the shell."""
+"""List the modules, builtins, comparison methods, and shell attributes that tests rely on."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# A notebook must not change anything in these modules. With the dot at the end, a prefix matches
-# only whole names.
+# A notebook must not change anything in these modules. The dot at the end ensures that a prefix
+# matches only whole names.
 MODULES = tuple(
     f"{root}."
     for root in (
@@ -24,7 +24,7 @@ MODULES = tuple(
     )
 )
 SETTINGS = ("jax.config.", "unittest.mock.")
-# Removed names that people add back so that old code runs.
+# These names were removed from NumPy and JAX, and people add them back so that old code runs.
 SHIMS = _words("numpy.float numpy.int numpy.bool numpy.object numpy.str numpy.complex")
 SHIMS |= _words("jax.tree_map jax.tree_multimap jax.random.KeyArray")
 
@@ -46,8 +46,8 @@ HONEST_MODULES = (
 # A notebook has no honest reason to give these names another meaning.
 TYPES = _words("""AssertionError BaseException Exception isinstance issubclass hasattr callable
 __import__ __build_class__""")
-# A variable with one of these names is harmless, but a function would replace the one that tests
-# call.
+# A variable with one of these names is harmless, but a function with the same name would replace
+# the one that tests call.
 FUNCTIONS = _words("""abs all any bool complex dict float getattr int len list range set str tuple
 type zip""")
 # Students write their own functions with these names, so only a constant function is suspicious.
@@ -56,13 +56,14 @@ COMMON = _words("sum min max sorted round pow enumerate map filter repr")
 COMPARISONS = _words("""__eq__ __ne__ __lt__ __le__ __gt__ __ge__ __bool__ __array_ufunc__
 __array_function__ __instancecheck__ __subclasscheck__""")
 
-# Calls to the first group of functions return something callable. Calls to the second do not.
+# Calls to the first group of functions return something callable. Calls to the second group do not.
 MAKES_FUNCTIONS = _words("""jit vmap grad vectorize partial pmap checkpoint custom_jvp frompyfunc
 Partial attrgetter itemgetter methodcaller""")
 MAKES_DATA = _words("""int float len list tuple dict set str sum range round bool abs complex sorted
 min max input""")
 
-# The shell that runs the cells, its methods and hooks, and a setting that is harmless to change.
+# These are the shell that runs the cells, its methods and hooks, and a setting that is harmless to
+# change.
 SHELLS = ("ipython", "IPython", "ipykernel")
 SHELL_PARTS = _words("showtraceback _showtraceback run_cell run_cell_async do_execute")
 SHELL_HOOKS = _words("""ast_transformers input_transformers_cleanup input_transformers_post

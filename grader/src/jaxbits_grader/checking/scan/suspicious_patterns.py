@@ -1,4 +1,4 @@
-"""Describe code that an assignment does not need, although it may be honest."""
+"""Describe code that no assignment needs, although it may be honest."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ _FRAME_ATTRIBUTES = {
 _CODE_ATTRIBUTES = {
     "__globals__", "__kwdefaults__", "__defaults__", "__code__", "cell_contents", "_instance",
 }  # fmt: skip
-# These read other code's frames, end the kernel, reach outside it, or run code that the scan cannot
-# read.
+# These functions and modules can read other code's frames, end the kernel, reach outside it, or run
+# code that the scan cannot see.
 _ODD_FUNCTIONS = frozenset(
     """
     sys._getframe sys._current_frames sys.settrace sys.setprofile sys.meta_path sys.path_hooks
@@ -42,7 +42,7 @@ _HISTORY_NAMES = re.compile(r"In|_ih|_i{1,3}|_i[0-9]+")
 
 
 def describe_use(path: str) -> str | None:
-    """Return what is odd about using the object with a dotted name, or None if nothing is."""
+    """Return what is odd about using the object with this dotted name, or None if nothing is."""
     if path == "get_ipython" or path.startswith("ipython."):
         return "uses get_ipython"
     if is_within(path, _HARMLESS_MODULES):
@@ -54,21 +54,21 @@ def describe_use(path: str) -> str | None:
 
 
 def describe_unbound_name(name: str) -> str | None:
-    """Return what is odd about reading a name that the notebook does not bind, or None."""
+    """Return what is odd about reading this unbound name, or None if nothing is."""
     if _HISTORY_NAMES.fullmatch(name):
         return f"reads the text of other cells ({name})"
     return None
 
 
 def describe_attribute(name: str) -> str | None:
-    """Return what is odd about using an attribute of this name, or None if nothing is."""
+    """Return what is odd about using an attribute with this name, or None if nothing is."""
     if name in _CODE_ATTRIBUTES:
         return f"looks into the parts of other code ({name})"
     return f"looks into other code's frames ({name})" if name in _FRAME_ATTRIBUTES else None
 
 
 def describe_globals_call(node: ast.AST) -> str | None:
-    """Return a message if a node reads all names of the notebook at once, or None otherwise."""
+    """Return a message if a node reads all the notebook's names at once, or None otherwise."""
     for child in ast.iter_child_nodes(node):
         match child:
             case ast.Call(func=ast.Name(id="globals"), args=[]):
@@ -86,7 +86,7 @@ def describe_file_access(path: str | None, call: ast.Call) -> str | None:
 
     Args:
         path: The dotted name of the called function, or None if it has none.
-        call: The call.
+        call: The syntax node of the call.
     """
     if path not in _FILE_FUNCTIONS or not call.args:
         return None

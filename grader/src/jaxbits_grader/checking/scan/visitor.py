@@ -17,8 +17,8 @@ from jaxbits_grader.checking.scan.name_resolution import NameResolver
 from jaxbits_grader.checking.scan.protected_names import is_within
 from jaxbits_grader.notebook import MAX_CELL_CHARACTERS
 
-# IPython tokenizes the whole cell again for each magic, so the number of possible magics times the
-# length of the cell is limited:
+# IPython tokenizes the whole cell again for each magic, so we limit the number of possible magics
+# times the length of the cell:
 # https://github.com/ipython/ipython/blob/8.30.0/IPython/core/inputtransformer2.py
 _MAX_MAGIC_WORK = 20_000_000
 _MAYBE_MAGIC = re.compile(r"^[^#\n]*[%!?]", re.M)
@@ -32,9 +32,9 @@ def scan_cell(source: str, names: NameResolver) -> Findings:
     """Scan a cell and return the findings.
 
     Args:
-        source: The source of the cell. If it cannot be parsed, its syntax is not scanned, because
-            the cell can only fail.
-        names: The names that the cells above have bound, which are updated.
+        source: The source of the cell. If the cell cannot be parsed, its syntax is not scanned,
+            because the cell can only fail.
+        names: The names that the cells above have bound, which this function updates.
     """
     visitor = _Visitor(names)
     try:
@@ -54,7 +54,7 @@ def scan_cell(source: str, names: NameResolver) -> Findings:
 
 
 class _Visitor(ast.NodeVisitor):
-    """Visits the syntax tree of one cell, and uses the names that the cells above have bound."""
+    """Visits the syntax tree of one cell, using the names that the cells above have bound."""
 
     def __init__(self, names: NameResolver) -> None:
         self.names = names
@@ -66,7 +66,7 @@ class _Visitor(ast.NodeVisitor):
 
         Args:
             source: The code.
-            offset: The number of lines above the code in the cell.
+            offset: The number of lines in the cell above this code.
         """
         tree = parse_cell(source)
         if tree is not None:
@@ -80,7 +80,7 @@ class _Visitor(ast.NodeVisitor):
         """Report an odd node.
 
         Args:
-            where: The node to report.
+            where: The syntax node whose line is reported.
             what: What is odd about the node, or None if nothing is.
         """
         if what:
@@ -91,7 +91,7 @@ class _Visitor(ast.NodeVisitor):
     def visit_Assign(self, node: _Assignment) -> None:
         self.generic_visit(node)
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            return  # Augmented assignment to a module raises an error anyway.
+            return  # An augmented assignment to a module raises an error anyway.
         for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
             if node.value is not None:
                 self.writes.assign(target, node.value)

@@ -1,4 +1,4 @@
-"""Render the text and images among the outputs of a cell, and name the types of other outputs."""
+"""Render the text and images among a cell's outputs, and name the types of all other outputs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_OUTPUTS = 20  # The page shows at most this many outputs of a cell.
 
 _ESCAPE_SEQUENCE = re.compile(r"(\x1b\[[0-9;:?]*[@-~])")
 _OPERATING_SYSTEM_COMMAND = re.compile(r"\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)?")
-# IPython prints a line of dashes above a traceback. It is removed, because it wraps on a phone.
+# IPython prints a line of dashes above a traceback. Remove it, because it wraps on a phone.
 _DASHES = re.compile(r"\A(\x1b\[[\d;]*m)*-{9,}(\x1b\[[\d;]*m)*\n")
 
 
@@ -32,7 +32,7 @@ def render_outputs(outputs: list[Any], label: str) -> Iterator[str]:
 
     Args:
         outputs: The outputs, as the notebook stores them.
-        label: The label of the cell, for the alternative text of images.
+        label: The label of the cell, which is used in the alternative text of images.
     """
     joined = _join_streams(outputs)
     for output in joined[:MAX_OUTPUTS]:
@@ -44,7 +44,7 @@ def render_outputs(outputs: list[Any], label: str) -> Iterator[str]:
 def _join_streams(outputs: list[Any]) -> list[dict[str, Any]]:
     """Join consecutive pieces of the same stream into one output.
 
-    The result has at most one more output than the page shows.
+    The result stops at the first output beyond those that the page shows.
     """
     joined: list[dict[str, Any]] = []
     for output in outputs:
@@ -93,7 +93,7 @@ def _render_data(data: dict[str, Any], label: str) -> Iterator[str]:
 
 
 def _render_terminal(text: str, style: str) -> str:
-    """Return text as HTML that looks like the output of a terminal."""
+    """Return text as HTML that looks like terminal output."""
     text = _OPERATING_SYSTEM_COMMAND.sub("", truncate(text))
     # A carriage return makes the rest of a line overwrite its beginning.
     lines = (line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
@@ -104,9 +104,9 @@ def _render_terminal(text: str, style: str) -> str:
 
 
 def _theme_color(sequence: str) -> str:
-    """Remove all colors from an escape sequence except for the 16 basic ones.
+    """Remove all colors except the 16 basic ones from an escape sequence.
 
-    Only these have a value in both themes of the page.
+    Only the basic colors are defined in both of the page's themes.
     """
     numbers = re.sub(r"\b[34]8;(5;\d+|2;\d+;\d+;\d+);?", "", sequence[2:-1])
     return f"\x1b[{numbers or '39'}m" if re.fullmatch(r"[\d;]*m", sequence[2:]) else ""

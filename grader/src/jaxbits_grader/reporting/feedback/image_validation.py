@@ -27,7 +27,7 @@ def is_image_uri(uri: str) -> bool:
 
 
 def _png_size(data: bytes) -> tuple[int, int]:
-    """Return the width and height of a PNG file after checking all its chunks.
+    """Check all chunks of a PNG file, and return its width and height.
 
     See https://www.w3.org/TR/png-3/#5Chunk-layout.
     """
@@ -61,9 +61,9 @@ def _jpeg_size(data: bytes) -> tuple[int, int]:
         marker, kind, length = struct.unpack_from(">BBH", data, at)
         if marker != 0xFF or length < 2:
             raise ValueError("a damaged JPEG file")
-        if 0xC0 <= kind <= 0xCF and kind not in (0xC4, 0xC8, 0xCC):  # The start of a frame.
+        if 0xC0 <= kind <= 0xCF and kind not in (0xC4, 0xC8, 0xCC):  # This segment starts a frame.
             height, width = struct.unpack_from(">HH", data, at + 5)
             size = width, height
-        if kind == 0xDA:  # The start of the image data.
+        if kind == 0xDA:  # This segment starts the image data.
             return size
         at += 2 + length

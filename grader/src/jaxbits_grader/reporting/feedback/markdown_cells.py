@@ -1,4 +1,4 @@
-"""Render a student's Markdown as HTML, keeping only tags and attributes on an allow-list."""
+"""Render a student's Markdown as HTML, keeping only allow-listed tags and attributes."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from jaxbits_grader.reporting.feedback.image_validation import is_image_uri
 from jaxbits_grader.reporting.feedback.text import printable
 
-# html5lib's running time is quadratic in the number of tags that are never closed.
+# The running time of html5lib is quadratic in the number of unclosed tags.
 MAX_TAGS = 400
 
 
 def render_markdown(source: str, attachments: Any) -> str:
-    """Return Markdown as HTML, or as preformatted text if it cannot be rendered.
+    """Render Markdown as HTML, or as preformatted text if rendering fails.
 
     Args:
         source: The source of the cell.
-        attachments: The cell's attachments. The student may have set them to any value.
+        attachments: The attachments of the cell, which the student may have set to any value.
     """
     try:
         if source.count("<") > MAX_TAGS:
             raise ValueError("too many tags")
         files = attachments if isinstance(attachments, dict) else {}
-        # The renderer may let raw HTML through, because bleach cleans the result.
+        # The renderer can safely let raw HTML through, because bleach cleans the result.
         renderer = IPythonRenderer(escape=False, exclude_anchor_links=True, attachments=files)
         return str(_CLEANER.clean(MarkdownWithMath(renderer=renderer).render(printable(source))))
     except Exception:  # The renderer's plugins can raise any exception.
@@ -50,10 +50,11 @@ def _is_allowed_attribute(tag: str, name: str, value: str) -> bool:
 
 
 class _AdaptToPage(Filter):  # type: ignore[misc]
-    """Makes a student's Markdown fit into the page.
+    """Adapts a student's Markdown to the page.
 
-    Headings become subheadings of the page's own headings, wide tables can be scrolled with the
-    keyboard, and images get an alternative text. A note replaces an image that is not allowed.
+    The filter turns headings into subheadings of the page's own headings, makes wide tables
+    scrollable with the keyboard, gives images an alternative text, and replaces images that are not
+    allowed with a note.
     """
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -62,7 +63,7 @@ class _AdaptToPage(Filter):  # type: ignore[misc]
             if re.fullmatch("h[1-6]", name):
                 token["name"] = f"h{min(int(name[1]) + 2, 6)}"
             if name == "table" and token["type"] == "StartTag":
-                token["data"][None, "tabindex"] = "0"  # The keyboard can scroll a wide table.
+                token["data"][None, "tabindex"] = "0"  # This lets the keyboard scroll a wide table.
             if name == "img":
                 alt = token["data"].get((None, "alt")) or "image in the text"
                 token["data"][None, "alt"] = alt

@@ -25,8 +25,8 @@ from jaxbits_grader.reporting.feedback.text import (
     truncate,
 )
 
-# The limit on text is lower than the limit on the page, because rendering text takes long. Images
-# do not count toward it.
+# The limit on text, which does not include images, is lower than the limit on the whole page,
+# because rendering text takes a long time.
 MAX_TEXT_CHARACTERS = 1_500_000
 
 _highlight = Highlight2HTML(
@@ -49,10 +49,10 @@ def render_cells(
     Args:
         notebook: The student's notebook.
         points: The points to show, by the grade_id of their cell.
-        max_characters: Approximately how many characters the HTML of the cells may have.
+        max_characters: The approximate limit on the number of characters in the HTML of the cells.
 
     Returns:
-        The parts of the page, and the grade_ids of the test cells whose points are among them.
+        The parts of the page, and the grade_ids of the test cells whose points they contain.
     """
     parts: list[Markup | PlacedPoints] = []
     placed: set[str] = set()
@@ -86,7 +86,7 @@ def _render_cell(cell: NotebookNode) -> str:
         return _section(f'<pre tabindex="0">{escape(printable(source))}</pre>')
     count = cell.get("execution_count")
     label = f"In [{count}]" if isinstance(count, int) else "In [ ]"
-    # Ignore malformed markers. They are the student's own, because this run had no hidden tests.
+    # Ignore malformed markers. The student wrote them, because this run had no hidden tests.
     with contextlib.suppress(MarkerError):
         source = visible_tests(source)
     code = _highlight(printable(source)).rstrip("\n")

@@ -37,12 +37,12 @@ _ENVIRONMENT.filters |= {"line": clean_line, "number": _format_number}
 
 
 def render_page(assignment: Assignment, record: GradeRecord, notebook: NotebookNode) -> str:
-    """Return a feedback page as an HTML document that loads no other files.
+    """Render a feedback page as an HTML document that loads no other files.
 
     Args:
-        assignment: The assignment. The page shows its title and rubrics, but no solutions and no
+        assignment: The assignment. The page shows its title and rubrics, but neither solutions nor
             hidden tests.
-        record: The result of grading.
+        record: The result of grading the student's submission.
         notebook: The student's notebook, executed without hidden tests.
     """
     points = {cell.id: cell for cell in record.cells if record.status in SCORED_STATUSES}
@@ -70,7 +70,7 @@ def _score_text(record: GradeRecord) -> str:
 def _visible_notes(record: GradeRecord) -> list[str]:
     """Return the notes that a student may see.
 
-    Signs of tampering are not among them, because a person has to judge these first.
+    The result omits signs of tampering, because a person has to judge them first.
     """
     notes = [note for note in record.notes if not note.startswith("tampered: ")]
     visible = [truncate(note) for note in notes[:MAX_NOTES]]

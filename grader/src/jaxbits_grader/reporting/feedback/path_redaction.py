@@ -1,4 +1,4 @@
-"""Redact the paths of the grading machine in text."""
+"""Redact file paths of the grading machine in a string."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PATH = re.compile(
 
 
 def redact_paths(text: str) -> str:
-    """Return the text with each path reduced to its last part.
+    """Return a string with each path in it reduced to its last part.
 
     Example:
         >>> redact_paths("File /srv/course/x.py, line 3")

@@ -1,4 +1,4 @@
-"""Make text safe to show by redacting paths, truncating it, and removing control characters."""
+"""Make strings safe to show by truncating them and removing paths and control characters."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 from jaxbits_grader.reporting.feedback.path_redaction import redact_paths
 
 MAX_LINES, MAX_CHARACTERS = 200, 20_000
-# These are control characters and characters that change the direction of the text around them.
+# These are control characters and characters that change the direction of the surrounding text.
 _NOT_PRINTABLE = re.compile(r"[^\n\t -\x7e\xa0-\u200d\u2010-\u2029\u202f-\u2065\u206a-\U0010ffff]")
 
 
 def clean_line(text: str) -> str:
-    """Return the text without control characters and with redacted paths.
+    """Return a string without control characters and with its paths redacted.
 
     The caller still has to escape the result.
     """
@@ -22,14 +22,14 @@ def clean_line(text: str) -> str:
 
 
 def remark(text: str) -> str:
-    """Return an HTML paragraph for a remark, such as which outputs the page omits."""
+    """Return an HTML paragraph with a remark, such as a list of omitted outputs."""
     return f'<p class="word">{escape(text)}</p>'
 
 
 def to_string(value: Any) -> str:
-    """Return the value of a notebook's field as a string.
+    """Return the value of a field in a notebook as a string.
 
-    A kernel may have set the field to any JSON value.
+    The field may contain any JSON value, because a kernel wrote it.
     """
     if isinstance(value, list):
         return "".join(map(to_string, value))
@@ -37,7 +37,7 @@ def to_string(value: Any) -> str:
 
 
 def truncate(text: str) -> str:
-    """Return the text, omitting the middle if it has too many characters or lines."""
+    """Return a string without its middle part if it has too many characters or lines."""
     half = MAX_CHARACTERS // 2
     if len(text) > MAX_CHARACTERS:
         left = len(text) - MAX_CHARACTERS
@@ -50,5 +50,5 @@ def truncate(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return the text without control characters and without marks that change its direction."""
+    """Return a string without control characters and marks that change its direction."""
     return _NOT_PRINTABLE.sub("", text)
