@@ -210,7 +210,8 @@ WRONG = {
     "stateful-layers/2": [
         (
             lambda weight, *shape: weight.T,
-            "your function only transposes the weight, so its rows are still in PyTorch's input order",
+            "your function only transposes the weight, so its rows are still in PyTorch's input "
+            "order",
         ),
         (lambda weight, *shape: weight, "has the shape (inputs, outputs)"),
         (
