@@ -185,7 +185,7 @@ def test_audit_accepts_limit_none():
     assert audit(jnp.sin, 1.0, limit=None).ok
 
 
-def test_audit_notes_what_detector_left_out_once(monkeypatch):
+def test_audit_notes_omitted_work_once(monkeypatch):
     def leave_out(target):
         target.left_out.append("leak: too much of it")
         target.left_out.append("leak: too much of it")

@@ -1,4 +1,4 @@
-"""Test the `jaxbits` command: `audit`, `explain`, and how it parses their arguments."""
+"""Test the `jaxbits` command, its subcommands, and the parsing of their arguments."""
 
 from __future__ import annotations
 

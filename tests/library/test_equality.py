@@ -56,7 +56,7 @@ COMPARISONS = {
 
 
 @pytest.mark.parametrize("name", COMPARISONS)
-def test_is_equal_and_assert_close_follow_table(name):
+def test_is_equal_and_assert_close_compare_values_and_types(name):
     value, expected, is_equal_in_claims, is_equal_in_assignments = COMPARISONS[name]
     assert is_equal(value, expected) is is_equal_in_claims
     if is_equal_in_assignments:

@@ -76,7 +76,7 @@ FORMATTED_VALUES = {
 
 
 @pytest.mark.parametrize("name", FORMATTED_VALUES)
-def test_format_functions_follow_table(name):
+def test_format_functions_format_each_type(name):
     value, line, with_dtype, plain, state, argument = FORMATTED_VALUES[name]
     formats = {
         "format_line": line,

@@ -80,7 +80,7 @@ def test_dir_of_jaxbits_lists_modules_without_underscore():
     files = {path.stem for path in (*folder.glob("*.py"), *folder.glob("*/__init__.py"))}
     folders = {path.parent.name for path in folder.glob("*/__init__.py")}
     public = {name for name in (files - {"__init__"}) | folders if name[0] != "_"}
-    # jaxbits.book is only for the chapters.
+    # Only the chapters use `jaxbits.book`, so `dir` does not list it.
     assert set(dir(jaxbits)) - set(jaxbits.__all__) == public - {"book"}
 
 

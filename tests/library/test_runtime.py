@@ -68,7 +68,7 @@ def chapter_source(stem):
     _accelerators.DIFFERENCES,
     ids=lambda difference: f"{difference.chapter}-{difference.text[:30]}",
 )
-def test_differences_quote_their_chapter(difference):
+def test_accelerator_differences_quote_their_chapters(difference):
     assert difference.source in chapter_source(difference.chapter), (
         f"{difference.chapter} no longer says {difference.source!r}"
     )
@@ -143,7 +143,7 @@ def test_machine_names_cpu_versions_and_date_of_run(name):
     json.dumps(run)
 
 
-def test_load_of_unknown_measurement_lists_known_ones():
+def test_measurements_load_lists_runs_for_unknown_name():
     with pytest.raises(
         FileNotFoundError, match="there are array_updates, async_dispatch, audit_cost"
     ):

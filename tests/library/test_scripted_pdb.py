@@ -98,7 +98,7 @@ def test_breakpoint_commands_answers_jax_breakpoints_in_turn(capsys):
     ]
 
 
-def test_breakpoint_commands_answers_python_breakpoint_in_trace(capsys):
+def test_breakpoint_commands_answers_breakpoint_while_tracing(capsys):
     with breakpoint_commands("p type(y).__name__"):
         stopped_early(jnp.float32(1.0))
         stopped_early(jnp.float32(2.0))

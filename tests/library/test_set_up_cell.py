@@ -20,8 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
 LIBRARY = "jaxbits-0.1.0-py3-none-any.whl"
 
-# Runs a cell in IPython. The environment variables COLAB and LIBRARY, if they are not empty,
-# simulate Colab and an installed library.
+# This program runs a cell in IPython. If they are not empty, the environment variables COLAB and
+# LIBRARY simulate Colab and an installed library.
 PROGRAM = """
 import os, sys, types
 from importlib.machinery import PathFinder
@@ -57,7 +57,7 @@ def cell_with_wheel(url: str) -> str:
 
 @dataclass(frozen=True)
 class CellResult:
-    """The result of running a cell: whether it succeeded, and the output that the reader sees."""
+    """The result of running a cell, with the output that the reader sees."""
 
     is_success: bool
     text: str
@@ -125,10 +125,12 @@ def served_book(tmp_path: Path) -> Iterator[tuple[str, list[str]]]:
             for path in sorted((ROOT / "src" / "jaxbits").rglob("*")):
                 if path.suffix in {".py", ".pyi", ".toml", ".json"}:
                     file.write(path, path.relative_to(ROOT / "src"))
-            about = "Metadata-Version: 2.1\nName: jaxbits\nVersion: 0.1.0\nRequires-Dist: nowhere\n"
-            file.writestr("jaxbits-0.1.0.dist-info/METADATA", about)
-            form = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-            file.writestr("jaxbits-0.1.0.dist-info/WHEEL", form)
+            metadata = (
+                "Metadata-Version: 2.1\nName: jaxbits\nVersion: 0.1.0\nRequires-Dist: nowhere\n"
+            )
+            file.writestr("jaxbits-0.1.0.dist-info/METADATA", metadata)
+            wheel_metadata = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+            file.writestr("jaxbits-0.1.0.dist-info/WHEEL", wheel_metadata)
             file.writestr("jaxbits-0.1.0.dist-info/RECORD", "")
     handler = functools.partial(_RecordingHandler, directory=str(tmp_path / "html"))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:

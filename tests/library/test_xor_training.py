@@ -161,7 +161,7 @@ def test_loss_and_accuracy_rejects_logits_of_other_shape():
         (lambda s, loader: xor.shuffled(jax.random.key(0), 0), "size must be between 1 and"),
     ],
 )
-def test_xor_names_invalid_argument(call, message):
+def test_xor_functions_name_invalid_argument(call, message):
     with pytest.raises((TypeError, ValueError), match=message):
         call(initial_state(0), xor.train_loader(TRAIN))
 

@@ -189,7 +189,7 @@ def use_io_callback(x, places, values):
 
 
 def use_expand_dims(x, places, values):
-    """Interpolate a whole batch in one call. vmap adds an axis of size 1 to places and values."""
+    """Interpolate a batch in one call, in which `places` and `values` have an axis of size 1."""
     shape = jax.ShapeDtypeStruct(jnp.shape(x), jnp.float32)
 
     def read(x, places, values):
