@@ -263,7 +263,7 @@ def test_run_on_simulated_devices_rejects_unsendable_results():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"devices": 0}, {"processes": 0}, {"seconds": 0}, {"seconds": 1e9}]
+    "arguments", [{"devices": 0}, {"processes": 0}, {"seconds": 0}, {"seconds": 1e9}]
 )
 def test_run_on_simulated_devices_rejects_numbers_out_of_range(arguments):
     with pytest.raises(ValueError, match=r"must be (above 0|at least 1)"):
