@@ -1,4 +1,4 @@
-"""What `audit` and `assert_clean` take, and what a report says."""
+"""Test the arguments of `audit` and `assert_clean`, and the reports that they produce."""
 
 from __future__ import annotations
 
@@ -17,43 +17,45 @@ from jaxbits._report import AuditError, Report
 from jaxbits.detect import detectors
 
 
-def busy(x):
+def impure_step(x):
     print("step", time.time(), random.random())
     for _ in range(3):
         print(x)
     return x
 
 
-def test_findings_of_one_line_are_one_with_a_count():
-    first, second = audit(busy, 1.0)["side_effect"]
+def test_audit_merges_findings_of_one_line():
+    first, second = audit(impure_step, 1.0)["side_effect"]
     assert (first.count, len(first.also)) == (3, 2)
     assert "(3 on this line)" in str(first)
     assert "also: " in str(first)
     assert "3 times in one trace" in second.evidence
 
 
-def test_folding_keeps_the_gravest_and_what_has_no_line():
-    here = CodeLocation("step.py", 3)
+def test_merge_duplicates_keeps_most_severe_finding_per_line():
+    location = CodeLocation("step.py", 3)
     findings = [
-        Finding("note", "a", "1", "f", here, check="nan"),
-        Finding("error", "b", "2", "f", here, check="nan"),
-        Finding("error", "b", "3", "f", here, check="nan"),
+        Finding("note", "a", "1", "f", location, check="nan"),
+        Finding("error", "b", "2", "f", location, check="nan"),
+        Finding("error", "b", "3", "f", location, check="nan"),
         Finding("warning", "b", "4", "f", check="nan"),
-        Finding("warning", "c", "5", "f", here, check="cast"),
+        Finding("warning", "c", "5", "f", location, check="cast"),
     ]
-    made = [(f.check, f.severity, f.evidence, f.count, f.also) for f in merge_duplicates(findings)]
-    assert made == [
+    merged = [
+        (f.check, f.severity, f.evidence, f.count, f.also) for f in merge_duplicates(findings)
+    ]
+    assert merged == [
         ("nan", "error", "2", 3, ("a",)),
         ("nan", "warning", "4", 1, ()),
         ("cast", "warning", "5", 1, ()),
     ]
 
 
-def test_a_report_reads_well_in_a_terminal():
-    kept = []
+def test_report_str_shows_line_evidence_fix_and_reference():
+    leaked = []
 
     def step(x, i):
-        kept.append(x)
+        leaked.append(x)
         return x[i].sum()
 
     report = audit(step, jnp.arange(4.0), jnp.array([1, 9]), checks=["leak", "out_of_bounds"])
@@ -67,7 +69,7 @@ def test_a_report_reads_well_in_a_terminal():
     assert lines[10].startswith("    read: chapter ")
 
 
-def test_the_gravest_come_first():
+def test_audit_sorts_findings_by_severity():
     def step(x, i):
         print("x")
         return x[i].sum() + jnp.where(i < 4, x[i], 0.0).sum()
@@ -77,16 +79,16 @@ def test_the_gravest_come_first():
     assert severities == sorted(severities, key=["error", "warning", "note"].index)
 
 
-def test_json_gives_back_what_went_in():
-    report = audit(busy, 1.0, calls=[(1.0,), (2.0,)])
-    plain = report.to_dict()
-    assert json.loads(json.dumps(plain)) == plain
-    assert plain["findings"][0]["place"]["text"].startswith("print(")
-    assert plain["ok"] is False
+def test_report_to_dict_survives_json_round_trip():
+    report = audit(impure_step, 1.0, calls=[(1.0,), (2.0,)])
+    report_dict = report.to_dict()
+    assert json.loads(json.dumps(report_dict)) == report_dict
+    assert report_dict["findings"][0]["place"]["text"].startswith("print(")
+    assert report_dict["ok"] is False
 
 
-def test_html_holds_everything_and_no_path():
-    text = audit(busy, 1.0)._repr_html_()
+def test_report_html_contains_all_fields_and_no_path():
+    text = audit(impure_step, 1.0)._repr_html_()
     for part in (
         "<b>warning · side_effect</b>",
         "seen",
@@ -98,21 +100,21 @@ def test_html_holds_everything_and_no_path():
     assert __file__ not in text
 
 
-def test_carry_is_checked_and_handed_on(monkeypatch):
-    seen = []
+def test_audit_validates_carry_and_passes_it_to_detectors(monkeypatch):
+    carries = []
 
-    def look(target):
-        seen.append(target.carry)
+    def record_carry(target):
+        carries.append(target.carry)
         return iter(())
 
-    monkeypatch.setattr(detectors()["leak"], "find", look)
+    monkeypatch.setattr(detectors()["leak"], "find", record_carry)
 
     def step(state, batch):
         return state
 
     for carry in (0, 1, "state", "batch"):
         audit(step, 1.0, batch=2.0, carry=carry) if carry != 1 else audit(step, 1.0, 2.0, carry=1)
-    assert seen == [0, 1, "state", "batch"]
+    assert carries == [0, 1, "state", "batch"]
     with pytest.raises(ValueError, match=r"carry must be a position from 0 to 1 or .*; got 2"):
         audit(step, 1.0, 2.0, carry=2)
     with pytest.raises(ValueError, match=r"carry must be .* one of 'state', 'batch'; got 'sate'"):
@@ -125,7 +127,7 @@ def test_carry_is_checked_and_handed_on(monkeypatch):
         assert_clean(lambda: 1.0, carry=0)
 
 
-def test_an_argument_of_the_functions_own_called_carry():
+def test_audit_rejects_function_argument_named_carry():
     def step(x, carry):
         return x + carry
 
@@ -134,56 +136,56 @@ def test_an_argument_of_the_functions_own_called_carry():
     assert audit(lambda x, c: step(x, carry=c), 1.0, 2.0).ok
 
 
-def test_time_is_bounded_in_a_loop_that_traces():
-    def forever(x):
+def test_audit_stops_endless_tracing_at_limit():
+    def loop_forever(x):
         while True:
             x = x + 1
 
-    began = time.perf_counter()
-    report = audit(forever, 1.0, limit=0.3)
-    assert time.perf_counter() - began < 5
+    start = time.perf_counter()
+    report = audit(loop_forever, 1.0, limit=0.3)
+    assert time.perf_counter() - start < 5
     assert report.checks == ()
     assert report.notes[0].startswith("not run, as 0.3 s were used: big_const, ")
     assert jax.jit(lambda x: x + 1)(1.0) == 2.0
     with pytest.raises(KeyError, match="leak did not run in time"):
         report["leak"]
     with pytest.raises(AuditError, match="not run"):
-        assert_clean(forever, 1.0, limit=0.3)
+        assert_clean(loop_forever, 1.0, limit=0.3)
 
 
-def test_time_is_bounded_in_a_loop_that_calls_nothing():
-    def forever(x):
+def test_audit_stops_endless_loop_without_calls_at_limit():
+    def loop_forever(x):
         while True:
             pass
 
-    report = audit(forever, 1.0, limit=0.2)
+    report = audit(loop_forever, 1.0, limit=0.2)
     assert report.not_run
     assert audit(jnp.sin, 1.0).notes == ()
 
 
-def test_what_ran_before_the_end_is_kept(monkeypatch):
-    def slow(target):
+def test_audit_keeps_findings_made_before_limit(monkeypatch):
+    def slow_find(target):
         time.sleep(0.4)
         return iter(())
 
-    monkeypatch.setattr(detectors()["leak"], "find", slow)
-    report = audit(busy, 1.0, checks=["side_effect", "leak", "iterator"], limit=0.3)
+    monkeypatch.setattr(detectors()["leak"], "find", slow_find)
+    report = audit(impure_step, 1.0, checks=["side_effect", "leak", "iterator"], limit=0.3)
     assert report.checks == ("side_effect", "leak")
     assert report.not_run == ("iterator",)
     assert len(report["side_effect"]) == 2
 
 
 @pytest.mark.parametrize("limit", [0, -1, "60", True])
-def test_a_limit_is_seconds(limit):
+def test_audit_rejects_invalid_limit(limit):
     with pytest.raises(ValueError, match="limit must be a number of seconds above 0 or None, got "):
         audit(jnp.sin, 1.0, limit=limit)
 
 
-def test_no_limit():
+def test_audit_accepts_limit_none():
     assert audit(jnp.sin, 1.0, limit=None).ok
 
 
-def test_what_a_subject_left_out_is_a_note(monkeypatch):
+def test_audit_notes_omitted_work_once(monkeypatch):
     def leave_out(target):
         target.left_out.append("leak: too much of it")
         target.left_out.append("leak: too much of it")
@@ -193,7 +195,7 @@ def test_what_a_subject_left_out_is_a_note(monkeypatch):
     assert audit(jnp.sin, 1.0).notes == ("leak: too much of it",)
 
 
-def test_an_empty_report_is_true_and_iterable():
+def test_empty_report_is_true_and_iterable():
     report = Report("f", (), ("leak",))
     assert report
     assert len(report) == 0

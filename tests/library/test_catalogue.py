@@ -1,4 +1,4 @@
-"""The catalogue: how it is read and searched, and that its files follow the rules."""
+"""Test the parser and the search of the catalogue, and the rules that its files must follow."""
 
 import re
 import tomllib
@@ -21,7 +21,7 @@ from jaxbits._catalogue import (
 FILES = sorted((Path(jaxbits.__file__).parent / "catalogue").glob("*.toml"))
 REQUIRED = {"title", "section", "fix", "guard"}
 STRINGS = REQUIRED | {"look_for", "since", "until"}
-GOOD = """
+SILENT_ENTRY = """
 [some-bit]
 title = "It bites"
 section = "It bites: `x[i]`"
@@ -30,7 +30,7 @@ look_for = "a number"
 fix = "do this."
 guard = "none: nothing sees it"
 """
-LOUD = """
+RAISING_ENTRY = """
 [loud-bit]
 title = "It shouts"
 section = "Also sharp"
@@ -90,7 +90,7 @@ def problems_of_entry(id, values):
 
 
 def problems(texts):
-    """All violations of the rules of the catalogue, in TOML texts by chapter."""
+    """Return all violations of the catalogue's rules in a mapping from chapters to TOML strings."""
     tables = {chapter: tomllib.loads(text) for chapter, text in texts.items()}
     found = [
         f"[{id}] {problem}"
@@ -107,7 +107,7 @@ def problems(texts):
     return found
 
 
-def test_the_catalogue_follows_its_rules():
+def test_catalogue_follows_its_rules():
     assert len(FILES) == 18
     assert problems({file.stem: file.read_text("utf8") for file in FILES}) == []
 
@@ -128,10 +128,10 @@ def test_the_catalogue_follows_its_rules():
         ("[some-bit]", "some-bit = 3\n[other]", r"\[some-bit\] an entry must be a table, got 3"),
     ],
 )
-def test_a_malformed_entry_is_a_problem(old, new, problem):
-    assert problems({"02-topic": GOOD}) == []
-    assert old in GOOD
-    assert re.search(problem, "\n".join(problems({"02-topic": GOOD.replace(old, new, 1)})))
+def test_problems_reports_malformed_entry(old, new, problem):
+    assert problems({"02-topic": SILENT_ENTRY}) == []
+    assert old in SILENT_ENTRY
+    assert re.search(problem, "\n".join(problems({"02-topic": SILENT_ENTRY.replace(old, new, 1)})))
 
 
 @pytest.mark.parametrize(
@@ -146,22 +146,26 @@ def test_a_malformed_entry_is_a_problem(old, new, problem):
         ('[{ error = "TypeError", text = "x", line = "(" }]', "must be a regular expression"),
     ],
 )
-def test_a_malformed_symptom_is_a_problem(symptoms, problem):
-    assert problems({"02-topic": LOUD}) == []
-    text = LOUD.replace('[{ error = "TypeError", text = "no … here" }]', symptoms)
+def test_problems_reports_malformed_symptom(symptoms, problem):
+    assert problems({"02-topic": RAISING_ENTRY}) == []
+    text = RAISING_ENTRY.replace('[{ error = "TypeError", text = "no … here" }]', symptoms)
     assert problem in "\n".join(problems({"02-topic": text}))
 
 
-def test_two_entries_with_one_section_or_one_id_are_a_problem():
-    twin = GOOD.replace("[some-bit]", "[twin]")
-    assert problems({"02-topic": GOOD + twin}) == ["02-topic: two entries for 'It bites: `x[i]`'"]
-    assert problems({"02-topic": GOOD, "03-other": GOOD}) == ["[some-bit] is in two chapters"]
-    also = LOUD.replace("[loud-bit]", "[other-bit]")
-    assert problems({"02-topic": LOUD + also}) == []
+def test_problems_reports_duplicate_section_or_id():
+    same_section = SILENT_ENTRY.replace("[some-bit]", "[twin]")
+    assert problems({"02-topic": SILENT_ENTRY + same_section}) == [
+        "02-topic: two entries for 'It bites: `x[i]`'"
+    ]
+    assert problems({"02-topic": SILENT_ENTRY, "03-other": SILENT_ENTRY}) == [
+        "[some-bit] is in two chapters"
+    ]
+    also_sharp = RAISING_ENTRY.replace("[loud-bit]", "[other-bit]")
+    assert problems({"02-topic": RAISING_ENTRY + also_sharp}) == []
 
 
-def test_parse_keeps_the_order_and_knows_the_place_of_each_bit():
-    bits = parse({"02-topic": GOOD + LOUD})
+def test_parse_keeps_order_and_sets_page_of_each_bit():
+    bits = parse({"02-topic": SILENT_ENTRY + RAISING_ENTRY})
     assert list(bits) == ["some-bit", "loud-bit"]
     assert bits["some-bit"].page == "chapters/02-topic.html#it-bites-x-i"
     assert bits["loud-bit"].page == "chapters/02-topic.html#loud-bit"
@@ -177,12 +181,12 @@ def test_parse_keeps_the_order_and_knows_the_place_of_each_bit():
         ('fix = "do this."', "fox = 1", r"\[some-bit\] in 02-topic: .* unexpected .* 'fox'"),
     ],
 )
-def test_parse_names_the_file_and_the_entry_that_it_cannot_read(old, new, message):
+def test_parse_names_file_and_entry_that_it_cannot_read(old, new, message):
     with pytest.raises(CatalogueError, match=message):
-        parse({"02-topic": GOOD.replace(old, new, 1)})
+        parse({"02-topic": SILENT_ENTRY.replace(old, new, 1)})
 
 
-def test_a_symptom_matches_over_line_breaks_and_with_gaps():
+def test_message_score_allows_line_breaks_and_gaps():
     symptom = Symptom("TypeError", "got … at position")
     assert symptom.message_score("TypeError", "f got\nan int\nat  position 3")
     assert not symptom.message_score("ValueError", "f got an int at position 3")
@@ -200,7 +204,7 @@ def test_find_bit_suggests_similar_ids():
         find_bit("zzz")
 
 
-def test_heading_ids_are_those_of_docutils():
+def test_heading_id_matches_docutils():
     nodes = pytest.importorskip("docutils.nodes")
     for bit in load().values():
         if bit.section != ALSO_SHARP:

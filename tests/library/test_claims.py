@@ -10,8 +10,8 @@ from jaxbits._claims import evaluate_claim
 BIT = "out-of-bounds-read"
 
 
-def lines(capsys, statements):
-    """What `claims` prints below its first line, the summary."""
+def printed_lines(capsys, statements):
+    """Return the lines that `claims` prints below the summary in its first line."""
     claims(BIT, statements)
     return capsys.readouterr().out.splitlines()[1:]
 
@@ -37,12 +37,12 @@ def lines(capsys, statements):
         made_for(True, jax=">=0.1"),
     ],
 )
-def test_what_is_true_holds(capsys, value):
-    assert lines(capsys, {"it is so": value}) == ["✓ it is so"]
+def test_claims_marks_true_statement_as_held(capsys, value):
+    assert printed_lines(capsys, {"it is so": value}) == ["✓ it is so"]
 
 
 @pytest.mark.parametrize(
-    ("value", "seen"),
+    ("value", "message"),
     [
         (False, "saw False"),
         ((1, 2), "saw 1, expected 2"),
@@ -57,33 +57,36 @@ def test_what_is_true_holds(capsys, value):
         (raises(KeyError, lambda: {}["x"], "y"), "expected KeyError: …y…"),
     ],
 )
-def test_what_is_false_is_shown_and_not_raised(capsys, value, seen):
-    line, advice = lines(capsys, {"it is so": value})
+def test_claims_shows_false_statement_without_raising(capsys, value, message):
+    line, advice = printed_lines(capsys, {"it is so": value})
     assert line.startswith("✗ it is so: saw ")
-    assert seen in line
+    assert message in line
     assert advice.startswith("If you changed none of the cells above")
 
 
-def test_a_claim_made_elsewhere_is_neither_checked_nor_denied(capsys):
-    def never():
-        raise AssertionError("called where the claim is not made")
+def test_made_for_skips_claim_that_does_not_apply(capsys):
+    def fail_if_called():
+        raise AssertionError("the claim does not apply here, but `claims` called it")
 
-    assert lines(capsys, {"later": made_for(never, jax=">=99")}) == [
+    assert printed_lines(capsys, {"later": made_for(fail_if_called, jax=">=99")}) == [
         "– later (applies only with jax>=99)"
     ]
-    assert lines(capsys, {"there": made_for(never, backend="tpu")}) == [
+    assert printed_lines(capsys, {"there": made_for(fail_if_called, backend="tpu")}) == [
         "– there (applies only with backend tpu)"
     ]
-    assert lines(capsys, {"with it": made_for(never, no_such_package=">=1")})[0][0] == "–"
+    assert (
+        printed_lines(capsys, {"with it": made_for(fail_if_called, no_such_package=">=1")})[0][0]
+        == "–"
+    )
 
 
-@pytest.mark.parametrize("nothing", ["text", None, [], {}, (1, 2, 3)])
-def test_a_claim_without_a_check_is_refused(nothing):
+@pytest.mark.parametrize("value", ["text", None, [], {}, (1, 2, 3)])
+def test_claims_rejects_statement_without_check(value):
     with pytest.raises(TypeError, match="must be a boolean, a pair"):
-        claims(BIT, {"it is so": nothing})
+        claims(BIT, {"it is so": value})
 
 
-def test_wrong_arguments_are_named():
+def test_claims_and_made_for_name_invalid_argument():
     with pytest.raises(KeyError, match="did you mean out-of-bounds-read"):
         claims("out-of-bounds-reed", {})
     with pytest.raises(ValueError, match="needs a backend or a package"):
@@ -92,24 +95,24 @@ def test_wrong_arguments_are_named():
         made_for(True, jax="new")
 
 
-def test_outcomes_are_recorded_where_asked_for(tmp_path, monkeypatch, capsys):
-    record = tmp_path / "claims.jsonl"
-    monkeypatch.setenv("JAXBITS_RECORD", str(record))
+def test_claims_records_outcomes_if_jaxbits_record_is_set(tmp_path, monkeypatch, capsys):
+    file = tmp_path / "claims.jsonl"
+    monkeypatch.setenv("JAXBITS_RECORD", str(file))
     claims(BIT, {"yes": True, "no": (1, 2), "later": made_for(True, jax=">=99")})
-    written = [json.loads(line) for line in record.read_text().splitlines()]
-    assert [(w["claim"], w["outcome"]) for w in written] == [
+    outcomes = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [(outcome["claim"], outcome["outcome"]) for outcome in outcomes] == [
         ("yes", "held"),
         ("no", "failed"),
         ("later", "not made"),
     ]
-    assert written[1]["seen"] == "1"
-    assert written[1]["expected"] == "2"
-    assert written[2]["made_for"] == "jax>=99"
+    assert outcomes[1]["seen"] == "1"
+    assert outcomes[1]["expected"] == "2"
+    assert outcomes[2]["made_for"] == "jax>=99"
 
 
-def test_a_leaking_tracer_in_a_claim_does_not_stop_the_notebook():
+def test_evaluate_claim_reports_leaked_tracer_as_failed():
     import jax
 
-    kept = []
-    jax.jit(lambda x: kept.append(x))(1.0)
-    assert evaluate_claim(BIT, "leaks", lambda: kept[0] + 1 > 0).outcome == "failed"
+    leaked = []
+    jax.jit(lambda x: leaked.append(x))(1.0)
+    assert evaluate_claim(BIT, "leaks", lambda: leaked[0] + 1 > 0).outcome == "failed"

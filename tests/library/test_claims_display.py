@@ -1,4 +1,4 @@
-"""How the outcomes of claims are shown: as text, and as a line that opens into a list."""
+"""Test how outcomes of claims are displayed as text and as a summary that unfolds into a list."""
 
 import re
 from html.parser import HTMLParser
@@ -11,7 +11,7 @@ from jaxbits import also_sharp, claims, made_for, raises, runtime
 from jaxbits._claims_display import Outcome, Outcomes, headline
 
 BIT = "out-of-bounds-read"
-LATER = made_for(True, jax=">=99")
+DOES_NOT_APPLY = made_for(True, jax=">=99")
 
 
 @pytest.fixture
@@ -20,8 +20,8 @@ def shell():
     InteractiveShell.clear_instance()
 
 
-def shown(statements):
-    """The one output of a `claims` call in a notebook: its data by kind."""
+def displayed_data(statements):
+    """Return the output of a `claims` call in a notebook as a dict from MIME types to strings."""
     with capture_output() as captured:
         claims(BIT, statements)
     assert captured.stdout == ""
@@ -29,30 +29,30 @@ def shown(statements):
     return output.data
 
 
-class Tags(HTMLParser):
-    """The tags of a piece of HTML, which must be nested properly."""
+class TagCollector(HTMLParser):
+    """Collect the tags of an HTML fragment, and check that they are properly nested."""
 
     def __init__(self):
         super().__init__()
-        self.open, self.seen = [], []
+        self.open, self.collected = [], []
 
     def handle_starttag(self, tag, attributes):
         self.open.append(tag)
-        self.seen.append((tag, dict(attributes)))
+        self.collected.append((tag, dict(attributes)))
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
 
-def tags(html):
-    parser = Tags()
+def collect_tags(html):
+    parser = TagCollector()
     parser.feed(html)
     assert parser.open == []
-    return parser.seen
+    return parser.collected
 
 
-def test_a_notebook_shows_one_line_that_is_folded(shell):
-    data = shown({"one": True, "a < b": (1, 1), "the `dtype`": True})
+def test_claims_shows_folded_summary_in_notebook(shell):
+    data = displayed_data({"one": True, "a < b": (1, 1), "the `dtype`": True})
     assert data["text/plain"].splitlines() == [
         "✓ 3 checks passed here", "✓ one", "✓ a < b", "✓ the `dtype`",
     ]  # fmt: skip
@@ -61,34 +61,34 @@ def test_a_notebook_shows_one_line_that_is_folded(shell):
     assert ">✓ 3 checks passed here</summary>" in html
     assert "✓ a &lt; b</li>" in html
     assert "✓ the <code>dtype</code></li>" in html
-    (fold,) = [attributes for tag, attributes in tags(html) if tag == "details"]
-    assert fold == {"class": "claims"}
+    (details,) = [attributes for tag, attributes in collect_tags(html) if tag == "details"]
+    assert details == {"class": "claims"}
 
 
-def test_a_failure_opens_by_itself_and_says_what_to_do(shell, monkeypatch):
+def test_claims_unfolds_failure_and_prints_advice(shell, monkeypatch):
     monkeypatch.setattr(runtime, "repository", lambda: "https://example.org/a/book")
-    data = shown({"one": True, "two": (1, "<2>"), "three": LATER})
+    data = displayed_data({"one": True, "two": (1, "<2>"), "three": DOES_NOT_APPLY})
     text, html = data["text/plain"].splitlines(), data["text/html"]
     assert text[0] == "✗ 1 of 2 checks failed here (1 does not apply here)"
     assert text[2] == "✗ two: saw 1, expected '<2>'"
     assert "https://example.org/a/book/issues" in text[-1]
-    fold, *_ = tags(html)
-    assert fold == ("details", {"class": "claims", "open": None})
+    details, *_ = collect_tags(html)
+    assert details == ("details", {"class": "claims", "open": None})
     assert "saw <code>1</code>, expected <code>&#x27;&lt;2&gt;&#x27;</code>" in html
     assert 'href="https://example.org/a/book/issues"' in html
 
 
-def test_without_an_address_none_is_shown(shell, monkeypatch):
+def test_claims_shows_no_link_without_repository(shell, monkeypatch):
     monkeypatch.setattr(runtime, "repository", lambda: None)
-    data = shown({"two": (1, 2)})
+    data = displayed_data({"two": (1, 2)})
     for kind in ("text/plain", "text/html"):
         assert "tell the person who gave you this notebook" in data[kind]
         assert "http" not in data[kind]
         assert "None" not in data[kind]
 
 
-def test_what_does_not_apply_is_counted_and_listed_with_the_reason(shell):
-    data = shown({"one": True, "two": LATER, "three": LATER})
+def test_claims_lists_checks_that_do_not_apply_with_reason(shell):
+    data = displayed_data({"one": True, "two": DOES_NOT_APPLY, "three": DOES_NOT_APPLY})
     first, _, second, _ = data["text/plain"].splitlines()
     assert first == "✓ 1 check passed here (2 do not apply here)"
     assert second == "– two (applies only with jax>=99)"
@@ -104,56 +104,56 @@ def test_what_does_not_apply_is_counted_and_listed_with_the_reason(shell):
         (["not made", "not made"], "– 2 checks do not apply here"),
     ],
 )
-def test_the_summary_counts_in_words(outcomes, expected):
+def test_headline_counts_checks(outcomes, expected):
     assert headline([Outcome(BIT, "it is so", outcome) for outcome in outcomes]) == expected
 
 
-def test_nothing_claimed_is_nothing_shown(shell, capsys):
+def test_claims_shows_nothing_for_no_statements(shell, capsys):
     with capture_output() as captured:
         claims(BIT, {})
     assert captured.outputs == []
     assert captured.stdout == ""
 
 
-def test_outside_a_notebook_the_text_is_printed(capsys):
+def test_claims_prints_text_outside_notebook(capsys):
     claims(BIT, {"one": True})
     assert capsys.readouterr().out == "✓ 1 check passed here\n✓ one\n"
 
 
-def test_no_color_is_fixed_so_that_every_theme_can_read_it(monkeypatch):
+def test_outcomes_html_sets_no_colors(monkeypatch):
     monkeypatch.setattr(runtime, "repository", lambda: None)
     failed = Outcomes([Outcome(BIT, "it is so", "failed", "1", "2")])
-    styles = [attributes.get("style", "") for _, attributes in tags(failed._repr_html_())]
+    styles = [attributes.get("style", "") for _, attributes in collect_tags(failed._repr_html_())]
     assert not [style for style in styles if re.search(r"color|background", style)]
 
 
-def test_a_table_whose_rows_hold_has_no_notice():
+def test_also_sharp_shows_no_notice_if_all_rows_hold():
     table = also_sharp({"float-index": ("x[1.0]", "an error", raises(IndexError, lambda: [][1]))})
     assert repr(table).splitlines()[0] == "✓ x[1.0]  an error"
     assert table._repr_html_().startswith('<table class="also-sharp">')
 
 
-def test_a_row_that_fails_is_named_above_the_table(monkeypatch):
+def test_also_sharp_names_failed_row_above_table(monkeypatch):
     monkeypatch.setattr(runtime, "repository", lambda: None)
     table = also_sharp(
         {
             "float-index": ("x[1.0]", "an error", True),
             "put-clips": ("jnp.put(x, <11>)", "the last", (1, 2)),
-            "padding-counted": ("jnp.bincount(x)", "nothing", LATER),
+            "padding-counted": ("jnp.bincount(x)", "nothing", DOES_NOT_APPLY),
         }
     )
-    text, page = repr(table), table._repr_html_()
+    text, html = repr(table), table._repr_html_()
     assert text.splitlines()[0] == "✗ 1 of 2 checks failed here (1 does not apply here)"
     assert "    saw 1, expected 2" in text
     assert "– jnp.bincount(x)  nothing (applies only with jax>=99)" in text
-    seen = tags(page)
-    assert seen[0] == ("details", {"class": "claims", "open": None})
-    rows = {a["id"]: a["class"] for tag, a in seen if tag == "tr" and "id" in a}
+    collected = collect_tags(html)
+    assert collected[0] == ("details", {"class": "claims", "open": None})
+    rows = {a["id"]: a["class"] for tag, a in collected if tag == "tr" and "id" in a}
     assert rows == {
         "float-index": "claim-held", "put-clips": "claim-failed", "padding-counted": "claim-open",
     }  # fmt: skip
-    fold, rest = page.split("</details>")
-    assert "jnp.put(x, &lt;11&gt;): the last</strong>: saw <code>1</code>" in fold
-    assert "x[1.0]" not in fold
+    details, rest = html.split("</details>")
+    assert "jnp.put(x, &lt;11&gt;): the last</strong>: saw <code>1</code>" in details
+    assert "x[1.0]" not in details
     assert "the last (here: 1)" in rest
     assert "nothing (applies only with jax&gt;=99)" in rest

@@ -1,4 +1,4 @@
-"""The command `jaxbits`: audit, explain, and how it reads its arguments."""
+"""Test the `jaxbits` command, its subcommands, and the parsing of their arguments."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ def generator(x):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    made = tmp_path_factory.mktemp("command")
-    (made / "steps.py").write_text(MODULE)
-    (made / "broken.py").write_text("1 / 0\n")
-    np.save(made / "x.npy", np.arange(4.0, dtype=np.float32))
-    np.savez(made / "data.npz", x=np.ones(3), y=np.zeros(2))
-    return made
+    path = tmp_path_factory.mktemp("command")
+    (path / "steps.py").write_text(MODULE)
+    (path / "broken.py").write_text("1 / 0\n")
+    np.save(path / "x.npy", np.arange(4.0, dtype=np.float32))
+    np.savez(path / "data.npz", x=np.ones(3), y=np.zeros(2))
+    return path
 
 
 def run(folder, *arguments, text=None):
     source = str(Path(jaxbits.__file__).parents[1])
-    path = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
+    python_path = os.pathsep.join(filter(None, (source, os.environ.get("PYTHONPATH"))))
     command = [sys.executable, "-m", "jaxbits", *arguments]
-    environment = {**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"}
+    environment = {**os.environ, "PYTHONPATH": python_path, "PYTHONIOENCODING": "utf-8"}
     return subprocess.run(
         command,
         cwd=folder,
@@ -72,7 +72,7 @@ def run(folder, *arguments, text=None):
     )
 
 
-def test_something_found(folder):
+def test_audit_exits_with_1_and_prints_findings(folder):
     done = run(folder, "audit", "steps:read", "--args", "f32[8,3]", "i32[4]:20:30")
     assert done.returncode == 1
     assert "4 indices outside 0…7" in done.stdout
@@ -80,14 +80,14 @@ def test_something_found(folder):
     assert "imported" not in done.stdout
 
 
-def test_nothing_found(folder):
+def test_audit_exits_with_0_if_nothing_is_found(folder):
     done = run(
         folder, "audit", "steps.py:model.step", "--args", "steps:batch()", "--checks", "leak"
     )
     assert (done.returncode, done.stdout) == (0, "nothing found by 1 check of step\n")
 
 
-def test_json_named_arguments_and_allow(folder):
+def test_audit_prints_json_and_skips_allowed_checks(folder):
     done = run(folder, "audit", "steps.py:noisy", "--args", "x.npy", "--json")
     assert done.returncode == 1
     report = json.loads(done.stdout)
@@ -117,7 +117,7 @@ def test_json_named_arguments_and_allow(folder):
         ([], "the following arguments are required: FUNCTION"),
     ],
 )
-def test_a_wrong_call_of_audit_gives_one_line(folder, arguments, message):
+def test_audit_prints_one_line_for_invalid_arguments(folder, arguments, message):
     done = run(folder, "audit", *arguments)
     assert done.returncode == 2
     assert done.stdout == ""
@@ -135,7 +135,7 @@ bool[].
 """
 
 
-def test_explain_reads_standard_input_or_a_file(folder):
+def test_explain_reads_standard_input_or_file(folder):
     done = run(folder, "explain", text=f"step 1\n{TRACEBACK}")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"{jaxbits.explain(TRACEBACK)}\n"
@@ -144,7 +144,7 @@ def test_explain_reads_standard_input_or_a_file(folder):
 
 
 @pytest.mark.parametrize("text", ["ValueError: nothing of this book", "", "\n" * 3])
-def test_explain_says_that_nothing_matches(folder, text):
+def test_explain_exits_with_1_if_no_sharp_bit_matches(folder, text):
     done = run(folder, "explain", text=text)
     assert done.returncode == 1
     assert done.stdout.startswith("No sharp bit in the book matches this error")
@@ -159,24 +159,24 @@ def test_explain_says_that_nothing_matches(folder, text):
         ([], "jaxbits: the following arguments are required: COMMAND"),
     ],
 )
-def test_a_wrong_call_gives_one_line(folder, arguments, message):
+def test_jaxbits_prints_one_line_for_invalid_arguments(folder, arguments, message):
     done = run(folder, *arguments)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(message)
 
 
-def test_version(folder):
+def test_version_option_prints_version(folder):
     assert run(folder, "--version").stdout == f"jaxbits {jaxbits.__version__}\n"
 
 
-def test_several_calls_and_named_arguments(folder):
+def test_audit_accepts_call_and_kwargs_options(folder):
     calls = ["--call", "f32[2]", "--call", "f32[3]", "--checks", "recompile"]
     done = run(folder, "audit", "steps:scaled", *calls, "--kwargs", "by=2.0")
     assert done.returncode == 1
     assert "2 traces for 2 calls" in done.stdout
 
 
-def test_arguments():
+def test_parse_argument_returns_arrays_keys_and_literals():
     x = parse_argument("f32[2,3]")
     assert (x.shape, x.dtype, type(x).__module__ != "numpy") == ((2, 3), jnp.float32, True)
     assert parse_argument("f32[]").shape == ()
@@ -198,12 +198,12 @@ def test_arguments():
 
 
 @pytest.mark.parametrize("text", ["q9[3]", "i32[3]:5:5", "f32[3]:a:b", "word", "no.npy", "os:nope"])
-def test_invalid_arguments(text):
+def test_parse_argument_rejects_invalid_text(text):
     with pytest.raises(UsageError, match="argument"):
         parse_argument(text)
 
 
-def test_files(folder, monkeypatch):
+def test_parse_argument_loads_npy_and_npz_files(folder, monkeypatch):
     monkeypatch.chdir(folder)
     assert parse_argument("x.npy").shape == (4,)
     assert set(parse_argument("data.npz")) == {"x", "y"}

@@ -12,20 +12,21 @@ def two_lines(x):
     return y * 2
 
 
-def test_an_equation_knows_its_line():
+def test_source_line_returns_line_of_equation():
     lines = [_jax_compat.source_line(eqn) for eqn in jax.make_jaxpr(two_lines)(1.0).eqns]
     first = two_lines.__code__.co_firstlineno
     assert lines == [first + 1, first + 2]
 
 
-def test_what_cannot_be_told_is_none():
+def test_source_line_returns_none_without_source_info():
     assert _jax_compat.source_line(object()) is None
 
 
 @pytest.mark.skipif(
-    jax.__version_info__ >= (0, 12), reason="jax 0.12 traces once more whatever is made beforehand"
+    jax.__version_info__ >= (0, 12),
+    reason="jax 0.12 retraces functions that were jitted before the first detector runs",
 )
-def test_the_first_check_makes_nothing_else_trace_again():
+def test_first_detector_does_not_retrace_other_functions():
     program = """
 import jax
 from jaxbits import detect

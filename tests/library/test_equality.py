@@ -1,4 +1,4 @@
-"""When two values count as equal: for claims and exercises, and for the tests of assignments."""
+"""Test which values count as equal in claims, in exercises, and in the tests of assignments."""
 
 import jax
 import jax.numpy as jnp
@@ -10,9 +10,9 @@ from jaxbits.testing import WrongAnswer, assert_close
 
 KEY = jax.random.key(1)
 
-# The value, the expected value, and whether they are equal by the rules of claims (the defaults of
-# `find_mismatch`) and by those of `assert_close`.
-VERDICTS = {
+# Each entry is a value, the expected value, whether they are equal in claims (with the defaults of
+# `find_mismatch`), and whether they are equal in assignments (with `assert_close`).
+COMPARISONS = {
     "equal numbers": (1, 1, True, True),
     "within the relative tolerance": (1.000001, 1.0, True, True),
     "beyond the relative tolerance": (1.001, 1.0, False, False),
@@ -29,44 +29,44 @@ VERDICTS = {
     "a bool for an int": (True, 1, False, False),
     "an int for a bool": (1, True, False, False),
     "a bool for a float": (True, 1.0, False, False),
-    "unsigned for signed": (jnp.uint32(7), np.int8(7), True, True),
-    "float16 within the tolerance": (np.float16(1.0), 1.000001, False, True),
+    "an unsigned integer for a signed one": (jnp.uint32(7), np.int8(7), True, True),
+    "a float16 scalar within the tolerance of a float": (np.float16(1.0), 1.000001, False, True),
     "neighbors in bfloat16": (jnp.bfloat16(1.0), jnp.bfloat16(1.0078125), False, False),
     "bfloat16 and float32": (jnp.bfloat16(1.5), np.float32(1.5), True, True),
     "int4": (jnp.ones(2, jnp.int4), np.ones(2, int), True, True),
-    "another shape": (np.ones((2, 1)), np.ones(2), False, False),
+    "a different shape": (np.ones((2, 1)), np.ones(2), False, False),
     "a list for an array": ([1.0, 2.0], np.array([1.0, 2.0]), False, True),
     "a list of arrays for an array": ([np.ones(2)] * 2, np.ones((2, 2)), False, True),
     "a list for a tuple": ([1, None], (1, None), False, True),
     "an array for a tuple": (np.ones(2), (1.0, 1.0), False, False),
-    "lists of another length": ([1, 2], [1], False, False),
+    "lists of different lengths": ([1, 2], [1], False, False),
     "an empty list for an empty array": ([], np.zeros(0), False, True),
     "dicts": ({"a": 1, "b": [2.0]}, {"b": [2.0], "a": 1}, True, True),
-    "a key too many": ({"a": 1, "b": 2}, {"a": 1}, False, False),
+    "an extra key in a dict": ({"a": 1, "b": 2}, {"a": 1}, False, False),
     "None": (None, None, True, True),
     "None for a number": (None, 0, False, False),
     "strings": ("a", "a", True, True),
     "a string for a number": ("1", 1, False, False),
     "random keys": (KEY, jax.random.key(1), True, True),
-    "other random keys": (KEY, jax.random.key(2), False, False),
+    "different random keys": (KEY, jax.random.key(2), False, False),
     "a key and its data": (KEY, jax.random.key_data(KEY), True, True),
     "dtypes": (jnp.zeros(2).dtype, jnp.float32, True, False),
     "an array of objects": (np.array([1, None]), np.array([1, None]), True, False),
 }
 
 
-@pytest.mark.parametrize("name", VERDICTS)
-def test_the_rules_of_claims_and_of_assignments(name):
-    value, expected, by_claims, by_assignments = VERDICTS[name]
-    assert is_equal(value, expected) is by_claims
-    if by_assignments:
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_is_equal_and_assert_close_compare_values_and_types(name):
+    value, expected, is_equal_in_claims, is_equal_in_assignments = COMPARISONS[name]
+    assert is_equal(value, expected) is is_equal_in_claims
+    if is_equal_in_assignments:
         assert_close(value, expected, "they differ")
     else:
         with pytest.raises(WrongAnswer, match="they differ"):
             assert_close(value, expected, "they differ")
 
 
-def test_the_first_parts_that_differ_are_found():
+def test_find_mismatch_returns_first_different_parts():
     tree = {"a": [1, 2], "b": (3.0, "x")}
     assert find_mismatch(tree, {"a": [1, 2], "b": (3.0, "x")}) is None
     assert find_mismatch(tree, {"a": [1, 5], "b": (4.0, "y")}) == (2, 5)
@@ -76,7 +76,7 @@ def test_the_first_parts_that_differ_are_found():
     assert find_mismatch({"b": ["y"]}, {"b": ("x",)}, **lenient) == ("y", "x")
 
 
-def test_each_part_is_validated_before_it_is_compared():
+def test_find_mismatch_validates_each_part_first():
     parts = []
     find_mismatch([1.0, {"a": 2.0}], (1.0, {"a": 2.0}), allow_lists=True, validate=parts.append)
     assert parts == [[1.0, {"a": 2.0}], 1.0, {"a": 2.0}, 2.0]

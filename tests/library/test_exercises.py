@@ -1,8 +1,9 @@
-"""Test every exercise in both directions: stubs and wrong answers fail, and solutions pass.
+"""Test that every exercise rejects its stub and wrong answers, and accepts right answers.
 
-The answers for a chapter are in a module of `exercise_answers/` with its name. WRONG maps an
-exercise to pairs of an answer and a part of the message that it must get. RIGHT lists pairs of an
-exercise and an answer other than the solution that must pass.
+The answers to a chapter's exercises are in the module of `exercise_answers/` that is named after
+the chapter. WRONG maps the id of an exercise to pairs of a wrong answer and a part of the message
+that the reader must get. RIGHT lists pairs of the id of an exercise and a right answer that differs
+from the solution.
 """
 
 import dataclasses
@@ -39,7 +40,7 @@ from jaxbits.book.exercises.solution_source import pasteable_source, strip_annot
 ALL = sorted(all_exercises())
 
 
-def answers(file: Path) -> ModuleType:
+def load_answers(file: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(f"answers_{file.stem}", file)
     assert spec is not None
     assert spec.loader is not None
@@ -49,20 +50,21 @@ def answers(file: Path) -> ModuleType:
 
 
 ANSWERS = {
-    f.stem: answers(f) for f in sorted((Path(__file__).parent / "exercise_answers").glob("*.py"))
+    f.stem: load_answers(f)
+    for f in sorted((Path(__file__).parent / "exercise_answers").glob("*.py"))
 }
 WRONG = {id: cases for module in ANSWERS.values() for id, cases in module.WRONG.items()}
 RIGHT = [case for module in ANSWERS.values() for case in getattr(module, "RIGHT", ())]
 
 
 @pytest.mark.parametrize("id", ALL)
-def test_check_rejects_the_stub(id):
+def test_find_problem_rejects_stub(id):
     task = get_exercise(id)
     assert "not written yet" in task.find_problem(task.stub)
 
 
 @pytest.mark.parametrize("id", ALL)
-def test_check_accepts_the_printed_solution(id, capsys, monkeypatch):
+def test_check_accepts_printed_solution(id, capsys, monkeypatch):
     monkeypatch.setattr("__main__.np", np, raising=False)
     solution(id)
     source = capsys.readouterr().out
@@ -77,13 +79,13 @@ def test_check_accepts_the_printed_solution(id, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("id", "answer", "message"), [(id, *case) for id in WRONG for case in WRONG[id]]
 )
-def test_check_explains_a_wrong_answer(id, answer, message):
+def test_find_problem_explains_wrong_answer(id, answer, message):
     ANSWERS["tracing"].LOGGED.clear()
     assert message in get_exercise(id).find_problem(answer)
 
 
 @pytest.mark.parametrize(("id", "answer"), RIGHT)
-def test_check_accepts_another_right_answer(id, answer):
+def test_find_problem_accepts_other_right_answer(id, answer):
     assert get_exercise(id).find_problem(answer) is None
 
 
@@ -124,74 +126,74 @@ def test_check_never_raises(answer, capsys):
     }
 
 
-def plain_if(x):
+def python_if(x):
     return -x if x < 0 else x
 
 
-def plain_if_with_an_or(x):
+def python_if_with_or(x):
     if x < 0 or x > 3:
         return -x
     return x
 
 
-def the_larger(x):
+def python_max(x):
     return max(x, 0.0)
 
 
-def if_in_a_comprehension(x):
+def if_in_comprehension(x):
     return sum(part for part in [x] if part > 0)
 
 
-def taken_as_a_number(x):
+def converted_with_float(x):
     return jnp.ones(3) * float(x)
 
 
-def assigned(x):
+def item_assignment(x):
     y = jnp.zeros(3)
     y[0] = x
     return y
 
 
-def places(x):
+def nonzero_indices(x):
     return jnp.nonzero(jnp.stack([x, x]))[0]
 
 
-def asks_a_number(x):
+def attribute_of_python_float(x):
     return (2.0).ndim * jnp.sin(x)
 
 
-def asks_many_at_once(x):
+def if_on_array(x):
     return 1.0 if jnp.stack([x, x]) > 0 else 2.0
 
 
-def not_jax(x):
+def python_key_error(x):
     return {}["missing"]
 
 
 @pytest.mark.parametrize(
     ("answer", "jitted", "bit"),
     [
-        (plain_if, True, "value-needed-while-tracing"),
-        (plain_if_with_an_or, True, "value-needed-while-tracing"),
-        (if_in_a_comprehension, True, "value-needed-while-tracing"),
-        (taken_as_a_number, True, "value-needed-while-tracing"),
-        (the_larger, True, "python-logic-on-tracer"),
-        (places, True, "value-dependent-size"),
-        (assigned, False, "item-assignment"),
-        (asks_a_number, False, None),
-        (asks_a_number, True, None),
-        (asks_many_at_once, False, None),
-        (not_jax, False, None),
+        (python_if, True, "value-needed-while-tracing"),
+        (python_if_with_or, True, "value-needed-while-tracing"),
+        (if_in_comprehension, True, "value-needed-while-tracing"),
+        (converted_with_float, True, "value-needed-while-tracing"),
+        (python_max, True, "python-logic-on-tracer"),
+        (nonzero_indices, True, "value-dependent-size"),
+        (item_assignment, False, "item-assignment"),
+        (attribute_of_python_float, False, None),
+        (attribute_of_python_float, True, None),
+        (if_on_array, False, None),
+        (python_key_error, False, None),
     ],
 )
-def test_advice_names_the_sharp_bit_of_an_error(answer, jitted, bit):
-    with pytest.raises(Exception) as caught:  # noqa: PT011 - of every class
+def test_find_sharp_bit_returns_bit_of_error(answer, jitted, bit):
+    with pytest.raises(Exception) as caught:  # noqa: PT011 - the class depends on the case
         (under_jit(answer) if jitted else answer)(jnp.float32(1))
     found = find_sharp_bit(caught.value)
     assert (found and found.id) == bit
 
 
-def test_advice_for_certain_lines_names_catalogue_ids():
+def test_error_advice_uses_ids_of_catalogue():
     assert set(error_advice._REQUIRED_CODE) <= set(jaxbits.load())
 
 
@@ -199,23 +201,23 @@ def gain(signal, factor):
     return signal * factor
 
 
-TENTH = jnp.float32(0.81)
+SIGNAL = jnp.float32(0.81)
 LAYERS = {f"layer {n}": {"w": jnp.ones(3), "b": 0.5} for n in range(5)}
 
 
 @pytest.mark.parametrize(
-    ("ask", "expected"),
+    ("run_assertion", "expected"),
     [
         (
-            lambda: assert_returns(gain, TENTH, 1.0, expected=1.0, why="as it should"),
+            lambda: assert_returns(gain, SIGNAL, 1.0, expected=1.0, why="as it should"),
             "gain(signal=0.81, factor=1.0) must return 1.0, got 0.81: as it should",
         ),
         (
-            lambda: assert_returns_under_jit(gain, TENTH, 2, expected=1.0, static=(1,)),
+            lambda: assert_returns_under_jit(gain, SIGNAL, 2, expected=1.0, static=(1,)),
             "under jit, gain(signal=0.81, factor=2) must return 1.0, got 1.62",
         ),
         (
-            lambda: assert_returns_under_grad(gain, TENTH, 3, expected=1.0),
+            lambda: assert_returns_under_grad(gain, SIGNAL, 3, expected=1.0),
             "the gradient of gain(signal=0.81, factor=3) with respect to signal must be 1.0, "
             "got 3.0",
         ),
@@ -265,13 +267,13 @@ LAYERS = {f"layer {n}": {"w": jnp.ones(3), "b": 0.5} for n in range(5)}
         (lambda: call(lambda: 1 / 0), "it raises ZeroDivisionError: division by zero"),
     ],
 )
-def test_message_shows_the_call_as_the_reader_writes_it(ask, expected):
+def test_answer_rejected_message_shows_call_and_values(run_assertion, expected):
     with pytest.raises(AnswerRejected) as caught:
-        ask()
+        run_assertion()
     assert str(caught.value) == expected
 
 
-def test_problem_explains_that_the_check_cannot_use_a_result(monkeypatch):
+def test_find_problem_reports_error_inside_verify(monkeypatch):
     def verify(answer):
         answer()["missing"]
 
@@ -302,7 +304,7 @@ def f(
 '''
 
 
-def test_unannotated_keeps_everything_but_annotations():
+def test_strip_annotations_keeps_everything_else():
     assert (
         strip_annotations(SOURCE)
         == '''
@@ -325,8 +327,8 @@ def f(x, *more, last=2):
     )
 
 
-def test_listing_adds_imports_and_helpers_that_the_notebook_lacks():
-    text = pasteable_source(needs_more, "answer", known={"jnp"})
+def test_pasteable_source_adds_missing_imports_and_helpers():
+    text = pasteable_source(answer_with_helper, "answer", known={"jnp"})
     assert (
         text
         == """\
@@ -340,7 +342,7 @@ def helper(x):
 def answer(x):
     return helper(jnp.sin(x))"""
     )
-    assert pasteable_source(needs_more, "answer", known={"jnp", "helper"}).startswith(
+    assert pasteable_source(answer_with_helper, "answer", known={"jnp", "helper"}).startswith(
         "def answer(x):"
     )
 
@@ -349,28 +351,28 @@ def helper(x: float) -> np.ndarray:
     return np.asarray(x)
 
 
-def needs_more(x: float) -> np.ndarray:
+def answer_with_helper(x: float) -> np.ndarray:
     return helper(jnp.sin(x))
 
 
 def test_hint_prints_one_hint_per_call(capsys):
-    import jaxbits.book.exercises.registry as core
+    import jaxbits.book.exercises.registry as registry
 
-    core._hints_given.clear()
+    registry._hints_given.clear()
     for _ in range(5):
         hint("out-of-bounds/1")
-    said = capsys.readouterr().out.splitlines()
-    assert [line[:6] for line in said[:3]] == ["Hint 1", "Hint 2", "Hint 3"]
+    lines = capsys.readouterr().out.splitlines()
+    assert [line[:6] for line in lines[:3]] == ["Hint 1", "Hint 2", "Hint 3"]
     assert (
-        said[3]
-        == said[4]
+        lines[3]
+        == lines[4]
         == 'That was the last hint. solution("out-of-bounds/1") shows one way to do it.'
     )
 
 
-def test_exercise_suggests_similar_ids_for_an_unknown_one():
-    for verb in (hint, solution, lambda id: check(id, max)):
+def test_exercise_functions_list_known_ids_for_unknown_id():
+    for function in (hint, solution, lambda id: check(id, max)):
         with pytest.raises(KeyError, match="there are out-of-bounds/1, out-of-bounds/2"):
-            verb("out-of-bounds/9")
+            function("out-of-bounds/9")
     with pytest.raises(KeyError, match="no exercise 'nothing/1'; there are"):
         get_exercise("nothing/1")

@@ -10,12 +10,12 @@ from jaxbits import explain
 from jaxbits._error_origin import user_frame
 
 
-def error_of(function, *args):
+def error_raised_by(function, *args):
     try:
         function(*args)
     except Exception as error:
         return error
-    raise AssertionError("nothing was raised")
+    raise AssertionError("the function did not raise an error")
 
 
 def branch(x):
@@ -60,8 +60,8 @@ STATIC = jax.jit(lambda x, widths: x * len(widths), static_argnums=1)
         (lambda: STATIC(X, [1]), "static-value-recompiles"),
     ],
 )
-def test_a_jax_error_is_explained_by_its_sharp_bit(function, bit):
-    explanation = explain(error_of(function))
+def test_explain_ranks_matching_bit_first(function, bit):
+    explanation = explain(error_raised_by(function))
     assert explanation.bits[0].id == bit
     assert len(explanation.bits) <= 3
     assert explanation.bits[0].fix.replace("`", "") in str(explanation)
@@ -81,30 +81,30 @@ def positions(size):
     return jnp.arange(size)
 
 
-def checked(x):
+def assert_positive(x):
     assert x > 0
     return x
 
 
-def use_of_an_attribute():
+def use_leaked_attribute():
     net = Net()
     jax.jit(net.loss)(1.0)
     return net.hidden.mean()
 
 
-def use_of_a_list():
-    kept = []
-    jax.jit(lambda x: kept.append(2 * x) or x)(1.0)
-    return kept[0] + 1
+def use_leaked_list_item():
+    leaked = []
+    jax.jit(lambda x: leaked.append(2 * x) or x)(1.0)
+    return leaked[0] + 1
 
 
-def use_of_a_cache():
+def use_leaked_cache_entry():
     positions.cache_clear()
     jax.jit(lambda x: x + positions(3))(1.0)
     return positions(3) * 2
 
 
-def shape_of_a_layer(x, train):
+def layer_with_train_flag(x, train):
     if train:
         return 2 * x
     return x
@@ -113,77 +113,77 @@ def shape_of_a_layer(x, train):
 @pytest.mark.parametrize(
     ("function", "bit"),
     [
-        (use_of_an_attribute, "kept-tracer"),
-        (use_of_a_list, "side-effect-vanishes"),
-        (use_of_a_cache, "cache-filled-while-tracing"),
-        (lambda: jax.jit(checked)(1.0), "exception-while-tracing"),
+        (use_leaked_attribute, "kept-tracer"),
+        (use_leaked_list_item, "side-effect-vanishes"),
+        (use_leaked_cache_entry, "cache-filled-while-tracing"),
+        (lambda: jax.jit(assert_positive)(1.0), "exception-while-tracing"),
         (lambda: jax.jit(lambda x: 0 < x < 1)(1.0), "python-logic-on-tracer"),
         (lambda: jax.jit(lambda x: max(x, 0))(1.0), "python-logic-on-tracer"),
         (lambda: jax.jit(branch)(1.0), "value-needed-while-tracing"),
-        (lambda: jax.jit(shape_of_a_layer)(1.0, True), "train-flag-traced"),
+        (lambda: jax.jit(layer_with_train_flag)(1.0, True), "train-flag-traced"),
     ],
 )
-def test_of_bits_that_raise_the_same_words_the_readers_line_tells(function, bit):
-    assert explain(error_of(function)).bits[0].id == bit
+def test_explain_prefers_bit_whose_code_matches_user_line(function, bit):
+    assert explain(error_raised_by(function)).bits[0].id == bit
 
 
-def test_a_write_into_the_memory_of_a_jax_array_is_explained():
-    window = np.asarray(jnp.arange(3.0))
+def test_explain_recognizes_write_to_memory_of_jax_array():
+    view = np.asarray(jnp.arange(3.0))
     with pytest.raises(ValueError, match="read-only") as raised:
-        window[1:][0] = 1.0
+        view[1:][0] = 1.0
     assert [bit.id for bit in explain(raised.value).bits] == ["numpy-view-read-only"]
-    own = np.arange(3.0)
-    own.flags.writeable = False
+    numpy_array = np.arange(3.0)
+    numpy_array.flags.writeable = False
     with pytest.raises(ValueError, match="read-only") as raised:
-        own[0] = 1.0
+        numpy_array[0] = 1.0
     assert not explain(raised.value).bits
 
 
-def test_a_deleted_array_is_explained():
+def test_explain_recognizes_deleted_array():
     x = jnp.arange(3.0)
     jax.jit(lambda x: x + 1, donate_argnums=0)(x)
-    assert explain(error_of(np.asarray, x)).bits[0].id == "use-after-donation"
+    assert explain(error_raised_by(np.asarray, x)).bits[0].id == "use-after-donation"
 
 
 LEAKED = []
 
 
 @jax.jit
-def keep(x):
+def leak(x):
     LEAKED.append(x)
     return x
 
 
-def one_more(x):
+def add_one(x):
     return x + 1
 
 
-def in_a_list(x):
+def convert_list_to_numpy(x):
     return np.asarray([x])
 
 
-@pytest.mark.parametrize("use", [one_more, float, np.mean, bool, in_a_list])
-def test_a_tracer_that_outlived_its_trace_is_explained_as_that(use):
+@pytest.mark.parametrize("use", [add_one, float, np.mean, bool, convert_list_to_numpy])
+def test_explain_recognizes_leaked_tracer(use):
     LEAKED.clear()
-    keep.clear_cache()
-    keep(jnp.float32(1.0))
-    assert explain(error_of(use, LEAKED[0])).bits[0].id == "side-effect-vanishes"
+    leak.clear_cache()
+    leak(jnp.float32(1.0))
+    assert explain(error_raised_by(use, LEAKED[0])).bits[0].id == "side-effect-vanishes"
 
 
-def test_a_deleted_array_given_to_a_jitted_function_is_explained():
+def test_explain_recognizes_deleted_array_passed_to_jit():
     step = jax.jit(lambda x: x + 1, donate_argnums=0)
     x = jnp.arange(3.0)
     step(x)
-    assert explain(error_of(lambda: step(x))).bits[0].id == "use-after-donation"
+    assert explain(error_raised_by(lambda: step(x))).bits[0].id == "use-after-donation"
 
 
-def test_a_class_of_jaxs_own_is_known_by_its_name():
+def test_explain_accepts_name_of_jax_error_class():
     assert explain("TracerBoolConversionError").bits
     assert not explain("TypeError")
 
 
-def test_the_printed_explanation_has_no_markup():
-    assert "`" not in str(explain(error_of(jax.jit(branch), 1.0)))
+def test_explanation_str_has_no_markup():
+    assert "`" not in str(explain(error_raised_by(jax.jit(branch), 1.0)))
 
 
 def user_error():
@@ -203,19 +203,19 @@ def user_error():
         lambda: (lambda: 0).nothing,
     ],
 )
-def test_errors_that_are_not_jaxs_are_left_alone(function):
-    assert not explain(error_of(function))
+def test_explain_ignores_errors_that_are_not_from_jax(function):
+    assert not explain(error_raised_by(function))
 
 
-def test_the_readers_own_line_is_named():
-    error = error_of(jax.jit(branch), 1.0)
+def test_user_frame_returns_line_of_user_code():
+    error = error_raised_by(jax.jit(branch), 1.0)
     frame = user_frame(error)
     assert frame is not None
     assert frame.code == "if x > 0:"
     assert "test_explain.py, line" in str(explain(error))
 
 
-def test_a_pasted_traceback_will_do():
+def test_explain_accepts_pasted_traceback():
     text = """Traceback (most recent call last):
   File "train.py", line 12, in <module>
     step(params)
@@ -235,6 +235,6 @@ For simplicity, JAX has removed its internal frames from the traceback of the fo
     assert "No sharp bit" in str(explain("ValueError: nothing of this book"))
 
 
-def test_anything_else_is_refused():
+def test_explain_rejects_other_types():
     with pytest.raises(TypeError, match="error must be an exception or a traceback, got 3"):
         explain(3)

@@ -53,7 +53,7 @@ WITH_ARGUMENTS = {
     ),
     "promotion.column_minus_row": lambda draw: draw([1.0, 2.0], [1.0, 2.0]),
     "promotion.scalar_table": lambda draw: draw(
-        {on: {"2.0": ["bfloat16", "float16", "float64"]} for on in (False, True)}
+        {x64: {"2.0": ["bfloat16", "float16", "float64"]} for x64 in (False, True)}
     ),
     "dtype_stability.survey_table": lambda draw: draw(
         {
@@ -105,11 +105,11 @@ WITH_ARGUMENTS = {
 
 
 def all_figures():
-    """Yield every figure that needs no arguments, and those listed in WITH_ARGUMENTS."""
+    """Yield all figures that need no arguments and all figures in WITH_ARGUMENTS."""
     for module in pkgutil.iter_modules(figures.__path__):
-        loaded = importlib.import_module(f"jaxbits.book.figures.{module.name}")
-        for name, draw in vars(loaded).items():
-            if getattr(draw, "__module__", "") != loaded.__name__:
+        figure_module = importlib.import_module(f"jaxbits.book.figures.{module.name}")
+        for name, draw in vars(figure_module).items():
+            if getattr(draw, "__module__", "") != figure_module.__name__:
                 continue
             if not hasattr(draw, "__wrapped__"):
                 continue
@@ -117,15 +117,15 @@ def all_figures():
             needs_arguments = any(p.default is p.empty for p in parameters)
             listed = WITH_ARGUMENTS.get(f"{module.name}.{name}")
             if listed or not needs_arguments:
-                finished = functools.partial(listed, draw) if listed else draw
-                yield pytest.param(finished, id=f"{module.name}.{name}")
+                bound = functools.partial(listed, draw) if listed else draw
+                yield pytest.param(bound, id=f"{module.name}.{name}")
 
 
 FIGURES = list(all_figures())
 
 
 @pytest.mark.parametrize("draw", FIGURES)
-def test_figure_describes_itself_and_loads_nothing(draw):
+def test_figure_has_alt_text_and_no_external_links(draw):
     figure = draw()
     assert len(figure.alt) > 40
     root = re.match(r"<svg [^>]*>", figure.svg)
@@ -141,14 +141,14 @@ def test_figure_describes_itself_and_loads_nothing(draw):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("draw", FIGURES)
-def test_figure_is_the_same_bytes_each_time(draw):
+def test_figure_is_deterministic(draw):
     assert draw() == draw()
 
 
-def test_the_figure_in_the_readme_is_up_to_date():
+def test_readme_figure_is_up_to_date():
     stored = (ROOT / "_static" / "where-indices-land.svg").read_text("utf8")
-    same = stored == out_of_bounds.where_indices_land().svg
-    assert same, "run: .venv/bin/python -m book_tools pages --readme"
+    is_current = stored == out_of_bounds.where_indices_land().svg
+    assert is_current, "run: .venv/bin/python -m book_tools pages --readme"
 
 
 def test_read_and_written_cells_follow_jax_indexing():
@@ -159,11 +159,11 @@ def test_read_and_written_cells_follow_jax_indexing():
     assert index_landing.sliced_cells(-11, 4).cells == (0, 1, 2, 3)
 
 
-def test_shares_memory_detects_writes():
+def test_shares_memory_detects_shared_writes():
     for offset in (0, 4, 16):
-        given = immutable_arrays.aligned_buffer(16, offset=offset)
-        assert given.ctypes.data % 64 == offset
-        assert not immutable_arrays.shares_memory(lambda a: jax.device_put(a.copy()), given)
+        buffer = immutable_arrays.aligned_buffer(16, offset=offset)
+        assert buffer.ctypes.data % 64 == offset
+        assert not immutable_arrays.shares_memory(lambda a: jax.device_put(a.copy()), buffer)
     on_cpu = jax.default_backend() == "cpu"
     assert (
         immutable_arrays.shares_memory(jax.device_put, immutable_arrays.aligned_buffer(16))
@@ -171,68 +171,68 @@ def test_shares_memory_detects_writes():
     )
 
 
-def test_equations_by_line_finds_the_source_line():
+def test_equations_by_line_returns_source_lines():
     rows = tracing.equations_by_line(mean_of_squares, jnp.ones(3))
     assert rows[0] == (1, "b = integer_pow a")
     assert [line for line, _ in rows[1:]] == [2] * (len(rows) - 1)
 
 
-def test_a_color_without_a_dark_twin_is_rejected():
+def test_drawing_rejects_color_without_dark_variant():
     @style.drawing
-    def strange():
+    def unknown_color():
         fig, axes = style.figure(2, 2)
         axes.plot([0, 1], color="#123456")
         return fig, "A line in a color of its own."
 
     with pytest.raises(ValueError, match="#123456"):
-        strange()
+        unknown_color()
 
 
-def test_a_figure_without_alternative_text_is_rejected():
+def test_drawing_rejects_figure_without_alt_text():
     @style.drawing
-    def silent():
+    def no_alt_text():
         return style.figure(2, 2)[0], " "
 
     with pytest.raises(ValueError, match="alternative text of a figure must not be empty"):
-        silent()
+        no_alt_text()
 
 
-def contrast(one, other):
-    def light(color):
-        parts = (int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
-        line = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-        return 0.2126 * line[0] + 0.7152 * line[1] + 0.0722 * line[2]
+def contrast(first, second):
+    def luminance(color):
+        channels = (int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
+        linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in channels]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
-    high, low = sorted((light(one), light(other)), reverse=True)
-    return (high + 0.05) / (low + 0.05)
+    lighter, darker = sorted((luminance(first), luminance(second)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_text_has_enough_contrast_on_every_background(theme):
-    def seen(color):
+def test_style_colors_have_enough_contrast(theme):
+    def themed(color):
         return style.DARK[color] if theme == "dark" else color
 
-    grounds = (style.PAPER, style.FILL, style.PALE_BLUE, style.PALE_ORANGE, style.PALE_GREEN,
+    backgrounds = (style.PAPER, style.FILL, style.PALE_BLUE, style.PALE_ORANGE, style.PALE_GREEN,
                style.PALE_PURPLE, style.PALE_RED)  # fmt: skip
-    for ground in grounds:
-        assert contrast(seen(style.INK), seen(ground)) >= 7
-        assert contrast(seen(style.MUTED), seen(ground)) >= 4.5
-    for tone in (style.BLUE, style.ORANGE, style.GREEN, style.PURPLE, style.RED):
-        assert contrast(seen(tone), seen(style.PAPER)) >= 4.5
+    for background in backgrounds:
+        assert contrast(themed(style.INK), themed(background)) >= 7
+        assert contrast(themed(style.MUTED), themed(background)) >= 4.5
+    for color in (style.BLUE, style.ORANGE, style.GREEN, style.PURPLE, style.RED):
+        assert contrast(themed(color), themed(style.PAPER)) >= 4.5
 
 
-def test_ids_do_not_depend_on_coordinates_and_are_unique():
+def test_svg_ids_ignore_coordinates_and_are_unique():
     @style.drawing
     def line(shift, alt):
         fig, axes = style.figure(3, 2)
         axes.plot([0, 1], [0, 1 + shift], color=style.BLUE)
         return fig, alt
 
-    drawn = [line(0.0, "one").svg, line(1e-12, "one").svg, line(0.0, "other").svg]
-    ids = [set(re.findall(r'\bid="([a-z]\d+-[0-9a-f]{8})"', svg)) for svg in drawn]
+    svgs = [line(0.0, "one").svg, line(1e-12, "one").svg, line(0.0, "other").svg]
+    ids = [set(re.findall(r'\bid="([a-z]\d+-[0-9a-f]{8})"', svg)) for svg in svgs]
     assert ids[0] == ids[1]
     assert ids[0]
     assert not ids[0] & ids[2]
-    for svg, names in zip(drawn, ids, strict=True):
-        assert set(re.findall(r"#([a-z]\d+-[0-9a-f]{8})", svg)) <= names
+    for svg, svg_ids in zip(svgs, ids, strict=True):
+        assert set(re.findall(r"#([a-z]\d+-[0-9a-f]{8})", svg)) <= svg_ids
         assert not re.search(r'\bid="[a-z][0-9a-f]{10}"', svg)

@@ -1,4 +1,4 @@
-"""How messages show values and errors in one line."""
+"""Test the functions that format values and errors for one line of a message."""
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,7 @@ from jaxbits import _formatting
     ("message", "line"),
     [("one\ntwo", "one"), ("", ""), ("\n one", "one"), ("x" * 200, "x" * 100), ("a\r\nb", "a")],
 )
-def test_the_first_line_of_an_error(message, line):
+def test_first_line_returns_first_line_of_error(message, line):
     assert _formatting.first_line(ValueError(message)) == line
     assert len(_formatting.first_line(ValueError("x" * 200), limit=None)) == 200
 
@@ -25,12 +25,12 @@ def test_the_first_line_of_an_error(message, line):
         ("a single ` is text", "a single ` is text"),
     ],
 )
-def test_text_between_backticks_becomes_code(text, html):
+def test_html_with_code_converts_backticks(text, html):
     assert _formatting.html_with_code(text) == html
     assert _formatting.html_with_code("it's", quote=False) == "it's"
 
 
-class Silent:
+class FailingRepr:
     def __repr__(self):
         raise RuntimeError
 
@@ -39,9 +39,10 @@ def double(x):
     return 2 * x
 
 
-# The value as a claim, a test of an assignment, an exercise, and a report about state show it, and
-# as an argument of a call.
-SHOWN = {
+# Each entry is a value and the string to which it is formatted in a claim, in a test of an
+# assignment, in an exercise, in a report about state, and as an argument of a call. None means that
+# the test skips the function.
+FORMATTED_VALUES = {
     "a float": (0.1 + 0.2, "0.30000000000000004", "0.30000000000000004", "0.3", None, "0.3"),
     "a string": ("a'b", '"a\'b"', '"a\'b"', '"a\'b"', '"a\'b"', '"a\'b"'),
     "a scalar": (np.float32(9), "9.0", "9. (float32[])", "9.0", "float32", "9.0"),
@@ -74,9 +75,9 @@ SHOWN = {
 }
 
 
-@pytest.mark.parametrize("name", SHOWN)
-def test_a_value_in_the_messages(name):
-    value, line, with_dtype, plain, state, argument = SHOWN[name]
+@pytest.mark.parametrize("name", FORMATTED_VALUES)
+def test_format_functions_format_each_type(name):
+    value, line, with_dtype, plain, state, argument = FORMATTED_VALUES[name]
     formats = {
         "format_line": line,
         "format_with_dtype": with_dtype,
@@ -89,22 +90,22 @@ def test_a_value_in_the_messages(name):
             assert getattr(_formatting, function)(value) == text, function
 
 
-def test_long_values_are_truncated():
+def test_format_functions_truncate_long_values():
     assert _formatting.format_line("x" * 200) == "'" + "x" * 116 + "..."
     assert _formatting.format_state("x" * 200) == "'" + "x" * 38 + "…"
     assert len(_formatting.format_with_dtype("x" * 200)) == 160
 
 
-def test_a_value_that_cannot_be_shown():
-    assert _formatting.format_with_dtype(Silent()) == "a Silent"
+def test_format_with_dtype_handles_failing_repr():
+    assert _formatting.format_with_dtype(FailingRepr()) == "a FailingRepr"
 
 
-def test_keys_tracers_and_brief_arguments():
+def test_format_functions_support_keys_tracers_and_brief():
     assert _formatting.format_argument(jax.random.key(0)) == "a key"
     assert _formatting.format_value(jax.random.split(jax.random.key(0))) == "2 keys"
     assert _formatting.format_argument(np.ones((2, 3)), brief=True) == "float64[2, 3]"
     assert _formatting.format_argument([1, 2], brief=True) == "a list of 2"
     assert _formatting.format_argument(object()) == "an object"
-    shown = []
-    jax.jit(lambda x: shown.append(_formatting.format_state(x)))(jnp.ones(3))
-    assert shown == ["a traced float32[3]"]
+    formatted = []
+    jax.jit(lambda x: formatted.append(_formatting.format_state(x)))(jnp.ones(3))
+    assert formatted == ["a traced float32[3]"]

@@ -21,31 +21,31 @@ def run(shell, capsys, code):
 JAX_ERROR = "import jax.numpy as jnp\njnp.arange(3)[[0, 1]]"
 
 
-def test_the_extension_explains_below_the_error_until_unloaded(shell, capsys):
+def test_extension_explains_error_until_unloaded(shell, capsys):
     jaxbits.load_ipython_extension(shell)
     jaxbits.load_ipython_extension(shell)
-    result, printed = run(shell, capsys, JAX_ERROR)
+    result, output = run(shell, capsys, JAX_ERROR)
     assert isinstance(result.error_in_exec, TypeError)
-    assert "Using a non-tuple sequence" in printed
-    assert printed.count("Sharp bit?") == 1
-    assert printed.index("Using a non-tuple") < printed.index("Sharp bit?")
+    assert "Using a non-tuple sequence" in output
+    assert output.count("Sharp bit?") == 1
+    assert output.index("Using a non-tuple") < output.index("Sharp bit?")
     jaxbits.unload_ipython_extension(shell)
     assert "Sharp bit?" not in run(shell, capsys, JAX_ERROR)[1]
 
 
-def test_it_is_silent_on_good_cells_and_on_other_errors(shell, capsys):
+def test_extension_prints_nothing_for_success_or_other_errors(shell, capsys):
     jaxbits.load_ipython_extension(shell)
     assert run(shell, capsys, "1 + 1")[0].error_in_exec is None
     for code in ("1 / 0", "[][1]", "import numpy as np; np.zeros(0)[0]", "x ="):
         assert "Sharp bit?" not in run(shell, capsys, code)[1]
 
 
-def test_trouble_in_the_explanation_never_hides_the_error(shell, capsys, monkeypatch):
-    def broken(error):
+def test_extension_keeps_traceback_if_explain_raises(shell, capsys, monkeypatch):
+    def explain_that_raises(error):
         raise RuntimeError("no catalogue")
 
-    monkeypatch.setattr("jaxbits._ipython.explain", broken)
+    monkeypatch.setattr("jaxbits._ipython.explain", explain_that_raises)
     jaxbits.load_ipython_extension(shell)
-    result, printed = run(shell, capsys, JAX_ERROR)
+    result, output = run(shell, capsys, JAX_ERROR)
     assert isinstance(result.error_in_exec, TypeError)
-    assert "could not explain this error (RuntimeError: no catalogue)" in printed
+    assert "could not explain this error (RuntimeError: no catalogue)" in output

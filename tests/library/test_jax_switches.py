@@ -5,14 +5,14 @@ from jaxbits._jax_compat import config_values
 from jaxbits.book.jax_switches import recorded_error, switched
 
 
-def test_switched_restores_the_value_after_an_error():
+def test_switched_restores_value_after_error():
     before = jax.config.jax_debug_nans
     with pytest.raises(KeyError), switched("jax_debug_nans", not before):
         raise KeyError
     assert jax.config.jax_debug_nans == before
 
 
-def test_switched_changes_nothing_if_jax_lacks_the_switch():
+def test_switched_changes_nothing_if_jax_lacks_switch():
     before = config_values()
     with switched("jax_of_tomorrow", True) as has_switch:
         assert not has_switch

@@ -14,13 +14,13 @@ def total(x, scale):
     return scale * jax.lax.scan(add, start, jnp.sin(x))[0]
 
 
-def test_intermediates_include_loop_bodies_with_their_lines():
-    found = intermediates(total, jnp.ones(3), 2.0)
-    assert [part.operation for part in found] == ["sin", "add", "mul"]
-    assert found[1].code == "return carry + value, None"
+def test_intermediates_include_loop_bodies_with_source_lines():
+    result = intermediates(total, jnp.ones(3), 2.0)
+    assert [part.operation for part in result] == ["sin", "add", "mul"]
+    assert result[1].code == "return carry + value, None"
 
 
-def test_first_dtype_difference_finds_the_widened_operation():
+def test_first_dtype_difference_finds_widened_operation():
     with x64_on():
         x = jnp.ones(3, jnp.float32)
         weak, strong = (intermediates(total, x, n) for n in (2.0, jnp.array([2.0])[0]))
@@ -29,7 +29,7 @@ def test_first_dtype_difference_finds_the_widened_operation():
     assert first_dtype_difference(weak, weak) is None
 
 
-def test_first_dtype_difference_rejects_other_operations():
+def test_first_dtype_difference_rejects_different_operations():
     with pytest.raises(ValueError, match="the same operations, got 1 and 2"):
         first_dtype_difference(
             intermediates(jnp.sin, 1.0), intermediates(lambda x: -jnp.sin(x), 1.0)

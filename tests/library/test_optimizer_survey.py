@@ -1,4 +1,4 @@
-"""The survey of what Optax optimizers do to dtypes."""
+"""Test the survey of which dtypes the Optax optimizers change."""
 
 import jax.numpy as jnp
 import optax
@@ -14,15 +14,15 @@ from jaxbits.book.experiments.optimizer_survey import (
 )
 
 SAME, HALF, WIDE = DTYPE_COMBINATIONS[0], DTYPE_COMBINATIONS[1], DTYPE_COMBINATIONS[2]
-BY_HAND = """
+KNOWN_OPTIMIZERS = """
     adabelief adafactor adam adamw lamb lbfgs lion nadam nadamw novograd polyak_sgd sgd sm3 yogi
     contrib.dpsgd contrib.muon contrib.prodigy contrib.schedule_free_adamw contrib.sophia
 """
 
 
-def test_optax_optimizers_are_those_that_optax_exports():
+def test_optax_optimizers_returns_exported_optimizers():
     found = optax_optimizers()
-    assert set(BY_HAND.split()) <= set(found)
+    assert set(KNOWN_OPTIMIZERS.split()) <= set(found)
     assert not [name for name in found if "scale_by" in name or "._" in name or name[0] == "_"]
     for name in found:
         module = contrib if name.startswith("contrib.") else optax
@@ -30,7 +30,7 @@ def test_optax_optimizers_are_those_that_optax_exports():
 
 
 @pytest.mark.parametrize(
-    ("make", "types", "verdict", "growth"),
+    ("make_optimizer", "dtypes", "verdict", "growth"),
     [
         (lambda: optax.sgd(0.1), SAME, "stable", 1.0),
         (lambda: optax.sgd(0.1), WIDE, "updates", 1.0),
@@ -43,13 +43,13 @@ def test_optax_optimizers_are_those_that_optax_exports():
         (lambda: optax.adam(0.1), DTYPE_COMBINATIONS[6], "state", 1.5),
     ],
 )
-def test_the_outcome_has_the_right_verdict_and_growth(make, types, verdict, growth):
-    outcome = survey({"it": make}, [types])["it"][types]
+def test_survey_returns_verdict_and_growth(make_optimizer, dtypes, verdict, growth):
+    outcome = survey({"it": make_optimizer}, [dtypes])["it"][dtypes]
     assert (outcome.verdict, outcome.growth) == (verdict, growth)
     assert bool(outcome.error) == (verdict == "raises")
 
 
-def test_the_outcome_names_each_leaf_that_changed():
+def test_survey_names_each_leaf_with_changed_dtype():
     outcome = survey({"adam": lambda: optax.adam(0.1)}, [WIDE])["adam"][WIDE]
     assert outcome.state == (
         "[0].mu['b']: bfloat16 -> float32",
@@ -64,8 +64,8 @@ def test_survey_leaves_x64_off():
     assert jnp.arange(2.0).dtype == jnp.float32
 
 
-def test_a_new_tree_structure_is_reported():
-    grows = optax.GradientTransformation(lambda p: {}, lambda u, s, p: (u, {"new": p}))
-    outcome = survey({"grows": lambda: grows}, [SAME])["grows"][SAME]
+def test_survey_reports_changed_tree_structure():
+    growing = optax.GradientTransformation(lambda p: {}, lambda u, s, p: (u, {"new": p}))
+    outcome = survey({"grows": lambda: growing}, [SAME])["grows"][SAME]
     assert outcome.verdict == "raises"
     assert "tree" in outcome.error

@@ -1,4 +1,4 @@
-"""The public names of the library, which are imported when they are first used."""
+"""Test the public names of the library, which imports each of them on first use."""
 
 import ast
 import importlib
@@ -12,32 +12,32 @@ import pytest
 import jaxbits
 from jaxbits import xor
 
-HEAVY = ("flax", "optax", "orbax", "torch", "matplotlib", "IPython")
+OPTIONAL_PACKAGES = ("flax", "optax", "orbax", "torch", "matplotlib", "IPython")
 
 
-def fresh(code):
+def run_python(code):
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return run.stdout.split()
 
 
-def test_importing_the_package_imports_nothing_heavy():
+def test_import_jaxbits_imports_no_other_modules():
     code = (
         "import sys, jax; before = set(sys.modules); import jaxbits;"
         "print(*(m for m in set(sys.modules) - before))"
     )
-    assert sorted(fresh(code)) == ["jaxbits", "jaxbits._lazy"]
+    assert sorted(run_python(code)) == ["jaxbits", "jaxbits._lazy"]
 
 
-def test_the_core_imports_nothing_heavy():
+def test_core_names_import_no_optional_packages():
     code = (
         "import sys, jaxbits; from jaxbits import claims, check, explain;"
         "from jaxbits.book.exercises import all_exercises; all_exercises();"
-        f"print(*(m for m in {HEAVY} if m in sys.modules))"
+        f"print(*(m for m in {OPTIONAL_PACKAGES} if m in sys.modules))"
     )
-    assert fresh(code) == []
+    assert run_python(code) == []
 
 
-def test_importing_a_module_by_its_dotted_name_gives_a_module():
+def test_dotted_import_returns_module():
     code = (
         "import importlib, pkgutil, types, jaxbits\n"
         "for m in pkgutil.walk_packages(jaxbits.__path__, 'jaxbits.'):\n"
@@ -45,52 +45,52 @@ def test_importing_a_module_by_its_dotted_name_gives_a_module():
         "    exec(f'import {m.name} as found')\n"
         "    if not isinstance(found, types.ModuleType): print(m.name)"
     )
-    assert fresh(code) == []
+    assert run_python(code) == []
 
 
-def stub_of(package):
-    """The imports in a package's stub: the name, and the module that it comes from."""
+def stub_imports(package):
+    """Return the names that a package's stub imports, each with its module."""
     stub = ast.parse(Path(package.__file__).with_suffix(".pyi").read_text("utf8"))
-    lines = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
-    # Without `as`, type checkers would not take the name for a public one.
-    assert all(alias.asname == alias.name for line in lines for alias in line.names)
-    return {alias.name: line.module for line in lines for alias in line.names}
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    # Type checkers treat an imported name in a stub as public only if it has an `as` clause.
+    assert all(alias.asname == alias.name for statement in imports for alias in statement.names)
+    return {alias.name: statement.module for statement in imports for alias in statement.names}
 
 
 @pytest.mark.parametrize("package", [jaxbits, xor], ids=lambda package: package.__name__)
-def test_the_stub_and_the_package_have_the_same_names(package):
-    stub = stub_of(package)
+def test_stub_and_package_have_same_names(package):
+    stub = stub_imports(package)
     modules = {name for name, module in stub.items() if module == package.__name__}
     assert package.__all__ == [name for name in stub if name not in modules]
     assert dir(package) == sorted(stub)
     for name in modules:
         assert getattr(package, name) is importlib.import_module(f"{package.__name__}.{name}")
     for name in package.__all__:
-        thing = getattr(package, name)
-        assert callable(thing)
-        assert thing is getattr(importlib.import_module(stub[name]), name)
+        value = getattr(package, name)
+        assert callable(value)
+        assert value is getattr(importlib.import_module(stub[name]), name)
     with pytest.raises(
         AttributeError, match=f"module '{package.__name__}' has no attribute 'clams'"
     ):
         _ = package.clams
 
 
-def test_public_modules_are_those_without_an_underscore():
+def test_dir_of_jaxbits_lists_modules_without_underscore():
     folder = Path(jaxbits.__file__).parent
     files = {path.stem for path in (*folder.glob("*.py"), *folder.glob("*/__init__.py"))}
     folders = {path.parent.name for path in folder.glob("*/__init__.py")}
     public = {name for name in (files - {"__init__"}) | folders if name[0] != "_"}
-    # jaxbits.book is only for the chapters.
+    # Only the chapters use `jaxbits.book`, so `dir` does not list it.
     assert set(dir(jaxbits)) - set(jaxbits.__all__) == public - {"book"}
 
 
-def test_the_version_is_a_literal_that_setuptools_can_read():
+def test_version_is_literal_that_setuptools_can_read():
     source = Path(jaxbits.__file__).read_text("utf8")
     assert re.search(r'^__version__ = "(.*)"$', source, re.M)[1] == jaxbits.__version__
 
 
 @pytest.mark.parametrize(
-    "use", ["detect.key_reuse", "runtime.report", "optim.dtype_stable", "xor.evaluate"]
+    "attribute", ["detect.key_reuse", "runtime.report", "optim.dtype_stable", "xor.evaluate"]
 )
-def test_a_public_module_is_reachable_after_importing_the_package_alone(use):
-    assert fresh(f"import jaxbits; print(callable(jaxbits.{use}))") == ["True"]
+def test_public_module_is_available_after_import_jaxbits(attribute):
+    assert run_python(f"import jaxbits; print(callable(jaxbits.{attribute}))") == ["True"]

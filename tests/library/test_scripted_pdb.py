@@ -18,12 +18,12 @@ def step(w):
     return logged(w)
 
 
-def test_post_mortem_starts_in_the_innermost_user_frame(capsys):
+def test_post_mortem_starts_in_innermost_user_frame(capsys):
     with jax.debug_nans(True):
         post_mortem(["p inner", "up", "p w"], step, jnp.float32(0.5))
-    said = capsys.readouterr().out.splitlines()
-    start = said.index("FloatingPointError: invalid value (nan) encountered in log")
-    assert said[start + 1 :] == [
+    output = capsys.readouterr().out.splitlines()
+    start = output.index("FloatingPointError: invalid value (nan) encountered in log")
+    assert output[start + 1 :] == [
         "> logged()",
         "-> return jnp.log(inner)",
         "ipdb> p inner",
@@ -37,7 +37,7 @@ def test_post_mortem_starts_in_the_innermost_user_frame(capsys):
     ]
 
 
-def test_post_mortem_without_a_function_examines_the_last_error(capsys, monkeypatch):
+def test_post_mortem_without_function_examines_last_error(capsys, monkeypatch):
     monkeypatch.delattr(sys, "last_value", raising=False)
     post_mortem(["p w"])
     assert capsys.readouterr().out == "there is no error to examine\n"
@@ -55,17 +55,17 @@ def test_post_mortem_without_a_function_examines_the_last_error(capsys, monkeypa
     ]
 
 
-def test_post_mortem_prints_nothing_without_an_error(capsys):
+def test_post_mortem_prints_nothing_if_function_succeeds(capsys):
     post_mortem(["p x"], lambda x: x, 1)
     assert capsys.readouterr().out == ""
 
 
-def test_post_mortem_reports_mistakes_in_commands(capsys):
+def test_post_mortem_reports_failed_commands(capsys):
     post_mortem(["p nothing", "up", "up", "up"], lambda x: 1 / x, 0)
-    said = capsys.readouterr().out
-    assert "NameError" in said
-    assert "Oldest frame" in said
-    assert said.endswith("ipdb> quit\n")
+    output = capsys.readouterr().out
+    assert "NameError" in output
+    assert "Oldest frame" in output
+    assert output.endswith("ipdb> quit\n")
 
 
 @jax.jit
@@ -80,7 +80,7 @@ def stopped_early(y):
     return y
 
 
-def test_breakpoint_commands_serve_jax_breakpoints_in_turn(capsys):
+def test_breakpoint_commands_answers_jax_breakpoints_in_turn(capsys):
     before = builtins.input, sys.breakpointhook
     with breakpoint_commands("p y", "c", "p y * 10"):
         stopped(jnp.float32(1.0))
@@ -98,38 +98,38 @@ def test_breakpoint_commands_serve_jax_breakpoints_in_turn(capsys):
     ]
 
 
-def test_breakpoint_commands_serve_python_breakpoints_while_tracing(capsys):
+def test_breakpoint_commands_answers_breakpoint_while_tracing(capsys):
     with breakpoint_commands("p type(y).__name__"):
         stopped_early(jnp.float32(1.0))
         stopped_early(jnp.float32(2.0))
-    said = capsys.readouterr().out.splitlines()
-    assert said[:3] == ["> stopped_early()", "-> breakpoint()", "ipdb> p type(y).__name__"]
-    assert said.count("-> breakpoint()") == 1
-    assert said[-1] == "ipdb> continue"
+    output = capsys.readouterr().out.splitlines()
+    assert output[:3] == ["> stopped_early()", "-> breakpoint()", "ipdb> p type(y).__name__"]
+    assert output.count("-> breakpoint()") == 1
+    assert output[-1] == "ipdb> continue"
 
 
-def test_breakpoint_commands_restores_input_after_an_error():
+def test_breakpoint_commands_restores_input_after_error():
     before = builtins.input, sys.breakpointhook
     with pytest.raises(TypeError), breakpoint_commands():
         step("one")
     assert (builtins.input, sys.breakpointhook) == before
 
 
-def test_breakpoint_commands_serves_callbacks_after_an_error(capsys):
+def test_breakpoint_commands_answers_callbacks_after_error(capsys):
     before = builtins.input, sys.breakpointhook
 
-    def block():
+    def raise_in_block():
         with breakpoint_commands("p y"):
             stopped(jnp.float32(3.0))
             raise KeyError("a mistake in the block")
 
     with pytest.raises(KeyError):
-        block()
+        raise_in_block()
     assert (builtins.input, sys.breakpointhook) == before
     assert "Array(3., dtype=float32)" in capsys.readouterr().out
 
 
-def test_user_frames_leaves_out_libraries():
+def test_user_frames_omits_library_frames():
     with pytest.raises(TypeError) as caught:
         step("one")
     assert user_frames(caught.value)[-1] == ("step", "return logged(w)")

@@ -1,4 +1,4 @@
-"""The first cell of every chapter, run as in Colab, and on a machine without the library."""
+"""Test the set-up cell of the chapters in Colab and on machines with and without the library."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
 LIBRARY = "jaxbits-0.1.0-py3-none-any.whl"
 
-# Runs a cell in IPython. Without COLAB and LIBRARY in the environment there is neither.
+# This program runs a cell in IPython. If they are not empty, the environment variables COLAB and
+# LIBRARY simulate Colab and an installed library.
 PROGRAM = """
 import os, sys, types
 from importlib.machinery import PathFinder
@@ -29,14 +30,14 @@ from IPython.core.interactiveshell import InteractiveShell
 
 cell, here = Path(sys.argv[1]).read_text("utf8"), sys.argv[2]
 sys.path.insert(0, here)
-if not os.environ.get("LIBRARY"):  # only what the cell installs is there
+if not os.environ.get("LIBRARY"):  # Hide the library, unless the cell installs it.
     find = PathFinder.find_spec
     PathFinder.find_spec = staticmethod(
         lambda name, path=None, target=None: find(name, [here] if name == "jaxbits" else path)
     )
 if os.environ.get("COLAB"):
     sys.modules["google.colab"] = types.ModuleType("google.colab")
-    sys.modules["google.colab"].output = None  # JAX's debugger looks for it
+    sys.modules["google.colab"].output = None  # JAX's debugger imports `output`.
 result = InteractiveShell.instance(colors="NoColor").run_cell(cell)
 sys.exit(0 if result.success else 3)
 """
@@ -50,31 +51,31 @@ def first_cell(chapter: Path) -> str:
 CELL = first_cell(CHAPTERS[0])
 
 
-def with_wheel(address: str) -> str:
-    return CELL.replace('WHEEL = ""', f'WHEEL = "{address}"')
+def cell_with_wheel(url: str) -> str:
+    return CELL.replace('WHEEL = ""', f'WHEEL = "{url}"')
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What a reader sees of a cell that ran: whether it went well, and its output."""
+class CellResult:
+    """The result of running a cell, with the output that the reader sees."""
 
-    is_well: bool
+    is_success: bool
     text: str
 
     @property
     def error(self) -> str:
-        """The last line, which is the error."""
+        """Return the last line of the output, which is the error."""
         return self.text.strip().splitlines()[-1]
 
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine of a reader: where pip installs, and where the library comes from."""
+    """A reader's machine, on which pip installs packages into a folder."""
 
     folder: Path
 
-    def run(self, cell: str, *, in_colab: bool, has_library: bool = False) -> Seen:
-        """Run a cell in a process of its own."""
+    def run(self, cell: str, *, in_colab: bool, has_library: bool = False) -> CellResult:
+        """Run a cell in a new process."""
         (self.folder / "cell.py").write_text(cell, "utf8")
         env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "PIP_"))} | {
             "JAX_PLATFORMS": "cpu",
@@ -91,11 +92,11 @@ class Machine:
             cwd=self.folder, env=env, capture_output=True, text=True, timeout=300,
         )  # fmt: skip
         assert done.returncode in (0, 3), done.stderr
-        return Seen(done.returncode == 0, done.stdout)
+        return CellResult(done.returncode == 0, done.stdout)
 
     @property
     def installed(self) -> list[str]:
-        """What pip has installed."""
+        """Return the names of the packages that pip has installed."""
         return [path.name for path in self.folder.glob("*.dist-info")]
 
 
@@ -105,18 +106,18 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path / "machine")
 
 
-class _Quiet(http.server.SimpleHTTPRequestHandler):
+class _RecordingHandler(http.server.SimpleHTTPRequestHandler):
     def do_GET(self) -> None:
-        self.server.asked.append(self.path)
+        self.server.requests.append(self.path)
         super().do_GET()
 
-    def log_message(self, *given: object) -> None:
+    def log_message(self, *args: object) -> None:
         pass
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> Iterator[tuple[str, list[str]]]:
-    """The address of a served book that has two wheels, and the list of what was asked for."""
+def served_book(tmp_path: Path) -> Iterator[tuple[str, list[str]]]:
+    """Serve a book with two wheels, and yield its URL and a list of the requested paths."""
     for digest in ("aaaa", "bbbb"):
         folder = tmp_path / "html" / "wheels" / digest
         folder.mkdir(parents=True)
@@ -124,49 +125,51 @@ def book(tmp_path: Path) -> Iterator[tuple[str, list[str]]]:
             for path in sorted((ROOT / "src" / "jaxbits").rglob("*")):
                 if path.suffix in {".py", ".pyi", ".toml", ".json"}:
                     file.write(path, path.relative_to(ROOT / "src"))
-            about = "Metadata-Version: 2.1\nName: jaxbits\nVersion: 0.1.0\nRequires-Dist: nowhere\n"
-            file.writestr("jaxbits-0.1.0.dist-info/METADATA", about)
-            form = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-            file.writestr("jaxbits-0.1.0.dist-info/WHEEL", form)
+            metadata = (
+                "Metadata-Version: 2.1\nName: jaxbits\nVersion: 0.1.0\nRequires-Dist: nowhere\n"
+            )
+            file.writestr("jaxbits-0.1.0.dist-info/METADATA", metadata)
+            wheel_metadata = "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+            file.writestr("jaxbits-0.1.0.dist-info/WHEEL", wheel_metadata)
             file.writestr("jaxbits-0.1.0.dist-info/RECORD", "")
-    handler = functools.partial(_Quiet, directory=str(tmp_path / "html"))
+    handler = functools.partial(_RecordingHandler, directory=str(tmp_path / "html"))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        server.asked = []
+        server.requests = []
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
-        yield f"http://127.0.0.1:{server.server_port}", server.asked
+        yield f"http://127.0.0.1:{server.server_port}", server.requests
         server.shutdown()
         thread.join()
 
 
-def test_all_chapters_begin_with_the_same_cell() -> None:
+def test_set_up_cell_is_identical_in_all_chapters() -> None:
     assert {first_cell(chapter) for chapter in CHAPTERS} == {CELL}
 
 
-def test_no_line_of_it_is_taken_for_a_heading() -> None:
-    """A chapter's title is found as the first line that begins like a heading."""
+def test_set_up_cell_has_no_line_that_looks_like_heading() -> None:
+    """The tools use the first line that looks like a heading as the chapter's title."""
     assert not re.search(r"^#+ ", CELL, re.M)
 
 
-def test_in_colab_it_installs_the_library_alone_and_reports(
-    machine: Machine, book: tuple[str, list[str]]
+def test_set_up_cell_installs_jaxbits_once_in_colab(
+    machine: Machine, served_book: tuple[str, list[str]]
 ) -> None:
-    address, asked = book
-    cell = with_wheel(f"{address}/wheels/aaaa/{LIBRARY}")
-    seen = machine.run(cell, in_colab=True)
-    assert seen.is_well, seen.text
-    assert machine.installed == ["jaxbits-0.1.0.dist-info"]  # not what it depends on
-    assert "Device: CPU" in seen.text
-    assert "Runtime > Change runtime type" in seen.text
-    assert "Run cell and below" in seen.text
-    assert len(asked) == 1
+    url, requests = served_book
+    cell = cell_with_wheel(f"{url}/wheels/aaaa/{LIBRARY}")
+    result = machine.run(cell, in_colab=True)
+    assert result.is_success, result.text
+    assert machine.installed == ["jaxbits-0.1.0.dist-info"]  # The cell installs no dependencies.
+    assert "Device: CPU" in result.text
+    assert "Runtime > Change runtime type" in result.text
+    assert "Run cell and below" in result.text
+    assert len(requests) == 1
 
-    assert machine.run(cell, in_colab=True).is_well
-    assert len(asked) == 1, "it was installed again"
+    assert machine.run(cell, in_colab=True).is_success
+    assert len(requests) == 1, "the cell installed the library again"
 
-    newer = with_wheel(f"{address}/wheels/bbbb/{LIBRARY}")
-    assert machine.run(newer, in_colab=True).is_well
-    assert asked[1:] == [f"/wheels/bbbb/{LIBRARY}"], "that of another publication was kept"
+    newer = cell_with_wheel(f"{url}/wheels/bbbb/{LIBRARY}")
+    assert machine.run(newer, in_colab=True).is_success
+    assert requests[1:] == [f"/wheels/bbbb/{LIBRARY}"], "the cell kept an older wheel"
 
 
 def two_sentences(error: str) -> list[str]:
@@ -181,62 +184,59 @@ def is_one_clean_error(text: str) -> bool:
     return text.count("Traceback") == 1 and "ERROR" not in text and "pip._" not in text
 
 
-def test_in_colab_a_failed_download_is_two_sentences_and_one_error(machine: Machine) -> None:
-    address = f"http://127.0.0.1:9/wheels/aaaa/{LIBRARY}"
-    seen = machine.run(with_wheel(address), in_colab=True)
-    assert not seen.is_well
-    assert is_one_clean_error(seen.text)
-    first, second = two_sentences(seen.error)
-    assert address in first
+def test_set_up_cell_explains_failed_download_in_colab(machine: Machine) -> None:
+    url = f"http://127.0.0.1:9/wheels/aaaa/{LIBRARY}"
+    result = machine.run(cell_with_wheel(url), in_colab=True)
+    assert not result.is_success
+    assert is_one_clean_error(result.text)
+    first, second = two_sentences(result.error)
+    assert url in first
     assert second.startswith("Run this cell again in a minute")
 
 
-def test_elsewhere_nothing_is_installed_and_the_reader_is_told_how(
-    machine: Machine, book: tuple[str, list[str]]
+def test_set_up_cell_prints_pip_command_outside_colab(
+    machine: Machine, served_book: tuple[str, list[str]]
 ) -> None:
-    address = f"{book[0]}/wheels/aaaa/{LIBRARY}"
-    seen = machine.run(with_wheel(address), in_colab=False)
-    assert not seen.is_well
-    assert is_one_clean_error(seen.text)
-    assert two_sentences(seen.error) == [
+    url = f"{served_book[0]}/wheels/aaaa/{LIBRARY}"
+    result = machine.run(cell_with_wheel(url), in_colab=False)
+    assert not result.is_success
+    assert is_one_clean_error(result.text)
+    assert two_sentences(result.error) == [
         "This book's library, jaxbits, is not installed here.",
-        f'Run `%pip install "jaxbits[book] @ {address}"` in a new cell, and then restart the '
-        "kernel.",
+        f'Run `%pip install "jaxbits[book] @ {url}"` in a new cell, and then restart the kernel.',
     ]
-    assert (book[1], machine.installed) == ([], [])
+    assert (served_book[1], machine.installed) == ([], [])
 
 
 @pytest.mark.parametrize("in_colab", [True, False])
-def test_without_an_address_it_says_to_install_from_a_copy(
-    machine: Machine, in_colab: bool
-) -> None:
-    seen = machine.run(CELL, in_colab=in_colab)
-    assert not seen.is_well
-    assert is_one_clean_error(seen.text)
-    assert two_sentences(seen.error) == [
+def test_set_up_cell_without_wheel_url_prints_pip_command(machine: Machine, in_colab: bool) -> None:
+    result = machine.run(CELL, in_colab=in_colab)
+    assert not result.is_success
+    assert is_one_clean_error(result.text)
+    assert two_sentences(result.error) == [
         "This book's library, jaxbits, is not installed here.",
         'Run `pip install ".[book]"` in a copy of the project, and then restart the kernel.',
     ]
     assert machine.installed == []
 
 
-def test_where_the_library_is_there_nothing_is_installed_and_nothing_said(
-    machine: Machine, book: tuple[str, list[str]]
+def test_set_up_cell_installs_nothing_if_jaxbits_is_installed(
+    machine: Machine, served_book: tuple[str, list[str]]
 ) -> None:
-    cell = with_wheel(f"{book[0]}/wheels/aaaa/{LIBRARY}")
+    cell = cell_with_wheel(f"{served_book[0]}/wheels/aaaa/{LIBRARY}")
     cell += "\nprint('jax' in sys.modules)"
-    seen = machine.run(cell, in_colab=False, has_library=True)
-    assert seen.is_well, seen.text
-    assert seen.text.strip() == "False", "it imported JAX, or said something"
-    assert (book[1], machine.installed) == ([], [])
+    result = machine.run(cell, in_colab=False, has_library=True)
+    assert result.is_success, result.text
+    assert result.text.strip() == "False", "the cell imported JAX or printed something"
+    assert (served_book[1], machine.installed) == ([], [])
 
 
-def test_on_an_accelerator_it_reports_outside_of_colab_too(machine: Machine) -> None:
+def test_set_up_cell_prints_report_outside_colab_on_gpu(machine: Machine) -> None:
     gpu = "import jaxbits.runtime as r\nr.backend = lambda: 'gpu'\n"
     gpu += "r.device = lambda: 'GPU (T4)'\n"
     gpu += "import importlib.metadata as m\nm.entry_points = lambda group: [group]\n"
-    seen = machine.run(gpu + CELL, in_colab=False, has_library=True)
-    assert seen.is_well, seen.text
-    assert "Device: GPU (T4)" in seen.text
-    assert "What the book says about a GPU:" in seen.text
-    assert "Runtime >" not in seen.text
+    result = machine.run(gpu + CELL, in_colab=False, has_library=True)
+    assert result.is_success, result.text
+    assert "Device: GPU (T4)" in result.text
+    assert "What the book says about a GPU:" in result.text
+    assert "Runtime >" not in result.text

@@ -16,18 +16,18 @@ def test_unpack_inverts_pack(as_arrays):
     packed = pack(SETTINGS, as_arrays=as_arrays)
     assert packed.lengths == [4, 0, 1]
     assert [len(segment) for segment in packed.segments] == packed.lengths
-    back = unpack(packed.segments, SETTINGS)
-    assert list(back["wave"]) == ["gamma", "delta", "more"]
-    assert back["none"] == {}
-    assert float(back["wave"]["more"]["omega"]) == pytest.approx(0.7)
-    assert float(back["noise"]["scale"]) == 0.25
+    unpacked = unpack(packed.segments, SETTINGS)
+    assert list(unpacked["wave"]) == ["gamma", "delta", "more"]
+    assert unpacked["none"] == {}
+    assert float(unpacked["wave"]["more"]["omega"]) == pytest.approx(0.7)
+    assert float(unpacked["noise"]["scale"]) == 0.25
 
 
-def test_pack_keeps_the_numbers_of_a_list_in_order():
+def test_pack_keeps_order_of_numbers_in_lists():
     assert pack(SETTINGS, as_arrays=False).segments[0] == [0.1, -4.5, 0.7, 3]
 
 
-def test_pack_makes_float64_arrays_with_x64():
+def test_pack_creates_float64_arrays_with_x64():
     assert {str(s.dtype) for s in pack(SETTINGS, as_arrays=True).segments} == {"float32"}
     with x64_on():
         segments = pack(SETTINGS, as_arrays=True).segments
@@ -36,12 +36,12 @@ def test_pack_makes_float64_arrays_with_x64():
         assert not element.weak_type
 
 
-def test_pack_rejects_a_number_without_a_group():
+def test_pack_rejects_number_without_group():
     with pytest.raises(TypeError, match="group 'rate' must be a dict of numbers"):
         pack({"rate": 0.1}, as_arrays=False)
 
 
-def test_unpack_rejects_segments_of_the_wrong_length():
+def test_unpack_rejects_segments_of_wrong_length():
     with pytest.raises(ValueError, match="segment 'noise' must have length 1, got 2"):
         unpack([[0.1, 0.2]], {"noise": {"scale": 0.25}})
     with pytest.raises(ValueError, match="expected 1 segments, one for each group, got 0"):

@@ -1,4 +1,4 @@
-"""`run_on_simulated_devices`: results, errors, rejected arguments, and that no process is left."""
+"""Test the results, errors, and processes of `run_on_simulated_devices`."""
 
 import functools
 import os
@@ -21,26 +21,26 @@ FACTOR = 3
 unfit = object()
 
 
-def doubled(x):
+def multiply(x):
     return FACTOR * x
 
 
-def test_only_the_program_sees_the_simulated_devices(capsys):
+def test_run_on_simulated_devices_keeps_caller_devices(capsys):
     before = jax.device_count(), dict(os.environ)
 
     def program():
         print("hello", jax.device_count())
-        return {"spec": str(P("x")), "list": jnp.arange(2), "tuple": (doubled(2), None)}
+        return {"spec": str(P("x")), "list": jnp.arange(2), "tuple": (multiply(2), None)}
 
-    found = run_on_simulated_devices(program, devices=3)
+    result = run_on_simulated_devices(program, devices=3)
     assert capsys.readouterr().out == "hello 3\n"
-    assert found["list"] == [0, 1]
-    assert found["tuple"] == [6, None]
-    assert "'x'" in found["spec"]
+    assert result["list"] == [0, 1]
+    assert result["tuple"] == [6, None]
+    assert "'x'" in result["spec"]
     assert (jax.device_count(), dict(os.environ)) == before
 
 
-def test_an_error_keeps_its_class_and_message_without_paths(capsys):
+def test_program_error_keeps_class_and_message_without_paths(capsys):
     def program():
         print("before", __file__, flush=True)
         raise KeyError(__file__)
@@ -52,7 +52,7 @@ def test_an_error_keeps_its_class_and_message_without_paths(capsys):
     assert capsys.readouterr().out == "before …/program.py\n"
 
 
-def test_an_error_of_jax_keeps_its_class():
+def test_jax_error_keeps_class():
     def program():
         from jax.sharding import NamedSharding
 
@@ -64,7 +64,7 @@ def test_an_error_of_jax_keeps_its_class():
     assert [bit.id for bit in explain(raised.value).bits] == ["axis-not-divisible"]
 
 
-def test_an_error_of_the_program_is_not_explained_as_one_of_jax():
+def test_explain_ignores_program_error_with_jax_message():
     def program():
         raise ValueError("array axis 0 is partitioned 8 times, but does not evenly divide the "
                          "dimension size 6")  # fmt: skip
@@ -75,7 +75,7 @@ def test_an_error_of_the_program_is_not_explained_as_one_of_jax():
     assert explain(f"ValueError: {raised.value}")
 
 
-def test_an_unknown_error_class_becomes_a_runtime_error():
+def test_error_of_unknown_class_becomes_runtime_error():
     def program():
         class Own(Exception):
             pass
@@ -86,7 +86,7 @@ def test_an_unknown_error_class_becomes_a_runtime_error():
         run_on_simulated_devices(program)
 
 
-def test_output_names_the_process(capsys):
+def test_output_has_process_prefix(capsys):
     def program(address, process):
         print(f"I am {process}")
         return process, ":" in address
@@ -95,118 +95,118 @@ def test_output_names_the_process(capsys):
     assert capsys.readouterr().out == "process 0: I am 0\nprocess 1: I am 1\n"
 
 
-def alive(pid):
+def is_alive(pid):
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    about = Path(f"/proc/{pid}/stat")
-    return not (about.exists() and about.read_text().rpartition(")")[2].split()[0] == "Z")
+    stat_file = Path(f"/proc/{pid}/stat")
+    return not (stat_file.exists() and stat_file.read_text().rpartition(")")[2].split()[0] == "Z")
 
 
-def gone(pid):
-    """Return whether a process ends within ten seconds."""
-    limit = time.monotonic() + 10
-    while alive(pid) and time.monotonic() < limit:
+def has_ended(pid):
+    """Wait up to 10 seconds for a process to end, and return whether it has ended."""
+    deadline = time.monotonic() + 10
+    while is_alive(pid) and time.monotonic() < deadline:
         time.sleep(0.02)
-    return not alive(pid)
+    return not is_alive(pid)
 
 
-def clock(note, then):
-    """Return a `time` module whose clock stands still until the program has written its note."""
+def paused_time_module(pid_file, read_clock):
+    """Return a `time` module whose clock stays at 0 until the program has written its PIDs."""
 
     def monotonic():
-        if note.exists() and note.read_text().endswith("\n"):
-            return then()
+        if pid_file.exists() and pid_file.read_text().endswith("\n"):
+            return read_clock()
         return 0.0
 
     return SimpleNamespace(monotonic=monotonic, sleep=time.sleep)
 
 
-def late():
+def time_after_limit():
     return 1e9
 
 
-def interrupted():
+def raise_interrupt():
     raise KeyboardInterrupt
 
 
-@pytest.mark.skipif(os.name == "nt", reason="groups of processes are POSIX's")
+@pytest.mark.skipif(os.name == "nt", reason="process groups need POSIX")
 @pytest.mark.parametrize(
-    ("then", "error", "said"),
+    ("read_clock", "error", "message"),
     [
-        (late, TimeoutError, "program did not finish within 9 s"),
-        (interrupted, KeyboardInterrupt, None),
+        (time_after_limit, TimeoutError, "program did not finish within 9 s"),
+        (raise_interrupt, KeyboardInterrupt, None),
     ],
 )
-def test_after_the_limit_or_an_interrupt_all_processes_are_killed(
-    tmp_path, monkeypatch, capsys, then, error, said
+def test_timeout_or_interrupt_kills_all_processes(
+    tmp_path, monkeypatch, capsys, read_clock, error, message
 ):
-    note = str(tmp_path / "pids")
+    pid_file = str(tmp_path / "pids")
 
     def program():
-        other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+        child_process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
         print("so far")
-        with open(note, "w") as file:
-            print(os.getpid(), other.pid, file=file)
+        with open(pid_file, "w") as file:
+            print(os.getpid(), child_process.pid, file=file)
         time.sleep(60)
 
-    monkeypatch.setattr(simulated_devices, "time", clock(Path(note), then))
-    with pytest.raises(error, match=said):
+    monkeypatch.setattr(simulated_devices, "time", paused_time_module(Path(pid_file), read_clock))
+    with pytest.raises(error, match=message):
         run_on_simulated_devices(program, seconds=9)
-    pids = [int(pid) for pid in Path(note).read_text().split()]
+    pids = [int(pid) for pid in Path(pid_file).read_text().split()]
     assert len(pids) == 2
-    assert all(gone(pid) for pid in pids)
+    assert all(has_ended(pid) for pid in pids)
     assert capsys.readouterr().out == "so far\n"
 
 
-@pytest.mark.skipif(os.name == "nt", reason="groups of processes are POSIX's")
-def test_a_program_that_ends_leaves_no_process(tmp_path):
+@pytest.mark.skipif(os.name == "nt", reason="process groups need POSIX")
+def test_finished_program_leaves_no_process(tmp_path):
     def program():
         return subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"]).pid
 
-    assert gone(run_on_simulated_devices(program))
+    assert has_ended(run_on_simulated_devices(program))
 
 
-@pytest.mark.skipif(os.name == "nt", reason="a signal of POSIX")
-def test_a_process_ends_with_its_parent(tmp_path):
-    note = tmp_path / "pid"
-    code = tmp_path / "parent.py"
-    code.write_text(
+@pytest.mark.skipif(os.name == "nt", reason="signals need POSIX")
+def test_process_ends_with_its_parent(tmp_path):
+    pid_file = tmp_path / "pid"
+    script = tmp_path / "parent.py"
+    script.write_text(
         "import os, time\n"
         "from jaxbits.book.simulated_devices import run_on_simulated_devices\n"
-        f"note = {str(note)!r}\n"
+        f"note = {str(pid_file)!r}\n"
         "def program():\n"
         "    with open(note, 'w') as file:\n"
         "        file.write(str(os.getpid()))\n"
         "    time.sleep(60)\n"
         "run_on_simulated_devices(program)\n"
     )
-    parent = subprocess.Popen([sys.executable, str(code)])
+    parent = subprocess.Popen([sys.executable, str(script)])
     try:
-        limit = time.monotonic() + 60
-        while not (note.exists() and note.read_text()) and time.monotonic() < limit:
+        deadline = time.monotonic() + 60
+        while not (pid_file.exists() and pid_file.read_text()) and time.monotonic() < deadline:
             time.sleep(0.05)
     finally:
         parent.kill()
         parent.wait()
-    child = int(note.read_text())
-    assert gone(child)
+    child = int(pid_file.read_text())
+    assert has_ended(child)
 
 
-def test_a_failed_process_ends_the_run():
+def test_failed_process_ends_run():
     def program(address, process):
         if process:
             raise LookupError("lost")
         time.sleep(50)
 
-    begin = time.monotonic()
+    start = time.monotonic()
     with pytest.raises(LookupError, match="lost"):
         run_on_simulated_devices(program, processes=2)
-    assert time.monotonic() - begin < 40
+    assert time.monotonic() - start < 40
 
 
-def test_an_exit_without_a_result_is_reported():
+def test_exit_without_result_raises_runtime_error():
     def program(address, process):
         if process:
             os.write(2, b"\xff out of luck\n\n")
@@ -219,8 +219,8 @@ def test_an_exit_without_a_result_is_reported():
         run_on_simulated_devices(program, processes=2)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="a signal of POSIX")
-def test_a_signal_is_reported():
+@pytest.mark.skipif(os.name == "nt", reason="signals need POSIX")
+def test_signal_raises_runtime_error():
     def program():
         os.kill(os.getpid(), 11)
 
@@ -228,7 +228,7 @@ def test_a_signal_is_reported():
         run_on_simulated_devices(program)
 
 
-def test_output_that_is_not_utf8_is_printed(capsys):
+def test_output_that_is_not_utf8_is_decoded_with_replacement(capsys):
     def program():
         sys.stdout.buffer.write(b"\xff\n")
         os.write(1, b"from below\n")
@@ -237,7 +237,7 @@ def test_output_that_is_not_utf8_is_printed(capsys):
     assert capsys.readouterr().out == "\ufffd\n"
 
 
-def test_values_that_cannot_be_sent_are_rejected():
+def test_run_on_simulated_devices_rejects_unsendable_values():
     def program():
         return unfit
 
@@ -246,12 +246,12 @@ def test_values_that_cannot_be_sent_are_rejected():
     with pytest.raises(ValueError, match="a function defined with def"):
         run_on_simulated_devices(len)
     with pytest.raises(ValueError, match="a function defined with def"):
-        run_on_simulated_devices(functools.partial(doubled, 1))
+        run_on_simulated_devices(functools.partial(multiply, 1))
     with pytest.raises(ValueError, match="a plain def without decorators"):
         run_on_simulated_devices(lambda: 3)
 
 
-def test_results_that_cannot_be_returned_are_rejected():
+def test_run_on_simulated_devices_rejects_unsendable_results():
     def program():
         return object()
 
@@ -263,8 +263,8 @@ def test_results_that_cannot_be_returned_are_rejected():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"devices": 0}, {"processes": 0}, {"seconds": 0}, {"seconds": 1e9}]
+    "arguments", [{"devices": 0}, {"processes": 0}, {"seconds": 0}, {"seconds": 1e9}]
 )
-def test_numbers_out_of_range_are_rejected(wrong):
+def test_run_on_simulated_devices_rejects_numbers_out_of_range(arguments):
     with pytest.raises(ValueError, match=r"must be (above 0|at least 1)"):
-        run_on_simulated_devices(doubled, **wrong)
+        run_on_simulated_devices(multiply, **arguments)

@@ -1,4 +1,4 @@
-"""`run_in_subprocess`: the output, the errors, and that no process is left."""
+"""Test the output, the errors, and the processes of `run_in_subprocess`."""
 
 import os
 import time
@@ -8,39 +8,39 @@ import pytest
 from jaxbits.book.subprocesses import run_in_subprocess
 
 
-def test_it_returns_the_output():
-    printed = run_in_subprocess("""
+def test_run_in_subprocess_returns_output():
+    output = run_in_subprocess("""
         print("one")
         print("zwölf")
     """)
-    assert printed == "one\nzwölf"
+    assert output == "one\nzwölf"
 
 
-def test_jax_variables_are_not_inherited(monkeypatch):
+def test_run_in_subprocess_drops_jax_environment_variables(monkeypatch):
     monkeypatch.setenv("JAX_ENABLE_X64", "1")
     monkeypatch.setenv("XLA_FLAGS", "--anything")
     monkeypatch.setenv("KEPT", "yes")
-    ask = "import os; print(*map(os.environ.get, ('JAX_ENABLE_X64', 'XLA_FLAGS', 'KEPT', 'NEW')))"
-    assert run_in_subprocess(ask, NEW="new") == "None None yes new"
+    code = "import os; print(*map(os.environ.get, ('JAX_ENABLE_X64', 'XLA_FLAGS', 'KEPT', 'NEW')))"
+    assert run_in_subprocess(code, NEW="new") == "None None yes new"
 
 
-def test_a_builtin_exception_keeps_its_class():
+def test_run_in_subprocess_keeps_builtin_exception_class():
     with pytest.raises(KeyError, match="lost"):
         run_in_subprocess("{}['lost']")
 
 
-def test_an_error_without_a_message():
+def test_run_in_subprocess_keeps_empty_message():
     with pytest.raises(AssertionError) as caught:
         run_in_subprocess("assert False")
     assert not str(caught.value)
 
 
-def test_a_message_keeps_its_lines():
+def test_run_in_subprocess_keeps_lines_of_message():
     with pytest.raises(ValueError, match=r"^one\ntwo: three\n  four$"):
         run_in_subprocess(r"raise ValueError('one\ntwo: three\n  four')")
 
 
-def test_the_last_of_two_chained_exceptions_is_raised():
+def test_run_in_subprocess_raises_last_chained_exception():
     with pytest.raises(TypeError, match=r"^second$"):
         run_in_subprocess("""
             try:
@@ -50,46 +50,46 @@ def test_the_last_of_two_chained_exceptions_is_raised():
         """)
 
 
-def test_the_note_of_jax_about_frames_is_removed():
+def test_run_in_subprocess_removes_jax_note_about_frames():
     note = "--------------------\\nFor simplicity, JAX has removed its internal frames"
     with pytest.raises(ValueError, match=r"^wrong$"):
         run_in_subprocess(f"raise ValueError('wrong\\n{note}')")
 
 
-def test_a_library_error_becomes_a_runtime_error():
+def test_run_in_subprocess_converts_library_error():
     with pytest.raises(RuntimeError, match=r"^json.decoder.JSONDecodeError: Expecting value"):
         run_in_subprocess("import json; json.loads('')")
 
 
-def test_an_exception_with_several_arguments_becomes_a_runtime_error():
+def test_run_in_subprocess_converts_multi_argument_exception():
     with pytest.raises(RuntimeError, match=r"^UnicodeDecodeError: 'utf-8' codec"):
         run_in_subprocess(r"b'\xff'.decode()")
 
 
-def test_a_syntax_error():
+def test_run_in_subprocess_raises_syntax_error():
     with pytest.raises(SyntaxError):
         run_in_subprocess("print(")
 
 
-def test_an_exit_status_is_reported():
+def test_run_in_subprocess_reports_exit_status():
     with pytest.raises(RuntimeError, match=r"^the program exited with status 3$"):
         run_in_subprocess("raise SystemExit(3)")
     with pytest.raises(RuntimeError, match="exited with status 1: no disk"):
         run_in_subprocess("raise SystemExit('no disk')")
 
 
-def test_a_signal_is_reported():
+def test_run_in_subprocess_reports_signal():
     with pytest.raises(RuntimeError, match=r"^signal 9 terminated the program$"):
         run_in_subprocess("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
 
 
-def test_standard_input_is_empty():
+def test_run_in_subprocess_provides_empty_standard_input():
     with pytest.raises(EOFError):
         run_in_subprocess("input()")
 
 
-def ends(pid):
-    """Return whether a process ends, or becomes a zombie, within ten seconds."""
+def has_ended(pid):
+    """Wait up to 10 seconds for a process, and return whether it has ended or is a zombie."""
     for _ in range(200):
         try:
             with open(f"/proc/{pid}/stat") as file:
@@ -102,25 +102,25 @@ def ends(pid):
     return False
 
 
-STARTS_ANOTHER = """
+START_CHILD = """
     import subprocess, sys, time
     other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     print(other.pid, flush=True)
 """
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="looks into /proc")
-def test_after_the_limit_all_processes_are_killed():
-    begin = time.monotonic()
+@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="needs /proc")
+def test_run_in_subprocess_kills_all_processes_after_limit():
+    start = time.monotonic()
     with pytest.raises(TimeoutError, match="longer than 3 seconds and printed") as caught:
-        run_in_subprocess(STARTS_ANOTHER + "    time.sleep(60)", limit=3)
-    assert time.monotonic() - begin < 30
-    assert ends(int(str(caught.value).split("'")[1]))
+        run_in_subprocess(START_CHILD + "    time.sleep(60)", limit=3)
+    assert time.monotonic() - start < 30
+    assert has_ended(int(str(caught.value).split("'")[1]))
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="looks into /proc")
-def test_a_program_that_ends_leaves_no_process():
-    begin = time.monotonic()
-    other = int(run_in_subprocess(STARTS_ANOTHER))
-    assert time.monotonic() - begin < 30
-    assert ends(other)
+@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="needs /proc")
+def test_run_in_subprocess_leaves_no_process():
+    start = time.monotonic()
+    child_pid = int(run_in_subprocess(START_CHILD))
+    assert time.monotonic() - start < 30
+    assert has_ended(child_pid)

@@ -14,65 +14,69 @@ from jaxbits import xor
 ADAM = optax.adam(0.01)
 
 
-def state(seed, tx=ADAM, width=8):
+def initial_state(seed, tx=ADAM, width=8):
     return xor.create_state(seed, xor.Classifier(width), tx)
 
 
 @pytest.fixture(scope="module")
-def saved(tmp_path_factory):
-    stepped, _ = xor.train_step(state(1), *xor.XorData(128, seed=0)[:])
+def checkpoint(tmp_path_factory):
+    saved_state, _ = xor.train_step(initial_state(1), *xor.XorData(128, seed=0)[:])
     path = tmp_path_factory.mktemp("checkpoints") / "c"
-    xor.save(path, stepped)
-    return path, stepped
+    xor.save(path, saved_state)
+    return path, saved_state
 
 
-def test_what_is_saved_comes_back_in_the_same_types(saved):
-    path, stepped = saved
-    into = state(2)
-    restored = xor.restore(path, into)
-    assert jax.tree.structure(restored) == jax.tree.structure(into)
-    assert all(jax.tree.leaves(jax.tree.map(np.array_equal, restored.params, stepped.params)))
-    assert all(jax.tree.leaves(jax.tree.map(np.array_equal, restored.opt_state, stepped.opt_state)))
-    assert type(restored.opt_state[0]) is type(stepped.opt_state[0])
+def test_restore_returns_saved_values_and_types(checkpoint):
+    path, saved_state = checkpoint
+    target = initial_state(2)
+    restored = xor.restore(path, target)
+    assert jax.tree.structure(restored) == jax.tree.structure(target)
+    assert all(jax.tree.leaves(jax.tree.map(np.array_equal, restored.params, saved_state.params)))
+    assert all(
+        jax.tree.leaves(jax.tree.map(np.array_equal, restored.opt_state, saved_state.opt_state))
+    )
+    assert type(restored.opt_state[0]) is type(saved_state.opt_state[0])
     assert int(restored.step) == 1
-    assert restored.tx is into.tx
+    assert restored.tx is target.tx
     assert os.listdir(path.parent) == ["c"]
 
 
-def test_a_relative_path_is_fine(tmp_path, monkeypatch):
+def test_save_and_restore_accept_relative_path(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    xor.save("c", state(1))
-    restored = xor.restore("c", state(2))
-    assert np.array_equal(restored.params["hidden"]["kernel"], state(1).params["hidden"]["kernel"])
+    xor.save("c", initial_state(1))
+    restored = xor.restore("c", initial_state(2))
+    assert np.array_equal(
+        restored.params["hidden"]["kernel"], initial_state(1).params["hidden"]["kernel"]
+    )
 
 
-def test_an_existing_folder_is_not_overwritten(tmp_path):
+def test_save_does_not_overwrite_existing_folder(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("all of it")
     with pytest.raises(ValueError, match="already exists"):
-        xor.save(tmp_path / "mine", state(1))
+        xor.save(tmp_path / "mine", initial_state(1))
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "all of it"
 
 
-def test_a_missing_checkpoint_is_named(tmp_path):
+def test_restore_names_missing_checkpoint(tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
-        xor.restore(tmp_path / "nowhere", state(1))
+        xor.restore(tmp_path / "nowhere", initial_state(1))
 
 
-@pytest.mark.parametrize("other", [optax.sgd(0.1), optax.adamw(0.01)])
-def test_another_optimizer_is_refused(saved, other):
+@pytest.mark.parametrize("optimizer", [optax.sgd(0.1), optax.adamw(0.01)])
+def test_restore_rejects_state_of_different_optimizer(checkpoint, optimizer):
     with pytest.raises(ValueError, match="tree structures do not match"):
-        xor.restore(saved[0], state(1, other))
+        xor.restore(checkpoint[0], initial_state(1, optimizer))
 
 
 @pytest.mark.parametrize("width", [4, 16])
-def test_another_width_is_refused(saved, width):
-    # In a process of its own: after this error, Orbax leaves coroutines whose event loop is
-    # closed, and the warnings about them come when they are collected, in any later test.
+def test_restore_rejects_model_of_different_width(checkpoint, width):
+    # This code runs in a new process. After the error, Orbax leaves coroutines whose event loop is
+    # closed, and Python would warn about them whenever it collects them, possibly in a later test.
     code = (
         "import optax; from jaxbits import xor;"
         f"state = xor.create_state(1, xor.Classifier({width}), optax.adam(0.01));"
-        f"xor.restore({str(saved[0])!r}, state)"
+        f"xor.restore({str(checkpoint[0])!r}, state)"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert run.returncode == 1
@@ -80,10 +84,10 @@ def test_another_width_is_refused(saved, width):
     assert "is not compatible with the stored shape: " in run.stderr
 
 
-def test_an_optimizer_whose_state_has_the_same_fields_is_restored_without_an_error(saved):
-    path, stepped = saved
-    restored = xor.restore(path, state(1, optax.adabelief(0.01)))
-    assert type(restored.opt_state[0]) is not type(stepped.opt_state[0])
+def test_restore_accepts_optimizer_whose_state_has_same_fields(checkpoint):
+    path, saved_state = checkpoint
+    restored = xor.restore(path, initial_state(1, optax.adabelief(0.01)))
+    assert type(restored.opt_state[0]) is not type(saved_state.opt_state[0])
     assert np.array_equal(
-        restored.opt_state[0].mu["hidden"]["bias"], stepped.opt_state[0].mu["hidden"]["bias"]
+        restored.opt_state[0].mu["hidden"]["bias"], saved_state.opt_state[0].mu["hidden"]["bias"]
     )

@@ -13,7 +13,7 @@ from jaxbits import xor  # noqa: E402
 from jaxbits.xor.variants.faster import WholeBatches  # noqa: E402
 
 
-def test_the_data_are_seeded_and_labeled_by_their_corner():
+def test_xor_data_is_seeded_and_labeled_by_corner():
     data = xor.XorData(200, seed=42)
     again = xor.XorData(200, seed=42)
     assert np.array_equal(data.inputs, again.inputs)
@@ -24,9 +24,9 @@ def test_the_data_are_seeded_and_labeled_by_their_corner():
     assert np.array_equal(xor.XorData(50, seed=3, std=0.0).inputs % 1, np.zeros((50, 2)))
 
 
-@pytest.mark.parametrize("loader_of", [xor.train_loader, xor.faster_loader])
-def test_a_train_loader_has_one_shape_and_each_sample_once(loader_of):
-    loader = loader_of(xor.XorData(300, seed=0), batch_size=128)
+@pytest.mark.parametrize("make_loader", [xor.train_loader, xor.faster_loader])
+def test_train_loaders_yield_full_batches_without_repeats(make_loader):
+    loader = make_loader(xor.XorData(300, seed=0), batch_size=128)
     batches = list(loader)
     assert len(loader) == 2
     assert [x.shape for x, _ in batches] == [(128, 2)] * 2
@@ -41,7 +41,7 @@ def labels_of(loader, seed):
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 32])
-def test_the_faster_loader_has_the_batches_of_the_other_in_the_same_order(at_once):
+def test_faster_loader_yields_same_batches_as_train_loader(at_once):
     data = xor.XorData(300, seed=0)
     plain = xor.train_loader(data, batch_size=64)
     faster = xor.faster_loader(data, batch_size=64, at_once=at_once)
@@ -49,13 +49,13 @@ def test_the_faster_loader_has_the_batches_of_the_other_in_the_same_order(at_onc
     assert labels_of(plain, 1) == labels_of(faster, 1) != labels_of(plain, 0)
 
 
-def test_each_epoch_has_an_order_of_its_own_without_a_seed():
+def test_train_loader_without_seed_reshuffles_each_epoch():
     loader = xor.train_loader(xor.XorData(300, seed=0), batch_size=64)
     epochs = [np.concatenate([x for x, _ in loader]) for _ in range(2)]
     assert not np.array_equal(*epochs)
 
 
-def test_the_eval_loader_keeps_the_order_and_every_sample():
+def test_eval_loader_keeps_order_and_every_sample():
     data = xor.XorData(300, seed=0)
     loader = xor.eval_loader(data, batch_size=128)
     batches = list(loader)
@@ -64,12 +64,14 @@ def test_the_eval_loader_keeps_the_order_and_every_sample():
     assert np.array_equal(np.concatenate([x for x, _ in batches]), data.inputs)
 
 
-def test_workers_have_the_same_batches_and_import_no_jax():
+def test_workers_load_same_batches_without_importing_jax():
     data = xor.XorData(64, seed=0)
     options = {"batch_size": 32, "collate_fn": xor.numpy_collate}
-    alone = list(DataLoader(data, **options))
-    helped = list(DataLoader(data, num_workers=1, multiprocessing_context="spawn", **options))
-    assert all(np.array_equal(a[0], b[0]) for a, b in zip(alone, helped, strict=True))
+    without_workers = list(DataLoader(data, **options))
+    with_workers = list(DataLoader(data, num_workers=1, multiprocessing_context="spawn", **options))
+    assert all(
+        np.array_equal(a[0], b[0]) for a, b in zip(without_workers, with_workers, strict=True)
+    )
     code = (
         "import sys, jaxbits.xor.data; from jaxbits.xor import XorData, numpy_collate;"
         "print('jax' in sys.modules)"
@@ -78,20 +80,22 @@ def test_workers_have_the_same_batches_and_import_no_jax():
     assert run.stdout.strip() == "False"
 
 
-def test_a_data_set_of_whole_batches_is_indexed_once_for_each_batch():
-    asked = []
+def test_whole_batches_is_indexed_once_per_batch():
+    sizes = []
 
-    class Watched(WholeBatches):
+    class RecordingBatches(WholeBatches):
         def __getitems__(self, indices):
-            asked.append(len(indices))
+            sizes.append(len(indices))
             return super().__getitems__(indices)
 
-    loader = DataLoader(Watched(xor.XorData(100, seed=0)), 40, collate_fn=lambda batch: batch)
+    loader = DataLoader(
+        RecordingBatches(xor.XorData(100, seed=0)), 40, collate_fn=lambda batch: batch
+    )
     assert [x.shape for x, _ in loader] == [(40, 2), (40, 2), (20, 2)]
-    assert asked == [40, 40, 20]
+    assert sizes == [40, 40, 20]
 
 
-def test_collate_returns_a_tuple_of_numpy_arrays_in_the_dtypes_of_the_samples():
+def test_numpy_collate_returns_tuple_and_keeps_dtypes():
     samples = [(np.ones((28, 28), np.uint8), np.int64(1)), (np.zeros((28, 28), np.uint8), 0)]
     batch = xor.numpy_collate(samples)
     assert isinstance(batch, tuple)
@@ -102,7 +106,7 @@ def test_collate_returns_a_tuple_of_numpy_arrays_in_the_dtypes_of_the_samples():
 
 
 @pytest.mark.parametrize(
-    ("use", "complaint"),
+    ("call", "message"),
     [
         (lambda d: xor.XorData(0, 0), "size must be at least 1, got 0"),
         (lambda d: xor.XorData(True, 0), "size must be a whole number, got True"),
@@ -120,13 +124,13 @@ def test_collate_returns_a_tuple_of_numpy_arrays_in_the_dtypes_of_the_samples():
         (lambda d: xor.numpy_collate([]), "the length of samples must be at least 1, got 0"),
     ],
 )
-def test_a_wrong_argument_is_named(use, complaint):
+def test_xor_data_functions_name_invalid_argument(call, message):
     with pytest.raises((TypeError, ValueError)) as raised:
-        use(xor.XorData(300, seed=0))
-    assert str(raised.value) == complaint
+        call(xor.XorData(300, seed=0))
+    assert str(raised.value) == message
 
 
-def test_every_public_name_is_there_and_documented():
+def test_xor_public_names_exist_and_have_docstrings():
     for name in xor.__all__:
         assert inspect.getdoc(getattr(xor, name))
     assert dir(xor) == sorted(xor.__all__)

@@ -14,64 +14,64 @@ TRAIN, TEST = xor.XorData(2500, seed=42), xor.XorData(500, seed=123)
 MODEL, SGD, ADAM = xor.Classifier(), optax.sgd(0.1), optax.adam(0.01)
 
 
-def start(seed, tx=SGD):
+def initial_state(seed, tx=SGD):
     return xor.create_state(seed, MODEL, tx)
 
 
-def accuracy(state):
+def accuracy_on_test_data(state):
     return xor.evaluate(state, xor.eval_loader(TEST))[1]
 
 
-def equal(one, other):
-    return all(jax.tree.leaves(jax.tree.map(np.array_equal, one, other)))
+def is_equal(left, right):
+    return all(jax.tree.leaves(jax.tree.map(np.array_equal, left, right)))
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_every_seed_reaches_all_500_test_points(seed):
-    state, history = xor.train(start(seed), xor.faster_loader(TRAIN), epochs=100)
-    assert accuracy(state) == 1.0
+def test_train_classifies_all_test_points_with_every_seed(seed):
+    state, history = xor.train(initial_state(seed), xor.faster_loader(TRAIN), epochs=100)
+    assert accuracy_on_test_data(state) == 1.0
     assert history.shape == (100, 2)
     assert history[-1, 0] < 0.1 < history[0, 0]
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_training_on_the_device_learns_as_well(seed):
-    state, history = xor.train_on_device(start(seed), TRAIN, epochs=100, seed=seed)
-    assert accuracy(state) == 1.0
+def test_train_on_device_classifies_all_test_points(seed):
+    state, history = xor.train_on_device(initial_state(seed), TRAIN, epochs=100, seed=seed)
+    assert accuracy_on_test_data(state) == 1.0
     assert int(state.step) == 1900
     assert history.shape == (100, 2)
     assert history[-1, 0] < 0.1 < history[0, 0]
 
 
-def test_the_faster_loader_trains_to_the_same_bits_and_the_start_stays():
-    first = start(1)
+def test_train_with_faster_loader_is_bitwise_identical():
+    first = initial_state(1)
     before = jax.tree.map(np.array, first.params)
     plain, history = xor.train(first, xor.train_loader(TRAIN), epochs=5)
     faster, again = xor.train(first, xor.faster_loader(TRAIN), epochs=5)
-    assert equal(plain, faster)
+    assert is_equal(plain, faster)
     assert np.array_equal(history, again)
     assert int(plain.step) == 5 * 19
-    assert equal(before, first.params)
+    assert is_equal(before, first.params)
 
 
-def test_a_resumed_run_ends_bit_for_bit_where_an_unbroken_one_does(tmp_path):
+def test_train_resumed_from_checkpoint_is_bitwise_identical(tmp_path):
     loader = xor.train_loader(TRAIN)
-    whole, history = xor.train(start(0, ADAM), loader, epochs=20)
-    half, first_half = xor.train(start(0, ADAM), loader, epochs=10)
+    full, history = xor.train(initial_state(0, ADAM), loader, epochs=20)
+    half, first_half = xor.train(initial_state(0, ADAM), loader, epochs=10)
     xor.save(tmp_path / "half", half)
-    restored = xor.restore(tmp_path / "half", start(9, ADAM))
+    restored = xor.restore(tmp_path / "half", initial_state(9, ADAM))
     end, second_half = xor.train(restored, loader, epochs=20, first_epoch=10)
     assert np.array_equal(history, np.concatenate([first_half, second_half]))
-    assert equal((whole.params, whole.opt_state, whole.step), (end.params, end.opt_state, end.step))
+    assert is_equal((full.params, full.opt_state, full.step), (end.params, end.opt_state, end.step))
 
 
-def test_a_run_that_is_done_already_changes_nothing():
-    state, history = xor.train(start(0), xor.train_loader(TRAIN), epochs=2, first_epoch=2)
-    assert equal(state, start(0))
+def test_train_changes_nothing_if_no_epochs_are_left():
+    state, history = xor.train(initial_state(0), xor.train_loader(TRAIN), epochs=2, first_epoch=2)
+    assert is_equal(state, initial_state(0))
     assert len(history) == 0
 
 
-def test_a_training_run_traces_its_step_once():
+def test_train_traces_step_once():
     traces = []
 
     class Counted(xor.Classifier):
@@ -86,9 +86,9 @@ def test_a_training_run_traces_its_step_once():
     assert traces == [(128, 2)]
 
 
-def test_a_warm_loop_compiles_nothing_more():
+def test_train_compiles_nothing_on_second_call():
     loader = xor.train_loader(TRAIN)
-    state, _ = xor.train(start(0), loader, epochs=2)
+    state, _ = xor.train(initial_state(0), loader, epochs=2)
     compiled = []
 
     def listen(event, seconds, **_):
@@ -103,25 +103,25 @@ def test_a_warm_loop_compiles_nothing_more():
     assert compiled == []
 
 
-def test_the_bar_is_written_to_stderr(capsys):
-    xor.train(start(0), xor.train_loader(TRAIN), epochs=2)
+def test_train_writes_progress_bar_to_stderr(capsys):
+    xor.train(initial_state(0), xor.train_loader(TRAIN), epochs=2)
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "2/2" in captured.err
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_no_score_depends_on_the_batch_size(seed):
-    state = start(seed)
+def test_evaluate_scores_do_not_depend_on_batch_size(seed):
+    state = initial_state(seed)
     logits = MODEL.apply({"params": state.params}, TEST.inputs)
-    right = np.mean((np.asarray(logits) > 0) == TEST.labels)
+    accuracy = np.mean((np.asarray(logits) > 0) == TEST.labels)
     loss = optax.sigmoid_binary_cross_entropy(logits, TEST.labels).mean()
     for size in (500, 499, 128, 13, 7):
         scores = xor.evaluate(state, xor.eval_loader(TEST, batch_size=size))
-        assert scores == pytest.approx([float(loss), right], abs=1e-6)
+        assert scores == pytest.approx([float(loss), accuracy], abs=1e-6)
 
 
-def test_a_column_of_logits_is_refused():
+def test_loss_and_accuracy_rejects_logits_of_other_shape():
     def column(variables, inputs):
         return inputs[:, :1]
 
@@ -130,7 +130,7 @@ def test_a_column_of_logits_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("use", "complaint"),
+    ("call", "message"),
     [
         (lambda s, loader: xor.train(s, loader, -1), "epochs must be at least 0, got -1"),
         (lambda s, loader: xor.train(s, loader, 2, 3), "first_epoch must be between 0 and 2, got"),
@@ -161,13 +161,13 @@ def test_a_column_of_logits_is_refused():
         (lambda s, loader: xor.shuffled(jax.random.key(0), 0), "size must be between 1 and"),
     ],
 )
-def test_a_wrong_argument_is_named(use, complaint):
-    with pytest.raises((TypeError, ValueError), match=complaint):
-        use(start(0), xor.train_loader(TRAIN))
+def test_xor_functions_name_invalid_argument(call, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        call(initial_state(0), xor.train_loader(TRAIN))
 
 
-def test_all_versions_have_the_same_loss_for_the_same_weights():
-    params = start(5).params
+def test_model_variants_compute_same_loss():
+    params = initial_state(5).params
     x, y = TRAIN[:128]
     losses = [
         float(xor.loss_and_accuracy(params, model.apply, x, y)[0])
@@ -187,8 +187,8 @@ def nnx_model(params):
     return model
 
 
-def test_nnx_trains_to_the_same_parameters_from_the_same_weights():
-    state, loader = start(0), xor.train_loader(TRAIN)
+def test_nnx_train_step_reaches_same_params_as_train():
+    state, loader = initial_state(0), xor.train_loader(TRAIN)
     model = nnx_model(state.params)
     optimizer = nnx.Optimizer(model, optax.sgd(0.1), wrt=nnx.Param)
     state, history = xor.train(state, loader, epochs=10)
@@ -201,8 +201,8 @@ def test_nnx_trains_to_the_same_parameters_from_the_same_weights():
     assert all(jax.tree.leaves(jax.tree.map(np.allclose, trained, state.params)))
 
 
-def test_a_step_in_pytorch_is_a_step_in_jax():
-    state = start(5)
+def test_torch_train_step_matches_train_step():
+    state = initial_state(5)
     x, y = TRAIN[:128]
     in_torch = xor.TorchClassifier()
     xor.load_weights(in_torch, state.params)
@@ -214,27 +214,29 @@ def test_a_step_in_pytorch_is_a_step_in_jax():
     assert np.allclose(stepped.params["hidden"]["kernel"], kernel, atol=1e-6)
 
 
-def test_the_donating_step_computes_the_same_and_deletes_the_old_state():
-    state = start(5)
+def test_donating_train_step_matches_result_and_deletes_input():
+    state = initial_state(5)
     x, y = TRAIN[:128]
     stepped, _ = xor.train_step(state, x, y)
     donated, _ = xor.donating_train_step(state, x, y)
-    assert equal(stepped.params, donated.params)
+    assert is_equal(stepped.params, donated.params)
     assert state.params["hidden"]["kernel"].is_deleted()
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 10, 97, 2500, 2503])
-def test_a_shuffle_holds_every_number_once(size):
+def test_shuffled_contains_every_index_once(size):
     order = np.asarray(xor.shuffled(jax.random.key(size), size))
     assert sorted(order) == list(range(size))
 
 
-def test_shuffles_are_spread_evenly_and_differ_by_key():
+def test_shuffled_is_uniform_over_keys():
     keys = jax.random.split(jax.random.key(0), 4000)
     orders = np.asarray(jax.vmap(lambda k: xor.shuffled(k, 12))(keys))
-    counts = np.array([np.bincount(orders[:, place], minlength=12) for place in range(12)])
+    counts = np.array([np.bincount(orders[:, index], minlength=12) for index in range(12)])
     expected = 4000 / 12
     chi2 = ((counts - expected) ** 2 / expected).sum()
-    assert chi2 < 121 + 5 * np.sqrt(2 * 121)  # 121 degrees of freedom, five standard deviations
-    # Neighbors are as often in order as not.
+    # There are 11 * 11 = 121 degrees of freedom, so the mean is 121 and the variance is 2 * 121.
+    # The bound is five standard deviations above the mean.
+    assert chi2 < 121 + 5 * np.sqrt(2 * 121)
+    # In a random order, each pair of neighbors is ascending with probability 1/2.
     assert abs((np.diff(orders) > 0).mean() - 0.5) < 0.01

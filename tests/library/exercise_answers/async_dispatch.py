@@ -1,4 +1,4 @@
-"""Answers to the exercises of *Asynchronous dispatch*: foreseen mistakes, and other right ones."""
+"""Wrong and right answers to the exercises on asynchronous dispatch."""
 
 import time
 import timeit
@@ -9,7 +9,7 @@ import numpy as np
 from jax.experimental import io_callback
 
 
-def timed(function, x, warm=1, wait=True, calls=5, pick=min):
+def time_calls(function, x, warm=1, wait=True, calls=5, pick=min):
     for _ in range(warm):
         jax.block_until_ready(function(x))
     times = []
@@ -22,7 +22,7 @@ def timed(function, x, warm=1, wait=True, calls=5, pick=min):
     return pick(times)
 
 
-def never_waited(function, x):
+def never_block(function, x):
     function(x)
     start = time.perf_counter()
     for _ in range(5):
@@ -34,13 +34,13 @@ def mean(times):
     return sum(times) / len(times)
 
 
-def cold(function, x):
+def time_first_call(function, x):
     start = time.perf_counter()
     jax.block_until_ready(function(x))
     return time.perf_counter() - start
 
 
-def by_leaves(function, x):
+def block_on_each_leaf(function, x):
     def once():
         start = time.perf_counter()
         jax.tree.map(lambda leaf: leaf.block_until_ready(), function(x))
@@ -50,7 +50,7 @@ def by_leaves(function, x):
     return min(once() for _ in range(5))
 
 
-def first_leaf(function, x, which=0):
+def block_on_one_leaf(function, x, which=0):
     def once():
         start = time.perf_counter()
         jax.tree.leaves(function(x))[which].block_until_ready()
@@ -60,7 +60,7 @@ def first_leaf(function, x, which=0):
     return min(once() for _ in range(5))
 
 
-def waited_at_the_end(function, x):
+def block_after_timing(function, x):
     jax.block_until_ready(function(x))
     times, results = [], []
     for _ in range(5):
@@ -71,7 +71,7 @@ def waited_at_the_end(function, x):
     return min(times)
 
 
-def by_timeit(function, x):
+def use_timeit(function, x):
     def once():
         return jax.block_until_ready(function(x))
 
@@ -79,8 +79,8 @@ def by_timeit(function, x):
     return min(timeit.repeat(once, number=1, repeat=5))
 
 
-def in_jax_numbers(function, x):
-    """Compile without waiting, use another clock, and return an array."""
+def return_jax_array(function, x):
+    """Do not block on the first call, use `time.monotonic`, and return a JAX array."""
     function(x)
     times = []
     for _ in range(5):
@@ -94,38 +94,38 @@ def median(times):
     return sorted(times)[len(times) // 2]
 
 
-def one_array(params):
+def share_arrays(params):
     return {"params": params, "average": params}
 
 
-def average_copied(params):
+def copy_average_only(params):
     return {"params": params, "average": jax.tree.map(jnp.copy, params)}
 
 
-def in_numpy(params):
+def convert_to_numpy(params):
     return {name: jax.tree.map(np.array, params) for name in ("params", "average")}
 
 
-def params_by(copy):
+def copy_params_with(copy):
     return lambda params: {
         "params": jax.tree.map(copy, params),
         "average": jax.tree.map(jnp.copy, params),
     }
 
 
-def average_by(copy):
+def copy_average_with(copy):
     return lambda params: {
         "params": jax.tree.map(jnp.copy, params),
         "average": jax.tree.map(copy, params),
     }
 
 
-def copied_once(params):
+def copy_once(params):
     copied = jax.tree.map(jnp.copy, params)
     return {"params": copied, "average": copied}
 
 
-def interpolated(x, places, values):
+def interpolate(x, places, values):
     return np.interp(x, places, values).astype(np.float32)
 
 
@@ -136,21 +136,21 @@ def callback(x, places, values, dtype=np.float32, convert=np.asarray, **options)
     )
 
 
-def without_numpy(x, places, values):
+def use_jnp_interp(x, places, values):
     return jnp.interp(x, places, values)
 
 
-def jax_inside(x, places, values):
+def call_jnp_in_callback(x, places, values):
     shape = jax.ShapeDtypeStruct(jnp.shape(x), jnp.float32)
     return jax.pure_callback(
         lambda *a: jnp.interp(*a), shape, x, places, values, vmap_method="sequential"
     )
 
 
-def converted_in_part(x, places, values):
+def convert_only_x(x, places, values):
     shape = jax.ShapeDtypeStruct(jnp.shape(x), jnp.float32)
     return jax.pure_callback(
-        lambda x, *rest: interpolated(np.asarray(x), *rest),
+        lambda x, *rest: interpolate(np.asarray(x), *rest),
         shape,
         x,
         places,
@@ -159,10 +159,10 @@ def converted_in_part(x, places, values):
     )
 
 
-def in_jax_again(x, places, values):
+def return_jax_array_from_callback(x, places, values):
     shape = jax.ShapeDtypeStruct(jnp.shape(x), jnp.float32)
     return jax.pure_callback(
-        lambda *a: jnp.asarray(interpolated(*map(np.asarray, a))),
+        lambda *a: jnp.asarray(interpolate(*map(np.asarray, a))),
         shape,
         x,
         places,
@@ -171,15 +171,15 @@ def in_jax_again(x, places, values):
     )
 
 
-def in_shape_of_a_row(x, places, values):
-    return jnp.concatenate([without_jit(row, places, values) for row in x])
+def interpolate_row_by_row(x, places, values):
+    return jnp.concatenate([interpolate_at_least_1d(row, places, values) for row in x])
 
 
-def without_jit(x, places, values):
+def interpolate_at_least_1d(x, places, values):
     return jnp.atleast_1d(callback(x, places, values, vmap_method="sequential"))
 
 
-def by_io_callback(x, places, values):
+def use_io_callback(x, places, values):
     shape = jax.ShapeDtypeStruct(jnp.shape(x), jnp.float32)
 
     def read(x, places, values):
@@ -188,8 +188,8 @@ def by_io_callback(x, places, values):
     return io_callback(read, shape, x, places, values)
 
 
-def all_at_once(x, places, values):
-    """One call for a whole batch: places and values come with an axis of size 1."""
+def use_expand_dims(x, places, values):
+    """Interpolate a batch in one call, in which `places` and `values` have an axis of size 1."""
     shape = jax.ShapeDtypeStruct(jnp.shape(x), jnp.float32)
 
     def read(x, places, values):
@@ -201,60 +201,72 @@ def all_at_once(x, places, values):
 
 def fixed_shape(x, places, values):
     shape = jax.ShapeDtypeStruct((3,), jnp.float32)
-    return jax.pure_callback(interpolated, shape, x, places, values, vmap_method="sequential")
+    return jax.pure_callback(interpolate, shape, x, places, values, vmap_method="sequential")
 
 
 WRONG = {
     "async-dispatch/1": [
         (
-            never_waited,
+            never_block,
             "your function never waits for a result, so it measures only how fast calls return",
         ),
-        (lambda f, x: timed(f, x, wait=False), "wait for the whole result before"),
-        (cold, "your function calls the given function only once, and the first call compiles"),
+        (lambda f, x: time_calls(f, x, wait=False), "wait for the whole result before"),
         (
-            lambda f, x: timed(f, x, warm=0, calls=6, pick=max),
+            time_first_call,
+            "your function calls the given function only once, and the first call compiles",
+        ),
+        (
+            lambda f, x: time_calls(f, x, warm=0, calls=6, pick=max),
             "which is the time of the first call",
         ),
         (
-            lambda f, x: timed(f, x, warm=0, calls=6, pick=mean),
+            lambda f, x: time_calls(f, x, warm=0, calls=6, pick=mean),
             "which is the average with the first call",
         ),
         (
-            lambda f, x: timed(f, x, warm=0),
+            lambda f, x: time_calls(f, x, warm=0),
             "your function must call the given function 6 times, got 5: once to compile, and "
             "five times to measure",
         ),
-        (lambda f, x: timed(f, x, pick=mean), "which is the average of the five times"),
-        (lambda f, x: timed(f, x, pick=median), "which is the median of the five"),
-        (lambda f, x: timed(f, x, pick=lambda times: times[-1]), "which is the last of the five"),
-        (first_leaf, "wait for the whole result before"),
-        (lambda f, x: first_leaf(f, x, -1), "wait for the whole result before"),
+        (lambda f, x: time_calls(f, x, pick=mean), "which is the average of the five times"),
+        (lambda f, x: time_calls(f, x, pick=median), "which is the median of the five"),
         (
-            lambda f, x: timed(f, x, calls=3),
+            lambda f, x: time_calls(f, x, pick=lambda times: times[-1]),
+            "which is the last of the five",
+        ),
+        (block_on_one_leaf, "wait for the whole result before"),
+        (lambda f, x: block_on_one_leaf(f, x, -1), "wait for the whole result before"),
+        (
+            lambda f, x: time_calls(f, x, calls=3),
             "your function must call the given function 6 times, got 4: once to compile, and "
             "five times to measure",
         ),
-        (lambda f, x: [timed(f, x)], "your function must return a number of seconds, got a list"),
-        (lambda f, x: timed(f, x, pick=max), "which is the longest of the five times"),
-        (lambda f, x: 1e3 * timed(f, x), "more than any of the calls took"),
-        (lambda f, x: timed(f, x) * float("nan"), "your function returns nan ms"),
-        (waited_at_the_end, "wait for the whole result before"),
+        (
+            lambda f, x: [time_calls(f, x)],
+            "your function must return a number of seconds, got a list",
+        ),
+        (lambda f, x: time_calls(f, x, pick=max), "which is the longest of the five times"),
+        (lambda f, x: 1e3 * time_calls(f, x), "more than any of the calls took"),
+        (lambda f, x: time_calls(f, x) * float("nan"), "your function returns nan ms"),
+        (block_after_timing, "wait for the whole result before"),
     ],
     "async-dispatch/2": [
-        (one_array, "share their arrays"),
-        (copied_once, "share their arrays"),
+        (share_arrays, "share their arrays"),
+        (copy_once, "share their arrays"),
         (
-            average_copied,
+            copy_average_only,
             "after the first step with a donated state, the caller's params are deleted",
         ),
-        (params_by(jnp.asarray), "the caller's params are deleted"),
-        (params_by(lambda x: x[:]), "the caller's params are deleted"),
-        (params_by(jax.device_put), "the caller's params are deleted"),
-        (average_by(jnp.asarray), 'state["average"] holds'),
+        (copy_params_with(jnp.asarray), "the caller's params are deleted"),
+        (copy_params_with(lambda x: x[:]), "the caller's params are deleted"),
+        (copy_params_with(jax.device_put), "the caller's params are deleted"),
+        (copy_average_with(jnp.asarray), 'state["average"] holds'),
         (lambda params: {"params": params.copy(), "average": params.copy()}, "share their arrays"),
         (lambda params: {**params}, 'the keys "params" and "average"'),
-        (in_numpy, 'state["params"] must contain JAX arrays, because only those are donated'),
+        (
+            convert_to_numpy,
+            'state["params"] must contain JAX arrays, because only those are donated',
+        ),
         (
             lambda params: {
                 "params": jax.tree.map(jnp.copy, params),
@@ -264,34 +276,34 @@ WRONG = {
         ),
     ],
     "async-dispatch/3": [
-        (interpolated, "under jit, "),
+        (interpolate, "under jit, "),
         (callback, "vmap_method"),
-        (without_numpy, "use jax.pure_callback"),
+        (use_jnp_interp, "use jax.pure_callback"),
         (
             lambda *args: callback(*args, dtype=np.int32, vmap_method="sequential"),
             "A callback must return the shape and type",
         ),
         (fixed_shape, "fixed_shape(x=2.0"),
-        (jax_inside, "the callback calls jnp.interp"),
+        (call_jnp_in_callback, "the callback calls jnp.interp"),
         (
             lambda *args: callback(*args, convert=lambda a: a, vmap_method="sequential"),
             "np.interp receives a JAX array",
         ),
-        (converted_in_part, "np.interp receives a JAX array"),
-        (in_jax_again, "the callback returns a JAX array"),
-        (in_shape_of_a_row, "iteration over a 0-d array"),
+        (convert_only_x, "np.interp receives a JAX array"),
+        (return_jax_array_from_callback, "the callback returns a JAX array"),
+        (interpolate_row_by_row, "iteration over a 0-d array"),
     ],
 }
 RIGHT = [
-    ("async-dispatch/1", by_leaves),
-    ("async-dispatch/1", by_timeit),
-    ("async-dispatch/1", in_jax_numbers),
+    ("async-dispatch/1", block_on_each_leaf),
+    ("async-dispatch/1", use_timeit),
+    ("async-dispatch/1", return_jax_array),
     (
         "async-dispatch/2",
         lambda params: jax.tree.map(jnp.array, {"params": params, "average": params}),
     ),
-    ("async-dispatch/2", params_by(lambda x: x + 0)),
-    ("async-dispatch/2", params_by(lambda x: jnp.asarray(np.array(x)))),
-    ("async-dispatch/3", by_io_callback),
-    ("async-dispatch/3", all_at_once),
+    ("async-dispatch/2", copy_params_with(lambda x: x + 0)),
+    ("async-dispatch/2", copy_params_with(lambda x: jnp.asarray(np.array(x)))),
+    ("async-dispatch/3", use_io_callback),
+    ("async-dispatch/3", use_expand_dims),
 ]

@@ -1,4 +1,4 @@
-"""Answers to the exercises of *Control flow*: foreseen mistakes, and other right ones."""
+"""Wrong and right answers to the exercises on control flow."""
 
 import jax
 import jax.numpy as jnp
@@ -51,21 +51,21 @@ def huber_by_select(error, width):
     )
 
 
-def huber_cut(error, width):
+def huber_with_stop_gradient(error, width):
     size = jnp.abs(lax.stop_gradient(error))
     return jnp.where(size <= width, error**2 / 2, width * (size - width / 2))
 
 
-def huber_by_root(error, width):
+def huber_by_sqrt(error, width):
     size = jnp.sqrt(error**2)
     return jnp.where(size <= width, error**2 / 2, width * (size - width / 2))
 
 
 def huber_vectorized(error, width):
-    def one(e, w):
+    def scalar_huber(e, w):
         return lax.cond(jnp.abs(e) <= w, lambda: e**2 / 2, lambda: w * (jnp.abs(e) - w / 2))
 
-    return jnp.vectorize(one)(error, width)
+    return jnp.vectorize(scalar_huber)(error, width)
 
 
 def huber_by_clipping(error, width):
@@ -73,14 +73,14 @@ def huber_by_clipping(error, width):
     return inside**2 / 2 + width * (jnp.abs(error) - jnp.abs(inside))
 
 
-def root_by_python(a, steps):
+def root_by_python_loop(a, steps):
     x = a * 1.0
     for _ in range(steps):
         x = (x + a / x) / 2
     return x
 
 
-def root_too_often(a, steps):
+def root_with_too_many_steps(a, steps):
     return lax.fori_loop(0, steps * 2, lambda _, x: (x + a / x) / 2, a * 1.0)
 
 
@@ -88,7 +88,7 @@ def root_from_one(a, steps):
     return lax.fori_loop(0, steps, lambda _, x: (x + a / x) / 2, jnp.ones_like(a, float))
 
 
-def root_by_associates(a, steps):
+def root_by_scan_over_arange(a, steps):
     start = jnp.asarray(a).astype(float)
     return lax.scan(lambda x, n: ((x + a / x) / 2, n), start, jnp.arange(steps), unroll=1)[0]
 
@@ -122,11 +122,11 @@ def cool_by_python(heat, limit, most):
     return heat, count
 
 
-def cool_too_long(heat, limit, most):
+def cool_without_limit(heat, limit, most):
     return lax.scan(lambda s, _: ((s[0] / 2, s[1] + 1), None), (heat, 0), length=most)[0]
 
 
-def cool_at_the_limit(heat, limit, most):
+def cool_also_at_limit(heat, limit, most):
     def halve(state, _):
         hot = state[0] >= limit
         return (jnp.where(hot, state[0] / 2, state[0]), state[1] + hot), None
@@ -134,11 +134,11 @@ def cool_at_the_limit(heat, limit, most):
     return lax.scan(halve, (heat, jnp.int32(0)), length=most)[0]
 
 
-def cool_without_most(heat, limit, most):
-    return cool_at_the_limit(heat, limit + 1e-6, 10)
+def cool_ignoring_most(heat, limit, most):
+    return cool_also_at_limit(heat, limit + 1e-6, 10)
 
 
-def cool_counts_all(heat, limit, most):
+def cool_counting_every_iteration(heat, limit, most):
     def halve(state, _):
         return (jnp.where(state[0] > limit, state[0] / 2, state[0]), state[1] + 1), None
 
@@ -160,10 +160,10 @@ def cool_unrolled(heat, limit, most):
 
 
 def cool_by_cond(heat, limit, most):
-    def turn(_, state):
+    def body(_, state):
         return lax.cond(state[0] > limit, lambda s: (s[0] / 2, s[1] + 1), lambda s: s, state)
 
-    return lax.fori_loop(0, most, turn, (heat, 0))
+    return lax.fori_loop(0, most, body, (heat, 0))
 
 
 WRONG = {
@@ -174,14 +174,17 @@ WRONG = {
         (huber_squared_outside, "f(error=-3.0, width=1.0) must return 2.5"),
         (huber_signed, "must return 2.5, got -3.5"),
         (huber_by_any, "each element selects its own piece"),
-        (huber_cut, "beyond the width, the gradient is the width with the sign of the error"),
+        (
+            huber_with_stop_gradient,
+            "beyond the width, the gradient is the width with the sign of the error",
+        ),
         (huber_by_item, "raises ValueError"),
-        (huber_by_root, "the unused piece also needs a finite gradient"),
+        (huber_by_sqrt, "the unused piece also needs a finite gradient"),
     ],
     "control-flow/2": [
-        (root_by_python, "JAX unrolls the loop"),
+        (root_by_python_loop, "JAX unrolls the loop"),
         (root_unrolled, "JAX unrolls the loop"),
-        (root_too_often, "must return 5.0, got 3.4"),
+        (root_with_too_many_steps, "must return 5.0, got 3.4"),
         (root_from_one, "without any steps, the result is a itself"),
         (root_by_while, "Reverse-mode differentiation does not work"),
         (
@@ -193,10 +196,10 @@ WRONG = {
     "control-flow/3": [
         (cool_by_while, "Reverse-mode differentiation does not work"),
         (cool_by_python, "under jit, cool_by_python(heat=40.0"),
-        (cool_too_long, "stop as soon as the heat is not above the limit"),
-        (cool_at_the_limit, "the limit itself is not above the limit"),
-        (cool_without_most, "halve at most four times"),
-        (cool_counts_all, "must return (5.0, 3), got (5.0, 10)"),
+        (cool_without_limit, "stop as soon as the heat is not above the limit"),
+        (cool_also_at_limit, "the limit itself is not above the limit"),
+        (cool_ignoring_most, "halve at most four times"),
+        (cool_counting_every_iteration, "must return (5.0, 3), got (5.0, 10)"),
         (cool_unrolled, "JAX unrolls the loop"),
         (lambda heat, limit, most: heat / 2, "the result must be a pair (heat, count), got 20.0"),
     ],
@@ -204,7 +207,7 @@ WRONG = {
 RIGHT = [
     ("control-flow/1", huber_by_minimum),
     ("control-flow/1", huber_by_select),
-    ("control-flow/2", root_by_associates),
+    ("control-flow/2", root_by_scan_over_arange),
     ("control-flow/3", cool_by_powers),
     ("control-flow/1", huber_vectorized),
     ("control-flow/1", huber_by_clipping),

@@ -1,4 +1,4 @@
-"""Answers to the exercises of *Debugging*: foreseen mistakes, and other right ones."""
+"""Wrong and right answers to the exercises on debugging."""
 
 import jax
 import jax.numpy as jnp
@@ -7,7 +7,7 @@ from jax.experimental import checkify, io_callback
 from jax.flatten_util import ravel_pytree
 
 
-def by_the_loss(step, state, batches):
+def check_loss_only(step, state, batches):
     for number, batch in enumerate(batches):
         state, loss = step(state, batch)
         if not jnp.isfinite(loss):
@@ -15,7 +15,7 @@ def by_the_loss(step, state, batches):
     return None
 
 
-def by_the_state(step, state, batches):
+def check_state_only(step, state, batches):
     for number, batch in enumerate(batches):
         state, _ = step(state, batch)
         if not all(jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(state)):
@@ -23,7 +23,7 @@ def by_the_state(step, state, batches):
     return None
 
 
-def nan_only(step, state, batches):
+def check_nan_only(step, state, batches):
     for number, batch in enumerate(batches):
         state, loss = step(state, batch)
         if any(jnp.isnan(leaf).any() for leaf in jax.tree.leaves((state, loss))):
@@ -31,7 +31,7 @@ def nan_only(step, state, batches):
     return None
 
 
-def the_state_that_came_in(step, state, batches):
+def check_input_state(step, state, batches):
     for number, batch in enumerate(batches):
         if not all(jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(state)):
             return number
@@ -41,7 +41,7 @@ def the_state_that_came_in(step, state, batches):
     return None
 
 
-def the_same_state(step, state, batches):
+def never_update_state(step, state, batches):
     for number, batch in enumerate(batches):
         out = step(state, batch)
         if not all(jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(out)):
@@ -49,7 +49,7 @@ def the_same_state(step, state, batches):
     return None
 
 
-def from_one(step, state, batches):
+def count_from_1(step, state, batches):
     for number, batch in enumerate(batches, 1):
         out = state, _ = step(state, batch)
         if not all(jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(out)):
@@ -57,12 +57,12 @@ def from_one(step, state, batches):
     return None
 
 
-def minus_one(step, state, batches):
-    found = by_raveling(step, state, batches)
+def return_minus_1(step, state, batches):
+    found = ravel_leaves(step, state, batches)
     return -1 if found is None else found
 
 
-def by_dtype(step, state, batches):
+def check_inexact_leaves(step, state, batches):
     for number, batch in enumerate(batches):
         out = state, _ = step(state, batch)
         floats = [leaf for leaf in jax.tree.leaves(out) if jnp.issubdtype(leaf.dtype, jnp.inexact)]
@@ -71,7 +71,7 @@ def by_dtype(step, state, batches):
     return None
 
 
-def last_one(step, state, batches):
+def return_last_bad_step(step, state, batches):
     last = None
     for number, batch in enumerate(batches):
         out = state, _ = step(state, batch)
@@ -80,7 +80,7 @@ def last_one(step, state, batches):
     return last
 
 
-def by_raveling(step, state, batches):
+def ravel_leaves(step, state, batches):
     for number, batch in enumerate(batches):
         out = state, _ = step(state, batch)
         if not jnp.isfinite(ravel_pytree(out)[0]).all():
@@ -88,7 +88,7 @@ def by_raveling(step, state, batches):
     return None
 
 
-def in_a_scan(step, state, batches):
+def scan_over_batches(step, state, batches):
     def body(state, batch):
         out = state, _ = step(state, batch)
         return state, jnp.array([jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(out)]).all()
@@ -97,7 +97,7 @@ def in_a_scan(step, state, batches):
     return None if fine.all() else np.argmin(fine)
 
 
-def first_elements(step, state, batches):
+def check_first_elements(step, state, batches):
     for number, batch in enumerate(batches):
         out = state, _ = step(state, batch)
         if not all(jnp.isfinite(leaf).ravel()[0] for leaf in jax.tree.leaves(out)):
@@ -105,7 +105,7 @@ def first_elements(step, state, batches):
     return None
 
 
-def by_summing(step, state, batches):
+def sum_leaves(step, state, batches):
     for number, batch in enumerate(batches):
         out = state, _ = step(state, batch)
         total = sum(float(jnp.sum(leaf)) for leaf in jax.tree.leaves(out))
@@ -114,87 +114,87 @@ def by_summing(step, state, batches):
     return None
 
 
-def plainly(name, x):
+def use_python_print(name, x):
     print(f"{name}: {x.min()} to {x.max()}")
     return x
 
 
-def by_fstring(name, x):
+def use_fstring(name, x):
     jax.debug.print(f"{name}: {x.min()} to {x.max()}", ordered=True)
     return x
 
 
-def name_in_the_format(name, x):
+def concatenate_name(name, x):
     jax.debug.print(name + ": {} to {}", x.min(), x.max(), ordered=True)
     return x
 
 
-def unordered(name, x):
+def print_unordered(name, x):
     jax.debug.print("{}: {} to {}", name, x.min(), x.max())
     return x
 
 
-def rounded(name, x):
+def round_values(name, x):
     jax.debug.print("{}: {:.1f} to {:.1f}", name, x.min(), x.max(), ordered=True)
     return x
 
 
-def fixed_places(name, x):
+def print_fixed_indices(name, x):
     jax.debug.print("{}: {} to {}", name, x.ravel()[1], x.ravel()[-1], ordered=True)
     return x
 
 
-def escaped(name, x):
+def escape_braces(name, x):
     name = name.replace("{", "{{").replace("}", "}}")
     jax.debug.print(name + ": {} to {}", x.min(), x.max(), ordered=True)
     return x
 
 
-def swapped(name, x):
+def swap_min_and_max(name, x):
     jax.debug.print("{}: {} to {}", name, x.max(), x.min(), ordered=True)
     return x
 
 
-def along_rows(name, x):
+def print_rows(name, x):
     rows = jnp.sort(x, axis=0) if x.ndim == 1 else x
     low, high = (rows[0], rows[-1]) if x.ndim else (x, x)
     jax.debug.print("{}: {} to {}", name, low, high, ordered=True)
     return x
 
 
-def by_float(name, x):
+def convert_to_float(name, x):
     jax.debug.print("{}: {} to {}", name, float(x.min()), float(x.max()), ordered=True)
     return x
 
 
-def changed(name, x):
+def return_changed_array(name, x):
     jax.debug.print("{}: {} to {}", name, x.min(), x.max(), ordered=True)
     return 2 * x
 
 
-def by_names(name, x):
+def use_named_fields(name, x):
     low, high = jnp.min(x), jnp.max(x)
     jax.debug.print("{name}: {low} to {high}", name=name, low=low, high=high, ordered=True)
     return x
 
 
-def by_io_callback(name, x):
+def use_io_callback(name, x):
     io_callback(lambda y: print(f"{name}: {y.min()} to {y.max()}"), None, x, ordered=True)
     return x
 
 
-def nothing_returned(name, x):
+def return_nothing(name, x):
     jax.debug.print("{}: {} to {}", name, x.min(), x.max(), ordered=True)
 
 
-def by_callback(name, x):
+def use_debug_callback(name, x):
     jax.debug.callback(
         lambda low, high: print(f"{name}: {low} to {high}"), x.min(), x.max(), ordered=True
     )
     return x
 
 
-def with_errors(errors, jit=jax.jit):
+def checkify_with(errors, jit=jax.jit):
     def run(function, *args):
         error, value = jit(checkify.checkify(function, errors=errors))(*args)
         return error.get(), value
@@ -205,24 +205,24 @@ def with_errors(errors, jit=jax.jit):
 BOTH = checkify.user_checks | checkify.float_checks
 
 
-def thrown(function, *args):
+def throw_error(function, *args):
     error, value = jax.jit(checkify.checkify(function, errors=BOTH))(*args)
     error.throw()
     return None, value
 
 
-def as_text(function, *args):
+def return_error_as_string(function, *args):
     error, value = jax.jit(checkify.checkify(function, errors=BOTH))(*args)
     return str(error), value
 
 
-def jit_inside(function, *args):
+def jit_before_checkify(function, *args):
     error, value = checkify.checkify(jax.jit(function), errors=BOTH)(*args)
     return error.get(), value
 
 
-def caught(function, *args):
-    """Throw the error, and return what it says."""
+def catch_thrown_error(function, *args):
+    """Raise the error, and return its message."""
     error, value = jax.jit(checkify.checkify(function, errors=BOTH))(*args)
     try:
         checkify.check_error(error)
@@ -231,117 +231,129 @@ def caught(function, *args):
     return None, value
 
 
-def text_or_value(function, *args):
+def drop_value_on_error(function, *args):
     error, value = jax.jit(checkify.checkify(function, errors=BOTH))(*args)
     return (error.get(), None) if error.get() else (None, value)
 
 
-def as_it_is(function, *args):
+def return_error_object(function, *args):
     return jax.jit(checkify.checkify(function, errors=BOTH))(*args)
 
 
-def value_only(function, *args):
+def return_value_only(function, *args):
     return jax.jit(checkify.checkify(function, errors=BOTH))(*args)[1]
 
 
 WRONG = {
     "debugging/1": [
-        (by_the_loss, "the loss shows a bad state one step late"),
-        (by_the_state, "step 4 returns a NaN as its loss"),
-        (nan_only, "step 2 returns a state with an infinity, so the result must be 2, got None"),
-        (the_state_that_came_in, "the loss shows a bad state one step late"),
-        (the_same_state, "step 3 returns a state with a NaN, so the result must be 3, got None"),
-        (from_one, "count the steps from 0"),
-        (minus_one, "no step returns a NaN or an infinity, so the result must be None, got -1"),
+        (check_loss_only, "the loss shows a bad state one step late"),
+        (check_state_only, "step 4 returns a NaN as its loss"),
         (
-            by_dtype,
+            check_nan_only,
+            "step 2 returns a state with an infinity, so the result must be 2, got None",
+        ),
+        (check_input_state, "the loss shows a bad state one step late"),
+        (
+            never_update_state,
+            "step 3 returns a state with a NaN, so the result must be 3, got None",
+        ),
+        (count_from_1, "count the steps from 0"),
+        (
+            return_minus_1,
+            "no step returns a NaN or an infinity, so the result must be None, got -1",
+        ),
+        (
+            check_inexact_leaves,
             "for a step that is not compiled and a state with Python numbers, your function "
             "raises AttributeError",
         ),
-        (last_one, "step 3 returns a state with a NaN, so the result must be 3, got 5"),
-        (first_elements, "the loss shows a bad state one step late"),
+        (return_last_bad_step, "step 3 returns a state with a NaN, so the result must be 3, got 5"),
+        (check_first_elements, "the loss shows a bad state one step late"),
     ],
     "debugging/2": [
-        (plainly, "print and f-strings run only while JAX traces"),
-        (by_fstring, "print and f-strings run only while JAX traces"),
-        (name_in_the_format, "for the name 'grad {w}', your function raises KeyError"),
-        (unordered, "pass ordered=True"),
+        (use_python_print, "print and f-strings run only while JAX traces"),
+        (use_fstring, "print and f-strings run only while JAX traces"),
+        (concatenate_name, "for the name 'grad {w}', your function raises KeyError"),
+        (print_unordered, "pass ordered=True"),
         (
-            fixed_places,
+            print_fixed_indices,
             "under jit, for the array [[0.5, 1.25], [-0.25, 0.0]], the program prints 'w",
         ),
-        (rounded, "'w: -0.2 to 1.2' instead of 'w: -0.25 to 1.25'"),
-        (escaped, "pass the name as a value"),
+        (round_values, "'w: -0.2 to 1.2' instead of 'w: -0.25 to 1.25'"),
+        (escape_braces, "pass the name as a value"),
         (
-            swapped,
+            swap_min_and_max,
             "under jit, for the array [2.0, -1.0, 5.0], the program prints 'w: 5.0 to -1.0' "
             "instead of 'w: -1.0 to 5.0'",
         ),
         (
-            along_rows,
+            print_rows,
             "under jit, for the array [[0.5, 1.25], [-0.25, 0.0]], the program prints 'w: [0.5  "
             "1.25] to [-0.25  0",
         ),
-        (by_float, "raises ConcretizationTypeError"),
-        (changed, "your function must return the array unchanged"),
+        (convert_to_float, "raises ConcretizationTypeError"),
+        (return_changed_array, "your function must return the array unchanged"),
         (
             lambda name, x: x,
             "under jit, for the array [2.0, -1.0, 5.0], the program prints nothing instead of "
             "'w: -1.0 to 5.0'",
         ),
-        (nothing_returned, "the result must be the array, got None"),
+        (return_nothing, "the result must be the array, got None"),
     ],
     "debugging/3": [
         (
-            with_errors(checkify.user_checks),
+            checkify_with(checkify.user_checks),
             "for price at -1, the message must contain 'nan', got None",
         ),
         (
-            with_errors(checkify.float_checks),
+            checkify_with(checkify.float_checks),
             "for price at 200, the message must contain 'a price of 200', got None",
         ),
-        (with_errors(BOTH, jit=lambda f: f), "the function is not compiled"),
+        (checkify_with(BOTH, jit=lambda f: f), "the function is not compiled"),
         (
-            with_errors(checkify.user_checks | checkify.nan_checks),
+            checkify_with(checkify.user_checks | checkify.nan_checks),
             "for inverse at 0, the message must contain 'division by zero', got None",
         ),
         (
-            with_errors(checkify.user_checks & checkify.float_checks),
+            checkify_with(checkify.user_checks & checkify.float_checks),
             "for price at 200, the message must contain 'a price of 200', got None",
         ),
         (lambda function, x: (None, jax.jit(function)(x)), "which was not functionalized"),
-        (as_text, "for price at 1, the message must be None, got 'Error(None)'"),
+        (return_error_as_string, "for price at 1, the message must be None, got 'Error(None)'"),
         (
-            lambda *args: with_errors(BOTH)(*args)[::-1],
+            lambda *args: checkify_with(BOTH)(*args)[::-1],
             "the first result must be the message, error.get(), got Array(0., dtype=float32)",
         ),
         (
-            lambda *args: list(with_errors(BOTH)(*args)),
+            lambda *args: list(checkify_with(BOTH)(*args)),
             "your function must return a tuple of the message and the value, got [None, "
             "Array(0., dtype=float32)]",
         ),
         (
-            thrown,
+            throw_error,
             "for price at 200, your function raises the error instead of returning the message, "
             "error.get()",
         ),
-        (text_or_value, "return it even if a check fails"),
-        (as_it_is, "your function returns the error itself; the message, or None, is error.get()"),
+        (drop_value_on_error, "return it even if a check fails"),
         (
-            value_only,
+            return_error_object,
+            "your function returns the error itself; the message, or None, is error.get()",
+        ),
+        (
+            return_value_only,
             "your function must return a tuple of the message and the value, got Array(0., "
             "dtype=float32)",
         ),
     ],
 }
 RIGHT = [
-    ("debugging/1", by_summing),
-    ("debugging/1", by_raveling),
-    ("debugging/1", in_a_scan),
-    ("debugging/2", by_names),
-    ("debugging/2", by_io_callback),
-    ("debugging/3", jit_inside),
-    ("debugging/3", caught),
-    ("debugging/2", by_callback),
-    ("debugging/3", with_errors(checkify.all_checks)),
+    ("debugging/1", sum_leaves),
+    ("debugging/1", ravel_leaves),
+    ("debugging/1", scan_over_batches),
+    ("debugging/2", use_named_fields),
+    ("debugging/2", use_io_callback),
+    ("debugging/3", jit_before_checkify),
+    ("debugging/3", catch_thrown_error),
+    ("debugging/2", use_debug_callback),
+    ("debugging/3", checkify_with(checkify.all_checks)),
 ]

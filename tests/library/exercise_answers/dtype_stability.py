@@ -1,4 +1,4 @@
-"""Answers to the exercises of *Optimisers that change their types*: mistakes, and right ones."""
+"""Wrong and right answers to the exercises on dtype stability."""
 
 import jax
 import jax.numpy as jnp
@@ -17,7 +17,7 @@ def cast_parameters_only(loss, params, x):
     return jax.value_and_grad(lambda p: loss(cast_all(p), x))(params)
 
 
-def value_in_full(loss, params, x):
+def value_in_float32(loss, params, x):
     half_x = x.astype(jnp.bfloat16)
     return loss(params, x), jax.grad(lambda p: loss(cast_all(p), half_x))(params)
 
@@ -27,27 +27,27 @@ def cast_back(loss, params, x):
     return value, jax.tree.map(lambda g, p: g.astype(p.dtype), gradient, params)
 
 
-def mask_of(frozen, inside):
+def mask_for(frozen, inside):
     return lambda params: {name: (name in frozen) == inside for name in params}
 
 
-def no_gradient(tx, frozen):
-    return optax.chain(optax.masked(optax.set_to_zero(), mask_of(frozen, True)), tx)
+def zero_gradients_before_tx(tx, frozen):
+    return optax.chain(optax.masked(optax.set_to_zero(), mask_for(frozen, True)), tx)
 
 
-def zeroed_afterwards(tx, frozen):
-    return optax.chain(tx, optax.masked(optax.set_to_zero(), mask_of(frozen, True)))
+def zero_updates_after_tx(tx, frozen):
+    return optax.chain(tx, optax.masked(optax.set_to_zero(), mask_for(frozen, True)))
 
 
-def labels_of(frozen, freeze="freeze", train="train"):
+def labels_for(frozen, freeze="freeze", train="train"):
     return lambda params: {name: freeze if name in frozen else train for name in params}
 
 
-def labeled(tx, labels, zero=None):
+def transform_with_labels(tx, labels, zero=None):
     return optax.multi_transform({"train": tx, "freeze": zero or optax.set_to_zero()}, labels)
 
 
-def by_hand(tx, frozen):
+def custom_transformation(tx, frozen):
     def update(gradient, state, params):
         updates, state = tx.update(gradient, state, params)
         kept = {n: jnp.zeros_like(u) if n in frozen else u for n, u in updates.items()}
@@ -56,8 +56,8 @@ def by_hand(tx, frozen):
     return optax.GradientTransformation(tx.init, update)
 
 
-def frozen_once(tx, frozen):
-    """Zero updates, but only in the first step."""
+def freeze_in_first_step_only(tx, frozen):
+    """Set the updates to zero only in the first step."""
 
     def update(gradient, state, params):
         updates, inner = tx.update(gradient, state[0], params)
@@ -67,26 +67,26 @@ def frozen_once(tx, frozen):
     return optax.GradientTransformation(lambda params: (tx.init(params), False), update)
 
 
-def put_into(loss, params, x):
+def modify_params(loss, params, x):
     params.update(cast_all(params))
     return jax.value_and_grad(loss)(params, x.astype(jnp.bfloat16))
 
 
-def by_x(loss, params, x):
+def differentiate_by_x(loss, params, x):
     return jax.value_and_grad(lambda x: loss(cast_all(params), x))(cast_all(x))
 
 
-def in_float16(loss, params, x):
+def cast_to_float16(loss, params, x):
     half = lambda tree: jax.tree.map(lambda leaf: leaf.astype(jnp.float16), tree)  # noqa: E731
     return jax.value_and_grad(lambda p: loss(half(p), half(x)))(params)
 
 
-def by_vjp(loss, params, x):
+def use_vjp(loss, params, x):
     value, pull = jax.vjp(lambda p: loss(cast_all(p), cast_all(x)), params)
     return value, pull(jnp.ones_like(value))[0]
 
 
-def of_the_opposite(loss, params, x):
+def negate_gradient(loss, params, x):
     value, gradient = cast_back(loss, params, x)
     return value, jax.tree.map(jnp.negative, gradient)
 
@@ -138,7 +138,7 @@ WRONG = {
         ),
         (cast_before, "the gradient must be float32 like the parameters, got bfloat16"),
         (cast_parameters_only, "cast the batch, too"),
-        (value_in_full, "the loss must receive bfloat16 parameters, got float32"),
+        (value_in_float32, "the loss must receive bfloat16 parameters, got float32"),
         (
             lambda *args: cast_back(*args)[::-1],
             "the first result must be the value of the loss, 0.8125",
@@ -151,43 +151,46 @@ WRONG = {
             lambda loss, params, x: jax.grad(lambda p: loss(cast_all(p), cast_all(x)))(params),
             "your function must return a tuple of the value and the gradient",
         ),
-        (put_into, "your function modifies its parameters in place"),
+        (modify_params, "your function modifies its parameters in place"),
         (
-            by_x,
+            differentiate_by_x,
             "the second result must be the gradient, a tree with the structure of the parameters",
         ),
-        (in_float16, "the loss must receive bfloat16 parameters, got float16"),
-        (of_the_opposite, "the gradient differs from the gradient of the loss"),
+        (cast_to_float16, "the loss must receive bfloat16 parameters, got float16"),
+        (negate_gradient, "the gradient differs from the gradient of the loss"),
     ],
     "dtype-stability/3": [
         (lambda tx, frozen: tx, "Weight decay moves a parameter"),
-        (no_gradient, "Weight decay moves a parameter"),
-        (lambda tx, frozen: optax.masked(tx, mask_of(frozen, False)), "its raw gradient"),
+        (zero_gradients_before_tx, "Weight decay moves a parameter"),
+        (lambda tx, frozen: optax.masked(tx, mask_for(frozen, False)), "its raw gradient"),
         (
             lambda tx, frozen: optax.set_to_zero(),
             "with frozen=('b', 'c'), 'a' did not move, although it is not frozen",
         ),
         (
-            lambda tx, frozen: zeroed_afterwards(optax.chain(tx, optax.scale(0.5)), frozen),
+            lambda tx, frozen: zero_updates_after_tx(optax.chain(tx, optax.scale(0.5)), frozen),
             "with frozen=('b', 'c'), 'a' went from 1 to 0.945, but tx alone moves it to 0.89",
         ),
         (
-            lambda tx, frozen: labeled(tx, labels_of(frozen), optax.identity()),
+            lambda tx, frozen: transform_with_labels(tx, labels_for(frozen), optax.identity()),
             "optax.masked and optax.identity pass on",
         ),
         (
-            lambda tx, frozen: labeled(tx, labels_of(frozen, "train", "freeze")),
+            lambda tx, frozen: transform_with_labels(tx, labels_for(frozen, "train", "freeze")),
             "with frozen=('b', 'c'), 'a' did not move, although it is not frozen",
         ),
         (
-            lambda tx, frozen: labeled(tx, labels_of(frozen, "frozen")),
+            lambda tx, frozen: transform_with_labels(tx, labels_for(frozen, "frozen")),
             "A label has no corresponding transformation in multi_transform",
         ),
         (
-            lambda tx, frozen: labeled(tx, dict.fromkeys(frozen, "freeze")),
+            lambda tx, frozen: transform_with_labels(tx, dict.fromkeys(frozen, "freeze")),
             "one for each parameter",
         ),
-        (frozen_once, "with frozen=('b', 'c'), 'b' must be 1 after two steps, got 0.89"),
+        (
+            freeze_in_first_step_only,
+            "with frozen=('b', 'c'), 'b' must be 1 after two steps, got 0.89",
+        ),
         (
             lambda tx, frozen: tx.update,
             "your function must return a transformation with init and update, got a function",
@@ -207,8 +210,11 @@ RIGHT = [
         ),
     ),
     ("dtype-stability/2", cast_back),
-    ("dtype-stability/2", by_vjp),
-    ("dtype-stability/3", zeroed_afterwards),
-    ("dtype-stability/3", by_hand),
-    ("dtype-stability/3", lambda tx, frozen: labeled(tx, labels_of(frozen), optax.sgd(0.0))),
+    ("dtype-stability/2", use_vjp),
+    ("dtype-stability/3", zero_updates_after_tx),
+    ("dtype-stability/3", custom_transformation),
+    (
+        "dtype-stability/3",
+        lambda tx, frozen: transform_with_labels(tx, labels_for(frozen), optax.sgd(0.0)),
+    ),
 ]

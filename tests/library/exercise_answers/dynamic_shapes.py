@@ -1,4 +1,4 @@
-"""Answers to the exercises of *Dynamic shapes*: foreseen mistakes, and other right ones."""
+"""Wrong and right answers to the exercises on dynamic shapes."""
 
 import jax
 import jax.numpy as jnp
@@ -9,39 +9,39 @@ from jaxbits.book.exercises import all_exercises
 BUCKETED = all_exercises()["dynamic-shapes/1"].solution
 
 
-def in_jax(sentences, sizes):
+def return_jax_arrays(sentences, sizes):
     return tuple(map(jnp.asarray, BUCKETED(sentences, sizes)))
 
 
-def to_the_longest(sentences, sizes):
+def pad_to_longest(sentences, sizes):
     longest = max(map(len, sentences))
     return BUCKETED(sentences, (longest,))
 
 
-def first_that_fits(sentences, sizes):
+def take_first_size_that_fits(sentences, sizes):
     longest = max(map(len, sentences))
     return BUCKETED(sentences, [next((s for s in sizes if s >= longest), 0)])
 
 
-def cut_off(sentences, sizes):
+def truncate_sentences(sentences, sizes):
     return BUCKETED([s[: max(sizes)] for s in sentences], sizes)
 
 
-def each_by_itself(sentences, sizes):
+def pad_first_sentence_only(sentences, sizes):
     return BUCKETED(sentences[:1], sizes)
 
 
-def asserts(sentences, sizes):
+def assert_instead_of_raise(sentences, sizes):
     assert max(map(len, sentences)) <= max(sizes)
     return BUCKETED(sentences, sizes)
 
 
-def as_floats(sentences, sizes):
+def return_float_tokens(sentences, sizes):
     tokens, known = BUCKETED(sentences, sizes)
     return tokens.astype(float), known
 
 
-def by_lengths(sentences, sizes):
+def pad_by_lengths(sentences, sizes):
     lengths = np.array([len(s) for s in sentences])
     size = next((s for s in sorted(sizes) if s >= lengths.max()), None)
     if size is None:
@@ -52,17 +52,17 @@ def by_lengths(sentences, sizes):
     return tokens, known
 
 
-def known_by_value(sentences, sizes):
+def mask_from_values(sentences, sizes):
     tokens, _ = BUCKETED(sentences, sizes)
     return tokens, tokens != 0
 
 
-def known_as_floats(sentences, sizes):
+def return_float_mask(sentences, sizes):
     tokens, known = BUCKETED(sentences, sizes)
     return tokens, known.astype(np.float32)
 
 
-def padded_in_jax(sentences, sizes):
+def pad_with_jnp(sentences, sizes):
     tokens, known = BUCKETED(sentences, sizes)
     rows = [jnp.pad(jnp.array(s), (0, tokens.shape[1] - len(s))) for s in sentences]
     return np.stack(rows), known
@@ -83,50 +83,50 @@ def filled_with_zero(signal, threshold, size):
     return jnp.nonzero(above, size=size)[0], above.sum()
 
 
-def counted_after(signal, threshold, size):
-    places = jnp.nonzero(signal > threshold, size=size, fill_value=len(signal))[0]
-    return places, (places < len(signal)).sum()
+def count_after_truncation(signal, threshold, size):
+    indices = jnp.nonzero(signal > threshold, size=size, fill_value=len(signal))[0]
+    return indices, (indices < len(signal)).sum()
 
 
-def by_at_least(signal, threshold, size):
-    _, places = jax.lax.top_k(signal, min(size, len(signal)))
-    places = jnp.sort(jnp.pad(places, (0, size - len(places)), constant_values=len(signal)))
+def use_top_k_without_peaks(signal, threshold, size):
+    _, indices = jax.lax.top_k(signal, min(size, len(signal)))
+    indices = jnp.sort(jnp.pad(indices, (0, size - len(indices)), constant_values=len(signal)))
     (few,) = jnp.nonzero(signal > threshold, size=size, fill_value=len(signal))
     above = signal > threshold
-    return jnp.where(above.any(), few, places), above.sum()
+    return jnp.where(above.any(), few, indices), above.sum()
 
 
-def a_mask(signal, threshold, size):
+def slice_mask(signal, threshold, size):
     above = signal > threshold
     return jnp.where(above, jnp.arange(len(signal)), len(signal))[:size], above.sum()
 
 
-def by_flatnonzero(signal, threshold, size):
+def use_flatnonzero(signal, threshold, size):
     above = jnp.greater(signal, threshold)
-    places = jnp.flatnonzero(above, size=size, fill_value=signal.shape[0])
-    return [places, jnp.count_nonzero(above)]
+    indices = jnp.flatnonzero(above, size=size, fill_value=signal.shape[0])
+    return [indices, jnp.count_nonzero(above)]
 
 
 def no_size(signal, threshold, size):
-    places = jnp.nonzero(signal > threshold)[0]
-    short = max(size - len(places), 0)
-    return jnp.pad(places, (0, short), constant_values=len(signal))[:size], len(places)
+    indices = jnp.nonzero(signal > threshold)[0]
+    short = max(size - len(indices), 0)
+    return jnp.pad(indices, (0, short), constant_values=len(signal))[:size], len(indices)
 
 
-def by_top_k(signal, threshold, size):
+def use_top_k(signal, threshold, size):
     above = signal > threshold
     return jax.lax.top_k(jnp.where(above, jnp.arange(len(signal)), -1), size)[1], above.sum()
 
 
-def sorted_places(signal, threshold, size):
+def sort_indices(signal, threshold, size):
     above = signal > threshold
     n = len(signal)
-    places = jnp.sort(jnp.where(above, jnp.arange(n), n))
-    places = jnp.pad(places, (0, max(size - n, 0)), constant_values=n)[:size]
-    return places, above.sum()
+    indices = jnp.sort(jnp.where(above, jnp.arange(n), n))
+    indices = jnp.pad(indices, (0, max(size - n, 0)), constant_values=n)[:size]
+    return indices, above.sum()
 
 
-def by_attributes(before, now):
+def compare_numpy_dtypes(before, now):
     if jax.tree.structure(before) != jax.tree.structure(now):
         return "tree"
     for a, b in zip(jax.tree.leaves(before), jax.tree.leaves(now), strict=True):
@@ -137,7 +137,7 @@ def by_attributes(before, now):
     return None
 
 
-def by_result_type(before, now):
+def ignore_weak_types(before, now):
     if jax.tree.structure(before) != jax.tree.structure(now):
         return "tree"
     for a, b in zip(jax.tree.leaves(before), jax.tree.leaves(now), strict=True):
@@ -148,8 +148,8 @@ def by_result_type(before, now):
     return None
 
 
-def by_weak_type(before, now):
-    reason = by_result_type(before, now)
+def compare_weak_types(before, now):
+    reason = ignore_weak_types(before, now)
     if reason is None:
         pairs = zip(jax.tree.leaves(before), jax.tree.leaves(now), strict=True)
         if any(jnp.asarray(a).weak_type != jnp.asarray(b).weak_type for a, b in pairs):
@@ -157,15 +157,15 @@ def by_weak_type(before, now):
     return reason
 
 
-def dtype_first(before, now):
-    reason = by_weak_type(before, now)
+def check_dtype_before_shape(before, now):
+    reason = compare_weak_types(before, now)
     if reason == "shape" and jnp.asarray(before[0]).dtype != jnp.asarray(now[0]).dtype:
         return "dtype"
     return reason
 
 
-def by_python_type(before, now):
-    reason = by_result_type(before, now)
+def compare_python_types(before, now):
+    reason = ignore_weak_types(before, now)
     if reason is None and any(
         isinstance(a, float) != isinstance(b, float) for a, b in zip(before, now, strict=True)
     ):
@@ -173,7 +173,7 @@ def by_python_type(before, now):
     return reason
 
 
-def by_typeof(before, now):
+def use_typeof(before, now):
     if jax.tree.structure(before) != jax.tree.structure(now):
         return "tree"
     pairs = zip(jax.tree.leaves(before), jax.tree.leaves(now), strict=True)
@@ -184,7 +184,7 @@ def by_typeof(before, now):
     return None
 
 
-def leaf_by_leaf(before, now):
+def check_leaf_by_leaf(before, now):
     if jax.tree.structure(before) != jax.tree.structure(now):
         return "tree"
     for a, b in zip(jax.tree.leaves(before), jax.tree.leaves(now), strict=True):
@@ -194,33 +194,33 @@ def leaf_by_leaf(before, now):
     return None
 
 
-def by_values(before, now):
+def compare_values(before, now):
     if jax.tree.structure(before) != jax.tree.structure(now):
         return "tree"
-    return by_weak_type(before, now) or ("value" if str(before) != str(now) else None)
+    return compare_weak_types(before, now) or ("value" if str(before) != str(now) else None)
 
 
 WRONG = {
     "dynamic-shapes/1": [
-        (in_jax, "padding with jnp compiles for every length"),
-        (to_the_longest, "the shape of tokens must be (2, 4), got (2, 3)"),
-        (first_that_fits, "take the smallest size that fits"),
-        (each_by_itself, "the shape of tokens must be (2, 4), got (1, 4)"),
+        (return_jax_arrays, "padding with jnp compiles for every length"),
+        (pad_to_longest, "the shape of tokens must be (2, 4), got (2, 3)"),
+        (take_first_size_that_fits, "take the smallest size that fits"),
+        (pad_first_sentence_only, "the shape of tokens must be (2, 4), got (1, 4)"),
         (
-            asserts,
+            assert_instead_of_raise,
             "9 tokens fit no size, so your function must raise a ValueError, got AssertionError",
         ),
-        (as_floats, "the dtype of tokens must be an integer, got float64"),
+        (return_float_tokens, "the dtype of tokens must be an integer, got float64"),
         (
-            cut_off,
+            truncate_sentences,
             "9 tokens fit no size, so your function must raise a ValueError, but it returns "
             "tokens of shape (1, 8)",
         ),
-        (known_by_value, "a 0 in a sentence is a token"),
-        (known_as_floats, "the dtype of known must be 'bool', got 'float32'"),
-        (padded_in_jax, "must not compile anything, got"),
+        (mask_from_values, "a 0 in a sentence is a token"),
+        (return_float_mask, "the dtype of known must be 'bool', got 'float32'"),
+        (pad_with_jnp, "must not compile anything, got"),
         (
-            lambda *given: tuple(a.tolist() for a in BUCKETED(*given)),
+            lambda *args: tuple(a.tolist() for a in BUCKETED(*args)),
             "the pair must contain two NumPy arrays",
         ),
         (lambda sentences, sizes: np.zeros((2, 4)), "the result must be a pair (tokens, known)"),
@@ -229,27 +229,30 @@ WRONG = {
         (filled_with_zero, "looks like a peak at the start"),
         (filled_with_minus_one, "which reads the last element"),
         (filled_with_five, "the length of this signal is 2"),
-        (counted_after, "the count includes the peak that did not fit"),
-        (by_at_least, "must return ([5, 5], 0)"),
-        (a_mask, "must return ([1, 3, 4, 5], 3)"),
+        (count_after_truncation, "the count includes the peak that did not fit"),
+        (use_top_k_without_peaks, "must return ([5, 5], 0)"),
+        (slice_mask, "must return ([1, 3, 4, 5], 3)"),
         (no_size, "under jit, no_size(signal=["),
-        (by_top_k, "must return ([1, 3, 4, 5], 3), got ([4, 3, 1, 0], 3)"),
+        (use_top_k, "must return ([1, 3, 4, 5], 3), got ([4, 3, 1, 0], 3)"),
     ],
     "dynamic-shapes/3": [
         (lambda before, now: "shape", "must return 'dtype', got 'shape': integers after floats"),
-        (by_attributes, "a float32 after a Python float"),
-        (leaf_by_leaf, "must return 'weak', got None"),
-        (by_values, "must return None, got 'value': different values of the same kind"),
-        (by_result_type, "must return 'weak'"),
-        (dtype_first, "must return 'shape', got 'dtype': four integers after three floats"),
-        (by_python_type, "which stays weak"),
+        (compare_numpy_dtypes, "a float32 after a Python float"),
+        (check_leaf_by_leaf, "must return 'weak', got None"),
+        (compare_values, "must return None, got 'value': different values of the same kind"),
+        (ignore_weak_types, "must return 'weak'"),
+        (
+            check_dtype_before_shape,
+            "must return 'shape', got 'dtype': four integers after three floats",
+        ),
+        (compare_python_types, "which stays weak"),
         (lambda before, now: "tree" if before != now else None, "raises TypeError"),
     ],
 }
 RIGHT = [
-    ("dynamic-shapes/1", by_lengths),
-    ("dynamic-shapes/2", by_flatnonzero),
-    ("dynamic-shapes/3", by_typeof),
-    ("dynamic-shapes/2", sorted_places),
-    ("dynamic-shapes/3", by_weak_type),
+    ("dynamic-shapes/1", pad_by_lengths),
+    ("dynamic-shapes/2", use_flatnonzero),
+    ("dynamic-shapes/3", use_typeof),
+    ("dynamic-shapes/2", sort_indices),
+    ("dynamic-shapes/3", compare_weak_types),
 ]

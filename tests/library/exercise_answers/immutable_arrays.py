@@ -1,4 +1,4 @@
-"""Answers to the exercises of *Immutable arrays*: foreseen mistakes, and other right ones."""
+"""Wrong and right answers to the exercises on immutable arrays."""
 
 import jax
 import jax.numpy as jnp
@@ -6,7 +6,7 @@ import numpy as np
 from jax import lax
 
 
-def assigned(memory, place, item):
+def assign_item(memory, place, item):
     memory[place] = item
     return memory, (place + 1) % len(memory)
 
@@ -17,18 +17,18 @@ def in_numpy(memory, place, item):
     return jnp.asarray(memory), (place + 1) % len(memory)
 
 
-def by_if(memory, place, item):
+def use_python_if(memory, place, item):
     following = place + 1 if place + 1 < len(memory) else 0
     return memory.at[place].set(item), following
 
 
-def by_where(memory, place, item):
+def use_where(memory, place, item):
     row = jnp.arange(len(memory)) == place
     following = jnp.where(place + 1 == len(memory), 0, place + 1)
     return jnp.where(row[:, None], item, memory), following
 
 
-def discarded(memory, place, item):
+def discard_result(memory, place, item):
     memory.at[place].set(item)
     return memory, (place + 1) % len(memory)
 
@@ -40,15 +40,15 @@ def read_and_set(values, groups, count):
     return sums / jnp.maximum(sizes, 1.0)
 
 
-def sums_only(values, groups, count):
+def return_sums(values, groups, count):
     return jnp.zeros(count).at[groups].add(values)
 
 
-def with_nan_to_num(values, groups, count):
-    return jnp.nan_to_num(nothing_is_nan(values, groups, count))
+def use_nan_to_num(values, groups, count):
+    return jnp.nan_to_num(return_nan_for_empty_group(values, groups, count))
 
 
-def by_matrix(values, groups, count):
+def use_one_hot_matrix(values, groups, count):
     table = jax.nn.one_hot(groups, count)
     return values @ table / jnp.maximum(table.sum(axis=0), 1)
 
@@ -58,11 +58,11 @@ def one_by_one(values, groups, count):
     return jnp.stack([part.mean() if len(part) else jnp.float32(0) for part in kept])
 
 
-def nothing_is_nan(values, groups, count):
-    return sums_only(values, groups, count) / jnp.zeros(count).at[groups].add(1.0)
+def return_nan_for_empty_group(values, groups, count):
+    return return_sums(values, groups, count) / jnp.zeros(count).at[groups].add(1.0)
 
 
-def two_writes(x, pairs):
+def write_twice(x, pairs):
     def swap(k, x):
         i, j = pairs[k]
         return x.at[i].set(x[j]).at[j].set(x[i])
@@ -70,7 +70,7 @@ def two_writes(x, pairs):
     return lax.fori_loop(0, len(pairs), swap, x)
 
 
-def read_first(x, pairs):
+def read_both_first(x, pairs):
     def swap(k, x):
         i, j = pairs[k]
         at_i, at_j = x[i], x[j]
@@ -79,31 +79,31 @@ def read_first(x, pairs):
     return lax.fori_loop(0, len(pairs), swap, x)
 
 
-def permuted(x, pairs):
+def permute_indices(x, pairs):
     places = lax.fori_loop(
         0, len(pairs), lambda k, p: p.at[pairs[k]].set(p[pairs[k][::-1]]), jnp.arange(len(x))
     )
     return x[places]
 
 
-def overwritten(x, pairs):
+def overwrite_before_read(x, pairs):
     for i, j in pairs:
         x = x.at[i].set(x[j])
         x = x.at[j].set(x[i])
     return x
 
 
-def written_out(x, pairs):
-    for there in pairs:
-        x = x.at[there].set(x[there[::-1]])
+def unroll_loop(x, pairs):
+    for pair in pairs:
+        x = x.at[pair].set(x[pair[::-1]])
     return x
 
 
-def all_at_once(x, pairs):
+def set_all_pairs_at_once(x, pairs):
     return x.at[pairs].set(x[pairs[:, ::-1]])
 
 
-def added(x, pairs):
+def add_differences(x, pairs):
     def swap(k, x):
         i, j = pairs[k]
         return x.at[pairs[k]].add(jnp.array([x[j] - x[i], x[i] - x[j]]))
@@ -111,20 +111,20 @@ def added(x, pairs):
     return lax.fori_loop(0, len(pairs), swap, x)
 
 
-def scanned(x, pairs):
+def scan_over_pairs(x, pairs):
     return lax.scan(lambda x, p: (x.at[p].set(x[p[::-1]]), None), x, pairs)[0]
 
 
 WRONG = {
     "immutable-arrays/1": [
-        (assigned, "That is a sharp bit: A JAX array cannot be assigned to"),
-        (discarded, "keep the result of .at[...].set"),
+        (assign_item, "That is a sharp bit: A JAX array cannot be assigned to"),
+        (discard_result, "keep the result of .at[...].set"),
         (
             lambda memory, place, item: memory.at[place].set(item),
             "the result must be a pair (memory, next place)",
         ),
         (in_numpy, "under jit, in_numpy(memory=[["),
-        (by_if, "Choose with `jnp.where`"),
+        (use_python_if, "Choose with `jnp.where`"),
         (
             lambda memory, place, item: (memory.at[place].set(item), place + 1),
             "the place after the last one is 0",
@@ -136,34 +136,37 @@ WRONG = {
     ],
     "immutable-arrays/2": [
         (read_and_set, "two values of a group are written to one index, so one of them is lost"),
-        (with_nan_to_num, "a NaN must appear in the mean of its own group, and in no other"),
-        (by_matrix, "and in no other"),
+        (use_nan_to_num, "a NaN must appear in the mean of its own group, and in no other"),
+        (use_one_hot_matrix, "and in no other"),
         (one_by_one, "one_by_one(values=[1.0, 2.0, 6.0, 5.0]"),
         (
-            sums_only,
+            return_sums,
             "your function returns the sums; divide each by the number of values in its group",
         ),
-        (nothing_is_nan, "the mean of group 1, which has no values, must be 0.0, got nan"),
+        (
+            return_nan_for_empty_group,
+            "the mean of group 1, which has no values, must be 0.0, got nan",
+        ),
         (
             lambda values, groups, count: jnp.zeros(3).at[groups].add(values),
             "must return [1.0, 2.0]",
         ),
     ],
     "immutable-arrays/3": [
-        (two_writes, "a second array, copied in every step")
+        (write_twice, "a second array, copied in every step")
         if jax.default_backend() == "cpu"
-        else (overwritten, "is in the array twice"),
+        else (overwrite_before_read, "is in the array twice"),
         *(
             [
-                (read_first, "a second array, copied in every step"),
-                (permuted, "of scratch memory: room for a second array"),
+                (read_both_first, "a second array, copied in every step"),
+                (permute_indices, "of scratch memory: room for a second array"),
             ]
             if jax.default_backend() == "cpu"
             else []
         ),
-        (overwritten, "is in the array twice"),
-        (written_out, "use lax.fori_loop"),
-        (all_at_once, "apply one pair after the other"),
+        (overwrite_before_read, "is in the array twice"),
+        (unroll_loop, "use lax.fori_loop"),
+        (set_all_pairs_at_once, "apply one pair after the other"),
     ],
     "immutable-arrays/4": [
         (
@@ -192,11 +195,13 @@ WRONG = {
     ],
 }
 RIGHT = [
-    ("immutable-arrays/1", by_where),
+    ("immutable-arrays/1", use_where),
     (
         "immutable-arrays/2",
         lambda v, g, n: jnp.where(
-            (size := jnp.bincount(g, length=n)) > 0, sums_only(v, g, n) / jnp.maximum(size, 1), 0.0
+            (size := jnp.bincount(g, length=n)) > 0,
+            return_sums(v, g, n) / jnp.maximum(size, 1),
+            0.0,
         ),
     ),
     ("immutable-arrays/4", lambda reader: [jnp.asarray(np.array(batch)) for batch in reader]),
@@ -208,8 +213,8 @@ RIGHT = [
             / jnp.maximum(jax.ops.segment_sum(jnp.ones_like(v), g, n), 1)
         ),
     ),
-    ("immutable-arrays/3", scanned),
-    ("immutable-arrays/3", added),
+    ("immutable-arrays/3", scan_over_pairs),
+    ("immutable-arrays/3", add_differences),
     (
         "immutable-arrays/4",
         lambda reader: [jnp.array(batch).block_until_ready() for batch in reader],

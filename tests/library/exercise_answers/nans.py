@@ -1,4 +1,4 @@
-"""Answers to the exercises of *NaNs and gradients*: foreseen mistakes, and other right ones."""
+"""Wrong and right answers to the exercises on NaNs and gradients."""
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +14,7 @@ def safe_at_zero(height):
     return jnp.where(height > 0, jnp.sqrt(2 * 9.81 * safe), 0.0)
 
 
-def by_power(height):
+def use_power(height):
     safe = jnp.where(height > 0, height, 4.0)
     return jnp.where(height > 0, (19.62 * safe) ** 0.5, 0 * height)
 
@@ -23,39 +23,39 @@ def where_only(height):
     return jnp.where(height > 0, jnp.sqrt(2 * 9.81 * height), 0.0)
 
 
-def one_by_one(height):
+def use_cond_under_vmap(height):
     return jax.vmap(lambda h: jax.lax.cond(h > 0, lambda h: jnp.sqrt(19.62 * h), lambda h: 0.0, h))(
         height
     )
 
 
-def one_at_a_time(x, keep):
+def use_python_list(x, keep):
     kept = [number for number, k in zip(x, keep, strict=True) if k]
     return sum(kept) / len(kept) if kept else jnp.float32(0)
 
 
-def by_select(x, keep):
+def use_select(x, keep):
     count = jnp.count_nonzero(keep)
     total = jax.lax.select(keep, x, jnp.zeros_like(x)).sum()
     return jnp.where(count > 0, total / jnp.where(count > 0, count, 1), 0.0)
 
 
-def by_map(tree):
+def use_tree_map_with_path(tree):
     bad = jax.tree_util.tree_map_with_path(
         lambda path, x: jax.tree_util.keystr(path) if not np.isfinite(x).all() else "", tree
     )
     return [path for path in jax.tree.leaves(bad) if path]
 
 
-def by_largest(tree):
+def check_largest_only(tree):
     return leaves(tree, lambda x: jnp.abs(x).max() == jnp.inf)
 
 
-def joined(tree):
+def join_paths(tree):
     return ", ".join(leaves(tree, lambda x: ~jnp.isfinite(x).all()))
 
 
-def by_name(tree):
+def use_top_level_names(tree):
     return [name for name, leaf in tree.items() if not jnp.isfinite(leaf).all()]
 
 
@@ -91,7 +91,7 @@ WRONG = {
             lambda x, keep: jnp.nan_to_num(jnp.nanmean(jnp.where(keep, x, jnp.nan))),
             "a NaN that is kept must stay",
         ),
-        (one_at_a_time, "Choose with `jnp.where`"),
+        (use_python_list, "Choose with `jnp.where`"),
         (lambda x, keep: jnp.where(keep, x, 0).sum() / keep.sum(), "nothing is kept"),
         (lambda x, keep: x[keep].mean(), "nothing is kept"),
         (
@@ -109,17 +109,17 @@ WRONG = {
     "nans/3": [
         (lambda tree: leaves(tree, lambda x: jnp.isnan(x).any()), "an infinity is not finite"),
         (lambda tree: leaves(tree, lambda x: ~jnp.isfinite(x.sum())), "although their sum is not"),
-        (by_largest, "must return [\"['w']\"], got []"),
-        (joined, "must return [], got ''"),
-        (by_name, "must return [\"['w']\"]"),
+        (check_largest_only, "must return [\"['w']\"], got []"),
+        (join_paths, "must return [], got ''"),
+        (use_top_level_names, "must return [\"['w']\"]"),
         (lambda tree: bool(leaves(tree, lambda x: ~jnp.isfinite(x).all())), "must return []"),
     ],
 }
 RIGHT = [
-    ("nans/1", by_power),
+    ("nans/1", use_power),
     ("nans/1", safe_at_zero),
-    ("nans/2", by_select),
-    ("nans/3", by_map),
-    ("nans/1", one_by_one),
+    ("nans/2", use_select),
+    ("nans/3", use_tree_map_with_path),
+    ("nans/1", use_cond_under_vmap),
     ("nans/2", lambda x, keep: jnp.sum(x, where=keep) / jnp.maximum(jnp.sum(keep), 1)),
 ]

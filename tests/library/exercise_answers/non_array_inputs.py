@@ -1,4 +1,4 @@
-"""Answers to the exercises of *Non-array inputs*: foreseen mistakes, and other right ones."""
+"""Wrong and right answers to the exercises on non-array inputs."""
 
 import functools
 
@@ -7,28 +7,28 @@ import jax.numpy as jnp
 import numpy as np
 
 
-def converts_inside(function):
+def convert_inside_jit(function):
     return jax.jit(lambda numbers: function(jnp.asarray(numbers)))
 
 
-def jits_each_time(function):
+def jit_each_time(function):
     return lambda numbers: jax.jit(lambda x: function(x))(np.asarray(numbers, np.float32))
 
 
-def every_long_integer(batch):
+def reject_every_int64(batch):
     if any(leaf.dtype == np.int64 for leaf in jax.tree.leaves(batch)):
         raise OverflowError("an integer does not fit")
     return jax.tree.map(jnp.asarray, batch)
 
 
-def only_upwards(batch):
+def check_upper_limit_only(batch):
     for leaf in jax.tree.leaves(batch):
         if leaf.max() > 2**31 - 1 and leaf.dtype == np.int64:
             raise OverflowError("too large")
     return jax.tree.map(jnp.asarray, batch)
 
 
-def only_in_int64(batch):
+def check_int64_only(batch):
     def convert(leaf):
         if leaf.dtype == np.int64 and (np.abs(leaf) > 2**31).any():
             raise OverflowError("too large")
@@ -37,14 +37,14 @@ def only_in_int64(batch):
     return jax.tree.map(convert, batch)
 
 
-def only_the_ids(batch):
+def check_ids_only(batch):
     ids = batch["ids"]
     if ids.dtype.kind in "iu" and not np.array_equal(jnp.asarray(ids), ids):
         raise OverflowError("ids")
     return jax.tree.map(jnp.asarray, batch)
 
 
-def compares_in_jax(batch):
+def compare_in_jax(batch):
     def convert(leaf):
         converted = jnp.asarray(leaf)
         if leaf.dtype.kind in "iu" and not jnp.array_equal(converted, leaf):
@@ -54,7 +54,7 @@ def compares_in_jax(batch):
     return jax.tree.map(convert, batch)
 
 
-def asserts(batch):
+def assert_instead_of_raise(batch):
     def convert(leaf):
         converted = jnp.asarray(leaf)
         assert leaf.dtype.kind == "f" or np.array_equal(converted, leaf)
@@ -72,7 +72,7 @@ def by_size(batch):
     return jax.tree.map(convert, batch)
 
 
-def by_size_but_unsigned(batch):
+def by_size_except_unsigned(batch):
     def convert(leaf):
         if leaf.dtype == np.int64 and leaf.size and abs(leaf).max() > 2**31:
             raise OverflowError(leaf.dtype)
@@ -102,18 +102,18 @@ def without_a_size(batch):
     return jax.tree.map(convert, batch)
 
 
-def all_in_int32(batch):
+def convert_all_to_int32(batch):
     return jax.tree.map(
         lambda leaf: jnp.asarray(leaf, jnp.int32) if leaf.dtype.kind in "iu" else jnp.asarray(leaf),
-        BY_LIMITS(batch),
+        convert_within_limits(batch),
     )
 
 
-def BY_LIMITS(batch):
-    return by_limits(batch)
+def convert_within_limits(batch):
+    return check_dtype_limits(batch)
 
 
-def there_and_back(batch):
+def check_round_trip(batch):
     converted = jax.tree.map(jnp.asarray, batch)
     for before, after in zip(jax.tree.leaves(batch), jax.tree.leaves(converted), strict=True):
         if before.dtype.kind in "iu" and (np.asarray(after).astype(before.dtype) != before).any():
@@ -121,7 +121,7 @@ def there_and_back(batch):
     return converted
 
 
-def compiled_once(function):
+def jit_once(function):
     @jax.jit
     def jitted(x):
         return function(x)
@@ -132,7 +132,7 @@ def compiled_once(function):
     return wrapped
 
 
-def for_each_mode(step):
+def jit_per_mode(step):
     programs = {}
 
     def run(x, rate, mode):
@@ -143,26 +143,26 @@ def for_each_mode(step):
     return run
 
 
-def for_each_call(step):
+def jit_per_call(step):
     return lambda x, rate, mode: jax.jit(lambda x, rate: step(x, rate, mode))(x, rate)
 
 
-def rate_captured(step):
+def convert_rate_to_float(step):
     return jax.jit(lambda x, rate, mode: step(x, float(rate), mode), static_argnums=2)
 
 
-def as_a_number(step):
+def pass_mode_as_index(step):
     modes = ["train", "test"]
     jitted = jax.jit(lambda x, rate, mode: step(x, rate, mode))
     return lambda x, rate, mode: jitted(x, rate, modes.index(mode))
 
 
-def flattened(function):
+def pass_scalars(function):
     jitted = jax.jit(lambda *numbers: function(jnp.stack(numbers)))
     return lambda numbers: jitted(*numbers)
 
 
-def by_limits(batch):
+def check_dtype_limits(batch):
     def convert(leaf):
         kind = jax.dtypes.canonicalize_dtype(leaf.dtype)
         if leaf.dtype.kind in "iu" and leaf.size:
@@ -187,9 +187,12 @@ WRONG = {
             "four calls with three numbers each must need one trace, got 2 traces: float32[3], "
             "int32[3]",
         ),
-        (converts_inside, "four calls with three numbers each must need one trace, got 4 traces"),
-        (flattened, "four calls with three numbers each must need one trace, got 4 traces"),
-        (jits_each_time, "four calls with three numbers each must need one trace, got 4 traces"),
+        (
+            convert_inside_jit,
+            "four calls with three numbers each must need one trace, got 4 traces",
+        ),
+        (pass_scalars, "four calls with three numbers each must need one trace, got 4 traces"),
+        (jit_each_time, "four calls with three numbers each must need one trace, got 4 traces"),
         (
             lambda f: lambda numbers: max(numbers) - min(numbers),
             "the values are right, but your function never calls the given function",
@@ -200,9 +203,9 @@ WRONG = {
         ),
     ],
     "non-array-inputs/2": [
-        (for_each_call, "three rates must need one trace, got 3 traces"),
-        (rate_captured, "Choose with `jnp.where`"),
-        (as_a_number, "step must receive mode as a string, got a"),
+        (jit_per_call, "three rates must need one trace, got 3 traces"),
+        (convert_rate_to_float, "Choose with `jnp.where`"),
+        (pass_mode_as_index, "step must receive mode as a string, got a"),
         (jax.jit, "as an abstract array"),
         (lambda step: step, "is not jitted"),
         (
@@ -216,36 +219,36 @@ WRONG = {
     ],
     "non-array-inputs/3": [
         (lambda batch: jax.tree.map(jnp.asarray, batch), "but the ids become [3, 705032704]"),
-        (every_long_integer, "raises OverflowError"),
+        (reject_every_int64, "raises OverflowError"),
         (
             by_size,
             "for an array of uint32, by_size(batch={'ids': [3000000000]}) raises OverflowError",
         ),
         (
-            by_size_but_unsigned,
+            by_size_except_unsigned,
             "for ids with 2**31, your function must raise OverflowError, but the ids become "
             "[[0], [-2147483648]]",
         ),
         (by_size_of_int64, "(batch={'ids': [7, 2147483647, -2147483648]}) raises"),
         (without_a_size, "for an empty array, without_a_size(batch={'ids': []}) raises ValueError"),
-        (all_in_int32, "a uint8 array must be converted to uint8, got int32"),
+        (convert_all_to_int32, "a uint8 array must be converted to uint8, got int32"),
         (
-            only_upwards,
+            check_upper_limit_only,
             "for ids with -5_000_000_000, your function must raise OverflowError, but the ids "
             "become [-705032704]",
         ),
         (
-            only_in_int64,
+            check_int64_only,
             "for ids with 2**31, your function must raise OverflowError, but the ids become "
             "[[0], [-2147483648]]",
         ),
-        (only_the_ids, "2**32 + 3 is accepted inside a list of the batch; check every leaf"),
+        (check_ids_only, "2**32 + 3 is accepted inside a list of the batch; check every leaf"),
         (
-            compares_in_jax,
+            compare_in_jax,
             "for ids with 5_000_000_000, your function must raise OverflowError, but the ids "
             "become [3, 705032704]",
         ),
-        (asserts, "must raise OverflowError, got AssertionError"),
+        (assert_instead_of_raise, "must raise OverflowError, got AssertionError"),
         (lambda batch: batch, "each leaf must be a JAX array, got a ndarray"),
         (
             lambda batch: jnp.asarray(batch["ids"]),
@@ -254,10 +257,10 @@ WRONG = {
     ],
 }
 RIGHT = [
-    ("non-array-inputs/1", compiled_once),
-    ("non-array-inputs/2", for_each_mode),
-    ("non-array-inputs/3", there_and_back),
+    ("non-array-inputs/1", jit_once),
+    ("non-array-inputs/2", jit_per_mode),
+    ("non-array-inputs/3", check_round_trip),
     ("non-array-inputs/1", lambda f: (lambda j: lambda n: j(jnp.array(n, float)))(jax.jit(f))),
     ("non-array-inputs/2", lambda step: jax.jit(step, static_argnums=2)),
-    ("non-array-inputs/3", by_limits),
+    ("non-array-inputs/3", check_dtype_limits),
 ]

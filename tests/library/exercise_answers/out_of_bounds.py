@@ -1,4 +1,4 @@
-"""Answers to the exercises of *Out-of-bounds indexing*: foreseen mistakes, and other right ones."""
+"""Wrong and right answers to the exercises on out-of-bounds indexing."""
 
 import jax
 import jax.numpy as jnp
@@ -13,15 +13,15 @@ def python_guard(table, i, default):
     return table[i]
 
 
-def losses(logits, labels):
+def cross_entropy(logits, labels):
     return optax.softmax_cross_entropy_with_integer_labels(logits, labels)
 
 
-def masked(logits, labels):
-    return jnp.where(labels >= 0, losses(logits, labels), 0.0)
+def mask_negative_labels(logits, labels):
+    return jnp.where(labels >= 0, cross_entropy(logits, labels), 0.0)
 
 
-def naive(logits, labels):
+def log_of_softmax(logits, labels):
     known = (labels >= 0) & (labels < 4)
     p = jax.nn.softmax(logits)[jnp.arange(3), jnp.where(known, labels, 0)]
     return jnp.where(known, -jnp.log(p), 0.0).sum() / jnp.maximum(known.sum(), 1)
@@ -34,69 +34,70 @@ def take_clipped(table, i, default):
 SOLUTION = all_exercises()["out-of-bounds/2"].solution
 
 
-def looked_up_unknown(logits, labels):
+def read_at_unknown_label(logits, labels):
     known = (labels >= 0) & (labels < logits.shape[1])
     log_p = jax.nn.log_softmax(logits)[jnp.arange(len(labels)), labels]
     return -jnp.where(known, log_p, 0.0).sum() / jnp.maximum(known.sum(), 1)
 
 
-def times_zero(logits, labels):
+def multiply_by_zero(logits, labels):
     known = (labels >= 0) & (labels < logits.shape[1])
-    return (losses(logits, labels) * known).sum() / jnp.maximum(known.sum(), 1)
+    return (cross_entropy(logits, labels) * known).sum() / jnp.maximum(known.sum(), 1)
 
 
-def not_minus_100(logits, labels):
+def ignore_only_minus_100(logits, labels):
     known = labels != -100
-    each = losses(logits, jnp.where(known, labels, 0))
+    each = cross_entropy(logits, jnp.where(known, labels, 0))
     return jnp.where(known, each, 0.0).sum() / jnp.maximum(known.sum(), 1)
 
 
-def none_is_nan(logits, labels):
+def return_nan_without_labels(logits, labels):
     known = (labels >= 0) & (labels < logits.shape[1])
-    return losses(logits, jnp.where(known, labels, 0)).mean(where=known)
+    return cross_entropy(logits, jnp.where(known, labels, 0)).mean(where=known)
 
 
-def by_one_hot(logits, labels):
-    table = jax.nn.one_hot(labels, logits.shape[1])  # a row of zeros for a label out of range
+def use_one_hot(logits, labels):
+    # `one_hot` returns a row of zeros for a label out of range.
+    table = jax.nn.one_hot(labels, logits.shape[1])
     return -(table * jax.nn.log_softmax(logits)).sum() / jnp.maximum(table.sum(), 1)
 
 
-def filled(logits, labels):
+def use_fill_mode(logits, labels):
     known = (labels >= 0) & (labels < logits.shape[1])
     log_p = jax.nn.log_softmax(logits).at[jnp.arange(len(labels)), labels].get(mode="fill")
     return -jnp.where(known, log_p, 0.0).sum() / jnp.maximum(known.sum(), 1)
 
 
-def take_the_default(table, i, default):
+def append_default(table, i, default):
     return jnp.take(jnp.append(table, default), jnp.where(i < 0, len(table), i), mode="clip")
 
 
-def stretched(table, i, default):
+def use_isin(table, i, default):
     inside = jnp.isin(i, jnp.arange(len(table)))
     return jnp.where(inside, table[jnp.where(inside, i, 0)], default)
 
 
-def slide(x, start, size):
+def use_dynamic_slice(x, start, size):
     return jax.lax.dynamic_slice(x, (start,), (size,))
 
 
 def masked_mean(logits, labels):
     known = (labels >= 0) & (labels < logits.shape[1])
-    total = losses(logits, jnp.clip(labels, 0, logits.shape[1] - 1)).sum(where=known)
+    total = cross_entropy(logits, jnp.clip(labels, 0, logits.shape[1] - 1)).sum(where=known)
     return total / jnp.maximum(known.sum(), 1)
 
 
-def by_comparing(x, start, size):
+def compare_indices(x, start, size):
     at = start + jnp.arange(size)
     return jnp.where((at >= 0) & (at < len(x)), x[jnp.clip(at, 0, len(x) - 1)], jnp.nan)
 
 
-def by_a_wide_pad(x, start, size):
+def pad_both_sides(x, start, size):
     padded = jnp.pad(x, size, constant_values=jnp.nan)
     return jax.lax.dynamic_slice(padded, (jnp.clip(start, -size, len(x)) + size,), (size,))
 
 
-def clipped(x, start, size):
+def clip_indices(x, start, size):
     return x[jnp.clip(start + jnp.arange(size), 0, len(x) - 1)]
 
 
@@ -130,11 +131,11 @@ WRONG = {
         ),
     ],
     "out-of-bounds/2": [
-        (lambda s, labels: losses(s, labels).mean(), "a label of -100 is not a class"),
-        (lambda s, labels: masked(s, labels).mean(), "divides by 3"),
-        (lambda s, labels: jnp.nanmean(losses(s, labels)), "a label of -1 is not a class"),
+        (lambda s, labels: cross_entropy(s, labels).mean(), "a label of -100 is not a class"),
+        (lambda s, labels: mask_negative_labels(s, labels).mean(), "divides by 3"),
+        (lambda s, labels: jnp.nanmean(cross_entropy(s, labels)), "a label of -1 is not a class"),
         (
-            lambda s, labels: masked(s, labels).sum() / (labels >= 0).sum(),
+            lambda s, labels: mask_negative_labels(s, labels).sum() / (labels >= 0).sum(),
             "the last class is 3",
         ),
         (
@@ -142,20 +143,20 @@ WRONG = {
             "with a label of -100 in row 1, the gradient of row 0 must be",
         ),
         (
-            looked_up_unknown,
+            read_at_unknown_label,
             "your function reads at the label -100 and discards the result",
         ),
-        (times_zero, "got nan: 0 times NaN is NaN, unless XLA happens"),
-        (not_minus_100, "a label of -1 is not a class"),
-        (none_is_nan, "must return 0.0, got nan: no label is a class"),
+        (multiply_by_zero, "got nan: 0 times NaN is NaN, unless XLA happens"),
+        (ignore_only_minus_100, "a label of -1 is not a class"),
+        (return_nan_without_labels, "must return 0.0, got nan: no label is a class"),
         (
-            lambda s, labels: naive(s, labels),
+            lambda s, labels: log_of_softmax(s, labels),
             "a large logit must not become infinite; use log_softmax",
         ),
     ],
     "out-of-bounds/3": [
-        (slide, "it was shifted into the array"),
-        (clipped, "must return [4.0, 5.0, nan], got [4.0, 5.0, 5.0]"),
+        (use_dynamic_slice, "it was shifted into the array"),
+        (clip_indices, "must return [4.0, 5.0, nan], got [4.0, 5.0, 5.0]"),
         (by_python_numbers, "with a traced start, by_python_numbers(x=["),
         (lambda x, start, size: x[start : start + size], "must return [4.0, 5.0, nan]"),
         (
@@ -171,12 +172,12 @@ WRONG = {
     ],
 }
 RIGHT = [
-    ("out-of-bounds/1", take_the_default),
-    ("out-of-bounds/1", stretched),
-    ("out-of-bounds/2", by_one_hot),
-    ("out-of-bounds/2", filled),
-    ("out-of-bounds/3", by_comparing),
-    ("out-of-bounds/3", by_a_wide_pad),
+    ("out-of-bounds/1", append_default),
+    ("out-of-bounds/1", use_isin),
+    ("out-of-bounds/2", use_one_hot),
+    ("out-of-bounds/2", use_fill_mode),
+    ("out-of-bounds/3", compare_indices),
+    ("out-of-bounds/3", pad_both_sides),
     ("out-of-bounds/2", masked_mean),
     (
         "out-of-bounds/1",

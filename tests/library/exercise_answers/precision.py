@@ -1,4 +1,4 @@
-"""Answers to the exercises of *Precision*: foreseen mistakes, and other right ones."""
+"""Wrong and right answers to the exercises on precision."""
 
 import math
 
@@ -10,44 +10,44 @@ import optax
 from jaxbits import x64_on
 
 
-def switched_for_ever(stamps):
+def enable_x64_globally(stamps):
     jax.config.update("jax_enable_x64", True)
     return jnp.asarray(stamps - stamps[0])
 
 
-def by_squeezing(predictions, targets):
+def squeeze_both(predictions, targets):
     return jnp.mean((jnp.squeeze(predictions) - jnp.squeeze(targets)) ** 2)
 
 
-def by_reshaping(predictions, targets):
+def reshape_without_cast(predictions, targets):
     if predictions.size != targets.size:
         raise ValueError("other numbers of values")
     return jnp.mean((predictions.reshape(-1) - targets.reshape(-1)) ** 2)
 
 
-def converted_late(predictions, targets):
-    return compared(lambda p, t: (p - t).astype(jnp.float32), predictions, targets)
+def cast_after_subtracting(predictions, targets):
+    return mean_of_squares(lambda p, t: (p - t).astype(jnp.float32), predictions, targets)
 
 
-def compared(errors_of, predictions, targets):
+def mean_of_squares(errors_of, predictions, targets):
     predictions, targets = jnp.ravel(predictions), jnp.ravel(targets)
     if predictions.size != targets.size:
         raise ValueError("other numbers of values")
     return jnp.mean(errors_of(predictions, targets) ** 2)
 
 
-def asserted(predictions, targets):
+def assert_instead_of_raise(predictions, targets):
     assert predictions.size == targets.size
     return jnp.mean((jnp.ravel(predictions) - jnp.ravel(targets)) ** 2)
 
 
-def reshaped_alike(predictions, targets):
+def reshape_to_targets(predictions, targets):
     errors = predictions.reshape(targets.shape).astype(jnp.float32) - targets.astype(jnp.float32)
     return jnp.mean(errors**2)
 
 
 def as_columns(predictions, targets):
-    """Bring both to the shape (n, 1)."""
+    """Reshape both arrays to the shape (n, 1)."""
     columns = [
         (a if a.ndim == 2 else a[:, None]).astype(jnp.float32) for a in (predictions, targets)
     ]
@@ -56,44 +56,44 @@ def as_columns(predictions, targets):
     return jnp.square(columns[0] - columns[1]).sum() / len(columns[0])
 
 
-def by_tables(image, amount):
-    """Look up each pixel in a table of the 256 values that a pixel can have."""
+def use_lookup_table(image, amount):
+    """Look up each pixel in a table of the results for all 256 pixel values."""
     return jnp.clip(jnp.arange(256) + amount, 0, 255).astype(jnp.uint8)[image]
 
 
-def by_selecting(image, amount):
+def use_where(image, amount):
     wide = image.astype(jnp.float32) + amount
     kept = jnp.where(wide > 255, 255, jnp.where(wide < 0, 0, wide.astype(jnp.uint8)))
     return kept.astype(jnp.uint8)
 
 
-def half_clipped(image, amount):
+def clip_upper_limit_only(image, amount):
     return jnp.minimum(image.astype(jnp.float32) + amount, 255).astype(jnp.uint8)
 
 
-def switched_around(stamps):
-    """Subtract in JAX, with 64 bits switched on for this alone."""
+def subtract_under_x64(stamps):
+    """Subtract in JAX, and enable x64 only for this subtraction."""
     with x64_on():
         return (jnp.asarray(stamps) - stamps[0]).astype(jnp.float32)
 
 
-def one_by_one(stamps):
+def subtract_one_by_one(stamps):
     return jnp.array([float(stamp) - float(stamps[0]) for stamp in stamps])
 
 
-def by_optax(predictions, targets):
+def use_optax(predictions, targets):
     p, t = (a.reshape(-1).astype(jnp.float32) for a in (predictions, targets))
     if p.size != t.size:
         raise ValueError("other numbers of values")
     return 2 * optax.l2_loss(p, t).mean()
 
 
-def in_a_block(stamps):
+def return_float64(stamps):
     with x64_on():
         return jnp.asarray(stamps) - stamps[0]
 
 
-def in_place(stamps):
+def subtract_in_place(stamps):
     stamps -= stamps[0]
     return jnp.asarray(stamps)
 
@@ -116,7 +116,7 @@ WRONG = {
             lambda image, amount: (image.astype(jnp.float32) + amount).astype(jnp.uint8),
             "so clip before you cast",
         ),
-        (half_clipped, "casts numbers from -300 to -45 to uint8"),
+        (clip_upper_limit_only, "casts numbers from -300 to -45 to uint8"),
         (
             lambda image, amount: jnp.clip(
                 (image.astype(float) + amount).astype(jnp.uint8), 0, 255
@@ -185,30 +185,32 @@ WRONG = {
         ),
         (lambda p, t: jnp.mean(jnp.abs(jnp.ravel(p) - jnp.ravel(t))), "1.25"),
         (
-            by_squeezing,
+            squeeze_both,
             "for arrays of 4 and 1 values, your function must raise a ValueError, but it returns "
             "7.5",
         ),
         (
-            by_reshaping,
+            reshape_without_cast,
             "a float16 error of 300 makes the result infinite, because 300² exceeds 65504",
         ),
-        (converted_late, "Convert to float32 before you subtract"),
+        (cast_after_subtracting, "Convert to float32 before you subtract"),
         (
-            asserted,
+            assert_instead_of_raise,
             "for arrays of 4 and 1 values, your function must raise a ValueError, got "
             "AssertionError",
         ),
         (
-            reshaped_alike,
+            reshape_to_targets,
             "for arrays of 4 and 1 values, your function must raise a ValueError, got TypeError",
         ),
         (
-            lambda p, t: compared(lambda p, t: p.astype(jnp.float32) - t, p, t).astype(jnp.float16),
+            lambda p, t: mean_of_squares(lambda p, t: p.astype(jnp.float32) - t, p, t).astype(
+                jnp.float16
+            ),
             "for float16 arrays, the result must be float32, got float16",
         ),
         (
-            lambda p, t: compared(lambda p, t: p - t, p, t).astype(jnp.float32),
+            lambda p, t: mean_of_squares(lambda p, t: p - t, p, t).astype(jnp.float32),
             "a float16 error of 300 makes the result infinite, because 300² exceeds 65504",
         ),
         (
@@ -227,8 +229,8 @@ WRONG = {
             "for 4 times, the shape must be (4,), got (3,)",
         ),
         (lambda stamps: stamps - stamps[0], "the result must be a JAX array, got a NumPy array"),
-        (switched_for_ever, "your function leaves x64 on for the whole program"),
-        (in_place, "your function modifies its argument in place"),
+        (enable_x64_globally, "your function leaves x64 on for the whole program"),
+        (subtract_in_place, "your function modifies its argument in place"),
         (lambda stamps: jnp.asarray(stamps - stamps.min()), "seconds since the earliest time"),
         (
             lambda stamps: jnp.asarray(stamps - stamps[0], jnp.float16),
@@ -246,7 +248,7 @@ WRONG = {
             lambda stamps: (stamps - stamps[0]).tolist(),
             "the result must be a JAX array, got a list",
         ),
-        (in_a_block, "the result must be float32, got float64"),
+        (return_float64, "the result must be float32, got float64"),
     ],
 }
 RIGHT = [
@@ -260,8 +262,8 @@ RIGHT = [
         "precision/2",
         lambda scores, features: scores / jnp.asarray(features**0.5, scores.dtype),
     ),
-    ("precision/1", by_tables),
-    ("precision/1", by_selecting),
+    ("precision/1", use_lookup_table),
+    ("precision/1", use_where),
     (
         "precision/1",
         lambda image, amount: (image + jnp.clip(amount, -1.0 * image, 255.0 - image)).astype(
@@ -274,9 +276,9 @@ RIGHT = [
         lambda scores, features: (scores / np.sqrt(features)).astype(scores.dtype),
     ),
     ("precision/3", as_columns),
-    ("precision/3", by_optax),
-    ("precision/4", switched_around),
-    ("precision/4", one_by_one),
+    ("precision/3", use_optax),
+    ("precision/4", subtract_under_x64),
+    ("precision/4", subtract_one_by_one),
     (
         "precision/4",
         lambda stamps: jnp.asarray((stamps - stamps[0]).astype(np.float32)),

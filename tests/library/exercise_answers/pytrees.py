@@ -1,4 +1,4 @@
-"""Answers to the exercises of *Pytrees and transformations*: foreseen mistakes, right ones."""
+"""Wrong and right answers to the exercises on pytrees and transformations."""
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +9,7 @@ def penalty_of_all(params):
     return sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(params))
 
 
-def penalty_of_the_top(params):
+def penalty_of_top_level(params):
     return sum(jnp.sum(w**2) for w in params.values() if w is not None and w.ndim > 1)
 
 
@@ -22,11 +22,11 @@ def penalty_in_python(params):
     return float(sum(jnp.sum(w**2) for w in jax.tree.leaves(params) if jnp.ndim(w) > 1))
 
 
-def penalty_or_the_number_0(params):
+def penalty_or_python_zero(params):
     return sum(jnp.sum(leaf**2) for leaf in jax.tree.leaves(params) if jnp.ndim(leaf) >= 2)
 
 
-def penalty_without_matrices(params):
+def penalty_nan_without_matrices(params):
     found = [jnp.sum(w**2) for w in jax.tree.leaves(params) if jnp.ndim(w) >= 2]
     return sum(found) if found else jnp.nan
 
@@ -65,34 +65,34 @@ def penalty_by_reducing(params):
     )
 
 
-def between(a, b):
+def squared_distance(a, b):
     return jnp.sum((a - b) ** 2)
 
 
 def distances_in_pairs(points, centers):
-    return jax.vmap(between)(points, centers)
+    return jax.vmap(squared_distance)(points, centers)
 
 
-def distances_turned(points, centers):
-    return jax.vmap(jax.vmap(between, (0, None)), (None, 0))(points, centers)
+def distances_transposed(points, centers):
+    return jax.vmap(jax.vmap(squared_distance, (0, None)), (None, 0))(points, centers)
 
 
 def distances_to_all(points, centers):
-    return jax.vmap(between, (0, None))(points, centers)
+    return jax.vmap(squared_distance, (0, None))(points, centers)
 
 
-def distances_rooted(points, centers):
-    one = lambda a, b: jnp.sqrt(between(a, b))  # noqa: E731
+def distances_with_sqrt(points, centers):
+    one = lambda a, b: jnp.sqrt(squared_distance(a, b))  # noqa: E731
     return jax.vmap(jax.vmap(one, (None, 0)), (0, None))(points, centers)
 
 
-def distances_squared_again(points, centers):
+def distances_of_squared_norm(points, centers):
     one = lambda a, b: jnp.linalg.norm(a - b) ** 2  # noqa: E731
     return jax.vmap(jax.vmap(one, (None, 0)), (0, None))(points, centers)
 
 
 def distances_by_out_axes(points, centers):
-    return jax.vmap(jax.vmap(between, (0, None)), (None, 0), out_axes=1)(points, centers)
+    return jax.vmap(jax.vmap(squared_distance, (0, None)), (None, 0), out_axes=1)(points, centers)
 
 
 def distances_by_broadcasting(points, centers):
@@ -100,11 +100,11 @@ def distances_by_broadcasting(points, centers):
 
 
 def distances_in_loops(points, centers):
-    return jnp.array([[between(point, center) for center in centers] for point in points])
+    return jnp.array([[squared_distance(point, center) for center in centers] for point in points])
 
 
 def distances_in_one_loop(points, centers):
-    return jnp.stack([jax.vmap(between, (None, 0))(point, centers) for point in points])
+    return jnp.stack([jax.vmap(squared_distance, (None, 0))(point, centers) for point in points])
 
 
 def distances_expanded(points, centers):
@@ -112,12 +112,12 @@ def distances_expanded(points, centers):
     return (points**2).sum(1)[:, None] - 2 * mixed + (centers**2).sum(1)
 
 
-def distances_of_the_first_axis(points, centers):
+def distances_by_absolute_difference(points, centers):
     return jnp.abs(points[:, None] - centers[None]).sum(-1)
 
 
 def distances_by_lax_map(points, centers):
-    return lax.map(lambda point: jax.vmap(between, (None, 0))(point, centers), points)
+    return lax.map(lambda point: jax.vmap(squared_distance, (None, 0))(point, centers), points)
 
 
 def standardize_by_squares(x):
@@ -144,7 +144,7 @@ def standardize_unbiased(x):
     return centered / jnp.sqrt(lax.psum(centered**2, "batch") / (count - 1))
 
 
-def standardize_by_the_variance(x):
+def standardize_by_variance(x):
     centered = x - lax.pmean(x, "batch")
     return centered / lax.pmean(centered**2, "batch")
 
@@ -153,7 +153,7 @@ def standardize_over_features(x):
     return (x - lax.pmean(x.mean(), "batch")) / lax.pmean(x.std(), "batch")
 
 
-def standardize_all(x):
+def standardize_whole_batch(x):
     rows = lax.all_gather(x, "batch")
     return (rows - rows.mean(0)) / rows.std(0)
 
@@ -164,21 +164,21 @@ def standardize_by_sums(x):
     return centered * lax.rsqrt(lax.psum(centered * centered, "batch") / count)
 
 
-def standardize_by_two_axes(x):
-    """Ask for the place in the batch, and take it out of the whole table."""
+def standardize_by_axis_index(x):
+    """Standardize the gathered batch, and return the row of this example."""
     rows = lax.all_gather(x, "batch")
     return ((rows - rows.mean(0)) / jnp.sqrt(jnp.var(rows, 0)))[lax.axis_index("batch")]
 
 
-def standardize_itself(x):
+def standardize_each_example(x):
     return (x - x.mean()) / x.std()
 
 
-def standardize_halfway(x):
+def standardize_mean_only(x):
     return x - lax.pmean(x, "batch")
 
 
-def standardize_squares(x):
+def standardize_by_second_moment(x):
     return (x - lax.pmean(x, "batch")) / jnp.sqrt(lax.pmean(x**2, "batch"))
 
 
@@ -194,10 +194,13 @@ def standardize_by_gathering(x):
 WRONG = {
     "pytrees/1": [
         (penalty_of_all, "a bias has one axis"),
-        (penalty_of_the_top, "raises AttributeError: 'list' object"),
+        (penalty_of_top_level, "raises AttributeError: 'list' object"),
         (penalty_by_name, "the tree is one array"),
         (penalty_in_python, "under jit"),
-        (penalty_without_matrices, "for a tree without a matrix, the result must be 0, got nan"),
+        (
+            penalty_nan_without_matrices,
+            "for a tree without a matrix, the result must be 0, got nan",
+        ),
         (penalty_by_ndim, "jnp.ndim also accepts those"),
         (penalty_of_none, "None is not a leaf"),
         (penalty_by_norms, "a norm has no gradient at zero"),
@@ -207,12 +210,12 @@ WRONG = {
     "pytrees/2": [
         (distances_in_pairs, "inconsistent sizes"),
         (
-            distances_turned,
+            distances_transposed,
             "because the outer map is over the centers",
         ),
         (distances_to_all, "an array of shape"),
-        (distances_rooted, "the task asks for their squares"),
-        (distances_squared_again, "NaN where a point lies on a center"),
+        (distances_with_sqrt, "the task asks for their squares"),
+        (distances_of_squared_norm, "NaN where a point lies on a center"),
         (
             distances_in_loops,
             "the program grows with the number of points or centers, so it contains a Python "
@@ -224,16 +227,16 @@ WRONG = {
             "loop; use jax.vmap",
         ),
         (distances_expanded, "subtract before you square"),
-        (distances_of_the_first_axis, "[25.0, 20.0]"),
+        (distances_by_absolute_difference, "[25.0, 20.0]"),
     ],
     "pytrees/3": [
-        (standardize_itself, "your function standardizes each example separately"),
+        (standardize_each_example, "your function standardizes each example separately"),
         (
-            standardize_halfway,
+            standardize_mean_only,
             "your function subtracts the mean, but does not divide by the standard deviation",
         ),
         (
-            standardize_squares,
+            standardize_by_second_moment,
             "must be [[-0.9258, -1.225]",
         ),
         (standardize_other_name, "unbound axis name"),
@@ -246,24 +249,24 @@ WRONG = {
             "your function divides by n - 1 in the variance; divide by n, as jnp.std does",
         ),
         (
-            standardize_by_the_variance,
+            standardize_by_variance,
             "must be [[-0.9258, -1.225]",
         ),
         (
             standardize_over_features,
             "must be [[-0.9258, -1.225]",
         ),
-        (standardize_all, "returns an array of shape (3, 3, 2)"),
+        (standardize_whole_batch, "returns an array of shape (3, 3, 2)"),
     ],
 }
 RIGHT = [
     ("pytrees/1", penalty_by_map),
-    ("pytrees/1", penalty_or_the_number_0),
+    ("pytrees/1", penalty_or_python_zero),
     ("pytrees/2", distances_by_out_axes),
     ("pytrees/2", distances_by_broadcasting),
     ("pytrees/1", penalty_by_reducing),
     ("pytrees/2", distances_by_lax_map),
     ("pytrees/3", standardize_by_gathering),
     ("pytrees/3", standardize_by_sums),
-    ("pytrees/3", standardize_by_two_axes),
+    ("pytrees/3", standardize_by_axis_index),
 ]

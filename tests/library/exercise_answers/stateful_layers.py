@@ -1,4 +1,4 @@
-"""Answers to the exercises of *Stateful layers*: foreseen mistakes, and other right ones."""
+"""Wrong and right answers to the exercises on stateful layers."""
 
 import flax
 import jax
@@ -7,124 +7,124 @@ import numpy as np
 from flax import nnx
 
 
-def passed(model, variables, x, key, **changed):
-    how = {"train": True, "mutable": ["batch_stats"], "rngs": {"dropout": key}, **changed}
-    return model.apply(variables, x, **how)
+def apply_model(model, variables, x, key, **changed):
+    options = {"train": True, "mutable": ["batch_stats"], "rngs": {"dropout": key}, **changed}
+    return model.apply(variables, x, **options)
 
 
-def only_written(model, variables, x, key):
-    return passed(model, variables, x, key)
+def return_updates_only(model, variables, x, key):
+    return apply_model(model, variables, x, key)
 
 
-def old_variables(model, variables, x, key):
-    return passed(model, variables, x, key)[0], variables
+def return_old_variables(model, variables, x, key):
+    return apply_model(model, variables, x, key)[0], variables
 
 
-def no_key(model, variables, x, key):
-    outputs, written = passed(model, variables, x, key, rngs={})
-    return outputs, {**variables, **written}
+def pass_no_key(model, variables, x, key):
+    outputs, updates = apply_model(model, variables, x, key, rngs={})
+    return outputs, {**variables, **updates}
 
 
-def key_inside(model, variables, x, key):
-    outputs, written = passed(model, variables, x, jax.random.key(0))
-    return outputs, {**variables, **written}
+def ignore_key(model, variables, x, key):
+    outputs, updates = apply_model(model, variables, x, jax.random.key(0))
+    return outputs, {**variables, **updates}
 
 
-def evaluating(model, variables, x, key):
-    outputs, written = passed(model, variables, x, key, train=False)
-    return outputs, {**variables, **written}
+def apply_in_eval_mode(model, variables, x, key):
+    outputs, updates = apply_model(model, variables, x, key, train=False)
+    return outputs, {**variables, **updates}
 
 
-def written_into(model, variables, x, key):
-    outputs, written = passed(model, variables, x, key)
-    variables.update(written)
+def modify_variables(model, variables, x, key):
+    outputs, updates = apply_model(model, variables, x, key)
+    variables.update(updates)
     return outputs, variables
 
 
-def everything_mutable(model, variables, x, key):
-    return passed(model, variables, x, key, mutable=True)
+def make_all_mutable(model, variables, x, key):
+    return apply_model(model, variables, x, key, mutable=True)
 
 
-def in_the_other_order(model, variables, x, key):
-    outputs, written = passed(model, variables, x, key)
-    return outputs, {**written, **variables}
+def merge_in_wrong_order(model, variables, x, key):
+    outputs, updates = apply_model(model, variables, x, key)
+    return outputs, {**updates, **variables}
 
 
-def with_a_part_of_the_key(model, variables, x, key):
-    outputs, written = passed(model, variables, x, jax.random.split(key)[0])
-    return outputs, {**variables, **written}
+def split_key_first(model, variables, x, key):
+    outputs, updates = apply_model(model, variables, x, jax.random.split(key)[0])
+    return outputs, {**variables, **updates}
 
 
-def not_mutable(model, variables, x, key):
-    return passed(model, variables, x, key, mutable=False), variables
+def make_nothing_mutable(model, variables, x, key):
+    return apply_model(model, variables, x, key, mutable=False), variables
 
 
-def the_mode_forgotten(model, variables, x, key):
-    outputs, written = model.apply(variables, x, mutable=["batch_stats"], rngs={"dropout": key})
-    return outputs, {**variables, **written}
+def omit_train(model, variables, x, key):
+    outputs, updates = model.apply(variables, x, mutable=["batch_stats"], rngs={"dropout": key})
+    return outputs, {**variables, **updates}
 
 
-def variables_first(model, variables, x, key):
-    outputs, written = passed(model, variables, x, key)
-    return {**variables, **written}, outputs
+def return_variables_first(model, variables, x, key):
+    outputs, updates = apply_model(model, variables, x, key)
+    return {**variables, **updates}, outputs
 
 
-def statistics_only(model, variables, x, key):
-    outputs, written = passed(model, variables, x, key)
-    return outputs, {"params": variables["params"], "stats": written["batch_stats"]}
+def rename_batch_stats(model, variables, x, key):
+    outputs, updates = apply_model(model, variables, x, key)
+    return outputs, {"params": variables["params"], "stats": updates["batch_stats"]}
 
 
-def frozen(model, variables, x, key):
-    outputs, written = passed(model, variables, x, key, mutable="batch_stats", rngs=key)
-    return outputs, flax.core.freeze({**variables, **written})
+def return_frozen_dict(model, variables, x, key):
+    outputs, updates = apply_model(model, variables, x, key, mutable="batch_stats", rngs=key)
+    return outputs, flax.core.freeze({**variables, **updates})
 
 
-def joined(model, variables, x, key):
-    outputs, written = passed(model, variables, x, key)
-    return outputs, variables | written
+def merge_with_operator(model, variables, x, key):
+    outputs, updates = apply_model(model, variables, x, key)
+    return outputs, variables | updates
 
 
-def unfolded(weight, channels, height, width):
+def unflatten_weight(weight, channels, height, width):
     return weight.reshape(-1, channels, height, width)
 
 
-def outputs_inside(*args):
-    return unfolded(*args).transpose(2, 3, 0, 1).reshape(-1, 5)
+def swap_outputs_and_channels(*args):
+    return unflatten_weight(*args).transpose(2, 3, 0, 1).reshape(-1, 5)
 
 
-def by_indices(weight, channels, height, width):
+def use_index_array(weight, channels, height, width):
     where = np.arange(channels * height * width).reshape(channels, height, width)
     return jnp.asarray(weight.T)[where.transpose(1, 2, 0).reshape(-1)]
 
 
-def built_for_five(weight, channels, height, width):
+def assume_five_outputs(weight, channels, height, width):
     return weight.reshape(5, channels, height, width).transpose(2, 3, 1, 0).reshape(-1, 5)
 
 
-def back_to_front(weight, channels, height, width):
-    """The way from Flax's order to PyTorch's."""
+def convert_flax_to_pytorch(weight, channels, height, width):
+    """Convert in the wrong direction, from Flax's layout to PyTorch's."""
     inputs = weight.T.reshape(height, width, channels, -1)
     return inputs.transpose(2, 0, 1, 3).reshape(weight.shape[::-1])
 
 
-def inputs_last(*args):
-    return unfolded(*args).transpose(0, 2, 3, 1).reshape(len(args[0]), -1)
+def put_inputs_last(*args):
+    return unflatten_weight(*args).transpose(0, 2, 3, 1).reshape(len(args[0]), -1)
 
 
-def four_axes(*args):
-    return unfolded(*args).transpose(2, 3, 1, 0)
+def return_four_axes(*args):
+    return unflatten_weight(*args).transpose(2, 3, 1, 0)
 
 
-def by_einsum(*args):
-    return jnp.einsum("ochw->hwco", unfolded(*args)).reshape(-1, len(args[0]))
+def use_einsum(*args):
+    return jnp.einsum("ochw->hwco", unflatten_weight(*args)).reshape(-1, len(args[0]))
 
 
-def state_left_inside(model, x):
+def keep_state_inside_jit(model, x):
     graph, state = nnx.split(model)
     return jax.jit(lambda state, x: nnx.merge(graph, state)(x))(state, x)
 
 
-def state_thrown_away(model, x):
+def discard_state(model, x):
     graph, state = nnx.split(model)
 
     @jax.jit
@@ -135,17 +135,17 @@ def state_thrown_away(model, x):
     return run(state, x)[0]
 
 
-def model_by_name(model, x):
+def capture_model(model, x):
     return jax.jit(lambda x: model(x))(x)
 
 
-def eagerly_as_well(model, x):
+def call_without_jit_too(model, x):
     outputs = nnx.jit(lambda model, x: model(x))(model, x)
     model(x)
     return outputs
 
 
-def by_splitting_again(model, x):
+def split_twice(model, x):
     graph, state = nnx.split(model)
 
     def run(state, x):
@@ -157,11 +157,11 @@ def by_splitting_again(model, x):
     return outputs
 
 
-def under_jax_jit(model, x):
+def use_jax_jit(model, x):
     return jax.jit(lambda model, x: model(x))(model, x)
 
 
-def without_keys(model, x):
+def return_batch_stats_only(model, x):
     graph, state = nnx.split(model)
 
     @jax.jit
@@ -174,36 +174,36 @@ def without_keys(model, x):
     return outputs
 
 
-def by_returning(model, x):
+def return_model(model, x):
     outputs, new = jax.jit(lambda model, x: (model(x), model))(model, x)
     nnx.update(model, nnx.state(new))
     return outputs
 
 
-def nnx_jitted(model, x):
+def use_nnx_jit(model, x):
     return nnx.jit(lambda model, x: model(x))(model, x)
 
 
 WRONG = {
     "stateful-layers/1": [
-        (only_written, "lack 'params'"),
-        (old_variables, "discards the ones that apply returns"),
-        (no_key, "InvalidRngError"),
-        (key_inside, "the outputs do not match the key for the stream 'dropout'"),
-        (evaluating, "no unit was dropped"),
-        (written_into, "return a new dict"),
+        (return_updates_only, "lack 'params'"),
+        (return_old_variables, "discards the ones that apply returns"),
+        (pass_no_key, "InvalidRngError"),
+        (ignore_key, "the outputs do not match the key for the stream 'dropout'"),
+        (apply_in_eval_mode, "no unit was dropped"),
+        (modify_variables, "return a new dict"),
         (
-            in_the_other_order,
+            merge_in_wrong_order,
             "the statistics are unchanged, because your function discards the ones that apply "
             "returns",
         ),
-        (with_a_part_of_the_key, "the outputs do not match the key for the stream 'dropout'"),
-        (not_mutable, "ModifyScopeVariableError"),
-        (the_mode_forgotten, "missing 1 required positional argument: 'train'"),
-        (variables_first, "the first result must be the outputs, an array of shape (32, 8)"),
-        (statistics_only, "lack 'batch_stats'"),
+        (split_key_first, "the outputs do not match the key for the stream 'dropout'"),
+        (make_nothing_mutable, "ModifyScopeVariableError"),
+        (omit_train, "missing 1 required positional argument: 'train'"),
+        (return_variables_first, "the first result must be the outputs, an array of shape (32, 8)"),
+        (rename_batch_stats, "lack 'batch_stats'"),
         (
-            lambda *args: passed(*args)[0],
+            lambda *args: apply_model(*args)[0],
             "your function must return a pair of the outputs and the variables for the next pass",
         ),
     ],
@@ -215,33 +215,33 @@ WRONG = {
         ),
         (lambda weight, *shape: weight, "has the shape (inputs, outputs)"),
         (
-            lambda *args: unfolded(*args).transpose(3, 2, 1, 0).reshape(-1, 5),
+            lambda *args: unflatten_weight(*args).transpose(3, 2, 1, 0).reshape(-1, 5),
             "your function swaps the rows and the columns of the image",
         ),
-        (outputs_inside, "outputs differ from PyTorch's"),
-        (built_for_five, "raises ValueError"),
-        (back_to_front, "outputs differ from PyTorch's"),
-        (inputs_last, "it must be (24, 5), got (5, 24)"),
-        (four_axes, "it must be (24, 5), got (2, 4, 3, 5)"),
+        (swap_outputs_and_channels, "outputs differ from PyTorch's"),
+        (assume_five_outputs, "raises ValueError"),
+        (convert_flax_to_pytorch, "outputs differ from PyTorch's"),
+        (put_inputs_last, "it must be (24, 5), got (5, 24)"),
+        (return_four_axes, "it must be (24, 5), got (2, 4, 3, 5)"),
         (lambda weight, *shape: [weight, [1]], "an array of numbers"),
     ],
     "stateful-layers/3": [
-        (under_jax_jit, "the running mean is still 0"),
+        (use_jax_jit, "the running mean is still 0"),
         (lambda model, x: model(x), "your function does not call the model under jit"),
         (
-            state_left_inside,
+            keep_state_inside_jit,
             "the running mean is still 0, because the changes that the model made under jit are "
             "lost",
         ),
         (
-            state_thrown_away,
+            discard_state,
             "the running mean is still 0, because the changes that the model made under jit are "
             "lost",
         ),
-        (model_by_name, "Pass the model as an argument"),
+        (capture_model, "Pass the model as an argument"),
         (lambda model, x: nnx.jit(model)(x), "TraceContextError"),
-        (eagerly_as_well, "but also without jit"),
-        (without_keys, "drops the same units"),
+        (call_without_jit_too, "but also without jit"),
+        (return_batch_stats_only, "drops the same units"),
         (lambda model, x: jax.jit(model)(x), "TraceContextError"),
         (
             lambda model, x: (model(x), model),
@@ -250,12 +250,12 @@ WRONG = {
     ],
 }
 RIGHT = [
-    ("stateful-layers/1", everything_mutable),
-    ("stateful-layers/1", frozen),
-    ("stateful-layers/1", joined),
-    ("stateful-layers/2", by_einsum),
-    ("stateful-layers/3", by_splitting_again),
-    ("stateful-layers/2", by_indices),
-    ("stateful-layers/3", nnx_jitted),
-    ("stateful-layers/3", by_returning),
+    ("stateful-layers/1", make_all_mutable),
+    ("stateful-layers/1", return_frozen_dict),
+    ("stateful-layers/1", merge_with_operator),
+    ("stateful-layers/2", use_einsum),
+    ("stateful-layers/3", split_twice),
+    ("stateful-layers/2", use_index_array),
+    ("stateful-layers/3", use_nnx_jit),
+    ("stateful-layers/3", return_model),
 ]

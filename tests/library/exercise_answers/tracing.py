@@ -1,4 +1,4 @@
-"""Answers to the exercises of *How JAX reads your program*: foreseen mistakes, other right ones."""
+"""Wrong and right answers to the exercises on tracing."""
 
 import jax
 import jax.numpy as jnp
@@ -7,31 +7,31 @@ import optax
 LOGGED: list = []
 
 
-def float_of_max(x, factor):
+def convert_max_to_float(x, factor):
     scaled = x * factor
     return scaled, float(jnp.abs(scaled).max())
 
 
-def log_outside(x, factor):
+def log_to_global(x, factor):
     scaled = x * factor
     LOGGED.append(jnp.abs(scaled).max())
     return scaled, LOGGED[0]
 
 
-def log_outside_and_return(x, factor):
+def log_to_global_and_return(x, factor):
     scaled = x * factor
     largest = jnp.abs(scaled).max()
     LOGGED.append(largest)
     return scaled, largest
 
 
-def log_in_a_default(x, factor, log=[]):  # noqa: B006
+def log_to_default_argument(x, factor, log=[]):  # noqa: B006
     scaled = x * factor
     log.append(jnp.abs(scaled).max())
     return scaled, log[-1]
 
 
-def log_in_a_local_list(x, factor):
+def log_to_local_list(x, factor):
     scaled, log = x * factor, []
     log.append(jnp.abs(scaled).max())
     return scaled, log[-1]
@@ -43,27 +43,27 @@ def log_and_print(x, factor):
     return scaled, jnp.abs(scaled).max()
 
 
-def traces_by_shape(function, calls):
+def count_shapes(function, calls):
     return len({args[0].shape for args in calls if hasattr(args[0], "shape")})
 
 
-def distinct_shapes_and_dtypes(function, calls):
+def count_shapes_and_dtypes(function, calls):
     kinds = [[(jnp.shape(x), jnp.result_type(x)) for x in args] for args in calls]
     return len({tuple((shape, str(dtype)) for shape, dtype in kind) for kind in kinds})
 
 
-def size_of_the_cache(function, calls):
+def cache_size(function, calls):
     jitted = jax.jit(function)
     for args in calls:
         jitted(*args)
     return jitted._cache_size()
 
 
-def size_of_a_new_cache(function, calls):
-    return size_of_the_cache(lambda *args: function(*args), calls)
+def cache_size_of_wrapper(function, calls):
+    return cache_size(lambda *args: function(*args), calls)
 
 
-def traces_of_one_jit(function, calls, seen=None, kept=[]):  # noqa: B006
+def reuse_jitted_wrapper(function, calls, seen=None, kept=[]):  # noqa: B006
     def counted(*args):
         kept.append(1)
         return function(*args)
@@ -77,7 +77,7 @@ def traces_of_one_jit(function, calls, seen=None, kept=[]):  # noqa: B006
 CACHE: dict = {}
 
 
-def without_the_star(function, calls):
+def call_without_star(function, calls):
     traces = 0
 
     def counted(*args):
@@ -91,7 +91,7 @@ def without_the_star(function, calls):
     return traces
 
 
-def counts_every_call(function, calls):
+def count_calls(function, calls):
     count, jitted = 0, jax.jit(function)
     for args in calls:
         jitted(*args)
@@ -99,7 +99,7 @@ def counts_every_call(function, calls):
     return count
 
 
-def jits_for_each_call(function, calls):
+def jit_each_call(function, calls):
     traces = []
 
     def counted(*args):
@@ -111,7 +111,7 @@ def jits_for_each_call(function, calls):
     return len(traces)
 
 
-def with_a_list(function, calls):
+def append_in_wrapper(function, calls):
     seen = []
 
     def noted(*args):
@@ -123,21 +123,21 @@ def with_a_list(function, calls):
     return jnp.int32(len(seen))
 
 
-def largest_input(x, factor):
+def take_maximum_of_input(x, factor):
     return x * factor, jnp.abs(x).max() * factor
 
 
-def printed(x, factor):
+def return_scaled_only(x, factor):
     scaled = x * factor
     jax.debug.callback(lambda largest: None, jnp.abs(scaled).max())
     return scaled
 
 
-def without_a_start(params):
+def reduce_without_initial_value(params):
     return jax.tree.reduce(jnp.add, jax.tree.map(lambda v: jnp.sum(v**2), params))
 
 
-without_a_start.__name__ = "squared_norm"
+reduce_without_initial_value.__name__ = "squared_norm"
 
 
 WRONG = {
@@ -146,30 +146,30 @@ WRONG = {
             lambda function, calls: len(calls),
             "for five calls with one shape, the number of traces must be 1, got 5",
         ),
-        (without_the_star, "unpack it with a star"),
-        (counts_every_call, "must be 1, got 5"),
-        (jits_for_each_call, "must be 1, got 5"),
-        (traces_by_shape, "for one shape and two dtypes, the number of traces must be 2, got 1"),
+        (call_without_star, "unpack it with a star"),
+        (count_calls, "must be 1, got 5"),
+        (jit_each_call, "must be 1, got 5"),
+        (count_shapes, "for one shape and two dtypes, the number of traces must be 2, got 1"),
         (lambda function, calls: "two", "the number of traces must be an integer, got 'two'"),
         (
-            distinct_shapes_and_dtypes,
+            count_shapes_and_dtypes,
             "for a Python float and then a float32 scalar, the number of traces must be 2, got 1: "
             "JAX traces them separately because the Python float is weakly typed",
         ),
-        (traces_of_one_jit, "create a new wrapper each time"),
+        (reuse_jitted_wrapper, "create a new wrapper each time"),
         (
-            size_of_the_cache,
+            cache_size,
             "an earlier count is still included, because jax.jit keeps the traces of a function "
             "even if you jit it again. Jit a wrapper that you define inside your answer",
         ),
     ],
     "tracing/2": [
-        (float_of_max, "raises ConcretizationTypeError"),
-        (log_outside, "on the second jitted call, with a factor of 5"),
-        (log_outside_and_return, "but your function also changes the global `LOGGED`. Under jit"),
-        (log_in_a_default, "but your function also changes the default `log`. Under jit"),
-        (largest_input, "a factor may be negative"),
-        (printed, "the result must be a pair (scaled, largest)"),
+        (convert_max_to_float, "raises ConcretizationTypeError"),
+        (log_to_global, "on the second jitted call, with a factor of 5"),
+        (log_to_global_and_return, "but your function also changes the global `LOGGED`. Under jit"),
+        (log_to_default_argument, "but your function also changes the default `log`. Under jit"),
+        (take_maximum_of_input, "a factor may be negative"),
+        (return_scaled_only, "the result must be a pair (scaled, largest)"),
         (lambda x, factor: x * factor, "the result must be a pair (scaled, largest)"),
     ],
     "tracing/3": [
@@ -192,14 +192,17 @@ WRONG = {
             "the gradient of x² at 0 is 0, not NaN",
         ),
         (lambda params: optax.tree.norm(params) ** 2, "'w': [nan, nan]"),
-        (without_a_start, "squared_norm(params={}) raises TypeError"),
-        (lambda params: without_a_start({"w": params["w"]}), "must return 14.0, got 5.0"),
+        (reduce_without_initial_value, "squared_norm(params={}) raises TypeError"),
+        (
+            lambda params: reduce_without_initial_value({"w": params["w"]}),
+            "must return 14.0, got 5.0",
+        ),
     ],
 }
 RIGHT = [
-    ("tracing/1", with_a_list),
-    ("tracing/1", size_of_a_new_cache),
-    ("tracing/2", log_in_a_local_list),
+    ("tracing/1", append_in_wrapper),
+    ("tracing/1", cache_size_of_wrapper),
+    ("tracing/2", log_to_local_list),
     ("tracing/2", log_and_print),
     ("tracing/2", lambda x, factor: (x * factor, jnp.linalg.norm(x * factor, jnp.inf))),
     ("tracing/3", lambda params: sum(jnp.sum(v**2) for v in jax.tree.leaves(params))),

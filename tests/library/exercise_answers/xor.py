@@ -1,4 +1,4 @@
-"""Answers to the exercises of *A classifier from data to checkpoint*: foreseen mistakes."""
+"""Wrong and right answers to the exercises on the XOR classifier."""
 
 import jax
 import jax.numpy as jnp
@@ -9,9 +9,9 @@ import torch
 from jaxbits import xor
 
 
-def step_up(params, x, y, loss_of):
-    loss, slopes = jax.value_and_grad(loss_of)(params, x, y)
-    return jax.tree.map(lambda p, g: p + 0.1 * g, params, slopes), loss
+def step_uphill(params, x, y, loss_of):
+    loss, gradient = jax.value_and_grad(loss_of)(params, x, y)
+    return jax.tree.map(lambda p, g: p + 0.1 * g, params, gradient), loss
 
 
 def step_then_loss(params, x, y, loss_of):
@@ -20,35 +20,35 @@ def step_then_loss(params, x, y, loss_of):
 
 
 def step_in_place(params, x, y, loss_of):
-    loss, slopes = jax.value_and_grad(loss_of)(params, x, y)
-    params["w"] = params["w"] - 0.1 * slopes["w"]
-    params["deep"][0]["b"] -= 0.1 * slopes["deep"][0]["b"]
+    loss, gradient = jax.value_and_grad(loss_of)(params, x, y)
+    params["w"] = params["w"] - 0.1 * gradient["w"]
+    params["deep"][0]["b"] -= 0.1 * gradient["deep"][0]["b"]
     return params, loss
 
 
-def step_by_inputs(params, x, y, loss_of):
-    loss, slopes = jax.value_and_grad(loss_of, argnums=1)(params, x, y)
-    return jax.tree.map(lambda p, g: p - 0.1 * g, params, slopes), loss
+def step_with_input_gradient(params, x, y, loss_of):
+    loss, gradient = jax.value_and_grad(loss_of, argnums=1)(params, x, y)
+    return jax.tree.map(lambda p, g: p - 0.1 * g, params, gradient), loss
 
 
-def step_of_leaves(params, x, y, loss_of):
-    loss, slopes = jax.value_and_grad(loss_of)(params, x, y)
-    pairs = zip(jax.tree.leaves(params), jax.tree.leaves(slopes), strict=True)
+def step_returning_leaves(params, x, y, loss_of):
+    loss, gradient = jax.value_and_grad(loss_of)(params, x, y)
+    pairs = zip(jax.tree.leaves(params), jax.tree.leaves(gradient), strict=True)
     return [p - 0.1 * g for p, g in pairs], loss
 
 
 def step_by_optax(params, x, y, loss_of):
     tx = optax.sgd(0.1)
-    loss, slopes = jax.value_and_grad(loss_of)(params, x, y)
-    return optax.apply_updates(params, tx.update(slopes, tx.init(params))[0]), loss
+    loss, gradient = jax.value_and_grad(loss_of)(params, x, y)
+    return optax.apply_updates(params, tx.update(gradient, tx.init(params))[0]), loss
 
 
-def step_in_two(params, x, y, loss_of):
-    slopes = jax.grad(loss_of)(params, x, y)
-    return jax.tree.map(lambda p, g: p - g / 10, params, slopes), loss_of(params, x, y)
+def step_with_two_calls(params, x, y, loss_of):
+    gradient = jax.grad(loss_of)(params, x, y)
+    return jax.tree.map(lambda p, g: p - g / 10, params, gradient), loss_of(params, x, y)
 
 
-def scan_from_the_first(step, params, inputs, labels):
+def scan_without_carry(step, params, inputs, labels):
     body = lambda _, batch: (params, step(params, *batch)[1])  # noqa: E731
     return jax.lax.scan(body, params, (inputs, labels))
 
@@ -77,20 +77,20 @@ def python_epoch(step, params, inputs, labels):
     return params, jnp.stack(losses)
 
 
-def forgetful(params, grads, tx):
+def reset_state_each_step(params, grads, tx):
     for grad in grads:
         params = params + tx.update(grad, tx.init(params), params)[0]
     return params
 
 
-def state_kept(params, grads, tx):
+def never_update_state(params, grads, tx):
     state = tx.init(params)
     for grad in grads:
         params = params + tx.update(grad, state, params)[0]
     return params
 
 
-def updates_subtracted(params, grads, tx):
+def subtract_updates(params, grads, tx):
     state = tx.init(params)
     for grad in grads:
         updates, state = tx.update(grad, state, params)
@@ -98,7 +98,7 @@ def updates_subtracted(params, grads, tx):
     return params
 
 
-def last_update_only(params, grads, tx):
+def apply_last_update_only(params, grads, tx):
     state = tx.init(params)
     for grad in grads:
         updates, state = tx.update(grad, state, params)
@@ -114,55 +114,55 @@ def scanned_steps(params, grads, tx):
     return jax.lax.scan(body, (params, tx.init(params)), grads)[0][0]
 
 
-def restored(path, tx, loader):
+def restore_state(path, tx, loader):
     state = xor.restore(path, xor.create_state(0, xor.Classifier(), tx))
     return state, int(state.step) // len(loader)
 
 
-def rest_as_epochs(path, tx, loader, epochs):
-    state, done = restored(path, tx, loader)
+def pass_remaining_epochs(path, tx, loader, epochs):
+    state, done = restore_state(path, tx, loader)
     return xor.train(state, loader, epochs - done)[0]
 
 
-def rest_from_done(path, tx, loader, epochs):
-    state, done = restored(path, tx, loader)
+def pass_remaining_epochs_and_first_epoch(path, tx, loader, epochs):
+    state, done = restore_state(path, tx, loader)
     return xor.train(state, loader, max(done, epochs - done), first_epoch=done)[0]
 
 
-def another_optimizer(path, tx, loader, epochs):
-    return restored(path, optax.sgd(0.1), loader)
+def use_other_optimizer(path, tx, loader, epochs):
+    return restore_state(path, optax.sgd(0.1), loader)
 
 
-def the_wrong_path(path, tx, loader, epochs):
-    return restored(path + "/step", tx, loader)
+def use_wrong_path(path, tx, loader, epochs):
+    return restore_state(path + "/step", tx, loader)
 
 
-def with_fresh_moments(path, tx, loader, epochs):
-    saved, done = restored(path, tx, loader)
+def reset_optimizer_state(path, tx, loader, epochs):
+    saved, done = restore_state(path, tx, loader)
     state = xor.create_state(0, xor.Classifier(), tx)
     state = state.replace(params=saved.params, step=saved.step)
     return xor.train(state, loader, epochs, first_epoch=done)[0]
 
 
-def one_epoch_at_a_time(path, tx, loader, epochs):
-    state, done = restored(path, tx, loader)
+def train_one_epoch_at_a_time(path, tx, loader, epochs):
+    state, done = restore_state(path, tx, loader)
     while done < epochs:
         state, _ = xor.train(state, loader, done + 1, first_epoch=done)
         done += 1
     return state
 
 
-def from_scratch(path, tx, loader, epochs):
+def train_from_scratch(path, tx, loader, epochs):
     return xor.train(xor.create_state(0, xor.Classifier(), tx), loader, epochs)[0]
 
 
-def all_epochs_again(path, tx, loader, epochs):
-    state, _ = restored(path, tx, loader)
+def repeat_all_epochs(path, tx, loader, epochs):
+    state, _ = restore_state(path, tx, loader)
     return xor.train(state, loader, epochs)[0]
 
 
-def half_known(path, tx, loader, epochs):
-    state, _ = restored(path, tx, loader)
+def assume_half_done(path, tx, loader, epochs):
+    state, _ = restore_state(path, tx, loader)
     return xor.train(state, loader, epochs, first_epoch=epochs // 2)[0]
 
 
@@ -213,7 +213,7 @@ WRONG = {
         ),
     ],
     "xor/2": [
-        (step_up, "the loss increases"),
+        (step_uphill, "the loss increases"),
         (step_then_loss, "the loss before the step"),
         (
             lambda p, x, y, f: jax.grad(f)(p, x, y),
@@ -224,8 +224,8 @@ WRONG = {
             "your function returns the gradient instead of params - 0.1 * gradient",
         ),
         (step_in_place, "your function modifies its parameters in place; return new ones"),
-        (step_by_inputs, "with respect to the first argument"),
-        (step_of_leaves, "the new parameters must have the tree structure of params"),
+        (step_with_input_gradient, "with respect to the first argument"),
+        (step_returning_leaves, "the new parameters must have the tree structure of params"),
         (
             lambda p, x, y, f: step_then_loss(p, x, y, f)[::-1],
             "your function returns the loss first; return (parameters, loss)",
@@ -242,7 +242,7 @@ WRONG = {
             "the program grows with the number of batches, as an unrolled loop does; use "
             "jax.lax.scan",
         ),
-        (scan_from_the_first, "every batch starts from the first parameters"),
+        (scan_without_carry, "every batch starts from the first parameters"),
         (lambda step, p, x, y: jax.lax.scan(step, p, (x, y)), "missing 1 required positional"),
         (
             lambda *args: scan_of_a_dict(*args)[::-1],
@@ -262,14 +262,14 @@ WRONG = {
         ),
     ],
     "xor/4": [
-        (forgetful, "the new state is dropped"),
-        (state_kept, "the new state is dropped"),
+        (reset_state_each_step, "the new state is dropped"),
+        (never_update_state, "the new state is dropped"),
         (
-            updates_subtracted,
+            subtract_updates,
             "with optax.sgd(0.1), the parameters move the wrong way; add the updates instead of "
             "subtracting them",
         ),
-        (last_update_only, "use every row of grads once"),
+        (apply_last_update_only, "use every row of grads once"),
         (
             lambda p, g, tx: (scanned_steps(p, g, tx), None),
             "your function must return the parameters, an array, got a tuple",
@@ -286,20 +286,20 @@ WRONG = {
         ),
     ],
     "xor/5": [
-        (all_epochs_again, "the last step must be 16, as in a run without a break, got 20"),
-        (from_scratch, "your function trains from the start and does not use the checkpoint"),
-        (half_known, "the last step must be 16, as in a run without a break, got 12"),
-        (rest_from_done, "epochs counts all epochs"),
-        (rest_as_epochs, "Check that first_epoch is right"),
+        (repeat_all_epochs, "the last step must be 16, as in a run without a break, got 20"),
+        (train_from_scratch, "your function trains from the start and does not use the checkpoint"),
+        (assume_half_done, "the last step must be 16, as in a run without a break, got 12"),
+        (pass_remaining_epochs_and_first_epoch, "epochs counts all epochs"),
+        (pass_remaining_epochs, "Check that first_epoch is right"),
         (
-            with_fresh_moments,
+            reset_optimizer_state,
             "the last step is right, but the parameters differ from those of a run without a break",
         ),
-        (another_optimizer, "Restore into a state with the same model and the same optimizer"),
-        (the_wrong_path, "raises FileNotFoundError: Checkpoint at"),
+        (use_other_optimizer, "Restore into a state with the same model and the same optimizer"),
+        (use_wrong_path, "raises FileNotFoundError: Checkpoint at"),
         (lambda *args: xor.train(*args), "epochs must be a whole number"),
         (
-            lambda *args: from_scratch(*args).params,
+            lambda *args: train_from_scratch(*args).params,
             "your function must return the state after the last epoch, got a dict",
         ),
     ],
@@ -311,10 +311,10 @@ RIGHT = [
     ),
     ("xor/1", lambda samples: jax.tree.map(lambda *parts: np.stack(parts), *samples)),
     ("xor/2", step_by_optax),
-    ("xor/2", step_in_two),
+    ("xor/2", step_with_two_calls),
     ("xor/3", scan_of_a_dict),
     ("xor/3", fori_epoch),
     ("xor/4", scanned_steps),
     ("xor/4", lambda *args: np.asarray(scanned_steps(*args))),
-    ("xor/5", one_epoch_at_a_time),
+    ("xor/5", train_one_epoch_at_a_time),
 ]
