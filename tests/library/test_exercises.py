@@ -63,6 +63,8 @@ def test_find_problem_rejects_stub(id):
     assert "not written yet" in task.find_problem(task.stub)
 
 
+# The gate runs the same solutions in the chapters' kernels, where a reader would paste them.
+@pytest.mark.slow
 @pytest.mark.parametrize("id", ALL)
 def test_check_accepts_printed_solution(id, capsys, monkeypatch):
     monkeypatch.setattr("__main__.np", np, raising=False)
@@ -84,6 +86,7 @@ def test_find_problem_explains_wrong_answer(id, answer, message):
     assert message in get_exercise(id).find_problem(answer)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("id", "answer"), RIGHT)
 def test_find_problem_accepts_other_right_answer(id, answer):
     assert get_exercise(id).find_problem(answer) is None

@@ -124,6 +124,8 @@ def all_figures():
 FIGURES = list(all_figures())
 
 
+# The gate tests the alt texts and the requests of the figures in the built pages.
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", FIGURES)
 def test_figure_has_alt_text_and_no_external_links(draw):
     figure = draw()

@@ -16,6 +16,9 @@ from jaxbits.book.experiments.gru_training import (
 )
 from jaxbits.book.experiments.settings_vector import pack, unpack
 
+# The gate compares the results of chapter 18, which trains the same network.
+pytestmark = pytest.mark.slow
+
 
 def unpacked_settings(*, as_arrays):
     return unpack(pack(SETTINGS, as_arrays=as_arrays).segments, SETTINGS)

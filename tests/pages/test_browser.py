@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +11,15 @@ from urllib.parse import urlsplit
 import pytest
 from axe_playwright_python.base import AXE_FILE_PATH
 from contents import CHAPTERS, PAGES, stored_errors
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Route, ViewportSize
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Route,
+    ViewportSize,
+)
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from book_tools import project_metadata
 
@@ -18,7 +27,10 @@ STORED_ERRORS = stored_errors()
 DESK: ViewportSize = {"width": 1280, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 AXE = AXE_FILE_PATH.read_text("utf8")
-# The theme updates its scrollable elements a moment after a resize. This delay is long enough.
+# The theme makes scrollable elements focusable a moment after a resize, later on a busy machine.
+SCROLLABLES_ARE_FOCUSABLE = """() => [...document.querySelectorAll("article pre")].every(
+    (e) => (e.tabIndex === 0) === (e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight)
+)"""
 RESIZE_DELAY_MS = 400
 AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21aa", "best-practice"]
 
@@ -130,9 +142,12 @@ RUN_AXE_CONTRAST = """() => {
 
 
 def open_folds(page: Page) -> None:
-    """Open every fold, and wait until the theme has updated the page."""
+    """Open every fold, and wait until the theme has updated the page, for at most 5 seconds."""
     page.evaluate("for (const box of document.querySelectorAll('article details')) box.open = true")
     page.wait_for_timeout(RESIZE_DELAY_MS)
+    # If the theme fails to do this, axe reports it.
+    with contextlib.suppress(PlaywrightTimeout):
+        page.wait_for_function(SCROLLABLES_ARE_FOCUSABLE, timeout=5000)
 
 
 def find_rule_violations(page: Page) -> list[str]:
@@ -158,16 +173,21 @@ def describe_violations(report: dict[str, Any], rule: str) -> list[str]:
 
 def set_theme(page: Page, scheme: str) -> None:
     """Set the color scheme of the reader's system, and wait until the page has that theme."""
+    if page.evaluate("document.documentElement.dataset.theme") == scheme:
+        return  # Setting the scheme again would lay out the page again.
     page.emulate_media(color_scheme=scheme)
     page.wait_for_function("(want) => document.documentElement.dataset.theme === want", arg=scheme)
 
 
-@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
-def test_page_passes_axe_in_light_theme(opened: OpenedPage, size: ViewportSize) -> None:
-    opened.page.set_viewport_size(size)
-    set_theme(opened.page, "light")
-    open_folds(opened.page)
-    violations = find_rule_violations(opened.page) + find_contrast_violations(opened.page)
+def test_page_passes_axe_in_light_theme(opened: OpenedPage) -> None:
+    violations = []
+    for size in (PHONE, DESK):
+        opened.page.set_viewport_size(size)
+        set_theme(opened.page, "light")
+        open_folds(opened.page)
+        violations += find_rule_violations(opened.page)
+    # The colors do not depend on the width.
+    violations += find_contrast_violations(opened.page)
     assert not violations, "\n".join(violations)
 
 

@@ -119,6 +119,7 @@ def test_read_entries_returns_every_page() -> None:
     assert [entry.name for entry in pdf.read_entries()] == PAGES
 
 
+@pytest.mark.slow
 def test_pdf_contains_folded_text(pdf_reader: PdfReader, built: Path) -> None:
     # The PDF has its own line breaks and may use ligatures, so compare only letters and digits.
     def letters_and_digits(text: str) -> str:
@@ -133,6 +134,7 @@ def test_pdf_contains_folded_text(pdf_reader: PdfReader, built: Path) -> None:
             assert start in text, f"{fold}: {start}"
 
 
+@pytest.mark.slow
 def test_pdf_contents_have_correct_page_numbers(pdf_reader: PdfReader) -> None:
     contents = pdf_reader.pages[1].extract_text()
     top_items = [item for item in pdf_reader.outline if not isinstance(item, list)]
@@ -145,6 +147,7 @@ def test_pdf_contents_have_correct_page_numbers(pdf_reader: PdfReader) -> None:
         assert pdf_reader.pages[number].extract_text().rstrip().endswith(str(number + 1))
 
 
+@pytest.mark.slow
 def test_pdf_links_lead_into_pdf_or_to_web(pdf_reader: PdfReader) -> None:
     targets: dict[str, list[int]] = {"inside": [], "web": []}
     for page in pdf_reader.pages:
@@ -170,6 +173,7 @@ def test_pdf_links_lead_into_pdf_or_to_web(pdf_reader: PdfReader) -> None:
     assert targets["web"]
 
 
+@pytest.mark.slow
 def test_pdf_main_names_page_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> None:
     assert pdf.main(["chapters/99-nothing"]) == 1
     assert "PAGE must be in the table of contents, got chapters/99" in capsys.readouterr().err

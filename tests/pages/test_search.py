@@ -82,7 +82,7 @@ def search_page(context: BrowserContext, site: str) -> Iterator[Page]:
 def type_query(page: Page, query: str) -> list[str]:
     """Open the dialog, type a query, and return the addresses of the results."""
     page.get_by_role("button", name="Search the book").click()
-    page.get_by_role("combobox").press_sequentially(query)
+    page.get_by_role("combobox").fill(query)
     page.wait_for_function(
         "(query) => document.querySelector('.search-more').href.endsWith(encodeURIComponent(query))"
         " || document.querySelector('.search-help:not([hidden])')",
