@@ -196,7 +196,7 @@ WRONG = {
     "control-flow/3": [
         (cool_by_while, "Reverse-mode differentiation does not work"),
         (cool_by_python, "under jit, cool_by_python(heat=40.0"),
-        (cool_without_limit, "stop as soon as the heat is not above the limit"),
+        (cool_without_limit, "stop as soon as the heat is no longer above the limit"),
         (cool_also_at_limit, "heat that is equal to the limit is not above it"),
         (cool_ignoring_most, "halve at most four times"),
         (cool_counting_every_iteration, "must return (5.0, 3), got (5.0, 10)"),

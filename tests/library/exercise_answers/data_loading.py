@@ -319,8 +319,8 @@ WRONG = {
             "for a batch of 3 rows and size 3, your function must return a tuple of images, "
             "labels, and a mask, got 2 arrays",
         ),
-        (mask_from_labels, "a label of 0 or a black image can be real"),
-        (mask_from_images, "a label of 0 or a black image can be real"),
+        (mask_from_labels, "A label of 0 or a black image can be real"),
+        (mask_from_images, "A label of 0 or a black image can be real"),
         (assume_pair, "not enough values to unpack"),
         (
             return_mask_as_list,
@@ -351,7 +351,7 @@ WRONG = {
             "for a batch of 3 rows and size 3, the mask must be a NumPy array of 3 booleans, got "
             "float32 (3,)",
         ),
-        (mask_all_true, "The rows that you add are padding, so mark them False"),
+        (mask_all_true, "The rows that you add are padding, so mark them as False"),
         (
             pad_only_short_batches,
             "for a batch of 3 rows and size 3, your function must return a tuple of images, "
@@ -372,7 +372,7 @@ WRONG = {
             "with 5 batches and size=2, your function must have read 2 batches when it yields "
             "the first one, got 5",
         ),
-        (return_batches_as_list, "your function must yield each batch, got a list"),
+        (return_batches_as_list, "your function must yield the batches one by one, got a list"),
         (
             prefetch_on_host,
             "with 5 batches and size=2, 2 of them must be on the device when your function "

@@ -233,14 +233,14 @@ WRONG = {
         (standardize_each_example, "your function standardizes each example separately"),
         (
             standardize_mean_only,
-            "your function subtracts the mean, but does not divide by the standard deviation",
+            "your function subtracts the mean but does not divide by the standard deviation",
         ),
         (
             standardize_by_second_moment,
             "must be [[-0.9258, -1.225]",
         ),
         (standardize_other_name, "unbound axis name"),
-        (standardize_by_squares, "has cancellation in float32"),
+        (standardize_by_squares, "suffers from cancellation"),
         (standardize_with_epsilon(1e-5), "an epsilon in the denominator"),
         (standardize_with_epsilon(1e-12), "an epsilon in the denominator"),
         (standardize_with_epsilon_outside, "an epsilon in the denominator"),

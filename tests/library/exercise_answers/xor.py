@@ -242,7 +242,7 @@ WRONG = {
             "the program grows with the number of batches, as an unrolled loop does; use "
             "jax.lax.scan",
         ),
-        (scan_without_carry, "every batch starts from the first parameters"),
+        (scan_without_carry, "every batch starts from the initial parameters"),
         (lambda step, p, x, y: jax.lax.scan(step, p, (x, y)), "missing 1 required positional"),
         (
             lambda *args: scan_of_a_dict(*args)[::-1],
@@ -258,7 +258,7 @@ WRONG = {
         ),
         (
             lambda step, p, x, y: (p, jax.vmap(lambda x, y: step(p, x, y)[1])(x, y)),
-            "every batch starts from the first parameters",
+            "every batch starts from the initial parameters",
         ),
     ],
     "xor/4": [

@@ -62,7 +62,7 @@ def verify_huber(answer: Callable[..., Any]) -> None:
 
 
 def newton_root(a: jax.Array, steps: int) -> jax.Array:
-    """Return the square root of a as a float: set x = (x + a / x) / 2 `steps` times, from x = a."""
+    """Return the square root of a as a float. From x = a, set x = (x + a / x) / 2 `steps` times."""
     raise NotImplementedError
 
 

@@ -81,9 +81,9 @@ def _rows_are(told: Any, batch: dict[str, Any], size: int) -> None:
             f"{how}, the mask must be a NumPy array of {size} booleans, got {what}"
         )
     if not np.array_equal(mask, expected):
-        why = "The rows that you add are padding, so mark them False"
+        why = "The rows that you add are padding, so mark them as False"
         if not mask[:rows].all():
-            why = "Do not derive it from values, because a label of 0 or a black image can be real"
+            why = "A label of 0 or a black image can be real, so do not derive it from the values"
         raise AnswerRejected(
             f"{how}, the mask must be {expected.tolist()}, got {mask.tolist()}. {why}"
         )

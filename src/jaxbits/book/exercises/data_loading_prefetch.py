@@ -70,7 +70,9 @@ def _hands_out(
     # Calling iter more than once is a mistake only if the loader is not itself an iterator.
     made = call(answer, loader if again else iter(loader), size)
     if not hasattr(made, "__next__"):
-        raise AnswerRejected(f"your function must yield each batch, got a {type(made).__name__}")
+        raise AnswerRejected(
+            f"your function must yield the batches one by one, got a {type(made).__name__}"
+        )
     if loader.read and count > size and loader.read > size:
         raise AnswerRejected(
             f"{what}, your function reads {loader.read} batches before the first one is requested"

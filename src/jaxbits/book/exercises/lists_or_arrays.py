@@ -82,7 +82,7 @@ def _kind(value: Any) -> str:
 
 
 def culprits(f: Callable[..., Any], settings: Mapping[str, Any]) -> list[str]:
-    """Return the names of the numbers, each of which alone makes the result of `f` float64."""
+    """Return the names of the numbers that, each on its own, make the result of `f` float64."""
     raise NotImplementedError
 
 

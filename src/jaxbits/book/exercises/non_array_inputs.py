@@ -103,7 +103,7 @@ def verify_compiled(answer: Callable[..., Any]) -> None:
     if len(modes) > 1:
         raise AnswerRejected(
             f"three rates must share one trace, got {len(modes)} traces; a number that "
-            "changes must not be a static argument"
+            "changes must be a regular argument, not a static one"
         )
     seen = call(jitted, x, 0.5, "test")
     assert_equal(seen, np.array([1.0, 2.0], np.float32), "in the mode 'test', the result must be")

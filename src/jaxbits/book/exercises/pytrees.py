@@ -139,7 +139,8 @@ def verify_distances(answer: Callable[..., Any]) -> None:
         far,
         far,
         expected=np.array([[0, 0.0625], [0.0625, 0]], np.float32),
-        why="subtract before you square, because a² - 2ab + b² has cancellation in float32",
+        why="subtract before you square, because a² - 2ab + b² suffers from cancellation in "
+        "float32",
     )
     if _equations(answer, 12, 8) > _equations(answer, 3, 2):
         raise AnswerRejected(
@@ -198,8 +199,8 @@ def verify_standardize(answer: Callable[..., Any]) -> None:
         (far - far.mean(0)) / far.std(0),
         far,
         1e-3,
-        "the mean of the squares minus the square of the mean has cancellation in float32. "
-        "Subtract the mean first, and average the squares of the differences",
+        "the mean of the squares minus the square of the mean suffers from cancellation in "
+        "float32. Subtract the mean first, and average the squares of the differences",
     )
     small = 1e-6 * rows
     _must_agree(
@@ -279,7 +280,7 @@ EXERCISES = (
             "x is one example. Which functions see all examples along a mapped axis?",
             'lax.pmean(x, "batch") is the mean over the batch, feature by feature.',
             "The variance is also a mean. Subtract the first mean from x, square, and average. "
-            "(The mean of x**2 minus the square of the mean has cancellation in float32.)",
+            "(The mean of x**2 minus the square of the mean suffers from cancellation in float32.)",
         ),
         verify=verify_standardize,
         solution=solve_standardize,

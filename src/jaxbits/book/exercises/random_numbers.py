@@ -229,7 +229,8 @@ EXERCISES = (
         title="mirror images and add noise",
         stub=augment,
         hints=(
-            "There are two draws, one of coins and one of noise. How many keys do they need?",
+            "There are two draws, one for the coins and one for the noise. How many keys do they "
+            "need?",
             "A draw of shape (len(images), 1, 1) has one number for each image, and jnp.where "
             "broadcasts it over the pixels. An if would choose once for all images, and it "
             "would fail under jit.",

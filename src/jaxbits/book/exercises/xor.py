@@ -182,7 +182,7 @@ def verify_scan_epoch(answer: Callable[..., Any]) -> None:
     alone = [float(step(params, x, y)[1]) for x, y in zip(inputs, labels, strict=True)]
     if np.allclose(seen[1], alone):
         raise AnswerRejected(
-            "every batch starts from the first parameters; carry the parameters from "
+            "every batch starts from the initial parameters; carry the parameters from "
             "each step to the next"
         )
     if not np.allclose(seen[1], losses):

@@ -84,7 +84,7 @@ def _counting(tx: Any, updated: list[bool]) -> Any:
 
 
 def resume(path: str, tx: Any, loader: Any, epochs: int) -> Any:
-    """Restore the training run saved at path with the optimizer tx, and train to `epochs` epochs.
+    """Restore the training run at path with the optimizer tx, and train for `epochs` epochs in all.
 
     The model is Classifier(). The state's step and the number of batches in the loader determine
     how many epochs are already done. Return the final state.
