@@ -222,7 +222,7 @@ def jit_before_checkify(function, *args):
 
 
 def catch_thrown_error(function, *args):
-    """Raise the error, and return its message."""
+    """Raise the error with `check_error`, catch it, and return its message."""
     error, value = jax.jit(checkify.checkify(function, errors=BOTH))(*args)
     try:
         checkify.check_error(error)
