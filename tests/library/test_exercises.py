@@ -1,9 +1,8 @@
 """Test that every exercise rejects its stub and wrong answers, and accepts right answers.
 
-The answers to a chapter's exercises are in the module of `exercise_answers/` that is named after
-the chapter. WRONG maps the id of an exercise to pairs of a wrong answer and a part of the message
-that the reader must get. RIGHT lists pairs of the id of an exercise and a right answer that differs
-from the solution.
+The answers to a chapter's exercises are in the `exercise_answers/` module named after the chapter.
+WRONG maps an exercise's id to pairs of a wrong answer and part of the message that the reader must
+see. RIGHT lists pairs of an exercise's id and a right answer that differs from the solution.
 """
 
 import dataclasses
@@ -105,7 +104,7 @@ UNUSABLE_ANSWERS = {
     "number": 3,
     "None": None,
     "string": "text",
-    "raises": crash,
+    "raises an error": crash,
     "lambda that exits": lambda *args: sys.exit(),
     "exits": sys.exit,
     "takes no arguments": lambda: 1,
@@ -196,7 +195,7 @@ def test_find_sharp_bit_returns_bit_of_error(answer, jitted, bit):
     assert (found and found.id) == bit
 
 
-def test_error_advice_uses_ids_of_catalogue():
+def test_error_advice_uses_catalogue_ids():
     assert set(error_advice._REQUIRED_CODE) <= set(jaxbits.load())
 
 
@@ -282,7 +281,7 @@ def test_find_problem_reports_error_inside_verify(monkeypatch):
 
     task = dataclasses.replace(get_exercise("tracing/1"), verify=verify)
     assert task.find_problem(dict) == (
-        "the check cannot use what your function returns: it raises KeyError: 'missing'"
+        "the check cannot use your function's result and raises KeyError: 'missing'"
     )
 
 

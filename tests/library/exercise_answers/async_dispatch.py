@@ -1,4 +1,4 @@
-"""Wrong and right answers to the exercises on asynchronous dispatch."""
+"""Right and wrong answers to the exercises on asynchronous dispatch."""
 
 import time
 import timeit
@@ -213,7 +213,8 @@ WRONG = {
         (lambda f, x: time_calls(f, x, wait=False), "wait for the whole result before"),
         (
             time_first_call,
-            "your function calls the given function only once, and the first call compiles",
+            "your function calls the given function only once, but the first call includes "
+            "compilation; time later calls",
         ),
         (
             lambda f, x: time_calls(f, x, warm=0, calls=6, pick=max),
@@ -225,8 +226,8 @@ WRONG = {
         ),
         (
             lambda f, x: time_calls(f, x, warm=0),
-            "your function must call the given function 6 times, got 5: once to compile, and "
-            "five times to measure",
+            "your function must call the given function 6 times, got 5; call it once to "
+            "compile it, and five times to time it",
         ),
         (lambda f, x: time_calls(f, x, pick=mean), "which is the average of the five times"),
         (lambda f, x: time_calls(f, x, pick=median), "which is the median of the five"),
@@ -238,8 +239,8 @@ WRONG = {
         (lambda f, x: block_on_one_leaf(f, x, -1), "wait for the whole result before"),
         (
             lambda f, x: time_calls(f, x, calls=3),
-            "your function must call the given function 6 times, got 4: once to compile, and "
-            "five times to measure",
+            "your function must call the given function 6 times, got 4; call it once to "
+            "compile it, and five times to time it",
         ),
         (
             lambda f, x: [time_calls(f, x)],
@@ -272,7 +273,7 @@ WRONG = {
                 "params": jax.tree.map(jnp.copy, params),
                 "average": jax.tree.map(jnp.zeros_like, params),
             },
-            'state["average"] must start with the values of params',
+            'state["average"] must have the same values as params',
         ),
     ],
     "async-dispatch/3": [

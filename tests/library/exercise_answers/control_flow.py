@@ -1,4 +1,4 @@
-"""Wrong and right answers to the exercises on control flow."""
+"""Right and wrong answers to the exercises on control flow."""
 
 import jax
 import jax.numpy as jnp
@@ -173,7 +173,7 @@ WRONG = {
         (lambda error, width: error**2 / 2, "must return 2.5"),
         (huber_squared_outside, "f(error=-3.0, width=1.0) must return 2.5"),
         (huber_signed, "must return 2.5, got -3.5"),
-        (huber_by_any, "each element selects its own piece"),
+        (huber_by_any, "each element must select its own piece"),
         (
             huber_with_stop_gradient,
             "beyond the width, the gradient is the width with the sign of the error",
@@ -185,19 +185,19 @@ WRONG = {
         (root_by_python_loop, "JAX unrolls the loop"),
         (root_unrolled, "JAX unrolls the loop"),
         (root_with_too_many_steps, "must return 5.0, got 3.4"),
-        (root_from_one, "without any steps, the result is a itself"),
+        (root_from_one, "after 0 steps, x is still equal to a"),
         (root_by_while, "Reverse-mode differentiation does not work"),
         (
             lambda a, steps: lax.fori_loop(0, steps, lambda _, x: (x + a / x) / 2, a),
             "have equal types",
         ),
-        (lambda a, steps: jnp.sqrt(a), "without any steps, the result is a itself"),
+        (lambda a, steps: jnp.sqrt(a), "after 0 steps, x is still equal to a"),
     ],
     "control-flow/3": [
         (cool_by_while, "Reverse-mode differentiation does not work"),
         (cool_by_python, "under jit, cool_by_python(heat=40.0"),
-        (cool_without_limit, "stop as soon as the heat is not above the limit"),
-        (cool_also_at_limit, "the limit itself is not above the limit"),
+        (cool_without_limit, "stop as soon as the heat is no longer above the limit"),
+        (cool_also_at_limit, "heat that is equal to the limit is not above it"),
         (cool_ignoring_most, "halve at most four times"),
         (cool_counting_every_iteration, "must return (5.0, 3), got (5.0, 10)"),
         (cool_unrolled, "JAX unrolls the loop"),

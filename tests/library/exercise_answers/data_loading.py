@@ -1,4 +1,4 @@
-"""Wrong and right answers to the exercises on data loading."""
+"""Right and wrong answers to the exercises on data loading."""
 
 import random
 from collections import deque
@@ -135,7 +135,7 @@ def drop_last_batches(batches, size):
 
 
 def iterate_over_loader_twice(batches, size):
-    """Call `islice` on the loader itself, so that each call starts again at the first batch."""
+    """Call `islice` on the loader itself, so that each call starts over at the first batch."""
     waiting = deque(jax.device_put(b.copy()) for b in islice(batches, size))
     while waiting:
         yield waiting.popleft()
@@ -319,8 +319,8 @@ WRONG = {
             "for a batch of 3 rows and size 3, your function must return a tuple of images, "
             "labels, and a mask, got 2 arrays",
         ),
-        (mask_from_labels, "a label of 0 and a black image can be real"),
-        (mask_from_images, "a label of 0 and a black image can be real"),
+        (mask_from_labels, "A label of 0 or a black image can be real"),
+        (mask_from_images, "A label of 0 or a black image can be real"),
         (assume_pair, "not enough values to unpack"),
         (
             return_mask_as_list,
@@ -339,7 +339,7 @@ WRONG = {
         ),
         (
             pad_at_start,
-            "for a batch of 2 rows and size 3, the images must start with those of the batch",
+            "for a batch of 2 rows and size 3, the images must start with the ones in the batch",
         ),
         (
             return_list,
@@ -351,7 +351,7 @@ WRONG = {
             "for a batch of 3 rows and size 3, the mask must be a NumPy array of 3 booleans, got "
             "float32 (3,)",
         ),
-        (mask_all_true, "The rows that you add are not real"),
+        (mask_all_true, "The rows that you add are padding, so mark them as False"),
         (
             pad_only_short_batches,
             "for a batch of 3 rows and size 3, your function must return a tuple of images, "
@@ -364,19 +364,19 @@ WRONG = {
         (prefetch_with(np.copy), "your function must yield JAX arrays, got a NumPy array"),
         (
             prefetch_nothing,
-            "with 5 batches and size=2, your function must have read 2 when it yields the first, "
-            "got 1",
+            "with 5 batches and size=2, your function must have read 2 batches when it yields "
+            "the first one, got 1",
         ),
         (
             prefetch_everything,
-            "with 5 batches and size=2, your function must have read 2 when it yields the first, "
-            "got 5",
+            "with 5 batches and size=2, your function must have read 2 batches when it yields "
+            "the first one, got 5",
         ),
-        (return_batches_as_list, "your function must yield each batch, got a list"),
+        (return_batches_as_list, "your function must yield the batches one by one, got a list"),
         (
             prefetch_on_host,
             "with 5 batches and size=2, 2 of them must be on the device when your function "
-            "yields the first, got 1",
+            "yields the first one, got 1",
         ),
         (iterate_over_loader_twice, "call iter(batches) once"),
         (call_next_on_loader, "'_Loader' object is not an iterator"),
@@ -388,12 +388,12 @@ WRONG = {
         ),
         (
             repeat_last_batch_forever,
-            "with 5 batches and size=2, your generator does not end after 5",
+            "with 5 batches and size=2, your generator yields more than 5",
         ),
         (
             prefetch_rest_at_once,
-            "with 9 batches and size=2, your function has read 9 when it yields number 3, but at "
-            "most 2 may wait",
+            "with 9 batches and size=2, your function has read 9 batches when it yields number "
+            "3, but at most 2 may be waiting",
         ),
         (
             drop_last_batches,
@@ -425,10 +425,10 @@ WRONG = {
         ),
         (seed_times_epoch, "seed 0 gives the same order in epoch 1 as seed 1 in epoch 0"),
         (use_unseeded_generator, "read the same sample"),
-        (count_from_1, "for 40 samples, all numbers must be from 0 to 39"),
+        (count_from_1, "for 40 samples, all indices must be from 0 to 39"),
         (seed_global_random_module, "a global random generator"),
         (shuffle_within_blocks, "the same samples in every epoch"),
-        (return_floats, "the numbers must be integers, got float64"),
+        (return_floats, "the indices must be integers, got float64"),
         (unshuffled, "the samples are not shuffled"),
         (seed_global_numpy_generator, "a global random generator"),
         (

@@ -1,4 +1,4 @@
-"""Wrong and right answers to the exercises on debugging."""
+"""Right and wrong answers to the exercises on debugging."""
 
 import jax
 import jax.numpy as jnp
@@ -222,7 +222,7 @@ def jit_before_checkify(function, *args):
 
 
 def catch_thrown_error(function, *args):
-    """Raise the error, and return its message."""
+    """Raise the error with `check_error`, catch it, and return its message."""
     error, value = jax.jit(checkify.checkify(function, errors=BOTH))(*args)
     try:
         checkify.check_error(error)
@@ -264,7 +264,7 @@ WRONG = {
         ),
         (
             check_inexact_leaves,
-            "for a step that is not compiled and a state with Python numbers, your function "
+            "if the step is not compiled and the state contains Python numbers, your function "
             "raises AttributeError",
         ),
         (return_last_bad_step, "step 3 returns a state with a NaN, so the result must be 3, got 5"),
@@ -298,7 +298,7 @@ WRONG = {
             "under jit, for the array [2.0, -1.0, 5.0], the program prints nothing instead of "
             "'w: -1.0 to 5.0'",
         ),
-        (return_nothing, "the result must be the array, got None"),
+        (return_nothing, "your function must return the array, got None"),
     ],
     "debugging/3": [
         (
@@ -331,7 +331,7 @@ WRONG = {
         ),
         (
             throw_error,
-            "for price at 200, your function raises the error instead of returning the message, "
+            "for price at 200, your function raises the error instead of returning its message, "
             "error.get()",
         ),
         (drop_value_on_error, "return it even if a check fails"),

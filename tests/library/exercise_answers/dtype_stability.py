@@ -1,4 +1,4 @@
-"""Wrong and right answers to the exercises on dtype stability."""
+"""Right and wrong answers to the exercises on dtype stability."""
 
 import jax
 import jax.numpy as jnp
@@ -154,10 +154,11 @@ WRONG = {
         (modify_params, "your function modifies its parameters in place"),
         (
             differentiate_by_x,
-            "the second result must be the gradient, a tree with the structure of the parameters",
+            "the second result must be the gradient, a tree with the same structure as the "
+            "parameters",
         ),
         (cast_to_float16, "the loss must receive bfloat16 parameters, got float16"),
-        (negate_gradient, "the gradient differs from the gradient of the loss"),
+        (negate_gradient, "the returned gradient differs from that of the loss"),
     ],
     "dtype-stability/3": [
         (lambda tx, frozen: tx, "Weight decay moves a parameter"),
@@ -173,7 +174,7 @@ WRONG = {
         ),
         (
             lambda tx, frozen: transform_with_labels(tx, labels_for(frozen), optax.identity()),
-            "optax.masked and optax.identity pass on",
+            "optax.identity passes gradients through unchanged",
         ),
         (
             lambda tx, frozen: transform_with_labels(tx, labels_for(frozen, "train", "freeze")),

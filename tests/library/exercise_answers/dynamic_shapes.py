@@ -1,4 +1,4 @@
-"""Wrong and right answers to the exercises on dynamic shapes."""
+"""Right and wrong answers to the exercises on dynamic shapes."""
 
 import jax
 import jax.numpy as jnp
@@ -202,23 +202,23 @@ def compare_values(before, now):
 
 WRONG = {
     "dynamic-shapes/1": [
-        (return_jax_arrays, "padding with jnp compiles for every length"),
+        (return_jax_arrays, "padding with jnp compiles a program per length"),
         (pad_to_longest, "the shape of tokens must be (2, 4), got (2, 3)"),
         (take_first_size_that_fits, "take the smallest size that fits"),
         (pad_first_sentence_only, "the shape of tokens must be (2, 4), got (1, 4)"),
         (
             assert_instead_of_raise,
-            "9 tokens fit no size, so your function must raise a ValueError, got AssertionError",
+            "no size fits 9 tokens, so your function must raise a ValueError, got AssertionError",
         ),
-        (return_float_tokens, "the dtype of tokens must be an integer, got float64"),
+        (return_float_tokens, "tokens must have an integer dtype, got float64"),
         (
             truncate_sentences,
-            "9 tokens fit no size, so your function must raise a ValueError, but it returns "
+            "no size fits 9 tokens, so your function must raise a ValueError, but it returns "
             "tokens of shape (1, 8)",
         ),
         (mask_from_values, "a 0 in a sentence is a token"),
         (return_float_mask, "the dtype of known must be 'bool', got 'float32'"),
-        (pad_with_jnp, "must not compile anything, got"),
+        (pad_with_jnp, "must not compile any programs, got"),
         (
             lambda *args: tuple(a.tolist() for a in BUCKETED(*args)),
             "the pair must contain two NumPy arrays",
@@ -227,9 +227,9 @@ WRONG = {
     ],
     "dynamic-shapes/2": [
         (filled_with_zero, "looks like a peak at the start"),
-        (filled_with_minus_one, "which reads the last element"),
+        (filled_with_minus_one, "the index of the last element"),
         (filled_with_five, "the length of this signal is 2"),
-        (count_after_truncation, "the count includes the peak that did not fit"),
+        (count_after_truncation, "the count must include the peak that does not fit"),
         (use_top_k_without_peaks, "must return ([5, 5], 0)"),
         (slice_mask, "must return ([1, 3, 4, 5], 3)"),
         (no_size, "under jit, no_size(signal=["),
@@ -245,7 +245,7 @@ WRONG = {
             check_dtype_before_shape,
             "must return 'shape', got 'dtype': four integers after three floats",
         ),
-        (compare_python_types, "which stays weak"),
+        (compare_python_types, "which stays weakly typed"),
         (lambda before, now: "tree" if before != now else None, "raises TypeError"),
     ],
 }

@@ -1,4 +1,4 @@
-"""Wrong and right answers to the exercises on immutable arrays."""
+"""Right and wrong answers to the exercises on immutable arrays."""
 
 import jax
 import jax.numpy as jnp
@@ -135,9 +135,12 @@ WRONG = {
         ),
     ],
     "immutable-arrays/2": [
-        (read_and_set, "two values of a group are written to one index, so one of them is lost"),
-        (use_nan_to_num, "a NaN must appear in the mean of its own group, and in no other"),
-        (use_one_hot_matrix, "and in no other"),
+        (
+            read_and_set,
+            "two values from a group are written to the same index, so one of them is lost",
+        ),
+        (use_nan_to_num, "a NaN must appear in the mean of its own group and nowhere else"),
+        (use_one_hot_matrix, "and nowhere else"),
         (one_by_one, "one_by_one(values=[1.0, 2.0, 6.0, 5.0]"),
         (
             return_sums,
@@ -155,7 +158,7 @@ WRONG = {
     "immutable-arrays/3": [
         (write_twice, "a second array, copied in every step")
         if jax.default_backend() == "cpu"
-        else (overwrite_before_read, "is in the array twice"),
+        else (overwrite_before_read, "appears in the array twice"),
         *(
             [
                 (read_both_first, "a second array, copied in every step"),
@@ -164,7 +167,7 @@ WRONG = {
             if jax.default_backend() == "cpu"
             else []
         ),
-        (overwrite_before_read, "is in the array twice"),
+        (overwrite_before_read, "appears in the array twice"),
         (unroll_loop, "use lax.fori_loop"),
         (set_all_pairs_at_once, "apply one pair after the other"),
     ],

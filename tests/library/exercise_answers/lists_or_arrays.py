@@ -1,4 +1,4 @@
-"""Wrong and right answers to the exercises on lists or arrays."""
+"""Right and wrong answers to the exercises on lists or arrays."""
 
 import jax
 import jax.numpy as jnp
@@ -178,7 +178,7 @@ WRONG = {
         ),
         (
             lambda settings, dtype: jax.tree.map(lambda n: jnp.full(1, n, dtype), settings),
-            "['noise']['scale'] must have the shape (), got (1,)",
+            "['noise']['scale'] must have shape (), got (1,)",
         ),
         (lambda settings, dtype: jax.tree.map(lambda n: n.astype(dtype), settings), "has no"),
         (lambda settings, dtype: jax.tree.leaves(settings), "a nested dict with the same keys"),
@@ -213,24 +213,24 @@ WRONG = {
         (list_float64_settings, "f does not use it"),
         (
             convert_one_setting,
-            "'shift' is missing. It makes the result float64 even if all others are plain Python "
-            "floats",
+            "'shift' is missing. It makes the result float64 even if all other numbers are plain "
+            "Python floats",
         ),
         (
             compute_each,
-            "your function computes f, but jax.eval_shape returns the dtype without computing",
+            "your function computes f, but jax.eval_shape returns the dtype without doing so",
         ),
         (
             compute_each_under_jit,
-            "your function computes f, but jax.eval_shape returns the dtype without computing",
+            "your function computes f, but jax.eval_shape returns the dtype without doing so",
         ),
-        (sort_names, "the order in settings"),
+        (sort_names, "in the order of settings"),
         (modify_settings, "your function modifies its settings argument in place"),
         (use_result_type, "f does not use it"),
         (set_others_to_zero, "is not a culprit"),
         (
             lambda f, settings: "shift",
-            "the result must be a list of names of the settings, got 'shift'",
+            "the result must be a list of names in settings, got 'shift'",
         ),
         (keep_other_arrays, "f does not use it"),
         (lambda f, settings: ["shift"], "'power' is missing"),
@@ -246,11 +246,11 @@ WRONG = {
         ),
         (
             return_mean,
-            "for four numbers, of which one is two steps away, the result must be 2, got 0.75",
+            "for four numbers, one of which is two steps away, the result must be 2, got 0.75",
         ),
         (
             keep_sign,
-            "for 0.75 and the next float32 away from 0, in the other order, the result must be 1, "
+            "for 0.75 and the next float32 away from 0, in reverse order, the result must be 1, "
             "got -1",
         ),
         (lambda a, b: a == b, "the result must be a number, got [True, True, True, True]"),
@@ -266,7 +266,7 @@ WRONG = {
         ),
         (
             use_largest_spacing,
-            "for four numbers, of which one is two steps away, the result must be 2, got 1",
+            "for four numbers, one of which is two steps away, the result must be 2, got 1",
         ),
         (
             lambda a, b: np.abs(np.asarray(a) - b).max(),

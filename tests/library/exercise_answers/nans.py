@@ -1,4 +1,4 @@
-"""Wrong and right answers to the exercises on NaNs and gradients."""
+"""Right and wrong answers to the exercises on NaNs and gradients."""
 
 import jax
 import jax.numpy as jnp

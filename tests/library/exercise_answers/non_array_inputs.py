@@ -1,4 +1,4 @@
-"""Wrong and right answers to the exercises on non-array inputs."""
+"""Right and wrong answers to the exercises on non-array inputs."""
 
 import functools
 
@@ -184,15 +184,15 @@ WRONG = {
         (lambda f: lambda numbers: f(jnp.asarray(numbers, jnp.float32)), "is not jitted"),
         (
             lambda f: (lambda j: lambda n: j(np.asarray(n)))(jax.jit(f)),
-            "four calls with three numbers each must need one trace, got 2 traces: float32[3], "
+            "four calls with three numbers each must share one trace, got 2 traces: float32[3], "
             "int32[3]",
         ),
         (
             convert_inside_jit,
-            "four calls with three numbers each must need one trace, got 4 traces",
+            "four calls with three numbers each must share one trace, got 4 traces",
         ),
-        (pass_scalars, "four calls with three numbers each must need one trace, got 4 traces"),
-        (jit_each_time, "four calls with three numbers each must need one trace, got 4 traces"),
+        (pass_scalars, "four calls with three numbers each must share one trace, got 4 traces"),
+        (jit_each_time, "four calls with three numbers each must share one trace, got 4 traces"),
         (
             lambda f: lambda numbers: max(numbers) - min(numbers),
             "the values are right, but your function never calls the given function",
@@ -203,14 +203,14 @@ WRONG = {
         ),
     ],
     "non-array-inputs/2": [
-        (jit_per_call, "three rates must need one trace, got 3 traces"),
+        (jit_per_call, "three rates must share one trace, got 3 traces"),
         (convert_rate_to_float, "Choose with `jnp.where`"),
         (pass_mode_as_index, "step must receive mode as a string, got a"),
         (jax.jit, "as an abstract array"),
         (lambda step: step, "is not jitted"),
         (
             lambda step: jax.jit(step, static_argnames=("rate", "mode")),
-            "three rates must need one trace, got 3 traces",
+            "three rates must share one trace, got 3 traces",
         ),
         (
             lambda step: functools.partial(jax.jit(step, static_argnames="mode"), mode="train"),
@@ -242,7 +242,10 @@ WRONG = {
             "for ids with 2**31, your function must raise OverflowError, but the ids become "
             "[[0], [-2147483648]]",
         ),
-        (check_ids_only, "2**32 + 3 is accepted inside a list of the batch; check every leaf"),
+        (
+            check_ids_only,
+            "your function accepts 2**32 + 3 in a list inside the batch; check every leaf",
+        ),
         (
             compare_in_jax,
             "for ids with 5_000_000_000, your function must raise OverflowError, but the ids "
@@ -252,7 +255,7 @@ WRONG = {
         (lambda batch: batch, "each leaf must be a JAX array, got a ndarray"),
         (
             lambda batch: jnp.asarray(batch["ids"]),
-            "the result must have the tree structure of the batch",
+            "the result must have the same tree structure as the batch",
         ),
     ],
 }

@@ -1,4 +1,4 @@
-"""Wrong and right answers to the exercises on out-of-bounds indexing."""
+"""Right and wrong answers to the exercises on out-of-bounds indexing."""
 
 import jax
 import jax.numpy as jnp
@@ -57,7 +57,7 @@ def return_nan_without_labels(logits, labels):
 
 
 def use_one_hot(logits, labels):
-    # `one_hot` returns a row of zeros for a label out of range.
+    # `one_hot` returns a row of zeros for an out-of-range label.
     table = jax.nn.one_hot(labels, logits.shape[1])
     return -(table * jax.nn.log_softmax(logits)).sum() / jnp.maximum(table.sum(), 1)
 
@@ -140,7 +140,7 @@ WRONG = {
         ),
         (
             lambda s, labels: jax.lax.stop_gradient(SOLUTION(s, labels)),
-            "with a label of -100 in row 1, the gradient of row 0 must be",
+            "with a label of -100 in row 1, the gradient for row 0 must be",
         ),
         (
             read_at_unknown_label,
@@ -151,7 +151,7 @@ WRONG = {
         (return_nan_without_labels, "must return 0.0, got nan: no label is a class"),
         (
             lambda s, labels: log_of_softmax(s, labels),
-            "a large logit must not become infinite; use log_softmax",
+            "a large logit must not overflow to infinity; use log_softmax",
         ),
     ],
     "out-of-bounds/3": [

@@ -1,4 +1,4 @@
-"""Wrong and right answers to the exercises on precision."""
+"""Right and wrong answers to the exercises on precision."""
 
 import math
 
@@ -21,7 +21,7 @@ def squeeze_both(predictions, targets):
 
 def reshape_without_cast(predictions, targets):
     if predictions.size != targets.size:
-        raise ValueError("other numbers of values")
+        raise ValueError("different numbers of values")
     return jnp.mean((predictions.reshape(-1) - targets.reshape(-1)) ** 2)
 
 
@@ -32,7 +32,7 @@ def cast_after_subtracting(predictions, targets):
 def mean_of_squares(errors_of, predictions, targets):
     predictions, targets = jnp.ravel(predictions), jnp.ravel(targets)
     if predictions.size != targets.size:
-        raise ValueError("other numbers of values")
+        raise ValueError("different numbers of values")
     return jnp.mean(errors_of(predictions, targets) ** 2)
 
 
@@ -52,7 +52,7 @@ def as_columns(predictions, targets):
         (a if a.ndim == 2 else a[:, None]).astype(jnp.float32) for a in (predictions, targets)
     ]
     if len(columns[0]) != len(columns[1]):
-        raise ValueError("other numbers of values")
+        raise ValueError("different numbers of values")
     return jnp.square(columns[0] - columns[1]).sum() / len(columns[0])
 
 
@@ -84,7 +84,7 @@ def subtract_one_by_one(stamps):
 def use_optax(predictions, targets):
     p, t = (a.reshape(-1).astype(jnp.float32) for a in (predictions, targets))
     if p.size != t.size:
-        raise ValueError("other numbers of values")
+        raise ValueError("different numbers of values")
     return 2 * optax.l2_loss(p, t).mean()
 
 
@@ -110,13 +110,13 @@ WRONG = {
             lambda image, amount: jnp.clip(image.astype(jnp.int32) + amount, None, 255).astype(
                 jnp.uint8
             ),
-            "no pixel is below black",
+            "no pixel can be darker than black",
         ),
         (
             lambda image, amount: (image.astype(jnp.float32) + amount).astype(jnp.uint8),
             "so clip before you cast",
         ),
-        (clip_upper_limit_only, "casts numbers from -300 to -45 to uint8"),
+        (clip_upper_limit_only, "casts numbers in the range -300 to -45 to uint8"),
         (
             lambda image, amount: jnp.clip(
                 (image.astype(float) + amount).astype(jnp.uint8), 0, 255
@@ -125,7 +125,7 @@ WRONG = {
         ),
         (
             lambda image, amount: image + jnp.clip(amount, 0, 255 - image).astype(jnp.uint8),
-            "no pixel is below black",
+            "no pixel can be darker than black",
         ),
         (
             lambda image, amount: jnp.where(
@@ -161,7 +161,7 @@ WRONG = {
         ),
         (
             lambda scores, features: scores / features,
-            "for scores of 8 and -16 and 64 features, the result must be [1.0, -2.0], got "
+            "for scores of 8 and -16 with 64 features, the result must be [1.0, -2.0], got "
             "[0.125, -0.25]",
         ),
         (
@@ -181,7 +181,7 @@ WRONG = {
     "precision/3": [
         (
             lambda p, t: jnp.mean((p - t) ** 2),
-            "the difference of a column and a row is a 4 × 4 array",
+            "the difference between a column and a row is a 4 × 4 array",
         ),
         (lambda p, t: jnp.mean(jnp.abs(jnp.ravel(p) - jnp.ravel(t))), "1.25"),
         (

@@ -1,4 +1,4 @@
-"""Wrong and right answers to the exercises on pure functions."""
+"""Right and wrong answers to the exercises on pure functions."""
 
 import jax
 import jax.numpy as jnp

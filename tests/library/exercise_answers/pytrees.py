@@ -1,4 +1,4 @@
-"""Wrong and right answers to the exercises on pytrees and transformations."""
+"""Right and wrong answers to the exercises on pytrees and transformations."""
 
 import jax
 import jax.numpy as jnp
@@ -165,7 +165,7 @@ def standardize_by_sums(x):
 
 
 def standardize_by_axis_index(x):
-    """Standardize the gathered batch, and return the row of this example."""
+    """Standardize the gathered batch, and return this example's row."""
     rows = lax.all_gather(x, "batch")
     return ((rows - rows.mean(0)) / jnp.sqrt(jnp.var(rows, 0)))[lax.axis_index("batch")]
 
@@ -193,18 +193,18 @@ def standardize_by_gathering(x):
 
 WRONG = {
     "pytrees/1": [
-        (penalty_of_all, "a bias has one axis"),
+        (penalty_of_all, "a bias has only one axis"),
         (penalty_of_top_level, "raises AttributeError: 'list' object"),
-        (penalty_by_name, "the tree is one array"),
+        (penalty_by_name, "the tree is a single array"),
         (penalty_in_python, "under jit"),
         (
             penalty_nan_without_matrices,
             "for a tree without a matrix, the result must be 0, got nan",
         ),
-        (penalty_by_ndim, "jnp.ndim also accepts those"),
+        (penalty_by_ndim, "so use jnp.ndim, which accepts numbers too"),
         (penalty_of_none, "None is not a leaf"),
         (penalty_by_norms, "a norm has no gradient at zero"),
-        (penalty_of_two_axes, "the tree is one array"),
+        (penalty_of_two_axes, "the tree is a single array"),
         (penalty_of_numbers, "64.0"),
     ],
     "pytrees/2": [
@@ -218,12 +218,12 @@ WRONG = {
         (distances_of_squared_norm, "NaN where a point lies on a center"),
         (
             distances_in_loops,
-            "the program grows with the number of points or centers, so it contains a Python "
+            "the program grows with the number of points or centers, so it contains an unrolled "
             "loop; use jax.vmap",
         ),
         (
             distances_in_one_loop,
-            "the program grows with the number of points or centers, so it contains a Python "
+            "the program grows with the number of points or centers, so it contains an unrolled "
             "loop; use jax.vmap",
         ),
         (distances_expanded, "subtract before you square"),
@@ -233,14 +233,14 @@ WRONG = {
         (standardize_each_example, "your function standardizes each example separately"),
         (
             standardize_mean_only,
-            "your function subtracts the mean, but does not divide by the standard deviation",
+            "your function subtracts the mean but does not divide by the standard deviation",
         ),
         (
             standardize_by_second_moment,
             "must be [[-0.9258, -1.225]",
         ),
         (standardize_other_name, "unbound axis name"),
-        (standardize_by_squares, "cancels in float32"),
+        (standardize_by_squares, "suffers from cancellation"),
         (standardize_with_epsilon(1e-5), "an epsilon in the denominator"),
         (standardize_with_epsilon(1e-12), "an epsilon in the denominator"),
         (standardize_with_epsilon_outside, "an epsilon in the denominator"),

@@ -1,4 +1,4 @@
-"""Wrong and right answers to the exercises on random numbers."""
+"""Right and wrong answers to the exercises on random numbers."""
 
 import hashlib
 import random as python_random
@@ -185,7 +185,7 @@ WRONG = {
             use_numpy_generator,
             "called twice with the same key, your function must return the same images",
         ),
-        (share_coin, "no image is mirrored; draw a separate coin for each image"),
+        (share_coin, "no image is mirrored; flip a separate coin for each image"),
         (share_noise, "all images have the same noise; draw new noise for each image"),
         (ignore_key, "two keys give the same images; use the key argument"),
         (ignore_key_for_coins, "some random numbers do not depend on the key argument"),
@@ -195,26 +195,26 @@ WRONG = {
             "the coins and the noise are correlated, because their keys are equal although they "
             "were derived differently",
         ),
-        (noise_by_row, "all pixels of a row or column"),
-        (uniform_noise, "not a normal distribution"),
+        (noise_by_row, "all pixels in a row or column"),
+        (uniform_noise, "not normally distributed"),
         (flip_upside_down, "some images are neither the original nor its left-right mirror image"),
         (
             lambda k, images: images + 0.1 * normal(k, images.shape),
-            "no image is mirrored; draw a separate coin for each image",
+            "no image is mirrored; flip a separate coin for each image",
         ),
     ],
     "random-numbers/2": [
         (
             walk_with(lambda k, step, first: k),
-            "steps 0 and 1 are equal; derive the key of a step from its number",
+            "steps 0 and 1 are equal; derive each step's key from its number",
         ),
-        (use_rademacher_steps, "not a normal distribution"),
+        (use_rademacher_steps, "not normally distributed"),
         (draw_last_axis_only, "all rows or columns"),
-        (repeat_one_step, "steps 0 and 1 are equal; derive the key of a step from its number"),
-        (split_in_chain, "steps 0 and 1 are equal; derive the key of a step from its number"),
+        (repeat_one_step, "steps 0 and 1 are equal; derive each step's key from its number"),
+        (split_in_chain, "steps 0 and 1 are equal; derive each step's key from its number"),
         (
             walk_with(lambda k, step, first: fold_in(k, step - first)),
-            "steps 0 and 1 are equal; derive the key of a step from its number",
+            "steps 0 and 1 are equal; derive each step's key from its number",
         ),
         (
             walk_with(lambda k, step, first: fold_in(fold_in(k, first), step)),
@@ -236,16 +236,16 @@ WRONG = {
         (lambda seed: key(python_random.getrandbits(32)), "gives a different key on each call"),
         (
             fold_in_high_bits,
-            "the key of the seed 4294967296 is split(k, 8)[1] of the key k of the seed 0",
+            "the key for the seed 4294967296 is split(k, 8)[1], where k is the key for the seed 0",
         ),
         (
             jax.random.PRNGKey,
-            "for the seed 0, your function must return a key such as jax.random.key returns, got "
+            "for the seed 0, your function must return a key like those from jax.random.key, got "
             "[0, 0]",
         ),
         (
             lambda seed: seed,
-            "for the seed 0, your function must return a key such as jax.random.key returns, got 0",
+            "for the seed 0, your function must return a key like those from jax.random.key, got 0",
         ),
         (
             lambda seed: split(key(seed % 2**32), 2),

@@ -1,4 +1,4 @@
-"""Wrong and right answers to the exercises on stateful layers."""
+"""Right and wrong answers to the exercises on stateful layers."""
 
 import flax
 import jax
@@ -189,7 +189,10 @@ WRONG = {
         (return_updates_only, "lack 'params'"),
         (return_old_variables, "discards the ones that apply returns"),
         (pass_no_key, "InvalidRngError"),
-        (ignore_key, "the outputs do not match the key for the stream 'dropout'"),
+        (
+            ignore_key,
+            "the outputs differ from those for this key; pass it for the stream 'dropout'",
+        ),
         (apply_in_eval_mode, "no unit was dropped"),
         (modify_variables, "return a new dict"),
         (
@@ -197,7 +200,10 @@ WRONG = {
             "the statistics are unchanged, because your function discards the ones that apply "
             "returns",
         ),
-        (split_key_first, "the outputs do not match the key for the stream 'dropout'"),
+        (
+            split_key_first,
+            "the outputs differ from those for this key; pass it for the stream 'dropout'",
+        ),
         (make_nothing_mutable, "ModifyScopeVariableError"),
         (omit_train, "missing 1 required positional argument: 'train'"),
         (return_variables_first, "the first result must be the outputs, an array of shape (32, 8)"),
@@ -221,8 +227,8 @@ WRONG = {
         (swap_outputs_and_channels, "outputs differ from PyTorch's"),
         (assume_five_outputs, "raises ValueError"),
         (convert_flax_to_pytorch, "outputs differ from PyTorch's"),
-        (put_inputs_last, "it must be (24, 5), got (5, 24)"),
-        (return_four_axes, "it must be (24, 5), got (2, 4, 3, 5)"),
+        (put_inputs_last, "its shape must be (24, 5), got (5, 24)"),
+        (return_four_axes, "its shape must be (24, 5), got (2, 4, 3, 5)"),
         (lambda weight, *shape: [weight, [1]], "an array of numbers"),
     ],
     "stateful-layers/3": [
@@ -245,7 +251,7 @@ WRONG = {
         (lambda model, x: jax.jit(model)(x), "TraceContextError"),
         (
             lambda model, x: (model(x), model),
-            "your function must return the outputs of the model, an array of shape (16, 3)",
+            "your function must return the model's outputs, an array of shape (16, 3)",
         ),
     ],
 }

@@ -1,4 +1,4 @@
-"""Wrong and right answers to the exercises on tracing."""
+"""Right and wrong answers to the exercises on tracing."""
 
 import jax
 import jax.numpy as jnp

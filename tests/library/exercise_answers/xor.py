@@ -1,4 +1,4 @@
-"""Wrong and right answers to the exercises on the XOR classifier."""
+"""Right and wrong answers to the exercises on the XOR classifier."""
 
 import jax
 import jax.numpy as jnp
@@ -225,7 +225,7 @@ WRONG = {
         ),
         (step_in_place, "your function modifies its parameters in place; return new ones"),
         (step_with_input_gradient, "with respect to the first argument"),
-        (step_returning_leaves, "the new parameters must have the tree structure of params"),
+        (step_returning_leaves, "the new parameters must have the same tree structure as params"),
         (
             lambda p, x, y, f: step_then_loss(p, x, y, f)[::-1],
             "your function returns the loss first; return (parameters, loss)",
@@ -242,7 +242,7 @@ WRONG = {
             "the program grows with the number of batches, as an unrolled loop does; use "
             "jax.lax.scan",
         ),
-        (scan_without_carry, "every batch starts from the first parameters"),
+        (scan_without_carry, "every batch starts from the initial parameters"),
         (lambda step, p, x, y: jax.lax.scan(step, p, (x, y)), "missing 1 required positional"),
         (
             lambda *args: scan_of_a_dict(*args)[::-1],
@@ -254,16 +254,16 @@ WRONG = {
         ),
         (
             lambda *args: (scan_of_a_dict(*args)[0], scan_of_a_dict(*args)[1].mean()),
-            "for 3 batches, the losses must have the shape (3,), got ()",
+            "for 3 batches, the losses must have shape (3,), got ()",
         ),
         (
             lambda step, p, x, y: (p, jax.vmap(lambda x, y: step(p, x, y)[1])(x, y)),
-            "every batch starts from the first parameters",
+            "every batch starts from the initial parameters",
         ),
     ],
     "xor/4": [
-        (reset_state_each_step, "the new state is dropped"),
-        (never_update_state, "the new state is dropped"),
+        (reset_state_each_step, "the new state is discarded"),
+        (never_update_state, "the new state is discarded"),
         (
             subtract_updates,
             "with optax.sgd(0.1), the parameters move the wrong way; add the updates instead of "
@@ -286,14 +286,14 @@ WRONG = {
         ),
     ],
     "xor/5": [
-        (repeat_all_epochs, "the last step must be 16, as in a run without a break, got 20"),
+        (repeat_all_epochs, "the last step must be 16, as in an uninterrupted run, got 20"),
         (train_from_scratch, "your function trains from the start and does not use the checkpoint"),
-        (assume_half_done, "the last step must be 16, as in a run without a break, got 12"),
+        (assume_half_done, "the last step must be 16, as in an uninterrupted run, got 12"),
         (pass_remaining_epochs_and_first_epoch, "epochs counts all epochs"),
         (pass_remaining_epochs, "Check that first_epoch is right"),
         (
             reset_optimizer_state,
-            "the last step is right, but the parameters differ from those of a run without a break",
+            "the last step is right, but the parameters differ from those of an uninterrupted run",
         ),
         (use_other_optimizer, "Restore into a state with the same model and the same optimizer"),
         (use_wrong_path, "raises FileNotFoundError: Checkpoint at"),

@@ -1,4 +1,4 @@
-"""The exercises of the book, and functions to `check` answers and print a `hint` or `solution`."""
+"""The book's exercises, with functions that `check` an answer and print a `hint` or `solution`."""
 
 from __future__ import annotations
 

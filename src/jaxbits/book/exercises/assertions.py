@@ -15,8 +15,8 @@ from jaxbits._equality import is_equal
 from jaxbits._formatting import format_argument, format_value
 from jaxbits.book.exercises.error_advice import describe_error
 
-# If the arguments of a call take up more characters than this, messages show only the dtypes
-# and shapes of arrays.
+# If a call's arguments take up more characters than this, messages show only the dtypes and
+# shapes of arrays.
 _MAX_ARGUMENTS_LENGTH = 110
 
 
@@ -33,8 +33,8 @@ def call(
     """Call an answer and return its result, or reject the answer if it raises an error.
 
     Args:
-        answer: The reader's function. The message shows its name and its parameters.
-        args: The arguments of the call.
+        answer: The reader's function. Messages show its name and those of its parameters.
+        args: The call's positional arguments.
         how: The beginning of the message, such as ``"under jit, "``.
         through: A function to call instead of the answer, such as the jitted answer.
 
@@ -57,11 +57,11 @@ def call_text(answer: Callable[..., Any], args: Iterable[Any]) -> str:
     """Return a call as source code, such as ``lookup(table=[1.0, 2.0], i=3)``.
 
     Args:
-        answer: The reader's function. If it has no name, the result shows it as ``f``.
-        args: The positional arguments of the call.
+        answer: The reader's function. If it has no name, it appears as ``f``.
+        args: The call's positional arguments.
 
     Returns:
-        The call, or an empty string if there is neither a name nor an argument.
+        The call, or an empty string if the function has no name and there are no arguments.
     """
     args = list(args)
     name = _name(answer)
@@ -74,11 +74,11 @@ def _name(answer: Any) -> str:
 
 
 def arguments(answer: Callable[..., Any], args: Iterable[Any]) -> str:
-    """Format the arguments of a call on one line, with the names of the answer's parameters.
+    """Format a call's arguments on one line, with the names of the answer's parameters.
 
     Args:
         answer: The reader's function.
-        args: The positional arguments of the call.
+        args: The call's positional arguments.
     """
     args = list(args)
     text = _arguments(answer, args, brief=False)
@@ -106,14 +106,14 @@ def assert_returns(answer: Callable[..., Any], *args: Any, expected: Any, why: s
         why: A reason to append to the message.
 
     Raises:
-        AnswerRejected: If the answer raises an error, or if its result differs in value, shape, or
-            dtype kind.
+        AnswerRejected: If the answer raises an error, or if its result differs from the expected
+            result in value, shape, or dtype kind.
     """
     assert_equal(call(answer, *args), expected, f"{call_text(answer, args)} must return", why)
 
 
 def under_jit(answer: Callable[..., Any], static: tuple[int, ...] = ()) -> Callable[..., Any]:
-    """Return the answer compiled with `jax.jit`, under its own name and with an empty cache.
+    """Return the answer compiled with `jax.jit`, with its own name and an empty cache.
 
     Args:
         answer: The reader's function.
@@ -124,8 +124,8 @@ def under_jit(answer: Callable[..., Any], static: tuple[int, ...] = ()) -> Calla
     def traced(*args: Any) -> Any:
         return answer(*args)
 
-    # Without this, jit checks the static positions against the signature of the answer, which
-    # may have too few parameters.
+    # Without this, jit checks the static positions against the answer's signature, which may have
+    # too few parameters.
     # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/api_util.py
     del traced.__wrapped__
     return jax.jit(traced, static_argnums=static)
@@ -148,7 +148,7 @@ def assert_returns_under_jit(
         static: The positions of the static arguments.
 
     Raises:
-        AnswerRejected: If the answer cannot be traced, or if its result differs.
+        AnswerRejected: If the answer cannot be traced, or if its result is not the expected one.
     """
     how = "under jit, "
     seen = call(answer, *args, how=how, through=under_jit(answer, static))
@@ -167,7 +167,7 @@ def assert_returns_under_grad(
         why: A reason to append to the message.
 
     Raises:
-        AnswerRejected: If the answer cannot be differentiated, or if its gradient differs.
+        AnswerRejected: If the answer cannot be differentiated, or if its gradient is wrong.
     """
     gradient = jax.grad(lambda *given: answer(*given))
     seen = call(answer, *args, how="under grad, ", through=gradient)
@@ -185,7 +185,7 @@ def assert_equal(seen: Any, expected: Any, what: str, why: str = "") -> None:
     """Check that two values, arrays, or pytrees agree in value, shape, and dtype kind.
 
     Args:
-        seen: The result of the answer.
+        seen: The answer's result.
         expected: The value that the answer should have returned.
         what: The beginning of the message, such as ``"after one step, w must be"``.
         why: A reason to append to the message.
@@ -207,7 +207,7 @@ def assert_equal(seen: Any, expected: Any, what: str, why: str = "") -> None:
 
 
 def _format_differently(expected: Any, seen: Any) -> tuple[str, str]:
-    """Format two values with enough digits to show how they differ, or with their types as well."""
+    """Format two values with enough digits to tell them apart or, failing that, with the types."""
     for digits in (6, 9, 17):
         texts = format_value(expected, digits), format_value(seen, digits)
         if texts[0] != texts[1]:
@@ -224,9 +224,9 @@ def _kind(value: Any) -> str:
 def assert_returns_op_by_op(
     answer: Callable[..., Any], *args: Any, expected: Any, why: str = ""
 ) -> None:
-    """Check that an answer returns the expected value if XLA compiles each operation separately.
+    """Check that an answer returns the expected value when XLA compiles each operation separately.
 
-    Fused operations may hide an error. For example, XLA may compile a product with a boolean mask
+    Fusing operations may hide an error. For example, XLA may compile a product with a boolean mask
     into a select, which drops a masked NaN, but nothing guarantees this.
 
     Args:
@@ -236,7 +236,7 @@ def assert_returns_op_by_op(
         why: A reason to append to the message.
 
     Raises:
-        AnswerRejected: If the answer raises an error, or if its result differs.
+        AnswerRejected: If the answer raises an error, or if its result is not the expected one.
     """
     how = "run one operation at a time, "
     with jax.disable_jit():
@@ -245,11 +245,11 @@ def assert_returns_op_by_op(
 
 
 def count_traces(answer: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -> int:
-    """Return how many times `jax.jit` traces an answer over a list of calls.
+    """Return how many times `jax.jit` traces an answer during a series of calls.
 
     Args:
         answer: The reader's function.
-        calls: The positional arguments of each call.
+        calls: The positional arguments for each call.
 
     Raises:
         AnswerRejected: If one of the calls raises an error.
@@ -262,7 +262,7 @@ def count_traces(answer: Callable[..., Any], calls: Iterable[tuple[Any, ...]]) -
 
 
 def are_close(one: Any, other: Any) -> bool:
-    """Return whether two pytrees have the same structure and nearly equal numbers as leaves.
+    """Return whether two pytrees have the same structure and nearly equal leaves.
 
     Args:
         one: A pytree.

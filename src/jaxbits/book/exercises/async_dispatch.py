@@ -19,7 +19,7 @@ from jaxbits.book.exercises.base import Exercise
 
 
 def seconds(function: Callable[..., Any], x: Any) -> float:
-    """Return the shortest time of five calls after the first one, in seconds."""
+    """Return the shortest time, in seconds, that any of five calls takes after a first call."""
     raise NotImplementedError
 
 
@@ -37,13 +37,13 @@ def solve_seconds(function: Callable[..., Any], x: Any) -> float:
 
 
 _COMPILING, _COMPUTING = 0.5, 0.04
-# The delays of some calls. They make the average, median, and maximum of the five timed calls
+# Delays for some of the calls. They make the average, median, and maximum of the five timed calls
 # differ, so that a wrong answer reveals which of these it returns.
 _DISTURBED = {1: 0.06, 3: 0.2, 5: 0.12}
 
 
 class _Pending:
-    """Part of a result that becomes ready some time after the call returns."""
+    """A part of a result. It becomes ready some time after the call returns."""
 
     def __init__(self, wait: float, waited: Callable[[], None]) -> None:
         self.ready, self.waited = time.perf_counter() + wait, waited
@@ -61,8 +61,8 @@ class _Pending:
 def verify_seconds(answer: Callable[..., Any]) -> None:
     """Test the answer on a fake jitted function with a slow first call and delayed results.
 
-    Three of the later calls are slower, as on a busy machine. The middle part of each result is the
-    last to become ready.
+    Three of the later calls are slowed down, as on a busy machine. In each result, the middle part
+    is the last to become ready.
     """
     started: list[float] = []
     ended: list[float] = []
@@ -89,7 +89,8 @@ def verify_seconds(answer: Callable[..., Any]) -> None:
     told = float(told)
     if len(started) < 2:
         raise AnswerRejected(
-            "your function calls the given function only once, and the first call compiles"
+            "your function calls the given function only once, but the first call includes "
+            "compilation; time later calls"
             if started
             else "your function never calls the given function"
         )
@@ -100,19 +101,19 @@ def verify_seconds(answer: Callable[..., Any]) -> None:
     if not told >= 0.9 * _COMPUTING:
         raise AnswerRejected(
             f"your function returns {1e3 * told:.1f} ms, but a call takes "
-            f"{1e3 * _COMPUTING:.0f} ms; in each call, wait for the whole result before you "
+            f"{1e3 * _COMPUTING:.0f} ms; after each call, wait for the whole result before you "
             "read the clock again"
         )
     if len(started) != 6:
         raise AnswerRejected(
-            f"your function must call the given function 6 times, got {len(started)}: once "
-            "to compile, and five times to measure"
+            f"your function must call the given function 6 times, got {len(started)}; call it "
+            "once to compile it, and five times to time it"
         )
     _must_be_shortest(told, [end - start for start, end in zip(started, ended, strict=True)])
 
 
 def _must_be_shortest(told: float, took: list[float]) -> None:
-    """Reject an answer that is not the shortest timed call, and name the wrong statistic."""
+    """Reject a result that is not the shortest time, and name the statistic that it resembles."""
     shortest = min(took[1:])
     if told <= 1.5 * shortest + 0.005:
         return
@@ -126,21 +127,24 @@ def _must_be_shortest(told: float, took: list[float]) -> None:
     }
     if told > 1.5 * max(took):
         raise AnswerRejected(
-            f"your function returns {told:.3g} s, more than any of the calls took; return "
-            "seconds, as time.perf_counter counts them"
+            f"your function returns {told:.3g} s, more than any of the calls took; return the "
+            "time in seconds, the unit of time.perf_counter"
         )
     name = min(instead, key=lambda name: abs(told - instead[name]))
     what = f"your function returns {1e3 * told:.0f} ms"
     if abs(told - instead[name]) < 0.1 * told:
         what += f", which is {name}" + (" of the five times" if "first" not in name else "")
-    why = "disturbances only make a call slower, so return the shortest of the five times"
+    why = "disturbances can only slow a call down, so return the shortest of the five times"
     if "first" in name:
-        why = "the first call compiles, so leave it out, and return the shortest of the other times"
+        why = (
+            "the first call includes compilation, so leave it out and return the shortest of the "
+            "other times"
+        )
     raise AnswerRejected(f"{what}, but an undisturbed call takes {1e3 * shortest:.0f} ms; {why}")
 
 
 def begin(params: Any) -> dict[str, Any]:
-    """Return a state with params and their average that can be donated without deleting params."""
+    """Return a state of params and their average. Donating it must not delete params themselves."""
     raise NotImplementedError
 
 
@@ -164,15 +168,15 @@ def verify_begin(answer: Callable[..., Any]) -> None:
     shape: Any = jax.tree.structure(params)
     for name, part in state.items():
         if jax.tree.structure(part) != shape:
-            raise AnswerRejected(f'state["{name}"] must have the tree structure of params')
+            raise AnswerRejected(f'state["{name}"] must have the same tree structure as params')
         leaves = jax.tree.leaves(part)
         if not all(isinstance(leaf, jax.Array) for leaf in leaves):
             raise AnswerRejected(
                 f'state["{name}"] must contain JAX arrays, because only those are donated'
             )
         if not all(map(np.array_equal, leaves, jax.tree.leaves(kept))):
-            raise AnswerRejected(f'state["{name}"] must start with the values of params')
-    # Donate one part at a time. If one call donates a buffer twice, XLA prints its own error.
+            raise AnswerRejected(f'state["{name}"] must have the same values as params')
+    # Donate one part at a time, because XLA prints its own error if a call donates a buffer twice.
     for name, other in (("params", "average"), ("average", "params")):
         jax.block_until_ready(_step(state[name]))
         if name == "params" and _deleted(state[other]):
@@ -214,8 +218,8 @@ EXERCISES = (
         title="a state that may be donated",
         stub=begin,
         hints=(
-            "Donation deletes every array of the state. Which of these arrays does somebody else "
-            "still hold?",
+            "Donation deletes every array in the state. Which of these arrays does other code "
+            "still use?",
             "jnp.copy makes a new array. jnp.asarray and x[:] may return the old one.",
             "jax.tree.map(jnp.copy, params) copies a whole tree, and you need two copies.",
         ),

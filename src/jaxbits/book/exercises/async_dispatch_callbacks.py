@@ -1,4 +1,4 @@
-"""The exercise for chapter 12 on callbacks."""
+"""The exercise on callbacks for chapter 12."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from jaxbits.book.exercises.base import Exercise
 
 
 def curve(x: jax.Array, places: jax.Array, values: jax.Array) -> jax.Array:
-    """Return np.interp(x, places, values) as float32 in the shape of x, also under jit and vmap."""
+    """Return np.interp(x, places, values) in float32 with x's shape, also under jit and vmap."""
     raise NotImplementedError
 
 
@@ -37,7 +37,7 @@ def solve_curve(x: jax.Array, places: jax.Array, values: jax.Array) -> Any:
 
 
 def verify_curve(answer: Callable[..., Any]) -> None:
-    """Check the result eagerly and under jit and vmap, and that the callback uses only NumPy."""
+    """Check the result, eagerly and under jit and vmap, and reject a callback that uses JAX."""
     places, values = jnp.array([0.0, 1.0, 3.0]), jnp.array([0.0, 10.0, 30.0])
     x = jnp.array([0.5, 2.0, 4.0])
     expected = np.array([5.0, 20.0, 30.0], np.float32)
@@ -121,9 +121,9 @@ EXERCISES = (
         hints=(
             "jax.pure_callback(f, result, *args) calls f(*args) when the program runs. Inside f, "
             "convert every argument with np.asarray before you use it.",
-            "The result is described by jax.ShapeDtypeStruct(jnp.shape(x), jnp.float32), and "
+            "Describe the result with jax.ShapeDtypeStruct(jnp.shape(x), jnp.float32). However, "
             "np.interp itself returns float64.",
-            'For vmap, pass vmap_method="sequential": one call for each element of the batch.',
+            'For vmap, pass vmap_method="sequential", which calls f once per element of the batch.',
         ),
         verify=verify_curve,
         solution=solve_curve,

@@ -14,15 +14,15 @@ from jaxbits.book.exercises.solution_source import pasteable_source
 
 @dataclass(frozen=True)
 class Exercise:
-    """An exercise of a chapter, with its stub, hints, check, and solution.
+    """An exercise in a chapter, with its stub, hints, check, and solution.
 
     Attributes:
-        id: The topic of the chapter and a number, such as ``out-of-bounds/1``.
+        id: The chapter's topic and a number, such as ``out-of-bounds/1``.
         title: The task in a few words.
-        stub: The function that the reader is asked to write. It only raises NotImplementedError.
-        hints: The hints in order. The first is a nudge, and the last nearly gives the answer.
-        verify: A function that takes an answer and raises `AnswerRejected`, with a message for the
-            reader, if the answer is wrong.
+        stub: The function that the reader must write. As given, it only raises NotImplementedError.
+        hints: The hints, in order. The first is a nudge, and the last nearly gives away the answer.
+        verify: A function that takes an answer and, if it is wrong, raises `AnswerRejected` with a
+            message for the reader.
         solution: A function that passes `verify`.
     """
 
@@ -36,14 +36,14 @@ class Exercise:
     def find_problem(self, answer: Any) -> str | None:
         """Return a sentence that says what is wrong with `answer`, or None if it passes."""
         if not callable(answer):
-            return f"pass the function itself to check, got {format_value(answer)}"
+            return f"the answer must be the function itself, got {format_value(answer)}"
         token = current_topic.set(self.id.partition("/")[0])
         try:
             self.verify(answer)
         except AnswerRejected as rejection:
             return str(rejection)
         except Exception as error:
-            return describe_error(error, "the check cannot use what your function returns: it")
+            return describe_error(error, "the check cannot use your function's result and")
         finally:
             current_topic.reset(token)
         return None
@@ -53,6 +53,6 @@ class Exercise:
 
         Args:
             known: The names that the notebook has already imported. The returned source starts
-                with the imports and helper functions that define all other names.
+                with imports and helper functions for all other names that the solution uses.
         """
         return pasteable_source(self.solution, self.stub.__name__, known)

@@ -47,7 +47,7 @@ def verify_huber(answer: Callable[..., Any]) -> None:
         answer, jnp.float32(-3.0), 2.0, expected=4.0, why="the width is also traced"
     )
     assert_returns(
-        answer, errors, 1.0, expected=all_of_them, why="each element selects its own piece"
+        answer, errors, 1.0, expected=all_of_them, why="each element must select its own piece"
     )
     mapped = jax.vmap(lambda error, width: answer(error, width), in_axes=(0, None))
     seen = call(answer, errors, 1.0, how="under vmap, ", through=mapped)
@@ -62,7 +62,7 @@ def verify_huber(answer: Callable[..., Any]) -> None:
 
 
 def newton_root(a: jax.Array, steps: int) -> jax.Array:
-    """Return the root of a as a float, after `steps` steps x = (x + a / x) / 2 from x = a."""
+    """Return the square root of a as a float. From x = a, set x = (x + a / x) / 2 `steps` times."""
     raise NotImplementedError
 
 
@@ -73,13 +73,13 @@ def solve_newton_root(a: jax.Array, steps: int) -> Any:
 
 
 def verify_newton_root(answer: Callable[..., Any]) -> None:
-    """Check the result eagerly, under jit, under grad, and for an integer, and the program size."""
+    """Check the program's size and the result, eagerly, under jit and grad, and for integers."""
     nine, four = jnp.float32(9.0), jnp.int32(4)
-    assert_returns(answer, nine, 0, expected=9.0, why="without any steps, the result is a itself")
-    assert_returns(answer, nine, 1, expected=5.0, why="after one step from 9")
+    assert_returns(answer, nine, 0, expected=9.0, why="after 0 steps, x is still equal to a")
+    assert_returns(answer, nine, 1, expected=5.0, why="one step from 9 gives 5")
     assert_returns(answer, nine, 20, expected=3.0)
     assert_returns(
-        answer, four, 20, expected=2.0, why="a may be an integer, but its root is a float"
+        answer, four, 20, expected=2.0, why="the input may be an integer, but its root is a float"
     )
     many = jnp.array([1.0, 4.0, 9.0])
     assert_returns(answer, many, 20, expected=np.array([1, 2, 3], np.float32))
@@ -131,7 +131,7 @@ def solve_cool_down(heat: jax.Array, limit: jax.Array, most: int) -> tuple[jax.A
 
 
 def verify_cool_down(answer: Callable[..., Any]) -> None:
-    """Check the result under jit, vmap, and jit of grad, and that JAX does not unroll the loop."""
+    """Check the result, also under jit, vmap, and jit of grad, and reject an unrolled loop."""
 
     @functools.wraps(answer)
     def pair(heat: Any, limit: Any, most: int) -> tuple[Any, Any]:
@@ -143,10 +143,10 @@ def verify_cool_down(answer: Callable[..., Any]) -> None:
         return seen[0], seen[1]
 
     for heat, limit, most, left, count, why in (
-        (40.0, 9.0, 10, 5.0, 3, "stop as soon as the heat is not above the limit"),
+        (40.0, 9.0, 10, 5.0, 3, "stop as soon as the heat is no longer above the limit"),
         (8.0, 9.0, 10, 8.0, 0, "the heat is not above the limit"),
         (1000.0, 1.0, 4, 62.5, 4, "halve at most four times"),
-        (9.0, 9.0, 10, 9.0, 0, "the limit itself is not above the limit"),
+        (9.0, 9.0, 10, 9.0, 0, "heat that is equal to the limit is not above it"),
     ):
         given = jnp.float32(heat), jnp.float32(limit)
         expected = np.float32(left), np.int32(count)
@@ -179,7 +179,7 @@ EXERCISES = (
         stub=huber,
         hints=(
             "An if chooses once, for one number. Here each element needs its own choice.",
-            "jnp.where(condition, a, b) takes arrays for all three, and jnp.abs works on arrays.",
+            "jnp.where(condition, a, b) takes three arrays, and jnp.abs also works on arrays.",
             "Write jnp.where(jnp.abs(error) <= width, error**2 / 2, ...), with the second piece "
             "from the task.",
         ),
@@ -193,9 +193,8 @@ EXERCISES = (
         hints=(
             "steps is a Python number, so a Python loop would work, but JAX would unroll it. Which "
             "JAX loop has a fixed number of iterations and a gradient?",
-            "In lax.fori_loop(0, steps, body, start), body takes the number of the iteration and "
-            "x.",
-            "The carry must keep its dtype, so an integer a needs a float to start from, such as "
+            "In lax.fori_loop(0, steps, body, start), body takes the iteration number and x.",
+            "The carry must keep its dtype, so if a is an integer, start from a float, such as "
             "a * jnp.float32(1.0).",
         ),
         verify=verify_newton_root,
@@ -206,8 +205,8 @@ EXERCISES = (
         title="a loop that stops, and has a gradient",
         stub=cool_down,
         hints=(
-            "while_loop can stop early but has no backward pass, and scan has one but cannot stop. "
-            "What can an iteration of scan do when there is nothing left to do?",
+            "while_loop can stop early but has no backward pass. A scan has one but cannot stop "
+            "early. What can an iteration of scan do when there is nothing left to do?",
             "Carry the heat and the count. In each iteration, return both unchanged unless the "
             "heat is above the limit.",
             "Return jnp.where(hot, heat / 2, heat) and count + hot, with hot = heat > limit. Start "

@@ -14,7 +14,7 @@ from jaxbits.book.exercises.base import Exercise
 
 
 def filled(batch: tuple[Any, ...], size: int) -> tuple[Any, ...]:
-    """Return the batch padded to `size` rows, and a mask of the rows that are real."""
+    """Return the batch padded to `size` rows, and a mask that is True for the real rows."""
     raise NotImplementedError
 
 
@@ -62,18 +62,18 @@ def _rows_are(told: Any, batch: dict[str, Any], size: int) -> None:
     for seen, (name, given) in zip(told, batch.items(), strict=False):
         if np.shape(seen) != (size, *given.shape[1:]):
             raise AnswerRejected(
-                f"{how}, the {name} must have the shape {(size, *given.shape[1:])}, got "
+                f"{how}, the {name} must have shape {(size, *given.shape[1:])}, got "
                 f"{np.shape(seen)}"
             )
         if not isinstance(seen, np.ndarray):
-            kind = "JAX" if isinstance(seen, jax.Array) else type(seen).__name__
-            raise AnswerRejected(f"{how}, the {name} must be a NumPy array, got a {kind} array")
+            kind = "JAX array" if isinstance(seen, jax.Array) else type(seen).__name__
+            raise AnswerRejected(f"{how}, the {name} must be a NumPy array, got a {kind}")
         if seen.dtype != given.dtype:
             raise AnswerRejected(f"{how}, the {name} must be {given.dtype}, got {seen.dtype}")
         if not np.array_equal(seen[:rows], given):
-            raise AnswerRejected(f"{how}, the {name} must start with those of the batch")
+            raise AnswerRejected(f"{how}, the {name} must start with the ones in the batch")
         if seen[rows:].any():
-            raise AnswerRejected(f"{how}, the added {name} must be zeros")
+            raise AnswerRejected(f"{how}, the {name} that you add must be zeros")
     mask, expected = told[-1], np.arange(size) < rows
     if not isinstance(mask, np.ndarray) or mask.dtype != bool or mask.shape != (size,):
         what = f"{mask.dtype} {mask.shape}" if isinstance(mask, np.ndarray) else f"{mask!r:.60}"
@@ -81,9 +81,9 @@ def _rows_are(told: Any, batch: dict[str, Any], size: int) -> None:
             f"{how}, the mask must be a NumPy array of {size} booleans, got {what}"
         )
     if not np.array_equal(mask, expected):
-        why = "The rows that you add are not real"
+        why = "The rows that you add are padding, so mark them as False"
         if not mask[:rows].all():
-            why = "Do not derive it from the values: a label of 0 and a black image can be real"
+            why = "A label of 0 or a black image can be real, so do not derive it from the values"
         raise AnswerRejected(
             f"{how}, the mask must be {expected.tolist()}, got {mask.tolist()}. {why}"
         )
@@ -101,7 +101,7 @@ def solve_numbers_of(process: int, processes: int, samples: int, seed: int, epoc
 
 
 # A wrong answer may multiply the seed or the epoch by one of these factors and then add the two.
-# In that case, different pairs of a seed and an epoch can give the same order.
+# In that case, different pairs of seed and epoch can give the same order.
 _APART = (
     *range(1, 129), 255, 256, 500, 512, 997, 999, 1000, 1001, 1009, 1024, 1234, 4096, 9973, 10_000,
     10_007, 65_536, 65_537, 99_991, 100_000, 1_000_000, 1_000_003,
@@ -109,7 +109,7 @@ _APART = (
 
 
 def verify_numbers_of(answer: Callable[..., Any]) -> None:
-    """Check the indices for all processes, epochs, and seeds, and reject global generators."""
+    """Check the indices for several processes, epochs, and seeds, and reject global generators."""
 
     def asked(process: int, processes: int, samples: int, seed: int = 0, epoch: int = 0) -> Any:
         given = call(answer, process, processes, samples, seed, epoch)
@@ -117,7 +117,7 @@ def verify_numbers_of(answer: Callable[..., Any]) -> None:
             what = "JAX array" if isinstance(given, jax.Array) else type(given).__name__
             raise AnswerRejected(f"the result must be a NumPy array with one axis, got a {what}")
         if given.dtype.kind not in "iu":
-            raise AnswerRejected(f"the numbers must be integers, got {given.dtype}")
+            raise AnswerRejected(f"the indices must be integers, got {given.dtype}")
         return given.tolist()
 
     for processes, samples in ((2, 40), (4, 43)):
@@ -131,12 +131,12 @@ def verify_numbers_of(answer: Callable[..., Any]) -> None:
         numbers = [number for part in parts for number in part]
         if not set(numbers) <= set(range(samples)):
             raise AnswerRejected(
-                f"for {samples} samples, all numbers must be from 0 to {samples - 1}"
+                f"for {samples} samples, all indices must be from 0 to {samples - 1}"
             )
         if len(set(numbers)) != len(numbers):
             raise AnswerRejected(
                 "two processes read the same sample; start from the same order in all "
-                "processes, and then take different parts of it"
+                "processes, and then take a different part of it in each"
             )
     first = asked(0, 2, 40)
     if first == sorted(first):
@@ -152,7 +152,7 @@ def verify_numbers_of(answer: Callable[..., Any]) -> None:
         )
     if (np.random.get_state()[1].tolist(), random.getstate()) != before:  # type: ignore[index]
         raise AnswerRejected(
-            "your function uses a global random generator; create a generator of your own"
+            "your function uses a global random generator; create your own generator"
         )
     other, later = asked(0, 2, 40, seed=1), asked(0, 2, 40, epoch=1)
     for apart in _APART:
@@ -160,13 +160,13 @@ def verify_numbers_of(answer: Callable[..., Any]) -> None:
             if asked(0, 2, 40, seed=seed, epoch=epoch) == same:
                 raise AnswerRejected(
                     f"seed {seed} gives the same order in epoch {epoch} as seed {where[0]} "
-                    f"in epoch {where[1]}. Do not compute one number from seed and epoch, "
+                    f"in epoch {where[1]}. Do not combine seed and epoch into one number, "
                     "because np.random.default_rng takes both"
                 )
     if set(asked(0, 2, 40, epoch=1)) == set(first):
         raise AnswerRejected(
             "a process reads the same samples in every epoch; shuffle all samples first, "
-            "and then take the part of the process"
+            "and then take the part for this process"
         )
 
 
@@ -176,10 +176,10 @@ EXERCISES = (
         title="a short batch made full",
         stub=filled,
         hints=(
-            "The rows are the first axis, and size - len(array) of them are missing.",
+            "The rows are along the first axis, and size - len(array) of them are missing.",
             "np.pad(array, [(0, missing), (0, 0), …]) takes a pair for each axis.",
             "The mask is np.ones(rows, bool), padded like the arrays. It cannot be derived from "
-            "the values, because a real row may be zero.",
+            "the values, because a real row may be all zeros.",
         ),
         verify=verify_filled,
         solution=solve_filled,
@@ -189,9 +189,9 @@ EXERCISES = (
         title="the samples of one process",
         stub=numbers_of,
         hints=(
-            "The order must not depend on the process. Only the part that a process takes does.",
-            "np.random.default_rng((seed, epoch)) is a generator for this epoch alone. A sum of "
-            "the two would give two epochs of different seeds the same order.",
+            "The order must not depend on the process. Only the part that each process takes does.",
+            "np.random.default_rng((seed, epoch)) is a generator for this epoch alone. If "
+            "you added the two, epochs with different seeds could have the same order.",
             "Truncate the order to a multiple of processes, then take order[process::processes].",
         ),
         verify=verify_numbers_of,

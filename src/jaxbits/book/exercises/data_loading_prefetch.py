@@ -1,4 +1,4 @@
-"""The exercise for chapter 17 on prefetching."""
+"""The exercise on prefetching for chapter 17."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jaxbits.book.exercises.error_advice import describe_error
 
 
 def prefetched(batches: Iterable[Any], size: int) -> Iterator[Any]:
-    """Yield the batches as JAX arrays, and keep `size` of them on the device in advance."""
+    """Yield the batches as JAX arrays, and put `size` of them on the device in advance."""
     raise NotImplementedError
 
 
@@ -34,12 +34,12 @@ def solve_prefetched(batches: Iterable[Any], size: int) -> Iterator[Any]:
             waiting.append(jax.device_put(batch.copy()))
 
 
-# Use an unusual batch shape, so that a search for it finds few other arrays.
+# Use an unusual batch shape, so that a search for it finds few unrelated arrays.
 SHAPE = (4, 48)
 
 
 def verify_prefetched(answer: Callable[..., Any]) -> None:
-    """Check which batches are read and when, for new arrays, a reused buffer, and an iterable."""
+    """Check which batches are read, and when, for new arrays, a reused buffer, and an iterable."""
     for count, size in ((5, 2), (5, 3), (1, 2), (0, 2), (9, 2)):
         _hands_out(answer, count, size)
         _hands_out(answer, count, size, refill=True)
@@ -66,11 +66,13 @@ def _hands_out(
     loader = _Loader(count, refill)
     what = f"with {count} {'batch' if count == 1 else 'batches'} and size={size}"
     if again:
-        what += ", from a loader that starts again at every iter(batches)"
-    # Calling iter more than once is a mistake only if the loader is not an iterator itself.
+        what += ", from a loader that starts over on each call to iter"
+    # Calling iter more than once is a mistake only if the loader is not itself an iterator.
     made = call(answer, loader if again else iter(loader), size)
     if not hasattr(made, "__next__"):
-        raise AnswerRejected(f"your function must yield each batch, got a {type(made).__name__}")
+        raise AnswerRejected(
+            f"your function must yield the batches one by one, got a {type(made).__name__}"
+        )
     if loader.read and count > size and loader.read > size:
         raise AnswerRejected(
             f"{what}, your function reads {loader.read} batches before the first one is requested"
@@ -79,37 +81,37 @@ def _hands_out(
     for batch in _each(made, what):
         if len(seen) == count:
             why = "; call iter(batches) once, and read only from the iterator" if again else ""
-            raise AnswerRejected(f"{what}, your generator does not end after {count}{why}")
+            raise AnswerRejected(f"{what}, your generator yields more than {count}{why}")
         if not isinstance(batch, jax.Array):
             kind = "NumPy array" if isinstance(batch, np.ndarray) else type(batch).__name__
             raise AnswerRejected(f"your function must yield JAX arrays, got a {kind}")
         if len(seen) == 0 and count > size and not size <= loader.read <= size + 1:
             raise AnswerRejected(
-                f"{what}, your function must have read {size} when it yields the first, got "
-                f"{loader.read}"
+                f"{what}, your function must have read {size} batches when it yields the first "
+                f"one, got {loader.read}"
             )
         there = sum(array.shape == SHAPE for array in jax.live_arrays())
         if len(seen) == 0 and there < min(size, count):
             raise AnswerRejected(
                 f"{what}, {min(size, count)} of them must be on the device when your "
-                f"function yields the first, got {there}"
+                f"function yields the first one, got {there}"
             )
         seen.append(int(batch[0, 0]))
         if loader.read > len(seen) + size + 1:
             raise AnswerRejected(
-                f"{what}, your function has read {loader.read} when it yields number "
-                f"{len(seen)}, but at most {size} may wait"
+                f"{what}, your function has read {loader.read} batches when it yields number "
+                f"{len(seen)}, but at most {size} may be waiting"
             )
     if seen != list(range(count)):
         how = ", from a loader that refills one buffer" if refill else ""
         raise AnswerRejected(
             (f"{what}{how}, your function must yield the batches {[*range(count)]}, got {seen}")
-            + ("; copy each batch before you read the next" if refill else "")
+            + ("; copy each batch before you read the next one" if refill else "")
         )
 
 
 def _each(made: Any, what: str) -> Iterator[Any]:
-    """Yield the batches of the answer's generator, and reject the answer if it raises an error."""
+    """Yield batches from the answer's generator, and reject the answer if it raises an error."""
     end = object()
     while True:
         try:
@@ -130,9 +132,9 @@ EXERCISES = (
         title="ahead, and safe",
         stub=prefetched,
         hints=(
-            "A deque can be the queue: append at one end, and popleft from the other.",
-            "Call iter(batches) once. islice(iterator, n) then takes the next n batches, or fewer "
-            "if there are fewer.",
+            "A deque can serve as the queue. Append to one end, and call popleft at the other.",
+            "Call iter(batches) once. islice(iterator, n) then takes the next n batches, or as "
+            "many as are left.",
             "What the loader yields may be its buffer, so copy it first: "
             "jax.device_put(batch.copy()).",
         ),

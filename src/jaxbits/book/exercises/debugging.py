@@ -35,7 +35,7 @@ def solve_first_bad_step(
 
 
 def _training(bad_number: float, bad_at: int, in_loss: bool = False) -> Callable[..., Any]:
-    """Return a training step that makes a weight or the loss NaN or infinite at a given step."""
+    """Return a step function that sets a weight or the loss to `bad_number` at step `bad_at`."""
 
     def step(state: dict[str, Any], batch: jax.Array) -> tuple[dict[str, Any], jax.Array]:
         loss = jnp.mean((state["w"] - batch) ** 2)
@@ -75,7 +75,7 @@ def verify_first_bad_step(answer: Callable[..., Any]) -> None:
         late = expected is not None and seen == expected + 1
         why = ": the loss shows a bad state one step late" if late and not in_loss else ""
         raise AnswerRejected(f"{what}, so the result must be {expected!r}, got {seen!r}{why}")
-    what = "for a step that is not compiled and a state with Python numbers"
+    what = "if the step is not compiled and the state contains Python numbers"
     try:
         seen = call(answer, _training(jnp.nan, 1), numbers, list(batches))
     except AnswerRejected as wrong:
@@ -88,7 +88,7 @@ def verify_first_bad_step(answer: Callable[..., Any]) -> None:
 
 
 def watched(name: str, x: jax.Array) -> jax.Array:
-    """Return x, and make the program print ``name: least to largest`` in program order."""
+    """Return x, and make the program print ``name: smallest to largest`` in program order."""
     raise NotImplementedError
 
 
@@ -121,7 +121,7 @@ def verify_watched(answer: Callable[..., Any]) -> None:
     ):
         value, lines = _printed(answer, watching, "w", data)
         if value is None:
-            raise AnswerRejected("the result must be the array, got None")
+            raise AnswerRejected("your function must return the array, got None")
         if not isinstance(value, jax.Array) or not np.array_equal(value, data):
             raise AnswerRejected("your function must return the array unchanged")
         if lines == [expected]:
@@ -129,8 +129,8 @@ def verify_watched(answer: Callable[..., Any]) -> None:
         what = f"under jit, for the array {data.tolist()}, the program prints {_lines(lines)}"
         if any("Tracer" in line or "Traced" in line for line in lines):
             raise AnswerRejected(
-                f"{what}, a tracer. print and f-strings run only while JAX traces. Pass the values "
-                "to jax.debug.print, which fills them in when the program runs"
+                f"{what}, a tracer, because print and f-strings run only while JAX traces. Pass "
+                "the values to jax.debug.print, which fills them in when the program runs"
             )
         raise AnswerRejected(f"{what} instead of {expected!r}")
     braces = "grad {w}"
@@ -139,11 +139,11 @@ def verify_watched(answer: Callable[..., Any]) -> None:
     except AnswerRejected as wrong:
         kind = type(wrong.__cause__ or wrong).__name__
         raise AnswerRejected(
-            f"for the name {braces!r}, your function raises {kind}: {_FORMAT}"
+            f"for the name {braces!r}, your function raises {kind}. {_FORMAT}"
         ) from wrong
     if lines != ["grad {w}: -1.0 to 5.0"]:
         raise AnswerRejected(
-            f"for the name {braces!r}, your function prints {_lines(lines)}: {_FORMAT}"
+            f"for the name {braces!r}, your function prints {_lines(lines)}. {_FORMAT}"
         )
 
     def body(x: jax.Array) -> jax.Array:
@@ -155,8 +155,8 @@ def verify_watched(answer: Callable[..., Any]) -> None:
     names = [line.split(":")[0] for line in lines]
     if sorted(names) != ["after", "after", "before", "before"]:
         raise AnswerRejected(
-            "in a loop of two iterations, with one probe before and one after it, the "
-            f"program prints {_lines(lines)}"
+            "in a loop of two iterations with the probes 'before' and 'after', the program prints "
+            f"{_lines(lines)}"
         )
     effects = jax.make_jaxpr(lambda x: answer("w", x))(x).effects
     ordered = any("Ordered" in type(effect).__name__ for effect in effects)
@@ -164,7 +164,7 @@ def verify_watched(answer: Callable[..., Any]) -> None:
         raise AnswerRejected("two probes may print in either order; pass ordered=True")
 
 
-_FORMAT = "braces in a format string are placeholders, so pass the name as a value for a {} as well"
+_FORMAT = "Braces in a format string are placeholders, so pass the name as a value for a {}, too"
 
 
 def _lines(lines: list[str]) -> str:
@@ -172,7 +172,7 @@ def _lines(lines: list[str]) -> str:
 
 
 def run_checked(function: Callable[..., Any], x: Any) -> tuple[str | None, Any]:
-    """Return the message of the first failed check, or None, and the value of a compiled call."""
+    """Return the message of the first failed check, or None, and the compiled function's value."""
     raise NotImplementedError
 
 
@@ -230,7 +230,7 @@ def verify_run_checked(answer: Callable[..., Any]) -> None:
                 "check fails"
             )
     if not all(traced):
-        raise AnswerRejected("the function is not compiled; apply jax.jit to what checkify returns")
+        raise AnswerRejected("the function is not compiled; apply jax.jit to checkify's result")
 
 
 def _told(answer: Callable[..., Any], function: Callable[..., Any], at: float, what: str) -> Any:
@@ -240,7 +240,7 @@ def _told(answer: Callable[..., Any], function: Callable[..., Any], at: float, w
         if not isinstance(wrong.__cause__, checkify.JaxRuntimeError):
             raise
         raise AnswerRejected(
-            f"{what}, your function raises the error instead of returning the message, error.get()"
+            f"{what}, your function raises the error instead of returning its message, error.get()"
         ) from wrong.__cause__
 
 
@@ -252,10 +252,10 @@ EXERCISES = (
         hints=(
             "A step computes its loss from the parameters that it receives. Which step produced "
             "those?",
-            "Check everything that a step returns, the new state and the loss, and check for "
-            "infinities as well as for NaNs.",
+            "Check both the new state and the loss that a step returns, and check for infinities "
+            "as well as NaNs.",
             "jax.tree.leaves((state, loss)) is a list of numbers and arrays. Call "
-            "jnp.isfinite(leaf).all() for each.",
+            "jnp.isfinite(leaf).all() for each leaf.",
         ),
         verify=verify_first_bad_step,
         solution=solve_first_bad_step,
@@ -267,9 +267,9 @@ EXERCISES = (
         hints=(
             "print runs while JAX traces, and so does an f-string. jax.debug.print is part of the "
             "program.",
-            "Pass every value for a placeholder, {}, and do the same with the name, because a "
-            "name may have braces in it.",
-            'Call jax.debug.print("{}: {} to {}", ..., ordered=True), which keeps the order.',
+            "Pass every value as an argument for a placeholder, {}. Do the same with the name, "
+            "because it may contain braces.",
+            'Call jax.debug.print("{}: {} to {}", ..., ordered=True) to keep the lines in order.',
         ),
         verify=verify_watched,
         solution=solve_watched,

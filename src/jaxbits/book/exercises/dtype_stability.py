@@ -16,7 +16,7 @@ from jaxbits.book.exercises.base import Exercise
 
 
 def keep_types(old: Any, new: Any) -> Any:
-    """Return the tree `new` with every leaf in the dtype of its counterpart in `old`."""
+    """Return the tree `new` with each leaf cast to the dtype of its counterpart in `old`."""
     raise NotImplementedError
 
 
@@ -29,7 +29,7 @@ def verify_keep_types(answer: Callable[..., Any]) -> None:
     """Test floats, a counter, None, Python numbers, and Adam's state in a scan."""
     import optax
 
-    # An infinity in old reveals an answer that mixes the values of old into those of new.
+    # An infinity in old reveals an answer that mixes values from old into those from new.
     old = {
         "m": jnp.full(2, jnp.inf, jnp.bfloat16),
         "count": jnp.int32(3),
@@ -136,23 +136,23 @@ def verify_half_gradient(answer: Callable[..., Any]) -> None:
         form: Any = jax.tree.structure(params)
         if jax.tree.structure(result[1]) != form:
             raise AnswerRejected(
-                f"{how}the second result must be the gradient, a tree with the structure of "
-                "the parameters"
+                f"{how}the second result must be the gradient, a tree with the same structure "
+                "as the parameters"
             )
         kinds = {str(getattr(g, "dtype", type(g).__name__)) for g in jax.tree.leaves(result[1])}
         if kinds != {"float32"}:
             raise AnswerRejected(
                 f"{how}the gradient must be float32 like the parameters, got "
-                f"{' and '.join(sorted(kinds))}. A gradient has the dtype of what you "
-                "differentiate with respect to"
+                f"{' and '.join(sorted(kinds))}. A gradient has the dtype of the "
+                "argument that you differentiate with respect to"
             )
         expected = jax.grad(lambda p: jnp.mean((x @ p["w"] + p["b"]) ** 2))(params)
         if not all(jnp.allclose(result[1][k], expected[k], rtol=0.05) for k in params):
-            raise AnswerRejected(f"{how}the gradient differs from the gradient of the loss")
+            raise AnswerRejected(f"{how}the returned gradient differs from that of the loss")
 
 
 def freeze(tx: Any, frozen: Collection[str]) -> Any:
-    """Return `tx` for all parameters except those named in `frozen`, which must not move."""
+    """Return an optimizer that applies `tx`, except to the parameters named in `frozen`."""
     raise NotImplementedError
 
 
@@ -186,13 +186,14 @@ def verify_freeze(answer: Callable[..., Any]) -> None:
             moved = f"with frozen={frozen}, {name!r} went from 1 to {float(first[0]):.3g}"
             if name in frozen and float(first[0]) == 4.0:
                 raise AnswerRejected(
-                    f"{moved}, because its raw gradient, 3, was added. optax.masked and "
-                    "optax.identity pass on the updates that they do not transform"
+                    f"{moved}, because its raw gradient, 3, was added; optax.identity "
+                    "passes gradients through unchanged, as does optax.masked where the mask is "
+                    "False"
                 )
             if name in frozen and float(first[0]) != 1.0:
                 raise AnswerRejected(
                     f"{moved}, although it is frozen. Weight decay moves a parameter even "
-                    "if its gradient is zero, so make the updates zero instead"
+                    "if its gradient is zero, so make its update zero instead"
                 )
             if name not in frozen and float(first[0]) == 1.0:
                 raise AnswerRejected(
@@ -227,8 +228,8 @@ def _two_steps(tx: Any, params: Any, gradient: Any) -> list[Any]:
             why = "\n  A label has no corresponding transformation in multi_transform."
         elif "pytree structure" in first:
             why = (
-                "\n  The labels or the mask must have the tree structure of params, with one "
-                "for each parameter."
+                "\n  The labels or the mask must have the same tree structure as params, with "
+                "one for each parameter."
             )
         raise AnswerRejected(
             f"the returned transformation raises {type(error).__name__}: {first.rstrip('.')}.{why}"
@@ -254,10 +255,10 @@ EXERCISES = (
         title="a gradient for master weights",
         stub=half_gradient,
         hints=(
-            "A gradient has the dtype of what you differentiate with respect to. Which dtype "
-            "should that be?",
-            "Write a function of the float32 parameters that casts both them and x, and then "
-            "calls the loss.",
+            "A gradient has the dtype of the argument that you differentiate with respect to. "
+            "Which dtype should that be?",
+            "Write a function of the float32 parameters that casts both them and x to "
+            "bfloat16, and then calls the loss.",
             "Apply jax.value_and_grad to that inner function, and call it with the float32 "
             "parameters.",
         ),
@@ -270,8 +271,8 @@ EXERCISES = (
         stub=freeze,
         hints=(
             "Weight decay moves a parameter even if its gradient is zero. So what must the "
-            "updates of a frozen parameter be?",
-            "optax.multi_transform takes a function from params to a tree of labels.",
+            "updates to a frozen parameter be?",
+            "optax.multi_transform takes a function that turns params into a tree of labels.",
             "You need two labels: one for tx, and one for optax.set_to_zero().",
         ),
         verify=verify_freeze,

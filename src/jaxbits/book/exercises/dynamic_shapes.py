@@ -27,7 +27,7 @@ SIZES = (4, 8)
 
 
 def bucketed(sentences: Sequence[Sequence[int]], sizes: Sequence[int]) -> Any:
-    """Return (tokens, known): sentences padded to the smallest size that fits all, and a mask."""
+    """Return (tokens, known): sentences padded to the smallest size that fits, and their mask."""
     raise NotImplementedError
 
 
@@ -46,7 +46,7 @@ def solve_bucketed(sentences: Sequence[Sequence[int]], sizes: Sequence[int]) -> 
 
 
 def verify_bucketed(answer: Callable[..., Any]) -> None:
-    """Check the sizes, the padding, the mask, and the ValueError, and that nothing is compiled."""
+    """Check the sizes, the padding, the mask, and the ValueError, and reject any compilation."""
     sentences = [[5, 6], [7, 8, 9]]
     result = call(answer, sentences, SIZES)
     if not isinstance(result, tuple) or len(result) != 2:
@@ -58,7 +58,7 @@ def verify_bucketed(answer: Callable[..., Any]) -> None:
         raise AnswerRejected("the pair must contain two NumPy arrays")
     if isinstance(tokens, jax.Array) or isinstance(known, jax.Array):
         raise AnswerRejected(
-            "the pair must contain NumPy arrays; padding with jnp compiles for every length"
+            "the pair must contain NumPy arrays; padding with jnp compiles a program per length"
         )
     given = f"for sentences of 2 and 3 tokens and the sizes {SIZES}, "
     assert_equal(np.shape(tokens), (2, 4), f"{given}the shape of tokens must be")
@@ -67,10 +67,10 @@ def verify_bucketed(answer: Callable[..., Any]) -> None:
     wanted = np.array([[1, 1, 0, 0], [1, 1, 1, 0]], bool)
     assert_equal(known, wanted, f"{given}known must be")
     if tokens.dtype.kind not in "iu":
-        raise AnswerRejected(f"the dtype of tokens must be an integer, got {tokens.dtype}")
+        raise AnswerRejected(f"tokens must have an integer dtype, got {tokens.dtype}")
     tokens, known = call(answer, [[0, 3], [4]], SIZES)
     wanted = np.array([[1, 1, 0, 0], [1, 0, 0, 0]], bool)
-    why = "a 0 in a sentence is a token, so use the lengths of the sentences and not their values"
+    why = "a 0 in a sentence is a token, so use the sentences' lengths, not their values"
     assert_equal(known, wanted, "for the sentences [0, 3] and [4], known must be", why)
     for count, size in ((4, 4), (5, 8), (8, 8)):
         shape = np.shape(call(answer, [[1] * count], SIZES)[0])
@@ -82,26 +82,27 @@ def verify_bucketed(answer: Callable[..., Any]) -> None:
         call(answer, [[1] * 3, [1] * 7, [1] * 11], (13,))
     if compiled[0]:
         raise AnswerRejected(
-            f"a batch with new lengths must not compile anything, got {compiled[0]} "
-            "programs; pad in NumPy"
+            f"a batch with new lengths must not compile any programs, got "
+            f"{compiled[0]}; pad in NumPy"
         )
     try:
         cut = answer([[1] * 9], SIZES)
     except ValueError:
         return
     except Exception as error:
-        what = "9 tokens fit no size, so your function must raise a ValueError"
+        what = "no size fits 9 tokens, so your function must raise a ValueError"
         raise AnswerRejected(f"{what}, got {type(error).__name__}") from error
     raise AnswerRejected(
-        "9 tokens fit no size, so your function must raise a ValueError, but it returns "
+        "no size fits 9 tokens, so your function must raise a ValueError, but it returns "
         f"tokens of shape {np.shape(cut[0])}"
     )
 
 
 def peaks(signal: jax.Array, threshold: float, size: int) -> Any:
-    """Return (places, count): the first `size` indices above the threshold, and their number.
+    """Return (places, count): the indices of the first `size` peaks, and the number of all peaks.
 
-    If there are fewer than `size`, the remaining places contain the length of the signal.
+    A peak is a value above the threshold. If there are fewer than `size`, the remaining places
+    contain the length of the signal.
     """
     raise NotImplementedError
 
@@ -122,16 +123,16 @@ def verify_peaks(answer: Callable[..., Any]) -> None:
     places = np.asarray(seen[0]).tolist()
     if places == [1, 3, 4, 0]:
         raise AnswerRejected(
-            "the last place is 0, which looks like a peak at the start; fill with 5"
+            "the last place is 0, which looks like a peak at the start; fill it with 5, the length"
         )
     if places == [1, 3, 4, -1]:
         raise AnswerRejected(
-            "the last place is -1, which reads the last element; fill with 5, the length"
+            "the last place is -1, the index of the last element; fill it with 5, the length"
         )
     two = jnp.array([9.0, 0.0])
     for given, threshold, size, wanted, number, why in (
         (signal, 4.0, 4, [1, 3, 4, 5], 3, ""),
-        (signal, 4.0, 2, [1, 3], 3, "the count includes the peak that did not fit"),
+        (signal, 4.0, 2, [1, 3], 3, "the count must include the peak that does not fit"),
         (signal, 99.0, 2, [5, 5], 0, "nothing is above the threshold"),
         (signal, 4.0, 7, [1, 3, 4, 5, 5, 5, 5], 3, "size may be larger than the signal"),
         (two, 4.0, 2, [0, 2], 1, "the length of this signal is 2"),
@@ -159,14 +160,14 @@ def _must_find(
     how: str = "",
     through: Callable[..., Any] | None = None,
 ) -> None:
-    """Check the places and their count, which may have any integer dtype."""
+    """Check the places and the count, both of which may have any integer dtype."""
     places, count = call(answer, *args, how=how, through=through)
     seen = np.asarray(places).tolist(), np.asarray(count).tolist()
     assert_equal(seen, expected, f"{how}{call_text(answer, args)} must return", why)
 
 
 def why_traced_again(before: tuple[Any, ...], now: tuple[Any, ...]) -> Any:
-    """Return why jit traces f(*now) again: "tree", "shape", "dtype", "weak", or None."""
+    """Return why jit traces f(*now) after f(*before): "tree", "shape", "dtype", "weak", or None."""
     raise NotImplementedError
 
 
@@ -191,16 +192,21 @@ def verify_why_traced_again(answer: Callable[..., Any]) -> None:
         ("tree", ([x],), ((x,),), "a tuple after a list"),
         ("tree", ((x, None),), ((x, x),), "an array instead of None"),
         (None, (x,), (x + 1,), "different values of the same kind"),
-        (None, (1.0,), (2.0,), "another Python float"),
+        (None, (1.0,), (2.0,), "a different Python float"),
         ("weak", (1.0,), (jnp.float32(1.0),), "a float32 after a Python float"),
         ("dtype", (1,), (1.0,), "a Python float after a Python int"),
         (None, (x,), (np.ones(3),), "a float64 NumPy array, which jit turns into float32"),
-        (None, ({"a": x, "b": x},), ({"b": x, "a": x},), "the same keys in another order"),
+        (None, ({"a": x, "b": x},), ({"b": x, "a": x},), "the same keys in a different order"),
         ("shape", (x, 1.0), (jnp.ones((3, 1)), 1.0), "a column after a row"),
         ("tree", ([x],), ((jnp.ones(4),),), "a tuple after a list, with a longer array in it"),
         ("shape", (x,), (jnp.ones(4, jnp.int32),), "four integers after three floats"),
         ("dtype", (1,), (jnp.float32(1.0),), "a float32 after a Python int"),
-        (None, (1.0,), (jnp.asarray(1.0),), "an array made from a Python float, which stays weak"),
+        (
+            None,
+            (1.0,),
+            (jnp.asarray(1.0),),
+            "an array made from a Python float, which stays weakly typed",
+        ),
         (None, (np.float32(1.0),), (jnp.float32(1.0),), "a JAX float32 after a NumPy float32"),
     ]
     for expected, before, now, what in cases:
@@ -229,8 +235,8 @@ EXERCISES = (
         hints=(
             "jnp.nonzero works under jit if you give it a size. What does it fill the rest with?",
             "0 is an index, and so is -1. The length of the signal is not, so use "
-            "fill_value=len(signal). Count the booleans instead of the places, because size= drops "
-            "places.",
+            "fill_value=len(signal). Count the booleans instead of the places, because size= may "
+            "drop places.",
             "With above = signal > threshold, jnp.nonzero(above, size=..., fill_value=...) returns "
             "a tuple of one array, and above.sum() is the count.",
         ),
@@ -243,8 +249,8 @@ EXERCISES = (
         stub=why_traced_again,
         hints=(
             (
-                "jit looks up a program by the tree, and by the shape, the dtype, and the weak "
-                "type of each leaf. Values do not matter."
+                "jit looks up a program by the tree structure, and by the shape, the dtype, and "
+                "the weak type of each leaf. Values do not matter."
             ),
             "Compare trees with jax.tree.structure. A Python float has no .dtype, but "
             "jax.eval_shape(lambda *a: a, *args) returns what jit makes of each leaf.",

@@ -17,8 +17,8 @@ current_topic: contextvars.ContextVar[str] = contextvars.ContextVar("current_top
 _FUNCTION_REPR = re.compile(r"<function (?:\w+\.<locals>\.)*(\S+) at 0x[0-9a-f]+>")
 _BOOLEAN_ERRORS = {"TracerBoolConversionError", "ConcretizationTypeError"}
 _COMPREHENSION = re.compile(r"\bfor\b[^:]*?\bin\b")
-# The errors of these bits have many causes, so a bit applies only if the reader's line matches
-# its pattern.
+# Many things other than these sharp bits can cause the same errors, so a bit applies only if the
+# reader's line matches its pattern.
 _REQUIRED_CODE = {
     "array-in-a-list": r"\bin\b|\.index\(",
     "disable-jit-other-types": r"\.at\b",
@@ -27,14 +27,14 @@ _REQUIRED_CODE = {
 
 
 def describe_error(error: BaseException, subject: str) -> str:
-    """Return a sentence such as "f(x=1.0) raises ValueError: …", and advice if the cause is clear.
+    """Return a sentence such as "f(x=1.0) raises ValueError: …", with advice if the cause is clear.
 
     Args:
         error: The error that the reader's code raised.
         subject: What raised the error, such as the call ``"f(x=1.0)"``.
     """
     lines = str(error).strip().split("\n")
-    # If a callback fails, JAX's message is its whole traceback, whose last line names the error.
+    # If a callback fails, JAX's message is the callback's traceback, whose last line is the error.
     first = lines[-1] if lines[0].endswith("Traceback (most recent call last):") else lines[0]
     first = _FUNCTION_REPR.sub(r"\1", first)
     text = f"{subject} raises {type(error).__name__}" + (f": {first}" if first else "")
@@ -48,12 +48,12 @@ def find_sharp_bit(error: BaseException) -> SharpBit | None:
 
     Wrong advice is worse than none, so the function returns a bit only in these cases:
 
-    - The bit has a symptom that fits the message and the reader's line better than all others.
-    - Of the bits that fit equally well, only this one is in the chapter of the exercise.
-    - Of those bits, only this one has a title with a name that the reader's line uses, or a title
-      without any names.
-    - JAX needed a value that is unknown while it traces. The function then returns the general bit
-      about such errors.
+    - One bit has a symptom that fits the message and the reader's line better than any other bit's.
+    - Several bits fit equally well, but only one of them belongs to the exercise's chapter.
+    - Among those bits, only one has a title that names something in the reader's line or, if there
+      is no such title, only one has a title without any names.
+    - The error says that JAX needed a value that is unknown while it traces. The function then
+      returns the general bit about such errors.
     """
     threshold = 1 if is_from_jax_ecosystem(error) else _MIN_SCORE
     frame = user_frame(error)

@@ -85,7 +85,7 @@ def verify_mean_by_group(answer: Callable[..., Any]) -> None:
         raise AnswerRejected(
             "your function returns the sums; divide each by the number of values in its group"
         )
-    lost = "two values of a group are written to one index, so one of them is lost"
+    lost = "two values from a group are written to the same index, so one of them is lost"
     why = lost if seen.shape == (3,) and seen[0] in (1.0, 6.0, 0.5, 3.0) else ""
     assert_returns(answer, values, groups, 3, expected=expected, why=why)
     signed = jnp.array([-1.0, 1.0, 3.0, 0.0])
@@ -94,7 +94,7 @@ def verify_mean_by_group(answer: Callable[..., Any]) -> None:
 
     unknown = jnp.array([jnp.nan, 2.0, 6.0, 5.0])
     with_nan = np.array([np.nan, 0.0, 3.5], np.float32)
-    why = "a NaN must appear in the mean of its own group, and in no other"
+    why = "a NaN must appear in the mean of its own group and nowhere else"
     assert_returns(answer, unknown, groups, 3, expected=with_nan, why=why)
     assert_returns_under_jit(answer, values, groups, 3, expected=expected, static=(2,))
 
@@ -115,7 +115,7 @@ def solve_apply_swaps(x: jax.Array, pairs: jax.Array) -> Any:
 
 
 def verify_apply_swaps(answer: Callable[..., Any]) -> None:
-    """Check the result of one swap and of several, and the memory that the compiled loop needs."""
+    """Check the results of one swap and of several, and the memory that the compiled loop needs."""
     x = jnp.arange(5.0)
     one, chain = jnp.array([[0, 4]]), jnp.array([[0, 1], [1, 2], [2, 3]])
 
@@ -125,7 +125,7 @@ def verify_apply_swaps(answer: Callable[..., Any]) -> None:
     seen = call(answer, x, one)
     if np.shape(seen) == (5,) and len(np.unique(np.asarray(seen))) < 5:
         raise AnswerRejected(
-            "after one swap, a number is in the array twice; the second write must not "
+            "after one swap, a number appears in the array twice; the second write must not "
             "read what the first one wrote"
         )
     assert_returns(answer, x, one, expected=of(4, 1, 2, 3, 0))
@@ -134,7 +134,7 @@ def verify_apply_swaps(answer: Callable[..., Any]) -> None:
     )
     same = jnp.array([[2, 2]])
     assert_returns(
-        answer, x, same, expected=of(0, 1, 2, 3, 4), why="both indices of a pair may be equal"
+        answer, x, same, expected=of(0, 1, 2, 3, 4), why="the two indices in a pair may be equal"
     )
     assert_returns_under_jit(answer, x, chain, expected=of(1, 2, 3, 0, 4))
     long, many = jnp.zeros(100_000), jnp.zeros((200, 2), int)
@@ -150,13 +150,14 @@ def verify_apply_swaps(answer: Callable[..., Any]) -> None:
             in_the_loop = program.as_text().split("ENTRY")[0]
             copied = re.search(r"f32\[100000\]\S* copy\(", in_the_loop)
             raise AnswerRejected(
-                f"for an array of {long.nbytes} bytes, it needs {scratch} bytes of scratch memory: "
+                f"for an array of {long.nbytes} bytes, your function needs {scratch} bytes of "
+                "scratch memory: "
                 + ("a second array, copied in every step" if copied else "room for a second array")
             )
 
 
 def collect(reader: Iterator[np.ndarray[Any, Any]]) -> list[jax.Array]:
-    """Return all batches of a reader that yields the same NumPy array again and again."""
+    """Return all batches from a reader that yields the same NumPy array again and again."""
     raise NotImplementedError
 
 
@@ -196,7 +197,7 @@ def verify_collect(answer: Callable[..., Any]) -> None:
 
 
 def _reader(count: int, busy: bool) -> Iterator[np.ndarray[Any, Any]]:
-    """Yield the same array with new contents each time, aligned so that JAX may share it."""
+    """Yield one array with new contents each time, aligned so that JAX may share its memory."""
     raw = np.zeros(16 * 4 + 64, np.uint8)
     start = -raw.ctypes.data % 64
     batch = raw[start : start + 64].view(np.float32)
@@ -260,12 +261,12 @@ EXERCISES = (
         title="keep the batches",
         stub=collect,
         hints=(
-            "The reader yields one array again and again, with new contents. Keep copies.",
+            "The reader yields the same array again and again, with new contents. Keep copies.",
             (
                 "jax.device_put and jnp.asarray may share memory with the reader's array, and "
                 "jnp.array may copy it after the reader has continued."
             ),
-            "NumPy's batch.copy() is done before the next line runs.",
+            "NumPy's batch.copy() finishes before the next line runs.",
         ),
         verify=verify_collect,
         solution=solve_collect,

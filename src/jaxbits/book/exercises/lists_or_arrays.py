@@ -64,7 +64,7 @@ def _must_settle(answer: Callable[..., Any], dtype: str, when: str) -> None:
                 "is combined with"
             )
         if got.shape != ():
-            raise AnswerRejected(f"{name} must have the shape (), got {got.shape}")
+            raise AnswerRejected(f"{name} must have shape (), got {got.shape}")
         wanted = float(jnp.asarray(was, dtype))
         if float(got) != wanted:
             shown = [f"{number:.6g}" for number in (float(got), wanted)]
@@ -82,7 +82,7 @@ def _kind(value: Any) -> str:
 
 
 def culprits(f: Callable[..., Any], settings: Mapping[str, Any]) -> list[str]:
-    """Return the names of the numbers that each suffice to make the result of `f` float64."""
+    """Return the names of the numbers that, each on its own, make the result of `f` float64."""
     raise NotImplementedError
 
 
@@ -127,36 +127,34 @@ def verify_culprits(answer: Callable[..., Any]) -> None:
     except TypeError:
         raise AnswerRejected(f"the result must be a list of names, got {seen!r}") from None
     if isinstance(seen, str) or not all(isinstance(n, str) and n in settings for n in names):
-        raise AnswerRejected(
-            f"the result must be a list of names of the settings, got {seen!r:.80}"
-        )
+        raise AnswerRejected(f"the result must be a list of names in settings, got {seen!r:.80}")
     for name, why in {
         "unused": "f does not use it, so looking at the dtype of each number is not enough",
         "cast": "f casts it to float32 before it uses it",
         "weak": "a JAX array made from a bare number has a weak type, so it adapts to the others",
-        "scale": "it is a Python float; make sure that all other numbers are harmless when you try "
-        "one",
+        "scale": "it is a Python float; when you test one number, make sure that all others are "
+        "harmless",
     }.items():
         if name in names:
             raise AnswerRejected(f"{name!r} is not a culprit: {why}")
     missing = [name for name in ("shift", "power") if name not in names]
     if missing:
         raise AnswerRejected(
-            f"{missing[0]!r} is missing. It makes the result float64 even if all others are "
-            "plain Python floats"
+            f"{missing[0]!r} is missing. It makes the result float64 even if all other numbers "
+            "are plain Python floats"
         )
     if names != ["shift", "power"]:
         raise AnswerRejected(
-            f"the result must be ['shift', 'power'], the order in settings, got {names!r}"
+            f"the result must be ['shift', 'power'], in the order of settings, got {names!r}"
         )
     if computed:
         raise AnswerRejected(
-            "your function computes f, but jax.eval_shape returns the dtype without computing"
+            "your function computes f, but jax.eval_shape returns the dtype without doing so"
         )
 
 
 def ulps_apart(a: Any, b: Any) -> float:
-    """Return the largest difference of two float32 arrays, in units in the last place."""
+    """Return the largest difference between two float32 arrays, in units in the last place."""
     raise NotImplementedError
 
 
@@ -176,19 +174,19 @@ def verify_ulps_apart(answer: Callable[..., Any]) -> None:
     for at in range(len(ones)):
         where = f"{ones[at]:g} and the next float32 away from 0"
         _must_be(answer, ones[at : at + 1], up[at : at + 1], 1.0, where)
-        _must_be(answer, up[at : at + 1], ones[at : at + 1], 1.0, f"{where}, in the other order")
+        _must_be(answer, up[at : at + 1], ones[at : at + 1], 1.0, f"{where}, in reverse order")
     mixed = np.array([two_up[0], ones[1], up[2], ones[3]], np.float32)
-    _must_be(answer, ones, mixed, 2.0, "four numbers, of which one is two steps away")
+    _must_be(answer, ones, mixed, 2.0, "four numbers, one of which is two steps away")
     _must_be(answer, jnp.asarray(ones), jnp.asarray(two_up), 2.0, "JAX arrays, two steps apart")
     zeros = np.array([0.0, 1.5], np.float32)
-    _must_be(answer, zeros, zeros, 0.0, "equal arrays with a 0 in them")
+    _must_be(answer, zeros, zeros, 0.0, "equal arrays that contain a 0")
     one, inf = np.array([1.0], np.float32), np.float32(np.inf)
     below, above = np.nextafter(one, -inf), np.nextafter(one, inf)
     unit = "the unit is the spacing at the larger of the two"
     _must_be(answer, below, one, 0.5, "1 and the next float32 below it", unit)
     _must_be(answer, above, below, 1.5, "the neighbors of 1 on both sides", unit)
     apart = "numbers of opposite sign"
-    _must_be(answer, one, -one, 2.0**24, "1 and -1", f"{unit}, also for {apart}")
+    _must_be(answer, one, -one, 2.0**24, "1 and -1", f"{unit}, even for {apart}")
 
 
 def _must_be(
@@ -215,7 +213,7 @@ EXERCISES = (
             "jax.tree.map also maps over dicts inside dicts.",
             "jnp.array(0.5) has a weak type. What makes an array strongly typed?",
             "jax.tree.map(lambda n: jnp.asarray(n, dtype), settings) works, because an array with "
-            "a dtype that you name is strongly typed, whatever it was made from.",
+            "an explicit dtype is strongly typed, no matter what it was made from.",
         ),
         verify=verify_settle,
         solution=solve_settle,
@@ -227,7 +225,7 @@ EXERCISES = (
         hints=(
             "Make a dict in which every number is float(number). With it, the result is float32.",
             "Put back one number at a time: plain | {name: number}.",
-            "jax.eval_shape(f, given).dtype traces f and computes nothing.",
+            "jax.eval_shape(f, given).dtype traces f without computing anything.",
         ),
         verify=verify_culprits,
         solution=solve_culprits,

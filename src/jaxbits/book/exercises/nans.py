@@ -94,7 +94,7 @@ def _has_a_dot_of_booleans(jaxpr: Any) -> bool:
 
 
 def not_finite(tree: Any) -> list[str]:
-    """Return the paths of the arrays in a tree that hold a NaN or an infinity."""
+    """Return the paths to those arrays in a tree that contain a NaN or an infinity."""
     raise NotImplementedError
 
 

@@ -53,16 +53,18 @@ def verify_takes_lists(answer: Callable[..., Any]) -> None:
         )
     if not isinstance(kinds[0], jax.core.Tracer):
         raise AnswerRejected(
-            "the function is not jitted, because it received an array instead of a tracer"
+            "the function received an array instead of a tracer, so it is not jitted"
         )
     if len(kinds) > 1:
         shown = ", ".join(f"{x.dtype}{list(x.shape)}" for x in kinds)
         raise AnswerRejected(
-            f"four calls with three numbers each must need one trace, got {len(kinds)} "
+            f"four calls with three numbers each must share one trace, got {len(kinds)} "
             f"traces: {shown}"
         )
     call(wrapped, list(range(200)))
-    assert_equal(len(kinds), 2, "after a call with another length, the number of traces must be")
+    assert_equal(
+        len(kinds), 2, "after a call with a different length, the number of traces must be"
+    )
 
 
 def compiled(step: Callable[..., Any]) -> Callable[..., Any]:
@@ -76,7 +78,7 @@ def solve_compiled(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def verify_compiled(answer: Callable[..., Any]) -> None:
-    """Pass both modes by position and by name, with several rates, and expect two traces."""
+    """Pass both modes, one of them also by name, and several rates, which must share one trace."""
     modes: list[str] = []
 
     def step(x: Any, rate: Any, mode: str) -> Any:
@@ -85,7 +87,7 @@ def verify_compiled(answer: Callable[..., Any]) -> None:
             raise AnswerRejected(f"step must receive mode as a string, got a {type(mode).__name__}")
         if not isinstance(x, jax.core.Tracer):
             raise AnswerRejected(
-                "the step is not jitted, because x is an array instead of a tracer"
+                "step received x as an array instead of a tracer, so it is not jitted"
             )
         return x - rate * x if mode == "train" else x
 
@@ -100,8 +102,8 @@ def verify_compiled(answer: Callable[..., Any]) -> None:
         call(jitted, x, rate, "train")
     if len(modes) > 1:
         raise AnswerRejected(
-            f"three rates must need one trace, got {len(modes)} traces; a number that "
-            "changes must be an argument of the program, not static"
+            f"three rates must share one trace, got {len(modes)} traces; a number that "
+            "changes must be a regular argument, not a static one"
         )
     seen = call(jitted, x, 0.5, "test")
     assert_equal(seen, np.array([1.0, 2.0], np.float32), "in the mode 'test', the result must be")
@@ -128,7 +130,7 @@ def solve_to_jax(batch: Any) -> Any:
 
 
 def verify_to_jax(answer: Callable[..., Any]) -> None:
-    """Pass integers on both sides of every limit, floats, bytes, and booleans, in nested trees."""
+    """Test integers on both sides of every limit, floats, bytes, and booleans, in nested trees."""
     batch = {
         "ids": np.array([7, 2**31 - 1, -(2**31)]),
         "image": np.array([[0, 255]], np.uint8),
@@ -139,7 +141,9 @@ def verify_to_jax(answer: Callable[..., Any]) -> None:
     small = {"ids": np.array([[0, 255]], np.uint8)}
     form: Any = jax.tree.structure(call(answer, small))
     if form != jax.tree.structure(small):
-        raise AnswerRejected(f"the result must have the tree structure of the batch, got {form}")
+        raise AnswerRejected(
+            f"the result must have the same tree structure as the batch, got {form}"
+        )
     for wanted in jax.tree.leaves(batch):
         leaf = call(answer, {"ids": wanted}, how=f"for an array of {wanted.dtype}, ")["ids"]
         if not isinstance(leaf, jax.Array):
@@ -153,7 +157,9 @@ def verify_to_jax(answer: Callable[..., Any]) -> None:
         assert_equal(leaf, wanted.astype(kind), "an array that fits must become")
     form = jax.tree.structure(call(answer, batch))
     if form != jax.tree.structure(batch):
-        raise AnswerRejected(f"the result must have the tree structure of the batch, got {form}")
+        raise AnswerRejected(
+            f"the result must have the same tree structure as the batch, got {form}"
+        )
     large = {
         "5_000_000_000": np.array([3, 5_000_000_000]),
         "-5_000_000_000": np.array([-5_000_000_000]),
@@ -183,7 +189,9 @@ def verify_to_jax(answer: Callable[..., Any]) -> None:
     except OverflowError:
         pass
     else:
-        raise AnswerRejected("2**32 + 3 is accepted inside a list of the batch; check every leaf")
+        raise AnswerRejected(
+            "your function accepts 2**32 + 3 in a list inside the batch; check every leaf"
+        )
     empty = {"ids": np.zeros((0, 2), np.int64)}
     seen = call(answer, empty, how="for an empty array, ")
     assert_equal(seen, {"ids": np.zeros((0, 2), np.int32)}, "an empty array must become")
@@ -195,7 +203,7 @@ EXERCISES = (
         title="a jitted function that takes lists",
         stub=takes_lists,
         hints=(
-            "jit flattens a list into its elements. Where can you still make an array of it?",
+            "jit flattens a list into its elements. Where can you still turn it into an array?",
             "Return a function of your own that converts the list and then calls the jitted one.",
             "Convert with np.asarray(numbers, np.float32). Without the dtype, JAX traces again for "
             "ints. Call jax.jit once, outside the function that you return.",
@@ -208,7 +216,7 @@ EXERCISES = (
         title="a string and a number",
         stub=compiled,
         hints=(
-            "jit does not accept a string, unless you mark that argument as static.",
+            "jit accepts a string only if you mark that argument as static.",
             "static_argnames takes the names of parameters.",
             "Mark only the mode. With a static rate, JAX would compile again for each value.",
         ),

@@ -37,7 +37,7 @@ def solve_lookup(table: jax.Array, i: jax.Array | int, default: float) -> jax.Ar
 
 
 def verify_lookup(answer: Callable[..., Any]) -> None:
-    """Test indices inside, past the end, and below zero, under jit and under grad."""
+    """Test indices in bounds, past the end, and below zero, also under jit and grad."""
     negative = "a negative index is not in the table"
     assert_returns(answer, TABLE, 1, -1.0, expected=20.0)
     assert_returns(answer, TABLE, 3, -1.0, expected=-1.0)
@@ -73,7 +73,7 @@ def solve_loss_of_known(logits: jax.Array, labels: jax.Array) -> jax.Array:
 
 
 def verify_loss_of_known(answer: Callable[..., Any]) -> None:
-    """Test the labels -100 and -1 and labels past the last class, under jit and under grad."""
+    """Test the labels -100 and -1 and labels past the last class, also under jit and grad."""
     logits = jnp.array([[2.0, 0.0, 1.0, 0.5], [0.0, 3.0, 0.0, 1.0], [1.0, 1.0, 0.0, -1.0]])
     labels = jnp.array([0, 0, 1])
     each = np.array([_cross_entropy(row, int(i)) for row, i in zip(logits, labels, strict=True)])
@@ -105,7 +105,7 @@ def verify_loss_of_known(answer: Callable[..., Any]) -> None:
     assert_returns_op_by_op(answer, logits, padded, expected=half, why=why)
     large = logits.at[0, 0].set(1000.0)
     far = jnp.array([1, -1, -1])
-    why = "a large logit must not become infinite; use log_softmax"
+    why = "a large logit must not overflow to infinity; use log_softmax"
     assert_returns(answer, large, far, expected=np.float32(1000), why=why)
     right = jax.grad(solve_loss_of_known)(logits, padded)
     slope = jax.grad(lambda logits, labels: answer(logits, labels))
@@ -115,9 +115,9 @@ def verify_loss_of_known(answer: Callable[..., Any]) -> None:
         if not np.isfinite(gradient).all():
             raise AnswerRejected(f"with a label of {label}, the gradient must be finite, got nan")
         if np.abs(gradient[1]).max() > 0:
-            raise AnswerRejected(f"the gradient of a row with the label {label} must be 0")
+            raise AnswerRejected(f"the gradient for a row with the label {label} must be 0")
         for row in (0, 2):
-            what = f"with a label of {label} in row 1, the gradient of row {row} must be"
+            what = f"with a label of {label} in row 1, the gradient for row {row} must be"
             assert_equal(gradient[row], right[row], what)
         _must_not_promise(answer, *given, label)
 
@@ -151,7 +151,7 @@ def solve_window(x: jax.Array, start: jax.Array | int, size: int) -> jax.Array:
 
 
 def verify_window(answer: Callable[..., Any]) -> None:
-    """Test windows inside the array, across both ends, and entirely outside, and a traced start."""
+    """Test a traced start and windows inside the array, across its ends, and entirely outside."""
     x = jnp.array([1.0, 2.0, 3.0, 4.0, 5.0])
     nan = float("nan")
 

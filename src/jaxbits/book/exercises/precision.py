@@ -26,7 +26,7 @@ IMAGE = jnp.array([[0, 100, 200, 255]], jnp.uint8)
 
 
 def brighten(image: jax.Array, amount: jax.Array | int) -> jax.Array:
-    """Return a uint8 image with `amount` added to each pixel and the sums clipped to 0 and 255."""
+    """Return a uint8 image with `amount` added to each pixel, clipped to the range 0 to 255."""
     raise NotImplementedError
 
 
@@ -52,13 +52,19 @@ def verify_brighten(answer: Callable[..., Any]) -> None:
         raise AnswerRejected(f"the result must be uint8 like the image, got {kind}")
     assert_returns(answer, IMAGE, 100, expected=pixels(100, 200, 255, 255))
     assert_returns(
-        answer, IMAGE, -100, expected=pixels(0, 0, 100, 155), why="no pixel is below black"
+        answer,
+        IMAGE,
+        -100,
+        expected=pixels(0, 0, 100, 155),
+        why="no pixel can be darker than black",
     )
     white = pixels(255, 255, 255, 255)
     assert_returns(
         answer, IMAGE, 300, expected=white, why="the amount itself does not fit into uint8"
     )
-    assert_returns(answer, IMAGE, -300, expected=pixels(0, 0, 0, 0), why="no pixel is below black")
+    assert_returns(
+        answer, IMAGE, -300, expected=pixels(0, 0, 0, 0), why="no pixel can be darker than black"
+    )
     assert_returns(answer, IMAGE, 40_000, expected=white, why="40000 does not fit into int16")
     assert_returns_under_jit(answer, IMAGE, 100, expected=pixels(100, 200, 255, 255))
     assert_returns_under_jit(answer, IMAGE, -300, expected=pixels(0, 0, 0, 0))
@@ -67,7 +73,7 @@ def verify_brighten(answer: Callable[..., Any]) -> None:
             # A cast between integers wraps around on every device, so the checks above catch it.
             if found.severity == "error" and found.message.startswith(("float", "bfloat")):
                 raise AnswerRejected(
-                    f"for an amount of {amount}, your function casts numbers from "
+                    f"for an amount of {amount}, your function casts numbers in the range "
                     f"{_range(found.evidence)} to uint8. The result of such a cast depends "
                     "on the device, so clip before you cast"
                 )
@@ -98,7 +104,7 @@ def verify_scale_scores(answer: Callable[..., Any]) -> None:
             if not np.array_equal(np.asarray(seen, np.float32), [1.0, -2.0]):
                 said = np.asarray(seen, np.float32).tolist()
                 raise AnswerRejected(
-                    "for scores of 8 and -16 and 64 features, the result must be [1.0, "
+                    "for scores of 8 and -16 with 64 features, the result must be [1.0, "
                     f"-2.0], got {said}"
                 )
     half = jnp.array([8.0, -16.0], "bfloat16")
@@ -157,8 +163,8 @@ def verify_mean_squared_error(answer: Callable[..., Any]) -> None:
     if np.shape(seen) == () and not np.isclose(float(seen), want):
         raise AnswerRejected(
             "for predictions of shape (4, 1) and targets of shape (4,), the result must be "
-            f"{want:.4g}, got {float(seen):.4g}, because the difference of a column and a "
-            "row is a 4 × 4 array"
+            f"{want:.4g}, got {float(seen):.4g}, because the difference between a column "
+            "and a row is a 4 × 4 array"
         )
     for a, b in ((column, off), (flat, off[:, None]), (column, off[:, None])):
         assert_returns(answer, a, b, expected=want)
@@ -169,7 +175,8 @@ def verify_mean_squared_error(answer: Callable[..., Any]) -> None:
     seen = call(answer, big, zeros)
     if not np.isfinite(np.asarray(seen, np.float32)):
         raise AnswerRejected(
-            "a float16 error of 300 makes the result infinite, because 300² exceeds 65504"
+            "a float16 error of 300 makes the result infinite, because 300² exceeds 65504, the "
+            "largest float16"
         )
     if getattr(seen, "dtype", None) != jnp.float32:
         kind = getattr(seen, "dtype", type(seen).__name__)
@@ -233,7 +240,7 @@ def verify_seconds_since_first(answer: Callable[..., Any]) -> None:
         if not np.allclose(apart, after, rtol=0, atol=1e-5 if max(after) < 10 else 5e-4):
             why = ""
             if not np.any(apart % 128):
-                why = ": near a Unix time, neighboring float32 numbers are 128 s apart"
+                why = ": at the size of a Unix time, neighboring float32 numbers are 128 s apart"
             elif np.allclose(apart, np.array(after) - min(after), atol=5e-4):
                 why = ": these are seconds since the earliest time, which is not the first one"
             said = [float(f"{value:.7g}") for value in apart]
@@ -264,7 +271,7 @@ EXERCISES = (
         title="scores that keep their dtype",
         stub=scale_scores,
         hints=(
-            "np.sqrt returns a NumPy number, which has a dtype of its own and can widen scores.",
+            "np.sqrt returns a NumPy number, which has its own dtype and can widen the scores.",
             "Which square root returns a Python float, even if features is a NumPy integer?",
             "math.sqrt(features) and float(features) ** 0.5 are both Python floats.",
         ),

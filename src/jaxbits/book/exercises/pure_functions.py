@@ -87,7 +87,7 @@ def solve_fit(w: jax.Array, batches: jax.Array, rate: float) -> tuple[jax.Array,
 
 
 def verify_fit(answer: Callable[..., Any]) -> None:
-    """Check the final w and all losses, and that more batches do not make the program longer."""
+    """Check the final w and all losses, and check that more batches do not lengthen the program."""
 
     @functools.wraps(answer)
     def pair(w: Any, batches: Any, rate: Any) -> tuple[Any, Any]:

@@ -38,7 +38,7 @@ def verify_penalty(answer: Callable[..., Any]) -> None:
     two, bias = jnp.full((2, 2), 2.0), jnp.ones(3)
     assert_returns(answer, {"w": two}, expected=np.float32(16))
     assert_returns(
-        answer, {"w": two, "b": bias}, expected=np.float32(16), why="a bias has one axis"
+        answer, {"w": two, "b": bias}, expected=np.float32(16), why="a bias has only one axis"
     )
     nested = {"enc": [{"w": two, "b": None}, ({"w": two},)], "scale": 3.0}
     try:
@@ -50,14 +50,14 @@ def verify_penalty(answer: Callable[..., Any]) -> None:
         if missing[1] == "NoneType":
             raise AnswerRejected(
                 "your function looks up the number of axes of None. None is not a leaf of a "
-                "pytree, and jax.tree.leaves leaves it out"
+                "pytree, so jax.tree.leaves omits it"
             ) from wrong.__cause__
         raise AnswerRejected(
             f"your function raises AttributeError: {wrong.__cause__}. A leaf may be a "
-            "Python number, and jnp.ndim also accepts those"
+            "Python number, so use jnp.ndim, which accepts numbers too"
         ) from wrong.__cause__
     assert_returns(
-        answer, jnp.ones((2, 2, 1, 3)), expected=np.float32(12), why="the tree is one array"
+        answer, jnp.ones((2, 2, 1, 3)), expected=np.float32(12), why="the tree is a single array"
     )
     nothing = call(answer, {"b": bias})
     if np.shape(nothing) != () or nothing != 0:
@@ -70,14 +70,14 @@ def verify_penalty(answer: Callable[..., Any]) -> None:
             answer,
             {"w": matrix, "b": bias},
             expected={"w": np.asarray(2 * matrix), "b": np.zeros(3, np.float32)},
-            why="a norm has no gradient at zero, so do not take one and square it"
+            why="a norm has no gradient at zero, so do not compute one and square it"
             if name == "zeros"
             else "",
         )
 
 
 def distances(points: jax.Array, centers: jax.Array) -> jax.Array:
-    """Return the table of squared distances from each point (a row) to each center (a column)."""
+    """Return a table of squared distances, with a row per point and a column per center."""
     raise NotImplementedError
 
 
@@ -92,7 +92,7 @@ def solve_distances(points: jax.Array, centers: jax.Array) -> Any:
 
 
 def verify_distances(answer: Callable[..., Any]) -> None:
-    """Check the table eagerly, under jit and grad, and for distant points, and the program size."""
+    """Check the program's size and the table, also under jit and grad and for distant points."""
     points = jnp.array([[0.0, 0.0], [3.0, 4.0], [1.0, 1.0]])
     centers = jnp.array([[0.0, 0.0], [1.0, 0.0]])
     expected = np.array([[0, 1], [25, 20], [2, 1]], np.float32)
@@ -125,7 +125,7 @@ def verify_distances(answer: Callable[..., Any]) -> None:
     if np.isnan(slope).any():
         raise AnswerRejected(
             "the gradient is NaN where a point lies on a center. A square root has no "
-            "gradient at 0, so do not take a root and square it again"
+            "gradient at 0, so do not compute a root and then square it"
         )
     if not np.allclose(slope, 2 * (2 * points - centers.sum(0))):
         raise AnswerRejected(
@@ -139,11 +139,12 @@ def verify_distances(answer: Callable[..., Any]) -> None:
         far,
         far,
         expected=np.array([[0, 0.0625], [0.0625, 0]], np.float32),
-        why="subtract before you square, because a² - 2ab + b² cancels in float32",
+        why="subtract before you square, because a² - 2ab + b² suffers from cancellation in "
+        "float32",
     )
     if _equations(answer, 12, 8) > _equations(answer, 3, 2):
         raise AnswerRejected(
-            "the program grows with the number of points or centers, so it contains a Python "
+            "the program grows with the number of points or centers, so it contains an unrolled "
             "loop; use jax.vmap"
         )
 
@@ -184,7 +185,7 @@ def verify_standardize(answer: Callable[..., Any]) -> None:
         )
     if np.allclose(seen, rows - rows.mean(0), atol=1e-5):
         raise AnswerRejected(
-            "your function subtracts the mean, but does not divide by the standard deviation"
+            "your function subtracts the mean but does not divide by the standard deviation"
         )
     if np.allclose(seen, expected * np.sqrt(2 / 3), atol=1e-5):
         raise AnswerRejected(
@@ -198,8 +199,8 @@ def verify_standardize(answer: Callable[..., Any]) -> None:
         (far - far.mean(0)) / far.std(0),
         far,
         1e-3,
-        "the mean of the squares minus the square of the mean cancels in float32. Average the "
-        "squares of x minus the mean instead",
+        "the mean of the squares minus the square of the mean suffers from cancellation in "
+        "float32. Subtract the mean first, and average the squares of the differences",
     )
     small = 1e-6 * rows
     _must_agree(
@@ -207,8 +208,7 @@ def verify_standardize(answer: Callable[..., Any]) -> None:
         expected,
         small,
         1e-3,
-        "an epsilon in the denominator outweighs a small standard deviation, and the task asks for "
-        "none",
+        "an epsilon in the denominator outweighs a small standard deviation, so do not add one",
     )
     jitted = call(answer, rows, how="under jit of vmap, ", through=jax.jit(mapped))
     if not np.allclose(jitted, expected, atol=1e-5):
@@ -226,7 +226,7 @@ def _must_agree(seen: Any, expected: Any, rows: Any, error: float, why: str = ""
 
 
 def _rounded(array: Any) -> str:
-    """Format an array with four significant digits, and large numbers without decimals."""
+    """Format an array with four significant digits, or without decimals for large numbers."""
     rows = np.asarray(array, np.float64).tolist()
     return (
         "["
@@ -263,7 +263,8 @@ EXERCISES = (
         title="a table of distances",
         stub=distances,
         hints=(
-            "First write the squared distance of one point from one center. Then map it twice.",
+            "First write a function for the squared distance between one point and one center. "
+            "Then map it twice.",
             "jax.vmap with in_axes=(None, 0) keeps the point and maps over the centers, which "
             "gives one row of the table.",
             "If row is that map, jax.vmap(row, in_axes=(0, None))(points, centers) is the table.",
@@ -279,7 +280,7 @@ EXERCISES = (
             "x is one example. Which functions see all examples along a mapped axis?",
             'lax.pmean(x, "batch") is the mean over the batch, feature by feature.',
             "The variance is also a mean. Subtract the first mean from x, square, and average. "
-            "(The mean of x**2 minus the square of the mean cancels in float32.)",
+            "(The mean of x**2 minus the square of the mean suffers from cancellation in float32.)",
         ),
         verify=verify_standardize,
         solution=solve_standardize,

@@ -39,7 +39,7 @@ def verify_augment(answer: Callable[..., Any]) -> None:
     if np.shape(seen) != images.shape:
         shapes = f"{images.shape}, got {np.shape(seen)}"
         raise AnswerRejected(
-            f"for images of shape {images.shape} the result must have the shape {shapes}"
+            f"for images of shape {images.shape}, the result must have shape {shapes}"
         )
     again = call(answer, first, images)
     if not np.array_equal(np.asarray(seen), np.asarray(again)):
@@ -50,18 +50,18 @@ def verify_augment(answer: Callable[..., Any]) -> None:
     coins, noise = _taken_apart(np.asarray(seen, np.float32), one)
     if coins.sum() in (0, COUNT):
         every = "no image is mirrored" if coins.sum() == 0 else "every image is mirrored"
-        raise AnswerRejected(f"{every}; draw a separate coin for each image")
+        raise AnswerRejected(f"{every}; flip a separate coin for each image")
     if not 0.4 < coins.mean() < 0.6:
         raise AnswerRejected(f"about half of {COUNT} images must be mirrored, got {coins.sum()}")
     if np.ptp(noise, axis=0).max() < 1e-3:
         raise AnswerRejected("all images have the same noise; draw new noise for each image")
     if np.ptp(noise, axis=(1, 2)).max() < 1e-3:
         raise AnswerRejected(
-            "all pixels of an image have the same noise; draw new noise for each pixel"
+            "all pixels in an image have the same noise; draw new noise for each pixel"
         )
     if min(np.ptp(noise, axis=axis).max() for axis in (1, 2)) < 1e-3:
         raise AnswerRejected(
-            "all pixels of a row or column have the same noise; draw new noise for each pixel"
+            "all pixels in a row or column have the same noise; draw new noise for each pixel"
         )
     if not 0.09 < noise.std() < 0.11 or abs(noise.mean()) > 0.02:
         raise AnswerRejected(
@@ -70,7 +70,7 @@ def verify_augment(answer: Callable[..., Any]) -> None:
         )
     if not _bell_shaped(noise, 0.1):
         raise AnswerRejected(
-            "the noise has the right standard deviation, but not a normal distribution"
+            "the noise has the right standard deviation, but it is not normally distributed"
         )
     other = call(answer, second, images)
     if np.array_equal(np.asarray(other), np.asarray(seen)):
@@ -89,13 +89,13 @@ def verify_augment(answer: Callable[..., Any]) -> None:
 
 
 def _related(coins: np.ndarray, noise: np.ndarray) -> bool:
-    """Return whether the coins are correlated with the noise, in draw order or within an image."""
+    """Return whether the coins are correlated with the noise, in draw order or at any one pixel."""
     beside = [noise.ravel()[: len(coins)], *noise.reshape(len(coins), -1).T]
     return max(abs(float(np.corrcoef(coins, one)[0, 1])) for one in beside) > 0.3
 
 
 def _taken_apart(seen: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return a mask of the mirrored images, bool[images], and the noise of each image."""
+    """Return a mask of the mirrored images, bool[images], and the noise in each image."""
     plain, mirrored = seen - one, seen - one[:, ::-1]
     coins = np.abs(mirrored).mean(axis=(1, 2)) < np.abs(plain).mean(axis=(1, 2))
     noise: np.ndarray = np.where(coins[:, None, None], mirrored, plain)
@@ -105,7 +105,7 @@ def _taken_apart(seen: np.ndarray, one: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def _bell_shaped(draws: np.ndarray, deviation: float) -> bool:
-    """Return whether the mean is near 0 and about 68% of draws lie within a standard deviation."""
+    """Return whether the mean is near 0 and about 68% of draws lie within one deviation."""
     inside = float((np.abs(draws) < deviation).mean())
     return abs(inside - 0.683) < 0.05 and abs(float(draws.mean())) < 0.1 * deviation
 
@@ -123,17 +123,17 @@ def solve_walk(key: jax.Array, x: jax.Array, first: int, last: int) -> jax.Array
 
 
 def verify_walk(answer: Callable[..., Any]) -> None:
-    """Compare an uninterrupted walk with one in two parts, and test the distribution of steps."""
+    """Compare an uninterrupted walk with one in two parts, and test how steps are distributed."""
     key = jax.random.key(3)
     start = jnp.zeros(500)
     if not np.array_equal(np.asarray(call(answer, key, start, 4, 4)), np.asarray(start)):
         raise AnswerRejected(
-            "if first equals last there are no steps, so your function must return x"
+            "if first equals last, there are no steps, so your function must return x"
         )
     whole = np.asarray(call(answer, key, start, 0, 6))
     if whole.shape != start.shape:
         raise AnswerRejected(
-            f"for x of shape {start.shape} the result must have the shape {start.shape}, got "
+            f"for x of shape {start.shape}, the result must have shape {start.shape}, got "
             f"{whole.shape}"
         )
     steps = np.stack([np.asarray(call(answer, key, start, i, i + 1)) for i in range(6)])
@@ -144,21 +144,21 @@ def verify_walk(answer: Callable[..., Any]) -> None:
     table = np.asarray(call(answer, key, jnp.ones((3, 4)), 2, 3))
     if table.shape != (3, 4):
         raise AnswerRejected(
-            f"for x of shape (3, 4) the result must have the shape (3, 4), got {table.shape}"
+            f"for x of shape (3, 4), the result must have shape (3, 4), got {table.shape}"
         )
     if min(np.ptp(table, axis=0).max(), np.ptp(table, axis=1).max()) < 1e-6:
         raise AnswerRejected(
             "all rows or columns of x take the same step; draw an array with the shape of x"
         )
     if np.abs(steps[0] - steps[1]).max() < 1e-6:
-        raise AnswerRejected("steps 0 and 1 are equal; derive the key of a step from its number")
+        raise AnswerRejected("steps 0 and 1 are equal; derive each step's key from its number")
     if not 0.9 < steps.std() < 1.1:
         raise AnswerRejected(
             f"the standard deviation of the steps must be 1, got {steps.std():.2f}"
         )
     if not _bell_shaped(steps, 1.0):
         raise AnswerRejected(
-            "the steps have the right standard deviation, but not a normal distribution"
+            "the steps have the right standard deviation, but they are not normally distributed"
         )
     correlated = np.abs(np.corrcoef(steps) - np.eye(6)).max()
     if correlated > 0.3:
@@ -169,7 +169,7 @@ def verify_walk(answer: Callable[..., Any]) -> None:
     if not np.allclose(whole, np.asarray(resumed), atol=1e-5):
         raise AnswerRejected(
             "a walk from 0 to 4 and on to 6 must end where a walk from 0 to 6 ends; the "
-            "random numbers of a step must not depend on where the walk began"
+            "random numbers for a step must not depend on where the walk began"
         )
     other = np.asarray(call(answer, jax.random.key(4), start, 0, 6))
     if np.allclose(whole, other):
@@ -200,8 +200,8 @@ def verify_key_from(answer: Callable[..., Any]) -> None:
         key = call(answer, seed)
         if not hasattr(key, "dtype") or not jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
             raise AnswerRejected(
-                f"for the seed {seed}, your function must return a key such as "
-                f"jax.random.key returns, got {format_value(key)}"
+                f"for the seed {seed}, your function must return a key like those "
+                f"from jax.random.key, got {format_value(key)}"
             )
         if key.shape:
             raise AnswerRejected(
@@ -219,8 +219,8 @@ def verify_key_from(answer: Callable[..., Any]) -> None:
         for i, child in enumerate(np.asarray(jax.random.key_data(jax.random.split(key, 8)))):
             if child.tobytes() in known:
                 other = known[child.tobytes()]
-                child_of = f"split(k, 8)[{i}] of the key k of the seed {seed}"
-                raise AnswerRejected(f"the key of the seed {other} is {child_of}")
+                child_of = f"split(k, 8)[{i}], where k is the key for the seed {seed}"
+                raise AnswerRejected(f"the key for the seed {other} is {child_of}")
 
 
 EXERCISES = (
@@ -229,10 +229,11 @@ EXERCISES = (
         title="mirror images and add noise",
         stub=augment,
         hints=(
-            "There are two draws, one of coins and one of noise. How many keys do they need?",
+            "There are two draws, one for the coins and one for the noise. How many keys do they "
+            "need?",
             "A draw of shape (len(images), 1, 1) has one number for each image, and jnp.where "
             "broadcasts it over the pixels. An if would choose once for all images, and it "
-            "fails under jit.",
+            "would fail under jit.",
             "Split the key. Draw the coins from the first part with bernoulli, and the noise from "
             "the second part with normal and the shape of images. images[:, :, ::-1] is the "
             "mirrored batch.",
@@ -245,7 +246,7 @@ EXERCISES = (
         title="a walk that can be resumed",
         stub=walk,
         hints=(
-            "A walk that resumes at step 4 knows the key and the number 4, and nothing else.",
+            "A walk that resumes at step 4 knows only the key and the number 4.",
             "You would have to follow a chain of splits from its beginning. Which function derives "
             "a key from another key and a number?",
             "In the loop over range(first, last), add normal(fold_in(key, step), x.shape).",
@@ -262,7 +263,7 @@ EXERCISES = (
             "bits.",
             "seed & 0xFFFFFFFF gives the lowest 32 bits, and seed >> 32 the rest. fold_in mixes a "
             "number into a key. However, fold_in(k, 1) is split(k)[1], so do not fold into the key "
-            "of a shorter seed.",
+            "for a shorter seed.",
             "Count the 32-bit words of the seed, start from key(count), and fold in the words one "
             "after the other.",
         ),

@@ -1,4 +1,4 @@
-"""Collect the exercises of all topics, and provide `check`, `hint`, and `solution`."""
+"""Collect the exercises for all topics, and provide `check`, `hint`, and `solution`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _hints_given: dict[str, int] = {}
 
 @functools.cache
 def all_exercises() -> dict[str, Exercise]:
-    """Return all exercises of the book as a dict with their ids as keys."""
+    """Return all of the book's exercises as a dict keyed by id."""
     names = sorted(module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]))
     modules = (importlib.import_module(f"{__package__}.{name}") for name in names)
     found = {e.id: e for module in modules for e in getattr(module, "EXERCISES", ())}
@@ -44,7 +44,7 @@ def get_exercise(id: str) -> Exercise:
 
 
 def check(id: str, answer: Any) -> None:
-    """Print whether `answer` solves an exercise, and if not, what is wrong with it.
+    """Print whether `answer` solves an exercise and, if not, what is wrong with it.
 
     `check` does not raise an error for a wrong answer, even if the answer itself raises one.
 
@@ -83,7 +83,7 @@ def hint(id: str) -> None:
 
 
 def solution(id: str) -> None:
-    """Print a solution that the reader can paste over the stub of an exercise.
+    """Print a solution that the reader can paste over an exercise's stub.
 
     The printed source imports only what the notebook has not imported yet.
 

@@ -1,4 +1,4 @@
-"""Prepare the source of a solution for pasting by dropping annotations and adding imports."""
+"""Prepare a solution's source code for pasting by removing annotations and adding imports."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import Any
 
 
 def pasteable_source(function: Callable[..., Any], name: str, known: Collection[str] = ()) -> str:
-    """Return the source of a function in a form that the reader can paste into a notebook.
+    """Return a function's source code in a form that the reader can paste into a notebook.
 
     Args:
         function: A function without decorators that is defined at the top level of a module.
-        name: The name that the function gets in the notebook.
+        name: The function's name in the notebook.
         known: The names that the notebook has already imported. The returned source starts with
-            the imports and helper functions that define all other names the function needs.
+            imports and helper functions for all other names that the function uses.
     """
     source = strip_annotations(textwrap.dedent(inspect.getsource(function)).rstrip())
     imports: list[str] = []
@@ -35,9 +35,9 @@ def pasteable_source(function: Callable[..., Any], name: str, known: Collection[
 def _collect_missing(
     source: str, module: str, known: set[str], imports: list[str], helpers: list[str]
 ) -> None:
-    """Append the imports and helpers of `module` that `source` needs beyond the known names.
+    """Append the imports and helpers from `module` that `source` needs besides the known names.
 
-    The function adds each name that it finds to `known`, so that it lists nothing twice.
+    The function also adds each such name to `known`, so that it appends nothing twice.
     """
     for name in sorted(_global_names(source) - known):
         known.add(name)
@@ -61,7 +61,7 @@ def _defined_names(node: ast.stmt) -> set[str]:
 
 
 def _global_names(source: str) -> set[str]:
-    """Return the names that functions in `source` look up in their module, except for builtins."""
+    """Return the non-builtin names that functions in `source` look up in their module."""
     found: set[str] = set()
     waiting = [symtable.symtable(source, "<solution>", "exec")]
     while waiting:
@@ -73,9 +73,9 @@ def _global_names(source: str) -> set[str]:
 
 
 def strip_annotations(source: str) -> str:
-    r"""Return Python source without the annotations of functions and their local variables.
+    r"""Return Python source code without annotations on functions and their local variables.
 
-    Comments and line breaks stay, but the signature of each function becomes a single line.
+    Comments and line breaks are kept, but each function's signature is put on a single line.
 
     >>> code = "def f(\n    x: int, *more: float\n) -> int:\n    y: int = 2  # two"
     >>> print(strip_annotations(code))
@@ -83,7 +83,7 @@ def strip_annotations(source: str) -> str:
         y = 2  # two
     """
     edits: list[tuple[int, int, bytes]] = []
-    # AST nodes count columns in UTF-8 bytes, so the edits also work on bytes.
+    # AST nodes count columns in UTF-8 bytes, so the edits are made to bytes, too.
     text = source.encode()
     starts = [0]
     for line in text.splitlines(keepends=True):
@@ -122,7 +122,7 @@ def strip_annotations(source: str) -> str:
 
 
 def _annotated_variables(function: ast.FunctionDef) -> list[ast.AnnAssign]:
-    """Return the annotated assignments of a function, excluding those in nested functions."""
+    """Return the annotated assignments in a function, excluding those in nested functions."""
     found: list[ast.AnnAssign] = []
     waiting: list[ast.AST] = list(function.body)
     while waiting:

@@ -39,7 +39,7 @@ def _model() -> Any:
 
 
 def verify_training_pass(answer: Callable[..., Any]) -> None:
-    """Check the outputs, the parameters, and the statistics of a pass."""
+    """Check the outputs, the parameters, and the statistics after a pass."""
     from flax.core import FrozenDict, unfreeze
 
     model, key = _model(), jax.random.key(5)
@@ -58,7 +58,9 @@ def verify_training_pass(answer: Callable[..., Any]) -> None:
     if not bool((np.asarray(outputs) == 0).any()):
         raise AnswerRejected("no unit was dropped, so the pass was not in training mode")
     if not np.allclose(outputs, wanted, atol=1e-5):
-        raise AnswerRejected("the outputs do not match the key for the stream 'dropout'")
+        raise AnswerRejected(
+            "the outputs differ from those for this key; pass it for the stream 'dropout'"
+        )
     if isinstance(new, FrozenDict):
         new = unfreeze(new)
     if not isinstance(new, dict) or "params" not in new:
@@ -71,7 +73,7 @@ def verify_training_pass(answer: Callable[..., Any]) -> None:
     if str(jax.tree.structure(new)) != str(jax.tree.structure(kept)):
         raise AnswerRejected("the new variables must have the same structure as the old ones")
     if not all(jax.tree.leaves(jax.tree.map(np.array_equal, new["params"], before["params"]))):
-        raise AnswerRejected("the parameters have changed, but a pass does not train")
+        raise AnswerRejected("the parameters have changed, but a pass must not train them")
     stats = new["batch_stats"]["BatchNorm_0"]["mean"]
     if np.array_equal(stats, before["batch_stats"]["BatchNorm_0"]["mean"]):
         raise AnswerRejected(
@@ -121,7 +123,7 @@ def verify_kernel_after_flatten(answer: Callable[..., Any]) -> None:
         if kernel.shape != shape:
             raise AnswerRejected(
                 "a linen kernel has the shape (inputs, outputs). "
-                f"{what[0].upper()}{what[1:]}, it must be {shape}, got {kernel.shape}"
+                f"{what[0].upper()}{what[1:]}, its shape must be {shape}, got {kernel.shape}"
             )
         if np.array_equal(kernel, weight.T):
             raise AnswerRejected(
@@ -184,14 +186,14 @@ def verify_jitted_call(answer: Callable[..., Any]) -> None:
     seen = [call(answer, model, x)]
     if getattr(seen[0], "shape", None) != x.shape or not hasattr(seen[0], "dtype"):
         raise AnswerRejected(
-            f"your function must return the outputs of the model, an array of shape {x.shape}"
+            f"your function must return the model's outputs, an array of shape {x.shape}"
         )
     if not any(traced):
         raise AnswerRejected("your function does not call the model under jit")
     if not all(traced):
         raise AnswerRejected("your function calls the model under jit, but also without jit")
     if not np.allclose(seen[0], wanted[0], atol=1e-4):
-        raise AnswerRejected("the outputs differ from those of an eager call of the same model")
+        raise AnswerRejected("the outputs differ from those of an eager call to the same model")
     if np.array_equal(np.asarray(model.norm.mean[...]), np.zeros(3)):
         raise AnswerRejected(
             "the running mean is still 0, because the changes that the model made under jit "
@@ -200,7 +202,7 @@ def verify_jitted_call(answer: Callable[..., Any]) -> None:
     seen.append(call(answer, model, x))
     if np.array_equal(np.asarray(seen[0]) == 0, np.asarray(seen[1]) == 0):
         raise AnswerRejected(
-            "a second call drops the same units, because the random state of the model is "
+            "a second call drops the same units, because the model's random state is "
             "not written back"
         )
     mean = np.asarray(twin.norm.mean[...])
@@ -216,7 +218,7 @@ def verify_jitted_call(answer: Callable[..., Any]) -> None:
     if not isinstance(model.norm.mean, nnx.BatchStat) or isinstance(
         model.norm.mean[...], jax.core.Tracer
     ):
-        raise AnswerRejected("the variables of the model no longer contain arrays")
+        raise AnswerRejected("the model's variables no longer contain arrays")
 
 
 EXERCISES = (
@@ -239,8 +241,8 @@ EXERCISES = (
         title="a kernel after a flatten",
         stub=kernel_after_flatten,
         hints=(
-            "Each column of the weight belongs to one (channel, row, column) of the image, so a "
-            "transpose alone is not enough.",
+            "Each column of the weight corresponds to one (channel, row, column) in the image, so "
+            "a transpose alone is not enough.",
             "Reshape the columns into these three axes, and bring the axes into Flax's order: row, "
             "column, channel.",
             "weight.reshape(-1, channels, height, width).transpose(2, 3, 1, 0), and then reshape.",
@@ -257,8 +259,8 @@ EXERCISES = (
             "returns it.",
             "nnx.split returns a description of the model and its state, a tree of arrays. "
             "nnx.merge makes a model from the two.",
-            "Return nnx.state of the model inside along with the outputs, and then call "
-            "nnx.update(model, state). nnx.jit does all of this for you.",
+            "From the jitted function, return the model's nnx.state along with the outputs. Then "
+            "call nnx.update(model, state). nnx.jit does all of this for you.",
         ),
         verify=verify_jitted_call,
         solution=solve_jitted_call,

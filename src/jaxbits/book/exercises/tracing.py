@@ -92,7 +92,7 @@ def verify_count_traces(answer: Callable[..., Any]) -> None:
             of_two,
             [(three, four), (three, three), (three, four)],
             2,
-            "two arguments, of which the second changes its shape",
+            "two arguments, the second of which changes shape",
             "every argument matters",
         ),
         (of_one, [], 0, "no calls", "nothing is traced"),
@@ -132,7 +132,7 @@ def solve_scaled_with_log(x: jax.Array, factor: jax.Array) -> tuple[jax.Array, j
 
 
 def verify_scaled_with_log(answer: Callable[..., Any]) -> None:
-    """Check both results of every call, and that the function does not change outside state."""
+    """Check both results of every call, and reject a function that changes outside state."""
     x = jnp.array([1.0, -3.0, 2.0])
     first = (np.array([2, -6, 4], np.float32), np.float32(6))
     seen = call(answer, x, 2.0)
@@ -161,7 +161,7 @@ def verify_scaled_with_log(answer: Callable[..., Any]) -> None:
             changed = found.message.partition(" is ")[0].rstrip(",")
             article = "" if changed.startswith(("an ", "the ")) else "the "
             raise AnswerRejected(
-                f"the pair is right, but your function also changes {article}{changed}. Under jit "
+                f"the pair is right, but your function also changes {article}{changed}. Under jit, "
                 "that happens only while JAX traces the function, and not on every call. Return "
                 "the largest value without storing it anywhere else"
             )

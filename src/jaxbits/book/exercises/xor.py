@@ -15,7 +15,7 @@ from jaxbits.book.exercises.base import Exercise
 
 
 def collate(samples: list[Any]) -> Any:
-    """Return a batch, a pair of arrays, from samples that are pairs (inputs, label)."""
+    """Turn a list of (inputs, label) pairs into a batch, which is a pair of arrays."""
     raise NotImplementedError
 
 
@@ -26,7 +26,7 @@ def solve_collate(samples: list[Any]) -> Any:
 
 
 def verify_collate(answer: Callable[..., Any]) -> None:
-    """Check the structure, the dtypes, and the values, and that both parts are NumPy arrays."""
+    """Check that the batch is a pair of NumPy arrays with the right shapes, dtypes, and values."""
     samples = [
         (np.array([0.0, 1.0], np.float32), np.int32(1)),
         (np.array([1.0, 1.0], np.float32), np.int32(0)),
@@ -67,7 +67,10 @@ def verify_collate(answer: Callable[..., Any]) -> None:
 def sgd_step(
     params: Any, inputs: jax.Array, labels: jax.Array, loss_of: Callable[..., jax.Array]
 ) -> tuple[Any, jax.Array]:
-    """Return the parameters after an SGD step with a rate of 0.1, and the loss before it."""
+    """Return the parameters after an SGD step, and the loss before the step.
+
+    The learning rate is 0.1.
+    """
     raise NotImplementedError
 
 
@@ -80,7 +83,7 @@ def solve_sgd_step(
 
 
 def verify_sgd_step(answer: Callable[..., Any]) -> None:
-    """Check the new parameters and the loss before the step, and that no argument has changed."""
+    """Check the new parameters and the pre-step loss, and check that no argument has changed."""
     params = {"w": jnp.array([1.0, -2.0]), "deep": [{"b": jnp.array(0.5)}]}
     inputs, labels = jnp.array([[1.0, 0.0], [0.0, 1.0]]), jnp.array([0.0, 1.0])
 
@@ -103,7 +106,9 @@ def verify_sgd_step(answer: Callable[..., Any]) -> None:
             )
         forms: list[Any] = [jax.tree.structure(tree) for tree in (new, params)]
         if forms[0] != forms[1]:
-            raise AnswerRejected(f"{how}the new parameters must have the tree structure of params")
+            raise AnswerRejected(
+                f"{how}the new parameters must have the same tree structure as params"
+            )
         if are_close(new, jax.tree.map(lambda p, g: p + 0.1 * g, params, gradients)):
             raise AnswerRejected(
                 f"{how}the loss increases; subtract the gradient instead of adding it"
@@ -129,8 +134,8 @@ def _stepped(answer: Any, step: Any, args: tuple[Any, ...], how: str) -> Any:
         if not (isinstance(cause, ValueError) and "pytree structure error" in str(cause)):
             raise
         raise AnswerRejected(
-            f"{how}the trees that it maps over differ. Parameters and gradients have the same "
-            "structure if you differentiate with respect to the first argument of the loss"
+            f"{how}the trees that your function maps over differ. Parameters and gradients have "
+            "the same structure if you differentiate with respect to the first argument of the loss"
         ) from cause
 
 
@@ -139,8 +144,8 @@ def scan_epoch(
 ) -> tuple[Any, jax.Array]:
     """Apply step(params, x, y) -> (params, loss) to each batch in turn, with one lax.scan.
 
-    Inputs have the shape (batches, batch, 2), and labels (batches, batch). Return the last
-    parameters and the losses, of shape (batches,).
+    The inputs have shape (batches, batch, 2), and the labels have shape (batches, batch). Return
+    the final parameters and the losses, which have shape (batches,).
     """
     raise NotImplementedError
 
@@ -153,12 +158,12 @@ def solve_scan_epoch(
 
 
 def verify_scan_epoch(answer: Callable[..., Any]) -> None:
-    """Compare the result with a loop, and check that more batches do not lengthen the program."""
+    """Compare the result with a loop's, and check that more batches do not lengthen the program."""
 
     def step(params: Any, x: jax.Array, y: jax.Array) -> tuple[Any, jax.Array]:
         return {"w": params["w"] * 0.5 + x.sum()}, jnp.mean(y) + params["w"]
 
-    step.__qualname__ = "step"  # This name appears in errors.
+    step.__qualname__ = "step"  # This name appears in error messages.
     params, inputs = {"w": jnp.array(1.0)}, jnp.arange(12.0).reshape(3, 2, 2)
     labels = jnp.arange(6.0).reshape(3, 2)
     expected, losses = params, []
@@ -172,13 +177,13 @@ def verify_scan_epoch(answer: Callable[..., Any]) -> None:
         raise AnswerRejected("your function returns the losses first; return (parameters, losses)")
     if np.shape(seen[1]) != (3,):
         raise AnswerRejected(
-            f"for 3 batches, the losses must have the shape (3,), got {np.shape(seen[1])}"
+            f"for 3 batches, the losses must have shape (3,), got {np.shape(seen[1])}"
         )
     alone = [float(step(params, x, y)[1]) for x, y in zip(inputs, labels, strict=True)]
     if np.allclose(seen[1], alone):
         raise AnswerRejected(
-            "every batch starts from the first parameters; carry the parameters of each "
-            "step to the next"
+            "every batch starts from the initial parameters; carry the parameters from "
+            "each step to the next"
         )
     if not np.allclose(seen[1], losses):
         raise AnswerRejected(
@@ -208,7 +213,7 @@ EXERCISES = (
         stub=collate,
         hints=(
             "zip(*samples) turns a list of pairs into two tuples.",
-            "np.stack makes an array of each. Return them as a tuple, because to jit, a list is "
+            "np.stack turns each into an array. Return them as a tuple, because to jit, a list is "
             "a different structure.",
         ),
         verify=verify_collate,
@@ -233,7 +238,7 @@ EXERCISES = (
         hints=(
             "The carry of a scan is what one iteration passes to the next.",
             "jax.lax.scan can scan over a tree, such as the pair (inputs, labels).",
-            "The function for the scan takes (params, batch) and returns (params, loss).",
+            "The function that you pass to scan takes (params, batch) and returns (params, loss).",
         ),
         verify=verify_scan_epoch,
         solution=solve_scan_epoch,

@@ -1,4 +1,4 @@
-"""The exercises for chapter 15 on the state of the optimizer and on checkpoints."""
+"""The exercises on the optimizer state and checkpoints for chapter 15."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from jaxbits.book.exercises.base import Exercise
 
 
 def momentum_steps(params: jax.Array, grads: jax.Array, tx: Any) -> jax.Array:
-    """Return the parameters after one update of the optimizer for each row of gradients."""
+    """Return the parameters after applying one optimizer update per row of gradients, in order."""
     raise NotImplementedError
 
 
@@ -67,7 +67,7 @@ def verify_momentum_steps(answer: Callable[..., Any]) -> None:
         if are_close(seen, forgetful):
             raise AnswerRejected(
                 f"with {name}, every update is computed as if it were the first, because "
-                "the new state is dropped"
+                "the new state is discarded"
             )
         raise AnswerRejected(
             f"with {name}, the result must be {format_value(wanted)}, got "
@@ -84,10 +84,10 @@ def _counting(tx: Any, updated: list[bool]) -> Any:
 
 
 def resume(path: str, tx: Any, loader: Any, epochs: int) -> Any:
-    """Restore the training run at path with the optimizer tx, and continue to `epochs` epochs.
+    """Restore the training run at path with the optimizer tx, and train for `epochs` epochs in all.
 
-    The model is Classifier(). The step of the state and the number of batches in the loader
-    determine how many epochs are already done. Return the last state.
+    The model is Classifier(). The state's step and the number of batches in the loader determine
+    how many epochs are already done. Return the final state.
     """
     raise NotImplementedError
 
@@ -112,7 +112,7 @@ def verify_resume(answer: Callable[..., Any]) -> None:
 
     tx, data = optax.adam(0.05), xor.XorData(64, seed=1)
     loader, model = xor.train_loader(data, batch_size=16), xor.Classifier()
-    # Save weights from seed 3, because an answer may create the state to restore into from seed 0.
+    # Save weights from seed 3, because an answer may restore into a state created from seed 0.
     start, fresh = (xor.create_state(seed, model, tx) for seed in (3, 0))
     for done, epochs in ((1, 4), (3, 5)):
         whole, scratch = (_trained(state, loader, epochs) for state in (start, fresh))
@@ -123,7 +123,7 @@ def verify_resume(answer: Callable[..., Any]) -> None:
 
 
 def _trained(state: Any, loader: Any, epochs: int) -> Any:
-    """Train for some epochs without a progress bar, and return the final state."""
+    """Train for `epochs` epochs without a progress bar, and return the final state."""
     import contextlib
     import io
 
@@ -169,17 +169,17 @@ def _must_end_alike(end: Any, whole: Any, scratch: Any) -> None:
         )
     if int(end.step) != int(whole.step):
         raise AnswerRejected(
-            f"the last step must be {int(whole.step)}, as in a run without a break, got "
-            f"{int(end.step)}. In train, epochs counts all epochs, and first_epoch those "
-            "that are done"
+            f"the last step must be {int(whole.step)}, as in an uninterrupted run, got "
+            f"{int(end.step)}. In train, epochs counts all epochs, and first_epoch counts "
+            "those already done"
         )
     if are_close(end.params, scratch.params):
         raise AnswerRejected("your function trains from the start and does not use the checkpoint")
     exact = jax.tree.map(np.array_equal, end.params, whole.params)
     if not all(jax.tree.leaves(exact)):
         raise AnswerRejected(
-            "the last step is right, but the parameters differ from those of a run without "
-            "a break. Check that first_epoch is right and that the state of the optimizer "
+            "the last step is right, but the parameters differ from those of an "
+            "uninterrupted run. Check that first_epoch is right and that the optimizer's state "
             "is restored, too"
         )
 
@@ -203,8 +203,8 @@ EXERCISES = (
         hints=(
             "restore needs a state with the same model and the same optimizer to restore into.",
             "state.step counts batches, and len(loader) is the number of batches in an epoch.",
-            "train takes first_epoch, the number of epochs that are done, and epochs, the number "
-            "of all epochs, which includes those.",
+            "train takes first_epoch, the number of epochs that are done, and epochs, the total "
+            "number of epochs, including those.",
         ),
         verify=verify_resume,
         solution=solve_resume,
