@@ -108,7 +108,7 @@ def differences(backend: str) -> list[str]:
         backend: ``"cpu"``, ``"gpu"``, or ``"tpu"``, as `jax.default_backend` returns it.
 
     Returns:
-        The lines, or an empty list for a CPU, because the book's outputs were computed on a CPU.
+        The lines. For a CPU, the list is empty, because the book's outputs were computed on a CPU.
 
     >>> differences("cpu")
     []

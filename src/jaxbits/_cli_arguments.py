@@ -34,7 +34,7 @@ def import_object(text: str, what: str) -> Any:
         The object, or the result of calling it if the reference ends with ``()``.
 
     Raises:
-        UsageError: If the reference has another form, or if the import or the call fails.
+        UsageError: If the reference has a different form, or if the import or the call fails.
 
     >>> import_object("math:pi", "FUNCTION")
     3.141592653589793
@@ -88,9 +88,9 @@ def parse_argument(text: str, position: int = 0, seed: int = 0) -> Any:
 
     Args:
         text: The description, in one of the forms that ``jaxbits audit --help`` lists.
-        position: The position of the argument. Equal descriptions at different positions give
+        position: The position of the argument. Equal descriptions at different positions produce
             different random numbers.
-        seed: The seed of random arrays and keys.
+        seed: The seed for random arrays and keys.
 
     Returns:
         A JAX array, a NumPy array if the dtype has 64 bits, a random key, or another object.

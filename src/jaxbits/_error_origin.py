@@ -75,7 +75,8 @@ def is_from_jax_ecosystem(error: BaseException) -> bool:
         return True
     if any(_innermost_package(e) in JAX_ECOSYSTEM for e in (error, error.__cause__) if e):
         return True
-    # If a subprocess raised the error, `jaxbits.book` stores its innermost files here.
+    # If a subprocess raised the error, `jaxbits.book` stores the innermost files of its traceback
+    # here.
     if any(_package_of_file(file) in JAX_ECOSYSTEM for file in getattr(error, "raised_in", ())):
         return True
     frames = traceback.walk_tb(error.__traceback__)
@@ -97,7 +98,7 @@ def has_leaked_tracer(error: BaseException) -> bool:
     """Return whether an error is about a tracer that has outlived its trace.
 
     In that case, the message names a function that has no frame in the traceback, because JAX has
-    finished tracing it.
+    already finished tracing it.
     """
     match = _TRACED_FUNCTION.search(str(error))
     frames = traceback.walk_tb(error.__traceback__)

@@ -91,7 +91,7 @@ def site() -> str | None:
 
 
 def tested() -> list[Mapping[str, Any]]:
-    """Return the environments in which every claim of the book was checked.
+    """Return the environments in which every claim in the book was checked.
 
     Each environment has the keys ``python``, ``jax``, ``flax``, and ``backend``, among others.
     `make versions` records the environments.
