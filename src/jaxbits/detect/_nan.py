@@ -35,9 +35,9 @@ def nan(target: FunctionUnderTest) -> Iterator[Finding]:
     computes the gradient. Finally, it sets inputs to 0, -1, 1, and large numbers. If the value
     there is finite but the gradient is NaN, the input is a trap, especially behind a `where` that
     should have guarded against it. Values that are masked later, and infinities that the program
-    itself writes, are not findings. It cannot see inputs other than these arguments and the few
-    that it tries. `jax_debug_nans` comes closest, but it misses traps on other inputs and a NaN
-    that one jitted function both produces and masks.
+    itself writes, are not findings. The detector cannot see inputs other than these arguments and
+    the few that it tries. `jax_debug_nans` comes closest, but it misses traps on other inputs and a
+    NaN that one jitted function both produces and masks.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect
