@@ -87,7 +87,7 @@ def audit(
     not_run = tuple(name for name in selected if name not in seconds)
     notes = [*failures, *_left_out(target)]
     if not_run:
-        notes.append(f"not run, as {limit:g} s were used: {', '.join(not_run)}")
+        notes.append(f"not run, because the limit of {limit:g} s was reached: {', '.join(not_run)}")
     return Report(
         function=_function_name(fn),
         findings=tuple(merge_duplicates(findings)),

@@ -112,7 +112,7 @@ def find_escaped_tracer(program: ClosedJaxpr) -> tuple[Any, Any] | None:
 
 
 def read_atom(environment: dict[Any, Any], atom: Any) -> Any:
-    """Return the value of a variable or literal of a jaxpr.
+    """Return the value of a variable or literal in a jaxpr.
 
     Args:
         environment: The values of the variables.

@@ -1,4 +1,4 @@
-"""Limits on the time of an audit and on the memory for its copies of the arguments.
+"""Limits on the time that an audit takes and on the memory for its copies of the arguments.
 
 Exceeding either limit raises an exception that ``except Exception`` in user code does not catch.
 """
@@ -47,7 +47,7 @@ def deadline() -> float:
 
 
 def grace_period(seconds: float) -> float:
-    """Return how many seconds after the limit work is stopped even outside user code."""
+    """Return how many seconds after the time limit to stop work even outside user code."""
     return 1.0 + seconds / 10
 
 

@@ -42,7 +42,7 @@ def stale_global(target: FunctionUnderTest) -> Iterator[Finding]:
     candidates = sorted(find_changeable(target.references), key=lambda pair: not pair[1])
     if len(candidates) > _MAX_TRIED:
         names = ", ".join(reference.name for reference, _ in candidates[_MAX_TRIED:])
-        target.left_out.append(f"stale_global: {_MAX_TRIED} names were tried, and not {names:.200}")
+        target.left_out.append(f"stale_global: {_MAX_TRIED} names were tried, but not {names:.200}")
     for reference, is_meant in candidates[:_MAX_TRIED]:
         value = reference.get()
         original = original or target.trace.fingerprint()

@@ -52,7 +52,7 @@ _GLOBAL_GENERATOR = getattr(random, "_inst", None)
 
 
 def no_input(prompt: object = "") -> str:
-    """Replace `input` while a function is checked, because nobody is there to answer.
+    """Raise an error in place of `input`, because nobody can answer while a function is checked.
 
     Raises:
         EOFError: On every call, as `input` does at the end of a stream.

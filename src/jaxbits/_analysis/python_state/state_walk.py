@@ -103,7 +103,7 @@ class StateWalk:
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             try:
                 value = cell.cell_contents
-            except ValueError:  # The closure cell has no value yet.
+            except ValueError:  # The closure cell may not have a value yet.
                 continue
             self._add_value("closure", name, cell, 0, value, used, location)
         defaults = function.__defaults__ or ()
