@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference on an accelerator, or something that the book claims for CPUs only.
+    """A difference on an accelerator, or something that the book claims only for CPUs.
 
     Attributes:
         chapter: The name of the chapter's file without its suffix, such as ``10-precision``.
@@ -98,7 +98,7 @@ DIFFERENCES = (
 """All differences, with the most important first."""
 
 CHAPTERS_WITH_CPU_CLAIMS = ("01", "03", "04", "05", "07", "09", "10", "12", "14", "17", "18")
-"""The numbers of the chapters that make some claims for CPUs only."""
+"""The numbers of the chapters that make some claims only for CPUs."""
 
 
 def differences(backend: str) -> list[str]:

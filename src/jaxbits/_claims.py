@@ -23,7 +23,7 @@ from jaxbits._equality import is_equal
 from jaxbits._formatting import first_line, format_line
 
 RECORD = "JAXBITS_RECORD"
-"""The environment variable with the path of a file to which each outcome is appended as JSON."""
+"""The environment variable that holds the path of a file to append each outcome to, as JSON."""
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ class Outcome:
     """The outcome of one claim.
 
     Attributes:
-        bit: The id of the sharp bit.
+        bit: The sharp bit's id.
         claim: The statement that was checked.
         outcome: ``held``, ``failed``, or, if the claim does not apply here, ``not made``.
         seen: The actual value, formatted on one line.
@@ -53,7 +53,7 @@ class Outcome:
 
     @property
     def condition(self) -> str:
-        """The condition of the claim, such as ``applies only with jax>=0.8, backend cpu``."""
+        """The claim's condition, such as ``applies only with jax>=0.8, backend cpu``."""
         return f"applies only with {self.made_for}"
 
 

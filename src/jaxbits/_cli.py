@@ -52,7 +52,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="jaxbits", description="Find and explain sharp bits of JAX.")
+    parser = _Parser(prog="jaxbits", description="Find and explain sharp bits in JAX.")
     parser.add_argument("--version", action="version", version=f"jaxbits {jaxbits.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     add_command = functools.partial(

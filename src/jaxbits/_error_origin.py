@@ -88,7 +88,7 @@ def is_from_jax_ecosystem(error: BaseException) -> bool:
     if isinstance(error, ValueError) and message.startswith(_NON_HASHABLE_STATIC):
         return True
     # Python raises a TypeError or an AttributeError for `x.device()`, and NumPy raises a ValueError
-    # when you write to a view of a JAX array's memory.
+    # when user code writes to a view of a JAX array's memory.
     may_be_python = isinstance(error, TypeError | AttributeError | ValueError)
     may_be_python |= bool(_XLA_STATUS.match(message))
     return may_be_python and _last_line_uses_jax_ecosystem(error)

@@ -139,7 +139,7 @@ def device() -> str:
 
 
 _CHOOSE = (
-    "To use another device, choose Runtime > Change runtime type, select a CPU, a GPU or a TPU,",
+    "To use another device, choose Runtime > Change runtime type, select a CPU, a GPU, or a TPU,",
     "and run the notebook again from the top.",
 )
 _RUN_ALL = (

@@ -50,7 +50,7 @@ class WrongAnswer(AssertionError):
 
 
 class UntrustedType(AssertionError):
-    """Raised if an answer might compare equal to anything, so that a person must check it."""
+    """Raised if an answer might compare equal to anything. A person must check such an answer."""
 
 
 def reject_custom_equality(answer: Any) -> None:

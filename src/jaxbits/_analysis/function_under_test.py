@@ -89,7 +89,7 @@ class FunctionUnderTest:
 
     @functools.cached_property
     def eager_run(self) -> EagerRun:
-        """The record of one call of the function without `jit`, including its device events."""
+        """The record of one call to the function without `jit`, including its device events."""
         args = self.calls[0] if self.calls else self.args
         return run_eagerly(self.function, args, self.kwargs, self.references)
 

@@ -77,7 +77,7 @@ def located_equations(
 
     Args:
         program: The program to walk.
-        call: The line that calls the library function that the program belongs to, if any.
+        call: The line that calls the library function to which the program belongs, if any.
     """
     for equation in program.jaxpr.eqns:
         location = call or location_of(equation)

@@ -123,7 +123,7 @@ class _KeyFlow:
         Args:
             program: The jaxpr to analyze.
             inputs: The values of its inputs.
-            call: The line that calls the library function that the jaxpr belongs to, if any.
+            call: The line that calls the library function to which the jaxpr belongs, if any.
         """
         known: dict[Any, Value] = {}
         constants = map(_constant_value, program.consts)

@@ -15,7 +15,7 @@ Sums = dict[int, tuple[Any, Any, Any]]
 
 
 def _empty_range(dtype: Any) -> tuple[float, float]:
-    """Return the initial values for the smallest and the largest number of an empty range."""
+    """Return initial values for the smallest and the largest value in a range."""
     is_integer = jnp.issubdtype(dtype, jnp.integer)
     return (2**31 - 1, -(2**31)) if is_integer else (math.inf, -math.inf)
 

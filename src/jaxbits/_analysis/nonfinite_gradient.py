@@ -35,8 +35,8 @@ class NonfiniteGradient:
     Attributes:
         count: How many of its values are NaN or infinite.
         has_nan: Whether any of them is NaN.
-        primitive: The first primitive of the backward pass whose result is not finite, or "" if
-            it is unknown.
+        primitive: The first primitive in the backward pass whose result is not finite, or "" if it
+            is unknown.
         location: The line of user code that the primitive comes from.
     """
 

@@ -75,7 +75,7 @@ def frames_with_lasti(equation: Any) -> list[tuple[str, str, int, int]]:
 
 
 def source_file(jaxpr: Any) -> str:
-    """Return the file of the function that a jaxpr was traced from, or "" if it is unknown.
+    """Return the file that defines the function behind a jaxpr, or "" if it is unknown.
 
     `func_src_info` has the form "name at file:line" in JAX 0.7.2 through 0.12:
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/linear_util.py

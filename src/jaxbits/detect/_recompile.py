@@ -106,7 +106,7 @@ def _count_warm_compilations(target: FunctionUnderTest, args: tuple[Any, ...]) -
 
 
 def _top_level_calls(program: ClosedJaxpr) -> Iterator[tuple[str, CodeLocation | None]]:
-    """Yield the name and line of each of the user's `jit` calls and loops at the top level."""
+    """Yield the name and line of each top-level `jit` call and loop in user code."""
     for equation in program.jaxpr.eqns:
         jaxpr = next(jaxpr_utils.sub_jaxprs(equation), None)
         if jaxpr is not None and not jaxpr_utils.is_library_jaxpr(jaxpr):

@@ -40,12 +40,12 @@ Frames = tuple[tuple[str, str, int, int], ...]
 def unrolled(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find Python loops and recursion that tracing unrolls into the program.
 
-    The detector groups the equations of the traced program by the line of user code that they come
-    from, and counts the equations with each primitive. The count of the rarest of the common
-    primitives gives the number of iterations. The detector warns about 20 or more iterations and
-    adds a note about 12 or more. Iterations that a JAX loop unrolls because of its `unroll=`
-    argument count, too, but the leaves of a tree that `jax.tree.map` visits do not. The detector
-    cannot tell whether `lax.scan` could replace the loop. JAX has no switch for this.
+    The detector groups the traced program's equations by the line of user code that they come from,
+    and counts the equations with each primitive. The count of the rarest of the common primitives
+    gives the number of iterations. The detector warns about 20 or more iterations and adds a note
+    about 12 or more. Iterations that a JAX loop unrolls because of its `unroll=` argument count,
+    too, but the leaves of a tree that `jax.tree.map` visits do not. The detector cannot tell
+    whether `lax.scan` could replace the loop. JAX has no switch for this.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect

@@ -43,8 +43,8 @@ def loss_and_accuracy(
         The loss and the accuracy, as two float32 scalars.
 
     Raises:
-        ValueError: If the logits do not have the shape of the labels. Without this check, Optax
-            would broadcast the two and compare every logit with every label.
+        ValueError: If the logits do not have the same shape as the labels. Without this check,
+            Optax would broadcast the two and compare every logit with every label.
 
     >>> logits = lambda variables, inputs: inputs[:, 0]
     >>> inputs, labels = jnp.array([[-1.0, 0.0], [2.0, 0.0]]), jnp.array([0, 0])
