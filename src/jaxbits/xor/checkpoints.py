@@ -48,11 +48,11 @@ def restore(path: str | os.PathLike[str], state: TrainState) -> TrainState:
             and `nu`.
 
     Returns:
-        A new state with the `apply_fn` and `tx` of `state`.
+        A new state with the same `apply_fn` and `tx` as `state`.
 
     Raises:
         FileNotFoundError: If there is no checkpoint at `path`.
-        ValueError: If the structure or a shape in the checkpoint differs from `state`.
+        ValueError: If the structure or a shape in the checkpoint differs from that in `state`.
 
     For an example, see `save`.
     """
