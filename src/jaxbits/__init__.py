@@ -1,4 +1,4 @@
-"""The library of the book *JAX sharp bits*.
+"""The library that accompanies the book *JAX sharp bits*.
 
 Each public name is imported when it is first used, so `import jaxbits` itself is cheap and does not
 import flax, optax, torch, or matplotlib.

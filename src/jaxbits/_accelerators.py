@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference on an accelerator, or something that the book claims for CPUs only.
+    """A difference on an accelerator, or something that the book claims only for CPUs.
 
     Attributes:
         chapter: The name of the chapter's file without its suffix, such as ``10-precision``.
@@ -98,7 +98,7 @@ DIFFERENCES = (
 """All differences, with the most important first."""
 
 CHAPTERS_WITH_CPU_CLAIMS = ("01", "03", "04", "05", "07", "09", "10", "12", "14", "17", "18")
-"""The numbers of the chapters that make some claims for CPUs only."""
+"""The numbers of the chapters that make some claims only for CPUs."""
 
 
 def differences(backend: str) -> list[str]:
@@ -108,7 +108,7 @@ def differences(backend: str) -> list[str]:
         backend: ``"cpu"``, ``"gpu"``, or ``"tpu"``, as `jax.default_backend` returns it.
 
     Returns:
-        The lines, or an empty list for a CPU, because the book's outputs were computed on a CPU.
+        The lines. For a CPU, the list is empty, because the book's outputs were computed on a CPU.
 
     >>> differences("cpu")
     []

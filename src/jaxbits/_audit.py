@@ -46,8 +46,8 @@ def audit(
         carry: The position or name of the argument that is a loop's carry or a step's state.
         calls: The positional arguments of several calls, for checks that compare calls.
         checks: The names of the checks to run, such as ``["leak"]``. The default is all checks.
-        limit: The time limit in seconds, or None for no limit. After this time, no further check
-            begins, and your Python code is stopped. Compiled programs are never interrupted.
+        limit: The time limit in seconds, or None for no limit. After this time, no further checks
+            start, and your Python code is stopped. Compiled programs are never interrupted.
         **kwargs: The function's keyword arguments.
 
     Returns:
@@ -87,7 +87,7 @@ def audit(
     not_run = tuple(name for name in selected if name not in seconds)
     notes = [*failures, *_left_out(target)]
     if not_run:
-        notes.append(f"not run, as {limit:g} s were used: {', '.join(not_run)}")
+        notes.append(f"not run, because the limit of {limit:g} s was reached: {', '.join(not_run)}")
     return Report(
         function=_function_name(fn),
         findings=tuple(merge_duplicates(findings)),
@@ -180,7 +180,7 @@ def _check_carry(target: FunctionUnderTest) -> None:
 
 
 def _hint(target: FunctionUnderTest, name: str) -> str:
-    """Return a hint on how to pass an argument of this name to the function itself.
+    """Return a hint about how to pass an argument with this name to the function itself.
 
     The hint is empty if the function has no such parameter.
     """

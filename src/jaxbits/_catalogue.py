@@ -1,9 +1,9 @@
 """The catalogue of sharp bits, which the book, `explain`, and the detectors share.
 
 ``catalogue/`` has one file per chapter, named after the chapter's file. Each entry has the keys
-``title``, ``section`` (the exact heading, or "Also sharp"), ``silent``, ``fix``, and
-``guard``. A silent entry also has ``look_for``. An entry that raises an error has ``symptoms``, a
-list of ``{error = "TypeError", text = "…"}``. tests/library/test_catalogue.py checks every entry.
+``title``, ``section`` (the exact heading, or "Also sharp"), ``silent``, ``fix``, and ``guard``. A
+silent entry also has ``look_for``. The entry of a bit that causes an error has ``symptoms``, a list
+of ``{error = "TypeError", text = "…"}``. tests/library/test_catalogue.py checks every entry.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class CatalogueError(ValueError):
 
 @dataclass(frozen=True)
 class Symptom:
-    """An error that a sharp bit raises.
+    """An error that a sharp bit causes.
 
     Attributes:
         error: The name of the error's class.
         text: The constant part of the message, in which ``…`` stands for any characters.
-        leaked: Whether the symptom counts only for a tracer that has outlived its trace.
-        line: A regular expression for the reader's line of code, or "". It distinguishes sharp
-            bits that have the same message.
+        leaked: Whether the symptom matches only errors about a tracer that has outlived its trace.
+        line: A regular expression for the reader's line of code, or "". It distinguishes sharp bits
+            that cause the same message.
 
     >>> symptom = Symptom("IndexError", "index … is out of bounds")
     >>> symptom.message_score("IndexError", "index 3 is out of bounds")
@@ -98,11 +98,11 @@ class SharpBit:
         chapter: The name of the chapter's file without its suffix, such as ``04-out-of-bounds``.
         section: The exact heading in that chapter, or ``Also sharp`` if it is a row of the
             chapter's table.
-        symptoms: The errors that it raises. A silent sharp bit has none.
+        symptoms: The errors that it causes. A silent sharp bit has none.
         silent: Whether it gives a wrong result without an error.
         look_for: What a reader may notice if the sharp bit is silent.
         fix: How to fix it, in one line.
-        guard: The tool that finds it in the reader's own code, or ``none: …`` with the reason that
+        guard: The tool that finds it in the reader's own code, or ``none: …`` with the reason why
             there is no such tool.
         since: The first JAX version that has this sharp bit, or "".
         until: The first JAX version that no longer has this sharp bit, or "".
@@ -154,11 +154,11 @@ def heading_id(heading: str) -> str:
 
 
 def parse(texts: Mapping[str, str]) -> Mapping[str, SharpBit]:
-    """Parse TOML strings and return their sharp bits by id, in the order of the strings.
+    """Parse TOML strings, and return their sharp bits in the same order, keyed by id.
 
     Args:
-        texts: The TOML string of each chapter. The keys are the names of the chapters' files
-            without their suffix.
+        texts: The TOML string of each chapter, keyed by the name of the chapter's file without its
+            suffix.
 
     Raises:
         CatalogueError: If a string is not valid TOML, or if an entry does not describe a sharp
@@ -192,7 +192,7 @@ def _sharp_bit(id: str, chapter: str, values: Any) -> SharpBit:
 
 @functools.cache
 def load() -> Mapping[str, SharpBit]:
-    """Return the book's sharp bits by id, in the order of the book.
+    """Return the book's sharp bits in the order of its chapters, keyed by id.
 
     Raises:
         CatalogueError: If a catalogue file is invalid.
@@ -224,7 +224,7 @@ def find_bit(id: str) -> SharpBit:
 
 @functools.cache
 def bits_for_check(check: str) -> tuple[SharpBit, ...]:
-    """Return the sharp bits whose `guard` names a detector, in the order of the book.
+    """Return the sharp bits whose `guard` names a detector, in the order of the book's chapters.
 
     >>> [bit.id for bit in bits_for_check("out_of_bounds")][:2]
     ['out-of-bounds-read', 'take-fills']

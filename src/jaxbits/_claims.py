@@ -23,7 +23,7 @@ from jaxbits._equality import is_equal
 from jaxbits._formatting import first_line, format_line
 
 RECORD = "JAXBITS_RECORD"
-"""The environment variable with the path of a file to which each outcome is appended as JSON."""
+"""The environment variable that holds the path of a file to append each outcome to, as JSON."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,12 @@ def claims(bit: str, statements: Mapping[str, Any]) -> None:
             array that contains one boolean, a pair ``(seen, expected)``, the result of `raises`, a
             function without parameters that returns one of these, or any of these wrapped in
             `made_for`. The two values of a pair must have the same shapes and the same kinds of
-            numbers. Floats of 32 and 64 bits must agree to within a relative tolerance of 1e-5, and
+            numbers. 32-bit and 64-bit floats must agree to within a relative tolerance of 1e-5, and
             everything else must agree exactly. NaN equals NaN.
 
     Raises:
         KeyError: If no sharp bit has this id.
-        TypeError: If the check of a statement has none of these forms.
+        TypeError: If a statement's check has none of these forms.
 
     >>> claims("out-of-bounds-read", {"two and two": (2 + 2, 4), "more or less": 1 < 2})
     ✓ 2 checks passed here
@@ -86,7 +86,7 @@ def claims(bit: str, statements: Mapping[str, Any]) -> None:
 
 
 def also_sharp(rows: Mapping[str, tuple[str, str, Any]]) -> AlsoSharp:
-    """Check the smaller sharp bits of a chapter, and return them as a table.
+    """Check a chapter's smaller sharp bits, and return them as a table.
 
     Args:
         rows: A dictionary that maps the id of each sharp bit to a tuple of the code, its result,
@@ -94,7 +94,7 @@ def also_sharp(rows: Mapping[str, tuple[str, str, Any]]) -> AlsoSharp:
 
     Raises:
         KeyError: If one of the ids does not belong to a sharp bit.
-        TypeError: If the check of a row has none of the forms that `claims` accepts.
+        TypeError: If a row's check has none of the forms that `claims` accepts.
 
     >>> also_sharp({"float-index": ("x[1.0]", "an error", raises(IndexError, lambda: [][1]))})
     ✓ x[1.0]  an error
@@ -160,7 +160,7 @@ def evaluate_claim(bit: str, text: str, value: Any) -> Outcome:
     Args:
         bit: The id of the sharp bit that the statement is about.
         text: The statement to check.
-        value: The check of the statement, in any form that `claims` accepts.
+        value: The statement's check, in any form that `claims` accepts.
 
     Raises:
         TypeError: If `value` has none of these forms.

@@ -13,7 +13,7 @@ from jaxbits._formatting import html_with_code
 
 MARKS = {"held": "✓", "failed": "✗", "not made": "–"}
 _CLASSES = {"held": "claim-held", "failed": "claim-failed", "not made": "claim-open"}
-# Notebooks have light and dark themes, so these styles set no colors and keep those of the theme.
+# Notebooks have light and dark themes, so these styles set no colors and keep the theme's.
 _LIST = "list-style: none; margin: 0.3em 0; padding-left: 1.2em"
 _CELL = 'style="text-align: left"'  # JupyterLab right-aligns all table cells.
 
@@ -23,7 +23,7 @@ class Outcome:
     """The outcome of one claim.
 
     Attributes:
-        bit: The id of the sharp bit.
+        bit: The sharp bit's id.
         claim: The statement that was checked.
         outcome: ``held``, ``failed``, or, if the claim does not apply here, ``not made``.
         seen: The actual value, formatted on one line.
@@ -53,7 +53,7 @@ class Outcome:
 
     @property
     def condition(self) -> str:
-        """The condition of the claim, such as ``applies only with jax>=0.8, backend cpu``."""
+        """The claim's condition, such as ``applies only with jax>=0.8, backend cpu``."""
         return f"applies only with {self.made_for}"
 
 
@@ -99,7 +99,7 @@ def advice() -> str:
 
 
 class Outcomes:
-    """The outcomes of one `claims` call, shown as a line that expands into the statements.
+    """The outcomes of one call to `claims`, shown as a line that expands to list the statements.
 
     Attributes:
         outcomes: The outcome of each statement, in order.
@@ -120,7 +120,7 @@ class AlsoSharp:
     """The table of a chapter's smaller sharp bits, with one checked claim in each row.
 
     Attributes:
-        rows: A tuple of the code, its result, and the outcome of the check for each sharp bit.
+        rows: For each sharp bit, a tuple of the code, its result, and the outcome of its check.
     """
 
     def __init__(self, rows: list[tuple[str, str, Outcome]]) -> None:
@@ -177,7 +177,7 @@ def _condition(outcome: Outcome) -> str:
 
 
 def _details(summary: str, outcomes: Sequence[Outcome]) -> str:
-    """Return an HTML line that expands into the list. It starts expanded if a check failed."""
+    """Return an HTML line that expands to list the outcomes. It starts open if one failed."""
     has_failed = bool(_failed(outcomes))
     items = "".join(f"{_item(outcome)}\n" for outcome in outcomes)
     foot = (

@@ -37,8 +37,8 @@ An array with a 64-bit dtype is a NumPy array, because JAX would truncate it.
 The exit status is 0 if the audit finds nothing worse than a note, 1 if it finds an error or a
 warning or runs out of time, and 2 if the command's arguments are invalid."""
 
-_EXPLAIN = """Explain an error: read a traceback, or its last lines, and print the sharp bits of the
-book that may cause it, with the fix of each. For example:
+_EXPLAIN = """Explain an error: read a traceback, or its last lines, and print the sharp bits in the
+book that may have caused it, with a fix for each. For example:
 
     python train.py 2>&1 | jaxbits explain
 
@@ -52,7 +52,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="jaxbits", description="Find and explain sharp bits of JAX.")
+    parser = _Parser(prog="jaxbits", description="Find and explain sharp bits in JAX.")
     parser.add_argument("--version", action="version", version=f"jaxbits {jaxbits.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     add_command = functools.partial(
@@ -66,10 +66,10 @@ def _parser() -> argparse.ArgumentParser:
     add("function", metavar="FUNCTION", help="module:name or path/to/file.py:name")
     add("--args", nargs="*", default=[], metavar="ARG", help="its positional arguments")
     add("--kwargs", nargs="*", default=[], metavar="NAME=ARG", help="its keyword arguments")
-    add("--call", nargs="*", action="append", metavar="ARG", help="one of several calls; repeat it")
-    add("--carry", metavar="ARG", help="the argument that is a loop's carry: position or name")
+    add("--call", nargs="*", action="append", metavar="ARG", help="one of the calls (repeatable)")
+    add("--carry", metavar="ARG", help="the position or name of a loop's carry")
     add("--checks", nargs="+", metavar="CHECK", help="the checks to run (default: all)")
-    add("--allow", nargs="+", default=[], metavar="CHECK", help="the checks to leave out")
+    add("--allow", nargs="+", default=[], metavar="CHECK", help="the checks to skip")
     add("--limit", type=float, default=60.0, metavar="SECONDS", help="default: 60; 0 for no limit")
     add("--seed", type=int, default=0, help="seed of the random arguments (default: 0)")
     add("--json", action="store_true", help="print the report as JSON")
@@ -121,7 +121,7 @@ def _audit(options: argparse.Namespace) -> int:
     # Python adds the current directory to the path for `python -m`, but not for a script.
     if not {"", os.getcwd()} & set(sys.path):
         sys.path.insert(0, os.getcwd())
-    # Keep anything that imported modules print out of the report.
+    # Do not let anything that imported modules print end up in the report.
     with contextlib.redirect_stdout(sys.stderr):
         function = import_object(options.function, "FUNCTION")
         args, kwargs, calls = _arguments(options)

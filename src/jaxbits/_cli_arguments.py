@@ -19,7 +19,7 @@ _ARRAY = re.compile(r"([a-z]+)(\d*)\[([\d,\s]*)\](?::([^:]+):([^:]+))?")
 
 
 class UsageError(ValueError):
-    """Raised if an argument of the command is invalid. The message is a single line."""
+    """Raised if a command-line argument is invalid. The message is a single line."""
 
 
 def import_object(text: str, what: str) -> Any:
@@ -28,13 +28,13 @@ def import_object(text: str, what: str) -> Any:
     Args:
         text: The reference to the object. If it ends with ``()``, the object is called without
             arguments.
-        what: The name of the command's argument, with which the error message begins.
+        what: The name of the command-line argument, with which the error message begins.
 
     Returns:
         The object, or the result of calling it if the reference ends with ``()``.
 
     Raises:
-        UsageError: If the reference has another form, or if the import or the call fails.
+        UsageError: If the reference has a different form, or if the import or the call fails.
 
     >>> import_object("math:pi", "FUNCTION")
     3.141592653589793
@@ -84,16 +84,16 @@ def _import_file(source: str) -> Any:
 
 
 def parse_argument(text: str, position: int = 0, seed: int = 0) -> Any:
-    """Return the object that an argument of the command describes.
+    """Return the object that a command-line argument describes.
 
     Args:
         text: The description, in one of the forms that ``jaxbits audit --help`` lists.
-        position: The position of the argument. Equal descriptions at different positions give
+        position: The position of the argument. Equal descriptions at different positions produce
             different random numbers.
-        seed: The seed of random arrays and keys.
+        seed: The seed for random arrays and keys.
 
     Returns:
-        A JAX array, a NumPy array if the dtype has 64 bits, a random key, or another object.
+        A JAX array (or a NumPy array if the dtype has 64 bits), a random key, or another object.
 
     Raises:
         UsageError: If the description has none of these forms, or if a file or an object is

@@ -11,7 +11,7 @@ _KINDS = "ifc"  # Integer, float, and complex. A kind can stand in for any later
 
 
 def is_equal(seen: Any, expected: Any) -> bool:
-    """Return whether two values agree by the default rules of `find_mismatch`.
+    """Return whether two values agree according to the default rules of `find_mismatch`.
 
     Args:
         seen: A number, an array, a pytree of them, or any other value.
@@ -50,8 +50,8 @@ def find_mismatch(
             (boolean, integer, float, or complex), except that an expected Python integer also
             matches a float.
         allow_lists: Whether `seen` may contain lists of numbers in place of arrays, lists in place
-            of tuples, and instances of a subclass in place of its base class. By default, both
-            values must have the same tree structure.
+            of tuples, and instances of a subclass in place of instances of its base class. By
+            default, both values must have the same tree structure.
         validate: A function that is called with each part of `seen` before the part is compared.
             It is used only with `allow_lists`.
 
@@ -114,9 +114,9 @@ def _compare_parts(
 
 
 def builtin_container(value: Any) -> Any:
-    """Copy a dict, list, or tuple to its built-in type, or return any other value unchanged.
+    """Copy a dict, list, or tuple into its built-in type, or return any other value unchanged.
 
-    The copy uses the methods of the built-in type, because a subclass may override them.
+    The built-in type's own methods make the copy, because a subclass may override them.
 
     >>> builtin_container((1, 2)), builtin_container("text")
     ((1, 2), 'text')
@@ -177,7 +177,7 @@ def _to_numpy(value: Any) -> np.ndarray[Any, Any]:
         # Accept only Python's own number types here, because a subclass can convert to any value.
         value = [x if type(x) in (bool, int, float, complex) else _to_numpy(x) for x in value]
     elif not _is_number(value):
-        raise TypeError(f"value must be a number or an array, got a {type(value).__name__}")
+        raise TypeError(f"value must be a number or an array, got {type(value).__name__}")
     elif isinstance(value, jax.Array) and jax.numpy.issubdtype(value.dtype, jax.dtypes.prng_key):
         value = jax.random.key_data(value)
     array = np.asarray(value)
@@ -188,7 +188,7 @@ def _to_numpy(value: Any) -> np.ndarray[Any, Any]:
 
 
 def _kind(array: np.ndarray[Any, Any]) -> str:
-    """Return "b", "i", "f", or "c" for an array's kind, or the dtype's name for other kinds."""
+    """Return an array's kind as "b", "i", "f", or "c", or its dtype's name for any other kind."""
     kind = "i" if array.dtype.kind == "u" else array.dtype.kind
     return kind if kind in "bifc" else str(array.dtype)
 

@@ -75,7 +75,8 @@ def is_from_jax_ecosystem(error: BaseException) -> bool:
         return True
     if any(_innermost_package(e) in JAX_ECOSYSTEM for e in (error, error.__cause__) if e):
         return True
-    # If a subprocess raised the error, `jaxbits.book` stores its innermost files here.
+    # If a subprocess raised the error, `jaxbits.book` stores the innermost files of its traceback
+    # here.
     if any(_package_of_file(file) in JAX_ECOSYSTEM for file in getattr(error, "raised_in", ())):
         return True
     frames = traceback.walk_tb(error.__traceback__)
@@ -87,7 +88,7 @@ def is_from_jax_ecosystem(error: BaseException) -> bool:
     if isinstance(error, ValueError) and message.startswith(_NON_HASHABLE_STATIC):
         return True
     # Python raises a TypeError or an AttributeError for `x.device()`, and NumPy raises a ValueError
-    # when you write to a view of a JAX array's memory.
+    # when user code writes to a view of a JAX array's memory.
     may_be_python = isinstance(error, TypeError | AttributeError | ValueError)
     may_be_python |= bool(_XLA_STATUS.match(message))
     return may_be_python and _last_line_uses_jax_ecosystem(error)
@@ -97,7 +98,7 @@ def has_leaked_tracer(error: BaseException) -> bool:
     """Return whether an error is about a tracer that has outlived its trace.
 
     In that case, the message names a function that has no frame in the traceback, because JAX has
-    finished tracing it.
+    already finished tracing it.
     """
     match = _TRACED_FUNCTION.search(str(error))
     frames = traceback.walk_tb(error.__traceback__)

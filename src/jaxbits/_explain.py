@@ -90,7 +90,8 @@ def explain(error: BaseException | str) -> Explanation:
 
 def _explain_text(text: str) -> Explanation:
     lines = text.strip().splitlines()
-    # A message may have several lines, and more than one may look like the start of an error.
+    # A message may have several lines, and more than one of them may look like the start of an
+    # error.
     for start in range(len(lines) - 1, -1, -1):
         if not _ERROR_LINE.match(lines[start]):
             continue
@@ -104,7 +105,7 @@ def _explain_text(text: str) -> Explanation:
 
 
 def _bits_with_class(name: str) -> tuple[SharpBit, ...]:
-    """Return up to three bits that raise this class of error, or none if the class is built in."""
+    """Return up to three bits that cause this class of error, or none if the class is built in."""
     bits = (b for b in load().values() if any(s.error == name for s in b.symptoms))
     return () if hasattr(builtins, name) else tuple(bits)[:_MAX_BITS]
 
@@ -127,7 +128,7 @@ def _rank(
     for position, bit in enumerate(load().values()):
         symptoms = (s for s in bit.symptoms if has_leaked or not s.leaked)
         score, line_score = max(
-            # The leak explains the error better than the operation that hit the leaked tracer.
+            # The leak explains the error better than the operation that used the leaked tracer.
             (
                 (score + _LEAK_BONUS * symptom.leaked, symptom.line_score(code))
                 for symptom in symptoms

@@ -73,7 +73,7 @@ def format_value(value: Any, digits: int = 6) -> str:
 
     Args:
         value: A number, an array, or a container of them. Other values are formatted with `repr`.
-        digits: The number of significant digits of floats.
+        digits: The number of significant digits to show for floats.
 
     >>> format_value({"w": np.array([0.81, 2.1], np.float32), "steps": 5})
     "{'w': [0.81, 2.1], 'steps': 5}"

@@ -28,7 +28,7 @@ def unload_ipython_extension(shell: Any) -> None:
 
 
 def _explain_error(result: Any) -> None:
-    """Explain the error that a cell raised, if the book covers that error."""
+    """Explain the error that a cell raised if the book covers it."""
     # IPython has already shown the traceback. It passes the exception to this callback as part of
     # the cell's result. `error_before_exec` is set if the cell did not start, for example because
     # of a syntax error: https://github.com/ipython/ipython/blob/9.18.1/IPython/core/interactiveshell.py

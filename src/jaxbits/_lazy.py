@@ -1,4 +1,4 @@
-"""Import the public names of a package when they are first used.
+"""Import a package's public names when they are first used.
 
 The method is described in https://scientific-python.org/specs/spec-0001/. The package `lazy_loader`
 also implements it, but it would be one more package to install in a notebook.
@@ -19,16 +19,17 @@ def attach_stub(
     """Return `__getattr__`, `__dir__`, and `__all__` for a package with lazy public names.
 
     The public names are listed in a stub file, which type checkers also read. Each line of the stub
-    imports one name, either from a module (``from package._module import name as name``) or as a
-    public module (``from package import module as module``).
+    imports either one name from a module (``from package._module import name as name``) or a public
+    module (``from package import module as module``).
 
     Args:
         package: The package's `__name__`.
         file: The package's `__file__`. The stub is the `.pyi` file next to it.
 
     Returns:
-        The two functions, and the list of names in the order of the stub. `__dir__` also lists the
-        public modules. `__all__` does not, so that a star import needs no optional library.
+        The two functions, and the list of names in the order in which the stub imports them.
+        `__dir__` also lists the public modules. `__all__` does not, so that a star import does not
+        require any optional library.
 
     Raises:
         FileNotFoundError: If the package has no stub.

@@ -105,7 +105,7 @@ class Report:
             raise AuditError(str(self))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as a dictionary that JSON can represent."""
+        """Return the report as a dictionary that can be written as JSON."""
         return {
             "function": self.function,
             "ok": self.ok,

@@ -27,10 +27,10 @@ def dtype_stable(
     to cast, and the results are bitwise identical.
 
     `tx` itself computes with the dtypes of the gradients. If it raises a TypeError, for example
-    because the branches of a `lax.cond` inside `tx` return different dtypes, the gradients are
-    first cast to the dtypes of the parameters. For this reason, wrap the outermost optimizer.
-    Wrapping `optax.apply_if_finite(tx, 3)` works, but wrapping the `tx` inside it does not, because
-    the `lax.cond` in `apply_if_finite` would still see two dtypes.
+    because the branches of a `lax.cond` inside `tx` return different dtypes, the returned optimizer
+    casts the gradients to the dtypes of the parameters and calls `tx` again. For this reason, wrap
+    the outermost optimizer. Wrapping `optax.apply_if_finite(tx, 3)` works, but wrapping the `tx`
+    inside it does not, because the `lax.cond` in `apply_if_finite` would still see two dtypes.
 
     A cast to a narrower dtype rounds, and a number that is too large for the dtype becomes
     infinite. JAX still raises an error for dtypes that it does not promote, such as float8 with
@@ -51,8 +51,8 @@ def dtype_stable(
     Raises:
         TypeError: If `tx` is not an Optax optimizer. `update` raises a TypeError if a cast would
             lose more than precision, for example by turning a float into an integer, a complex
-            number into a real one, or a key into a key of another generator. The message names the
-            leaf.
+            number into a real one, or a key into a key of a different generator. The message names
+            the leaf.
         ValueError: `update` raises a ValueError if the old and new states have different tree
             structures.
 
@@ -172,7 +172,7 @@ def _is_float0(dtype: tuple[Any, bool] | None) -> bool:
 
 
 def _can_cast(source: Any, target: Any) -> bool:
-    """Return whether a cast loses at most precision, but no fraction, imaginary part, or key."""
+    """Return whether a cast loses only precision, not a fraction, an imaginary part, or a key."""
     return source == target or 0 <= _rank(source) <= _rank(target)
 
 

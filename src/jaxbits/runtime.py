@@ -91,7 +91,7 @@ def site() -> str | None:
 
 
 def tested() -> list[Mapping[str, Any]]:
-    """Return the environments in which every claim of the book was checked.
+    """Return the environments in which every claim in the book was checked.
 
     Each environment has the keys ``python``, ``jax``, ``flax``, and ``backend``, among others.
     `make versions` records the environments.
@@ -139,7 +139,7 @@ def device() -> str:
 
 
 _CHOOSE = (
-    "To use another device, choose Runtime > Change runtime type, select a CPU, a GPU or a TPU,",
+    "To use another device, choose Runtime > Change runtime type, select a CPU, a GPU, or a TPU,",
     "and run the notebook again from the top.",
 )
 _RUN_ALL = (

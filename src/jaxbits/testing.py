@@ -50,11 +50,11 @@ class WrongAnswer(AssertionError):
 
 
 class UntrustedType(AssertionError):
-    """Raised if an answer's class could compare equal to anything, so a person must check it."""
+    """Raised if an answer might compare equal to anything. A person must check such an answer."""
 
 
 def reject_custom_equality(answer: Any) -> None:
-    """Check that no part of an answer uses its own definition of equality.
+    """Check that no part of an answer defines its own version of equality.
 
     This function does not check whether the answer is correct. Use `assert_close` for that.
 
@@ -66,7 +66,7 @@ def reject_custom_equality(answer: Any) -> None:
         kind = type(part)
         if not _is_from_library(kind) and (_overrides_eq(kind) or hasattr(kind, "__array__")):
             name = f"{kind.__module__}.{kind.__qualname__}"
-            raise UntrustedType(f"the answer must be an array or a number, got a {name}")
+            raise UntrustedType(f"the answer must be an array or a number, got {name}")
 
 
 def assert_close(
@@ -85,7 +85,7 @@ def assert_close(
 
     Raises:
         WrongAnswer: If the two differ.
-        UntrustedType: If the answer's class could compare equal to anything.
+        UntrustedType: If the answer's class might make it compare equal to anything.
 
     Example:
         >>> assert_close(jnp.array([1.0, 2.0]) * 1.000001, [1.0, 2.0], "twice the input")
@@ -145,7 +145,7 @@ def assert_raises(error: type[BaseException], fn: Callable[[], Any], message: st
             the error.
 
     Raises:
-        WrongAnswer: If the call returns or raises an error of another class.
+        WrongAnswer: If the call returns normally or raises an error of a different class.
 
     Example:
         >>> assert_raises(ZeroDivisionError, lambda: 1 / 0, "an empty mean is an error")
@@ -169,7 +169,7 @@ def count_traces(
     *,
     call: Callable[..., Any] = _call_and_wait,
 ) -> int:
-    """Count how often `jax.jit` traces a function over a sequence of calls.
+    """Count how often `jax.jit` traces a function in a sequence of calls.
 
     Args:
         fn: The function to trace.
@@ -212,7 +212,7 @@ def _parts(answer: Any) -> Iterator[Any]:
 
 
 def _is_from_library(kind: type) -> bool:
-    """Return whether a class really belongs to a known library and does not just claim its name."""
+    """Return whether a class really belongs to a known library and does not just use its name."""
     if not kind.__flags__ & _HEAP_TYPE:
         return True
     if kind.__module__.partition(".")[0] not in _LIBRARIES or kind.__module__ in _MASKED:

@@ -416,7 +416,7 @@ def test_audit_traces_large_arguments_without_copying(monkeypatch):
 
     report = audit(read, x, i, calls=[(x, i), (x, i)])
     assert report["side_effect"]
-    (note,) = [note for note in report.notes if note.startswith("recompile, in part")]
+    (note,) = [note for note in report.notes if note.startswith("recompile ran only in part")]
     assert "the arguments take up 0.0 GiB, but are copied only up to" in note
 
 
@@ -427,7 +427,7 @@ def test_stale_global_notes_names_beyond_limit():
     code = "def f(x):\n    return x + " + " + ".join(f"{name}[0]" for name in names)
     exec(compile(code, "many_names.py", "exec"), scope)
     (note,) = audit(scope["f"], 1.0, checks=["stale_global"]).notes
-    assert note == ("stale_global: 24 names were tried, and not " + ", ".join(names[24:]))
+    assert note == ("stale_global: 24 names were tried, but not " + ", ".join(names[24:]))
 
 
 def test_stale_global_ignores_function_that_fails_to_trace():

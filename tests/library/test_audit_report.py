@@ -145,7 +145,9 @@ def test_audit_stops_endless_tracing_at_limit():
     report = audit(loop_forever, 1.0, limit=0.3)
     assert time.perf_counter() - start < 5
     assert report.checks == ()
-    assert report.notes[0].startswith("not run, as 0.3 s were used: big_const, ")
+    assert report.notes[0].startswith(
+        "not run, because the limit of 0.3 s was reached: big_const, "
+    )
     assert jax.jit(lambda x: x + 1)(1.0) == 2.0
     with pytest.raises(KeyError, match="leak did not run in time"):
         report["leak"]

@@ -1,4 +1,4 @@
-"""The analysis that detectors share, such as the trace of a function and its instrumented run.
+"""The analysis that detectors share, such as a function's trace and its instrumented run.
 
 This package is private, and none of its modules imports a detector.
 """

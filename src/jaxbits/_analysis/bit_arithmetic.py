@@ -15,7 +15,8 @@ _BITWISE = {"xor", "or", "not", "shift_right_logical", "population_count", "clz"
 # The multipliers of string hashes, such as 33 (djb2) and 65599 (sdbm):
 # http://www.cse.yorku.ca/~oz/hash.html
 _HASH_MULTIPLIERS = {31, 33, 37, 65599, 131, 137, 257, 263}
-# Primitives through which a value still counts as an input or output of a bitwise operation.
+# A value that passes through one of these primitives still counts as an input or output of a
+# bitwise operation.
 _PASSING = {"broadcast_in_dim", "reshape", "squeeze", "convert_element_type", "add", "sub", "mul"}
 _PASSING |= {"shift_left", "slice", "transpose", "concatenate", "select_n"}
 
@@ -86,7 +87,7 @@ def _is_bitwise(equation: Any) -> bool:
 
 
 def _is_hash_step(equation: Any) -> bool:
-    """Return whether an equation has a constant typical of hashes.
+    """Return whether an equation has a constant that is typical of hashes.
 
     Such a constant is either a well-known multiplier or a large odd number.
     """

@@ -16,7 +16,7 @@ from jaxbits._analysis.code_location import (
     location_of,
 )
 
-# Frames that say nothing about which public function the user called:
+# Frames that do not show which public function the user called:
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/pjit.py
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/array_methods.py
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/traceback_util.py
@@ -106,7 +106,7 @@ def unqualified_name(name: str | None) -> str:
 
 
 def _is_opaque(jaxpr: ClosedJaxpr) -> bool:
-    """Return whether a jaxpr is a library function rather than a library's wrapper of user code."""
+    """Return whether a jaxpr is a library function and not a library's wrapper around user code."""
     file = _jax_compat.source_file(jaxpr.jaxpr)
     if not file or is_user_code(file):
         return False

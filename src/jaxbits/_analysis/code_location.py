@@ -1,4 +1,4 @@
-"""Functions that decide which files are user code and find the line that is responsible."""
+"""Functions that recognize user code and find the line behind an equation or an error."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _IGNORE_COMMENT = re.compile(r"#\s*jaxbits:\s*ignore\[([\w\s,]+)\]")
 def is_user_code(file: str) -> bool:
     """Return whether a file belongs to the user, not to a library, Python, or the detectors.
 
-    Packages that are on the path but belong to another environment also count as libraries.
+    Packages that are on the path but belong to a different environment also count as libraries.
 
     >>> is_user_code("<ipython-input-1>"), is_user_code(os.__file__)
     (True, False)

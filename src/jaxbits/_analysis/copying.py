@@ -38,7 +38,7 @@ def copy_tree(tree: Any) -> Any:
 
 
 def copy_tree_keeping_aliases(tree: Any) -> Any:
-    """Return a copy of a tree in which references to one array still refer to one array.
+    """Return a copy of a tree in which references to the same array still share a single array.
 
     >>> x = np.ones(2)
     >>> a, b = copy_tree_keeping_aliases((x, x))

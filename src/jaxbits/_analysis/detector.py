@@ -1,4 +1,4 @@
-"""The `Detector` class, and the decorator that makes a detector of a generator function."""
+"""The `Detector` class, and the decorator that turns a generator function into a detector."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Detector:
             calls: The positional arguments of several calls, for checks that compare calls.
             carry: The position or name of the argument that holds a loop's state, for the check
                 `carry`. The default is the first argument.
-            **kwargs: Its keyword arguments.
+            **kwargs: The function's keyword arguments.
 
         Returns:
             The findings, with the most severe first.
@@ -58,15 +58,15 @@ class Detector:
     def on(self, target: FunctionUnderTest) -> list[Finding]:
         """Return the findings for a function, based on the evidence that the detectors share.
 
-        The most severe findings come first. A finding on a line with a comment that ignores this
-        check is omitted.
+        The most severe findings come first. A finding is omitted if a comment on its line ignores
+        this check.
         """
         found: dict[Finding, None] = {}
         try:
             for finding in self.find(target):
                 found[dataclasses.replace(finding, check=self.name)] = None
         except TooLarge as reason:
-            target.left_out.append(f"{self.name}, in part: {reason}")
+            target.left_out.append(f"{self.name} ran only in part: {reason}")
         kept = [f for f in found if not (f.place and f.place.ignores(f.check))]
         return sorted(kept, key=lambda f: SEVERITIES.index(f.severity))
 
@@ -82,7 +82,7 @@ def detector(*, probe: Probe) -> Callable[[_Find], Detector]: ...
 def detector(
     find: _Find | None = None, /, *, probe: Probe | None = None
 ) -> Detector | Callable[[_Find], Detector]:
-    """Turn a function that yields findings into a detector of the same name.
+    """Turn a function that yields findings into a detector with the same name.
 
     Args:
         find: The decorated function, if the decorator is used without parentheses.

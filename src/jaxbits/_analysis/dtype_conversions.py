@@ -19,7 +19,7 @@ from jaxbits._analysis.code_location import CodeLocation, is_user_code
 _JAX_FOLDER = os.path.dirname(jax.__file__) + os.sep
 _NUMPY_FOLDER = os.path.join("_src", "numpy")
 _PRIVATE_FILES = ("random", "random.py", "prng.py", "indexing.py", "scatter.py", "slicing.py")
-"""JAX's files and folders for random numbers and indexing, which do arithmetic of their own."""
+"""JAX's files and folders for random numbers and indexing, whose code does its own arithmetic."""
 
 # A comparison gives the same result on widened operands, so it does no harm.
 _COMPARISONS = {"lt", "le", "gt", "ge", "eq", "ne", "sign", "is_finite"}

@@ -149,7 +149,7 @@ class EventRecorder:
         self._add(Event(kind, method, location, (id(array),), _jax_compat.is_tracing()))
 
     def profile(self, frame: types.FrameType, event: str, argument: Any) -> None:
-        """Record clock reads, transfers, waits, and calls of compiled functions.
+        """Record clock reads, transfers, waits, and calls to compiled functions.
 
         This method is a hook for `sys.setprofile`.
 
@@ -169,7 +169,7 @@ class EventRecorder:
             arrays = tuple(map(id, jax.tree.leaves(argument)))
             location = self._location_through_libraries(frame.f_back)
             self._add(Event("dispatch", "compiled", location, arrays))
-        # A jitted function called on tracers:
+        # This is a jitted function that is called on tracers:
         # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/pjit.py
         if event == "return" and frame.f_code.co_name == "cache_miss" and argument:
             leaves = jax.tree.leaves(argument[0] if isinstance(argument, tuple) else argument)

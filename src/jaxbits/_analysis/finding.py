@@ -19,15 +19,15 @@ class Finding:
     """One sharp bit that a detector found in a function.
 
     Attributes:
-        check: The name of the detector, which fills it in.
+        check: The name of the detector. The detector itself sets this attribute.
         severity: ``"error"``, ``"warning"``, or ``"note"``.
         message: What is wrong, in one line.
         evidence: What the detector observed, such as a count, a value, or an error.
         fix: What to do, in one line.
         place: The line of code, or None if it is unknown.
-        catalogue_id: The ID of the catalogue entry, if the check covers several entries.
-        count: How many findings of the check on this line the finding represents.
-        also: The other messages of the findings that it represents.
+        catalogue_id: The id of the catalogue entry, if the check covers several entries.
+        count: How many of the check's findings on this line this finding represents.
+        also: The other messages of the findings that this finding represents.
     """
 
     check: str = field(default="", kw_only=True)
@@ -56,7 +56,7 @@ class Finding:
         return self._entry.reference if self._entry else ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the finding as a dictionary that JSON can represent."""
+        """Return the finding as a dictionary that can be written as JSON."""
         place = self.place and {**asdict(self.place), "text": self.place.text}
         values = {**asdict(self), "also": list(self.also), "place": place}
         values |= {"link": self.link, "reference": self.reference}

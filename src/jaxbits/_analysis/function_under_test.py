@@ -1,4 +1,4 @@
-"""The class for a function and its arguments, with the evidence that the detectors share."""
+"""The class that holds a function, its arguments, and the evidence that the detectors share."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class FunctionUnderTest:
         calls: The positional arguments of several calls, for checks that compare them.
         carry: The position or name of the argument that holds a loop's state, or None.
         probes: The probes of the instrumented run.
-        left_out: Notes on what was not examined and why, one sentence each.
+        left_out: Notes on what was not examined and why.
     """
 
     def __init__(
@@ -73,12 +73,14 @@ class FunctionUnderTest:
         found = reachable_state.find_references(self.function)
         found += reachable_state.argument_objects(self.args, self.kwargs)
         if found.unread:
-            self.left_out.append(f"state that {found.unread} more functions of yours may see")
+            self.left_out.append(
+                f"state that {found.unread} more of your functions may use was not examined"
+            )
         return found
 
     @functools.cached_property
     def trace(self) -> Trace:
-        """The trace of the function on its arguments, made as in `jax.jit` but without caches."""
+        """The trace of the function on its arguments, as `jax.jit` makes it but without caches."""
         return self.retrace()
 
     def retrace(self) -> Trace:
@@ -87,20 +89,20 @@ class FunctionUnderTest:
 
     @functools.cached_property
     def eager_run(self) -> EagerRun:
-        """The record of one call of the function without `jit`, including its device events."""
+        """The record of one call to the function without `jit`, including its device events."""
         args = self.calls[0] if self.calls else self.args
         return run_eagerly(self.function, args, self.kwargs, self.references)
 
     @functools.cached_property
     def instrumented_run(self) -> InstrumentedRun | None:
-        """The run that all detectors with probes share, or None if the run is not possible."""
+        """The run that all detectors with probes share, or None if no run is possible."""
         program = self.trace.program
         if program is None:
             return None
         plan = Plan(program, self.probes)
         if plan.size > MAX_EQUATIONS:
             self.left_out.append(
-                f"values were not looked at: the program has {plan.size} equations"
+                f"values were not examined, because the program has {plan.size} equations"
             )
             return None
         run = InstrumentedRun(program, self.trace.inputs, plan, self.suppress_effects)
@@ -108,10 +110,10 @@ class FunctionUnderTest:
             _ = run.sites
         except Exception as error:
             self.left_out.append(
-                f"values were not looked at: {type(error).__name__}: {first_line(error)}"
+                f"values were not examined: {type(error).__name__}: {first_line(error)}"
             )
             return None
-        self.left_out += [f"the values of {name} were not looked at" for name in plan.failed]
+        self.left_out += [f"the values of {name} were not examined" for name in plan.failed]
         return run
 
     def bad_sites(self, probe: Probe) -> Iterator[tuple[Site, bool]]:
@@ -128,7 +130,9 @@ class FunctionUnderTest:
             return []
         plan = Plan(program, (nonfinite_probes.NAN_PROBE, nonfinite_probes.INF_PROBE))
         if plan.size > MAX_EQUATIONS // 10:
-            self.left_out.append("where NaN was born: the program is too long")
+            self.left_out.append(
+                "the origin of NaN was not determined, because the program is too long"
+            )
             return []
         inputs = self.trace.inputs
         return InstrumentedRun(program, inputs, plan, self.suppress_effects).first_offenders
@@ -140,7 +144,7 @@ class FunctionUnderTest:
 
     @property
     def errors(self) -> list[Exception]:
-        """The exceptions raised while the function was traced as `jax.jit` traces it."""
+        """The exceptions raised while the function was traced as `jax.jit` would trace it."""
         found = (self.trace.strict_error, self.trace.error)
         return [error for error in found if error is not None]
 

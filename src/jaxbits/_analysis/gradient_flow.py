@@ -30,7 +30,7 @@ _SELECTION_FUNCTIONS = {
 _SELECTION_PATHS: tuple[tuple[str, ...], ...] = ((), ("_where",), ("where",), ("select",))
 
 UNRELATED, DEPENDENT, RISKY = range(3)
-"""Marks of a value: independent of the inputs, dependent on them, or the result of a risky
+"""The kinds of values: independent of the inputs, dependent on them, or the result of a risky
 operation on a dependent value."""
 
 

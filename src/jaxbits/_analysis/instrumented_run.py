@@ -1,10 +1,10 @@
 """Run a traced program again, with measurements added to its equations.
 
 The run rebuilds the jaxpr, including its calls, loops, and branches. Besides its results, the
-rebuilt program returns a count and a range for every measured equation. One run therefore
-shows all bad values, including those inside `jit`, and the probes of several detectors share it.
-If there are bad values, the program runs again with these values corrupted, first at all sites
-together and then at one site at a time. A site is masked if this does not change the results.
+rebuilt program returns a count and a range for every measured equation. One run therefore shows all
+bad values, including those inside `jit`, and serves the probes of several detectors. If there are
+bad values, the program runs again with these values corrupted, first at all sites together and then
+at one site at a time. A site is masked if this does not change the results.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class InstrumentedRun:
     def first_offenders(self) -> list[Site]:
         """The sites where replacing the bad values changes the results.
 
-        If no single site changes them, the result contains all sites with bad values.
+        If no single replacement changes them, the result contains all sites with bad values.
         """
         masked = self._find_masked(self.sites)
         return [s for s in self.sites if s.number not in masked] or self.sites
@@ -130,7 +130,7 @@ def as_arrays(program: ClosedJaxpr, inputs: Sequence[Any]) -> list[jax.Array]:
     """Return inputs as JAX arrays with the dtypes that a program expects.
 
     Args:
-        program: The program whose input dtypes are expected.
+        program: The program that expects the inputs.
         inputs: The values to convert.
     """
     return [
@@ -156,7 +156,7 @@ def has_nan(arrays: Sequence[Any]) -> bool:
 
 
 def _equal(a: Sequence[Any], b: Sequence[Any]) -> bool:
-    """Return whether two lists of arrays are equal. NaN equals NaN, and PRNG keys do not count."""
+    """Return whether two lists of arrays are equal. NaN equals NaN, and PRNG keys are ignored."""
     for x, y in zip(a, b, strict=True):
         if jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
             continue

@@ -145,7 +145,7 @@ def _may_create_wide_values(function: Any) -> bool:
         names = [name for code in codes for name in code.co_names]
         values = [current.__globals__[name] for name in names if name in current.__globals__]
         for cell in current.__closure__ or ():
-            with contextlib.suppress(ValueError):  # The closure cell has no value yet.
+            with contextlib.suppress(ValueError):  # The closure cell may not have a value yet.
                 values.append(cell.cell_contents)
         if any(_is_from_numpy(value) for value in values) and _WIDE_FUNCTIONS & set(names):
             return True
@@ -177,7 +177,7 @@ def _constants_in(program: ClosedJaxpr) -> Iterator[tuple[Any, CodeLocation]]:
 
 
 def _is_limit(value: Any) -> bool:
-    """Return whether a number is the smallest or largest of its dtype.
+    """Return whether a number is the smallest or largest value of its dtype.
 
     Library functions insert such limits, so they say nothing about the user's code.
     """

@@ -26,10 +26,10 @@ _Result = tuple[list[Any], Sums]
 
 
 class Interpreter:
-    """An interpreter that rebuilds a program according to a plan, and each loop body once.
+    """An interpreter that rebuilds a program according to a plan, with each loop body only once.
 
     If `corrupted` is given, the interpreter measures nothing. Instead, it corrupts the bad values
-    of the sites with these numbers wherever `flags` (bool[sites]) is true. Loops then stop after
+    at the sites with these numbers wherever `flags` (bool[sites]) is true. Loops then stop after
     `MAX_ITERATIONS`, because a corrupted condition may never become false.
     """
 

@@ -77,7 +77,7 @@ def located_equations(
 
     Args:
         program: The program to walk.
-        call: The line that calls the library function that the program belongs to, if any.
+        call: The line that calls the library function to which the program belongs, if any.
     """
     for equation in program.jaxpr.eqns:
         location = call or location_of(equation)
@@ -112,7 +112,7 @@ def find_escaped_tracer(program: ClosedJaxpr) -> tuple[Any, Any] | None:
 
 
 def read_atom(environment: dict[Any, Any], atom: Any) -> Any:
-    """Return the value of a variable or literal of a jaxpr.
+    """Return the value of a variable or literal in a jaxpr.
 
     Args:
         environment: The values of the variables.

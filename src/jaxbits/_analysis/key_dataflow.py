@@ -1,7 +1,7 @@
 """Find where a program uses PRNG keys, and which of these keys have the same value.
 
-The analysis uses value numbering, which treats two results as one value if they come from the same
-primitive with the same inputs and parameters.
+The analysis uses value numbering, which treats two results as the same value if they come from the
+same primitive with the same inputs and parameters.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from jaxbits import _jax_compat
 from jaxbits._analysis import jaxpr_utils
 from jaxbits._analysis.code_location import CodeLocation, is_user_code, location_of
 
-# JAX defines the primitives for typed keys here, and `random_gamma` in the second file:
+# JAX defines the primitives for typed keys in the first file, and `random_gamma` in the second:
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/random/prng.py
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/random/core.py
 _USES = {"random_bits": "a draw", "random_split": "a split", "random_gamma": "a draw"}
@@ -123,7 +123,7 @@ class _KeyFlow:
         Args:
             program: The jaxpr to analyze.
             inputs: The values of its inputs.
-            call: The line that calls the library function that the jaxpr belongs to, if any.
+            call: The line that calls the library function to which the jaxpr belongs, if any.
         """
         known: dict[Any, Value] = {}
         constants = map(_constant_value, program.consts)

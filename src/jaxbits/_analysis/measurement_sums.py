@@ -15,7 +15,7 @@ Sums = dict[int, tuple[Any, Any, Any]]
 
 
 def _empty_range(dtype: Any) -> tuple[float, float]:
-    """Return the smallest and the largest value with which a range starts."""
+    """Return initial values for the smallest and the largest value in a range."""
     is_integer = jnp.issubdtype(dtype, jnp.integer)
     return (2**31 - 1, -(2**31)) if is_integer else (math.inf, -math.inf)
 
@@ -57,7 +57,7 @@ def summarize(measurement: Measurement, dtype: Any, lanes: Any) -> tuple[Any, An
 
     Args:
         measurement: The measurement to summarize.
-        dtype: The dtype of the range's ends.
+        dtype: The dtype of the range's lower and upper ends.
         lanes: In a batched loop, a boolean mask of the lanes that are still running. Otherwise,
             None.
     """

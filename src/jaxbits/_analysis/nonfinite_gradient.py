@@ -1,4 +1,4 @@
-"""Find gradients that are not finite, on the arguments of a call or on variants of them."""
+"""Find gradients that are not finite, for the arguments of a call or for variants of them."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _TRIED_VALUES = (0.0, -1.0, 1.0, 1000.0, -1000.0)
 
 @dataclass(frozen=True)
 class NonfiniteGradient:
-    """A gradient that is not finite on the arguments of the call.
+    """A gradient that is not finite for the arguments of the call.
 
     Attributes:
         count: How many of its values are NaN or infinite.
         has_nan: Whether any of them is NaN.
-        primitive: The first primitive of the backward pass whose result is not finite, or "" if
-            it is unknown.
+        primitive: The first primitive in the backward pass whose result is not finite, or "" if it
+            is unknown.
         location: The line of user code that the primitive comes from.
     """
 
@@ -48,7 +48,7 @@ class NonfiniteGradient:
 
 @dataclass(frozen=True)
 class GradientTrap:
-    """A gradient that is NaN on a changed input, although the loss there is finite.
+    """A gradient that is NaN for a changed input, although the loss for that input is finite.
 
     Attributes:
         argument: The position of the input among the program's inputs, counted from 1.
@@ -103,7 +103,7 @@ class GradientTest:
             # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/control_flow/loops.py
             if "everse-mode" not in str(error) and not isinstance(error, NotImplementedError):
                 self._left_out.append(
-                    f"the gradient was not looked at: {type(error).__name__}: {first_line(error)}"
+                    f"the gradient was not examined: {type(error).__name__}: {first_line(error)}"
                 )
             return
         if count_nonfinite(self._arguments):
@@ -125,7 +125,7 @@ class GradientTest:
         return float(value), list(gradient)
 
     def _find_origin(self) -> tuple[str, CodeLocation | None]:
-        """Return the first primitive of the backward pass with a nonfinite result, and its line."""
+        """Return the first primitive with a nonfinite result in the backward pass, and its line."""
         try:
             program = jax.make_jaxpr(jax.grad(self._loss))(self._arguments)
             leaves = jax.tree.leaves(self._arguments)
@@ -147,7 +147,7 @@ class GradientTest:
                 if not np.isfinite(value) or not has_nan(gradient):
                     continue
                 guarded = self.flow.guarded
-                # A `where` that compares with small numbers guards against small inputs only.
+                # A `where` that compares with small numbers guards only against small inputs.
                 is_guarded = bool(guarded) and (magnitude <= 1 or self.flow.compares_large)
                 location = guarded[0] if is_guarded else None
                 yield GradientTrap(position + 1, change, is_guarded, location)

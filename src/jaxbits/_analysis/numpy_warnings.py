@@ -9,7 +9,7 @@ from jaxbits._analysis.function_under_test import FunctionUnderTest
 
 
 def numpy_warnings(target: FunctionUnderTest, pattern: str) -> list[tuple[CodeLocation, str]]:
-    """Return the line of user code and the message of each matching warning, without duplicates.
+    """Return the line of user code and the message for each matching warning, without duplicates.
 
     Args:
         target: The function that was traced.

@@ -1,4 +1,4 @@
-"""Probes, and plans that list which equations of a program the probes measure."""
+"""Probes, and plans that list which of a program's equations the probes measure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Measurement(NamedTuple):
 
     Attributes:
         bad: A boolean mask of the bad values.
-        value: The values, with a shape that broadcasts with `bad`.
+        value: The values, with a shape that can be broadcast with `bad`.
     """
 
     bad: Any
@@ -93,7 +93,7 @@ class Site:
 
 
 class Plan:
-    """The sites of a program, which are determined before the program runs.
+    """The sites in a program, which are determined before the program runs.
 
     Attributes:
         size: The number of equations. A function that is called twice counts twice.

@@ -1,4 +1,4 @@
-"""Limits on the time of an audit and on the memory for its copies of the arguments.
+"""Limits on the time that an audit takes and on the memory for its copies of the arguments.
 
 Exceeding either limit raises an exception that ``except Exception`` in user code does not catch.
 """
@@ -16,7 +16,7 @@ import jax
 from jaxbits import _jax_compat
 
 MAX_COPY_BYTES = 1 << 30
-"""The maximum size of arguments to copy. With larger ones, a function is traced but not run."""
+"""The maximum total size of copied arguments. A function with larger ones is traced but not run."""
 
 
 class Stopped(BaseException):
@@ -39,7 +39,7 @@ _local = threading.local()
 
 
 def deadline() -> float:
-    """Return the time at which this thread's time limit ends, on the clock of `time.monotonic`.
+    """Return the time at which this thread's time limit ends, as measured by `time.monotonic`.
 
     If there is no limit, the result is infinity.
     """
@@ -47,7 +47,7 @@ def deadline() -> float:
 
 
 def grace_period(seconds: float) -> float:
-    """Return how many seconds after the limit work is stopped even outside user code."""
+    """Return how many seconds after the time limit to stop work even outside user code."""
     return 1.0 + seconds / 10
 
 

@@ -1,4 +1,4 @@
-"""Find the array types in a state, and the differences between the types of two states."""
+"""Find the array types in a state, and the differences between the types in two states."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ def likeness(old: Any, new: Any) -> float:
     """Return a score for how similar two states are. A higher score means more similar.
 
     Args:
-        old: The types of a state.
-        new: The types of a value that may be the next state.
+        old: The types in a state.
+        new: The types in a value that may be the next state.
     """
     if isinstance(old, ArrayType) and isinstance(new, ArrayType):
         is_same_shape = old.shape == new.shape
@@ -96,9 +96,9 @@ def differences(old: Any, new: Any, name: str) -> Iterator[Difference]:
     """Yield the differences between two states.
 
     Args:
-        old: The types of the state before.
-        new: The types of the state after.
-        name: The name of the state in the descriptions.
+        old: The types in the old state.
+        new: The types in the new state.
+        name: What to call the state in the descriptions.
     """
     if isinstance(old, ArrayType) and isinstance(new, ArrayType):
         if old != new:

@@ -72,7 +72,7 @@ def trace_function(
     kwargs: Mapping[str, Any],
     references: Iterable[Reference],
 ) -> Trace:
-    """Trace a function, treating Python numbers as static only if tracing fails otherwise.
+    """Trace a function, treating Python numbers as static only if tracing would otherwise fail.
 
     Args:
         function: The function to trace.
@@ -141,5 +141,5 @@ def _fail_on_escaped_tracer(trace: Trace) -> None:
         value, user = found
         trace.program, trace.escaped_at = None, user and location_of(user)
         trace.error = jax.errors.UnexpectedTracerError(
-            f"a traced {value.aval.str_short()} of an inner transformation is used outside of it"
+            f"a traced {value.aval.str_short()} of an inner transformation is used outside it"
         )

@@ -13,7 +13,7 @@ from jaxbits._analysis.code_location import CodeLocation, is_user_code, location
 from jaxbits._analysis.copying import is_array
 from jaxbits._analysis.python_state.iterators import is_iterator
 
-# JAX's own frames between user code and a failed conversion of a tracer:
+# JAX's own frames that lie between user code and a failed conversion of a tracer:
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/core.py
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/array_methods.py
 _CONVERSION_FRAMES = {
@@ -25,7 +25,7 @@ _SHAPE_ERRORS = ("Shapes must be 1D sequences of concrete", "static start", "mus
 
 
 def classify_error(error: Exception) -> tuple[str, CodeLocation | None]:
-    """Return the check that a tracing error belongs to, and the line of user code that raised it.
+    """Return the check that covers a tracing error, and the line of user code that raised it.
 
     The name of the check is empty if the error belongs to neither `control_flow` nor
     `dynamic_shape`.

@@ -1,7 +1,8 @@
-"""Access to private parts of JAX, which no other module of this library uses.
+"""Access to JAX's private functions and attributes, which no other module in this library uses.
 
 These modules work with JAX 0.7.2, 0.10.2, and 0.12.0.1. If a version of JAX lacks what a function
-needs, the function returns the neutral result that its docstring describes, and raises no error.
+needs, the function does not raise an error, but returns the neutral result that its docstring
+describes.
 """
 
 from jaxbits._jax_compat.caches import fresh_caches

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 # JAX adds every new user context to the keys of all caches, so creating one makes JAX retrace
-# everything. Create it on import, when usually nothing has been compiled yet, rather than at the
+# everything. Create it on import, when nothing has usually been compiled yet, rather than at the
 # first check. (JAX 0.12 retraces at the first check anyway.)
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/config.py
 _user_context: Any = getattr(jax, "make_user_context", lambda _: None)(None)
@@ -17,12 +17,12 @@ _counter = itertools.count()
 
 
 def fresh_caches() -> AbstractContextManager[Any]:
-    """Return a context in which JAX retraces every function, although its caches stay filled.
+    """Return a context in which JAX retraces every function, although its caches are not cleared.
 
     The keys of JAX's caches include a value that callers can set. In versions such as 0.10.2 and
     0.12, `jax.make_user_context` sets it, and in 0.7.2, it is the XLA metadata. This function sets
-    a value that was never used before and therefore matches no entry in any cache. In a version
-    with neither, the returned context does nothing.
+    a value that has never been used and therefore matches no entry in any cache. In a version with
+    neither, the returned context does nothing.
 
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/config.py
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/xla_metadata.py

@@ -30,14 +30,14 @@ def x64_on() -> AbstractContextManager[Any]:
 def config_values() -> dict[str, Any]:
     """Return all settings of `jax.config`, keyed by name.
 
-    The property `values` exists in JAX 0.7.2 through 0.12. Without it, the result is empty:
+    The result is empty without the property `values`, which exists in JAX 0.7.2 through 0.12:
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/config.py
     """
     return dict(getattr(jax.config, "values", None) or {})
 
 
 def set_config(values: Mapping[str, Any]) -> None:
-    """Set `jax.config` back to earlier values.
+    """Restore earlier settings of `jax.config`.
 
     This works in every version of JAX in which `config_values` returns the settings.
     """

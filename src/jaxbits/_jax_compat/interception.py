@@ -1,4 +1,4 @@
-"""Functions that record when JAX traces, compiles, and dispatches, and when Python reads arrays."""
+"""Functions that record when JAX traces, compiles, or dispatches, and when Python reads arrays."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def intercept_dispatch(record: RecordDispatch) -> Iterator[bool]:
         return results
 
     pjit._pjit_call_impl_python = recording_call
-    pjit._get_fastpath_data = lambda *_, **__: None  # This keeps every call in Python.
+    pjit._get_fastpath_data = lambda *_, **__: None  # This makes every call go through Python.
     try:
         yield True
     finally:
@@ -105,8 +105,9 @@ def intercept_host_reads(record: Callable[[str, Any], None]) -> Iterator[None]:
     """Call `record(name, array)` when Python reads a JAX array or waits for it.
 
     This context also replaces `numpy.asarray` and similar functions, because on a CPU they read
-    memory through the buffer protocol. The array methods exist in JAX 0.7.2 through 0.12, and
-    missing ones are skipped: https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/array.py
+    memory through the buffer protocol. Array methods that a version of JAX lacks are skipped. JAX
+    0.7.2 through 0.12 have all of them:
+    https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/array.py
     """
     array_type: Any = type(jax.numpy.zeros(()))
     methods = {name: vars(array_type)[name] for name in HOST_READS if name in vars(array_type)}

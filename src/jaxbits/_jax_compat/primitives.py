@@ -49,8 +49,8 @@ def scan_counts(equation: Any) -> tuple[int, int]:
 def cast(array: Any, dtype: Any, *, weak_type: bool) -> jax.Array:
     """Return an array cast to another dtype, either weakly or strongly typed.
 
-    JAX's public casts always return a strongly typed array. The private function used here exists
-    in JAX 0.7.2 through 0.12. In a version without it, the result is strongly typed:
+    JAX's public casts always return a strongly typed array, and so does this function if JAX lacks
+    the private function used here. It exists in JAX 0.7.2 through 0.12:
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/lax.py
 
     Args:

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def source_line(equation: Any) -> int | None:
-    """Return the number of the line of user code that an equation of a jaxpr comes from.
+    """Return the number of the line of user code that a jaxpr's equation comes from.
 
     This function uses JAX's `user_frame`, which takes a traceback in JAX 0.7.2 through 0.12:
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/source_info_util.py
@@ -37,8 +37,8 @@ def source_line(equation: Any) -> int | None:
 def frames(equation: Any) -> list[tuple[str, str, int]]:
     """Return (function, file, line) for each frame that an equation was traced in, innermost first.
 
-    In JAX 0.7.2 through 0.12, a frame stores its line number as `line_num`. The alternative name
-    `start_line` is used in
+    In JAX 0.7.2 through 0.12, a frame stores its line number as `line_num`. The other name that
+    this function tries, `start_line`, appears in
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/source_info_util.py
 
     >>> import jax
@@ -59,8 +59,9 @@ def frames(equation: Any) -> list[tuple[str, str, int]]:
 def frames_with_lasti(equation: Any) -> list[tuple[str, str, int, int]]:
     """Return the frames that `frames` returns, each with the index of its last instruction.
 
-    The bytecode index distinguishes iterations of a loop from separate calls on one line. It comes
-    from the method `raw_frames` of jaxlib's tracebacks. In a version without this method, it is -1.
+    The bytecode index distinguishes iterations of a loop from separate calls on the same line. It
+    comes from the method `raw_frames` of jaxlib's tracebacks. In a version without this method, it
+    is -1.
     """
     found = frames(equation)
     traceback = getattr(equation.source_info, "traceback", None)
@@ -74,7 +75,7 @@ def frames_with_lasti(equation: Any) -> list[tuple[str, str, int, int]]:
 
 
 def source_file(jaxpr: Any) -> str:
-    """Return the file of the function that a jaxpr was traced from, or "" if it is unknown.
+    """Return the file that defines the function behind a jaxpr, or "" if it is unknown.
 
     `func_src_info` has the form "name at file:line" in JAX 0.7.2 through 0.12:
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/linear_util.py
@@ -87,7 +88,7 @@ def source_file(jaxpr: Any) -> str:
 def name_stack(equation: Any) -> str:
     """Return the scopes and transformations that an equation was traced under, as a string.
 
-    The attribute exists in JAX 0.7.2 through 0.12. Without it, the string is empty:
+    The string is empty if equations do not store a name stack. In JAX 0.7.2 through 0.12, they do:
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/source_info_util.py
     """
     return str(getattr(equation.source_info, "name_stack", ""))

@@ -13,9 +13,9 @@ import jax
 def keep_current_trace() -> Iterator[None]:
     """Restore JAX's current trace after the block, even if an exception stops the block inside JAX.
 
-    An exception raised from another thread may arrive before JAX resets the trace itself. JAX 0.7.2
-    through 0.12 store the trace in the global `trace_ctx`. In a version without it, nothing is
-    restored:
+    An exception raised from another thread may arrive before JAX resets the trace itself. In a
+    version without the global `trace_ctx`, nothing is restored. JAX 0.7.2 through 0.12 store the
+    trace there:
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/core.py
     """
     context = _trace_context()

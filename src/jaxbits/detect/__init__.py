@@ -1,7 +1,8 @@
 """Detectors, each of which finds one kind of sharp bit in a function.
 
-Call a detector with your function and its arguments, and it returns a list of findings. Detectors
-work on copies of the arguments and restore Python state. They are not safe while other threads run.
+If you call a detector with your function and its arguments, it returns a list of findings.
+Detectors work on copies of the arguments and restore Python state. They are not safe while other
+threads run.
 
 >>> import jax.numpy as jnp
 >>> from jaxbits import detect
@@ -35,7 +36,7 @@ def __dir__() -> list[str]:
 
 
 def detectors() -> Mapping[str, Detector]:
-    """Return all detectors, keyed by name and in alphabetical order.
+    """Return all detectors in alphabetical order, keyed by name.
 
     >>> list(detectors())[:2]
     ['big_const', 'carry']

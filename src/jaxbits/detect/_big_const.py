@@ -25,8 +25,8 @@ def big_const(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find large arrays that become part of a program because a jitted function captures them.
 
     The detector walks the traced program, including loops and branches, and measures its constants.
-    It warns if one constant, or all of them together, take up at least 256 KiB, and it adds a note
-    for a single constant of at least 32 KiB. The message names the global, closure variable,
+    It warns if a single constant or all of them together take up at least 256 KiB, and it adds a
+    note for a single constant of at least 32 KiB. The message names the global, closure variable,
     default, or attribute that holds the array. It cannot see arrays that `jax.numpy` creates inside
     the function, because they are not constants. The setting `jax_captured_constants_warn_bytes`
     comes closest, but its default threshold is 2 GB.

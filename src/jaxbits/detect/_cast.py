@@ -26,7 +26,7 @@ _iinfo: Any = jnp.iinfo
 _finfo: Any = jnp.finfo
 _EXPLICIT_FUNCTIONS_WORDS = "astype asarray array call convert_element_type full full_like"
 _EXPLICIT_FUNCTIONS = frozenset(_EXPLICIT_FUNCTIONS_WORDS.split())
-# Library functions that convert the values of user code, so their conversions are reported, too.
+# Library functions that convert values on behalf of user code. Their conversions are reported, too.
 _VISIBLE_FUNCTIONS = {"cumsum", "cumprod", "where", "clip"}
 _PRIMITIVE_NAMES = "add sub mul div rem max min lt le gt ge eq ne select_n pow and or xor"
 _PRIMITIVES_WITH_LITERALS = frozenset(_PRIMITIVE_NAMES.split())
@@ -125,10 +125,9 @@ def cast(target: FunctionUnderTest) -> Iterator[Finding]:
     integers, integers outside the range of a narrower dtype, and negative numbers that become
     unsigned. It also looks for floats outside the range of a half-precision dtype, and for integers
     that are too large to be exact as floats. If the bad values are masked afterward, the finding is
-    only a note.
-    Fractions that `astype` drops are assumed to be intended. It cannot see values that do not occur
-    with these arguments. `jax_numpy_dtype_promotion="strict"` comes closest, but it looks at dtypes
-    instead of values and accepts every `astype`.
+    only a note. Fractions that `astype` drops are assumed to be intended. The detector cannot see
+    values that do not occur with these arguments. `jax_numpy_dtype_promotion="strict"` comes
+    closest, but it looks at dtypes instead of values and accepts every `astype`.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect

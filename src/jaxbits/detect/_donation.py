@@ -24,13 +24,13 @@ _FIX = "go on with what the function returns, pass a copy, or do not donate"
 def donation(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find donated arrays that are used again, and donations that have no effect.
 
-    The detector runs a function that donates arrays once, and it records the donations instead of
+    If the function donates arrays, the detector runs it once and records the donations instead of
     carrying them out. An array that is read, passed, returned, or stored after its donation is an
     error, even if the platform would have ignored the donation. For a jitted function, the detector
-    examines the program. It reports donated inputs that match no output in shape and dtype, and an
+    examines the program. It reports donated inputs that match no output in shape and dtype, and any
     array that is passed for two inputs. It cannot see donation inside another trace, which has no
-    effect. The warning "Some donated buffers were not usable" and the error on a deleted array come
-    closest.
+    effect. The warning "Some donated buffers were not usable" and the error about a deleted array
+    come closest.
 
     >>> import jax, jax.numpy as jnp
     >>> from jaxbits import detect

@@ -29,11 +29,11 @@ def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
 
     The detector compares the containers and user objects among the arguments before and after one
     trace. If there are NumPy arrays, it also compares them before and after one call. It recognizes
-    the error that an assignment to a traced array raises. In the function's source, it looks for
-    updates with `.at` whose result is discarded. It also looks for a NumPy array that the function
-    passes to `jnp.asarray` and then writes to, later in the function or in the next iteration of a
-    loop, because the two arrays may share memory. It cannot see changes to a library's objects. JAX
-    raises an error for its own arrays, and it has no switch for the rest.
+    the error that JAX raises for an assignment to a traced array. In the function's source, it
+    looks for `.at` updates whose results are discarded. It also looks for a NumPy array that the
+    function passes to `jnp.asarray` and then writes to, later in the function or in the next
+    iteration of a loop, because the two arrays may share memory. It cannot see changes to a
+    library's objects. JAX raises an error for its own arrays, and it has no switch for the rest.
 
     >>> import numpy as np
     >>> from jaxbits import detect
@@ -93,7 +93,7 @@ def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
 
 
 def _refused_target(error: Exception) -> str:
-    """Return what could not be modified according to an error, or "" if the error is unrelated."""
+    """Return what, according to an error, could not be modified, or "" if it is unrelated."""
     text = str(error)
     if isinstance(error, TypeError) and "item assignment" in text:
         return "an item of a JAX array is" * ("JAX" in text or "Tracer" in text)

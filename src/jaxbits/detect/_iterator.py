@@ -15,10 +15,10 @@ from jaxbits._analysis.python_state.iterators import is_iterator
 
 @detector
 def iterator(target: FunctionUnderTest) -> Iterator[Finding]:
-    """Find iterators that tracing advances but that a cached call does not.
+    """Find iterators that tracing advances but a cached call does not.
 
     The detector looks for iterators among the arguments, and for iterators in globals, closures,
-    defaults, and attributes that one trace advances. It also looks for calls of `next` in the body
+    defaults, and attributes that one trace advances. It also looks for calls to `next` in the body
     of a JAX loop on an iterator created outside the body. It cannot see a local iterator that a
     `for` loop advances in such a body. JAX has no switch for this.
 

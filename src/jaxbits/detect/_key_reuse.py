@@ -13,14 +13,14 @@ from jaxbits._analysis.key_dataflow import KeyUse
 
 @detector
 def key_reuse(target: FunctionUnderTest) -> Iterator[Finding]:
-    """Find PRNG keys that are used more than once, so the numbers drawn are equal or related.
+    """Find PRNG keys that are used more than once, which makes the numbers drawn equal or related.
 
-    The detector numbers the values in the traced program. It therefore recognizes a key no matter
-    how the program obtains it, for example by splitting the same parent twice, by the same
-    `fold_in`, or in a loop that draws from it in every iteration. It handles typed and raw keys. It
-    cannot see that two different values in the program are equal keys, and it cannot see reuse
-    across two calls. `jax.debug_key_reuse(True)` comes closest, but it stops at the first reuse and
-    ignores raw keys.
+    The detector numbers the values in the traced program. It therefore recognizes a reused key no
+    matter how the program obtains it, for example if the program splits the same parent twice,
+    repeats the same `fold_in`, or draws from one key in every iteration of a loop. The detector
+    handles typed and raw keys. It cannot see that two different values in the program are equal
+    keys, and it cannot see reuse across two calls. `jax.debug_key_reuse(True)` comes closest, but
+    it stops at the first reuse and ignores raw keys.
 
     >>> import jax
     >>> from jaxbits import detect

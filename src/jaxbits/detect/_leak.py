@@ -22,10 +22,9 @@ def leak(target: FunctionUnderTest) -> Iterator[Finding]:
 
     The detector compares the state that the function can reach before and after one trace, up to
     the 5000 nearest objects. This state includes globals, closures, defaults, and attributes of the
-    function's object, classes, and functions. It cannot see values that are stored on an argument
-    or only in a library's module.
-    JAX's closest equivalent is `jax.checking_leaks()`, which finds leaks anywhere but also reports
-    references that are not leaks.
+    function's object, classes, and functions. The detector cannot see values that are stored on an
+    argument or only in a library's module. JAX's closest equivalent is `jax.checking_leaks()`,
+    which finds leaks anywhere but also reports references that are not leaks.
 
     >>> from jaxbits import detect
     >>> kept = []

@@ -55,7 +55,7 @@ def list_args(target: FunctionUnderTest) -> Iterator[Finding]:
         return
     joins = [e for e in jaxpr_utils.all_equations(program) if e.primitive.name in _JOINS]
     if sum(len(equation.invars) for equation in joins) < _MAX_PIECES:
-        return  # Skip finding the lines, which takes most of the time.
+        return  # Do not look up the lines, because that takes most of the time.
     pieces: Counter[CodeLocation | None] = Counter()
     for count, location in _joined_pieces(program):
         pieces[location] += count
@@ -75,7 +75,7 @@ def list_args(target: FunctionUnderTest) -> Iterator[Finding]:
 def _joined_pieces(
     program: ClosedJaxpr, call: CodeLocation | None = None
 ) -> Iterator[tuple[int, CodeLocation | None]]:
-    """Yield (count, location) for each set of pieces that is joined.
+    """Yield (number of pieces, location) for each operation that joins pieces.
 
     A join inside a library function counts only if it has at least 16 pieces, because then the user
     probably passed a list.

@@ -1,4 +1,4 @@
-"""The detector `out_of_bounds`: reads and writes outside an array, which JAX silently alters."""
+"""The detector `out_of_bounds`: out-of-bounds reads and writes, which JAX silently alters."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _is_unguarded_indexing(equation: Any, context: CallContext) -> bool:
 
 
 def _corrupt(equation: Any, inputs: Sequence[Any], outputs: list[Any]) -> list[Any]:
-    """Replace values that were read out of bounds with NaN or an implausible number."""
+    """Put NaN or an implausible number in place of each value that was read out of bounds."""
     name, kind = equation.primitive.name, outputs[0].dtype
     if name not in _READ_PRIMITIVES or not jnp.issubdtype(kind, jnp.number):
         return outputs
@@ -143,11 +143,11 @@ def out_of_bounds(target: FunctionUnderTest) -> Iterator[Finding]:
     The detector runs the program again and counts the bad indices in each gather, scatter, and
     dynamic slice. It reports all of them with their lines, including those inside `jit`, `vmap`,
     `grad`, `scan`, `while_loop`, and `cond`. A read whose value is masked and therefore never
-    reaches the result is only a note. Lines with a `mode=` argument are assumed to be intended. It
-    cannot see indices that do not occur with these arguments. It also cannot see a label outside
-    the range of `one_hot`, a clamped `switch` index, or an index that already wrapped around in a
-    small integer dtype. `checkify.index_checks` comes closest, but it stops at the first error and
-    also reports masked reads.
+    reaches the result is only a note. Lines with a `mode=` argument are assumed to be intended. The
+    detector cannot see indices that do not occur with these arguments. It also cannot see a label
+    outside the range of `one_hot`, a clamped `switch` index, or an index that has already wrapped
+    around in a small integer dtype. `checkify.index_checks` comes closest, but it stops at the
+    first error and also reports masked reads.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect
@@ -188,7 +188,7 @@ def _finding(site: Site, is_masked: bool) -> Finding:
 
 
 def _catalogue_id(equation: Any) -> str:
-    """Return the ID of the catalogue entry for an equation that indexes out of bounds."""
+    """Return the id of the catalogue entry for an equation that indexes out of bounds."""
     name = equation.primitive.name
     if name == "dynamic_update_slice":
         return "dynamic-slice-shifts"

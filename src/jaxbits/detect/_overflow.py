@@ -32,7 +32,7 @@ _MEASURED_WORDS = (
 )
 _MEASURED = frozenset(_MEASURED_WORDS.split())
 _OVERFLOWING = {*_MEASURED, "convert_element_type", "exp", "exp2", "expm1", "sinh", "cosh"}
-# Library functions that do arithmetic on behalf of user code. All others may wrap internally.
+# Library functions that do arithmetic on behalf of user code. Others may wrap internally.
 _VISIBLE_WORDS = (
     "cumsum cumprod trace diff power integer_power matmul dot inner outer tensordot kron "
     "cross square sum prod abs absolute vander polyval ediff1d"
@@ -124,8 +124,7 @@ def overflow(target: FunctionUnderTest) -> Iterator[Finding]:
     infinity reaches the result. Arithmetic that is mixed with bitwise operations, as in hashes and
     random generators, is only a note, and so is a wrapped value that is masked afterward. The
     detector cannot see values that do not occur with these arguments, and it cannot see what NumPy
-    does outside JAX.
-    `jax_debug_infs` comes closest, but it handles only floats.
+    does outside JAX. `jax_debug_infs` comes closest, but it handles only floats.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect

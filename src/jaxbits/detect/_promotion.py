@@ -45,13 +45,13 @@ def promotion(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find operands that are widened because another operand has a stronger dtype.
 
     For example, a float32 NumPy number combined with bfloat16 makes the rest of the program
-    float32. Also, int8 and uint8 give int16, and int32 and uint32 give int32 if x64 is off. The
-    detector looks for conversions that JAX adds on its own. Python numbers, `astype`, `dtype=`,
-    comparisons, and conversions inside library functions do not count. It reports integers that
-    become floats if they are known to be too large for the float. It cannot see what NumPy promotes
-    before JAX does, and it cannot see operands that `jax.lax` rejects.
-    ``jax.numpy_dtype_promotion("strict")`` comes closest, but it stops at the first promotion and
-    also rejects comparisons and operations that mix integers with floats.
+    float32. Similarly, int8 combined with uint8 becomes int16, and int32 combined with uint32
+    becomes int32 if x64 is off. The detector looks for conversions that JAX adds on its own. Python
+    numbers, `astype`, `dtype=`, comparisons, and conversions inside library functions do not count.
+    It reports integers that become floats if they are known to be too large for the float. It
+    cannot see what NumPy promotes before JAX does, and it cannot see operands that `jax.lax`
+    rejects. ``jax.numpy_dtype_promotion("strict")`` comes closest, but it stops at the first
+    promotion and also rejects comparisons and operations that mix integers with floats.
 
     >>> import jax.numpy as jnp, numpy as np
     >>> from jaxbits import detect
@@ -81,8 +81,8 @@ def promotion(target: FunctionUnderTest) -> Iterator[Finding]:
 def _is_promotion(names: list[str], is_hidden: bool) -> bool:
     if any(name.startswith("promote_") for name in names):
         return True
-    # The traceback of an inlined `jax.numpy` function shows only that it was called, not the
-    # `promote_` function inside it. Such calls inside other library functions are not the user's:
+    # Calls inside other library functions are not the user's. The traceback of an inlined
+    # `jax.numpy` function shows only that it was called, not the `promote_` function inside it:
     # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/util.py
     prefixes = ("_operator_", "deferring_binary_op", "__call__", "cache_miss")
     return not is_hidden and any(name.startswith(prefixes) for name in names)

@@ -24,10 +24,10 @@ def recompile(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find calls that make JAX trace or compile again, and functions that compile on every call.
 
     If you pass several calls (``calls=[(x,), (y,)]``), the detector makes them in order, starting
-    with empty caches, and counts the calls after the first that trace again. If the function is not
-    jitted, the detector also makes one call three times and counts what the third call still
+    with empty caches, and counts how many calls after the first are traced again. If the function
+    is not jitted, the detector also makes one call three times and counts what the third call still
     compiles. It cannot see calls that you do not pass. `jax.log_compiles()` comes closest, but it
-    lists every compilation with its reason instead of judging them.
+    lists all compilations with their reasons instead of judging them.
 
     >>> import jax, jax.numpy as jnp
     >>> from jaxbits import detect
@@ -73,7 +73,7 @@ def recompile(target: FunctionUnderTest) -> Iterator[Finding]:
 
 
 def _count_traces(target: FunctionUnderTest, calls: Sequence[tuple[Any, ...]]) -> int:
-    """Return how many of the calls trace, starting with empty caches, or 0 if a call fails."""
+    """Return how many of the calls JAX traces if its caches start empty, or 0 if a call fails."""
     function = target.function
     if not target.is_jitted:
         # Jitting a NumPy function crashes the interpreter, but jitting a partial of it does not.
@@ -92,7 +92,7 @@ def _count_traces(target: FunctionUnderTest, calls: Sequence[tuple[Any, ...]]) -
 
 
 def _count_warm_compilations(target: FunctionUnderTest, args: tuple[Any, ...]) -> int:
-    """Return how many programs the third of three equal calls compiles, or 0 if a call fails."""
+    """Return how many programs the last of three identical calls compiles, or 0 if one fails."""
     with target.restore_state():
         try:
             for warm_up in (copy_tree(args), copy_tree(args)):
@@ -100,13 +100,13 @@ def _count_warm_compilations(target: FunctionUnderTest, args: tuple[Any, ...]) -
             third_call = copy_tree(args)
             with _jax_compat.count_compilations("compile") as count:
                 target.function(*third_call, **target.kwargs)
-        except Exception:  # Failures outside `jit` are not this check's concern.
+        except Exception:  # This check does not report failures outside `jit`.
             return 0
     return count[0]
 
 
 def _top_level_calls(program: ClosedJaxpr) -> Iterator[tuple[str, CodeLocation | None]]:
-    """Yield the name and line of each of the user's `jit` calls and loops at the top level."""
+    """Yield the name and line of each top-level `jit` call and loop in user code."""
     for equation in program.jaxpr.eqns:
         jaxpr = next(jaxpr_utils.sub_jaxprs(equation), None)
         if jaxpr is not None and not jaxpr_utils.is_library_jaxpr(jaxpr):
@@ -114,7 +114,7 @@ def _top_level_calls(program: ClosedJaxpr) -> Iterator[tuple[str, CodeLocation |
 
 
 def _signature(args: Any) -> tuple[str, list[str]]:
-    """Return a description of the arguments' tree and one of each leaf's type."""
+    """Return a description of the arguments' tree structure, and one of each leaf's type."""
     leaves, tree = jax.tree.flatten(args, is_leaf=is_iterator)
     types = []
     for leaf in leaves:
@@ -127,7 +127,7 @@ def _signature(args: Any) -> tuple[str, list[str]]:
 
 
 def _describe_difference(calls: Sequence[Any]) -> tuple[str, str]:
-    """Return a description of how the calls differ, and the ID of its catalogue entry."""
+    """Return a description of how the calls differ, and the id of the matching catalogue entry."""
     first = _signature(calls[0])
     for other in map(_signature, calls[1:]):
         if other[0] != first[0]:

@@ -1,4 +1,4 @@
-"""The detector `stale_global`: values that a compiled program keeps after they have changed."""
+"""The detector `stale_global`: outdated values that a compiled program keeps using."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _MAX_TRIED = 24
 def stale_global(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find globals and attributes whose values are baked into the compiled program.
 
-    For each name that can change, the detector traces the function again with another value. If the
-    program differs, the value is baked in. The source of the module shows what can change, namely
+    For each name that can change, the detector traces the function again with a different value. If
+    the program differs, the value is baked in. The module's source shows what can change, namely
     names that are assigned again after the function, containers that are mutated after it, and
     attributes that are set outside `__init__`. Without such evidence, mutable globals count unless
     their names are in capitals. A value that merely could change, such as an attribute that is set
@@ -42,7 +42,7 @@ def stale_global(target: FunctionUnderTest) -> Iterator[Finding]:
     candidates = sorted(find_changeable(target.references), key=lambda pair: not pair[1])
     if len(candidates) > _MAX_TRIED:
         names = ", ".join(reference.name for reference, _ in candidates[_MAX_TRIED:])
-        target.left_out.append(f"stale_global: {_MAX_TRIED} names were tried, and not {names:.200}")
+        target.left_out.append(f"stale_global: {_MAX_TRIED} names were tried, but not {names:.200}")
     for reference, is_meant in candidates[:_MAX_TRIED]:
         value = reference.get()
         original = original or target.trace.fingerprint()
@@ -63,7 +63,7 @@ def stale_global(target: FunctionUnderTest) -> Iterator[Finding]:
 def _changes_program(
     target: FunctionUnderTest, reference: Reference, changed: Any, original: tuple[str, ...]
 ) -> bool:
-    """Return whether the program differs if another value replaces the current one."""
+    """Return whether the program differs if a different value replaces the current one."""
     value = reference.get()
     try:
         reference.set(changed)

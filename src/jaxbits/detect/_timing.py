@@ -32,9 +32,9 @@ def timing(target: FunctionUnderTest) -> Iterator[Finding]:
 
     The detector runs the function once and records when it reads a clock, starts a program, or
     waits for a result. It reports a duration that ends before anything waits for the last program
-    that started in it. It knows the clocks of `time`, `datetime`, and `timeit`, wherever they are
-    called. It cannot see what NumPy reads directly from memory on a CPU, so it treats a call of a
-    NumPy function as a wait. It does not report that a duration includes compilation. JAX has no
+    that started during it. It knows the clocks of `time`, `datetime`, and `timeit`, wherever they
+    are called. It cannot see what NumPy reads directly from memory on a CPU, so it treats a call to
+    a NumPy function as a wait. It does not report that a duration includes compilation. JAX has no
     switch for this.
 
     >>> import time, jax.numpy as jnp
@@ -72,8 +72,8 @@ def _early_readings(target: FunctionUnderTest) -> Iterator[tuple[Any, int, bool]
     arguments = {id(leaf) for leaf in jax.tree.leaves(run.arguments)}
     program_of: dict[int, int] = {}
     start: Event | None = None
-    # These pairs count the programs that ran and the calls that were traced, first in total and
-    # then up to the start of the duration.
+    # Each pair contains the number of programs that ran and the number of calls that were traced,
+    # in total and up to the start of the duration.
     count, count_at_start, done = [0, 0], [0, 0], 0
     for index, event in enumerate(run.events):
         if event.kind == "dispatch":
@@ -102,7 +102,7 @@ def _early_readings(target: FunctionUnderTest) -> Iterator[tuple[Any, int, bool]
 def _is_meant(later: list[Event]) -> bool:
     """Return whether the code seems to measure the dispatch time on purpose.
 
-    It does if a wait follows, and then another clock reading.
+    It does if the reading is followed by a wait and then by another reading.
     """
     has_waited = False
     for event in later:
@@ -145,7 +145,7 @@ def _assigned_name(node: Any) -> str:
 
 
 def _numpy_between(first: Event, last: Event) -> bool:
-    """Return whether the code calls a NumPy function with arguments between two clock readings."""
+    """Return whether, between two clock readings, the code passes arguments to a NumPy function."""
     if not first.location or not last.location or first.location.file != last.location.file:
         return False
     if first.location.function != last.location.function:

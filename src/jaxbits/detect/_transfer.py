@@ -63,9 +63,9 @@ def transfer(target: FunctionUnderTest) -> Iterator[Finding]:
 
     If the function is not jitted, the detector runs it once and records what Python reads from
     arrays with `float`, `.item()`, `print`, `if`, or NumPy. It warns about callbacks in the
-    program, but a debugging callback outside a loop is only a note. It also reports NumPy
-    arrays that are passed to jitted functions, if they take up at least 4 KiB or one line passes
-    them in three calls. Uses of `jax.device_put` and `jnp.asarray` are assumed to be intended. It
+    program, but a debugging callback outside a loop is only a note. It also reports NumPy arrays
+    that are passed to jitted functions if they take up at least 4 KiB or one line passes them in
+    three calls. Uses of `jax.device_put` and `jnp.asarray` are assumed to be intended. The detector
     cannot see more than the first line where NumPy reads memory directly, which happens on a CPU.
     `jax.transfer_guard("disallow")` comes closest, but on a CPU it sees less.
 

@@ -1,4 +1,4 @@
-"""The detector `unrolled`: Python loops that the program repeats iteration by iteration."""
+"""The detector `unrolled`: Python loops that tracing unrolls into the program."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ Frames = tuple[tuple[str, str, int, int], ...]
 
 @detector
 def unrolled(target: FunctionUnderTest) -> Iterator[Finding]:
-    """Find Python loops and recursion that the program repeats iteration by iteration.
+    """Find Python loops and recursion that tracing unrolls into the program.
 
-    The detector groups the equations of the traced program by the line of user code that they come
-    from, and counts the equations with each primitive. The rarest of the common primitives gives
-    the number of iterations. It warns about 20 or more iterations, and 12 or more are a note. An
-    `unroll=` argument of a JAX loop counts, too, but the leaves of a tree that `jax.tree.map`
-    visits do not. It cannot tell whether `lax.scan` could replace the loop. JAX has no switch for
-    this.
+    The detector groups the traced program's equations by the line of user code that they come from,
+    and counts the equations with each primitive. The count of the rarest of the common primitives
+    gives the number of iterations. The detector warns about 20 or more iterations and adds a note
+    about 12 or more. Iterations that a JAX loop unrolls because of its `unroll=` argument count,
+    too, but the leaves of a tree that `jax.tree.map` visits do not. The detector cannot tell
+    whether `lax.scan` could replace the loop. JAX has no switch for this.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect
@@ -110,7 +110,7 @@ def _user_jaxprs(program: ClosedJaxpr, seen: set[int]) -> Iterator[ClosedJaxpr]:
 def _unrolled_loops(
     program: ClosedJaxpr, path_cache: dict[Any, tuple[Frames, bool]]
 ) -> Iterator[tuple[CodeLocation, int, int]]:
-    """Yield (location, iterations, equations) for each loop that a jaxpr repeats, largest first."""
+    """Yield (location, iterations, equations) for each unrolled loop in a jaxpr, largest first."""
     paths: dict[Frames, Counter[tuple[str, ...]]] = defaultdict(Counter)
     foreign_paths: set[Frames] = set()
     for equation in program.jaxpr.eqns:

@@ -34,9 +34,9 @@ def x64(target: FunctionUnderTest) -> Iterator[Finding]:
     get. It compares values, so numbers that fit into 32 bits are not findings, and the usual
     rounding of many float64 values is only a note. It cannot see 32-bit computations that need 64
     bits, and it cannot see NumPy values that other files create. JAX has no switch for this, except
-    that ``jax_enable_x64`` avoids all of these losses. JAX warns only if code requests a 64-bit
-    dtype by name, and ``warnings.filterwarnings("error")`` turns this warning, which comes closest,
-    into an error.
+    that ``jax_enable_x64`` avoids all of these losses. JAX comes closest with a warning, which it
+    issues only if code requests a 64-bit dtype by name and which
+    ``warnings.filterwarnings("error")`` turns into an error.
 
     >>> import jax.numpy as jnp, numpy as np
     >>> from jaxbits import detect
@@ -110,7 +110,7 @@ def _loss_of(value: Any) -> _Loss | None:
     sample, narrowed_sample = array[:_MAX_COMPARED], narrowed[:_MAX_COMPARED]
     collisions = len(np.unique(sample)) - len(np.unique(narrowed_sample))
     n = len(sample)
-    # About n**2 / 2**24 random float64 values collide as float32, so only many more count as lost.
+    # About n**2 / 2**24 of n random float64 values collide as float32, so warn only about more.
     if collisions > max(0 if n < 100 else n / 100, 8 * n * n / 2**24):
         return _Loss(f"{collisions} of {n} values are no longer told apart", "warning")
     return _Loss(_describe_changes(array, narrowed, changed))
@@ -161,7 +161,7 @@ def _refused_integers(target: FunctionUnderTest) -> Iterator[Finding]:
 
 
 def _unavailable_dtypes(target: FunctionUnderTest) -> Iterator[Finding]:
-    """Yield a finding for each dtype that, according to JAX's warning, the code does not get."""
+    """Yield a finding for each dtype that the code requests but, as JAX warns, does not get."""
     seen: set[Any] = set()
     for warning in target.trace.log.caught_warnings:
         text = str(warning.message)

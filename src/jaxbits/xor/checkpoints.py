@@ -13,7 +13,7 @@ def save(path: str | os.PathLike[str], state: TrainState) -> None:
     """Save the parameters, the optimizer state, and the step of a train state.
 
     Orbax writes to a temporary folder next to `path` and renames the folder when it is complete, so
-    an interrupted call never leaves a partial checkpoint.
+    an interrupted call never leaves a partial checkpoint behind.
 
     Args:
         path: The folder to create. Orbax accepts only absolute paths, so this function makes a
@@ -38,21 +38,21 @@ def save(path: str | os.PathLike[str], state: TrainState) -> None:
 
 
 def restore(path: str | os.PathLike[str], state: TrainState) -> TrainState:
-    """Return a train state with the arrays of a checkpoint and the types that `state` has.
+    """Return a train state with the arrays from a checkpoint and the same types as `state`.
 
     Args:
         path: A folder that `save` wrote.
-        state: A state of the same model and optimizer. It is not changed. Orbax compares only
-            the names and shapes of the two trees. For example, it restores an `optax.adam` state
-            into an `optax.adabelief` state without an error, because both have the fields `count`,
-            `mu`, and `nu`.
+        state: A state of the same model and optimizer. It is not changed. Orbax compares only the
+            names and shapes in the two trees. For example, it restores an `optax.adam` state into
+            an `optax.adabelief` state without an error, because both have the fields `count`, `mu`,
+            and `nu`.
 
     Returns:
-        A new state with the `apply_fn` and `tx` of `state`.
+        A new state with the same `apply_fn` and `tx` as `state`.
 
     Raises:
         FileNotFoundError: If there is no checkpoint at `path`.
-        ValueError: If the structure or a shape in the checkpoint differs from `state`.
+        ValueError: If the structure or a shape in the checkpoint differs from that in `state`.
 
     For an example, see `save`.
     """

@@ -17,7 +17,7 @@ from jaxbits.xor._arguments import check_int, check_nonnegative, check_not_empty
 
 
 class XorData(Dataset):  # type: ignore[type-arg] # as in the chapter
-    """Noisy points around the corners of the unit square, labeled with each corner's XOR.
+    """Noisy points around the corners of the unit square, each labeled with its corner's XOR.
 
     Args:
         size: The number of points.

@@ -63,7 +63,7 @@ class NnxClassifier(nnx.Module):
 
     Args:
         width: The number of hidden units, at least 1.
-        rngs: The random streams of nnx. The network uses the stream `params`.
+        rngs: The nnx random streams. The network uses the stream `params`.
 
     >>> import jax.numpy as jnp
     >>> NnxClassifier(rngs=nnx.Rngs(0))(jnp.zeros((5, 2))).shape

@@ -43,8 +43,8 @@ def loss_and_accuracy(
         The loss and the accuracy, as two float32 scalars.
 
     Raises:
-        ValueError: If the logits do not have the shape of the labels. Without this check, Optax
-            would broadcast the two and compare every logit with every label.
+        ValueError: If the logits do not have the same shape as the labels. Without this check,
+            Optax would broadcast the two and compare every logit with every label.
 
     >>> logits = lambda variables, inputs: inputs[:, 0]
     >>> inputs, labels = jnp.array([[-1.0, 0.0], [2.0, 0.0]]), jnp.array([0, 0])
@@ -62,7 +62,7 @@ def create_state(seed: int, model: Any, tx: optax.GradientTransformation) -> Tra
     """Return the initial train state, with new parameters, a new optimizer state, and step 0.
 
     Args:
-        seed: The seed from which the parameters are initialized.
+        seed: The seed for initializing the parameters.
         model: A linen module that maps float32[batch, 2] to float32[batch].
         tx: The Optax optimizer.
 
@@ -126,7 +126,8 @@ def train(
 
     Returns:
         The state after the last epoch, and the history as float32[epochs - first_epoch, 2]. Each
-        row of the history is the loss and the accuracy of one epoch, averaged over its batches.
+        row of the history contains the loss and the accuracy of one epoch, averaged over its
+        batches.
 
     Raises:
         TypeError: If `epochs` or `first_epoch` is not a whole number, or if the loader has no
@@ -177,9 +178,9 @@ def eval_step(
 
 
 def evaluate(state: TrainState, loader: Iterable[tuple[Any, Any]]) -> npt.NDArray[np.float64]:
-    """Return the mean loss and the accuracy over all samples of a loader.
+    """Return the mean loss and the accuracy over all samples from a loader.
 
-    Each batch is weighted by its number of samples, so a smaller last batch does not count too
+    Each batch is weighted by its number of samples, so a smaller last batch does not count for too
     much, and the result does not depend on the batch size.
 
     Args:

@@ -52,7 +52,7 @@ class CallLog:
             body.
         passed: For each iterator passed to a JAX function, the line, the iterator's type, and the
             name of the function.
-        left_out: Notes on the state that was not recorded, one sentence each.
+        left_out: Notes on the state that was not recorded.
     """
 
     calls: collections.Counter[tuple[str, CodeLocation | None]] = field(

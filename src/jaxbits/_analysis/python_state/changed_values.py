@@ -1,4 +1,4 @@
-"""Generate other values to try in place of a piece of Python state."""
+"""Generate different values to try in place of a piece of Python state."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def changed_values(value: Any, is_meant: bool) -> Iterator[Any]:
     Args:
         value: The current value.
         is_meant: Whether the value is meant to change. If it is, the function also yields
-            containers of other sizes.
+            containers of different sizes.
     """
     changed = changed_value(value, change_functions=is_meant)
     if changed is not value:
@@ -40,18 +40,18 @@ def changed_values(value: Any, is_meant: bool) -> Iterator[Any]:
 
 
 class _ComplementSet(set[Any]):
-    """A set that claims to contain exactly the items that another set lacks."""
+    """A set that appears to contain exactly the items that another set lacks."""
 
     def __contains__(self, item: object) -> bool:
         return not super().__contains__(item)
 
 
 def changed_value(value: Any, change_functions: bool = False, depth: int = 4) -> Any:
-    """Return a value of the same kind that differs everywhere, or the same value if none is known.
+    """Return a value of the same kind that differs everywhere, or the value if none is known.
 
     Args:
         value: The current value.
-        change_functions: Whether to replace functions with functions that return other values.
+        change_functions: Whether to replace functions with functions that return different values.
         depth: How many levels of nested values to change.
 
     >>> changed_value({"rate": 0.5, "on": True, "name": "sgd"})

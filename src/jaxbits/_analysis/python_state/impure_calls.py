@@ -52,7 +52,7 @@ _GLOBAL_GENERATOR = getattr(random, "_inst", None)
 
 
 def no_input(prompt: object = "") -> str:
-    """Replace `input` while a function is checked, because nobody is there to answer.
+    """Raise an error in place of `input`, because nobody can answer while a function is checked.
 
     Raises:
         EOFError: On every call, as `input` does at the end of a stream.
@@ -61,7 +61,7 @@ def no_input(prompt: object = "") -> str:
 
 
 def impure_c_name(function: Any) -> str:
-    """Return the name of a function written in C if it is impure, or an empty string if not."""
+    """Return the name of a C function if it is impure, or an empty string if it is not."""
     name, module = function.__name__, getattr(function, "__module__", None)
     owner = getattr(function, "__self__", None)
     if module == "time" or name in C_FUNCTIONS.get(module or "", ()):
@@ -78,7 +78,7 @@ def impure_c_name(function: Any) -> str:
 
 
 def impure_python_name(frame: types.FrameType) -> str:
-    """Return the name of the function that a frame runs if it is impure, or "" if it is not."""
+    """Return the name of the function that a frame runs if it is impure, or "" otherwise."""
     module = str(frame.f_globals.get("__name__", ""))
     name = frame.f_code.co_name
     if frame.f_code is no_input.__code__:

@@ -14,7 +14,7 @@ from jaxbits._analysis.python_state import object_fields
 
 
 def is_iterator(value: Any) -> bool:
-    """Return whether a value is used up when it is read. Files do not count."""
+    """Return whether reading a value uses it up. Files do not count."""
     spent = isinstance(value, Iterator) or hasattr(type(value), "__next__")
     return spent and not isinstance(value, (io.IOBase, type))
 

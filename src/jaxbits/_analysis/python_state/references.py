@@ -63,7 +63,7 @@ class Reference:
             return None
 
     def describe(self) -> str:
-        """Return a noun phrase that describes the state in messages."""
+        """Return a noun phrase with which messages describe the state."""
         kind = type(self.holder).__name__
         if self.kind == "object":
             return f"an attribute of `self`, a {kind},"

@@ -1,4 +1,4 @@
-"""Snapshots of Python state, which show what has changed since and can restore it."""
+"""Snapshots of Python state, which show what has changed since then and can restore it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class StateChange:
 
 
 def _is_mutable_argument(value: Any) -> bool:
-    """Return whether a value is a container, NumPy array, or user object, whose changes matter."""
+    """Return whether changes to a value matter because it is a container, array, or user object."""
     return isinstance(value, (dict, list, tuple, set, collections.deque, np.ndarray)) or (
         is_user_object(value) and not isinstance(value, OPAQUE_TYPES) and not is_iterator(value)
     )
@@ -78,7 +78,7 @@ class StateSnapshot:
     be copied are read-only until `restore` is called.
 
     Attributes:
-        left_out: Notes on what could not be recorded, one sentence each.
+        left_out: Notes on what could not be recorded.
 
     >>> holder = {"seen": [1]}
     >>> snapshot = StateSnapshot([Reference("global", "seen", holder, "seen")])
@@ -110,7 +110,9 @@ class StateSnapshot:
             if not self._objects and not _is_mutable_argument(value):
                 continue
             if len(self._mutable) >= MAX_OBJECTS:
-                self.left_out.append(f"state beyond the {MAX_OBJECTS} objects that are nearest")
+                self.left_out.append(
+                    f"state beyond the {MAX_OBJECTS} nearest objects was not recorded"
+                )
                 return
             if isinstance(value, np.ndarray) and value.nbytes > MAX_ARRAY_BYTES:
                 self._make_read_only(value)
@@ -126,7 +128,7 @@ class StateSnapshot:
             parts = nested_values(value)
             if len(parts) > MAX_OBJECTS:
                 self.left_out.append(
-                    f"what a {describe_value(value)} holds beyond {MAX_OBJECTS} parts"
+                    f"only {MAX_OBJECTS} parts of a {describe_value(value)} were recorded"
                 )
             waiting.extend((part, reference) for part in parts[:MAX_OBJECTS])
 

@@ -43,7 +43,7 @@ def _sources_of_scope(reference: Reference) -> tuple[str, ...]:
     cells = scope.get("In")
     if isinstance(cells, list):
         sources = cells if any(map(str, cells)) else _cells_without_history(file)
-        return tuple(dict.fromkeys(map(str, sources)))  # A rerun of a cell adds nothing.
+        return tuple(dict.fromkeys(map(str, sources)))  # Rerunning a cell adds no evidence.
     module = sys.modules.get(str(scope.get("__name__")))
     source = _module_source(module) if module else ""
     return (source,) if source else ()

@@ -116,7 +116,7 @@ def find_tracers(value: Any) -> Iterator[Any]:
 def _closure_tracers(function: types.FunctionType) -> Iterator[Any]:
     """Yield the tracers that a function closes over."""
     for cell in function.__closure__ or ():
-        with contextlib.suppress(ValueError):  # The closure cell has no value yet.
+        with contextlib.suppress(ValueError):  # The closure cell may not have a value yet.
             if isinstance(cell.cell_contents, Tracer):
                 yield cell.cell_contents
 

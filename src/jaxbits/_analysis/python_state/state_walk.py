@@ -103,7 +103,7 @@ class StateWalk:
         for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
             try:
                 value = cell.cell_contents
-            except ValueError:  # The closure cell has no value yet.
+            except ValueError:  # The closure cell may not have a value yet.
                 continue
             self._add_value("closure", name, cell, 0, value, used, location)
         defaults = function.__defaults__ or ()
@@ -231,7 +231,7 @@ class StateWalk:
         code = self._code
         start = (code.co_filename, code.co_firstlineno) if code else None
         if location and code and (location.file, location.line) == start:
-            # The line that uses the name is more helpful than the first line of the function.
+            # The line that uses the name is more helpful than the function's first line.
             line = first_use_lines(code).get(name.rpartition(".")[2], location.line)
             location = CodeLocation(location.file, line, location.function)
         reference = Reference(kind, name, holder, key, location)

@@ -73,7 +73,7 @@ def _first_repeated_line(node: Any) -> int:
 
 
 def _is_in_inner_function(loop: ast.AST, location: CodeLocation) -> bool:
-    """Return whether a function that is defined inside a loop contains a line."""
+    """Return whether a line is in a function that is defined inside a loop."""
     function_types: tuple[type[Any], ...] = (ast.FunctionDef, ast.AsyncFunctionDef)
     if location.function.endswith("<lambda>"):
         function_types += (ast.Lambda,)

@@ -1,4 +1,4 @@
-"""Find discarded results of array updates, and reused buffers, in source code."""
+"""Find discarded array updates and reused buffers in source code."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _nodes_of(function: Callable[..., Any]) -> Iterator[tuple[ast.AST, CodeLocat
 
 
 def find_refilled_buffers(function: Callable[..., Any]) -> Iterator[tuple[CodeLocation, str]]:
-    """Yield each write to a NumPy array that JAX may have aliased, as a location and a name."""
+    """Yield the location and array name of each write to a NumPy array that JAX may alias."""
     given_to_jax: dict[str, int] = {}
     nodes = list(_nodes_of(function))
     for node, location in nodes:
@@ -80,7 +80,7 @@ def _find_refills_in_loop(
 
 
 def _kept_values(node: ast.AST) -> list[ast.expr]:
-    """Return the values that a node keeps, because it yields them or appends them to a list."""
+    """Return the values that a node keeps by yielding them or appending them to a list."""
     match node:
         case ast.Yield(value=ast.expr() as value):
             return [value]
@@ -103,7 +103,7 @@ def _array_given_to_jax(node: ast.AST) -> str:
 
 
 def _array_written_to(node: ast.AST) -> str:
-    """Return the name of the array whose item a node assigns, or an empty string."""
+    """Return the name of the array to whose items a node assigns, or an empty string."""
     match node:
         case ast.Subscript(value=ast.Name(id=name), ctx=ast.Store()):
             return name

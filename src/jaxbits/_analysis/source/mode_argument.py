@@ -11,7 +11,7 @@ from jaxbits._analysis.code_location import CodeLocation
 
 
 def has_mode_argument(location: CodeLocation) -> bool:
-    """Return whether the statement at a location passes `mode=` or unpacks options for `.at`."""
+    """Return whether the statement at a location passes `mode=`, or passes options to `.at`."""
     lines = linecache.getlines(location.file)
     for first, last, unpacks in _statements("".join(lines)):
         if first <= location.line <= last:

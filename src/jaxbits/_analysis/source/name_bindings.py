@@ -186,7 +186,7 @@ class _BindingVisitor(ast.NodeVisitor):
         self.generic_visit(node)
 
     def _visit_branches(self, node: ast.If | ast.Try) -> None:
-        """Visit branches, and record one binding for a name that several of them bind.
+        """Visit branches, and record only one binding for a name that several of them bind.
 
         Only one of the branches runs.
         """
@@ -249,7 +249,7 @@ class _BindingVisitor(ast.NodeVisitor):
                 self._calls.append((name, position, argument, list(self._scopes)))
 
     def record_mutations_by_helpers(self) -> None:
-        """Record a mutation of each name that is passed for a parameter that a function mutates."""
+        """Record a mutation of each name passed as an argument that the called function mutates."""
         for name, position, argument, scopes in self._calls:
             if position in self._mutated_parameters.get(name, ()):
                 self._scopes = scopes

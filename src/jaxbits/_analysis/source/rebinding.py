@@ -19,7 +19,7 @@ class Evidence:
         events: The bindings and mutations of names.
         literals: The first value that the source assigns to each global.
         final_names: The names annotated as `Final`.
-        is_ordered: Whether lines run in order, unlike notebook cells, which may run in any order.
+        is_ordered: Whether the code runs from top to bottom. Notebook cells may run in any order.
     """
 
     events: tuple[BindingEvent, ...]

@@ -18,7 +18,7 @@ class Scope:
         locals: The names that are local to the function.
         parameters: The names of its parameters.
         name: The name of the function, or an empty string for a lambda.
-        class_name: The class in which the function is a method, or an empty string.
+        class_name: The class that has the function as a method, or an empty string.
     """
 
     first: int
@@ -34,7 +34,7 @@ def scope_of_function(node: Function, class_name: str) -> Scope:
 
     Args:
         node: The syntax tree of the function.
-        class_name: The class in which it is a method, or an empty string.
+        class_name: The class that has it as a method, or an empty string.
     """
     arguments = node.args
     every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]

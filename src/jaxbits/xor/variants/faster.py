@@ -1,7 +1,7 @@
 """Faster versions of the loader, the step, and the training loop.
 
 `faster_loader` fetches many batches at once, `donating_train_step` reuses the memory of the old
-state, and `train_on_device` runs a whole training run as one compiled program.
+state, and `train_on_device` executes a whole training run as one compiled program.
 """
 
 from __future__ import annotations
@@ -87,9 +87,9 @@ def _identity(batch: Any) -> Any:
 class FasterLoader:
     """A loader with the same batches as `train_loader`, in the same order, but fetched in bulk.
 
-    Every call of `next` on a DataLoader records an event for PyTorch's profiler, which takes longer
-    than fetching a batch of small samples. Here, one such call fetches several batches, which this
-    loader then yields one by one:
+    This loader fetches several batches with one call to `next` on a DataLoader, and then yields
+    them one by one. Every such call records an event for PyTorch's profiler, which takes longer
+    than fetching a batch of small samples:
     https://github.com/pytorch/pytorch/blob/v2.6.0/torch/utils/data/dataloader.py
 
     Attributes:
@@ -155,11 +155,11 @@ def train_on_device(
         data: The data set to train on.
         epochs: The number of epochs. JAX compiles a new program for each new number.
         batch_size: The number of samples in a batch.
-        seed: The seed of the shuffling.
+        seed: The seed for shuffling the samples.
 
     Returns:
         The state after the last epoch, and the history as float32[epochs, 2]. Each row of the
-        history is the loss and the accuracy of one epoch, averaged over its batches.
+        history contains the loss and the accuracy of one epoch, averaged over its batches.
 
     Raises:
         TypeError: If `epochs`, `batch_size`, or `seed` is not a whole number.

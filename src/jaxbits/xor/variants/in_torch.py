@@ -39,7 +39,7 @@ def load_weights(model: TorchClassifier, params: Mapping[str, Any]) -> None:
 
     Args:
         model: The PyTorch model, whose parameters are overwritten.
-        params: The parameters of `Classifier`. A linen kernel is a transposed PyTorch weight.
+        params: The parameters of `Classifier`. A linen kernel is the transpose of a PyTorch weight.
     """
     with torch.no_grad():
         for name in ("hidden", "output"):
@@ -71,7 +71,7 @@ def torch_train_step(
 
     Args:
         model: The PyTorch model, whose parameters are updated.
-        optimizer: The optimizer of the model's parameters.
+        optimizer: The optimizer for the model's parameters.
         inputs: The points, as a NumPy array or a tensor of float32[batch, 2].
         labels: The labels, 0 or 1, as a NumPy array or a tensor of int32[batch].
 

@@ -1,4 +1,4 @@
-"""A permutation without sorting, which is a cheap way to shuffle inside a compiled program."""
+"""A permutation computed without sorting, a cheap way to shuffle inside a compiled program."""
 
 from __future__ import annotations
 
