@@ -1,4 +1,4 @@
-"""Define rules for stored chapters that can be checked without executing any cells.
+"""Define the rules that stored chapters must follow, all checked without executing any cells.
 
 Each rule takes a chapter and yields each violation as ``(cell, message)``. The cell is None if the
 violation concerns the whole chapter.
@@ -173,7 +173,7 @@ def check_outputs(chapter: Chapter) -> Iterator[Violation]:
 
 
 def _failed_claim(text: str) -> str:
-    """Return the line that names a failed claim or, if none, the line that counts the failures."""
+    """Return the line that names a failed claim or, failing that, the line that counts failures."""
     lines = [line.strip() for line in text.splitlines() if "✗" in line]
     plain = [line for line in lines if not line.startswith("<")]
     named = [line for line in plain if not re.search(r"checks? failed here", line)]

@@ -182,7 +182,7 @@ def reorder_options(text: str) -> str:
 
 
 def find_problems(text: str) -> Iterator[str]:
-    """Yield a message for each problem with the Predict boxes in a text, with a way to fix it."""
+    """Yield a message for each problem with a text's Predict boxes, including a way to fix it."""
     try:
         boxes = read_boxes(text)
     except PredictionError as error:

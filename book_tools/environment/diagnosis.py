@@ -20,7 +20,7 @@ def check_version(version, executable):
     """Check that the pinned JAX supports a version of Python.
 
     Args:
-        version: The version as a sequence that starts with the major and minor number.
+        version: The version as a sequence that starts with the major and minor numbers.
         executable: The path of the interpreter, for the message.
 
     Raises:
@@ -52,7 +52,7 @@ def check_disk(free, needed):
 
 
 def find_reason(log):
-    """Return one line that says why pip failed, which is derived from pip's output."""
+    """Return one line that says why pip failed, based on pip's output."""
     if NO_DISK.search(log):
         return "the disk is full"
     if NO_NETWORK.search(log):

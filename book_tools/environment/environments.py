@@ -47,12 +47,12 @@ class Environment:
 
 
 def load_specifications() -> dict[str, Specification]:
-    """Return the specifications in environments.toml by name."""
+    """Return the specifications in environments.toml, keyed by name."""
     return parse_specifications(SPECIFICATIONS.read_text("utf8"))
 
 
 def parse_specifications(text: str) -> dict[str, Specification]:
-    """Return the specifications in the text of a file such as environments.toml, by name.
+    """Parse the text of a file such as environments.toml, and return its specifications by name.
 
     Raises:
         ValueError: If a table is invalid. The message names the table and the key.

@@ -16,7 +16,7 @@ from jaxbits import _catalogue
 
 Table = Mapping[str, Any]
 Outcomes = Mapping[str, str]
-"""The outcomes by `run_table_rows.row_key`."""
+"""The outcomes, keyed by `run_table_rows.row_key`."""
 OutcomesByVersion = Mapping[str, Outcomes]
 """The outcomes for each of the other versions of JAX."""
 
@@ -33,7 +33,7 @@ def is_error_line(line: str) -> bool:
 
 
 def has_changed(here: str, there: str) -> bool:
-    """Return whether two outcomes differ in more than the message of their error.
+    """Return whether two outcomes differ in more than their error messages.
 
     Args:
         here: The outcome in the book.

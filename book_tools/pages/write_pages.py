@@ -54,7 +54,7 @@ def write_readme_figure(root: Path = ROOT) -> Path:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line, and return the exit status."""
+    """Run the command-line program, and return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--readme", action="store_true", help="draw the README's figure instead")
     if parser.parse_args(arguments).readme:

@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"((?<![\w.])-?(?:\d+\.\d*|\.\d+)(?:e[+-]?\d+)?(?![\w.]))")
 # Claims and the results of exercises are compared separately.
 _CLAIMS = re.compile(r'<(?:details class="claims"|table class="also-sharp")')
 _RESULT = re.compile(r"^[✓✗–] .*\n?", re.MULTILINE)
-# Matches the folders of another Python on this machine, but not web addresses.
+# Matches folders of a different Python installation on this machine, but not web addresses.
 _FOLDERS = re.compile(r"(?<![\w:/.~…])/(?:[^\s:'\"/()]+/){2,}(?=[^\s:'\"/()]+)")
 
 
@@ -33,7 +33,7 @@ class Cell:
     Attributes:
         source: The code, without the title that folding adds.
         headings: The headings above the cell, nearest first, without the chapter's title.
-        tags: The tags of the cell.
+        tags: The cell's tags.
         stored: The outputs in the book as one string, or None if the cell was never executed.
     """
 
@@ -57,7 +57,7 @@ class ChapterCells:
         stem: The chapter's name, such as ``04-out-of-bounds``.
         title: The chapter's first heading.
         notebook: The notebook to execute, without outputs.
-        cells: The code cells, by their index in the notebook.
+        cells: The code cells, keyed by their index in the notebook.
     """
 
     stem: str
@@ -67,7 +67,7 @@ class ChapterCells:
 
     @property
     def code_digest(self) -> str:
-        """A digest of the code. A recorded result with the same digest belongs to this text."""
+        """A digest of the code. Results recorded with the same digest come from the same code."""
         return hashlib.sha256(
             "\0".join(cell.source for cell in self.cells.values()).encode()
         ).hexdigest()[:12]

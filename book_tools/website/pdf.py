@@ -120,7 +120,7 @@ def print_book(out: Path = OUT, names: Sequence[str] = (), by: str = "", built: 
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line, and return the exit status."""
+    """Run the command-line program, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("names", nargs="*", metavar="PAGE", help="pages to print; all by default")
     parser.add_argument("--out", type=Path, default=OUT, help="the file to write")

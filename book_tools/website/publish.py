@@ -110,7 +110,7 @@ def publish_book(html: Path, remote: str, root: Path = project_metadata.ROOT) ->
 
 
 def main(arguments: list[str] | None = None, root: Path = project_metadata.ROOT) -> int:
-    """Run the command line, and return the exit status."""
+    """Run the command-line program, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--html", type=Path, default=HTML, help="the folder of the built book")
     parser.add_argument("--remote", default="origin", help="where to push to")

@@ -66,7 +66,7 @@ def serve_in_background(folder: Path = HTML) -> Iterator[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line, and return the exit status."""
+    """Run the command-line program, and return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--port", type=int, default=8000, help="the first port to try")
     options = parser.parse_args(arguments)

@@ -32,7 +32,7 @@ def load(name: str) -> dict[str, Any]:
 
 
 def machine(run: dict[str, Any]) -> str:
-    """Return a line with the CPU, its cores, the JAX version, and the date of a measurement."""
+    """Return a line with a measurement's CPU, number of cores, JAX version, and date."""
     computer = run["machine"]
     with_jax = f"jax {run['versions']['jax']}"
     return f"{computer['cpu']}, {computer['cores']} cores, {with_jax}, {run['date']}"
