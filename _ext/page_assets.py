@@ -88,7 +88,7 @@ def _keep_wanted(
     body = str(context.get("body", ""))
     for kind in ("script_files", "css_files"):
         context[kind] = [asset for asset in context[kind] if _is_wanted(asset, pagename, body)]
-    if pagename != "search":  # Its last script runs immediately and needs the others.
+    if pagename != "search":  # That page's last script runs immediately and needs the others.
         context["script_files"] = [_deferred(script) for script in context["script_files"]]
 
 

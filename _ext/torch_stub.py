@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class StubModule(types.ModuleType):
-    """A module in which capitalized names are empty generic classes, and others are submodules."""
+    """A module whose capitalized names are empty generic classes; other names are submodules."""
 
     __path__: Sequence[str] = ()
 

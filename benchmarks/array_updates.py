@@ -1,4 +1,4 @@
-"""Measure changing one element of a large array, swaps in a loop, and reading one by one."""
+"""Measure updates of one element in a large array, swaps in a loop, and reads of elements."""
 
 from __future__ import annotations
 

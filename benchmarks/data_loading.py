@@ -71,7 +71,7 @@ def _epoch(batches: Iterable[Any], length: int, read: bool) -> None:
 
 
 def _loader(data: RandomImages, workers: int) -> Any:
-    """Return PyTorch's loader with a NumPy collate function and persistent workers."""
+    """Return a PyTorch loader with a NumPy collate function and persistent workers."""
     return DataLoader(
         data,  # type: ignore[arg-type]
         batch_size=BATCH,
@@ -136,7 +136,7 @@ def _stacking() -> dict[str, list[float]]:
 
 
 def _cheap() -> dict[str, list[float]]:
-    """Return the µs per batch by number of workers, for samples that cost almost nothing."""
+    """Return the µs per batch for each number of workers, with samples that cost almost nothing."""
     loaders = {f"{n} workers": _loader(RandomImages(BATCH * 200), n) for n in (0, 1, 2)}
 
     def consume(batches: Any) -> None:
@@ -150,7 +150,7 @@ def _cheap() -> dict[str, list[float]]:
 
 
 def run() -> dict[str, Any]:
-    """Time loops with a waiting and a computing reader, then stacking, then cheap batches."""
+    """Time loops whose data set waits or computes, and then stacking and cheap batches."""
     torch.set_num_threads(1)  # PyTorch does the same in a worker.
     length = max(1, round(10 * GOAL / statistics.median(_stepping(10))))
     alone = _stepping(length)

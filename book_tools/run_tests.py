@@ -37,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     group = parser.add_mutually_exclusive_group()
-    group.add_argument("--all", action="store_true", help="run all tests that the gate leaves out")
+    group.add_argument("--all", action="store_true", help="run all tests that the gate omits")
     group.add_argument("--grader", action="store_true", help="run only the grader's tests")
     options, passed_on = parser.parse_known_args(arguments)
     if options.grader:

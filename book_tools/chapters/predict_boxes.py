@@ -194,11 +194,11 @@ def find_problems(text: str) -> Iterator[str]:
             yield f"{where}: a Predict box needs at least 2 options, got {len(box.options)}"
         if len(box.right) != 1:
             yield (
-                f"{where}: exactly one answer of a Predict box must begin with 'Right', "
+                f"{where}: exactly one answer in a Predict box must begin with 'Right', "
                 f"got {len(box.right)}"
             )
         if len({option.text for option in box.options}) < len(box.options):
-            yield f"{where}: two options of this Predict box are the same"
+            yield f"{where}: two options in this Predict box are the same"
         for number, option in enumerate(box.options, box.first + 1):
             if markdown := _MARKDOWN.search(_CODE.sub("", option.summary + option.answer)):
                 yield (

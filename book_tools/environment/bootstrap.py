@@ -175,7 +175,7 @@ def create_venv(needed):
             failure = BootstrapError(
                 "This Python cannot create environments. Install the package python"
                 + version
-                + "-venv, or name another Python: make PYTHON=python3.11 book"
+                + "-venv, or choose a different Python: make PYTHON=python3.11 book"
             )
     raise failure
 

@@ -29,7 +29,7 @@ def check_version(version, executable):
     if not OLDEST <= tuple(version[:2]) <= NEWEST:
         raise BootstrapError(
             "Python must be {}.{} to {}.{}, got {}.{} ({}). "
-            "Name another one: make PYTHON=python3.11 book".format(
+            "Choose a different one: make PYTHON=python3.11 book".format(
                 *(OLDEST + NEWEST + tuple(version[:2]) + (executable,))
             )
         )

@@ -205,7 +205,7 @@ def detectors_page(root: Path, figure: Picture | None) -> str:
 
 
 def detectors_page_and_figure(root: Path) -> dict[Path, str]:
-    """Return a dict that maps paths to contents for the page and, if it can be drawn, the figure."""
+    """Return the page and, if it can be drawn, the figure, as a dict from paths to contents."""
     figure = _draw_cost()
     made = {root / "reference" / "detectors.md": detectors_page(root, figure)}
     if figure is not None:

@@ -207,7 +207,7 @@ def _run_all(
                 continue
             records[name] = run_environment(environment, chapters, root, say)
         except EnvironmentUnavailable as reason:
-            kept = f"; keeping the record of {before[name]['date']}" if name in before else ""
+            kept = f"; keeping the record from {before[name]['date']}" if name in before else ""
             say(f"skipped: {reason}{kept}")
             continue
         except (provision.ProvisioningError, RuntimeError) as error:

@@ -4,8 +4,9 @@
     python -m book_tools publish --remote upstream
 
 One commit contains the pages, the notebooks, and the library's wheel, so they always come from the
-same state of the project. The wheels of earlier publications stay on the branch, because notebooks
-that people downloaded earlier install them. If the project has no address, nothing is published.
+same state of the project. The wheels from earlier publications stay on the branch, because
+notebooks that people downloaded earlier install them. If the project has no address, nothing is
+published.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class PublishError(RuntimeError):
 
 
 def _git(root: Path, *arguments: str, **environment: str) -> str:
-    """Run git and return what it prints. If it fails, raise a PublishError with its last line."""
+    """Run git and return what it prints. If it fails, raise a PublishError with its message."""
     done = subprocess.run(
         ["git", *arguments],
         cwd=root,

@@ -29,7 +29,7 @@ SIZES: dict[str, ViewportSize] = {
 
 
 def take_screenshots(out: Path, pages: Sequence[str]) -> list[Path]:
-    """Capture pages in both sizes and both themes, and return the paths of the files.
+    """Capture pages at both sizes and in both themes, and return the paths of the files.
 
     Args:
         out: The folder to write to.

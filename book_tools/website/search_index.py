@@ -41,7 +41,7 @@ class Words:
     """Words that readers type although the book does not use them.
 
     Attributes:
-        places: The words that readers use for each place, by catalogue id or address.
+        places: The words that readers use for each place, keyed by catalogue id or address.
         groups: Groups of synonyms. A search for one word also finds its synonyms.
     """
 
@@ -83,7 +83,7 @@ def describe_bit(bit: SharpBit) -> list[str]:
 
 
 def collect_records(html: Path, words: Words) -> list[Record]:
-    """Return all records of the built book, in a stable order.
+    """Return all search records for the built book, in a stable order.
 
     Args:
         html: The folder of the built book.

@@ -2,8 +2,8 @@
 
 python -m book_tools serve [--port 8000]
 
-Unlike ``python -m http.server``, this program uses the next free port if a port is in use, and it
-logs nothing. The PDF and screenshot programs use this server, too.
+Unlike ``python -m http.server``, this program uses the next free port if the given one is in use,
+and it logs nothing. The PDF and screenshot programs also use this server.
 """
 
 from __future__ import annotations

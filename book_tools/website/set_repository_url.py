@@ -32,7 +32,7 @@ def normalize_url(url: str) -> str:
     """Return the address of a GitHub repository without a trailing slash or ``.git``.
 
     Raises:
-        AddressError: If it is not the address of a repository on GitHub. Colab can open notebooks
+        AddressError: If `url` is not the address of a GitHub repository. Colab can open notebooks
             only from GitHub.
     """
     plain = url.strip().rstrip("/").removesuffix(".git")

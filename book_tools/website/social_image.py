@@ -48,7 +48,7 @@ PAGE = """\
 
 
 def draw_social_image() -> bytes:
-    """Draw the image, and return it as the content of a PNG file.
+    """Draw the image, and return it as the contents of a PNG file.
 
     Raises:
         NoBrowserError: If Chromium is not on the PATH.

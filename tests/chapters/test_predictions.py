@@ -170,9 +170,9 @@ def test_reorder_options_keeps_code_below_question() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("Right.", "No.", "line 3: exactly one answer of a Predict box must begin with 'Right'"),
+        ("Right.", "No.", "line 3: exactly one answer in a Predict box must begin with 'Right'"),
         ("Three</summary>No.", "Three</summary>Right.", "must begin with 'Right', got 2"),
-        ("Three</summary>", "Two</summary>", "two options of this Predict box are the same"),
+        ("Three</summary>", "Two</summary>", "two options in this Predict box are the same"),
         ("Three</summary>No.", "Three</summary>No, `x`.", "'`x`' is Markdown"),
         ("Three</summary>No.", "Three</summary>[No](a.md).", "'](' is Markdown"),
         ("<summary>Three", "<summary>Three: it is odd", "the option gives a reason after ':'"),

@@ -26,7 +26,7 @@ def load(name: str) -> dict[str, Any]:
     file = folder.joinpath(f"{name}.json")
     if not file.is_file():
         known = sorted(f.name[:-5] for f in folder.iterdir() if f.name.endswith(".json"))
-        raise FileNotFoundError(f"no measurement {name!r}; there are {', '.join(known)}")
+        raise FileNotFoundError(f"name must be one of {', '.join(known)}; got {name!r}")
     run: dict[str, Any] = json.loads(file.read_text("utf8"))
     return run
 
