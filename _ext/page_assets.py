@@ -58,7 +58,7 @@ def _is_wanted(asset: Any, page: str, body: str) -> bool:
     """
     name, text = _name(asset), _body(asset)
     if "thebe" in name.lower() or "thebe" in text.lower():
-        return False  # Jupyter Book adds it twice, and the second copy logs an error.
+        return False  # Jupyter Book adds Thebe twice, and the second copy logs an error.
     for word, script in SETTINGS_OF.items():
         if re.match(rf"(let|var) {word}", text):
             name = script

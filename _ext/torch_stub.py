@@ -1,4 +1,4 @@
-"""Let autodoc import `jaxbits.xor` without PyTorch, which building the book does not install.
+"""Let autodoc import `jaxbits.xor` without PyTorch, which the book's build does not install.
 
 Sphinx's own ``autodoc_mock_imports`` is not sufficient here. A class that inherits from one of its
 mocks loses its signature, and a mocked generic type such as ``DataLoader[Any]`` loses its brackets.

@@ -38,7 +38,7 @@ def _step(weights: jax.Array, images: jax.Array, length: int) -> tuple[jax.Array
 
 
 def _on_device(batches: Iterable[Any], size: int) -> Iterator[Any]:
-    """Yield batches, while later batches are already being copied to the device."""
+    """Yield batches while later batches are already being copied to the device."""
     waiting: collections.deque[Any] = collections.deque()
     batches = iter(batches)
     for batch in itertools.islice(batches, size):

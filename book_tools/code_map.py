@@ -215,7 +215,7 @@ def part_of(module: str) -> Part:
 
 
 def arrows(root: Path = ROOT) -> dict[Part, set[Part]]:
-    """Return the parts that each part imports from."""
+    """Return, for each part, the parts that it imports from."""
     found: dict[Part, set[Part]] = {part: set() for part in PARTS}
     for module, imported in imports(root).items():
         found[part_of(module)] |= {part_of(one) for one in imported}

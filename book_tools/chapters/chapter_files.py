@@ -162,7 +162,7 @@ def describe_difference(source: NotebookNode, stored: NotebookNode | None) -> st
 
 
 def first_line(cell: NotebookNode) -> str:
-    """Return a cell's first line that is neither blank nor its title, cut to 60 characters."""
+    """Return up to 60 characters of a cell's first line, ignoring blank lines and the title."""
     lines = (line.strip() for line in without_title(cell.source).splitlines())
     line = next((line for line in lines if line), "empty")
     return line if len(line) <= 60 else line[:59] + "…"

@@ -71,7 +71,7 @@ def _check_announced_errors(chapter: ChapterFiles, notebook: NotebookNode) -> No
 
 
 def _summarize(error: CellExecutionError) -> str:
-    """Return the error and the line of the chapter that raised it."""
+    """Return the error, together with the line in the chapter that raised it."""
     text = normalize_text(str(error.traceback))
     arrows = re.findall(r"Cell In\[\d+\].*?^-+> *(\d+ .*?)$", text, re.M | re.S)
     line = f"  line {arrows[-1].rstrip()}\n" if arrows else ""

@@ -44,7 +44,7 @@ def derive_title(source: str) -> str:
 
 
 def _bound_names(source: str) -> list[str]:
-    """Return the functions and classes that a cell defines or, failing that, the names it sets."""
+    """Return the functions and classes that a cell defines, or else the names that it assigns."""
     try:
         body = ast.parse(source).body
     except SyntaxError:  # The cell contains a magic, which is not Python syntax.

@@ -18,7 +18,7 @@ _SET = {"JAX_PLATFORMS": "cpu", "COLUMNS": "80", "PYTHONHASHSEED": "0", "NO_COLO
 
 
 def kernel_environment(scratch: str, inherited: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the environment variables with which a chapter is executed.
+    """Return the environment variables for executing a chapter.
 
     Args:
         scratch: An empty folder, so that the kernel does not use the user's IPython profile or

@@ -173,7 +173,7 @@ def check_outputs(chapter: Chapter) -> Iterator[Violation]:
 
 
 def _failed_claim(text: str) -> str:
-    """Return the line that names a failed claim or, failing that, the line that counts failures."""
+    """Return the line that names a failed claim, or else the line that counts the failures."""
     lines = [line.strip() for line in text.splitlines() if "✗" in line]
     plain = [line for line in lines if not line.startswith("<")]
     named = [line for line in plain if not re.search(r"checks? failed here", line)]

@@ -70,10 +70,7 @@ def _without_times(bar: re.Match[str]) -> str:
 
 
 def _local_folders() -> list[tuple[str, str]]:
-    """Return pairs of a local folder, which outputs may contain, and its substitute.
-
-    The longest folder comes first.
-    """
+    """Return pairs of a local folder and the text that replaces it in outputs, longest first."""
     home = str(Path.home())
     found = [(str(ROOT), "…"), (sysconfig.get_paths()["stdlib"], "…/python")]
     found += [("~" + path[len(home) :], new) for path, new in found if path.startswith(home + "/")]

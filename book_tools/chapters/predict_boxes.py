@@ -1,4 +1,4 @@
-"""Put the options of Predict boxes in a random order, so that the order gives no hint.
+"""Put the options in Predict boxes in random order, so that the order gives no hint.
 
 A Predict box consists of a paragraph that begins with ``**Predict.**`` and two or more options
 below it. Each option is on its own line, with no other line in between::

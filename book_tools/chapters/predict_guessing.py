@@ -1,4 +1,4 @@
-"""Shuffle the options of Predict boxes, and measure how often a reader can guess right.
+"""Shuffle the options in Predict boxes, and measure how often readers can guess the right one.
 
 python -m book_tools predictions              shuffle the options, as make format does
 python -m book_tools predictions --guessing   also show how often guesses are right

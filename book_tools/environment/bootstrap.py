@@ -171,7 +171,7 @@ def create_venv(needed):
     except BootstrapError as error:
         failure = error
     with open(LOG, "rb") as log:
-        if b"ensurepip" in log.read():  # Debian ships it as python3.x-venv.
+        if b"ensurepip" in log.read():  # Debian ships ensurepip as python3.x-venv.
             failure = BootstrapError(
                 "This Python cannot create environments. Install the package python"
                 + version

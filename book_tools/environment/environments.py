@@ -1,4 +1,4 @@
-"""Read environments.toml, which lists the other environments for the book and its tests."""
+"""Read environments.toml, which lists the environments in which `make versions` runs the book."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Environment:
     Attributes:
         specification: The environment's table in environments.toml.
         python: The path of its interpreter.
-        variables: The environment variables with which programs run in this environment.
+        variables: The environment variables for programs that run in this environment.
     """
 
     specification: Specification

@@ -108,7 +108,7 @@ def _library_sources(root: Path) -> list[Path]:
 def _update(
     spec: Specification, base: Path, folder: Path, torch: bool, say: Callable[[str], None]
 ) -> Path:
-    """Create an environment, or upgrade or reuse the existing one, and return its interpreter."""
+    """Create, upgrade, or reuse an environment, and return its interpreter."""
     version = interpreters.run_program(base, "import sys; print(sys.version)")
     digests = {choice: _digest(version, spec.requirements(choice)) for choice in (False, True)}
     stamp = _read_stamp(folder)

@@ -59,7 +59,7 @@ def assignments_page(root: Path = ROOT) -> str:
 
 
 def _describe_cost() -> str:
-    """Return the sentences about the recorded time and memory of grading."""
+    """Return sentences about the recorded time and memory that grading took."""
     measured = measurements.load("grading")
     seconds = {
         name.removeprefix("a submission, "): f"{one['median']:.1f} s"

@@ -1,4 +1,4 @@
-"""Generate the page of a reference table from its rows and their outcomes.
+"""Generate the page for a reference table from the table's rows and their outcomes.
 
 In a table with two sides, each row compares two pieces of code, with a note and a link below them.
 A table with one side is a list of wrong claims.
@@ -96,10 +96,10 @@ def _row(
 
 
 def table_page(table: Table, here: Outcomes, elsewhere: OutcomesByVersion | None = None) -> str:
-    """Return the page of a table as Markdown.
+    """Return the page for a table as Markdown.
 
     Args:
-        table: The content of the table's TOML file.
+        table: The contents of the table's TOML file.
         here: The outcomes of the rows in this environment.
         elsewhere: The outcomes on other versions of JAX, which are shown where they differ.
 

@@ -91,11 +91,11 @@ def read_recorded(folder: Path = RECORDED) -> dict[str, Outcomes]:
 
 
 def record_environment(name: str, python: Path) -> Path:
-    """Run JAX's side of the tables in another environment, and record the outcomes.
+    """Run JAX's side of the tables in a different environment, and record the outcomes.
 
     Args:
         name: The name of the environment.
-        python: Its interpreter.
+        python: The environment's interpreter.
 
     Returns:
         The path of the file with the recorded outcomes.

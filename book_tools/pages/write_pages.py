@@ -45,7 +45,7 @@ def write_pages(root: Path = ROOT) -> list[Path]:
 
 
 def write_readme_figure(root: Path = ROOT) -> Path:
-    """Draw the README's figure, which chapter 04 shows as well, and return its path."""
+    """Draw the README's figure, which chapter 04 also shows, and return its path."""
     from jaxbits.book.figures.out_of_bounds import where_indices_land
 
     path = root / "_static" / "where-indices-land.svg"

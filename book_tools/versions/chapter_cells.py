@@ -32,7 +32,7 @@ class Cell:
 
     Attributes:
         source: The code, without the title that folding adds.
-        headings: The headings above the cell, nearest first, without the chapter's title.
+        headings: The headings above the cell, nearest first, excluding the chapter's title.
         tags: The cell's tags.
         stored: The outputs in the book as one string, or None if the cell was never executed.
     """

@@ -85,7 +85,7 @@ def run_on_simulated_devices(
 
     The new processes receive the function as source. It may use modules, importable objects, other
     functions in the same notebook, and plain numbers and strings. If it raises an error, this
-    function raises an error of the same class with the same message, and a note that quotes the
+    function raises an error of the same class, with the same message and a note that quotes the
     line. When the run ends, even because of a timeout or an interrupt, all its processes are
     killed, and the output that they have produced so far is printed. The processes also exit if
     this process ends.
@@ -184,7 +184,7 @@ def _wait(
 ) -> int | None:
     """Wait until all processes have a result or one has failed.
 
-    Return the number of a process that ended without a result, or None if no process did.
+    Return the index of a process that ended without a result, or None if no process did.
     """
     limit = time.monotonic() + seconds
     waiting = dict(enumerate(started))

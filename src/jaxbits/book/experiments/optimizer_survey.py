@@ -114,7 +114,7 @@ def survey(
     types: Iterable[DtypeCombination] = DTYPE_COMBINATIONS,
     wrap: Callable[[Any], Any] = lambda tx: tx,
 ) -> dict[str, dict[DtypeCombination, UpdateOutcome]]:
-    """Trace one update of each optimizer for each combination of dtypes, without running it.
+    """Trace, but do not run, one update of each optimizer for each combination of dtypes.
 
     Args:
         factories: A dict of functions that return an optimizer. The default is

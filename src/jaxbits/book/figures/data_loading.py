@@ -95,7 +95,7 @@ def augmentation_draws(epochs: Mapping[str, Sequence[Sequence[int]]]) -> tuple[F
 
 @style.drawing
 def stacking_times() -> tuple[Figure, str]:
-    """Plot the recorded times of several ways to turn 256 samples into one array."""
+    """Plot the recorded times of several ways of turning 256 samples into one array."""
     run = measurements.load("data_loading")
     times = run["series"]["stacking"]
     fig, axes = style.figure(6, 3.4)

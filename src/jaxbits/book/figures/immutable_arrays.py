@@ -123,7 +123,8 @@ def memory_use(programs: Mapping[str, Any]) -> tuple[Figure, str]:
     """Plot the memory that compiled programs need while they run.
 
     Args:
-        programs: A dict of named compiled programs, such as ``jax.jit(f).lower(x).compile()``.
+        programs: A dict of compiled programs, keyed by label. A program is the result of a call
+            such as ``jax.jit(f).lower(x).compile()``.
     """
     fig, axes = style.figure(6, 0.62 * len(programs) + 1.9)
     parts = ("input", "output", "scratch")

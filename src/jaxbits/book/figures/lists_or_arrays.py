@@ -162,7 +162,7 @@ def weight_distances() -> tuple[Figure, str]:
 
 @style.drawing
 def score_changes() -> tuple[Figure, str]:
-    """Plot how far each change moved the recorded scores, and the article's difference."""
+    """Plot how far each change moved the recorded scores, and the gap that the article reports."""
     run = measurements.load("list_or_array")
     rows: dict[str, list[float]] = {}
     for name in ("restless", "calm"):

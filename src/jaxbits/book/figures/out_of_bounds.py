@@ -1,4 +1,4 @@
-"""Figures for chapter 04: where bad indices land, the gradients they give, and the checks."""
+"""Figures for chapter 04: where bad indices land, their gradients, and checks that find them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _cells(axes: Axes, y: float, hit: dict[int, str]) -> None:
 
 
 def _nominal(index: int) -> int:
-    """Return the position of an index, given that negative indices count from the end in Python."""
+    """Return the position of an index, with negative indices counted from the end as in Python."""
     return index if index >= 0 else index + LENGTH
 
 

@@ -143,7 +143,9 @@ def _cell(axes: Axes, x: float, y: float, text: str, face: str, edge: str = styl
 
 @style.drawing
 def scalar_table(table: dict[bool, dict[str, list[str]]]) -> tuple[Figure, str]:
-    """Draw a table of the dtypes that bfloat16, float16, and float32 arrays times scalars have.
+    """Draw a table of the dtypes that result from multiplying arrays by scalars.
+
+    The arrays have the dtypes bfloat16, float16, and float32.
 
     Args:
         table: For x64 off and on, a dict that maps each scalar expression to the three

@@ -25,7 +25,7 @@ _MONO = "DejaVu Sans Mono"
 
 
 def executed_lines(function: Callable[..., Any], call: Callable[[], Any]) -> set[int]:
-    """Return the indices of the function's lines that Python runs during a call.
+    """Return the indices of a function's lines that Python runs during a call.
 
     Args:
         function: A function that is defined in a file or a cell.

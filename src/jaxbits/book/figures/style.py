@@ -1,7 +1,7 @@
 """The style of the book's figures: colors, fonts, and the conversion to SVG.
 
 A stored figure is an SVG on a light card, so it is readable wherever you open the notebook. For
-the dark theme, the book's pages also contain a copy with every color replaced as `DARK` defines.
+the dark theme, the book's pages also contain a copy that uses the replacement colors in `DARK`.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def _ids_in_order(svg: str, alt: str) -> str:
     """Replace the ids in an SVG with numbers, so that every machine writes the same bytes.
 
     To make ids, Matplotlib hashes coordinates with more digits than it draws, and the extra digits
-    differ between machines. A hash of the figure keeps the ids unique among the figures of a page.
+    differ between machines. A hash of the figure keeps the ids unique among the figures on a page.
     https://github.com/matplotlib/matplotlib/blob/v3.11.2/lib/matplotlib/backends/backend_svg.py
     """
     ids = list(dict.fromkeys(re.findall(r'\bid="([a-z][0-9a-f]{10})"', svg)))
