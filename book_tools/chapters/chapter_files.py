@@ -79,7 +79,9 @@ def find_chapters(names: Iterable[str] = (), folder: Path = CHAPTERS) -> list[Ch
         ]
         if len(found) != 1:
             known = ", ".join(one.name for one in chapters) or "none"
-            raise ChapterFileError(f"NAME must match exactly one chapter of {known}; got {name!r}")
+            raise ChapterFileError(
+                f"NAME must match exactly one chapter among {known}; got {name!r}"
+            )
         wanted += [one for one in found if one not in wanted]
     return wanted if names else chapters
 

@@ -211,7 +211,7 @@ def find_problems(text: str) -> Iterator[str]:
                     "happens, and give the reason in the answer"
                 )
         if box.drawn != box.options:
-            yield f"{where}: the options are not in their drawn order; run: make format"
+            yield f"{where}: the options have not been shuffled; run: make format"
 
 
 def _read(chapter: ChapterFiles) -> str:

@@ -106,7 +106,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command-line program, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("chapters", nargs="*", help="chapters such as 04; all by default")
-    parser.add_argument("--guessing", action="store_true", help="measure how far guessing gets")
+    parser.add_argument("--guessing", action="store_true", help="measure how often guessing works")
     options = parser.parse_args(arguments)
     status = 0
     boxes: list[Box] = []

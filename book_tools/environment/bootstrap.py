@@ -280,6 +280,6 @@ def main(arguments=None):
         sys.stderr.write("Setting up .venv failed: {}\n".format(find_reason(str(error))))
         return 1
     except KeyboardInterrupt:
-        sys.stderr.write("Interrupted. The next make target completes .venv.\n")
+        sys.stderr.write("Interrupted. The next make target will complete .venv.\n")
         return 130
     return 0

@@ -47,7 +47,7 @@ def check_disk(free, needed):
     """
     if free < needed:
         raise BootstrapError(
-            ".venv needs about {:.1f} GB of disk space, got {:.1f} GB".format(needed, free)
+            ".venv needs about {:.1f} GB on disk, but only {:.1f} GB is free".format(needed, free)
         )
 
 

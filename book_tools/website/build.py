@@ -123,7 +123,7 @@ def find_write_problem() -> str | None:
         BUILD.mkdir(exist_ok=True)
         tempfile.TemporaryFile(dir=BUILD).close()
     except OSError as error:
-        return f"{BUILD.name} must be a folder that can be written to, got: {error.strerror}"
+        return f"{BUILD.name} must be a writable folder, got: {error.strerror}"
     return None
 
 

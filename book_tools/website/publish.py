@@ -114,7 +114,7 @@ def main(arguments: list[str] | None = None, root: Path = project_metadata.ROOT)
     """Run the command-line program, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--html", type=Path, default=HTML, help="the folder of the built book")
-    parser.add_argument("--remote", default="origin", help="where to push to")
+    parser.add_argument("--remote", default="origin", help="the remote to push to")
     options = parser.parse_args(arguments)
     try:
         print(publish_book(options.html, options.remote, root))

@@ -49,7 +49,7 @@ def create_server(port: int, folder: Path = HTML, *, tries: int = 50) -> Threadi
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 raise
     raise OSError(
-        f"one of the ports {port} to {port + tries - 1} must be free; choose another --port"
+        f"one of the ports {port} to {port + tries - 1} must be free; choose a different --port"
     )
 
 

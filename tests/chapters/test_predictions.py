@@ -226,9 +226,7 @@ def test_order_chapter_fixes_order_that_lint_rejects(
     (ordered_box,) = read_boxes(reorder_options(BOX_MARKDOWN))
     reversed_options = [(option.summary, option.answer) for option in reversed(ordered_box.options)]
     pair.source.write_text(box_markdown("What is it?", *reversed_options))
-    lint_message = (
-        "chapters/01-a.md, line 3: the options are not in their drawn order; run: make format"
-    )
+    lint_message = "chapters/01-a.md, line 3: the options have not been shuffled; run: make format"
     assert lint_chapters(tmp_path, "")[0] == lint_message
     assert order_chapter(pair)
     assert pair.source.read_text() == reorder_options(BOX_MARKDOWN)
