@@ -48,7 +48,7 @@ def recolor(svg: str, palette: Mapping[str, str]) -> str:
     """Return the figure with its light colors replaced by dark ones.
 
     Args:
-        svg: The source of the figure.
+        svg: The figure's source.
         palette: A mapping from each light color to a dark one, as #rrggbb.
 
     Example:

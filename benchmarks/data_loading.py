@@ -50,7 +50,7 @@ def _on_device(batches: Iterable[Any], size: int) -> Iterator[Any]:
 
 
 def _stepping(length: int) -> list[float]:
-    """Return the seconds that each of several steps of a given length takes."""
+    """Return the durations, in seconds, of several steps of a given length."""
     weights, images = jnp.eye(SIZE), np.zeros((BATCH, 28, 28), np.uint8)
     times = []
     for _ in range(10):
@@ -113,7 +113,7 @@ def _work_for(seconds: float) -> int:
 
 
 def _stacking() -> dict[str, list[float]]:
-    """Return the ms that each way takes to turn 256 samples into one array on the device."""
+    """Return the times, in ms, of several ways of turning 256 samples into one device array."""
     samples = list(RandomImages(256).images)
     on_jax = [jnp.asarray(sample) for sample in samples]
     indices = np.arange(256)
@@ -136,7 +136,7 @@ def _stacking() -> dict[str, list[float]]:
 
 
 def _cheap() -> dict[str, list[float]]:
-    """Return the µs per batch for each number of workers, with samples that cost almost nothing."""
+    """Return the µs per batch for each number of workers, with samples that take almost no time."""
     loaders = {f"{n} workers": _loader(RandomImages(BATCH * 200), n) for n in (0, 1, 2)}
 
     def consume(batches: Any) -> None:

@@ -28,7 +28,7 @@ def _total(numbers: Any) -> jax.Array:
 
 
 def _first_call(numbers: Any) -> tuple[float, int]:
-    """Return the milliseconds that a first call takes, and the number of inputs to the program."""
+    """Return the duration of a first call, in ms, and the number of inputs to the program."""
     jax.clear_caches()  # type: ignore[no-untyped-call]
     started = time.perf_counter()
     jax.jit(_total)(numbers).block_until_ready()

@@ -1,4 +1,4 @@
-"""Fold the cells of a notebook that are also folded on its page.
+"""Fold the notebook cells that are also folded on the chapter's page.
 
 A chapter's text marks such a cell with the tag ``hide-input``, and marks the setup cell with
 ``remove-cell``. Only Jupyter Book reads these tags, so the notebook also gets the settings that

@@ -1,4 +1,4 @@
-"""Normalize the outputs of a notebook so that they are the same on every machine.
+"""Normalize a notebook's outputs so that they are the same on every machine.
 
 Outputs reveal where and when the kernel ran: paths, object addresses, color codes, the order in
 which two streams were flushed, the times in progress bars, and tracebacks that consist mostly of

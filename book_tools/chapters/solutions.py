@@ -31,7 +31,7 @@ _FOLDED = re.compile(
 
 
 def imported_names(notebook: NotebookNode) -> set[str]:
-    """Return the names that the cells of a chapter import."""
+    """Return the names that a chapter's cells import."""
     names: set[str] = set()
     for cell in notebook.cells:
         if cell.cell_type != "code":

@@ -32,7 +32,7 @@ def prepare(
     """Create or update an environment, install the library in it, and return it.
 
     Args:
-        spec: The specification of the environment.
+        spec: The environment's specification.
         root: The project's folder.
         torch: Whether the environment needs PyTorch.
         say: A function that receives one line of text about each slow step.

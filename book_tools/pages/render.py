@@ -1,4 +1,4 @@
-"""Render the Jinja2 templates of the generated pages."""
+"""Render the Jinja2 templates for the generated pages."""
 
 from __future__ import annotations
 

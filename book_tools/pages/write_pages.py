@@ -27,7 +27,7 @@ from jaxbits import _catalogue
 
 
 def write_pages(root: Path = ROOT) -> list[Path]:
-    """Write the generated pages of a project, and return the paths that changed."""
+    """Write a project's generated pages, and return the paths that changed."""
     bits, folder = _catalogue.load(), root / "reference"
     paths = symptoms.read_symptoms(folder / "by-symptom.toml")
     terms = glossary.read_terms(folder / "glossary.toml")

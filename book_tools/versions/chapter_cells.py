@@ -1,4 +1,4 @@
-"""Read the code cells of a chapter together with their sections and stored outputs."""
+"""Read a chapter's code cells together with their sections and stored outputs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FOLDERS = re.compile(r"(?<![\w:/.~…])/(?:[^\s:'\"/()]+/){2,}(?=[^\s:'\"/()]+)
 
 @dataclass(frozen=True)
 class Cell:
-    """A code cell of a chapter and its position in the book.
+    """A code cell in a chapter and its position in the book.
 
     Attributes:
         source: The code, without the title that folding adds.

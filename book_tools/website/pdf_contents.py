@@ -40,7 +40,7 @@ class PdfError(Exception):
 
 @dataclass(frozen=True)
 class Entry:
-    """One page of the book in the table of contents.
+    """A page of the book that is listed in the table of contents.
 
     Attributes:
         name: The page's path without ``.html``, such as ``chapters/01-tracing``.
@@ -54,7 +54,7 @@ class Entry:
 
 
 def read_entries(root: Path = ROOT, built: Path = HTML) -> list[Entry]:
-    """Return the pages of the book in the order of the table of contents.
+    """Return the book's pages in the order of the table of contents.
 
     Args:
         root: The project's folder, which contains _toc.yml.

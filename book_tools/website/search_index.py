@@ -76,7 +76,7 @@ def read_words(path: Path | None = None) -> Words:
 
 
 def describe_bit(bit: SharpBit) -> list[str]:
-    """Return the title, symptom, fix, and errors of a sharp bit as plain text."""
+    """Return a sharp bit's title, symptom, fix, and errors as plain text."""
     errors = [f"{symptom.error} {symptom.text}" for symptom in bit.symptoms]
     parts = [bit.title, bit.look_for, bit.fix]
     return [part.replace("`", "") for part in (*parts, *errors) if part]

@@ -131,7 +131,7 @@ def remove_unused_rules(sheet: str, used: set[str]) -> str:
 
 
 def rebase_urls(sheet: str, name: str) -> str:
-    """Return a style sheet with the addresses of other files made relative to the folder _static.
+    """Return a style sheet with the addresses of other files made relative to the _static folder.
 
     Args:
         sheet: The text of the style sheet.
@@ -151,7 +151,7 @@ def inline_imports(static: Path, name: str) -> str:
     """Return the text of a style sheet, including that of the style sheets that it imports.
 
     Args:
-        static: The folder _static of the built book.
+        static: The _static folder in the built book.
         name: The path of the style sheet in that folder.
     """
     sheet = rebase_urls((static / name).read_text(encoding="utf-8"), name)
@@ -205,7 +205,7 @@ def scripts_of(pages: Mapping[Path, str], static: Path) -> Iterator[str]:
 
     Args:
         pages: The pages' HTML, keyed by path.
-        static: The folder _static of the built book.
+        static: The _static folder in the built book.
     """
     names = {
         href["name"]

@@ -78,7 +78,7 @@ def targets(settings: Settings, phases: jax.Array) -> jax.Array:
 
 
 def loss(params: Any, settings: Settings, key: jax.Array, dtype: Any = jnp.float32) -> jax.Array:
-    """Return the mean squared error of the model on a batch drawn from the key."""
+    """Return the model's mean squared error on a batch drawn with the key."""
     for_phases, for_noise = jax.random.split(key)
     phases = jax.random.uniform(for_phases, (BATCH,), dtype, 0.0, 2 * math.pi)
     noise = jax.random.normal(for_noise, (BATCH, LENGTH), dtype)

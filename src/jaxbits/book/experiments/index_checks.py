@@ -23,7 +23,7 @@ class Access:
     Attributes:
         name: The label in the figure.
         use: The function under test. Its arguments are traced under `jit`.
-        args: The arguments of the function.
+        args: The function's arguments.
         is_bug: Whether the access is a bug that the checks should report.
     """
 

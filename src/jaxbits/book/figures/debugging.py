@@ -70,7 +70,7 @@ def traceback_frames(function: Callable[..., Any], *args: Any) -> tuple[Figure, 
 
     Args:
         function: A function that raises an error.
-        *args: Its arguments.
+        *args: The arguments to pass to it.
     """
     error = _unfiltered(function, *args)
     runs = group_frames(error)
@@ -139,7 +139,7 @@ def printed_lines(function: Callable[..., Any], *args: Any) -> list[str]:
 
     Args:
         function: The function to call.
-        *args: Its arguments.
+        *args: The arguments to pass to it.
 
     >>> printed_lines(jax.jit(two_prints), 3)
     ['x3', 'y3']

@@ -77,7 +77,7 @@ def is_found_by_debug_nans(function: Function, *args: Any) -> bool:
 
     Args:
         function: The function to call.
-        *args: Its arguments.
+        *args: The arguments to pass to it.
 
     >>> is_found_by_debug_nans(jnp.sqrt, jnp.float32(-1)), jax.config.jax_debug_nans
     (True, False)
@@ -95,7 +95,7 @@ def is_found_by_checkify(function: Function, *args: Any) -> bool:
 
     Args:
         function: The function to call.
-        *args: Its arguments.
+        *args: The arguments to pass to it.
 
     >>> is_found_by_checkify(jnp.sqrt, jnp.float32(-1))
     True
@@ -109,7 +109,7 @@ def is_found_by_detector(function: Function, *args: Any) -> bool:
 
     Args:
         function: The function to call.
-        *args: Its arguments.
+        *args: The arguments to pass to it.
 
     >>> is_found_by_detector(jnp.sqrt, jnp.float32(-1))
     True
