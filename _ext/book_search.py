@@ -11,7 +11,7 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.builders.html import StandaloneHTMLBuilder
 
-# This script highlights the results of Sphinx's own search, which the book does not have.
+# This script highlights the results of Sphinx's own search, which the book does not use.
 NOT_LOADED = "sphinx_highlight.js"
 
 

@@ -1,4 +1,4 @@
-"""Fold claims and helper code, and format tracebacks and the results of exercises."""
+"""Fold claims and helper code, and format tracebacks and exercise results."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _FOLD = re.compile(
 
 
 class Folds(SphinxTransform):
-    """A transform that removes Colab titles from folded cells and merges the folds of claims."""
+    """A transform that removes Colab titles from folded cells and merges claims folds."""
 
     default_priority = 855
 
     def apply(self, **kwargs: Any) -> None:
-        """Transform the cells of the page."""
+        """Transform the page's cells."""
         from book_tools.chapters.folding import CLAIMS_TITLE, TABLE_TITLE, read_title, without_title
 
         prompts = {CLAIMS_TITLE: "How it is checked", TABLE_TITLE: "How the rows are checked"}
@@ -100,7 +100,7 @@ def _nest_code(shown: nodes.raw, code: nodes.Element, prompt: str) -> None:
 
 
 def parse_results(text: str) -> list[tuple[str, str]] | None:
-    r"""Return the mark and text of each exercise result, or None if the output has other lines.
+    r"""Return the mark and text of each exercise result, or None if there are other lines.
 
     Example:
         >>> parse_results("✓ one and one is two\n○ not yet\n")
@@ -121,7 +121,7 @@ def parse_results(text: str) -> list[tuple[str, str]] | None:
 
 
 def results_html(found: list[tuple[str, str]]) -> str:
-    """Return the results of exercises as an HTML list."""
+    """Return exercise results as an HTML list."""
     items = "".join(
         f'<li class="{KINDS[mark]}"><b>{mark}</b> '
         + html.escape(text, quote=False).replace("\n", "<br>")
@@ -140,7 +140,7 @@ class Results(SphinxTransform):
     default_priority = 860
 
     def apply(self, **kwargs: Any) -> None:
-        """Transform the outputs of the page."""
+        """Transform the page's outputs."""
         for block in list(self.document.findall(nodes.literal_block)):
             if "stream" not in block["classes"] or "stderr" in block["classes"]:
                 continue
@@ -149,7 +149,7 @@ class Results(SphinxTransform):
 
 
 class TracebackLexer(RegexLexer):
-    """A lexer for the tracebacks in the stored notebooks, which have no color codes."""
+    """A lexer for tracebacks without color codes, as the notebooks store them."""
 
     name = "A traceback of a notebook cell"
     aliases: ClassVar[list[str]] = ["cell-traceback"]  # type: ignore[misc]

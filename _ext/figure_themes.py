@@ -1,4 +1,4 @@
-"""Give each SVG figure its description as alt text, and a second version for the dark theme.
+"""Give each SVG figure its description as alt text and a second version for the dark theme.
 
 A figure is an SVG whose root element has ``role="img"`` and ``aria-label``, as in the figures that
 ``jaxbits.book.figures`` draws. Each figure becomes two images, of which the theme shows one. Both
@@ -48,8 +48,8 @@ def recolor(svg: str, palette: Mapping[str, str]) -> str:
     """Return the figure with its light colors replaced by dark ones.
 
     Args:
-        svg: The source of the figure.
-        palette: The dark color for each light color, as #rrggbb.
+        svg: The figure's source.
+        palette: A mapping from each light color to a dark one, as #rrggbb.
 
     Example:
         >>> recolor("fill: #FFF000; stroke: #000000", {"#fff000": "#000000", "#000000": "#eeeeee"})
@@ -91,7 +91,7 @@ def palette() -> Mapping[str, str]:
 
 
 class figure_image(nodes.image):
-    """A node for one of the two images of a figure.
+    """A node for one of a figure's two images.
 
     The class name is lowercase, because docutils derives the names of visitor functions from it.
     """
@@ -115,12 +115,12 @@ def _depart(self: Any, node: figure_image) -> None:
 class TwoThemes(SphinxTransform):
     """A transform that replaces each figure with a light and a dark image."""
 
-    # Sphinx collects the images of a page at priority 880:
+    # Sphinx collects a page's images at priority 880:
     # https://github.com/sphinx-doc/sphinx/blob/v7.4.7/sphinx/transforms/__init__.py
     default_priority = 870
 
     def apply(self, **kwargs: Any) -> None:
-        """Replace the figures of the page."""
+        """Replace the page's figures."""
         source = Path(self.app.srcdir)
         for image in list(self.document.findall(nodes.image)):
             uri = image["uri"]

@@ -57,7 +57,7 @@ def link_terms(doctree: nodes.document, terms: list[Any]) -> list[str]:
         done = 0
         for start, end, term in sorted(found, key=lambda entry: (entry[0], -entry[1])):
             if start < done:
-                continue  # This use overlaps another term, so link a later one.
+                continue  # This use overlaps another term, so link a later use.
             pieces += [nodes.Text(text[done:start]), _link(text[start:end], term)]
             linked.append(term.name)
             done = end

@@ -1,7 +1,7 @@
 """Parse Google-style docstrings (Args, Returns, Raises, Example) for the API page.
 
 In the docstring of a property or a variable, Sphinx's napoleon treats the text before a colon as a
-type. Our docstrings are sentences, so this extension parses them like the docstrings of functions:
+type. Our docstrings are sentences, so this extension parses them like function docstrings:
 https://github.com/sphinx-doc/sphinx/blob/v7.4.7/sphinx/ext/napoleon/docstring.py
 """
 

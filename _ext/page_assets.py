@@ -58,7 +58,7 @@ def _is_wanted(asset: Any, page: str, body: str) -> bool:
     """
     name, text = _name(asset), _body(asset)
     if "thebe" in name.lower() or "thebe" in text.lower():
-        return False  # Jupyter Book adds it twice, and the second copy logs an error.
+        return False  # Jupyter Book adds Thebe twice, and the second copy logs an error.
     for word, script in SETTINGS_OF.items():
         if re.match(rf"(let|var) {word}", text):
             name = script
@@ -88,7 +88,7 @@ def _keep_wanted(
     body = str(context.get("body", ""))
     for kind in ("script_files", "css_files"):
         context[kind] = [asset for asset in context[kind] if _is_wanted(asset, pagename, body)]
-    if pagename != "search":  # Its last script runs immediately and needs the others.
+    if pagename != "search":  # That page's last script runs immediately and needs the others.
         context["script_files"] = [_deferred(script) for script in context["script_files"]]
 
 

@@ -27,7 +27,7 @@ _TAG = re.compile(r"<[^>]+>")
 
 
 def descriptions(path: Path = HERE / "descriptions.toml") -> dict[str, str]:
-    """Return a dict from the name of each page to its description."""
+    """Return a dict that maps the name of each page to its description."""
     with path.open("rb") as file:
         found: dict[str, str] = tomllib.load(file)
     return found

@@ -33,7 +33,7 @@ def configure(config: Config, repository: str | None) -> None:
 
 
 def colab_button(repository: str, pagename: str) -> dict[str, str]:
-    """Return the button that opens the notebook of a page in Colab.
+    """Return the button that opens a page's notebook in Colab.
 
     Colab opens the notebook that was published with the page on the same branch.
 

@@ -1,4 +1,4 @@
-"""Let autodoc import `jaxbits.xor` without PyTorch, which building the book does not install.
+"""Let autodoc import `jaxbits.xor` without PyTorch, which the book's build does not install.
 
 Sphinx's own ``autodoc_mock_imports`` is not sufficient here. A class that inherits from one of its
 mocks loses its signature, and a mocked generic type such as ``DataLoader[Any]`` loses its brackets.
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class StubModule(types.ModuleType):
-    """A module in which capitalized names are empty generic classes, and others are submodules."""
+    """A module whose capitalized names are empty generic classes; other names are submodules."""
 
     __path__: Sequence[str] = ()
 

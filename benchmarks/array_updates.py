@@ -1,4 +1,4 @@
-"""Measure changing one element of a large array, swaps in a loop, and reading one by one."""
+"""Time updates to one element of a large array, swaps in a loop, and reads of single elements."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _many(size: int = 100_000) -> dict[str, list[float]]:
 
 
 def run() -> dict[str, Any]:
-    """Time each way to change an element for each size, and the loops for one size."""
+    """Time each way of changing an element at each size, and the loops at one size."""
     updates = {size: _one_update(size) for size in SIZES}
     loops = _many()
     largest = updates[SIZES[-1]]

@@ -33,7 +33,7 @@ def _step(weights: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def _loop(loading: float, read: bool) -> dict[str, list[float]]:
-    """Run a loop of steps, and record when each call started and returned and the loop ended."""
+    """Run a loop of steps, and record the times at which each step reached each stage."""
     waiting: queue.Queue[jax.Array | None] = queue.Queue()
     marks: dict[str, list[float]] = {"loaded": [], "called": [], "returned": [], "read": []}
     done: list[float] = []
@@ -69,7 +69,7 @@ def _loop(loading: float, read: bool) -> dict[str, list[float]]:
 
 
 def _median_run(loading: float, read: bool) -> tuple[dict[str, list[float]], list[float]]:
-    """Return the rounded times of the run with the median duration, and all durations."""
+    """Return the rounded times of the run with the median duration, and all runs' durations."""
     runs = sorted((_loop(loading, read) for _ in range(ROUNDS)), key=lambda run: run["done"][-1])
     middle = runs[len(runs) // 2]
     lengths = [run["done"][-1] for run in runs]
@@ -103,7 +103,7 @@ def _small() -> dict[str, list[float]]:
 
 
 def _first_calls() -> tuple[list[float], list[float]]:
-    """Return the ms of the first call and of a later call of new, small jitted functions."""
+    """Return the times, in ms, of first calls and later calls to new, small jitted functions."""
     first, later = [], []
     x = jnp.ones(10)
     for _ in range(ROUNDS):

@@ -91,7 +91,7 @@ def _seconds(call: Callable[[], object]) -> float:
 
 
 def _parts(fn: Callable[..., Any], args: tuple[Any, ...]) -> dict[str, float]:
-    """Return the seconds that the shared trace takes, and then each check."""
+    """Return the durations, in seconds, of the shared trace and of each check."""
     checks = detect.detectors()
     probes = [check.probe for check in checks.values() if check.probe is not None]
     target = FunctionUnderTest(fn, args, probes=probes)

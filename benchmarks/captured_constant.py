@@ -36,7 +36,7 @@ def _table_of(side: int) -> jax.Array:
 
 
 def _once(body: Body, side: int, captured: bool) -> tuple[float, int]:
-    """Return the ms that tracing and compiling take, and the length of the program's text."""
+    """Return the time for tracing and compiling, in ms, and the length of the program's text."""
     jax.clear_caches()  # type: ignore[no-untyped-call]
     table, x = _table_of(side), jnp.ones(side)
     started = time.perf_counter()

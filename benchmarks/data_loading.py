@@ -38,7 +38,7 @@ def _step(weights: jax.Array, images: jax.Array, length: int) -> tuple[jax.Array
 
 
 def _on_device(batches: Iterable[Any], size: int) -> Iterator[Any]:
-    """Yield batches, while later batches are already being copied to the device."""
+    """Yield batches while later batches are already being copied to the device."""
     waiting: collections.deque[Any] = collections.deque()
     batches = iter(batches)
     for batch in itertools.islice(batches, size):
@@ -50,7 +50,7 @@ def _on_device(batches: Iterable[Any], size: int) -> Iterator[Any]:
 
 
 def _stepping(length: int) -> list[float]:
-    """Return the seconds that each of several steps of a given length takes."""
+    """Return the durations, in seconds, of several steps of a given length."""
     weights, images = jnp.eye(SIZE), np.zeros((BATCH, 28, 28), np.uint8)
     times = []
     for _ in range(10):
@@ -71,7 +71,7 @@ def _epoch(batches: Iterable[Any], length: int, read: bool) -> None:
 
 
 def _loader(data: RandomImages, workers: int) -> Any:
-    """Return PyTorch's loader with a NumPy collate function and persistent workers."""
+    """Return a PyTorch loader with a NumPy collate function and persistent workers."""
     return DataLoader(
         data,  # type: ignore[arg-type]
         batch_size=BATCH,
@@ -113,7 +113,7 @@ def _work_for(seconds: float) -> int:
 
 
 def _stacking() -> dict[str, list[float]]:
-    """Return the ms that each way takes to turn 256 samples into one array on the device."""
+    """Return the times, in ms, of several ways of turning 256 samples into one device array."""
     samples = list(RandomImages(256).images)
     on_jax = [jnp.asarray(sample) for sample in samples]
     indices = np.arange(256)
@@ -136,7 +136,7 @@ def _stacking() -> dict[str, list[float]]:
 
 
 def _cheap() -> dict[str, list[float]]:
-    """Return the µs per batch by number of workers, for samples that cost almost nothing."""
+    """Return the µs per batch for each number of workers, with samples that take almost no time."""
     loaders = {f"{n} workers": _loader(RandomImages(BATCH * 200), n) for n in (0, 1, 2)}
 
     def consume(batches: Any) -> None:
@@ -150,7 +150,7 @@ def _cheap() -> dict[str, list[float]]:
 
 
 def run() -> dict[str, Any]:
-    """Time loops with a waiting and a computing reader, then stacking, then cheap batches."""
+    """Time loops whose data set waits or computes, and then stacking and cheap batches."""
     torch.set_num_threads(1)  # PyTorch does the same in a worker.
     length = max(1, round(10 * GOAL / statistics.median(_stepping(10))))
     alone = _stepping(length)

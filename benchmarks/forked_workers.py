@@ -1,4 +1,4 @@
-"""Find out whether forked and spawned workers of PyTorch's loader deadlock next to JAX.
+"""Determine whether a PyTorch loader's forked or spawned workers deadlock if JAX is running.
 
 Each run has its own process and a time limit. If a worker does not answer, Python's faulthandler
 records the worker's stack.
@@ -76,7 +76,7 @@ if __name__ == "__main__":
 
 
 def _once(way: tuple[Any, ...]) -> tuple[str, float, str, list[str]]:
-    """Return the outcome, the duration, the last output, and a waiting worker's stack of a run."""
+    """Return a run's outcome, duration, and last output, and the stack of a worker that hung."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         (folder / "samples.py").write_text(SAMPLES, encoding="utf8")
@@ -118,7 +118,7 @@ def _in_folder(folder: Path, way: tuple[Any, ...]) -> tuple[str, float, str]:
 
 
 def _worker_stack(folder: Path) -> list[str]:
-    """Return the stack of a worker above the data set's own function, the innermost frame first.
+    """Return a worker's stack above the data set's own function, innermost frame first.
 
     Raises:
         RuntimeError: If no worker recorded its stack.

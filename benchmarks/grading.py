@@ -53,7 +53,7 @@ def _timed(command: Sequence[object], cwd: Path) -> tuple[float, float]:
 
 
 def _grader(*arguments: object) -> list[object]:
-    """Return the command line of a grader command."""
+    """Return the command line that runs a grader command."""
     return [sys.executable, "-m", "jaxbits_grader", *arguments]
 
 
@@ -63,7 +63,7 @@ def _prepare(place: Path, folder: Path, count: int) -> tuple[Path, Path]:
     _timed(_grader("course", course, "--from", folder), place)
     solved = notebook_text(solution_notebook(read_assignment(folder)))
     for number in range(count):
-        # nbgrader's folder layout, which both programs accept.
+        # This is nbgrader's folder layout, which both programs accept.
         path = handed_in / f"student-{number}" / folder.name / f"{folder.name}.ipynb"
         path.parent.mkdir(parents=True)
         path.write_text(solved)

@@ -34,7 +34,7 @@ print(json.dumps({"jax": between - began, "jaxbits": ended - started, "claims": 
 
 
 def run() -> dict[str, Any]:
-    """Time, in new interpreters, the imports of jax, of jaxbits, and of its first function."""
+    """Time, in new interpreters, the imports of jax, jaxbits, and the first function of jaxbits."""
     env = os.environ | {"JAX_PLATFORMS": "cpu"}
     samples = []
     for _ in range(REPEATS + 1):

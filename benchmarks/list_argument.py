@@ -1,4 +1,4 @@
-"""Measure the first call of a jitted function with a list of n numbers or with an array."""
+"""Measure the first call to a jitted function with a list of n numbers or with an array."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ KINDS: dict[str, Callable[[int], Any]] = {
 
 
 def _total(numbers: Any) -> jax.Array:
-    """Return the sum of numbers that are given as a list or an array."""
+    """Return the sum of numbers in a list or an array."""
     return jnp.sum(jnp.array(numbers))
 
 
 def _first_call(numbers: Any) -> tuple[float, int]:
-    """Return the milliseconds that a first call takes, and the program's number of inputs."""
+    """Return the duration of a first call, in ms, and the number of inputs to the program."""
     jax.clear_caches()  # type: ignore[no-untyped-call]
     started = time.perf_counter()
     jax.jit(_total)(numbers).block_until_ready()

@@ -45,7 +45,7 @@ def _runs(rate: float) -> dict[str, list[TrainingRun]]:
 
 
 def _short(values: Any) -> list[float]:
-    """Return the values at the steps that the figure shows, with the digits that it needs."""
+    """Return the values at the steps that the figure shows, with as many digits as it needs."""
     return [round_significant(float(values[step - 1])) for step in SHOWN]
 
 

@@ -57,7 +57,7 @@ def _once(call: Call, x: jax.Array) -> float:
 
 
 def run() -> dict[str, Any]:
-    """Time the ways alternately, and count the compilations."""
+    """Time each way of calling, alternately, and count the compilations."""
     compiled: list[str] = []
 
     def note(event: str, duration_secs: float, **_: str | int) -> None:

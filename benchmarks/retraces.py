@@ -1,4 +1,4 @@
-"""Measure the time of thirty calls of a jitted function, and which of them compile."""
+"""Measure the times of 30 calls to a jitted function, and find which of them compile."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _once(compiled: list[str]) -> tuple[list[float], list[int], list[int]]:
 
 
 def run() -> dict[str, Any]:
-    """Repeat the thirty calls with empty caches, and take the median time of each call."""
+    """Repeat the 30 calls with empty caches, and take the median time of each call."""
     compiled: list[str] = []
 
     def note(event: str, duration_secs: float, **_: str | int) -> None:

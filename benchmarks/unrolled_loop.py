@@ -51,7 +51,7 @@ def _equations(jaxpr: Any) -> int:
 def _once(
     function: Callable[[jax.Array], jax.Array], x: jax.Array
 ) -> tuple[float, float, int, float]:
-    """Return the ms of tracing and of compiling, the number of equations, and the µs per call."""
+    """Return the tracing and compile times in ms, the number of equations, and the µs per call."""
     jax.clear_caches()  # type: ignore[no-untyped-call]
     started = time.perf_counter()
     traced = jax.jit(function).trace(x)

@@ -54,7 +54,7 @@ def _repeat_step(step: Callable[..., Any], data: Any) -> None:
 
 
 def _train_in_torch(model: Any, loader: Any) -> None:
-    """Train a PyTorch model in the same way."""
+    """Train a PyTorch model for all epochs."""
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for epoch in range(EPOCHS):
         loader.generator.manual_seed(epoch)

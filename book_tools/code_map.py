@@ -1,4 +1,4 @@
-"""Draw the map of the code in CONTRIBUTING.md, with its parts and the imports between them.
+"""Draw CONTRIBUTING.md's map of the code, with its parts and the imports between them.
 
     python -m book_tools map            draw the map
     python -m book_tools map --check    exit with 1 if the picture is out of date
@@ -29,12 +29,12 @@ class Part:
     """A box on the map.
 
     Attributes:
-        title: The folder or the modules, as the box shows them.
+        title: The folder or modules, as shown in the box.
         about: A one-line description of what belongs there.
-        modules: Prefixes of the names of its modules. A module belongs to the part with the longest
+        modules: Prefixes of its modules' names. A module belongs to the part with the longest
             matching prefix.
         row: The row on the map, counted from 0 at the top.
-        column: The column on the map, which is 0 or 1, or None if the box takes the whole row.
+        column: The column on the map, which is 0 or 1, or None if the box spans the whole row.
         house: "book", "grader", or "library", which determines the color.
     """
 
@@ -163,7 +163,7 @@ _LANE = 7  # The distance between two arrows that run along the edge.
 
 
 def module_files(root: Path = ROOT) -> dict[str, Path]:
-    """Return the file of every module in the project, by the module's dotted name."""
+    """Return the file of every module in the project, keyed by the module's dotted name."""
     found = {}
     for folder, package in _SOURCES.items():
         for path in (root / folder).rglob("*.py"):
@@ -215,7 +215,7 @@ def part_of(module: str) -> Part:
 
 
 def arrows(root: Path = ROOT) -> dict[Part, set[Part]]:
-    """Return the parts that each part imports from."""
+    """Return, for each part, the parts that it imports from."""
     found: dict[Part, set[Part]] = {part: set() for part in PARTS}
     for module, imported in imports(root).items():
         found[part_of(module)] |= {part_of(one) for one in imported}

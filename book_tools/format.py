@@ -1,8 +1,8 @@
-"""Format the Python files, and the code cells and Predict boxes in the text of the chapters.
+"""Format the Python files, as well as the code cells and Predict boxes in the chapters' text.
 
     python -m book_tools format
 
-The program changes the .md files, which are the sources of the chapters. Changed chapters must then
+The program changes the .md files, which are the chapters' sources. Changed chapters must then
 be executed again, which ``make book`` does.
 """
 
@@ -57,7 +57,7 @@ def format_cells(chapter: ChapterFiles) -> list[tuple[str, str]]:
 
 
 def replace_cells(text: str, sources: list[str]) -> str:
-    r"""Return the text of a chapter with the sources of its code cells replaced, in order.
+    r"""Return a chapter's text with the sources of its code cells replaced, in order.
 
     Args:
         text: The MyST text, which starts with a YAML header.
@@ -83,7 +83,7 @@ def replace_cells(text: str, sources: list[str]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line, and return the exit status."""
+    """Run the command-line program, and return the exit status."""
     argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args(arguments)
     existing = [name for name in PYTHON_CODE if (ROOT / name).exists()]
     status = _ruff("check", "--quiet", "--fix-only", *existing)

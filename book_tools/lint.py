@@ -31,7 +31,7 @@ from book_tools.project_metadata import PYTHON_CODE, ROOT
 
 
 def _locate(chapter: Chapter, cell: NotebookNode | None) -> str:
-    """Return the chapter's source and, for a cell, its number and first line."""
+    """Return the chapter's file and, for a cell, its number and first line."""
     file = f"chapters/{chapter.files.source.name}"
     if cell is None:
         return f"{file}:"
@@ -65,11 +65,11 @@ def lint_chapter(files: ChapterFiles, setup: str) -> Iterator[str]:
         for cell, message in violations:
             yield f"{_locate(chapter, cell)} {message}"
         if violations and rule is check_sync:
-            return  # The outputs are from another version of the text.
+            return  # The outputs are from a different version of the text.
 
 
 def lint_chapters(folder: Path = CHAPTERS, setup: str | None = None) -> list[str]:
-    """Return a message for each violation in the chapters of a folder.
+    """Return a message for each violation in a folder's chapters.
 
     Args:
         folder: The folder that contains the chapters.
@@ -120,7 +120,7 @@ def _start_code_checks() -> dict[str, subprocess.Popen[str]]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line, and return the exit status."""
+    """Run the command-line program, and return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--chapters", action="store_true", help="check only the chapters")
     options = parser.parse_args(arguments)

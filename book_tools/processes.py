@@ -14,7 +14,7 @@ def clean_environment(*prefixes: str, inherited: Mapping[str, str] | None = None
 
     Args:
         prefixes: Prefixes of the names of other variables to omit.
-        inherited: The variables to start from. By default, these are the variables of this process.
+        inherited: The variables to start from. By default, these are this process's variables.
 
     Example:
         >>> clean_environment("B_", inherited={"JAX_ENABLE_X64": "1", "A": "2", "B_C": "3"})

@@ -51,7 +51,7 @@ def package_version(root: Path = ROOT) -> str:
 
 
 def site_url(repository: str) -> str:
-    """Return the address of the published book of a repository on GitHub.
+    """Return the address of a GitHub repository's published book.
 
     Example:
         >>> site_url("https://github.com/Owner/name")
@@ -62,7 +62,7 @@ def site_url(repository: str) -> str:
 
 
 def colab_url(repository: str, path: str) -> str:
-    """Return the address that opens a notebook of the published book in Colab.
+    """Return the address that opens a notebook from the published book in Colab.
 
     Args:
         repository: The address of the repository.

@@ -2,7 +2,7 @@
 
     python -m book_tools test            the gate: build the book, check the sources, run fast tests
     python -m book_tools test --all      build the book, and run the tests that the gate omits
-    python -m book_tools test --grader   only the tests of the grader
+    python -m book_tools test --grader   only the grader's tests
 
 Other arguments are passed to pytest.
 """
@@ -32,13 +32,13 @@ def run_pytest(arguments: list[str]) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the tests that the command line asks for, and return the exit status."""
+    """Run the tests that the command-line arguments select, and return the exit status."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     group = parser.add_mutually_exclusive_group()
-    group.add_argument("--all", action="store_true", help="run all tests that the gate leaves out")
-    group.add_argument("--grader", action="store_true", help="run only the tests of the grader")
+    group.add_argument("--all", action="store_true", help="run all tests that the gate omits")
+    group.add_argument("--grader", action="store_true", help="run only the grader's tests")
     options, passed_on = parser.parse_known_args(arguments)
     if options.grader:
         return run_pytest([*GRADER, *passed_on])

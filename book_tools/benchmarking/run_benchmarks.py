@@ -138,7 +138,7 @@ def format_record(record: Mapping[str, Any]) -> str:
 def main(
     arguments: Sequence[str] | None = None, benchmarks: Path = BENCHMARKS, recorded: Path = RECORDED
 ) -> int:
-    """Run the command line, and return the exit status."""
+    """Run the command-line program, and return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="benchmarks, such as jit_speed")
     parser.add_argument("--dry-run", action="store_true", help="record nothing")

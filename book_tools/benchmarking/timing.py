@@ -1,4 +1,4 @@
-"""Time functions alternately, and summarize the samples by their median and quartiles."""
+"""Time functions alternately, and summarize the samples as a median and quartiles."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def quartiles(values: Sequence[float], unit: str) -> dict[str, Any]:
 
 
 def round_significant(value: float, digits: int = 4) -> float:
-    """Return a value rounded to a number of significant digits.
+    """Return a value rounded to a given number of significant digits.
 
     Args:
         value: The value to round.
@@ -53,12 +53,12 @@ def time_interleaved(
     """Time functions alternately, so that other load on the machine affects them all equally.
 
     Args:
-        functions: The functions by name. Each function must return only when its work is done.
+        functions: The functions, keyed by name. Each one must return only when its work is done.
         rounds: The number of samples per function.
         calls: The number of calls per sample for each function.
 
     Returns:
-        The samples of each function in seconds per call.
+        Each function's samples, in seconds per call.
     """
     samples: dict[str, list[float]] = {name: [] for name in functions}
     names = list(functions)
@@ -74,7 +74,7 @@ def time_interleaved(
 
 
 def ratio_quartiles(slow: Sequence[float], fast: Sequence[float]) -> dict[str, Any]:
-    """Return the median and quartiles of the ratio of two functions' samples in each round.
+    """Return the median and quartiles of the per-round ratios of two functions' samples.
 
     Args:
         slow: The samples in the numerator.

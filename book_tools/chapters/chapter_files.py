@@ -35,7 +35,7 @@ METADATA = {
 
 
 class ChapterFileError(Exception):
-    """Raised if a chapter cannot be found or read. The message names it and says how to fix it."""
+    """Raised if a chapter cannot be found or read. The message names it and says what to do."""
 
 
 @dataclass(frozen=True)
@@ -79,13 +79,15 @@ def find_chapters(names: Iterable[str] = (), folder: Path = CHAPTERS) -> list[Ch
         ]
         if len(found) != 1:
             known = ", ".join(one.name for one in chapters) or "none"
-            raise ChapterFileError(f"NAME must match exactly one chapter of {known}; got {name!r}")
+            raise ChapterFileError(
+                f"NAME must match exactly one chapter among {known}; got {name!r}"
+            )
         wanted += [one for one in found if one not in wanted]
     return wanted if names else chapters
 
 
 def assign_cell_ids(notebook: NotebookNode) -> None:
-    """Derive each cell's id from its content, so that an edit changes no other cell's id."""
+    """Derive each cell's id from its content, so that editing a cell does not change other ids."""
     seen: dict[str, int] = {}
     for cell in notebook.cells:
         base = hashlib.sha256(f"{cell.cell_type}{cell.source}".encode()).hexdigest()[:8]
@@ -162,7 +164,7 @@ def describe_difference(source: NotebookNode, stored: NotebookNode | None) -> st
 
 
 def first_line(cell: NotebookNode) -> str:
-    """Return up to 60 characters of a cell's first line that is neither blank nor its title."""
+    """Return up to 60 characters of a cell's first line, ignoring blank lines and the title."""
     lines = (line.strip() for line in without_title(cell.source).splitlines())
     line = next((line for line in lines if line), "empty")
     return line if len(line) <= 60 else line[:59] + "…"

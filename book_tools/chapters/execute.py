@@ -3,7 +3,7 @@
     python -m book_tools execute            chapters whose .md file differs from the stored .ipynb
     python -m book_tools execute 04 01      these chapters, changed or not
     python -m book_tools execute --all      every chapter
-    python -m book_tools execute --check    list the chapters that would run; exit 1 if any
+    python -m book_tools execute --check    list the chapters that would run; exit with 1 if any
 
 nbclient executes the notebooks. The program does not need jupyter-cache, because a stored notebook
 itself shows which text its outputs belong to.
@@ -71,7 +71,7 @@ def _check_announced_errors(chapter: ChapterFiles, notebook: NotebookNode) -> No
 
 
 def _summarize(error: CellExecutionError) -> str:
-    """Return the error and the line of the chapter that raised it."""
+    """Return the error, together with the line in the chapter that raised it."""
     text = normalize_text(str(error.traceback))
     arrows = re.findall(r"Cell In\[\d+\].*?^-+> *(\d+ .*?)$", text, re.M | re.S)
     line = f"  line {arrows[-1].rstrip()}\n" if arrows else ""
@@ -150,7 +150,7 @@ def _execute_and_store(chapter: ChapterFiles, scratch: str) -> bool:
 
 
 def find_changed_chapters(chapters: list[ChapterFiles]) -> dict[ChapterFiles, str]:
-    """Return the chapters that have to be executed, each with the reason."""
+    """Return the chapters that must be executed, each with the reason."""
     reasons = {}
     for chapter in chapters:
         try:
@@ -164,7 +164,7 @@ def find_changed_chapters(chapters: list[ChapterFiles]) -> dict[ChapterFiles, st
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line, and return the exit status."""
+    """Run the command-line program, and return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="chapters such as 04")
     parser.add_argument("--all", action="store_true", help="every chapter, changed or not")

@@ -1,4 +1,4 @@
-"""Fold the cells of a notebook that are also folded on its page.
+"""Fold the notebook cells that are also folded on the chapter's page.
 
 A chapter's text marks such a cell with the tag ``hide-input``, and marks the setup cell with
 ``remove-cell``. Only Jupyter Book reads these tags, so the notebook also gets the settings that
@@ -44,7 +44,7 @@ def derive_title(source: str) -> str:
 
 
 def _bound_names(source: str) -> list[str]:
-    """Return the functions and classes that a cell defines or, if none, the names it assigns."""
+    """Return the functions and classes that a cell defines, or else the names that it assigns."""
     try:
         body = ast.parse(source).body
     except SyntaxError:  # The cell contains a magic, which is not Python syntax.

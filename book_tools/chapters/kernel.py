@@ -18,12 +18,12 @@ _SET = {"JAX_PLATFORMS": "cpu", "COLUMNS": "80", "PYTHONHASHSEED": "0", "NO_COLO
 
 
 def kernel_environment(scratch: str, inherited: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the environment variables with which a chapter is executed.
+    """Return the environment variables for executing a chapter.
 
     Args:
         scratch: An empty folder, so that the kernel does not use the user's IPython profile or
             startup files.
-        inherited: The variables to start from. By default, these are the variables of this process.
+        inherited: The variables to start from. By default, these are this process's variables.
     """
     kept = clean_environment(*_DROPPED, inherited=inherited)
     return kept | _SET | {"IPYTHONDIR": scratch, "JUPYTER_CONFIG_DIR": scratch}
@@ -52,7 +52,7 @@ def kernel_manager_of(spec: KernelSpec) -> type[AsyncKernelManager]:
 
 
 def kernel_manager_for(python: Path) -> type[AsyncKernelManager]:
-    """Return a kernel manager class that starts the ipykernel of another interpreter."""
+    """Return a kernel manager class that starts ipykernel in a given interpreter."""
     argv = [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
     return kernel_manager_of(KernelSpec(argv=argv, display_name="Python 3", language="python"))
 

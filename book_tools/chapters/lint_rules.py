@@ -1,4 +1,4 @@
-"""Define rules for stored chapters that can be checked without executing any cells.
+"""Define the rules that stored chapters must follow, all checked without executing any cells.
 
 Each rule takes a chapter and yields each violation as ``(cell, message)``. The cell is None if the
 violation concerns the whole chapter.
@@ -94,7 +94,7 @@ def check_setup_cell(chapter: Chapter) -> Iterator[Violation]:
     if cell is None or cell.cell_type != "code" or without_title(cell.source) != chapter.setup:
         yield cell, f"the first cell must be the setup cell:\n{chapter.setup}"
     elif _tags(cell) != ["remove-cell"]:
-        yield cell, "the tags of the setup cell must be remove-cell alone"
+        yield cell, "the setup cell's only tag must be remove-cell"
 
 
 def check_execution(chapter: Chapter) -> Iterator[Violation]:
@@ -106,7 +106,7 @@ def check_execution(chapter: Chapter) -> Iterator[Violation]:
             yield cell, f"execution count must be {number}, got {cell.execution_count}; execute it"
         for output in cell.outputs:
             if output.get("execution_count", number) != number:
-                yield cell, f"contains a result of another run, {output.execution_count}"
+                yield cell, f"contains a result from a different run, {output.execution_count}"
 
 
 def check_announced_errors(chapter: Chapter) -> Iterator[Violation]:
@@ -116,7 +116,7 @@ def check_announced_errors(chapter: Chapter) -> Iterator[Violation]:
         announced = _announced_error(cell)
         if "raises-exception" not in _tags(cell):
             if names:
-                yield cell, f"stores a {names[0]} but is not tagged raises-exception"
+                yield cell, f"stores the error {names[0]} but is not tagged raises-exception"
             elif announced:
                 yield cell, f"contains '{announced[0]}' but is not tagged raises-exception"
             if "comparison" in _tags(cell):
@@ -126,7 +126,7 @@ def check_announced_errors(chapter: Chapter) -> Iterator[Violation]:
         elif not announced:
             yield cell, f"needs a line '# raises: {names[0]}'"
         elif announced[1] != names[0]:
-            yield cell, f"announces {announced[1]} but stores a {names[0]}"
+            yield cell, f"announces {announced[1]} but stores {names[0]}"
 
 
 def check_source(chapter: Chapter) -> Iterator[Violation]:
@@ -162,9 +162,9 @@ def check_outputs(chapter: Chapter) -> Iterator[Violation]:
         text = "\n".join(_output_texts(cell))
         if path := _LOCAL_PATH.search(text):
             around = text[path.start() : path.start() + 60].splitlines()[0]
-            yield cell, f"prints a path of one machine: {around!r}"
+            yield cell, f"prints a machine-specific path: {around!r}"
         if "UsageError:" in text:
-            yield cell, "stores the error of a magic (UsageError)"
+            yield cell, "stores an error from a magic (UsageError)"
         if "✗" in text:
             yield cell, f"stores a failed claim: {_failed_claim(text)}"
         stored = [_as_dict(output) for output in cell.outputs]
@@ -173,7 +173,7 @@ def check_outputs(chapter: Chapter) -> Iterator[Violation]:
 
 
 def _failed_claim(text: str) -> str:
-    """Return the line that names a failed claim or, if none, the line that counts the failures."""
+    """Return the line that names a failed claim, or else the line that counts the failures."""
     lines = [line.strip() for line in text.splitlines() if "✗" in line]
     plain = [line for line in lines if not line.startswith("<")]
     named = [line for line in plain if not re.search(r"checks? failed here", line)]

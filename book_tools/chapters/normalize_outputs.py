@@ -1,4 +1,4 @@
-"""Normalize the outputs of a notebook so that they are the same on every machine.
+"""Normalize a notebook's outputs so that they are the same on every machine.
 
 Outputs reveal where and when the kernel ran: paths, object addresses, color codes, the order in
 which two streams were flushed, the times in progress bars, and tracebacks that consist mostly of
@@ -23,12 +23,12 @@ _KERNEL_FILE = re.compile(_PATH + r"ipykernel_\d+[\\/]\d+\.py")
 _SYNTAX_FILE = re.compile(r"\(\d{5,}\.py, line ")
 _SITE = re.compile(_PATH + r"site-packages[\\/]")
 _TEMPORARY = re.compile(r"(?:/private)?(?:/tmp|/var/folders/\w+/\w+/T)/tmp\w{6,}")
-# An address always follows "at". Other hexadecimal numbers are data, because StableHLO writes minus
-# infinity as 0xFF800000.
+# An address always follows "at". Other hexadecimal numbers are data, such as the 0xFF800000 that
+# StableHLO writes for minus infinity.
 _ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]{6,16}\b")
 _OBJECT_ID = re.compile(r"\bobject id \d{6,}\b")
 # A tqdm bar ends with [elapsed<remaining, rate], or with [elapsed, rate] if it has no total. If the
-# program sets a postfix, such as a loss, it follows the rate:
+# program sets a postfix, such as a loss, the postfix follows the rate:
 # https://github.com/tqdm/tqdm/blob/v4.67.1/tqdm/std.py
 _BAR = re.compile(
     r"(?P<count>\d+%\|[^|\n]*\| *\S+/\S+|\b\d+[^\s\d]*) "
@@ -42,7 +42,7 @@ def strip_colors(text: str) -> str:
 
 
 def apply_carriage_returns(text: str) -> str:
-    r"""Return the text that a terminal would finally show, without the timings of tqdm bars.
+    r"""Return the text that a terminal would end up showing, without the timings of tqdm bars.
 
     A carriage return moves the cursor to the beginning of the line, so the text that follows
     overwrites the line. How often tqdm redraws a bar differs from run to run.
@@ -70,7 +70,7 @@ def _without_times(bar: re.Match[str]) -> str:
 
 
 def _local_folders() -> list[tuple[str, str]]:
-    """Return pairs of a local folder that outputs may contain and its substitute, longest first."""
+    """Return pairs of a local folder and the text that replaces it in outputs, longest first."""
     home = str(Path.home())
     found = [(str(ROOT), "…"), (sysconfig.get_paths()["stdlib"], "…/python")]
     found += [("~" + path[len(home) :], new) for path, new in found if path.startswith(home + "/")]

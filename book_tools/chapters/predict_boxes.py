@@ -1,4 +1,4 @@
-"""Put the options of Predict boxes in a random order, so that the order gives no hint.
+"""Put the options in Predict boxes in random order, so that the order gives no hint.
 
 A Predict box consists of a paragraph that begins with ``**Predict.**`` and two or more options
 below it. Each option is on its own line, with no other line in between::
@@ -182,7 +182,7 @@ def reorder_options(text: str) -> str:
 
 
 def find_problems(text: str) -> Iterator[str]:
-    """Yield a message for each problem with the Predict boxes in a text, with a way to fix it."""
+    """Yield a message for each problem with a text's Predict boxes, including a way to fix it."""
     try:
         boxes = read_boxes(text)
     except PredictionError as error:
@@ -194,11 +194,11 @@ def find_problems(text: str) -> Iterator[str]:
             yield f"{where}: a Predict box needs at least 2 options, got {len(box.options)}"
         if len(box.right) != 1:
             yield (
-                f"{where}: exactly one answer of a Predict box must begin with 'Right', "
+                f"{where}: exactly one answer in a Predict box must begin with 'Right', "
                 f"got {len(box.right)}"
             )
         if len({option.text for option in box.options}) < len(box.options):
-            yield f"{where}: two options of this Predict box are the same"
+            yield f"{where}: two options in this Predict box are the same"
         for number, option in enumerate(box.options, box.first + 1):
             if markdown := _MARKDOWN.search(_CODE.sub("", option.summary + option.answer)):
                 yield (
@@ -211,7 +211,7 @@ def find_problems(text: str) -> Iterator[str]:
                     "happens, and give the reason in the answer"
                 )
         if box.drawn != box.options:
-            yield f"{where}: the options are not in their drawn order; run: make format"
+            yield f"{where}: the options have not been shuffled; run: make format"
 
 
 def _read(chapter: ChapterFiles) -> str:

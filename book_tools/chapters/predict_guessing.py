@@ -1,4 +1,4 @@
-"""Shuffle the options of Predict boxes, and measure how often a reader can guess right.
+"""Shuffle the options in Predict boxes, and measure how often readers can guess the right one.
 
 python -m book_tools predictions              shuffle the options, as make format does
 python -m book_tools predictions --guessing   also show how often guesses are right
@@ -93,7 +93,7 @@ def p_value(hits: int, chances: Sequence[float]) -> float:
 
 
 def guess_report(boxes: Sequence[Box]) -> Iterator[str]:
-    """Yield a line with each strategy's hits, the hits expected by chance, and the p-value."""
+    """Yield a line per strategy with its hits, the hits expected by chance, and the p-value."""
     for name, guess in GUESSES.items():
         hits, chances = score_guess(boxes, guess)
         yield (
@@ -103,10 +103,10 @@ def guess_report(boxes: Sequence[Box]) -> Iterator[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line, and return the exit status."""
+    """Run the command-line program, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("chapters", nargs="*", help="chapters such as 04; all by default")
-    parser.add_argument("--guessing", action="store_true", help="measure how far guessing gets")
+    parser.add_argument("--guessing", action="store_true", help="measure how often guessing works")
     options = parser.parse_args(arguments)
     status = 0
     boxes: list[Box] = []

@@ -1,4 +1,4 @@
-"""Provide the first cell of notebooks, which installs the library where it is missing."""
+"""Provide the notebooks' first cell, which installs the library where it is missing."""
 
 from __future__ import annotations
 

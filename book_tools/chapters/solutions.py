@@ -31,7 +31,7 @@ _FOLDED = re.compile(
 
 
 def imported_names(notebook: NotebookNode) -> set[str]:
-    """Return the names that the cells of a chapter import."""
+    """Return the names that a chapter's cells import."""
     names: set[str] = set()
     for cell in notebook.cells:
         if cell.cell_type != "code":
@@ -48,7 +48,7 @@ def imported_names(notebook: NotebookNode) -> set[str]:
 
 
 def fold_solution(source: str) -> str:
-    r"""Return a solution as an HTML fold for the text of a chapter.
+    r"""Return a solution as an HTML fold for a chapter's text.
 
     The fold contains no blank line, because a blank line would end the HTML block:
     https://spec.commonmark.org/0.31.2/#html-blocks
@@ -88,7 +88,7 @@ def insert_solutions(chapter: ChapterFiles) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line, and return the exit status."""
+    """Run the command-line program, and return the exit status."""
     argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args(arguments)
     status = 0
     for chapter in find_chapters():

@@ -26,7 +26,7 @@ def _library_of(frame: str) -> str | None:
 
 def _summary_line(count: int, libraries: Sequence[str]) -> str:
     noun = "frame" if count == 1 else "frames"
-    if not libraries:  # JAX tells IPython to hide the frames of JAX and Flax.
+    if not libraries:  # JAX makes IPython hide the frames of JAX and Flax.
         return f"    … {count} {noun} hidden by jax\n"
     names = list(dict.fromkeys(libraries))
     if len(names) > 3:

@@ -2,7 +2,7 @@
 
     python3 -m book_tools bootstrap book       install what building the book needs
     python3 -m book_tools bootstrap            also install what chapters and tests need
-    python3 -m book_tools bootstrap --remake   create .venv again if it has another Python
+    python3 -m book_tools bootstrap --remake   create .venv again if its Python differs
 
 If everything is already installed, nothing happens. The environment variable TORCH_INDEX names the
 package index from which PyTorch is installed.
@@ -33,8 +33,8 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 VENV = os.path.join(ROOT, ".venv")
 LOG = os.path.join(ROOT, "_build", "bootstrap.log")
 
-# Each layer has a lock, the projects that are installed in editable mode, and the disk space in
-# gigabytes that it takes, including room to unpack it. The first lock is a subset of the second.
+# Each layer has a lock, projects to install in editable mode, and the disk space that it needs, in
+# gigabytes, including room for unpacking. The first lock is a subset of the second.
 LAYERS = {
     "book": ("requirements-book.txt", (".",), 1.5),
     "all": ("requirements.txt", (".", "grader"), 3.0),
@@ -56,7 +56,7 @@ def digest_files(*names):
 
 
 def project_files(project):
-    """Return the files whose changes require an editable project to be installed again."""
+    """Return the files that, when changed, require an editable project to be reinstalled."""
     files = [os.path.join(project, "pyproject.toml")]
     # pyproject.toml takes the version of jaxbits from this file.
     return files + [os.path.join("src", "jaxbits", "__init__.py")] if project == "." else files
@@ -78,7 +78,7 @@ def wanted_state(layer):
 
 
 def read_stamp():
-    """Return a dict of what is completely installed in .venv, which may be empty."""
+    """Return a dict, possibly empty, of what is completely installed in .venv."""
     try:
         with open(os.path.join(VENV, ".installed")) as file:
             return dict(line.split(" ", 1) for line in file.read().splitlines() if " " in line)
@@ -87,7 +87,7 @@ def read_stamp():
 
 
 def write_stamp(state):
-    """Record in one atomic step what is completely installed in .venv."""
+    """Record, in one atomic step, what is completely installed in .venv."""
     stamp = os.path.join(VENV, ".installed")
     with open(stamp + ".new", "w") as file:
         file.write("".join("{} {}\n".format(*item) for item in sorted(state.items())))
@@ -110,7 +110,7 @@ def ask_venv(program):
 
 
 def venv_version():
-    """Return the Python version of .venv, such as (3, 11), or None if .venv is unusable."""
+    """Return the Python version in .venv, such as (3, 11), or None if .venv is unusable."""
     # If the creation of .venv was interrupted, importing pip fails.
     program = "import pip._internal.cli.main, sys; print(*sys.version_info[:2])"
     answer = ask_venv(program)
@@ -171,11 +171,11 @@ def create_venv(needed):
     except BootstrapError as error:
         failure = error
     with open(LOG, "rb") as log:
-        if b"ensurepip" in log.read():  # Debian ships it as python3.x-venv.
+        if b"ensurepip" in log.read():  # Debian ships ensurepip as python3.x-venv.
             failure = BootstrapError(
                 "This Python cannot create environments. Install the package python"
                 + version
-                + "-venv, or name another Python: make PYTHON=python3.11 book"
+                + "-venv, or choose a different Python: make PYTHON=python3.11 book"
             )
     raise failure
 
@@ -212,7 +212,7 @@ def install(layer, missing, state):
 
     Args:
         layer: The layer to install, ``"book"`` or ``"all"``.
-        missing: The locks and projects to install, as a dict like that of `wanted_state`.
+        missing: The locks and projects to install, as a dict like the one from `wanted_state`.
         state: A dict of what is completely installed, which is updated in place.
     """
     # Nothing counts as installed while pip runs, because an interruption can break any package.
@@ -223,7 +223,7 @@ def install(layer, missing, state):
         if layer == "all":
             prepare_torch()
         run_pip("Installing {} into .venv (minutes)".format(lock), "-r", lock)
-        # The lock of the book is a subset of the full lock.
+        # The book's lock is a subset of the full lock.
         state["requirements-book.txt"] = digest_files("requirements-book.txt")
     editable = [part for project in projects for part in ("-e", os.path.join(ROOT, project))]
     names = "jaxbits and its grader" if len(projects) > 1 else "jaxbits"
@@ -265,7 +265,7 @@ def set_up(layer, remake=False):
 
 
 def main(arguments=None):
-    """Run the command line, and return the exit status."""
+    """Run the command-line program, and return the exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
     layers = [argument for argument in arguments if argument != "--remake"] or ["all"]
     if len(layers) > 1 or layers[0] not in LAYERS:
@@ -280,6 +280,6 @@ def main(arguments=None):
         sys.stderr.write("Setting up .venv failed: {}\n".format(find_reason(str(error))))
         return 1
     except KeyboardInterrupt:
-        sys.stderr.write("Interrupted. The next make target completes .venv.\n")
+        sys.stderr.write("Interrupted. The next make target will complete .venv.\n")
         return 130
     return 0

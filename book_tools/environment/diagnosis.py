@@ -20,7 +20,7 @@ def check_version(version, executable):
     """Check that the pinned JAX supports a version of Python.
 
     Args:
-        version: The version as a sequence that starts with the major and minor number.
+        version: The version as a sequence that starts with the major and minor numbers.
         executable: The path of the interpreter, for the message.
 
     Raises:
@@ -29,7 +29,7 @@ def check_version(version, executable):
     if not OLDEST <= tuple(version[:2]) <= NEWEST:
         raise BootstrapError(
             "Python must be {}.{} to {}.{}, got {}.{} ({}). "
-            "Name another one: make PYTHON=python3.11 book".format(
+            "Choose a different one: make PYTHON=python3.11 book".format(
                 *(OLDEST + NEWEST + tuple(version[:2]) + (executable,))
             )
         )
@@ -47,12 +47,12 @@ def check_disk(free, needed):
     """
     if free < needed:
         raise BootstrapError(
-            ".venv needs about {:.1f} GB of disk space, got {:.1f} GB".format(needed, free)
+            ".venv needs about {:.1f} GB on disk, but only {:.1f} GB is free".format(needed, free)
         )
 
 
 def find_reason(log):
-    """Return one line that says why pip failed, which is derived from pip's output."""
+    """Return one line that says why pip failed, based on pip's output."""
     if NO_DISK.search(log):
         return "the disk is full"
     if NO_NETWORK.search(log):

@@ -1,4 +1,4 @@
-"""Read environments.toml, which lists the other environments for the book and its tests."""
+"""Read environments.toml, which lists the environments in which `make versions` runs the book."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Environment:
     Attributes:
         specification: The environment's table in environments.toml.
         python: The path of its interpreter.
-        variables: The environment variables with which programs run in this environment.
+        variables: The environment variables for programs that run in this environment.
     """
 
     specification: Specification
@@ -47,12 +47,12 @@ class Environment:
 
 
 def load_specifications() -> dict[str, Specification]:
-    """Return the specifications in environments.toml by name."""
+    """Return the specifications in environments.toml, keyed by name."""
     return parse_specifications(SPECIFICATIONS.read_text("utf8"))
 
 
 def parse_specifications(text: str) -> dict[str, Specification]:
-    """Return the specifications in the text of a file such as environments.toml, by name.
+    """Parse the text of a file such as environments.toml, and return its specifications by name.
 
     Raises:
         ValueError: If a table is invalid. The message names the table and the key.

@@ -19,7 +19,7 @@ def run_program(python: str | Path, program: str, env: dict[str, str] | None = N
     Args:
         python: The interpreter that runs the program.
         program: The program's source.
-        env: The environment variables. The default is those of this process.
+        env: The environment variables. By default, the program inherits those of this process.
     """
     try:
         done = subprocess.run(
@@ -47,7 +47,7 @@ def find_candidates(version: str, pyenv_root: Path | None) -> Iterator[Path]:
 
     Args:
         version: The version, such as ``"3.13"``.
-        pyenv_root: The folder of pyenv, or None if pyenv is not installed.
+        pyenv_root: pyenv's folder, or None if pyenv is not installed.
     """
     for name in (f"python{version}", "python3", "python"):
         if found := shutil.which(name):
@@ -63,11 +63,11 @@ def find_candidates(version: str, pyenv_root: Path | None) -> Iterator[Path]:
 
 
 def find_python(versions: Sequence[str], pyenv_root: Path | None = None) -> Path:
-    """Return an interpreter of the first version that is installed.
+    """Return an interpreter for the first version in the list that is installed.
 
     Args:
         versions: The versions in order of preference, such as ``["3.13", "3.12"]``.
-        pyenv_root: The folder of pyenv. By default, the function looks for it on this machine.
+        pyenv_root: pyenv's folder. By default, the function looks for it on this machine.
 
     Raises:
         EnvironmentUnavailable: If none of the versions is installed.

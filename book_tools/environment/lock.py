@@ -5,7 +5,7 @@
     make lock ARGS=--upgrade                  take the newest versions of all packages
     make lock ARGS=--check                    write nothing, and exit with 1 if a lock is outdated
 
-The locks contain no hashes. Every index (of CPU or CUDA builds) has different files for the same
+The locks contain no hashes. Each index (for CPU or CUDA builds) has different files for the same
 version of PyTorch, and once one package has hashes, pip rejects every package without one.
 """
 
@@ -38,7 +38,7 @@ class LockError(RuntimeError):
 
 
 def compile_locks(options: list[str], root: Path = ROOT) -> dict[str, str]:
-    """Compile the locks, and return the text of each lock by file name.
+    """Compile the locks, and return the text of each lock, keyed by file name.
 
     Args:
         options: Additional options for pip-compile when it compiles the full lock.
@@ -94,7 +94,7 @@ def _compile(folder: Path, lock: str, options: list[str]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line, and return the exit status."""
+    """Run the command-line program, and return the exit status."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -16,7 +16,7 @@ DECISIVE = ("jax", "jaxlib", "flax", "optax", "numpy", "matplotlib", "torch", "i
 
 
 def read_pins(lock: Path = LOCK) -> dict[str, str]:
-    """Return the version of each package in the lock, by normalized name."""
+    """Return the version of each package in the lock, keyed by normalized name."""
     pins = re.findall(r"^([\w.-]+)==([\w.+!]+)", lock.read_text(encoding="utf-8"), re.M)
     return {re.sub(r"[-_.]+", "-", name).lower(): version for name, version in pins}
 
@@ -33,7 +33,7 @@ def installed_version(name: str) -> str | None:
 
 
 def find_missing(lock: Path = LOCK) -> list[str]:
-    """Return the decisive packages that the lock contains and this environment lacks."""
+    """Return the decisive packages that are in the lock but not in this environment."""
     return [name for name in DECISIVE if name in read_pins(lock) and not installed_version(name)]
 
 

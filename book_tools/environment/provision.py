@@ -1,4 +1,4 @@
-"""Create or update, in .envs/, the environments that environments.toml describes."""
+"""Create or update the environments described in environments.toml, in the folder .envs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def prepare(
     """Create or update an environment, install the library in it, and return it.
 
     Args:
-        spec: The specification of the environment.
+        spec: The environment's specification.
         root: The project's folder.
         torch: Whether the environment needs PyTorch.
         say: A function that receives one line of text about each slow step.
@@ -78,7 +78,7 @@ def install_library(python: Path, root: Path, folder: Path) -> None:
     stamp = folder / "package.txt"
     if stamp.is_file() and stamp.read_text("utf8") == digest.hexdigest():
         return
-    # Build from a copy, because setuptools reuses files of earlier builds in the project's folder:
+    # Build from a copy, because setuptools reuses the files that earlier builds left in the folder:
     # https://github.com/pypa/setuptools/issues/1871
     with tempfile.TemporaryDirectory() as copy:
         for path in sources:
@@ -108,7 +108,7 @@ def _library_sources(root: Path) -> list[Path]:
 def _update(
     spec: Specification, base: Path, folder: Path, torch: bool, say: Callable[[str], None]
 ) -> Path:
-    """Create an environment, or upgrade or reuse the existing one, and return its interpreter."""
+    """Create, upgrade, or reuse an environment, and return its interpreter."""
     version = interpreters.run_program(base, "import sys; print(sys.version)")
     digests = {choice: _digest(version, spec.requirements(choice)) for choice in (False, True)}
     stamp = _read_stamp(folder)
@@ -150,7 +150,7 @@ def _python_of(folder: Path) -> Path:
 
 
 def _read_stamp(folder: Path) -> dict[str, Any]:
-    """Return the content of an environment's stamp, or an empty dict if there is no stamp."""
+    """Return the contents of an environment's stamp, or an empty dict if there is no stamp."""
     stamp = folder / STAMP
     return json.loads(stamp.read_text("utf8")) if stamp.is_file() else {}
 

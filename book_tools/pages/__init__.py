@@ -1,1 +1,1 @@
-"""Generate the reference pages of the book."""
+"""Generate the book's reference pages."""

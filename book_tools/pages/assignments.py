@@ -1,7 +1,7 @@
 """Release the assignments' notebooks, and generate the page that lists the assignments.
 
 python -m book_tools assignments              write the notebooks that students receive
-python -m book_tools assignments --check      exit 1 if a notebook does not match its source
+python -m book_tools assignments --check      exit with 1 if a notebook does not match its source
 python -m book_tools assignments --elsewhere  run the solutions on other versions of JAX
 """
 
@@ -36,7 +36,7 @@ def read_assignments(root: Path = ROOT) -> list[Assignment]:
 
 
 def read_records(root: Path = ROOT) -> list[dict[str, Any]]:
-    """Return the points of the solutions in each environment, with the oldest JAX first."""
+    """Return the points that the solutions earned in each environment, oldest JAX first."""
     found = [json.loads(path.read_text("utf8")) for path in (root / RECORDS).glob("*.json")]
     return sorted(found, key=lambda record: Version(record["jax"]))
 
@@ -59,7 +59,7 @@ def assignments_page(root: Path = ROOT) -> str:
 
 
 def _describe_cost() -> str:
-    """Return the sentences about the recorded time and memory of grading."""
+    """Return sentences about the recorded time and memory that grading took."""
     measured = measurements.load("grading")
     seconds = {
         name.removeprefix("a submission, "): f"{one['median']:.1f} s"
@@ -113,7 +113,7 @@ def record_elsewhere() -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line, and return the exit status."""
+    """Run the command-line program, and return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing")
     parser.add_argument("--elsewhere", action="store_true", help="record the solutions' points")

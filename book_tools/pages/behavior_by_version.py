@@ -47,7 +47,7 @@ def _count_tests(record: Record) -> str:
 
 
 def _environments_table(records: Mapping[str, Record], detectors: Mapping[str, str]) -> str:
-    """Return a table with the versions and the totals of each environment."""
+    """Return a table with the versions and totals for each environment."""
     listed = records.values()
     rows: list[list[str]] = [
         [
@@ -94,7 +94,7 @@ def _describe_outcome(claim: Mapping[str, Any] | None) -> str:
 
 
 def first_differing_line(message: str, others: Iterable[str]) -> str:
-    r"""Return the first line in which a message differs from the others, truncated if long.
+    r"""Return the first line in which a message differs from the others, truncated if it is long.
 
     Args:
         message: The message to search.
@@ -115,7 +115,7 @@ def first_differing_line(message: str, others: Iterable[str]) -> str:
 def _differing_wordings(
     stem: str, chapters: Mapping[str, Mapping[str, Any]], book: str
 ) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Yield, for each error with several messages, a link and the environments of each message."""
+    """Yield, for each error with several messages, a link and each message's environments."""
     by_error: dict[int, dict[str, list[str]]] = {}
     stored = chapters[book]
     for title, chapter in chapters.items():
@@ -170,7 +170,7 @@ def versions_page(records: Mapping[str, Record], detectors: Mapping[str, str] | 
     """Return the page as Markdown.
 
     Args:
-        records: The recorded runs by environment, with the book's own environment first.
+        records: The recorded runs, keyed by environment, with the book's own environment first.
         detectors: For each environment, a phrase with the total score of all detectors.
     """
     stems = sorted({stem for record in records.values() for stem in record["chapters"]})

@@ -10,7 +10,7 @@ from jaxbits._catalogue import SharpBit
 
 
 def group_by_error(bits: Iterable[SharpBit]) -> dict[str, list[SharpBit]]:
-    """Return the sharp bits that raise an error, grouped by error class in alphabetical order."""
+    """Return the sharp bits that cause an error, grouped by error class in alphabetical order."""
     found: dict[str, list[SharpBit]] = {}
     for bit in bits:
         for error in dict.fromkeys(symptom.error for symptom in bit.symptoms):
@@ -40,8 +40,8 @@ def silent_failures_page(bits: Iterable[SharpBit], titles: Mapping[str, str]) ->
     """Return the page *Silent failures* as Markdown.
 
     Args:
-        bits: The sharp bits of the catalogue.
-        titles: The title of each chapter by the stem of its file.
+        bits: The sharp bits in the catalogue.
+        titles: The title of each chapter, keyed by the stem of its file.
     """
     chapters: dict[str, list[SharpBit]] = {}
     for bit in sorted(bits, key=lambda bit: bit.chapter):

@@ -38,7 +38,7 @@ def format_score(score: Sequence[int] | None) -> str:
 
 
 def split_docstring(docstring: str) -> tuple[str, list[str]]:
-    """Return the summary of a detector's docstring, and the sentences of its body.
+    """Return the summary of a detector's docstring and the sentences in its body.
 
     Example:
         >>> split_docstring('''Find it.
@@ -56,7 +56,7 @@ def split_docstring(docstring: str) -> tuple[str, list[str]]:
 
 
 def find_blind_spots(sentences: Sequence[str]) -> list[str]:
-    """Return the sentences of a docstring that say what a check does not detect."""
+    """Return the sentences in a docstring that say what a check does not detect."""
     found = [s for s in sentences if re.search(r"\b(?:cannot|does not see|sees only)\b", s)]
     return found or [s for s in sentences if re.search(r"\bsees\b", s)]
 
@@ -98,7 +98,7 @@ def _score_or_none(scored: Scores, check: str) -> list[int] | None:
 
 
 def _scores_elsewhere(scored: Mapping[str, Scores], check: str) -> str:
-    """Return a phrase with the scores of a check in the environments other than the locked one."""
+    """Return a phrase with a check's scores in all environments except the locked one."""
     here = _score_or_none(scored["lock"], check)
     others = [
         (f"jax {s['jax']}", _score_or_none(s, check))
@@ -205,7 +205,7 @@ def detectors_page(root: Path, figure: Picture | None) -> str:
 
 
 def detectors_page_and_figure(root: Path) -> dict[Path, str]:
-    """Return a dict from paths to contents, with the page and, if it can be drawn, the figure."""
+    """Return the page and, if it can be drawn, the figure, as a dict from paths to contents."""
     figure = _draw_cost()
     made = {root / "reference" / "detectors.md": detectors_page(root, figure)}
     if figure is not None:

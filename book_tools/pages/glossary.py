@@ -1,7 +1,7 @@
 """Generate the glossary from ``reference/glossary.toml``, and find its terms in text.
 
 The page has an anchor for each term, such as ``glossary.html#weak-type``. The Sphinx extension
-``_ext/glossary_links.py`` links the first use of each term in every chapter to it.
+``_ext/glossary_links.py`` links each term's first use in every chapter to its anchor.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class GlossaryError(ValueError):
 
 @dataclass(frozen=True)
 class Term:
-    """A term of the glossary.
+    """A glossary term.
 
     Attributes:
         name: The term.
@@ -75,7 +75,7 @@ class Term:
 
 
 def read_terms(path: Path) -> list[Term]:
-    """Return the terms in a file in alphabetical order.
+    """Return a file's terms in alphabetical order.
 
     Raises:
         GlossaryError: If a term lacks a key, has an unknown key, or is listed twice.
@@ -98,7 +98,7 @@ def glossary_page(terms: Sequence[Term], bits: Mapping[str, SharpBit]) -> str:
 
     Args:
         terms: The terms, as `read_terms` returns them.
-        bits: The sharp bits of the catalogue by id.
+        bits: The sharp bits in the catalogue, keyed by id.
 
     Raises:
         GlossaryError: If a term names a sharp bit that is not in the catalogue.

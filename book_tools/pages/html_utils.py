@@ -84,7 +84,7 @@ def bit_address(bit: SharpBit) -> str:
 
 
 def chapter_titles(root: Path) -> dict[str, str]:
-    """Return the first heading of each chapter by the stem of its file."""
+    """Return the first heading of each chapter, keyed by the stem of its file."""
     texts = {path.stem: path.read_text("utf8") for path in sorted(root.glob("chapters/*.md"))}
     found = {stem: re.search(r"^# (.+)$", text, re.M) for stem, text in texts.items()}
     return {stem: heading[1].strip() for stem, heading in found.items() if heading}

@@ -1,4 +1,4 @@
-"""Render the Jinja2 templates of the generated pages."""
+"""Render the Jinja2 templates for the generated pages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def render_page(template: str, **values: object) -> str:
 
     Args:
         template: The name of a file in ``templates/`` without the suffix ``.jinja``.
-        values: The variables of the template.
+        values: The template's variables.
 
     Raises:
         jinja2.UndefinedError: If the template uses a variable that has no value.

@@ -44,14 +44,14 @@ FLAGS = (
 )
 PACKAGES = ("jax", "numpy", "torch", "flax", "optax")
 WIDTH = 120
-"""The maximum number of characters of an error or warning on the page."""
+"""The maximum number of characters in an error or warning on the page."""
 
-# Warnings in these categories always count. Others count only if the code of the row causes them.
+# Warnings in these categories always count. Others count only if the row's code causes them.
 _ANYWHERE = (UserWarning, FutureWarning, RuntimeWarning)
 
 
 def imports_for(code: str) -> dict[str, Any]:
-    """Return the modules that code uses, by name. Modules of missing packages are omitted.
+    """Return the modules that code uses, keyed by name. Modules of missing packages are omitted.
 
     Example:
         >>> sorted(imports_for("np.ones(3)"))
@@ -141,17 +141,19 @@ def code_of_rows(table: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def row_key(given: str, code: str) -> str:
-    """Return the key of an outcome, which is the code itself, so an edit changes the key.
+    """Return the key of an outcome.
+
+    The key is the code itself, so editing the code changes the key.
 
     Args:
         given: The code that runs before the row.
-        code: The code of the row.
+        code: The row's code.
     """
     return "\n".join(filter(None, (given.strip(), code.strip())))
 
 
 def run_rows(tables: Iterable[dict[str, Any]]) -> dict[str, str]:
-    """Run each row of the tables separately, and return the outcomes by `row_key`."""
+    """Run each row of the tables separately, and return the outcomes, keyed by `row_key`."""
     return {
         row_key(given, code): run_row(code, given)
         for table in tables

@@ -49,7 +49,7 @@ def symptoms_page(symptoms: Sequence[Mapping[str, Any]], bits: Mapping[str, Shar
 
     Args:
         symptoms: The symptoms, as `read_symptoms` returns them.
-        bits: The sharp bits of the catalogue by id.
+        bits: The sharp bits in the catalogue, keyed by id.
 
     Raises:
         SymptomsError: If an answer names a sharp bit that is not in the catalogue.

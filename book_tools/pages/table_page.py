@@ -1,4 +1,4 @@
-"""Generate the page of a reference table from its rows and their outcomes.
+"""Generate the page for a reference table from the table's rows and their outcomes.
 
 In a table with two sides, each row compares two pieces of code, with a note and a link below them.
 A table with one side is a list of wrong claims.
@@ -16,7 +16,7 @@ from jaxbits import _catalogue
 
 Table = Mapping[str, Any]
 Outcomes = Mapping[str, str]
-"""The outcomes by `run_table_rows.row_key`."""
+"""The outcomes, keyed by `run_table_rows.row_key`."""
 OutcomesByVersion = Mapping[str, Outcomes]
 """The outcomes for each of the other versions of JAX."""
 
@@ -33,7 +33,7 @@ def is_error_line(line: str) -> bool:
 
 
 def has_changed(here: str, there: str) -> bool:
-    """Return whether two outcomes differ in more than the message of their error.
+    """Return whether two outcomes differ in more than their error messages.
 
     Args:
         here: The outcome in the book.
@@ -96,10 +96,10 @@ def _row(
 
 
 def table_page(table: Table, here: Outcomes, elsewhere: OutcomesByVersion | None = None) -> str:
-    """Return the page of a table as Markdown.
+    """Return the page for a table as Markdown.
 
     Args:
-        table: The content of the table's TOML file.
+        table: The contents of the table's TOML file.
         here: The outcomes of the rows in this environment.
         elsewhere: The outcomes on other versions of JAX, which are shown where they differ.
 

@@ -75,7 +75,7 @@ def run_tables(names: Iterable[str], python: str | Path = sys.executable) -> dic
         python: The interpreter to use.
 
     Returns:
-        The versions of the packages, and the outcomes by `run_table_rows.row_key`.
+        The package versions, and the outcomes, keyed by `run_table_rows.row_key`.
     """
     with concurrent.futures.ThreadPoolExecutor(available_cores()) as pool:
         found = list(pool.map(lambda name: _run_table(name, python), names))
@@ -84,18 +84,18 @@ def run_tables(names: Iterable[str], python: str | Path = sys.executable) -> dic
 
 
 def read_recorded(folder: Path = RECORDED) -> dict[str, Outcomes]:
-    """Return the outcomes recorded in other environments by JAX version, oldest first."""
+    """Return the outcomes recorded in other environments, keyed by JAX version, oldest first."""
     records = [json.loads(path.read_text("utf8")) for path in folder.glob("*.json")]
     records.sort(key=lambda record: Version(record["versions"]["jax"]))
     return {record["versions"]["jax"]: record["outcomes"] for record in records}
 
 
 def record_environment(name: str, python: Path) -> Path:
-    """Run JAX's side of the tables in another environment, and record the outcomes.
+    """Run JAX's side of the tables in a different environment, and record the outcomes.
 
     Args:
         name: The name of the environment.
-        python: Its interpreter.
+        python: The environment's interpreter.
 
     Returns:
         The path of the file with the recorded outcomes.
@@ -120,7 +120,7 @@ def record_elsewhere(folder: Path) -> Iterator[Path]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line, and return the exit status."""
+    """Run the command-line program, and return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="such as coming-from-numpy")
     parser.add_argument("--elsewhere", metavar="FOLDER", nargs="?", type=Path, const=ROOT / ".envs",

@@ -27,7 +27,7 @@ from jaxbits import _catalogue
 
 
 def write_pages(root: Path = ROOT) -> list[Path]:
-    """Write the generated pages of a project, and return the paths that changed."""
+    """Write a project's generated pages, and return the paths that changed."""
     bits, folder = _catalogue.load(), root / "reference"
     paths = symptoms.read_symptoms(folder / "by-symptom.toml")
     terms = glossary.read_terms(folder / "glossary.toml")
@@ -45,7 +45,7 @@ def write_pages(root: Path = ROOT) -> list[Path]:
 
 
 def write_readme_figure(root: Path = ROOT) -> Path:
-    """Draw the README's figure, which chapter 04 shows as well, and return its path."""
+    """Draw the README's figure, which chapter 04 also shows, and return its path."""
     from jaxbits.book.figures.out_of_bounds import where_indices_land
 
     path = root / "_static" / "where-indices-land.svg"
@@ -54,7 +54,7 @@ def write_readme_figure(root: Path = ROOT) -> Path:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line, and return the exit status."""
+    """Run the command-line program, and return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--readme", action="store_true", help="draw the README's figure instead")
     if parser.parse_args(arguments).readme:

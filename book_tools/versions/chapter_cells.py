@@ -1,4 +1,4 @@
-"""Read the code cells of a chapter together with their sections and stored outputs."""
+"""Read a chapter's code cells together with their sections and stored outputs."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _NUMBER = re.compile(r"((?<![\w.])-?(?:\d+\.\d*|\.\d+)(?:e[+-]?\d+)?(?![\w.]))")
 # Claims and the results of exercises are compared separately.
 _CLAIMS = re.compile(r'<(?:details class="claims"|table class="also-sharp")')
 _RESULT = re.compile(r"^[✓✗–] .*\n?", re.MULTILINE)
-# Matches the folders of another Python on this machine, but not web addresses.
+# Matches folders of a different Python installation on this machine, but not web addresses.
 _FOLDERS = re.compile(r"(?<![\w:/.~…])/(?:[^\s:'\"/()]+/){2,}(?=[^\s:'\"/()]+)")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A code cell of a chapter and its position in the book.
+    """A code cell in a chapter and its position in the book.
 
     Attributes:
         source: The code, without the title that folding adds.
-        headings: The headings above the cell, nearest first, without the chapter's title.
-        tags: The tags of the cell.
+        headings: The headings above the cell, nearest first, excluding the chapter's title.
+        tags: The cell's tags.
         stored: The outputs in the book as one string, or None if the cell was never executed.
     """
 
@@ -57,7 +57,7 @@ class ChapterCells:
         stem: The chapter's name, such as ``04-out-of-bounds``.
         title: The chapter's first heading.
         notebook: The notebook to execute, without outputs.
-        cells: The code cells, by their index in the notebook.
+        cells: The code cells, keyed by their index in the notebook.
     """
 
     stem: str
@@ -67,7 +67,7 @@ class ChapterCells:
 
     @property
     def code_digest(self) -> str:
-        """A digest of the code. A recorded result with the same digest belongs to this text."""
+        """A digest of the code. Results recorded with the same digest come from the same code."""
         return hashlib.sha256(
             "\0".join(cell.source for cell in self.cells.values()).encode()
         ).hexdigest()[:12]

@@ -47,7 +47,7 @@ def comparable_message(error: Mapping[str, Any]) -> str:
 def align_errors(
     here: Mapping[str, Any], book: Mapping[str, Any] | None
 ) -> Iterator[tuple[Any, Any]]:
-    """Yield each error in a chapter, paired with the book's error from the same cell or None.
+    """Yield each error in a chapter, paired with the book's error from the same cell or with None.
 
     Args:
         here: The record of the chapter.
@@ -138,7 +138,9 @@ def find_differences(record: Record, book: Record | None = None) -> list[Differe
 
 
 def fully_checked_environments(records: Mapping[str, Record]) -> list[dict[str, str]]:
-    """Return the environments in which the book holds, in the form that the library reports.
+    """Return the environments in which all differences from the book are declared.
+
+    The result has the form that the library reports.
 
     The library's own tests do not count, because one of them reads this list.
     """

@@ -1,4 +1,4 @@
-"""Read, add up, and compare the recorded scores of the detectors on the labeled cases.
+"""Read, add up, and compare the detectors' recorded scores on the labeled cases.
 
 A score is a list of four counts, namely the reported positives, all positives, false alarms, and
 all negatives.
@@ -22,7 +22,7 @@ Scores = Mapping[str, Any]
 
 
 def read_scores(root: Path, names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the recorded scores by environment. Environments without scores are omitted.
+    """Return the recorded scores, keyed by environment. Environments without scores are omitted.
 
     Args:
         root: The project's folder.
@@ -59,7 +59,7 @@ def score_of_check(scores: Scores, check: str) -> list[int]:
     """Return the score of a check on all cases.
 
     Args:
-        scores: The scores of one environment.
+        scores: The scores in one environment.
         check: The name of the check.
     """
     return add_scores([scores["detectors"][check][cases] for cases in CASES])

@@ -1,9 +1,10 @@
 """Log every error that ends a cell.
 
 This program runs in a chapter's kernel as an IPython startup file. For each error, it appends one
-line of JSON to the file that ``JAXBITS_PROBE`` names. The line contains the names of the error's
-class, the message, and the sharp bits that `jaxbits.explain` finds. If `jaxbits.explain` itself
-raises an error, the program logs that error, which never reaches the notebook.
+line of JSON to the file that the environment variable ``JAXBITS_PROBE`` names. The line contains
+the names of the error's class, the message, and the sharp bits that `jaxbits.explain` finds. If
+`jaxbits.explain` itself raises an error, the program logs that error, which never reaches the
+notebook.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Run chapters, the library's tests, and the detectors' cases in another environment."""
+"""Run chapters, the library's tests, and the detectors' cases in a different environment."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run_chapter(chapter: ChapterCells, environment: Environment) -> ChapterResul
 
     Args:
         chapter: The chapter to execute.
-        environment: The environment, in which ipykernel is installed.
+        environment: The environment, which must have ipykernel installed.
     """
     result = ChapterResult(chapter.title, chapter.code_digest)
     seen: dict[Path, int] = {}
@@ -94,10 +94,10 @@ def _run(
 
 
 def run_tests(environment: Environment, root: Path) -> dict[str, Any]:
-    """Run the library's tests in an environment, and return the number of each outcome.
+    """Run the library's tests in an environment, and return the counts and the failures.
 
     Args:
-        environment: The environment, in which pytest is installed.
+        environment: The environment, which must have pytest installed.
         root: The project's folder.
     """
     with tempfile.TemporaryDirectory() as folder:
@@ -162,7 +162,7 @@ def count_outcomes(junit: str) -> dict[str, Any]:
 
 
 def describe_environment(environment: Environment) -> dict[str, Any]:
-    """Return the package versions, JAX's backend, and the device of an environment.
+    """Return an environment's package versions, JAX backend, and device.
 
     Raises:
         RuntimeError: If the environment cannot import the library or JAX.

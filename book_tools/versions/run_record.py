@@ -27,7 +27,7 @@ class ClaimResult:
 
 @dataclass
 class ErrorResult:
-    """The result of a cell that raised or should have raised.
+    """The result of a cell that raised an error or should have raised one.
 
     Attributes:
         section: The heading above the cell.
@@ -58,7 +58,7 @@ class ChapterResult:
         title: The chapter's title.
         code: The digest of its code.
         claims: The outcomes of its claims.
-        errors: The results of the cells that raised or should have raised.
+        errors: The results of the cells that raised an error or should have raised one.
         printed: For each output that differs from the book's, the first line that differs.
         broken: The reason why the chapter could not be executed to the end, or an empty string.
     """
@@ -72,7 +72,7 @@ class ChapterResult:
 
 
 def bits_of_section(chapter: str, headings: tuple[str, ...]) -> list[str]:
-    """Return the catalogue ids of the nearest heading that has any, or an empty list.
+    """Return the catalogue ids for the nearest heading that has any, or an empty list.
 
     Args:
         chapter: The stem of the chapter's file.
@@ -90,7 +90,7 @@ def first_difference(stored: str, here: str) -> dict[str, str] | None:
 
     Args:
         stored: The output in the book.
-        here: The output of another run.
+        here: The output in another run.
     """
     for pair in itertools.zip_longest(stored.splitlines(), here.splitlines(), fillvalue=""):
         if not is_similar(*pair):
@@ -128,7 +128,7 @@ def record_cell(
             bits_of_section(chapter, cell.headings),
         )
         if raised is not None:
-            # IPython does not run the logger for some errors, such as those of a magic.
+            # IPython does not run the logger for some errors, such as errors in a magic.
             shown = {"names": [raised.ename], "message": raised.evalue, "explained": []}
             entry = logged[-1] if logged else shown
             error.names, error.explained = entry["names"], entry["explained"]

@@ -1,4 +1,4 @@
-"""Run every chapter and the library's tests in the environments of ``environments.toml``.
+"""Run every chapter and the library's tests in the environments in ``environments.toml``.
 
     python -m book_tools versions                 all environments
     python -m book_tools versions --only colab    only this environment
@@ -54,14 +54,14 @@ Say = Callable[[str], None]
 
 
 def read_records(folder: Path) -> dict[str, Any]:
-    """Return the recorded runs by environment, in the same order as ``environments.toml``."""
+    """Return the recorded runs, keyed by environment, in the order of ``environments.toml``."""
     names = environments.load_specifications()
     files = {name: folder / f"{name}.json" for name in names}
     return {n: json.loads(f.read_text("utf8")) for n, f in files.items() if f.is_file()}
 
 
 def record_json(value: Any) -> str:
-    """Return a record as JSON text, in the form in which it is stored."""
+    """Return a record as JSON text, as it is stored."""
     return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -84,7 +84,7 @@ def run_environment(
         RuntimeError: If the environment cannot import the library or JAX.
     """
     described = describe_environment(environment)
-    # On an accelerator, run one chapter at a time, because chapters would compete for memory.
+    # On an accelerator, run one chapter at a time, because several would compete for memory.
     workers = available_cores() if described["backend"] == "cpu" else 1
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         results = list(pool.map(lambda chapter: run_chapter(chapter, environment), chapters))
@@ -192,7 +192,7 @@ def _run_all(
     root: Path,
     options: argparse.Namespace,
 ) -> tuple[dict[str, Any], list[str]]:
-    """Run each environment, and return the records and the names of those that failed."""
+    """Run each environment, and return the records and the names of failed environments."""
     folder = root / "reference" / "versions"
     before, records, failed = read_records(folder), dict[str, Any](), list[str]()
     needs_torch = any(chapter.uses_torch for chapter in chapters)
@@ -207,7 +207,7 @@ def _run_all(
                 continue
             records[name] = run_environment(environment, chapters, root, say)
         except EnvironmentUnavailable as reason:
-            kept = f"; keeping the record of {before[name]['date']}" if name in before else ""
+            kept = f"; keeping the record from {before[name]['date']}" if name in before else ""
             say(f"skipped: {reason}{kept}")
             continue
         except (provision.ProvisioningError, RuntimeError) as error:
@@ -221,7 +221,7 @@ def _run_all(
 
 
 def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
-    """Run the command line, and return the exit status."""
+    """Run the command-line program, and return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", action="append", metavar="ENVIRONMENT", help="run only this one")
     parser.add_argument("--chapter", action="append", default=[], metavar="NAME", help="such as 04")

@@ -1,1 +1,1 @@
-"""Build the web site, and everything else that readers download."""
+"""Build the website, and everything else that readers download."""

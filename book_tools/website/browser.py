@@ -19,7 +19,7 @@ class NoBrowserError(RuntimeError):
 
 @contextmanager
 def open_chromium() -> Iterator[Browser]:
-    """Yield the Chromium on the PATH, controlled with Playwright.
+    """Yield a Playwright browser that controls the Chromium on the PATH.
 
     Raises:
         NoBrowserError: If Chromium is not on the PATH.

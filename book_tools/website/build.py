@@ -28,7 +28,7 @@ BUILD = ROOT / "_build"
 INDEX = BUILD / "html" / "index.html"
 STAMP = BUILD / ".built"
 
-# The pages depend on these files, including the chapters' text, because edits change outputs.
+# The pages depend on these files. Editing a chapter's text changes its outputs.
 FOLDERS = ["_ext", "_static", "_templates", "_vendor", "assignments", "chapters", "reference"]
 FOLDERS += ["src/jaxbits", "book_tools/pages", "book_tools/website"]
 FILES = ["intro.md", "genindex.md", "_config.yml", "_toc.yml", "pyproject.toml"]
@@ -118,12 +118,12 @@ def run_jupyter_book() -> bool:
 
 
 def find_write_problem() -> str | None:
-    """Return why the build folder is not writable, or None if it is writable."""
+    """Return the reason why the build folder is not writable, or None if it is writable."""
     try:
         BUILD.mkdir(exist_ok=True)
         tempfile.TemporaryFile(dir=BUILD).close()
     except OSError as error:
-        return f"{BUILD.name} must be a folder that can be written to, got: {error.strerror}"
+        return f"{BUILD.name} must be a writable folder, got: {error.strerror}"
     return None
 
 
@@ -133,7 +133,7 @@ def complete_site(html: Path) -> None:
     Args:
         html: The folder of the built book.
     """
-    # These imports are here, because a build without changes does not need them.
+    # These imports are here because a build without changes does not need them.
     from book_tools.website import published_notebooks, search_index, stylesheets
 
     stylesheets.join_stylesheets(html)
@@ -144,7 +144,7 @@ def complete_site(html: Path) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line, and return the exit status."""
+    """Run the command-line program, and return the exit status."""
     argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args(arguments)
     if importlib.util.find_spec("jupyter_book") is None:
         print("Jupyter Book is not installed; run: make book", file=sys.stderr)

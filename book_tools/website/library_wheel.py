@@ -117,7 +117,7 @@ def build_wheel(
 
 
 def _build(folder: Path, site: str | None, repository: str | None, root: Path) -> Path:
-    """Build the wheel in a copy, because setuptools leaves files in the folder where it builds."""
+    """Build the wheel from a copy, because setuptools leaves files in the folder it builds in."""
     source, made = folder / "source", folder / "made"
     made.mkdir()
     for name, content in _contents(root, site, repository):

@@ -1,7 +1,7 @@
-"""Print the built book to one PDF file, with a table of contents.
+"""Print the built book to a single PDF file with a table of contents.
 
     .venv/bin/python -m book_tools pdf                       _build/pdf/jax-sharp-bits.pdf
-    .venv/bin/python -m book_tools pdf chapters/01-tracing   these pages only
+    .venv/bin/python -m book_tools pdf chapters/01-tracing   only these pages
 
 Chromium prints each page as it would for a reader, and the program then joins the pages. The links
 between the pages point to a local server, so the program turns them into links inside the file.
@@ -72,12 +72,12 @@ def _print_page(page: Page, url: str, anchors: Iterable[str]) -> PdfReader:
 
 
 def print_book(out: Path = OUT, names: Sequence[str] = (), by: str = "", built: Path = HTML) -> int:
-    """Print the built book, or only the named pages, and return the number of sheets.
+    """Print the built book, or only the named pages, and return the number of pages in the PDF.
 
     Args:
         out: The file to write, which is replaced atomically.
         names: The pages to print, such as ``chapters/01-tracing``, or an empty sequence for all.
-        by: A line that is printed on the title page.
+        by: A line to print on the title page.
         built: The folder of the built book.
 
     Raises:
@@ -102,7 +102,7 @@ def print_book(out: Path = OUT, names: Sequence[str] = (), by: str = "", built: 
             printed[entry.name] = _print_page(
                 page, f"{address}{entry.name}.html", anchors[entry.name]
             )
-        # The page numbers in the contents depend on the length of the contents, so print twice.
+        # The page numbers in the contents depend on their length, so print the contents twice.
         starts = dict.fromkeys(printed, 0)
         number = len(print_html(contents_html(book, starts, by)).pages) + 1
         for name, reader in printed.items():
@@ -120,7 +120,7 @@ def print_book(out: Path = OUT, names: Sequence[str] = (), by: str = "", built: 
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line, and return the exit status."""
+    """Run the command-line program, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("names", nargs="*", metavar="PAGE", help="pages to print; all by default")
     parser.add_argument("--out", type=Path, default=OUT, help="the file to write")

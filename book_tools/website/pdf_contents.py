@@ -40,7 +40,7 @@ class PdfError(Exception):
 
 @dataclass(frozen=True)
 class Entry:
-    """One page of the book in the table of contents.
+    """A page of the book that is listed in the table of contents.
 
     Attributes:
         name: The page's path without ``.html``, such as ``chapters/01-tracing``.
@@ -54,14 +54,14 @@ class Entry:
 
 
 def read_entries(root: Path = ROOT, built: Path = HTML) -> list[Entry]:
-    """Return the pages of the book in the order of the table of contents.
+    """Return the book's pages in the order of the table of contents.
 
     Args:
         root: The project's folder, which contains _toc.yml.
         built: The folder of the built book.
 
     Raises:
-        PdfError: If a page of the table of contents has not been built.
+        PdfError: If a page in the table of contents has not been built.
     """
     toc = yaml.safe_load((root / "_toc.yml").read_text("utf8"))
     named = [(toc["root"], "")]
@@ -91,7 +91,7 @@ def page_title(page: str) -> str:
 
 
 def find_anchors(names: Sequence[str], built: Path = HTML) -> dict[str, set[str]]:
-    """Return, for each page, the ids on the page to which other pages link.
+    """Return, for each page, the ids on it that other pages link to.
 
     Args:
         names: The names of the pages in the PDF file, such as ``chapters/01-tracing``.
@@ -117,7 +117,7 @@ def contents_html(book: Sequence[Entry], starts: Mapping[str, int], by: str) -> 
     Args:
         book: The pages of the book, in order.
         starts: The number of each page's first sheet, counted from 1.
-        by: A line that is printed on the title page.
+        by: A line to print on the title page.
     """
     parts: dict[str, list[str]] = {}
     for entry in book:
@@ -134,7 +134,7 @@ def contents_html(book: Sequence[Entry], starts: Mapping[str, int], by: str) -> 
 
 
 def numbers_html(count: int) -> str:
-    """Return HTML that prints `count` blank sheets with only a page number at the bottom."""
+    """Return HTML that prints `count` sheets, blank except for a page number at the bottom."""
     return NUMBERS.format(
         numbers="".join(f"<div><span>{number}</span></div>" for number in range(1, count + 1))
     )

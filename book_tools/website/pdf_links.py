@@ -12,7 +12,7 @@ from book_tools.website.pdf_contents import Entry
 
 
 def _destination(page: PageObject, top: float | None) -> ArrayObject:
-    """Return a PDF destination at the given height of a page."""
+    """Return a PDF destination at the given height on a page."""
     reference = page.indirect_reference
     assert reference is not None
     where = NullObject() if top is None else FloatObject(top)
@@ -23,7 +23,7 @@ def _relink(page: PageObject, resolve: Callable[[str], ArrayObject | None], serv
     """Turn a page's links into links inside the file where possible, and remove dead links.
 
     Args:
-        page: A page of the joined file.
+        page: A page in the joined file.
         resolve: A function that takes a link's address or local name and returns its destination,
             or None if the file does not contain it.
         server: The address of the server from which the pages were printed.
@@ -59,7 +59,7 @@ def join_pages(
 
     Args:
         book: The pages, in order.
-        printed: The PDF of each page, by the page's name.
+        printed: The PDF of each page, keyed by the page's name.
         front: The title page and the contents.
         numbers: A PDF with as many pages as the whole file, each with its number at the bottom.
         server: The address of the server from which the pages were printed, with a trailing slash.
@@ -102,7 +102,7 @@ def join_pages(
             _relink(page, resolver(name), server)
             if name:
                 page.merge_page(numbers.pages[number])
-                page.compress_content_streams()  # Merging has decompressed it.
+                page.compress_content_streams()  # Merging decompresses it.
     writer.add_metadata({"/Title": "JAX sharp bits", "/Author": "the authors of JAX sharp bits"})
     writer.page_mode = "/UseOutlines"
     writer.compress_identical_objects()

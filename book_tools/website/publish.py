@@ -4,8 +4,9 @@
     python -m book_tools publish --remote upstream
 
 One commit contains the pages, the notebooks, and the library's wheel, so they always come from the
-same state of the project. The wheels of earlier publications stay on the branch, because notebooks
-that people downloaded earlier install them. If the project has no address, nothing is published.
+same state of the project. The wheels from earlier publications stay on the branch, because
+notebooks that people downloaded earlier install them. If the project has no address, nothing is
+published.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class PublishError(RuntimeError):
 
 
 def _git(root: Path, *arguments: str, **environment: str) -> str:
-    """Run git and return what it prints. If it fails, raise a PublishError with its last line."""
+    """Run git and return what it prints. If it fails, raise a PublishError with its message."""
     done = subprocess.run(
         ["git", *arguments],
         cwd=root,
@@ -110,10 +111,10 @@ def publish_book(html: Path, remote: str, root: Path = project_metadata.ROOT) ->
 
 
 def main(arguments: list[str] | None = None, root: Path = project_metadata.ROOT) -> int:
-    """Run the command line, and return the exit status."""
+    """Run the command-line program, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--html", type=Path, default=HTML, help="the folder of the built book")
-    parser.add_argument("--remote", default="origin", help="where to push to")
+    parser.add_argument("--remote", default="origin", help="the remote to push to")
     options = parser.parse_args(arguments)
     try:
         print(publish_book(options.html, options.remote, root))

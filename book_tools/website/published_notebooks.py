@@ -34,7 +34,7 @@ def make_absolute(link: str, folder: str, site: str) -> str:
 
     Args:
         link: The link as it appears in the notebook.
-        folder: The folder of the notebook in the repository, such as ``chapters``.
+        folder: The notebook's folder in the repository, such as ``chapters``.
         site: The address of the published book, with a trailing slash.
 
     Example:
@@ -57,8 +57,8 @@ def make_links_absolute(text: str, folder: str, site: str) -> str:
     """Return the source of a Markdown cell with relative links made absolute, except in code.
 
     Args:
-        text: The source of the cell.
-        folder: The folder of the notebook in the repository, such as ``chapters``.
+        text: The cell's source.
+        folder: The notebook's folder in the repository, such as ``chapters``.
         site: The address of the published book, with a trailing slash.
 
     Example:

@@ -29,7 +29,7 @@ SIZES: dict[str, ViewportSize] = {
 
 
 def take_screenshots(out: Path, pages: Sequence[str]) -> list[Path]:
-    """Capture pages in both sizes and both themes, and return the paths of the files.
+    """Capture pages at both sizes and in both themes, and return the paths of the files.
 
     Args:
         out: The folder to write to.
@@ -57,7 +57,7 @@ def take_screenshots(out: Path, pages: Sequence[str]) -> list[Path]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line, and return the exit status."""
+    """Run the command-line program, and return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("out", metavar="OUT_DIR", type=Path, help="the folder to write to")
     parser.add_argument("pages", nargs="*", metavar="PAGE", help="such as chapters/01-tracing")

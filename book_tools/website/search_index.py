@@ -41,7 +41,7 @@ class Words:
     """Words that readers type although the book does not use them.
 
     Attributes:
-        places: The words that readers use for each place, by catalogue id or address.
+        places: The words that readers use for each place, keyed by catalogue id or address.
         groups: Groups of synonyms. A search for one word also finds its synonyms.
     """
 
@@ -76,14 +76,14 @@ def read_words(path: Path | None = None) -> Words:
 
 
 def describe_bit(bit: SharpBit) -> list[str]:
-    """Return the title, symptom, fix, and errors of a sharp bit as plain text."""
+    """Return a sharp bit's title, symptom, fix, and errors as plain text."""
     errors = [f"{symptom.error} {symptom.text}" for symptom in bit.symptoms]
     parts = [bit.title, bit.look_for, bit.fix]
     return [part.replace("`", "") for part in (*parts, *errors) if part]
 
 
 def collect_records(html: Path, words: Words) -> list[Record]:
-    """Return all records of the built book, in a stable order.
+    """Return all search records for the built book, in a stable order.
 
     Args:
         html: The folder of the built book.

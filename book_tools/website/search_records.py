@@ -1,7 +1,7 @@
-"""Extract the records of the search index from the HTML of the built pages.
+"""Extract the search index's records from the HTML of the built pages.
 
 A record is one place that a search can find, such as a section, a row of a table, or an entry on a
-reference page. `search_index` explains the parts of a record.
+reference page. The docstring of `search_index` explains the parts of a record.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bs4.filter import SoupStrainer
 CODE, ERROR, OPTION = 0.3, 0.3, 0.5
 MAX_ERROR = 600
 KIND_OF_FOLDER = {"chapters": "section", "reference": "reference"}
-# These reference pages lead a reader to a section and do not just list entries.
+# These reference pages lead a reader to a section instead of just listing entries.
 GUIDES = ("reference/by-symptom.html", "reference/coming-from-")
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
@@ -33,8 +33,8 @@ class Record:
     """One place in the book that a search can find.
 
     Attributes:
-        url: The address of the page with the anchor, relative to the book's root.
-        title: The heading or term that names the place.
+        url: The address of the place, including the anchor, relative to the book's root.
+        title: The heading or term at the place.
         page: The title of the page.
         kind: Section, row (an entry under "Also sharp"), exercise, opening (of a page), guide (such
             as "By symptom"), or reference.
@@ -181,7 +181,7 @@ def _terms(section: Tag, url: str, page: str) -> Iterator[Record]:
 
 
 def _sections(section: Tag, url: str, page: str, kind: str) -> Iterator[Record]:
-    """Yield the records of a section and of everything in it."""
+    """Yield the records for a section and for everything in it."""
     is_opening = section.find("h1", recursive=False) is not None
     title = _heading(section)
     anchor = "" if is_opening else f"#{section['id']}"
@@ -207,7 +207,7 @@ def _sections(section: Tag, url: str, page: str, kind: str) -> Iterator[Record]:
 
 
 def extract_records(page: str, url: str) -> list[Record]:
-    """Return the records of a page.
+    """Return the search records for a page.
 
     Args:
         page: The page's HTML.

@@ -2,8 +2,8 @@
 
 python -m book_tools serve [--port 8000]
 
-Unlike ``python -m http.server``, this program uses the next free port if a port is in use, and it
-logs nothing. The PDF and screenshot programs use this server, too.
+Unlike ``python -m http.server``, this program uses the next free port if the given one is in use,
+and it logs nothing. The PDF and screenshot programs also use this server.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def create_server(port: int, folder: Path = HTML, *, tries: int = 50) -> Threadi
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 raise
     raise OSError(
-        f"one of the ports {port} to {port + tries - 1} must be free; choose another --port"
+        f"one of the ports {port} to {port + tries - 1} must be free; choose a different --port"
     )
 
 
@@ -66,7 +66,7 @@ def serve_in_background(folder: Path = HTML) -> Iterator[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line, and return the exit status."""
+    """Run the command-line program, and return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--port", type=int, default=8000, help="the first port to try")
     options = parser.parse_args(arguments)

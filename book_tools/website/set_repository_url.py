@@ -32,7 +32,7 @@ def normalize_url(url: str) -> str:
     """Return the address of a GitHub repository without a trailing slash or ``.git``.
 
     Raises:
-        AddressError: If it is not the address of a repository on GitHub. Colab can open notebooks
+        AddressError: If `url` is not the address of a GitHub repository. Colab can open notebooks
             only from GitHub.
     """
     plain = url.strip().rstrip("/").removesuffix(".git")
@@ -87,7 +87,7 @@ def write_url(new: str | None, root: Path = ROOT) -> list[str]:
 
 
 def main(arguments: list[str] | None = None, root: Path = ROOT) -> int:
-    """Run the command line, and return the exit status."""
+    """Run the command-line program, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("url", nargs="?", default="", help="https://github.com/owner/name, or none")
     url = parser.parse_args(arguments).url

@@ -48,7 +48,7 @@ PAGE = """\
 
 
 def draw_social_image() -> bytes:
-    """Draw the image, and return it as the content of a PNG file.
+    """Draw the image, and return it as the contents of a PNG file.
 
     Raises:
         NoBrowserError: If Chromium is not on the PATH.
@@ -67,7 +67,7 @@ def draw_social_image() -> bytes:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line, and return the exit status."""
+    """Run the command-line program, and return the exit status."""
     argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args(arguments)
     TARGET.write_bytes(draw_social_image())
     print(f"{TARGET.relative_to(ROOT)}: {TARGET.stat().st_size:,} bytes")

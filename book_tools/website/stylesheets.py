@@ -20,7 +20,7 @@ import tinycss2
 from tinycss2.ast import AtRule, Node, QualifiedRule
 
 BOOK = "book.css"
-# The program looks for class names in the scripts of the theme, but no page loads this one.
+# The program looks for class names in the theme's scripts, but no page loads this one.
 IGNORED_SCRIPTS = {"fontawesome.js"}
 
 _SHEET = re.compile(r'[ \t]*<link\b(?=[^>]*rel="stylesheet")(?![^>]*\bmedia=)[^>]*>\n?')
@@ -82,7 +82,7 @@ def _required(selector: list[Node]) -> set[str]:
 
 
 def _kept(rules: list[Node], used: set[str]) -> Iterator[str]:
-    """Yield the text of each rule that could match."""
+    """Yield the text of each rule that could match an element."""
     for rule in rules:
         if isinstance(rule, QualifiedRule):
             selectors = [one for one in _selectors(rule.prelude) if _required(one) <= used]
@@ -131,7 +131,7 @@ def remove_unused_rules(sheet: str, used: set[str]) -> str:
 
 
 def rebase_urls(sheet: str, name: str) -> str:
-    """Return a style sheet with the addresses of other files made relative to the folder _static.
+    """Return a style sheet with the addresses of other files made relative to the _static folder.
 
     Args:
         sheet: The text of the style sheet.
@@ -148,11 +148,11 @@ def rebase_urls(sheet: str, name: str) -> str:
 
 
 def inline_imports(static: Path, name: str) -> str:
-    """Return the text of a style sheet, including the style sheets that it imports.
+    """Return the text of a style sheet, including that of the style sheets that it imports.
 
     Args:
-        static: The folder _static of the built book.
-        name: The path of the style sheet in it.
+        static: The _static folder in the built book.
+        name: The path of the style sheet in that folder.
     """
     sheet = rebase_urls((static / name).read_text(encoding="utf-8"), name)
     folder = posixpath.dirname(name)
@@ -163,7 +163,7 @@ def inline_imports(static: Path, name: str) -> str:
 
 
 def sheets_of(page: str) -> list[str]:
-    """Return the names of a page's style sheets in _static, even if they are already joined."""
+    """Return the names of a page's style sheets in _static, including any already joined."""
     names: list[str] = []
     for link in _SHEET.findall(page):
         if joined := _JOINED.search(link):
@@ -204,8 +204,8 @@ def scripts_of(pages: Mapping[Path, str], static: Path) -> Iterator[str]:
     """Yield the text of each script in _static that at least one page loads.
 
     Args:
-        pages: The HTML of the pages by path.
-        static: The folder _static of the built book.
+        pages: The pages' HTML, keyed by path.
+        static: The _static folder in the built book.
     """
     names = {
         href["name"]
@@ -223,7 +223,7 @@ def join_stylesheets(html: Path) -> None:
     """Join the style sheets that all pages share, and make the pages load the result.
 
     A page that already loads the joined style sheet also lists the original ones. This function can
-    therefore run after every build, even if some pages were not built again.
+    therefore run after every build, even if some pages were not rebuilt.
 
     Args:
         html: The folder of the built book.

@@ -27,7 +27,9 @@ def test_check_version_accepts_supported_pythons() -> None:
 
 def test_check_disk_rejects_full_disk() -> None:
     bootstrap.check_disk(50.0, 3.0)
-    with pytest.raises(bootstrap.BootstrapError, match=r"about 3\.0 GB of disk space, got 0\.5 GB"):
+    with pytest.raises(
+        bootstrap.BootstrapError, match=r"about 3\.0 GB on disk, but only 0\.5 GB is free"
+    ):
         bootstrap.check_disk(0.5, 3.0)
 
 

@@ -44,7 +44,7 @@ def test_build_reports_unwritable_folder_in_one_line(
     (project / "_build").write_text("a file is in its place")
     assert build.main([]) == 1
     (line,) = capsys.readouterr().err.splitlines()
-    assert "_build must be a folder that can be written to, got: File exists" in line
+    assert "_build must be a writable folder, got: File exists" in line
 
 
 @pytest.mark.skipif(MAKE is None, reason="there is no make on this machine")

@@ -159,7 +159,7 @@ def test_find_chapters_by_name(tmp_path: Path) -> None:
         (tmp_path / f"{name}.md").write_text(GOOD)
     assert [p.name for p in find_chapters(["chapters/01-one.md", "01"], tmp_path)] == ["01-one"]
     with pytest.raises(
-        ChapterFileError, match=r"NAME must match exactly one chapter of 01-one.*; got '02'"
+        ChapterFileError, match=r"NAME must match exactly one chapter among 01-one.*; got '02'"
     ):
         find_chapters(["02"], tmp_path)
 

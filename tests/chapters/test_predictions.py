@@ -170,9 +170,9 @@ def test_reorder_options_keeps_code_below_question() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("Right.", "No.", "line 3: exactly one answer of a Predict box must begin with 'Right'"),
+        ("Right.", "No.", "line 3: exactly one answer in a Predict box must begin with 'Right'"),
         ("Three</summary>No.", "Three</summary>Right.", "must begin with 'Right', got 2"),
-        ("Three</summary>", "Two</summary>", "two options of this Predict box are the same"),
+        ("Three</summary>", "Two</summary>", "two options in this Predict box are the same"),
         ("Three</summary>No.", "Three</summary>No, `x`.", "'`x`' is Markdown"),
         ("Three</summary>No.", "Three</summary>[No](a.md).", "'](' is Markdown"),
         ("<summary>Three", "<summary>Three: it is odd", "the option gives a reason after ':'"),
@@ -226,9 +226,7 @@ def test_order_chapter_fixes_order_that_lint_rejects(
     (ordered_box,) = read_boxes(reorder_options(BOX_MARKDOWN))
     reversed_options = [(option.summary, option.answer) for option in reversed(ordered_box.options)]
     pair.source.write_text(box_markdown("What is it?", *reversed_options))
-    lint_message = (
-        "chapters/01-a.md, line 3: the options are not in their drawn order; run: make format"
-    )
+    lint_message = "chapters/01-a.md, line 3: the options have not been shuffled; run: make format"
     assert lint_chapters(tmp_path, "")[0] == lint_message
     assert order_chapter(pair)
     assert pair.source.read_text() == reorder_options(BOX_MARKDOWN)

@@ -145,6 +145,6 @@ def test_machine_names_cpu_versions_and_date_of_run(name):
 
 def test_measurements_load_lists_runs_for_unknown_name():
     with pytest.raises(
-        FileNotFoundError, match="there are array_updates, async_dispatch, audit_cost"
+        FileNotFoundError, match="name must be one of array_updates, async_dispatch, audit_cost"
     ):
         measurements.load("nothing")

@@ -1,4 +1,4 @@
-"""Code that only the chapters of the book need. Nothing in this package is stable.
+"""Code that only the book's chapters need. Nothing in this package is stable.
 
 - ``exercises``: the stubs, hints, checks, and solutions of each topic
 - ``experiments``: programs whose results the chapters print and plot

@@ -1,4 +1,4 @@
-"""A data set and a prefetching loop for the chapter on data loading, written without JAX.
+"""A data set and a prefetching loop, both written without JAX, for the chapter on data loading.
 
 Spawned workers import this module to unpickle its classes, so it must not import JAX.
 """
@@ -55,7 +55,7 @@ class RandomImages:
 
 
 def aligned_zeros(shape: tuple[int, ...]) -> npt.NDArray[np.float32]:
-    """Return a 64-byte-aligned float32 array of zeros, whose memory JAX may share.
+    """Return a float32 array of zeros that is 64-byte-aligned, so that JAX can share its memory.
 
     >>> aligned_zeros((2, 3)).ctypes.data % 64
     0

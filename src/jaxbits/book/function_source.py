@@ -16,7 +16,7 @@ from typing import Any
 def self_contained_source(function: Callable[..., Any]) -> list[str]:
     r"""Return the source of a function, preceded by the source of everything that it uses.
 
-    The function may use modules, importable objects, other functions of the same module or
+    The function may use modules, importable objects, other functions in the same module or
     notebook, and values whose ``repr`` is a Python literal.
 
     Returns:

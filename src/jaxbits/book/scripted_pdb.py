@@ -60,10 +60,10 @@ def post_mortem(
     The session starts in the innermost frame of the user's code, and ends with ``quit``.
 
     Args:
-        commands: The commands of the session, such as ``["p x", "up"]``.
+        commands: The commands to enter, such as ``["p x", "up"]``.
         function: A function that raises the error. If it is None, the session examines the
             error of the last cell that failed.
-        *args: The arguments of the function.
+        *args: The arguments to pass to the function.
 
     >>> post_mortem(["p x"], lambda x: 1 / x, 0)
     ZeroDivisionError: division by zero
@@ -153,7 +153,7 @@ def breakpoint_commands(*commands: str) -> Iterator[None]:
 
 
 def user_frames(error: BaseException) -> list[tuple[str, str]]:
-    """Return the frames of an error's traceback that belong to the user's code, innermost last.
+    """Return the frames in an error's traceback that belong to the user's code, innermost last.
 
     Each frame is a pair of the function's name and the source line.
 

@@ -29,7 +29,7 @@ from jaxbits.book.function_source import self_contained_source
 from jaxbits.book.subprocesses import clean_environment, kill_process_group
 
 MAX_SECONDS = 600.0
-"""The largest time limit that a run can have, in seconds."""
+"""The maximum time limit for a run, in seconds."""
 
 _HEAD = """\
 import faulthandler, json, os, sys, threading, traceback
@@ -84,8 +84,8 @@ def run_on_simulated_devices(
     """Run a function on simulated CPU devices, print its output, and return its result.
 
     The new processes receive the function as source. It may use modules, importable objects, other
-    functions of the same notebook, and plain numbers and strings. If it raises an error, this
-    function raises an error of the same class with the same message, and a note that quotes the
+    functions in the same notebook, and plain numbers and strings. If it raises an error, this
+    function raises an error of the same class, with the same message and a note that quotes the
     line. When the run ends, even because of a timeout or an interrupt, all its processes are
     killed, and the output that they have produced so far is printed. The processes also exit if
     this process ends.
@@ -95,7 +95,7 @@ def run_on_simulated_devices(
             arguments, the address of the coordinator and the index of its own process.
         devices: The number of devices in each process.
         processes: The number of processes that run the function at the same time.
-        seconds: The time limit of the whole run.
+        seconds: The time limit for the whole run.
 
     Returns:
         The result of the function, with arrays and tuples converted to lists, and the keys of
@@ -169,7 +169,7 @@ def _has_ended(process: subprocess.Popen[bytes]) -> bool:
     """Return whether a process has ended, if possible without collecting its exit status.
 
     The system does not reuse a process id until the exit status is collected. Until then, `_end`
-    can safely kill the group of processes that this process started.
+    can safely kill the process group that the process leads.
     """
     if process.returncode is not None:
         return True
@@ -184,7 +184,7 @@ def _wait(
 ) -> int | None:
     """Wait until all processes have a result or one has failed.
 
-    Return the number of a process that ended without a result, or None if there is none.
+    Return the index of a process that ended without a result, or None if no process did.
     """
     limit = time.monotonic() + seconds
     waiting = dict(enumerate(started))
@@ -222,7 +222,7 @@ def _read_result(folder: Path, rank: int) -> dict[str, Any]:
 
 
 def _print_output(folder: Path, processes: int) -> None:
-    """Print the output of the processes, one after the other."""
+    """Print the output of each process in turn."""
     for rank in range(processes):
         output = (folder / f"{rank}.out").read_text("utf8", errors="replace")
         for line in _scrub(output, folder).splitlines():
@@ -258,7 +258,7 @@ def _return_or_raise(folder: Path, processes: int) -> Any:
 
 
 def _rebuild_error(module: str, kind: str, text: str, first: str) -> BaseException:
-    """Return an error of the same class and message, or a RuntimeError if the class is unknown.
+    """Return an error with the same class and message, or a RuntimeError if the class is unknown.
 
     Most errors show their first argument as the message, but some, such as KeyError, quote it.
     """

@@ -22,7 +22,7 @@ def run_in_subprocess(code: str, *, limit: float = 120, **variables: str) -> str
         limit: The time limit in seconds. At the limit, the function kills the program and all
             processes that it started.
         variables: Environment variables to set for the program. It also inherits the environment
-            of this process, except for the variables of JAX and XLA.
+            of this process, except for JAX and XLA variables.
 
     Raises:
         TimeoutError: If the program runs longer than the limit.
@@ -70,7 +70,7 @@ def run_in_subprocess(code: str, *, limit: float = 120, **variables: str) -> str
 
 
 def clean_environment(**variables: str) -> dict[str, str]:
-    """Return this process's environment variables without those of JAX and XLA.
+    """Return this process's environment variables, except for JAX and XLA variables.
 
     Args:
         variables: Environment variables to add. JAX_PLATFORMS is ``cpu`` unless it is given here.
@@ -80,7 +80,7 @@ def clean_environment(**variables: str) -> dict[str, str]:
 
 
 def kill_process_group(process: subprocess.Popen[bytes]) -> None:
-    """Kill the process that leads a session, and all processes that it started."""
+    """Kill a process that leads a session, together with all processes that it started."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)

@@ -137,7 +137,7 @@ def test_run_versions_keeps_record_of_skipped_environment(project, capsys):
     old.write_text(program.record_json(record(name="newest", title="Newest")))
     before = old.stat().st_mtime_ns, old.read_text()
     assert program.main([], root) == 0
-    assert "keeping the record of 2026-08-01" in capsys.readouterr().out
+    assert "keeping the record from 2026-08-01" in capsys.readouterr().out
     assert (old.stat().st_mtime_ns, old.read_text()) == before
     assert "Newest" in (root / "reference" / "behaviour-by-version.md").read_text()
 

@@ -1,4 +1,4 @@
-"""Test whether JAX settings take effect before the import, before the first array, and after it."""
+"""Test whether JAX obeys settings made before its import, before the first array, and after it."""
 
 from __future__ import annotations
 

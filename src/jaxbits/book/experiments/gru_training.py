@@ -1,6 +1,6 @@
 """Train a small GRU whose settings are numbers in a dict, for the experiment in chapter 18.
 
-A GRU receives a tone and learns the response of a damped oscillator. For the input
+The GRU receives a tone and learns the response of a damped oscillator. For the input
 ``cos(t + phase)``, its target is ``exp(-gamma t) cos(omega t + phase + delta)``, plus some noise.
 Each sequence has its own phase, which the network does not receive.
 """
@@ -34,7 +34,7 @@ Settings: TypeAlias = Mapping[str, Mapping[str, Any]]
 """Groups of numbers of any numeric type, under the same names as in `SETTINGS`."""
 
 State: TypeAlias = tuple[Any, Any]
-"""The weights and the state of the optimizer."""
+"""The weights and the optimizer state."""
 
 
 class Model(nn.Module):
@@ -65,7 +65,7 @@ class TrainingRun(NamedTuple):
 
 
 def inputs(phases: jax.Array) -> jax.Array:
-    """Return the input tones for the given phases, [batch, time], in the dtype of the phases."""
+    """Return the input tones for the given phases, [batch, time], in the phases' dtype."""
     return jnp.cos(jnp.arange(LENGTH, dtype=phases.dtype) + phases[:, None])
 
 
@@ -78,7 +78,7 @@ def targets(settings: Settings, phases: jax.Array) -> jax.Array:
 
 
 def loss(params: Any, settings: Settings, key: jax.Array, dtype: Any = jnp.float32) -> jax.Array:
-    """Return the mean squared error of the model on a batch drawn from the key."""
+    """Return the model's mean squared error on a batch drawn with the key."""
     for_phases, for_noise = jax.random.split(key)
     phases = jax.random.uniform(for_phases, (BATCH,), dtype, 0.0, 2 * math.pi)
     noise = jax.random.normal(for_noise, (BATCH, LENGTH), dtype)
@@ -92,7 +92,7 @@ def initial_state(seed: int, nudge: int = 0, dtype: Any = "float32") -> State:
 
     Args:
         seed: The seed for the weights.
-        nudge: If 1, replace the largest weight with the next larger number of its dtype.
+        nudge: If 1, replace the largest weight with the next larger number in its dtype.
         dtype: The dtype of the weights.
     """
     state: State = _initial_state(seed, nudge, dtype)
@@ -116,7 +116,7 @@ def train_step(
     """Return the state after one step of Adam on one batch, and the loss before the step.
 
     Args:
-        state: The weights and the state of the optimizer.
+        state: The weights and the optimizer state.
         settings: Numbers of any numeric type, under the same names as in `SETTINGS`.
         key: The key for drawing the batch.
         dtype: The dtype of the weights, the inputs, and the noise.

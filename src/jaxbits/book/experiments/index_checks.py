@@ -23,8 +23,8 @@ class Access:
     Attributes:
         name: The label in the figure.
         use: The function under test. Its arguments are traced under `jit`.
-        args: The arguments of the function.
-        is_bug: Whether the access is a bug, which a check should report.
+        args: The function's arguments.
+        is_bug: Whether the access is a bug that the checks should report.
     """
 
     name: str
@@ -85,7 +85,7 @@ def _columns(x: jax.Array, i: jax.Array) -> jax.Array:
 
 
 def example_accesses() -> list[Access]:
-    """Return the accesses to check, with the bugs first and the correct ones after them."""
+    """Return the accesses to check, first the bugs and then the correct accesses."""
     x = jnp.arange(float(_LENGTH))
     one, many, far = jnp.array(11), jnp.array([2, 11]), jnp.array([2, -11])
     ten = jnp.arange(_LENGTH).at[-1].set(11)
@@ -142,7 +142,7 @@ CHECKS: dict[str, Callable[[Access], bool]] = {
     "jax_error_checking_behavior_oob": _by_oob_switch,
     "detect.out_of_bounds": _by_detector,
 }
-"""The checks by name. Each function returns whether the check reports an access."""
+"""The checks, keyed by name. Each function returns whether the check reports an access."""
 
 
 def check_reports() -> dict[str, dict[str, bool]]:

@@ -16,14 +16,14 @@ LENGTH = 10
 
 @dataclass(frozen=True)
 class AccessResult:
-    """The cells that an index reads or writes. If JAX fills or drops the access, there are none."""
+    """The cells that an index reads or writes, or none if JAX fills the read or drops the write."""
 
     index: int
     cells: tuple[int, ...]
 
 
 def read_cells(read: Callable[[jax.Array, int], jax.Array], index: int) -> AccessResult:
-    """Return the cell of a ten-element array that a read returns.
+    """Return which cell of a ten-element array is read at an index, if any.
 
     Args:
         read: A function that reads an array at an index.
@@ -37,7 +37,7 @@ def read_cells(read: Callable[[jax.Array, int], jax.Array], index: int) -> Acces
 
 
 def written_cells(index: int) -> AccessResult:
-    """Return the cell of a ten-element array that ``.at[index].set`` changes.
+    """Return which cell of a ten-element array ``.at[index].set`` changes, if any.
 
     >>> written_cells(-1).cells, written_cells(11).cells
     ((9,), ())
@@ -47,7 +47,7 @@ def written_cells(index: int) -> AccessResult:
 
 
 def sliced_cells(start: int, size: int) -> AccessResult:
-    """Return the cells of a ten-element array that `lax.dynamic_slice` reads.
+    """Return which cells of a ten-element array `lax.dynamic_slice` reads.
 
     Args:
         start: The index of the first cell to read, which may be out of bounds.

@@ -39,7 +39,7 @@ class UpdateOutcome:
     """A record of how one update of an optimizer changes dtypes.
 
     Attributes:
-        state: The leaves of the state whose type changed, each as ``path: old -> new``. A tilde
+        state: The leaves of the state whose types changed, each as ``path: old -> new``. A tilde
             marks a weak type.
         updates: The dtypes of the updates that differ from the dtype of the parameters.
         growth: The size of the state's floating-point leaves after the update, relative to their
@@ -68,7 +68,7 @@ class UpdateOutcome:
 
 
 def optax_optimizers() -> dict[str, OptimizerFactory]:
-    """Return a dict with a factory for each optimizer in the installed Optax.
+    """Return a dict with a factory for each optimizer in the installed version of Optax.
 
     The dict contains each function that returns a gradient transformation and has a learning rate
     as its first parameter. The names from `optax.contrib` start with ``contrib.``.
@@ -114,7 +114,7 @@ def survey(
     types: Iterable[DtypeCombination] = DTYPE_COMBINATIONS,
     wrap: Callable[[Any], Any] = lambda tx: tx,
 ) -> dict[str, dict[DtypeCombination, UpdateOutcome]]:
-    """Trace one update of each optimizer for each combination of dtypes, without running it.
+    """Trace, but do not run, one update of each optimizer for each combination of dtypes.
 
     Args:
         factories: A dict of functions that return an optimizer. The default is

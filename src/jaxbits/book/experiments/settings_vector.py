@@ -1,6 +1,6 @@
 """Pack a nested dict of settings into one list or array per group, and unpack it again.
 
-The numbers are equal either way, but their types are not. A number from a list is a Python number,
+The numbers are equal either way, but their types differ. A number from a list is a Python number,
 which adapts to the dtype of the arrays it is combined with. A number from an array keeps its dtype.
 """
 
@@ -13,21 +13,21 @@ import jax
 import jax.numpy as jnp
 
 Numbers: TypeAlias = Mapping[str, Any]
-"""A dict of named numbers, which may contain further groups."""
+"""A dict of named numbers, which may contain nested groups."""
 
 
 class Packed(NamedTuple):
-    """The numbers of each group, stored as one segment, and the lengths of the segments."""
+    """The numbers in each group, stored as one segment, and the lengths of the segments."""
 
     segments: list[list[float]] | list[jax.Array]
     lengths: list[int]
 
 
 def pack(settings: Mapping[str, Numbers], *, as_arrays: bool) -> Packed:
-    """Flatten each group of a nested dict of numbers, in the order of its keys.
+    """Flatten each group in a nested dict of numbers, in the order of the group's keys.
 
     Args:
-        settings: A dict of groups of numbers. A group may contain further groups.
+        settings: A dict of groups of numbers. A group may contain nested groups.
         as_arrays: Whether to make each segment a `jax.numpy` array instead of a list.
 
     Raises:

@@ -1,1 +1,1 @@
-"""The figures of the book, with one module per chapter and one style."""
+"""The book's figures, with one module per chapter and a shared style."""

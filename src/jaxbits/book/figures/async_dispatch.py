@@ -1,4 +1,4 @@
-"""Figures for chapter 12: dispatch, completion, and the time at which settings take effect."""
+"""Figures for chapter 12: dispatch, completion, and when settings take effect."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @style.drawing
 def async_timeline() -> tuple[Figure, str]:
-    """Plot when each of five recorded calls returned, and when its result was ready."""
+    """Plot when each of five recorded calls returned and when its result was ready."""
     run = measurements.load("async_dispatch")
     marks = run["series"]["queued"]
     steps = len(marks["called"])
@@ -134,7 +134,7 @@ def small_array_times() -> tuple[Figure, str]:
 
 @style.drawing
 def config_timing(outcomes: Mapping[str, Sequence[str]]) -> tuple[Figure, str]:
-    """Draw a table of the moments at which JAX obeys, ignores, or refuses each setting.
+    """Draw a table that shows whether JAX obeys, ignores, or refuses a setting at each moment.
 
     Args:
         outcomes: The result of `jaxbits.book.experiments.config_timing.config_timing_table`.

@@ -1,4 +1,4 @@
-"""Figure for the page *Detectors*, which shows how an audit slows down as programs grow."""
+"""The figure on the *Detectors* page, which shows how audits slow down as programs grow."""
 
 from __future__ import annotations
 

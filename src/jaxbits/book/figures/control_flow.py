@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Outcome = str | tuple[int, int]
-"""The name of an error, or the actual and the necessary number of times that the code runs."""
+"""The name of an error, or how many times the code runs and how many times it needs to run."""
 
 SHORT = {
     "TracerBoolConversionError": "no bool",
@@ -24,7 +24,7 @@ SHORT = {
 
 
 def _cell(outcome: Outcome) -> tuple[str, str, str, str]:
-    """Return the text, the color, the background color, and the description of a cell."""
+    """Return the text, text color, background color, and description of a cell."""
     if isinstance(outcome, str):
         return f"×\n{SHORT.get(outcome, outcome)}", style.RED, style.PALE_RED, "raises " + outcome
     runs, needed = outcome
@@ -36,7 +36,7 @@ def _cell(outcome: Outcome) -> tuple[str, str, str, str]:
 
 @style.drawing
 def transformation_support(table: Mapping[str, Mapping[str, Outcome]]) -> tuple[Figure, str]:
-    """Draw a table of the transformations under which each control-flow construct works.
+    """Draw a table that shows under which transformations each control-flow construct works.
 
     Args:
         table: For each construct, the outcome under each transformation.
@@ -70,7 +70,7 @@ def ascent_curves(heights: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
     """Plot how the signal-to-noise ratio changes as gradient ascent follows each of two gradients.
 
     Args:
-        heights: A dict from the name of each gradient to the ratio after each step.
+        heights: A dict that maps the name of each gradient to the ratio after each step.
     """
     fig, axes = style.figure(6, 3.2)
     said = []
@@ -97,7 +97,7 @@ def ascent_curves(heights: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
 
 @style.drawing
 def wasted_vmap_iterations(needed: Sequence[int], together: int) -> tuple[Figure, str]:
-    """Plot the iterations that each lane of a batched loop needed, and those that it wasted.
+    """Plot the iterations that each lane of a batched loop needed and those that it wasted.
 
     Args:
         needed: The number of iterations that each lane needed.
@@ -154,7 +154,7 @@ def _counted(series: Mapping[str, Any], what: str) -> dict[str, list[float]]:
 
 @style.drawing
 def loop_costs() -> tuple[Figure, str]:
-    """Plot the recorded equations and compile times of an unrolled loop and a `fori_loop`."""
+    """Plot the recorded equation counts and compile times of an unrolled loop and a `fori_loop`."""
     from matplotlib.figure import Figure
 
     run = measurements.load("unrolled_loop")

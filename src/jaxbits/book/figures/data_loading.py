@@ -46,10 +46,10 @@ def forked_worker_outcomes() -> tuple[Figure, str]:
 
 @style.drawing
 def augmentation_draws(epochs: Mapping[str, Sequence[Sequence[int]]]) -> tuple[Figure, str]:
-    """Draw random numbers in one row per epoch, with equal numbers in the same color.
+    """Draw a table of random numbers with one row per epoch and equal numbers in the same color.
 
     Args:
-        epochs: For each way of loading, the numbers from 0 to 99 that each epoch drew.
+        epochs: For each way of loading, the numbers from 0 to 99 that were drawn in each epoch.
     """
     from matplotlib.patches import Rectangle
 
@@ -95,7 +95,7 @@ def augmentation_draws(epochs: Mapping[str, Sequence[Sequence[int]]]) -> tuple[F
 
 @style.drawing
 def stacking_times() -> tuple[Figure, str]:
-    """Plot the recorded times of several ways to turn 256 samples into one array."""
+    """Plot the recorded times of several ways of turning 256 samples into one array."""
     run = measurements.load("data_loading")
     times = run["series"]["stacking"]
     fig, axes = style.figure(6, 3.4)
@@ -180,7 +180,7 @@ def _short(way: str) -> str:
 
 @style.drawing
 def prefetched_batches(seen: Mapping[str, Sequence[int]]) -> tuple[Figure, str]:
-    """Draw which batch each step received, with unexpected batches in red.
+    """Draw a table of the batches that each step received, with unexpected batches in red.
 
     Args:
         seen: For each way of loading, the batch number that each step received. Step n expects

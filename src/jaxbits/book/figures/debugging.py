@@ -28,11 +28,11 @@ _box = functools.partial(style.rounded_box, rounding=0.1)
 
 
 def group_frames(error: BaseException) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Return the frames of an error's traceback in groups, outermost first.
+    """Return groups of consecutive frames with the same owner from a traceback, outermost first.
 
     Returns:
-        Pairs of a label, ``"yours"`` or ``"a library"``, and a list of frames. Each frame is a
-        pair of the function's name and the source line.
+        A list of pairs of a label, ``"yours"`` or ``"a library"``, and the frames in the group.
+        Each frame is a pair of the function's name and its source line.
 
     >>> try:
     ...     jnp.ones(3) @ jnp.ones(4)
@@ -70,7 +70,7 @@ def traceback_frames(function: Callable[..., Any], *args: Any) -> tuple[Figure, 
 
     Args:
         function: A function that raises an error.
-        *args: Its arguments.
+        *args: The arguments to pass to it.
     """
     error = _unfiltered(function, *args)
     runs = group_frames(error)
@@ -127,7 +127,7 @@ def traceback_frames(function: Callable[..., Any], *args: Any) -> tuple[Figure, 
 
 
 def two_prints(value: Any, ordered: bool = False) -> Any:
-    """Print a value as x and ten times the value as y, with `jax.debug.print`."""
+    """Print a value as x and again as y with `jax.debug.print`, and return ten times the value."""
     jax.debug.print("x{}", value, ordered=ordered)
     scaled = 10 * value
     jax.debug.print("y{}", scaled // 10, ordered=ordered)
@@ -135,11 +135,11 @@ def two_prints(value: Any, ordered: bool = False) -> Any:
 
 
 def printed_lines(function: Callable[..., Any], *args: Any) -> list[str]:
-    """Return the lines that a call prints, after waiting for its callbacks.
+    """Return the lines that a call prints, including those that its callbacks print.
 
     Args:
         function: The function to call.
-        *args: Its arguments.
+        *args: The arguments to pass to it.
 
     >>> printed_lines(jax.jit(two_prints), 3)
     ['x3', 'y3']
@@ -244,7 +244,7 @@ def loss_after_fixes(runs: Mapping[str, Sequence[float]], baseline: float) -> tu
     """Plot the losses of a training run after each fix, averaged over ten steps.
 
     Args:
-        runs: A dict from a label for the fixes so far to the loss of every step.
+        runs: A dict that maps a label for the fixes so far to the loss at each step.
         baseline: The loss of a model that predicts a constant, drawn as a horizontal line.
     """
     fig, axes = style.figure(6, 3.6)

@@ -47,7 +47,8 @@ def survey_table(
     Args:
         found: The result of `jaxbits.book.experiments.optimizer_survey.survey`.
         title: The title of the figure.
-        group: A prefix. The table shows only optimizers whose names start with it, but without it.
+        group: A prefix. The table shows only the optimizers whose names start with this prefix, and
+            omits the prefix.
     """
     from matplotlib.patches import Patch, Rectangle
 
@@ -96,7 +97,7 @@ def step_sizes(sizes: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
     """Plot Adam's step sizes for a constant gradient, as multiples of the learning rate.
 
     Args:
-        sizes: A dict from the label of each line to the sizes of the steps.
+        sizes: A dict that maps the label of each line to the step sizes.
     """
     fig, axes = style.figure(6, 3.6)
     axes.set_title("Adam's steps for a gradient that never changes")
@@ -127,7 +128,7 @@ def loss_curves(losses: Mapping[str, Any], steps: int) -> tuple[Figure, str]:
     """Plot the losses of training runs on a logarithmic scale.
 
     Args:
-        losses: A dict from the label of each line to the loss at each step.
+        losses: A dict that maps the label of each line to the loss at each step.
         steps: The number of training steps.
     """
     fig, axes = style.figure(6, 3.3)

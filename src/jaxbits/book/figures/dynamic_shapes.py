@@ -1,4 +1,4 @@
-"""Figures for chapter 08: the cost of padding, and the cost of recreating a function."""
+"""Figures for chapter 08: the costs of padding and of recreating a function."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ BUCKETS = (32, 64, 128)
 
 
 def sentence_lengths(count: int = 400, median: float = 18.0, spread: float = 0.6) -> list[int]:
-    """Return the token counts of a made-up corpus with many short and a few long sentences.
+    """Return the token counts for a made-up corpus with many short sentences and a few long ones.
 
-    The counts are the quantiles of a log-normal distribution in a fixed random order.
+    The counts are quantiles of a log-normal distribution, in a fixed random order.
 
     Args:
         count: The number of sentences in the corpus.
@@ -52,7 +52,7 @@ def smallest_bucket(length: int, sizes: Sequence[int]) -> int:
 
 
 def padding_cost(lengths: Sequence[int], sizes: Sequence[int]) -> tuple[int, float]:
-    """Return the number of sizes that the sentences use, and the fraction of padding.
+    """Return the number of sizes that the sentences use, and the share of padding tokens.
 
     Args:
         lengths: The number of tokens in each sentence.
@@ -96,7 +96,7 @@ def best_bucket_sizes(lengths: Sequence[int], most: int) -> list[list[int]]:
 
 
 def bucket_choices(lengths: Sequence[int]) -> dict[str, list[int]]:
-    """Return a dict with the bucket sizes of each padding strategy in the chapter."""
+    """Return a dict that maps each padding strategy in the chapter to its bucket sizes."""
     longest = max(BUCKETS)
     return {
         "one size": [longest],

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LINE = 64
-"""The alignment in bytes that a NumPy buffer needs so that JAX can share it on a CPU."""
+"""The alignment, in bytes, that a NumPy buffer needs for JAX to share it on a CPU."""
 
 CONVERSIONS: dict[str, Callable[[Any], jax.Array]] = {
     "jax.device_put(a)": jax.device_put,
@@ -48,7 +48,7 @@ def aligned_buffer(count: int, dtype: Any = np.float32, offset: int = 0) -> np.n
 
 
 def shares_memory(way: Callable[[Any], jax.Array], given: np.ndarray[Any, Any]) -> bool:
-    """Return whether writing to the NumPy array also changes the JAX array.
+    """Return whether writing to a NumPy array also changes the JAX array made from it.
 
     Args:
         way: A function that converts a NumPy array to a JAX array.
@@ -85,7 +85,7 @@ def _shown(axes: Axes, place: tuple[float, float], shared: bool) -> None:
 
 @style.drawing
 def shared_memory_table() -> tuple[Figure, str]:
-    """Draw a table of the conversions from NumPy to JAX that share memory.
+    """Draw a table that shows which conversions from NumPy to JAX share memory.
 
     The function tests each conversion by writing to the NumPy array and then reading the JAX
     array.
@@ -123,7 +123,8 @@ def memory_use(programs: Mapping[str, Any]) -> tuple[Figure, str]:
     """Plot the memory that compiled programs need while they run.
 
     Args:
-        programs: A dict of compiled programs, such as ``jax.jit(f).lower(x).compile()``.
+        programs: A dict of compiled programs, keyed by label. A program is the result of a call
+            such as ``jax.jit(f).lower(x).compile()``.
     """
     fig, axes = style.figure(6, 0.62 * len(programs) + 1.9)
     parts = ("input", "output", "scratch")
@@ -160,7 +161,7 @@ def memory_use(programs: Mapping[str, Any]) -> tuple[Figure, str]:
 
 @style.drawing
 def update_times() -> tuple[Figure, str]:
-    """Plot the recorded time of changing one element against the size of the array."""
+    """Plot the recorded time needed to change one element against the size of the array."""
     run = measurements.load("array_updates")
     series = run["series"]
     kinds = {

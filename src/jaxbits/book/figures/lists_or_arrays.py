@@ -28,10 +28,10 @@ _ARTICLE = 0.9997 - 0.998
 
 @style.drawing
 def dtypes_side_by_side(programs: Mapping[str, Sequence[Intermediate]]) -> tuple[Figure, str]:
-    """Draw the dtype of every intermediate of two programs as stripes, one program per row.
+    """Draw the dtypes of two programs' intermediates as stripes, with one row per program.
 
     Args:
-        programs: A dict from the name of each program to its intermediates.
+        programs: A dict that maps the name of each program to its intermediates.
     """
     from matplotlib.patches import Patch, Rectangle
 
@@ -84,7 +84,7 @@ def _ulp_line(axes: Axes) -> None:
 
 @style.drawing
 def weight_trajectories() -> tuple[Figure, str]:
-    """Plot the recorded losses of training from lists and from arrays, and how much they differ."""
+    """Plot the recorded losses for settings from lists and from arrays, and their differences."""
     from matplotlib.figure import Figure
 
     run = measurements.load("list_or_array")
@@ -118,7 +118,7 @@ def weight_trajectories() -> tuple[Figure, str]:
 
 @style.drawing
 def weight_distances() -> tuple[Figure, str]:
-    """Plot the recorded distances between the weights for all seeds and two learning rates."""
+    """Plot the recorded distances between runs' weights, for all seeds and two learning rates."""
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
@@ -162,7 +162,7 @@ def weight_distances() -> tuple[Figure, str]:
 
 @style.drawing
 def score_changes() -> tuple[Figure, str]:
-    """Plot how far each change moved the recorded scores, and the difference in the article."""
+    """Plot how far each change moved the recorded scores, and the gap that the article reports."""
     run = measurements.load("list_or_array")
     rows: dict[str, list[float]] = {}
     for name in ("restless", "calm"):

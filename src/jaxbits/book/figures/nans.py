@@ -41,8 +41,8 @@ def gradient_plots(versions: Mapping[str, Function]) -> tuple[Figure, str]:
     """Plot the common value of several versions of a function, and the gradient of each.
 
     Args:
-        versions: A dict from the name of each version to a function of a scalar. The figure shows
-            the value of the first one.
+        versions: A dict that maps the name of each version to a function of a scalar. The figure
+            shows the value of the first one.
     """
     from matplotlib.figure import Figure as Empty
 
@@ -77,7 +77,7 @@ def is_found_by_debug_nans(function: Function, *args: Any) -> bool:
 
     Args:
         function: The function to call.
-        *args: Its arguments.
+        *args: The arguments to pass to it.
 
     >>> is_found_by_debug_nans(jnp.sqrt, jnp.float32(-1)), jax.config.jax_debug_nans
     (True, False)
@@ -95,7 +95,7 @@ def is_found_by_checkify(function: Function, *args: Any) -> bool:
 
     Args:
         function: The function to call.
-        *args: Its arguments.
+        *args: The arguments to pass to it.
 
     >>> is_found_by_checkify(jnp.sqrt, jnp.float32(-1))
     True
@@ -109,7 +109,7 @@ def is_found_by_detector(function: Function, *args: Any) -> bool:
 
     Args:
         function: The function to call.
-        *args: Its arguments.
+        *args: The arguments to pass to it.
 
     >>> is_found_by_detector(jnp.sqrt, jnp.float32(-1))
     True
@@ -127,15 +127,15 @@ TOOLS: dict[str, Callable[..., bool]] = {
 def nan_reports(
     harmful: Mapping[str, Case], harmless: Mapping[str, Case]
 ) -> dict[str, dict[str, str]]:
-    """Run every tool that finds NaNs on every case.
+    """Run every NaN-finding tool on every case, and return the outcomes.
 
     Args:
         harmful: A dict of cases with a harmful NaN.
         harmless: A dict of cases without a NaN or with a harmless one.
 
     Returns:
-        A dict from each case to the outcome of each tool. The outcome is ``found`` or ``missed``
-        for a harmful case, and ``false alarm`` or ``quiet`` for a harmless one.
+        A dict that maps each case to the outcome of each tool. The outcome is ``found`` or
+        ``missed`` for a harmful case, and ``false alarm`` or ``quiet`` for a harmless one.
 
     >>> nan_reports({"root": (jnp.sqrt, jnp.float32(-1))}, {})["root"]["debug_nans"]
     'found'
@@ -197,10 +197,10 @@ def nan_tool_table(found: Mapping[str, Mapping[str, str]], harmful: int) -> tupl
 
 @style.drawing
 def nan_history(histories: Mapping[str, list[Mapping[str, Any]]]) -> tuple[Figure, str]:
-    """Draw which parameters are NaN after each step, for several optimizers.
+    """Draw a chart that shows which parameters are NaN after each step of several optimizers.
 
     Args:
-        histories: For each optimizer, a list with the named parameters after each step.
+        histories: For each optimizer, a list of the named parameters after each step.
     """
     from matplotlib.patches import Rectangle
 

@@ -23,7 +23,7 @@ def _seconds(ms: float) -> str:
 
 @style.drawing
 def first_call_times() -> tuple[Figure, str]:
-    """Plot the recorded time of a first jitted call against the length of a list or an array."""
+    """Plot the recorded time of a first jitted call against the length of its list or array."""
     run = measurements.load("list_argument")
     series = run["series"]
     fig, axes = style.figure(6, 3.6)
@@ -77,7 +77,7 @@ def list_conversion_times() -> tuple[Figure, str]:
 
 
 def executing_library(function: Callable[[Any], Any], x: Any) -> tuple[str, str]:
-    """Return the library that executes a call on an array, and the library or error for a tracer.
+    """Return the library that executes a call on an array, and the library or error under `jit`.
 
     Args:
         function: A function of one array.
@@ -104,11 +104,11 @@ def _kind(result: Any) -> str:
 
 @style.drawing
 def library_table(functions: Mapping[str, Callable[[Any], Any]]) -> tuple[Figure, str]:
-    """Draw a table of the library that executes each function, on an array and under `jax.jit`.
+    """Draw a table that shows which library executes each function, on an array and under `jit`.
 
     Args:
-        functions: A dict from the label of each function to the function itself, which takes an
-            array of three floats.
+        functions: A dict that maps the label of each function to the function itself, which takes
+            an array of three floats.
     """
     x = jnp.array([3.0, 1.0, 2.0])
     rows = {name: executing_library(function, x) for name, function in functions.items()}

@@ -1,4 +1,4 @@
-"""Figures for chapter 04: where bad indices land, their gradients, and which check finds them."""
+"""Figures for chapter 04: where bad indices land, their gradients, and checks that find them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _cells(axes: Axes, y: float, hit: dict[int, str]) -> None:
 
 
 def _nominal(index: int) -> int:
-    """Return the position of an index in Python, where negative indices count from the end."""
+    """Return the position of an index, with negative indices counted from the end as in Python."""
     return index if index >= 0 else index + LENGTH
 
 
@@ -90,9 +90,9 @@ def _row(
 
 @style.drawing
 def where_indices_land() -> tuple[Figure, str]:
-    """Draw where the indices 11, −1, and −11 land in ten elements, for four kinds of access.
+    """Show where the indices 11, −1, and −11 and an oversized slice land in a ten-element array.
 
-    The function computes each result by indexing an array in which each element is its own index.
+    The function finds each result by experiment.
     """
     fig, axes = style.figure(6, 6)
     style.blank(axes)
@@ -156,7 +156,7 @@ def where_indices_land() -> tuple[Figure, str]:
 
 @style.drawing
 def gradient_of_out_of_bounds_read() -> tuple[Figure, str]:
-    """Draw the gradient of ``x[[0, 5]].sum()`` for a three-element `x` under several modes.
+    """Draw the gradient of ``x[[0, 5]].sum()`` for a three-element `x` in several indexing modes.
 
     Each cell is the derivative with respect to one element, in reverse mode (`jax.jacrev`) and in
     forward mode (`jax.jacfwd`).
@@ -211,7 +211,7 @@ def gradient_of_out_of_bounds_read() -> tuple[Figure, str]:
 
 @style.drawing
 def check_report_table() -> tuple[Figure, str]:
-    """Draw a table of which checks report each of eleven bugs and four correct accesses.
+    """Draw a table that shows which checks report each of eleven bugs and four correct accesses.
 
     The function runs every check on every access.
     """

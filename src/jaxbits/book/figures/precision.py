@@ -1,4 +1,4 @@
-"""Figures for chapter 10: the bits of a number, and numbers that do not fit their dtype."""
+"""Figures for chapter 10: the bits of a number, and numbers that do not fit in their dtype."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def bit_string(value: float, dtype: str) -> str:
     """Return the bits of a number as sign, exponent, and fraction, separated by spaces.
 
     Args:
-        value: The number whose bits to return.
+        value: The number to convert.
         dtype: The name of a floating-point dtype.
 
     >>> bit_string(1.5, "bfloat16")
@@ -92,7 +92,7 @@ def float_bits(value: float) -> tuple[Figure, str]:
 
 @style.drawing
 def token_counter(per_step: int = 2**22) -> tuple[Figure, str]:
-    """Plot an int32 token counter in JAX and the true count."""
+    """Plot an int32 token counter in JAX together with the true count."""
     steps = 2048
     counted = np.asarray(jnp.cumsum(jnp.full(steps, per_step, jnp.int32)))
     true = per_step * np.arange(1, steps + 1, dtype=np.int64)
@@ -122,7 +122,7 @@ def image_comparison(image: jax.Array, ways: dict[str, jax.Array]) -> tuple[Figu
 
     Args:
         image: The image, uint8[height, width].
-        ways: A dict from the name of each way to the modified image.
+        ways: A dict that maps the name of each modification to the modified image.
     """
     from matplotlib.figure import Figure
 
@@ -141,7 +141,7 @@ def image_comparison(image: jax.Array, ways: dict[str, jax.Array]) -> tuple[Figu
 
 @style.drawing
 def out_of_range_casts() -> tuple[Figure, str]:
-    """Plot the uint8 value that results from casting a float and an integer."""
+    """Plot the uint8 values that result from casting floats and integers."""
     numbers = np.arange(-300, 601)
     ways = {
         "from a float: stops at the end": jnp.asarray(numbers, jnp.float32).astype(jnp.uint8),

@@ -143,10 +143,13 @@ def _cell(axes: Axes, x: float, y: float, text: str, face: str, edge: str = styl
 
 @style.drawing
 def scalar_table(table: dict[bool, dict[str, list[str]]]) -> tuple[Figure, str]:
-    """Draw a table of the dtypes of bfloat16, float16, and float32 arrays combined with scalars.
+    """Draw a table of the dtypes that result from multiplying arrays by scalars.
+
+    The arrays have the dtypes bfloat16, float16, and float32.
 
     Args:
-        table: For x64 off and on, a dict from each scalar expression to the three dtypes.
+        table: For x64 off and on, a dict that maps each scalar expression to the three
+            resulting dtypes.
     """
     short = {"bfloat16": "bf16", "float16": "f16", "float32": "f32", "float64": "f64"}
     columns = list(short)[:3]

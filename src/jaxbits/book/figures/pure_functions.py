@@ -25,7 +25,7 @@ _MONO = "DejaVu Sans Mono"
 
 
 def executed_lines(function: Callable[..., Any], call: Callable[[], Any]) -> set[int]:
-    """Return the indices of the lines of a function that Python runs during a call.
+    """Return the indices of a function's lines that Python runs during a call.
 
     Args:
         function: A function that is defined in a file or a cell.
@@ -58,11 +58,11 @@ def executed_lines(function: Callable[..., Any], call: Callable[[], Any]) -> set
 
 
 def executed_lines_per_call(function: Callable[..., Any], *args: Any) -> dict[str, set[int]]:
-    """Return the lines of a function that Python runs in two plain calls and in two jitted ones.
+    """Return which lines of a function Python runs in two plain calls and in two jitted ones.
 
     Args:
         function: A function that is defined in a file or a cell.
-        args: The arguments of all calls.
+        args: The arguments to pass in every call.
     """
     # JAX has not compiled this function yet, because it is a new object.
     jitted = jax.jit(lambda *args: function(*args))
@@ -78,13 +78,13 @@ def executed_lines_per_call(function: Callable[..., Any], *args: Any) -> dict[st
 
 @style.drawing
 def traced_lines(function: Callable[..., Any], *args: Any) -> tuple[Figure, str]:
-    """Draw each line of a function, the calls in which Python runs it, and its equations.
+    """Draw each line of a function, the calls in which Python runs it, and its operation.
 
     A trace function records the lines of each call. The last column comes from the jaxpr.
 
     Args:
         function: A function in a file or a cell, with lines of at most 38 characters.
-        args: The arguments of all calls.
+        args: The arguments to pass in every call.
     """
     from matplotlib.patches import Rectangle
 
@@ -141,7 +141,7 @@ def _loss(w: jax.Array, noise: jax.Array) -> jax.Array:
 
 
 def noisy_descent(stale: bool) -> list[float]:
-    """Return the mean distance to the minimum after each step, as the learning rate drops twice.
+    """Return the RMS distance to the minimum after each step, with two drops in the learning rate.
 
     Args:
         stale: Whether the jitted step reads the rate from a global variable instead of an argument.
@@ -169,7 +169,7 @@ def noisy_descent(stale: bool) -> list[float]:
 
 @style.drawing
 def stale_learning_rate() -> tuple[Figure, str]:
-    """Plot noisy gradient descent that reads its learning rate from a global or an argument."""
+    """Plot noisy gradient descent with a learning rate that is read from a global or passed."""
     fig, axes = style.figure(6, 3.2)
     ends = []
     for stale, name, tone in (
@@ -208,7 +208,7 @@ _CURVES = (
 
 @style.drawing
 def captured_array_costs() -> tuple[Figure, str]:
-    """Plot the recorded compile times against the size of a table, either captured or passed."""
+    """Plot the recorded compile times against the size of a table that is captured or passed."""
     run = measurements.load("captured_constant")
     series = run["series"]
     floats = series["floats"]

@@ -11,7 +11,7 @@ import numpy as np
 
 @dataclass
 class Node:
-    """A node in the drawing of a pytree, with its key, text, kind, children, and position."""
+    """A node in a drawing of a pytree, with its key, text, kind, children, and position."""
 
     key: str
     text: str
@@ -22,11 +22,11 @@ class Node:
 
 
 def build_tree(tree: Any, key: str = "") -> Node:
-    """Return the top node of a pytree, after flattening the pytree level by level with JAX.
+    """Flatten a pytree level by level with JAX, and return its top node.
 
     Args:
         tree: Any pytree.
-        key: The key of this pytree in its parent.
+        key: This pytree's key in its parent.
 
     >>> top = build_tree({"w": 1.0, "b": None})
     >>> [(n.key, n.kind) for n in top.below]

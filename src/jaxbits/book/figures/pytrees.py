@@ -1,4 +1,4 @@
-"""Figures for chapter 13: a pytree and its leaves, mapped axes, and the layout on devices."""
+"""Figures for chapter 13: a pytree and its leaves, mapped axes, and device layouts."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def tree_diagram(tree: Any) -> tuple[Figure, str]:
 
 
 def lane_numbers(shape: tuple[int, ...], axis: int | None, size: int) -> np.ndarray[Any, Any]:
-    """Return the lane of a mapped function that reads each element, or -1 where all lanes read it.
+    """Return, for each element, the lane of a mapped function that reads it, or -1 if all lanes do.
 
     The function finds the lanes by mapping over an array of element numbers.
 
@@ -132,7 +132,7 @@ def _grid(axes: Axes, left: float, top: float, lanes: np.ndarray[Any, Any]) -> N
 
 @style.drawing
 def vmap_axes() -> tuple[Figure, str]:
-    """Draw which lane of a mapped function reads each element, and where its results go.
+    """Show which lane of a mapped function reads each element and where each lane's results go.
 
     The top row shows a 4 × 3 array for several `in_axes`, and the bottom row shows four results of
     length 3 for several `out_axes`. The function computes both by mapping over numbered elements.
@@ -166,7 +166,7 @@ def vmap_axes() -> tuple[Figure, str]:
 
 
 def _ranges(numbers: Sequence[int]) -> str:
-    """Format numbers in ascending order, with three or more consecutive ones as a range.
+    """Format numbers in ascending order, with three or more consecutive numbers as a range.
 
     >>> _ranges([0, 1, 2, 5])
     '0–2, 5'
@@ -183,18 +183,18 @@ def _ranges(numbers: Sequence[int]) -> str:
 
 
 Held = Mapping[Any, Sequence[Sequence[int]]]
-"""A dict from each device to the (start, stop) pairs of the rows and columns that it holds."""
+"""A dict that maps each device to the (start, stop) pairs of the rows and columns it holds."""
 
 
 @style.drawing
 def device_layout(
     layouts: Mapping[str, Held], processes: Mapping[Any, int] | None = None
 ) -> tuple[Figure, str]:
-    """Draw which device holds which part of a table, for one or several layouts.
+    """Show which device holds which part of a table, for one or more layouts.
 
     Args:
-        layouts: A dict from the title of each layout to the part that each device holds. A device
-            may be a number or a string.
+        layouts: A dict that maps the title of each layout to the part that each device holds. A
+            device may be a number or a string.
         processes: The index of each device's process. If given, the colors distinguish processes.
     """
     from matplotlib.patches import Rectangle

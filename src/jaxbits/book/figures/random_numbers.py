@@ -19,7 +19,7 @@ Family = Mapping[str, tuple[jax.Array, str]]
 
 
 def group_equal_keys(keys: Family) -> list[list[str]]:
-    """Group the names of equal keys, in the given order.
+    """Return groups of the names of equal keys, in the given order.
 
     >>> root = jax.random.key(0)
     >>> left, right = jax.random.split(root)
@@ -122,7 +122,7 @@ def key_tree(keys: Family, title: str) -> tuple[Figure, str]:
 
 @style.drawing
 def draws_from_one_key(count: int = 400) -> tuple[Figure, str]:
-    """Plot normal against uniform samples, drawn from the same key and from two keys."""
+    """Plot uniform samples against normal ones, drawn from the same key and from two keys."""
     fig, left = style.figure(6, 3.1)
     fig.clear()
     left, right = fig.subplots(1, 2, sharey=True)
@@ -146,10 +146,10 @@ def draws_from_one_key(count: int = 400) -> tuple[Figure, str]:
 
 @style.drawing
 def dropout_masks(masks: Mapping[str, np.ndarray]) -> tuple[Figure, str]:
-    """Draw which units dropout keeps in each step, for several ways to pass a key.
+    """Show which units dropout keeps in each step, for several ways of passing a key.
 
     Args:
-        masks: For each way to pass a key, the mask of each step, bool[steps, units].
+        masks: For each way of passing a key, the mask of each step, bool[steps, units].
     """
     fig, _ = style.figure(6, 0.8 + 1.75 * len(masks))
     fig.clear()

@@ -44,7 +44,7 @@ def running_sum(dtype: str, most: int) -> tuple[list[int], list[float]]:
 
 @style.drawing
 def running_sums() -> tuple[Figure, str]:
-    """Plot the running sum of ones in three dtypes and the true sum."""
+    """Plot running sums of ones in three dtypes, together with the true sum."""
     most = 2**27
     fig, axes = style.figure(6, 4)
     axes.plot([1, most], [1, most], color=style.MUTED, linewidth=1.2, ls=":", label="the truth")

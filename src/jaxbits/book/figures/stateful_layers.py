@@ -24,7 +24,7 @@ def step_plot(series: Mapping[str, Sequence[float]], title: str, what: str) -> t
     """Plot losses over training steps on a logarithmic axis, with one line per run.
 
     Args:
-        series: A dict from the names of at most five runs to their losses.
+        series: A dict that maps the names of at most five runs to their losses.
         title: The title of the figure.
         what: The label of the vertical axis.
     """
@@ -40,7 +40,7 @@ def step_plot(series: Mapping[str, Sequence[float]], title: str, what: str) -> t
         said.append(f"{name} goes from {line[0]:.3g} to {line[-1]:.3g}")
     values = [value for line in series.values() for value in line]
     axes.set_yscale("log")
-    # LogLocator shows too few ticks on an axis of less than two decades, so add minor ticks.
+    # LogLocator shows too few ticks on axes shorter than two decades, so add minor ticks.
     axes.yaxis.set_major_locator(
         LogLocator(subs=(1,) if max(values) > 100 * min(values) else (1, 2, 5))
     )
@@ -118,7 +118,7 @@ def _windows(
 
 @style.drawing
 def padding_windows(size: int = 8) -> tuple[Figure, str]:
-    """Draw which cells each output reads with padding 'SAME' and padding=1, at stride 2.
+    """Show which cells each output reads with padding 'SAME' and padding=1, at stride 2.
 
     An output reads the cells for which its derivative is nonzero.
     """
@@ -141,7 +141,7 @@ def padding_windows(size: int = 8) -> tuple[Figure, str]:
 
 @style.drawing
 def flatten_order(height: int = 2, width: int = 2, channels: int = 3) -> tuple[Figure, str]:
-    """Draw the order in which PyTorch and Flax flatten the numbers of an image.
+    """Draw the order in which PyTorch and Flax flatten the numbers in an image.
 
     Args:
         height: The height of the image.

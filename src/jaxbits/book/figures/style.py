@@ -1,7 +1,7 @@
 """The style of the book's figures: colors, fonts, and the conversion to SVG.
 
 A stored figure is an SVG on a light card, so it is readable wherever you open the notebook. For
-the dark theme, the pages of the book also contain a copy in which `DARK` replaces every color.
+the dark theme, the book's pages also contain a copy that uses the replacement colors in `DARK`.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def drawing(draw: Callable[P, tuple[Figure, str]]) -> Callable[P, Picture]:
     """Turn a function that draws a figure into one that returns a `Picture`.
 
     The wrapped function returns the figure and its alternative text. It runs with the book's
-    Matplotlib settings, and it may use only the colors of this module.
+    Matplotlib settings, and it may use only the colors in this module.
 
     Raises:
         ValueError: If the alternative text is blank, or if the figure has a color that is not in
@@ -128,7 +128,7 @@ def figure(width: float, height: float) -> tuple[Figure, Axes]:
 
     Args:
         width: The width in inches, at most 6. A phone already shrinks a figure of that width to
-            two thirds.
+            two-thirds of its size.
         height: The height in inches.
     """
     from matplotlib.figure import Figure
@@ -189,7 +189,7 @@ def _ids_in_order(svg: str, alt: str) -> str:
     """Replace the ids in an SVG with numbers, so that every machine writes the same bytes.
 
     To make ids, Matplotlib hashes coordinates with more digits than it draws, and the extra digits
-    differ between machines. A hash of the figure keeps the ids unique among the figures of a page.
+    differ between machines. A hash of the figure keeps the ids unique among the figures on a page.
     https://github.com/matplotlib/matplotlib/blob/v3.11.2/lib/matplotlib/backends/backend_svg.py
     """
     ids = list(dict.fromkeys(re.findall(r'\bid="([a-z][0-9a-f]{10})"', svg)))

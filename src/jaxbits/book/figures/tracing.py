@@ -64,15 +64,15 @@ def _name(variable: Any, names: dict[Any, str]) -> str:
 
 
 def equations_by_line(function: Callable[..., Any], *args: Any) -> list[tuple[int | None, str]]:
-    """Trace a function, and return each equation as a string with its source line.
+    """Trace a function, and return each equation as a string, paired with its line number.
 
     Args:
         function: A function that is defined in a file or a cell.
         args: The arguments to trace it with. Only shapes and dtypes matter.
 
     Returns:
-        Pairs of a line number and an equation, such as ``b = add a 2``. The first line of the
-        function is 0. The line number is None if JAX does not record it.
+        A list of pairs of a line number and an equation, such as ``b = add a 2``. Line numbers
+        start at 0 with the function's first line, and are None if JAX does not record them.
     """
     _, first = inspect.getsourcelines(function)
     jaxpr = jax.make_jaxpr(function)(*args)
@@ -91,7 +91,7 @@ def equations_by_line(function: Callable[..., Any], *args: Any) -> list[tuple[in
 
 @style.drawing
 def jaxpr_and_source(function: Callable[..., Any], *args: Any) -> tuple[Figure, str]:
-    """Draw the source of a function next to the equations of each line.
+    """Draw a function's source next to the equations that each line produces.
 
     Args:
         function: A function that is defined in a file or a cell.
@@ -255,7 +255,7 @@ def call_timeline() -> tuple[Figure, str]:
 
 
 def _time(result: dict[str, Any]) -> str:
-    """Format a measured median to about two digits, with its unit."""
+    """Format a measured median with about two digits and its unit."""
     digits = 0 if result["median"] >= 100 else 1
     return f"{result['median']:.{digits}f} {result['unit']}"
 

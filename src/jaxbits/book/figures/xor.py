@@ -52,8 +52,8 @@ def learning_curves(histories: Mapping[str, npt.NDArray[np.float32]]) -> tuple[F
     """Plot the loss and the accuracy of training runs over their epochs.
 
     Args:
-        histories: A dict from the name of each run to its history, as `train` returns it. A
-            history holds the loss and the accuracy of each epoch, float32[epochs, 2].
+        histories: A dict that maps the name of each run to its history, as `train` returns it. A
+            history holds the loss and the accuracy in each epoch, float32[epochs, 2].
     """
     from matplotlib.figure import Figure
 
@@ -76,10 +76,10 @@ def learning_curves(histories: Mapping[str, npt.NDArray[np.float32]]) -> tuple[F
 
 @style.drawing
 def decision_boundaries(states: Mapping[str, Any], data: Any) -> tuple[Figure, str]:
-    """Plot the label that a network predicts at each point of the plane, for several states.
+    """Plot the label that a network predicts at each point in the plane, for several states.
 
     Args:
-        states: A dict from the title of each plot to a Flax train state, in order.
+        states: A dict that maps the title of each plot to a Flax train state.
         data: The data set whose points appear on top.
     """
     from matplotlib.figure import Figure
@@ -128,7 +128,7 @@ _PARTS: Sequence[tuple[str, str]] = (
 
 @style.drawing
 def step_costs() -> tuple[Figure, str]:
-    """Plot the recorded times of several kinds of training step, as medians with quartiles."""
+    """Plot the recorded times of several kinds of training steps, as medians with quartiles."""
     run = measurements.load("xor_training")
     parts = [part for part in _PARTS if part[0] in run["results"]]
     fig, axes = style.figure(6, 4.9)

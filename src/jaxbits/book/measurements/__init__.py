@@ -26,13 +26,13 @@ def load(name: str) -> dict[str, Any]:
     file = folder.joinpath(f"{name}.json")
     if not file.is_file():
         known = sorted(f.name[:-5] for f in folder.iterdir() if f.name.endswith(".json"))
-        raise FileNotFoundError(f"no measurement {name!r}; there are {', '.join(known)}")
+        raise FileNotFoundError(f"name must be one of {', '.join(known)}; got {name!r}")
     run: dict[str, Any] = json.loads(file.read_text("utf8"))
     return run
 
 
 def machine(run: dict[str, Any]) -> str:
-    """Return a line with the CPU, its cores, the JAX version, and the date of a measurement."""
+    """Return a line with a measurement's CPU, number of cores, JAX version, and date."""
     computer = run["machine"]
     with_jax = f"jax {run['versions']['jax']}"
     return f"{computer['cpu']}, {computer['cores']} cores, {with_jax}, {run['date']}"
