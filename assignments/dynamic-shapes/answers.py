@@ -181,7 +181,7 @@ def middle(weights, count):
     return jnp.where(count > 0, (ordered[low] + ordered[high]) / 2, 0.0)
 
 
-# %% middle-weight · wrong: also sorts the values behind the parcels
+# %% middle-weight · wrong: also sorts the values after the parcels
 def middle(weights, count):
     ordered = jnp.sort(weights)
     low, high = jnp.maximum(count - 1, 0) // 2, jnp.minimum(count // 2, len(weights) - 1)
@@ -482,7 +482,7 @@ def will_trace(requests, sizes):
     return answers
 
 
-# %% where-room-ends · right: uses other zones, shuffled, as JAX arrays
+# %% where-room-ends · right: uses different zones, shuffled, as JAX arrays
 def where_it_fails(room):
     smaller = jnp.arange(5, 5 + room, dtype=jnp.int32)
     wrong = jnp.concatenate([jnp.array([99, 99], jnp.int32), smaller])

@@ -335,7 +335,7 @@ def recover(short, long, total):
     }
 
 
-# %% recover · wrong: counts the numbers of the example again
+# %% recover · wrong: counts the numbers from the example instead
 
 
 def recover(short, long, total):

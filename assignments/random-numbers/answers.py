@@ -554,7 +554,7 @@ def how_many(evenings, machines):
     }
 
 
-# %% meetings · right: uses other pairs
+# %% meetings · right: uses different pairs
 
 
 def meetings():

@@ -1,4 +1,4 @@
-"""Run the grader's command line on courses and submissions, and read its results."""
+"""Run the grader's command-line program on courses and submissions, and read its results."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ def grade(
     *options: object,
     env: Mapping[str, str] | None = None,
 ) -> str:
-    """Grade a folder of submissions, and return the output of the grader."""
+    """Grade a folder of submissions, and return the grader's output."""
     folders = ("--submissions", submissions, "--course", course)
     return run_grader("grade", name, *folders, "--quiet", *LIMITS, *options, env=env)
 
 
 def parse_results(text: str) -> dict[str, Row]:
-    """Parse a results table, and return its rows by student."""
+    """Parse a results table, and return its rows keyed by student."""
     reader = csv.DictReader(io.StringIO(text))
     fixed_columns = ("student", "status", "score", "max_score", "notes")
     assert tuple(reader.fieldnames or ())[:5] == fixed_columns

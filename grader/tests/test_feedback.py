@@ -190,7 +190,7 @@ def page_text(*cells: NotebookNode, record: GradeRecord = RECORD) -> str:
     return "".join(check_page(*cells, record=record).text)
 
 
-# If this script runs, it changes the title of the page, which the tests in a browser check.
+# If this script runs, it changes the title of the page, which the browser tests check.
 JS = "document.title='pwned'"
 HOSTILE = [
     f"<script>{JS}</script>",

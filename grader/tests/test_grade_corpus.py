@@ -42,12 +42,12 @@ class Graded(NamedTuple):
 def _core_filter() -> object:
     """Return a filter for the neighbor and the first core submissions of each family.
 
-    It selects at most one slow submission of a family.
+    It selects at most one slow submission from each family.
     """
     count: Counter[str] = Counter()
 
     def is_selected(entry: CorpusEntry) -> bool:
-        if entry.student == corpus.NEIGHBOR:  # Its file is what several submissions try to read.
+        if entry.student == corpus.NEIGHBOR:  # Several submissions try to read its file.
             return True
         if not entry.core or (entry.slow and count[f"{entry.family}, slow"]):
             return False

@@ -188,7 +188,7 @@ def answer_source(notebook: NotebookNode, id: str) -> str:
 
 
 def runs_without_error(notebook: NotebookNode) -> bool:
-    """Return True if all cells of the notebook run, including its tests."""
+    """Return whether all cells in the notebook run without an error, including its tests."""
     namespace: dict[str, Any] = {}
     try:
         for cell in notebook.cells:
@@ -245,7 +245,8 @@ def test_repair_notebook_restores_metadata_and_ids(
         id: ANSWERS[id] for id in ("load", "trim")
     }
     assert ANSWERS["trim-aft"] in cell_sources(notebook)
-    # If all marks are lost, the prediction's stub stays and raises, but a kernel would continue.
+    # If both the ids and the metadata are lost, the prediction's stub is kept and raises an error
+    # here, although a real kernel would go on to the next cell.
     assert runs_without_error(notebook) or not options
     assert bool(notes) == (options != {"metadata": False})
 
@@ -354,7 +355,7 @@ def test_repair_notebook_notes_different_copies_of_answer(tmp_path: Path) -> Non
     notebook, notes = repair(cells, tmp_path)
     assert notes == ["answers written more than once, of which the last counts: load"]
     assert answer_source(notebook, "load") == second["source"]
-    # Splitting a cell copies its metadata, so the other half is not another answer.
+    # Splitting a cell copies its metadata, so the other half does not count as a second answer.
     second["source"] = "import math"
     assert repair(cells, tmp_path)[1] == []
 
@@ -420,8 +421,8 @@ def test_repair_notebook_restores_tests_and_given_cells(tmp_path: Path) -> None:
     notebook, notes = repair(cells, tmp_path)
     assert runs_without_error(notebook)
     assert notes == [
-        "tests were changed and are restored: load-values",
-        "given cells were changed and are restored: given-holds",
+        "tests were changed and have been restored: load-values",
+        "given cells were changed and have been restored: given-holds",
         "cells had a different type: trim-values",
         "tests that were missing, restored: load-empty",
     ]
@@ -489,7 +490,7 @@ def test_repair_notebook_keeps_answers_after_random_edits(
         assert any(text in present for present in cell_sources(notebook))
 
 
-# Tests of reading files
+# Tests for read_notebook
 
 
 def read_content(path: Path, text: str | bytes) -> ParsedNotebook:

@@ -12,7 +12,7 @@ from jaxbits_grader.files import write_atomically
 # The statuses mean the following:
 # - graded: The score counts.
 # - flagged: The score counts, but something was repaired or looks odd.
-# - partial: The score counts, but the notebook ended early, or a cell was interrupted.
+# - partial: The score counts, but the notebook ended early or a cell was interrupted.
 # - tampered: There is no score until a person has looked at the notebook.
 # - unreadable: There is nothing to grade.
 # - failed: The grader itself failed.

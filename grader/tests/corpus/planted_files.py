@@ -22,12 +22,12 @@ class Secrets:
 
     Attributes:
         course: The folder of the course.
-        gradebook: The file of the gradebook.
-        other: The submission of another student, `NEIGHBOR`, in `submissions`.
+        gradebook: The gradebook file.
+        other: Another student's submission in `submissions`. The student is `NEIGHBOR`.
         other_text: A string that appears only in `other`.
         file: A file outside the course and the submissions.
         text: The content of `file`.
-        variable: An environment variable of the grader.
+        variable: The name of an environment variable that the grader has.
         value: The value of `variable`.
         port: The port on 127.0.0.1 on which the test listens over TCP and UDP.
         submissions: The folder that contains all submissions.

@@ -137,5 +137,5 @@ def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
 
 
 def data_bytes(data: Any) -> bytes:
-    """Return a notebook as the bytes of a file."""
+    """Return the bytes of a notebook file."""
     return json.dumps(data).encode()

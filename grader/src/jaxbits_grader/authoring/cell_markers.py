@@ -1,4 +1,4 @@
-"""Parse the lines that mark solutions and hidden tests, and find comments that mark variants.
+"""Parse the lines that mark solutions and hidden tests, and find `# variant:` comments.
 
 nbgrader defines the marker lines:
 https://nbgrader.readthedocs.io/en/stable/user_guide/creating_and_grading_assignments.html
@@ -53,7 +53,7 @@ class Block:
 
 
 def parse_blocks(source: str) -> list[Block]:
-    """Return the marked blocks of a cell.
+    """Return the marked blocks in a cell.
 
     Raises:
         MarkerError: If a marker is misspelled, nested, or without its counterpart.
@@ -124,9 +124,9 @@ def block_texts(source: str, kind: str) -> list[str]:
 
 
 def hidden_test_lines(source: str) -> set[int]:
-    """Return the line numbers, starting at 1, of the hidden tests at the top level of a cell.
+    """Return the 1-based line numbers of the hidden tests at the top level of a cell.
 
-    Hidden tests inside a function or loop are not included, because they use its local names.
+    Hidden tests inside a function or loop are not included, because they use names defined there.
     """
     return set(_top_level_lines(source))
 

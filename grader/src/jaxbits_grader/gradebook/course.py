@@ -78,11 +78,11 @@ class Course:
         return self.root / "assignments" / name / SOURCE_FILE
 
     def results(self, name: str) -> Path:
-        """Return the folder for the grade records of an assignment."""
+        """Return the folder for an assignment's grade records."""
         return self.root / "results" / name
 
     def feedback(self, name: str) -> Path:
-        """Return the folder for the feedback pages of an assignment."""
+        """Return the folder for an assignment's feedback pages."""
         return self.root / "feedback" / name
 
     def nbgrader_config(self) -> Config:
@@ -106,7 +106,7 @@ def open_course(root: Path) -> Course:
         return Course(root.resolve(), str(found["name"]), str(found["db"]))
     except FileNotFoundError:
         if find_assignments(root):
-            fix = "it contains the sources of assignments; give the folder of the course instead"
+            fix = "it contains assignment sources; give the course folder instead"
         else:
             fix = f"create one: jaxbits-grader course {root} --from assignments"
         raise CourseError(f"course: {root} is not a course (no {_SETTINGS_FILE}); {fix}") from None
@@ -147,8 +147,8 @@ def set_up_course(root: Path, assignments: Path, *, name: str = "", db: str = ""
         name or (old.name if old else root.resolve().name),
         db or (old.db if old else ""),
     )
-    # Let no other user read the folder, because it contains the hidden tests and perhaps the
-    # gradebook's password.
+    # Prevent other users from reading the folder, because it contains the hidden tests and perhaps
+    # the gradebook's password.
     os.chmod(root, 0o700)
     settings = json.dumps({"name": course.name, "db": course.db}, indent=1) + "\n"
     write_atomically(root / _SETTINGS_FILE, settings)

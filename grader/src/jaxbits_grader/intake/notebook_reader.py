@@ -14,7 +14,7 @@ MAX_CELLS = 2000
 
 
 class UnreadableNotebook(ValueError):
-    """Raised if a file cannot be read as a notebook of the assignment. The message says why."""
+    """Raised if a file cannot be read as a notebook for the assignment. The message says why."""
 
 
 def read_notebook(path: Path) -> ParsedNotebook:

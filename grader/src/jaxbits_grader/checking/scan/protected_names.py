@@ -24,7 +24,7 @@ MODULES = tuple(
     )
 )
 SETTINGS = ("jax.config.", "unittest.mock.")
-# These names were removed from NumPy and JAX, and people add them back so that old code runs.
+# These names were removed from NumPy and JAX, and people add them back so that old code still runs.
 SHIMS = _words("numpy.float numpy.int numpy.bool numpy.object numpy.str numpy.complex")
 SHIMS |= _words("jax.tree_map jax.tree_multimap jax.random.KeyArray")
 

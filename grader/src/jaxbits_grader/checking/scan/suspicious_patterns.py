@@ -77,7 +77,7 @@ def describe_globals_call(node: ast.AST) -> str | None:
                         continue
                     case ast.Attribute(attr="get" | "pop" | "update" | "setdefault"):
                         continue
-                return "goes through all names of the notebook (globals)"
+                return "goes through all names in the notebook (globals)"
     return None
 
 

@@ -63,7 +63,7 @@ class _AdaptToPage(Filter):  # type: ignore[misc]
             if re.fullmatch("h[1-6]", name):
                 token["name"] = f"h{min(int(name[1]) + 2, 6)}"
             if name == "table" and token["type"] == "StartTag":
-                token["data"][None, "tabindex"] = "0"  # This lets the keyboard scroll a wide table.
+                token["data"][None, "tabindex"] = "0"  # Make a wide table scrollable by keyboard.
             if name == "img":
                 alt = token["data"].get((None, "alt")) or "image in the text"
                 token["data"][None, "alt"] = alt

@@ -19,7 +19,7 @@ _STATUS_TEXTS = {
     "partial": "Graded as far as your notebook ran; see the notes.",
     "tampered": "Not scored yet: a person has to look at your notebook first.",
     "unreadable": "Not graded: the file could not be read as a notebook.",
-    "failed": "Not graded: the grader did not get through. This says nothing of your answers.",
+    "failed": "Not graded: the grader itself failed. This says nothing about your answers.",
 }
 
 
