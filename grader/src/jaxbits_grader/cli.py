@@ -175,7 +175,7 @@ def _parser() -> argparse.ArgumentParser:
     command.set_defaults(run=_prove)
 
     command = commands.add_parser("course", help="create or update a course")
-    command.add_argument("folder", type=Path, help="the folder of the course")
+    command.add_argument("folder", type=Path, help="the course folder")
     command.add_argument("--from", dest="sources", type=Path, required=True, help=sources)
     command.add_argument("--name", default="", help="the name of the course in nbgrader")
     command.add_argument("--db", default="", help="the gradebook, postgresql://user:word@host/name")
@@ -231,7 +231,7 @@ def _add_assignment_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("assignment")
     submissions = "a folder with one notebook or folder per student"
     command.add_argument("--submissions", type=Path, required=True, help=submissions)
-    command.add_argument("--course", type=Path, required=True, help="the folder of the course")
+    command.add_argument("--course", type=Path, required=True, help="the course folder")
     command.add_argument("--csv", type=Path, help="the results (default: COURSE/results/NAME.csv)")
 
 

@@ -43,7 +43,7 @@ def write_atomically(path: Path, text: str) -> bool:
 
 
 def notebook_text(notebook: NotebookNode) -> str:
-    """Return a notebook as a JSON string in Jupyter's formatting, but with sorted keys.
+    """Return a notebook as a JSON string in Jupyter's format, but with sorted keys.
 
     Raises:
         nbformat.ValidationError: If the notebook is not valid.

@@ -42,7 +42,7 @@ class GradeRecord:
     """The result of grading one student's submission.
 
     Attributes:
-        student: The student's name, taken from the file or folder of the submission.
+        student: The student's name, taken from the name of the submission's file or folder.
         status: One of `STATUSES`.
         notes: The reasons for the status, and notes on what was repaired.
         cells: The points for the test cells in order, or an empty tuple if no tests were run.

@@ -21,7 +21,7 @@ class Secrets:
     """The targets that a test plants on the grading machine.
 
     Attributes:
-        course: The folder of the course.
+        course: The course folder.
         gradebook: The gradebook file.
         other: Another student's submission in `submissions`. The student is `NEIGHBOR`.
         other_text: A string that appears only in `other`.

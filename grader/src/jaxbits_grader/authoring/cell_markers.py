@@ -56,7 +56,7 @@ def parse_blocks(source: str) -> list[Block]:
     """Return the marked blocks in a cell.
 
     Raises:
-        MarkerError: If a marker is misspelled, nested, or without its counterpart.
+        MarkerError: If a marker is misspelled, nested, or lacks its counterpart.
     """
     blocks: list[Block] = []
     opened: tuple[str, int, str] | None = None
@@ -126,7 +126,8 @@ def block_texts(source: str, kind: str) -> list[str]:
 def hidden_test_lines(source: str) -> set[int]:
     """Return the 1-based line numbers of the hidden tests at the top level of a cell.
 
-    Hidden tests inside a function or loop are not included, because they use names defined there.
+    Hidden tests inside a function or loop are not included, because they may use names defined
+    inside it.
     """
     return set(_top_level_lines(source))
 

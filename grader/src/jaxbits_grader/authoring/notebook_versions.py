@@ -94,7 +94,7 @@ def solution_notebook(
 def find_leaks(assignment: Assignment, released: NotebookNode) -> list[str]:
     """Return the lines from solutions and hidden tests that appear in a released notebook.
 
-    A line that also appears in the text, in a given cell, or in a visible test does not count,
+    A line that also appears in a text cell, in a given cell, or in a visible test does not count,
     because it reveals nothing.
 
     Args:

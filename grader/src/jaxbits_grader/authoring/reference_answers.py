@@ -38,11 +38,11 @@ def read_answers(folder: Path, assignment: Assignment) -> list[Answer]:
     """Read the reference answers for an assignment.
 
     Args:
-        folder: The folder of the assignment.
+        folder: The assignment's folder.
         assignment: The assignment whose tasks the answers may name.
 
     Raises:
-        SourceError: If the file with the answers is missing, or if the heading of an answer cannot
+        SourceError: If the answers file is missing, or if the heading of an answer cannot
             be parsed or names an unknown task.
     """
     path = folder / ANSWERS_FILE

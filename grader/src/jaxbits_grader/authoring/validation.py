@@ -80,8 +80,8 @@ def validate(
     """Try an assignment's solution, its stubs, and its reference answers.
 
     Args:
-        folder: The folder of the assignment.
-        seed: The seed of the variant to try, or None to try the assignment as it is.
+        folder: The assignment's folder.
+        seed: The seed for the variant to try, or None to try the assignment as it is.
         python: The Python interpreter to use, which must have jaxbits and IPython installed.
         timeout: The combined time limit for all answers, in seconds.
 
@@ -118,7 +118,7 @@ def validate_solution(folder: Path, *, python: str = sys.executable) -> list[Att
     """Try only an assignment's solution, and return one attempt per task.
 
     Args:
-        folder: The folder of the assignment.
+        folder: The assignment's folder.
         python: The Python interpreter to use, which must have jaxbits and IPython installed.
 
     Raises:

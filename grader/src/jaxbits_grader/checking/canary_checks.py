@@ -60,7 +60,7 @@ def _is_false(call: Callable[[], Any]) -> Callable[[], bool]:
     def is_false() -> bool:
         try:
             return not call()
-        except Exception:  # No test can pass if a function it calls raises.
+        except Exception:  # If the function raises an error, no test that calls it can pass.
             return True
 
     return is_false

@@ -28,7 +28,7 @@ _ALIASES = {"np": "numpy", "numpy": "numpy", "jnp": "jax.numpy", "jax": "jax", "
 _ALIASES |= {"testing": "jaxbits.testing", "detect": "jaxbits.detect"}
 _OWN = ("jaxbits.testing", "jaxbits.detect", "jaxbits._")
 
-# The file names that IPython and ipykernel give to cells:
+# The file names that IPython and ipykernel assign to cells:
 # https://github.com/ipython/ipykernel/blob/v6.29.5/ipykernel/compiler.py
 _CELL_FILE = re.compile(r"<ipython-input-|.*[/\\]ipykernel_\d+[/\\]")
 # Code in these folders was installed, so it does not come from a cell.
@@ -177,7 +177,7 @@ def _own_imports(file: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _lazy_names(module: types.ModuleType) -> Iterator[tuple[str, str, str]]:
-    """Yield the detectors, which `jaxbits.detect` imports lazily, in `_own_imports` format.
+    """Yield the detectors that `jaxbits.detect` imports lazily, in the form `_own_imports` uses.
 
     The detector `x` is the function `x` in the module `_x`.
     """

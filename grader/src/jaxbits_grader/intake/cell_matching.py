@@ -10,11 +10,11 @@ from jaxbits_grader.notebook import Cell, ParsedNotebook, Role
 
 @dataclass(frozen=True)
 class Match:
-    """The result of matching the cells of a submission to those of the assignment.
+    """The result of matching a submission's cells to the assignment's cells.
 
     Attributes:
-        grade_ids: For each of the student's cells, the grade_id of the assignment's cell that the
-            student's cell is a copy of, or None if the student added it.
+        grade_ids: For each of the student's cells, the grade_id of the assignment's cell that it is
+            a copy of, or None if the student added the cell.
         chosen: For each grade_id, the index of the copy that counts, or None if there is no copy.
         notes: Notes for the teacher about cells whose metadata was lost.
     """
@@ -121,7 +121,7 @@ def _choose_copies(
 
 
 def is_edited(cell: Cell, released: Cell) -> bool:
-    """Return whether a student has written something into a copy of an answer cell.
+    """Return whether a student has written something in a copy of an answer cell.
 
     Args:
         cell: The student's cell.

@@ -1,4 +1,4 @@
-"""Sort the files of a bulk download from Canvas or Moodle into one folder per student.
+"""Sort the files in a bulk download from Canvas or Moodle into one folder per student.
 
 Canvas gives a file a name such as ``doejane_4521_98765_nans.ipynb``. Its parts are the student's
 name, ``_LATE`` if the file was late, the user's number, the file's number, and the name that the

@@ -1,4 +1,4 @@
-"""Repair a student's notebook so that it has every cell of the assignment exactly once."""
+"""Repair a student's notebook so that it contains every cell in the assignment exactly once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def repair_notebook(submitted: ParsedNotebook, released: ParsedNotebook) -> Pars
         repairs.
 
     Raises:
-        UnreadableNotebook: If no cell is an answer to or a test from this assignment.
+        UnreadableNotebook: If the notebook contains no answers or tests from this assignment.
     """
     ours = released.marked
     match = match_cells(submitted.cells, released)
@@ -86,7 +86,7 @@ def _contains_answer(cell: Cell, our_cell: Cell, released: ParsedNotebook) -> bo
 
 
 def _insert_missing(cells: list[Cell], released: ParsedNotebook) -> Iterator[str]:
-    """Insert the missing cells of the assignment, and yield notes about them."""
+    """Insert the assignment's missing cells, and yield notes about them."""
     elsewhere: list[str] = []
     restored: dict[Role, list[str]] = {Role.SOLUTION: [], Role.TEST: [], Role.GIVEN: []}
     previous = None

@@ -77,7 +77,7 @@ def describe_overwritten_answers(
     for cell in notebook.cells:
         if cell.cell_type != "code" or cell.role not in (Role.OWN, Role.SOLUTION):
             continue
-        # A stub stops at its first top-level `raise`, so it does not bind names below that.
+        # A stub stops at its first top-level `raise`, so it binds no names below that line.
         reached = re.split(r"^raise\b", cell.source, maxsplit=1, flags=re.M)[0]
         names = replace(cell, source=reached).names
         if cell.role is Role.OWN or not is_same_text(cell, released.marked[str(cell.grade_id)]):

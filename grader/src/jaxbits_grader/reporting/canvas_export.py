@@ -51,7 +51,7 @@ def fill_in_scores(
             per student.
         records: The results. They may identify a student by login, SIS id, Canvas id, name in
             Canvas, or a name that ends in the Canvas id, such as ``doejane_4521``.
-        column: The heading of the assignment in Canvas, such as ``Nans (12345)``. You can omit the
+        column: The assignment's heading in Canvas, such as ``Nans (12345)``. You can omit the
             number.
 
     Returns:
@@ -167,7 +167,8 @@ def _find_column(head: list[str], rows: list[list[str]], column: str, export: Pa
     """Return the index of the assignment's column.
 
     Raises:
-        CanvasError: If `column` does not match exactly one assignment, or its column is read-only.
+        CanvasError: If `column` does not match exactly one assignment, or if the matching column is
+            read-only.
     """
     # In Canvas, only assignment headings end in a number.
     own = [h for h in head if h not in _STUDENT_COLUMNS and _NUMBERED.match(h)]

@@ -75,7 +75,7 @@ class Kernel:
         self.reason: str | None = None
         self._connection = connection
         self._context = zmq.Context()
-        # ZeroMQ drops messages that are too large or do not fit into the queue.
+        # ZeroMQ drops messages that are too large or do not fit in the queue.
         self._context.maxmsgsize = MAX_MESSAGE_BYTES
         self._context.rcvhwm = MAX_QUEUED_MESSAGES
         self._deadline = time.monotonic() + limits.notebook_seconds

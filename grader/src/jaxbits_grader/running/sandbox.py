@@ -168,7 +168,7 @@ def _isolate(bwrap: str, shared: Path, limits: Limits, nested: bool) -> list[str
     parts += [*proc, "--dev", "/dev"]
     for folder in ("/tmp", "/dev/shm", HOME, WORK):
         parts += ["--size", str(limits.disk_mb * MEGABYTE), "--tmpfs", folder]
-    # Add these after the folders in memory, because this Python may be inside one of them.
+    # Add these after the in-memory folders, because this Python may be inside one of them.
     parts += [*_read_only(), *_dirs(shared), "--bind", str(shared), str(shared)]
     # Make / and /dev read-only, because they are also in memory and have no size limit.
     return [*parts, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WORK]

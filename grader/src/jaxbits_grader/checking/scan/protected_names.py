@@ -43,7 +43,7 @@ HONEST_MODULES = (
     "numpy.testing", "torch.testing",
 )  # fmt: skip
 
-# A notebook has no honest reason to give these names another meaning.
+# A notebook has no honest reason to give these names a different meaning.
 TYPES = _words("""AssertionError BaseException Exception isinstance issubclass hasattr callable
 __import__ __build_class__""")
 # A variable with one of these names is harmless, but a function with the same name would replace

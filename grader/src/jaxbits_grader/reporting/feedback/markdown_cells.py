@@ -53,8 +53,8 @@ class _AdaptToPage(Filter):  # type: ignore[misc]
     """Adapts a student's Markdown to the page.
 
     The filter turns headings into subheadings of the page's own headings, makes wide tables
-    scrollable with the keyboard, gives images an alternative text, and replaces images that are not
-    allowed with a note.
+    scrollable with the keyboard, gives images alternative text, and replaces disallowed images with
+    a note.
     """
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
