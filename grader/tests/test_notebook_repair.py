@@ -226,7 +226,7 @@ def test_repair_notebook_keeps_answer_in_test_cell(tmp_path: Path) -> None:
     assert any("tests were changed" in note for note in notes)
 
 
-def test_repair_notebook_rejects_other_assignment(tmp_path: Path) -> None:
+def test_repair_notebook_rejects_different_assignment(tmp_path: Path) -> None:
     other = [{**CELL, "source": "def cargo():\n    return 1"}]
     with pytest.raises(UnreadableNotebook, match="a different notebook"):
         repair(other, tmp_path)
@@ -524,7 +524,7 @@ UNREADABLE_FILES = {
 
 
 @pytest.mark.parametrize("case", UNREADABLE_FILES)
-def test_read_notebook_rejects_other_files(tmp_path: Path, case: str) -> None:
+def test_read_notebook_rejects_files_that_are_not_notebooks(tmp_path: Path, case: str) -> None:
     with pytest.raises(UnreadableNotebook, match=r"a\.ipynb"):
         read_content(tmp_path / "a.ipynb", UNREADABLE_FILES[case])
 
@@ -553,7 +553,7 @@ def test_read_notebook_accepts_malformed_cells(tmp_path: Path) -> None:
     text = json.dumps({"nbformat": 4.0, "cells": malformed, "metadata": {"x": float("nan")}})
     found = read_content(path, "\ufeff" + text)
     assert [cell.source for cell in found.cells] == ["a\nb", "s = '?'", "ü = '☃'", "# Title"]
-    assert list(found.notes) == ["1 of its cells are damaged and left out"]
+    assert list(found.notes) == ["damaged cells left out: 1"]
     with pytest.raises(UnreadableNotebook, match="a different notebook"):
         repair_notebook(found, PARSED)
     with_answer = ParsedNotebook((*found.cells, replace(found.cells[0], id="load")))

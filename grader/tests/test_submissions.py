@@ -46,7 +46,7 @@ def test_find_submissions_reads_files_and_folders(tmp_path: Path) -> None:
     }
 
 
-def test_find_submissions_names_problem_of_bad_entries(tmp_path: Path) -> None:
+def test_find_submissions_names_problem_with_bad_entries(tmp_path: Path) -> None:
     write_file(tmp_path / "ada.ipynb", "")
     write_file(tmp_path / "bob.pdf")
     write_file(tmp_path / "cleo" / "answers.py")
@@ -135,7 +135,7 @@ def test_find_submissions_rejects_empty_or_missing_folder(tmp_path: Path) -> Non
         find_submissions(tmp_path / "none", "ships")
 
 
-def test_find_submissions_reports_too_large_file(tmp_path: Path) -> None:
+def test_find_submissions_reports_oversized_file(tmp_path: Path) -> None:
     with (tmp_path / "a.ipynb").open("wb") as file:
         file.truncate(51 * 2**20)
     assert paths_and_notes(tmp_path)["a"] == (None, "a.ipynb is larger than 50 MB")

@@ -57,7 +57,7 @@ def test_draw_variant_draws_numbers_from_range(line: str) -> None:
     assert count_variable_values(line) == 1
 
 
-def test_draw_variant_reaches_every_number_of_range() -> None:
+def test_draw_variant_reaches_every_number_in_range() -> None:
     values = {draw_value("n = 3  # variant: 1..5", seed) for seed in range(100)}
     assert values == {1, 2, 4, 5}
 

@@ -108,7 +108,7 @@ def _mark(options: argparse.Namespace) -> int:
         )
     set_manual_points(course, assignment, student, options.test, options.points)
     points = "no points" if options.points is None else f"{options.points:g} points"
-    print(f"{options.student} has {points} by hand for {options.test}. Now run 'results'.")
+    print(f"{options.student} has {points} entered by hand for {options.test}. Now run 'results'.")
     return 0
 
 

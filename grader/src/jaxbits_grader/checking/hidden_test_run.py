@@ -148,7 +148,7 @@ class _Run:
         elif done.error or done.interrupted:
             self.points[id] = CellPoints(id, 0.0, most, _message(done, source))
         elif not finished:
-            self.tampering.append(f"the test {id} did not run to its end but reported success")
+            self.tampering.append(f"the test {id} did not run to completion but reported success")
             self.points[id] = CellPoints(id, 0.0, most)
         else:
             # Record the points now, because they have been earned but the next check may end the

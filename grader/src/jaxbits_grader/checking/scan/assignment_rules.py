@@ -64,7 +64,7 @@ def judge_name(
         found: The collection to which findings are added.
     """
     is_data = _is_data(value, names)
-    instead = f"puts something else in place of Python's {name}"
+    instead = f"replaces Python's {name} with something else"
     if name in protected_names.NAMES:
         if path != protected_names.NAMES[name]:
             is_honest = is_data or path in protected_names.HONEST_MODULES

@@ -63,7 +63,7 @@ def describe_unbound_name(name: str) -> str | None:
 def describe_attribute(name: str) -> str | None:
     """Return what is odd about using an attribute with this name, or None if nothing is."""
     if name in _CODE_ATTRIBUTES:
-        return f"looks into the parts of other code ({name})"
+        return f"looks into the internals of other code ({name})"
     return f"looks into other code's frames ({name})" if name in _FRAME_ATTRIBUTES else None
 
 

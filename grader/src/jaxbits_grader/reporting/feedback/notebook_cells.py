@@ -65,7 +65,7 @@ def render_cells(
             source = min(len(to_string(cell.get("source"))), MAX_CHARACTERS)
             text_left -= _count_text(html) + source
             if max_characters <= 0 or text_left <= 0:
-                text = "The rest of the notebook is left out: it is too long."
+                text = "The rest of the notebook is left out because it is too long."
                 parts.append(Markup(remark(text)))
         grade_id = str(nbgrader_metadata(cell).get("grade_id"))
         if cell.cell_type == "code" and grade_id in points and grade_id not in placed:

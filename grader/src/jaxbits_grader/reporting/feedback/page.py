@@ -75,7 +75,7 @@ def _visible_notes(record: GradeRecord) -> list[str]:
     notes = [note for note in record.notes if not note.startswith("tampered: ")]
     visible = [truncate(note) for note in notes[:MAX_NOTES]]
     if len(notes) > MAX_NOTES:
-        visible.append(f"There are {len(notes) - MAX_NOTES} more.")
+        visible.append(f"There are {len(notes) - MAX_NOTES} more notes.")
     return visible
 
 
