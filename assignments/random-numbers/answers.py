@@ -642,7 +642,7 @@ def meetings():
     }
 
 
-# %% meetings · wrong: uses a column out of bounds, which is clamped
+# %% meetings · wrong: uses an out-of-bounds column, which is clamped
 
 
 def meetings():

@@ -705,7 +705,7 @@ def fit(data, seed):
     return lambda x: jax.nn.sigmoid(net.apply(params, x)[..., 0])
 
 
-# %% fit · wrong: exponentiates a logit, which gives NaN for large readings
+# %% fit · wrong: exponentiates a logit, which yields NaN for large readings
 def fit(data, seed):
     net = nn.Sequential([nn.Dense(16), nn.relu, nn.Dense(1)])
     tx = optax.adam(0.05)

@@ -119,7 +119,7 @@ def test_draw_variant_rejects_invalid_ranges(line: str) -> None:
     ],
 )
 def test_count_variable_values_rejects_misplaced_comments(line: str) -> None:
-    with pytest.raises(SourceError, match="must be at the end of an assignment"):
+    with pytest.raises(SourceError, match="must be at the end of a line with a single assignment"):
         count_variable_values(f"n = 3  # variant: 1..9\n{line}\n")
     assert draw_variant(line, 1) == line
 
