@@ -23,7 +23,7 @@ SAMPLE = Path(__file__).parent / "sample"
 JAX_SAMPLE = Path(__file__).parent / "jax_sample"
 # These limits are generous enough for an honest notebook on a busy machine.
 LIMITS = ("--cell-seconds", "120", "--notebook-seconds", "400")
-# Shorter limits for submissions that never end.
+# These shorter limits are for submissions that never end.
 SHORT_LIMITS = ("--cell-seconds", "20", "--notebook-seconds", "90", "--memory-gb", "2")
 
 needs_sandbox = pytest.mark.skipif(
@@ -33,7 +33,7 @@ needs_sandbox = pytest.mark.skipif(
 
 @dataclass(frozen=True)
 class Row:
-    """One row of the results table."""
+    """A row in the results table."""
 
     status: str
     score: float | None

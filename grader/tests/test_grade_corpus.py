@@ -19,8 +19,8 @@ from nbgrader.api import Gradebook
 
 pytestmark = harness.needs_sandbox
 
-# The sample uses the same parts of the library as real assignments, but grading it takes a fifth
-# of the time.
+# The sample uses the same parts of the library as real assignments, but grading it takes only a
+# fifth of the time.
 SAMPLE = harness.JAX_SAMPLE
 NAME = SAMPLE.name
 MAX_PER_FAMILY = 2

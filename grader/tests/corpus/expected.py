@@ -52,7 +52,7 @@ class Expected:
     def mismatches(
         self, status: str, score: float | None, notes: str, shown: str = ""
     ) -> list[str]:
-        """Return how the actual result differs from the expected one.
+        """Return descriptions of how the actual result differs from the expected one.
 
         `shown` is the text of the feedback page and the results table.
         """

@@ -174,7 +174,7 @@ def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
 
 
 def release_bytes(notebook: NotebookNode) -> bytes:
-    """Return the bytes of a notebook file."""
+    """Return a notebook's JSON, encoded as bytes."""
     import json
 
     return json.dumps(notebook).encode()

@@ -27,7 +27,7 @@ class Secrets:
         other_text: A string that appears only in `other`.
         file: A file outside the course and the submissions.
         text: The content of `file`.
-        variable: The name of an environment variable that the grader has.
+        variable: The name of an environment variable that is set for the grader.
         value: The value of `variable`.
         port: The port on 127.0.0.1 on which the test listens over TCP and UDP.
         submissions: The folder that contains all submissions.

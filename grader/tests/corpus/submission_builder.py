@@ -18,7 +18,7 @@ from corpus.planted_files import Secrets, own_namespaces
 
 
 def description(code: str) -> str:
-    """Return the first comment of a snippet, which describes the snippet."""
+    """Return the first comment in a snippet, which describes the snippet."""
     return next(line for line in code.splitlines() if line.startswith("# "))[2:]
 
 
@@ -49,7 +49,7 @@ class SubmissionBuilder:
         return points
 
     def points_through(self, task: Task) -> float:
-        """Return the total points for all test cells through a task's last one."""
+        """Return the total points for the test cells up to and including a task's last one."""
         cells = self.assignment.notebook.cells
         ends = [
             i for i, c in enumerate(cells) if nbgrader_metadata(c).get("grade_id") in task.points
