@@ -42,7 +42,7 @@ def close_up(weights, keep):
     return weights[places], keep.sum()
 
 
-# %% close-up · wrong: fills with an out-of-bounds index, which is clamped to the last one
+# %% close-up · wrong: fills with an out-of-bounds index, which is clamped to the last index
 def close_up(weights, keep):
     (places,) = jnp.nonzero(keep, size=len(weights), fill_value=len(weights))
     return weights[places], keep.sum()
@@ -181,7 +181,7 @@ def middle(weights, count):
     return jnp.where(count > 0, (ordered[low] + ordered[high]) / 2, 0.0)
 
 
-# %% middle-weight · wrong: also sorts the values behind the parcels
+# %% middle-weight · wrong: also sorts the values after the parcels
 def middle(weights, count):
     ordered = jnp.sort(weights)
     low, high = jnp.maximum(count - 1, 0) // 2, jnp.minimum(count // 2, len(weights) - 1)
@@ -196,7 +196,7 @@ def middle(weights, count):
     return jnp.where(count > 0, (ordered[low] + ordered[high]) / 2, 0.0)
 
 
-# %% middle-weight · wrong: interpolates, which multiplies infinity by 0 and gives NaN
+# %% middle-weight · wrong: interpolates, which multiplies infinity by 0 and yields NaN
 def middle(weights, count):
     ordered = jnp.sort(jnp.where(jnp.arange(len(weights)) < count, weights, jnp.inf))
     at = jnp.maximum(count - 1, 0) / 2
@@ -443,7 +443,7 @@ def will_trace(requests, sizes):
     return answers
 
 
-# %% will-trace · wrong: chooses the size by the sum of the parcels
+# %% will-trace · wrong: chooses the size based on the sum of the parcels
 def will_trace(requests, sizes):
     known, answers = set(), []
     for counts, fee, tariff in requests:
@@ -482,7 +482,7 @@ def will_trace(requests, sizes):
     return answers
 
 
-# %% where-room-ends · right: uses other zones, shuffled, as JAX arrays
+# %% where-room-ends · right: uses different zones, shuffled, as JAX arrays
 def where_it_fails(room):
     smaller = jnp.arange(5, 5 + room, dtype=jnp.int32)
     wrong = jnp.concatenate([jnp.array([99, 99], jnp.int32), smaller])

@@ -1,7 +1,7 @@
 """Right answers that the assignment's tests must accept, and wrong ones that they must reject."""
 
 
-# %% sell · right: serves one request after another in lax.scan
+# %% sell · right: serves the requests one at a time in lax.scan
 def sell(plan, requests, first):
     def serve(plan, request):
         row, seat, number = request
@@ -319,7 +319,7 @@ def none_agree(n):
     return [(k, k + 1) for k in range(n - 1)]
 
 
-# %% moves · wrong: adds moves from a place to itself to fill the list
+# %% moves · wrong: pads the list with moves from a place to itself
 def two_agree(n):
     return [(1, 2), (0, 1)] + [(k, k) for k in range(3, n)]
 
@@ -382,7 +382,7 @@ def soften(levels, step):
     return levels
 
 
-# %% soften · wrong: passes through the row only from left to right
+# %% soften · wrong: goes through the row only from left to right
 def soften(levels, step):
     def pass_on(before, level):
         level = jnp.maximum(level, before - step)

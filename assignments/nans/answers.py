@@ -91,7 +91,7 @@ def surprise(rate, count):
     return jnp.asarray(found.astype(np.float32))
 
 
-# %% lost-slopes · right: uses other inputs, as arrays
+# %% lost-slopes · right: uses different inputs, as arrays
 def lost_slopes(level):
     return {
         "glow": jnp.float32(level + 99.5),

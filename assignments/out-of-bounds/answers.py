@@ -154,7 +154,7 @@ def riders(board, leave, stations):
     return jnp.asarray(out)
 
 
-# %% riders · wrong: hard-codes the results of the visible tests
+# %% riders · wrong: hard-codes the results from the visible tests
 
 
 def riders(board, leave, stations):
@@ -335,7 +335,7 @@ def recover(short, long, total):
     }
 
 
-# %% recover · wrong: counts the numbers of the example again
+# %% recover · wrong: counts the numbers from the example instead
 
 
 def recover(short, long, total):
@@ -602,7 +602,7 @@ def examples():
     }
 
 
-# %% examples · wrong: uses negative row numbers, which mean the same row in both plans
+# %% examples · wrong: uses negative row numbers, which refer to the same row in both plans
 
 
 def examples():

@@ -106,12 +106,12 @@ def standstill(dtype, amount):
     return total if total <= float(info.max) else math.inf
 
 
-# %% standstill · wrong: ignores the largest number of the format
+# %% standstill · wrong: ignores the largest number in the format
 def standstill(dtype, amount):
     return 2.0 ** (math.ceil(math.log2(amount)) + jnp.finfo(dtype).nmant + 1)
 
 
-# %% standstill · wrong: stops at the largest number of the format
+# %% standstill · wrong: stops at the largest number in the format
 def standstill(dtype, amount):
     info = jnp.finfo(dtype)
     return min(2.0 ** (math.ceil(math.log2(amount)) + info.nmant + 1), float(info.max))
@@ -124,7 +124,7 @@ def standstill(dtype, amount):
     return total if total <= float(info.max) else math.inf
 
 
-# %% standstill · wrong: runs the sum, with float32 in place of float64
+# %% standstill · wrong: runs the sum with float32 in place of float64
 def standstill(dtype, amount):
     dtype = "float32" if dtype == "float64" else dtype
     return float(add_until_still(jnp.array(amount, dtype)))
@@ -198,7 +198,7 @@ def update_gauge(gauge, volts):
     return {"mean": gauge["mean"] + change, "seen": seen}
 
 
-# %% gauge · wrong: rounds the mean of each minute to bfloat16
+# %% gauge · wrong: rounds each minute's mean to bfloat16
 def new_gauge():
     return {"mean": jnp.zeros((), jnp.float32), "seen": jnp.zeros((), jnp.int32)}
 

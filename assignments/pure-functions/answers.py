@@ -324,7 +324,7 @@ def recalibrate(state, factor):
     return (jnp.asarray(factor, jnp.float32), *state[1:])
 
 
-# %% account · right: searches a list of programs by the aval of the argument
+# %% account · right: searches a list of programs for the argument's aval
 def account(factor, events):
     programs, used = [], []
     for what, value in events:

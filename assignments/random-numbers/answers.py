@@ -554,7 +554,7 @@ def how_many(evenings, machines):
     }
 
 
-# %% meetings · right: uses other pairs
+# %% meetings · right: uses different pairs
 
 
 def meetings():
@@ -642,7 +642,7 @@ def meetings():
     }
 
 
-# %% meetings · wrong: uses a column out of bounds, which is clamped
+# %% meetings · wrong: uses an out-of-bounds column, which is clamped
 
 
 def meetings():

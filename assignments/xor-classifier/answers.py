@@ -184,7 +184,7 @@ def tray_loss(logits, y, real):
     return -jnp.sum(jnp.where(real, jnp.log(p), 0.0)) / jnp.maximum(jnp.sum(real), 1)
 
 
-# %% tray-loss · wrong: divides by the number of all rows
+# %% tray-loss · wrong: divides by the total number of rows
 def tray_loss(logits, y, real):
     logits = jnp.where(real, logits.reshape(real.shape).astype(jnp.float32), 0.0)
     labels = jnp.where(real, y, 0).astype(jnp.float32)
@@ -705,7 +705,7 @@ def fit(data, seed):
     return lambda x: jax.nn.sigmoid(net.apply(params, x)[..., 0])
 
 
-# %% fit · wrong: exponentiates a logit, which gives NaN for large readings
+# %% fit · wrong: exponentiates a logit, which yields NaN for large readings
 def fit(data, seed):
     net = nn.Sequential([nn.Dense(16), nn.relu, nn.Dense(1)])
     tx = optax.adam(0.05)
@@ -732,7 +732,7 @@ def fit(data, seed):
     return predict
 
 
-# %% fit · wrong: returns a yes or no instead of a probability
+# %% fit · wrong: returns yes or no instead of a probability
 def fit(data, seed):
     net = nn.Sequential([nn.Dense(16), nn.tanh, nn.Dense(1)])
     tx = optax.adam(0.05)

@@ -1,4 +1,4 @@
-"""Run the grader's command line on courses and submissions, and read its results."""
+"""Run the grader's command-line program on courses and submissions, and read its results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SAMPLE = Path(__file__).parent / "sample"
 JAX_SAMPLE = Path(__file__).parent / "jax_sample"
 # These limits are generous enough for an honest notebook on a busy machine.
 LIMITS = ("--cell-seconds", "120", "--notebook-seconds", "400")
-# Shorter limits for submissions that never end.
+# These shorter limits are for submissions that never end.
 SHORT_LIMITS = ("--cell-seconds", "20", "--notebook-seconds", "90", "--memory-gb", "2")
 
 needs_sandbox = pytest.mark.skipif(
@@ -33,7 +33,7 @@ needs_sandbox = pytest.mark.skipif(
 
 @dataclass(frozen=True)
 class Row:
-    """One row of the results table."""
+    """A row in the results table."""
 
     status: str
     score: float | None
@@ -68,13 +68,13 @@ def grade(
     *options: object,
     env: Mapping[str, str] | None = None,
 ) -> str:
-    """Grade a folder of submissions, and return the output of the grader."""
+    """Grade a folder of submissions, and return the grader's output."""
     folders = ("--submissions", submissions, "--course", course)
     return run_grader("grade", name, *folders, "--quiet", *LIMITS, *options, env=env)
 
 
 def parse_results(text: str) -> dict[str, Row]:
-    """Parse a results table, and return its rows by student."""
+    """Parse a results table, and return its rows keyed by student."""
     reader = csv.DictReader(io.StringIO(text))
     fixed_columns = ("student", "status", "score", "max_score", "notes")
     assert tuple(reader.fieldnames or ())[:5] == fixed_columns

@@ -78,7 +78,7 @@ BROKEN_SOURCES = {
     "lacks \\['title'\\]": ("  title: Ships\n", ""),
     "'minutes' must be a whole number": ("minutes: 10", "minutes: an hour"),
     "must be a whole number, got 1.5": ("minutes: 10", "minutes: 1.5"),
-    "must be lower-case words": ("grade_id: given", "grade_id: Given"),
+    "must be lowercase words": ("grade_id: given", "grade_id: Given"),
     "'cell-02' is reserved": ("grade_id: given", "grade_id: cell-02"),
     "'introduction' is reserved": ("grade_id: given", "grade_id: introduction"),
     "unknown metadata \\['lokced'\\]": ("locked: true", "lokced: true"),

@@ -120,7 +120,7 @@ def test_test_cells_have_visible_and_hidden_tests(folder: Path) -> None:
 def test_grade_command_gives_solutions_full_marks(tmp_path: Path) -> None:
     """Grade one assignment that enables 64-bit types and one that uses PyTorch and Flax.
 
-    The tests of the corpus grade a third assignment.
+    The corpus tests grade a third assignment.
     """
     course = tmp_path / "course"
     harness.run_grader("course", course, "--from", harness.ASSIGNMENTS)

@@ -134,7 +134,7 @@ def test_fill_in_scores_accepts_short_and_blank_lines(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("column", ["Student", "ID", "Final Score", "Current Score", "Absent", ""])
-def test_fill_in_scores_rejects_column_of_no_assignment(tmp_path: Path, column: str) -> None:
+def test_fill_in_scores_rejects_column_without_assignment(tmp_path: Path, column: str) -> None:
     with pytest.raises(
         CanvasError, match=r"must match one assignment .*\(Nans \(77\), Other \(78\)\)"
     ):
@@ -156,7 +156,7 @@ def test_fill_in_scores_rejects_read_only_column(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"a,b\n1,2\n", "Student,ID\nä,1".encode("latin-1"), b'"' + b"x" * 200_000]
 )
-def test_fill_in_scores_rejects_other_files(tmp_path: Path, data: bytes) -> None:
+def test_fill_in_scores_rejects_unrelated_files(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "export.csv"
     path.write_bytes(data)
     with pytest.raises(CanvasError, match="export: "):

@@ -1,4 +1,4 @@
-"""Test that `bound_names` finds the names that a cell binds, and `rename_names` renames them."""
+"""Test that `bound_names` finds the names a cell binds and that `rename_names` renames them."""
 
 from __future__ import annotations
 

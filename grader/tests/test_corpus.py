@@ -64,7 +64,7 @@ def entry(folder: Path, student: str) -> Path:
     return file if os.path.lexists(file) else folder / student
 
 
-def test_corpus_has_enough_submissions_of_every_family(
+def test_corpus_has_enough_submissions_in_every_family(
     expected_results: dict[str, corpus.Expected],
 ) -> None:
     families = Counter(expected.family for expected in expected_results.values())
@@ -106,7 +106,7 @@ def test_expected_results_are_consistent(
             re.compile(regex)
 
 
-def test_expected_scores_match_points_of_tasks(
+def test_expected_scores_match_task_points(
     expected_results: dict[str, corpus.Expected], assignment: Assignment
 ) -> None:
     first, last = assignment.tasks[0], assignment.tasks[-1]
@@ -205,7 +205,7 @@ def test_submissions_contain_no_secret(
     assert secrets.other_text not in neighbor.forbidden
 
 
-def test_expected_forbids_lines_of_hidden_tests(
+def test_expected_forbids_hidden_test_lines(
     expected_results: dict[str, corpus.Expected], assignment: Assignment
 ) -> None:
     hidden = corpus.hidden_test_lines(assignment)

@@ -36,7 +36,7 @@ def assignment() -> Assignment:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, assignment: Assignment) -> Path:
-    """Return a folder of submissions, each of which leaves one more task unsolved."""
+    """Return a folder of submissions that leave different numbers of tasks unsolved."""
     folder = tmp_path_factory.mktemp("submissions")
     ids = [task.id for task in assignment.tasks]
     for number in range(STUDENTS):
@@ -149,7 +149,7 @@ def _run_two_graders(course: Path, folder: Path) -> None:
 
 
 def _check_graded_once(course: Path) -> None:
-    """Check that each submission's log shows that it was graded once."""
+    """Check that each submission's log shows that it was graded only once."""
     for log in (course / "results" / NAME).glob("student-*.log"):
         assert log.read_text(errors="replace").count("Autograding ") == 1, log.read_text()
 

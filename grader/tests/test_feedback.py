@@ -190,7 +190,7 @@ def page_text(*cells: NotebookNode, record: GradeRecord = RECORD) -> str:
     return "".join(check_page(*cells, record=record).text)
 
 
-# If this script runs, it changes the title of the page, which the tests in a browser check.
+# If this script runs, it changes the title of the page, which the browser tests check.
 JS = "document.title='pwned'"
 HOSTILE = [
     f"<script>{JS}</script>",
@@ -364,7 +364,7 @@ def test_render_page_shows_score_only_for_scored_statuses(status: str) -> None:
     assert "Ada <b>Lovelace</b>" in text
 
 
-def test_render_page_shows_points_and_message_of_test_cells() -> None:
+def test_render_page_shows_points_and_messages_for_test_cells() -> None:
     test_cell = new_code_cell("assert spread", metadata={"nbgrader": {"grade_id": "spread-jit"}})
     text = page_text(test_cell)
     assert "✗ 0 of 3 points mean-rowsWhat" in text
@@ -377,7 +377,7 @@ def test_render_page_shows_points_and_message_of_test_cells() -> None:
     )
 
 
-def test_render_page_shows_points_of_copied_test_cell_once() -> None:
+def test_render_page_shows_points_for_copied_test_cell_once() -> None:
     copied_cell = new_code_cell("assert mean", metadata={"nbgrader": {"grade_id": "mean-rows"}})
     assert page_text(copied_cell).count("0 of 3 points") == 1
 
@@ -410,7 +410,7 @@ def test_render_page_redacts_paths(text: str, expected: str) -> None:
     assert expected in page_text(record=replace(RECORD, notes=(plain,)))
 
 
-def test_render_page_redacts_folders_of_this_machine() -> None:
+def test_render_page_redacts_folders_on_this_machine() -> None:
     import sys
 
     text = f"{sys.prefix}/lib/x.py {Path.home()}/x {Path.cwd()}/a b/y.py"

@@ -19,8 +19,8 @@ from nbgrader.api import Gradebook
 
 pytestmark = harness.needs_sandbox
 
-# The sample uses the same parts of the library as real assignments, but grading it takes a fifth
-# of the time.
+# The sample uses the same parts of the library as real assignments, but grading it takes only a
+# fifth of the time.
 SAMPLE = harness.JAX_SAMPLE
 NAME = SAMPLE.name
 MAX_PER_FAMILY = 2
@@ -42,12 +42,12 @@ class Graded(NamedTuple):
 def _core_filter() -> object:
     """Return a filter for the neighbor and the first core submissions of each family.
 
-    It selects at most one slow submission of a family.
+    It selects at most one slow submission from each family.
     """
     count: Counter[str] = Counter()
 
     def is_selected(entry: CorpusEntry) -> bool:
-        if entry.student == corpus.NEIGHBOR:  # Its file is what several submissions try to read.
+        if entry.student == corpus.NEIGHBOR:  # Several submissions try to read its file.
             return True
         if not entry.core or (entry.slow and count[f"{entry.family}, slow"]):
             return False

@@ -1,4 +1,4 @@
-"""Test the results table, the stored grade records, and the limits of a run."""
+"""Test the results table, the stored grade records, and the limits on a run."""
 
 from __future__ import annotations
 

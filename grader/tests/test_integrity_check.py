@@ -1,6 +1,6 @@
 """Test that the integrity check finds replaced functions, and nothing in an honest session.
 
-One process runs each way to tamper in a fork of its own, and another process runs an honest
+One process tries each kind of tampering in a separate fork, and another process runs an honest
 session. Both run IPython's shell with the file names that the kernel gives to cells. The last test
 runs the shell with its own file names.
 """

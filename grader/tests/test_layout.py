@@ -8,7 +8,7 @@ from pathlib import Path
 import jaxbits_grader
 
 ROOT = Path(jaxbits_grader.__file__).parent
-# From the lowest layer to the highest. Parts of the same layer do not import each other.
+# From the lowest layer to the highest. Parts in the same layer do not import each other.
 LAYERS = [
     {"cell_names", "files"},
     {"notebook", "grade_records"},

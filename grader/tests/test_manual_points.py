@@ -1,4 +1,4 @@
-"""Test that manual points replace the grader's, and that incomplete ones give no score."""
+"""Test that manual points replace the grader's, and that incomplete ones yield no score."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_apply_manual_points_keeps_record_if_none_apply() -> None:
         assert apply_manual_points(record("partial"), given, POINTS) == record("partial")
 
 
-def test_apply_manual_points_replaces_points_of_grader() -> None:
+def test_apply_manual_points_replaces_grader_points() -> None:
     found = apply_manual_points(record("partial"), {"a": 0.5, "gone": 9.0}, POINTS)
     assert [(cell.id, cell.points) for cell in found.cells] == [("a", 0.5), ("b", None)]
     assert found.notes == ("points entered by hand: a", "why")
@@ -57,7 +57,7 @@ def test_apply_manual_points_gives_score_if_complete(status: str) -> None:
 def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Course:
     from nbgrader.api import Gradebook
 
-    # nbgrader runs alembic by its name, and alembic is installed next to Python.
+    # nbgrader runs alembic by name, and alembic is installed next to Python.
     bin_folder = Path(sys.executable).parent
     monkeypatch.setenv("PATH", str(bin_folder), prepend=os.pathsep)
 

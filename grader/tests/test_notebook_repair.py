@@ -188,7 +188,7 @@ def answer_source(notebook: NotebookNode, id: str) -> str:
 
 
 def runs_without_error(notebook: NotebookNode) -> bool:
-    """Return True if all cells of the notebook run, including its tests."""
+    """Return whether all cells in the notebook run without an error, including its tests."""
     namespace: dict[str, Any] = {}
     try:
         for cell in notebook.cells:
@@ -226,7 +226,7 @@ def test_repair_notebook_keeps_answer_in_test_cell(tmp_path: Path) -> None:
     assert any("tests were changed" in note for note in notes)
 
 
-def test_repair_notebook_rejects_other_assignment(tmp_path: Path) -> None:
+def test_repair_notebook_rejects_different_assignment(tmp_path: Path) -> None:
     other = [{**CELL, "source": "def cargo():\n    return 1"}]
     with pytest.raises(UnreadableNotebook, match="a different notebook"):
         repair(other, tmp_path)
@@ -245,7 +245,8 @@ def test_repair_notebook_restores_metadata_and_ids(
         id: ANSWERS[id] for id in ("load", "trim")
     }
     assert ANSWERS["trim-aft"] in cell_sources(notebook)
-    # If all marks are lost, the prediction's stub stays and raises, but a kernel would continue.
+    # If both the ids and the metadata are lost, the prediction's stub is kept and raises an error
+    # here, although a real kernel would go on to the next cell.
     assert runs_without_error(notebook) or not options
     assert bool(notes) == (options != {"metadata": False})
 
@@ -354,7 +355,7 @@ def test_repair_notebook_notes_different_copies_of_answer(tmp_path: Path) -> Non
     notebook, notes = repair(cells, tmp_path)
     assert notes == ["answers written more than once, of which the last counts: load"]
     assert answer_source(notebook, "load") == second["source"]
-    # Splitting a cell copies its metadata, so the other half is not another answer.
+    # Splitting a cell copies its metadata, so the other half does not count as a second answer.
     second["source"] = "import math"
     assert repair(cells, tmp_path)[1] == []
 
@@ -420,8 +421,8 @@ def test_repair_notebook_restores_tests_and_given_cells(tmp_path: Path) -> None:
     notebook, notes = repair(cells, tmp_path)
     assert runs_without_error(notebook)
     assert notes == [
-        "tests were changed and are restored: load-values",
-        "given cells were changed and are restored: given-holds",
+        "tests were changed and have been restored: load-values",
+        "given cells were changed and have been restored: given-holds",
         "cells had a different type: trim-values",
         "tests that were missing, restored: load-empty",
     ]
@@ -489,7 +490,7 @@ def test_repair_notebook_keeps_answers_after_random_edits(
         assert any(text in present for present in cell_sources(notebook))
 
 
-# Tests of reading files
+# Tests for read_notebook
 
 
 def read_content(path: Path, text: str | bytes) -> ParsedNotebook:
@@ -523,7 +524,7 @@ UNREADABLE_FILES = {
 
 
 @pytest.mark.parametrize("case", UNREADABLE_FILES)
-def test_read_notebook_rejects_other_files(tmp_path: Path, case: str) -> None:
+def test_read_notebook_rejects_files_that_are_not_notebooks(tmp_path: Path, case: str) -> None:
     with pytest.raises(UnreadableNotebook, match=r"a\.ipynb"):
         read_content(tmp_path / "a.ipynb", UNREADABLE_FILES[case])
 
@@ -552,7 +553,7 @@ def test_read_notebook_accepts_malformed_cells(tmp_path: Path) -> None:
     text = json.dumps({"nbformat": 4.0, "cells": malformed, "metadata": {"x": float("nan")}})
     found = read_content(path, "\ufeff" + text)
     assert [cell.source for cell in found.cells] == ["a\nb", "s = '?'", "ü = '☃'", "# Title"]
-    assert list(found.notes) == ["1 of its cells are damaged and left out"]
+    assert list(found.notes) == ["damaged cells left out: 1"]
     with pytest.raises(UnreadableNotebook, match="a different notebook"):
         repair_notebook(found, PARSED)
     with_answer = ParsedNotebook((*found.cells, replace(found.cells[0], id="load")))

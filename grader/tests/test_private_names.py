@@ -113,7 +113,7 @@ def test_rename_test_leaves_no_hidden_name() -> None:
         "testing._equality = None",
     ],
 )
-def test_rename_test_keeps_names_of_student(cell: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rename_test_keeps_students_names(cell: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # monkeypatch restores these functions after the student's code has replaced one of them.
     for module, name in (
         (testing, "assert_close"),

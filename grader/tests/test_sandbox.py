@@ -61,7 +61,7 @@ def _grade(workspace: Path, *options: object, path: str | None = None, status: i
 
 
 def _path_replacing_bwrap(folder: Path, bwrap: str) -> str:
-    """Return a PATH with every program of this machine, but with a fake bubblewrap or none."""
+    """Return a PATH with every program on this machine, but with a fake bubblewrap or none."""
     folder.mkdir(exist_ok=True)
     for directory in os.environ["PATH"].split(os.pathsep):
         for program in Path(directory).glob("*") if Path(directory).is_dir() else ():

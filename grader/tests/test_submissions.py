@@ -46,7 +46,7 @@ def test_find_submissions_reads_files_and_folders(tmp_path: Path) -> None:
     }
 
 
-def test_find_submissions_names_problem_of_bad_entries(tmp_path: Path) -> None:
+def test_find_submissions_names_problem_with_bad_entries(tmp_path: Path) -> None:
     write_file(tmp_path / "ada.ipynb", "")
     write_file(tmp_path / "bob.pdf")
     write_file(tmp_path / "cleo" / "answers.py")
@@ -75,8 +75,8 @@ def test_find_submissions_names_problem_of_bad_entries(tmp_path: Path) -> None:
         "fay": "x.ipynb is not a file",
         "gus": "gus.ipynb is a link, not a file",
         "hal": "hal is not a notebook",
-        "ian": "there are two submissions of ian: two notebooks",
-        "ida": "there are two submissions of ida: a notebook and a folder",
+        "ian": "there are two submissions from ian: two notebooks",
+        "ida": "there are two submissions from ida: a notebook and a folder",
         "kim": "kim.ipynb is not a file",
     }
 
@@ -121,7 +121,7 @@ def test_submission_ids_are_safe_and_unique() -> None:
         "a\nb",
         "-r",
     ]
-    names += [Submission("ada b", None).id]  # This name equals the id that "ada b" gets.
+    names += [Submission("ada b", None).id]  # This name is the same as the id that "ada b" gets.
     ids = [Submission(name, None).id for name in names]
     assert len(set(ids)) == len(names)
     assert all(submissions._SAFE_ID.match(id) for id in ids)
@@ -135,7 +135,7 @@ def test_find_submissions_rejects_empty_or_missing_folder(tmp_path: Path) -> Non
         find_submissions(tmp_path / "none", "ships")
 
 
-def test_find_submissions_reports_too_large_file(tmp_path: Path) -> None:
+def test_find_submissions_reports_oversized_file(tmp_path: Path) -> None:
     with (tmp_path / "a.ipynb").open("wb") as file:
         file.truncate(51 * 2**20)
     assert paths_and_notes(tmp_path)["a"] == (None, "a.ipynb is larger than 50 MB")

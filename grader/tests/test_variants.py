@@ -57,7 +57,7 @@ def test_draw_variant_draws_numbers_from_range(line: str) -> None:
     assert count_variable_values(line) == 1
 
 
-def test_draw_variant_reaches_every_number_of_range() -> None:
+def test_draw_variant_reaches_every_number_in_range() -> None:
     values = {draw_value("n = 3  # variant: 1..5", seed) for seed in range(100)}
     assert values == {1, 2, 4, 5}
 
@@ -119,7 +119,7 @@ def test_draw_variant_rejects_invalid_ranges(line: str) -> None:
     ],
 )
 def test_count_variable_values_rejects_misplaced_comments(line: str) -> None:
-    with pytest.raises(SourceError, match="must be at the end of an assignment"):
+    with pytest.raises(SourceError, match="must be at the end of a line with a single assignment"):
         count_variable_values(f"n = 3  # variant: 1..9\n{line}\n")
     assert draw_variant(line, 1) == line
 

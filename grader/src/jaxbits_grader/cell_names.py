@@ -31,7 +31,7 @@ def bound_names(source: str) -> frozenset[str]:
     r"""Return the names that a cell may bind or delete in the notebook when it runs.
 
     The result includes names that a function or class in the cell declares `global` and binds. It
-    does not include the variables of comprehensions.
+    does not include comprehension variables.
 
     Raises:
         SyntaxError: If the cell is not valid Python.
@@ -58,7 +58,7 @@ def local_names(function: Function | ast.ClassDef) -> set[str]:
 
 
 def parameter_names(function: Function) -> list[str]:
-    """Return the names of a function's parameters, with the positional ones first."""
+    """Return the names of a function's parameters, starting with the positional ones."""
     own = function.args
     every = [*own.posonlyargs, *own.args, *own.kwonlyargs, own.vararg, own.kwarg]
     return [argument.arg for argument in every if argument]

@@ -61,7 +61,7 @@ def _course(options: argparse.Namespace) -> int:
     from jaxbits_grader.gradebook.course import set_up_course
 
     course = set_up_course(options.folder, options.sources, name=options.name, db=options.db)
-    print(f"The course {course.name!r} is in {options.folder}. To hand out:")
+    print(f"The course {course.name!r} is in {options.folder}. Notebooks to hand out:")
     for path in sorted((course.root / "release").glob("*/*.ipynb")):
         print(f"  {path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}")
     return 0
@@ -108,7 +108,7 @@ def _mark(options: argparse.Namespace) -> int:
         )
     set_manual_points(course, assignment, student, options.test, options.points)
     points = "no points" if options.points is None else f"{options.points:g} points"
-    print(f"{options.student} has {points} by hand for {options.test}. Now run 'results'.")
+    print(f"{options.student} has {points} entered by hand for {options.test}. Now run 'results'.")
     return 0
 
 
@@ -157,7 +157,7 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("release", help="write the students' notebooks")
     command.add_argument("folder", type=Path, help=sources)
     command.add_argument(
-        "--check", action="store_true", help="write nothing; exit with 1 if one is outdated"
+        "--check", action="store_true", help="write nothing; exit with 1 if a notebook is outdated"
     )
     command.set_defaults(run=_release)
 
@@ -169,13 +169,13 @@ def _parser() -> argparse.ArgumentParser:
 
     command = commands.add_parser("prove", help="check that tests accept only right answers")
     command.add_argument("folder", type=Path, help=sources)
-    command.add_argument("--variant", metavar="SEED", help="with different numbers")
-    command.add_argument("--python", default=sys.executable, help="another Python interpreter")
+    command.add_argument("--variant", metavar="SEED", help="try a variant with different numbers")
+    command.add_argument("--python", default=sys.executable, help="a different Python interpreter")
     command.add_argument("--quiet", action="store_true", help="print only problems")
     command.set_defaults(run=_prove)
 
     command = commands.add_parser("course", help="create or update a course")
-    command.add_argument("folder", type=Path, help="the folder of the course")
+    command.add_argument("folder", type=Path, help="the course folder")
     command.add_argument("--from", dest="sources", type=Path, required=True, help=sources)
     command.add_argument("--name", default="", help="the name of the course in nbgrader")
     command.add_argument("--db", default="", help="the gradebook, postgresql://user:word@host/name")
@@ -189,11 +189,11 @@ def _parser() -> argparse.ArgumentParser:
     command = commands.add_parser("grade", help="grade a folder of submissions")
     _add_assignment_arguments(command)
     command.add_argument("-j", dest="workers", type=int, default=1, help="how many at a time")
-    command.add_argument("--student", action="append", help="only this one (can be repeated)")
-    command.add_argument("--again", action="store_true", help="also unchanged submissions")
-    command.add_argument("--unsafe", action="store_true", help="without the sandbox")
-    command.add_argument("--quiet", action="store_true", help="no progress bar")
-    limits = command.add_argument_group("limits of each submission")
+    command.add_argument("--student", action="append", help="grade only this one (can be repeated)")
+    command.add_argument("--again", action="store_true", help="also grade unchanged submissions")
+    command.add_argument("--unsafe", action="store_true", help="grade without the sandbox")
+    command.add_argument("--quiet", action="store_true", help="show no progress bar")
+    limits = command.add_argument_group("limits on each submission")
     for name, (default, kind) in _limits().items():
         flag = f"--{name.replace('_', '-')}"
         limits.add_argument(flag, type=kind, default=default, help=f"(default: {default:g})")
@@ -211,10 +211,10 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--course", type=Path, required=True)
     command.set_defaults(run=_mark)
 
-    command = commands.add_parser("canvas", help="fill the scores into Canvas's export")
+    command = commands.add_parser("canvas", help="enter the scores in Canvas's export")
     _add_assignment_arguments(command)
     command.add_argument("--export", type=Path, required=True, help="the CSV from Canvas")
-    command.add_argument("--column", required=True, help="the heading of the assignment in it")
+    command.add_argument("--column", required=True, help="the heading of the assignment's column")
     command.add_argument("--to", type=Path, required=True, help="the CSV to import")
     command.set_defaults(run=_canvas)
 
@@ -231,7 +231,7 @@ def _add_assignment_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("assignment")
     submissions = "a folder with one notebook or folder per student"
     command.add_argument("--submissions", type=Path, required=True, help=submissions)
-    command.add_argument("--course", type=Path, required=True, help="the folder of the course")
+    command.add_argument("--course", type=Path, required=True, help="the course folder")
     command.add_argument("--csv", type=Path, help="the results (default: COURSE/results/NAME.csv)")
 
 

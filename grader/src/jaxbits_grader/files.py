@@ -12,7 +12,7 @@ from nbformat import NotebookNode
 
 
 def write_atomically(path: Path, text: str) -> bool:
-    """Write a file in one step, so that nobody ever reads a partly written file.
+    """Write a file in one step, so that nobody ever reads a partially written file.
 
     This function creates missing folders. It does not touch a file that already contains the text.
 
@@ -43,7 +43,7 @@ def write_atomically(path: Path, text: str) -> bool:
 
 
 def notebook_text(notebook: NotebookNode) -> str:
-    """Return a notebook as a JSON string, formatted as Jupyter does but with sorted keys.
+    """Return a notebook as a JSON string in Jupyter's format, but with sorted keys.
 
     Raises:
         nbformat.ValidationError: If the notebook is not valid.

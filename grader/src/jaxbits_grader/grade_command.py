@@ -1,4 +1,4 @@
-"""Run the commands `grade` and `results`, which turn a folder of submissions into a CSV file."""
+"""Run the `grade` and `results` commands, which turn a folder of submissions into a CSV file."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def grade_folder(options: argparse.Namespace) -> int:
     the CSV file. Otherwise, it writes the CSV file and prints a summary.
 
     Args:
-        options: The parsed arguments of the command `grade`.
+        options: The parsed arguments of the `grade` command.
 
     Returns:
         The exit status, which is always 0.

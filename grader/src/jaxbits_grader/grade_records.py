@@ -12,7 +12,7 @@ from jaxbits_grader.files import write_atomically
 # The statuses mean the following:
 # - graded: The score counts.
 # - flagged: The score counts, but something was repaired or looks odd.
-# - partial: The score counts, but the notebook ended early, or a cell was interrupted.
+# - partial: The score counts, but the notebook ended early or a cell was interrupted.
 # - tampered: There is no score until a person has looked at the notebook.
 # - unreadable: There is nothing to grade.
 # - failed: The grader itself failed.
@@ -42,7 +42,7 @@ class GradeRecord:
     """The result of grading one student's submission.
 
     Attributes:
-        student: The student's name, taken from the file or folder of the submission.
+        student: The student's name, taken from the name of the submission's file or folder.
         status: One of `STATUSES`.
         notes: The reasons for the status, and notes on what was repaired.
         cells: The points for the test cells in order, or an empty tuple if no tests were run.

@@ -110,8 +110,8 @@ def grade_job(job: Job, scratch: Path) -> GradeRecord:
     Returns:
         The record. Its status is "unreadable" or "failed" if the submission could not be graded.
     """
-    # Import nbgrader only here, because importing it takes a second and the command line imports
-    # this module.
+    # Import nbgrader only here, because importing it takes a second and the command-line program
+    # imports this module.
     from jaxbits_grader.gradebook.nbgrader_adapter import (
         NbgraderFailed,
         record_points,
@@ -159,7 +159,7 @@ def failed_record(job: Job, max_score: float, reason: str) -> GradeRecord:
     Args:
         job: The submission and the settings for grading it.
         max_score: The maximum number of points for the assignment.
-        reason: Why the grader failed, which is added to the notes. An empty string adds no note.
+        reason: Why the grader failed. This text is added to the notes unless it is empty.
     """
     return GradeRecord(
         job.submission.student,
@@ -211,8 +211,8 @@ def _die_with_parent() -> None:
     """Make this process end when the process that forked it or the one that requested it ends."""
     parent = multiprocessing.parent_process()
     if parent is not None:
-        # To Linux, the parent of this process is the fork server, which outlives the pool.
-        # Therefore, a thread watches the pool's process.
+        # As far as Linux is concerned, the parent of this process is the fork server, which
+        # outlives the pool. Therefore, a thread watches the pool's process.
         watch = threading.Thread(target=_kill_after, args=(parent.sentinel,), daemon=True)
         watch.start()
     if sys.platform.startswith("linux"):

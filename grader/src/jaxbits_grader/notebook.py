@@ -1,4 +1,4 @@
-"""Represent a notebook by the properties of its cells that the grader needs."""
+"""Represent a notebook by the cell properties that the grader needs."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Role(Enum):
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a notebook.
+    """A cell in a notebook.
 
     Attributes:
         cell_type: "code", "markdown", or "raw".
         source: The source of the cell.
-        id: The id that the notebook format gives the cell, or an empty string if it has none.
+        id: The cell's id in the notebook format, or an empty string if it has none.
         grade_id: nbgrader's name for the cell, or None if it has none.
         role: The role of the cell.
         points: The maximum number of points for a test, or 0 for other cells.
@@ -87,7 +87,7 @@ class ParsedNotebook:
 
     @cached_property
     def marked(self) -> dict[str, Cell]:
-        """The cells that belong to the assignment, in order, by grade_id."""
+        """The cells that belong to the assignment, in order, keyed by grade_id."""
         return {c.grade_id: c for c in self.cells if c.grade_id and c.role is not Role.OWN}
 
     def to_nbformat(self) -> NotebookNode:

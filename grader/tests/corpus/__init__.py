@@ -1,4 +1,4 @@
-"""Good, broken, and hostile submissions to one assignment, with the expected result of each.
+"""Good, broken, and hostile submissions for one assignment, each with its expected result.
 
 `write` writes the submissions into a folder, one entry per student. It runs none of them, because
 many do harm outside a sandbox. The most harmful ones refuse to run there.
@@ -62,7 +62,7 @@ __all__ = [
     "write",
 ]
 
-# The student whose submission contains `Secrets.other_text`. It is a file, not a folder.
+# The student whose submission contains `Secrets.other_text`. This submission is a file.
 NEIGHBOR = "neighbor"
 MODULES = (
     good, repaired, renamed, damaged, unreadable, kernel_exit, resource_abuse, output, shell,
@@ -83,17 +83,17 @@ def write(
     secrets: Secrets,
     only: Callable[[Submission], bool] = lambda submission: True,
 ) -> dict[str, Expected]:
-    """Write submissions into a folder, half of them as files and half as folders.
+    """Write submissions to a folder, half of them as files and half as folders.
 
     Args:
-        folder: The folder, which is created.
+        folder: The folder, which this function creates.
         assignment: The assignment.
         secrets: The targets on the grading machine.
-        only: Selects submissions, for example ``lambda s: s.core and not s.slow``.
+        only: A function that selects submissions, such as ``lambda s: s.core and not s.slow``.
 
     Returns:
-        The expected results by the student's name. The results table changes some names, because it
-        adds an apostrophe to names that look like formulas, and removes line breaks.
+        The expected results, keyed by student name. The results table changes some names, because
+        it adds an apostrophe to names that look like formulas and removes line breaks.
     """
     folder.mkdir(parents=True, exist_ok=True)
     secret = forbidden_strings(assignment, secrets)
@@ -140,7 +140,7 @@ def _place(folder: Path, entry: Submission, name: str, as_file: bool) -> None:
 
 
 def forbidden_strings(assignment: Assignment, secrets: Secrets) -> tuple[str, ...]:
-    """Return the secrets and the hidden tests, plain and encoded, which no page may show."""
+    """Return the strings that no page may show: the secrets and hidden tests, plain and encoded."""
     found = [secrets.text, secrets.value, secrets.other_text, "BEGIN HIDDEN" + " TESTS"]
     return tuple(
         form for secret in [*found, *hidden_test_lines(assignment)] for form in encodings(secret)
@@ -148,7 +148,7 @@ def forbidden_strings(assignment: Assignment, secrets: Secrets) -> tuple[str, ..
 
 
 def hidden_test_lines(assignment: Assignment) -> list[str]:
-    """Return the lines of hidden tests that appear nowhere else and reveal something.
+    """Return the lines in hidden tests that appear nowhere else and reveal something.
 
     A line that is only a message does not count, because a student sees it if the test fails.
     """

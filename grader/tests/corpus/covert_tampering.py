@@ -1,6 +1,7 @@
 """Snippets that tamper with the tests in ways that are hard to detect or have no effect."""
 
-# Wrong answers must get no points with these snippets, whether the grader detects them or not.
+# Wrong answers must get no points with these snippets, whether or not the grader detects the
+# snippets.
 COVERT_PATCHES = {
     "forges-replies": """
         # Tells the grader before each cell runs that the cell has succeeded.

@@ -1,4 +1,4 @@
-"""Notebooks that were damaged by other programs or by hand, and that are graded if readable."""
+"""Notebooks that were damaged by other programs or by hand and are graded if readable."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
         yield Submission(
             name, "damaged", summary, content, REPAIRED_OR_UNREADABLE, builder.full_score, core=core
         )
-    # Both notebooks can be read but contain no answer, and a note must say that.
+    # Both notebooks can be read but contain no answer, and a note must say so.
     empty = builder.right()
     empty.cells = []
     other = builder.right()

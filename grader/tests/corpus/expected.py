@@ -12,7 +12,7 @@ from nbformat import NotebookNode
 
 Score = float | tuple[float, float] | None
 Place = Callable[[Path, str], None]
-# A notebook, the bytes of a file, the files of a folder, or a function that writes the entry.
+# A notebook, the bytes of a file, the files in a folder, or a function that writes the entry.
 Content = NotebookNode | bytes | Mapping[str, bytes] | Place
 GRADED = frozenset({"graded"})
 GRADED_OR_FLAGGED = frozenset({"graded", "flagged"})
@@ -28,13 +28,13 @@ class Expected:
 
     Attributes:
         statuses: The acceptable statuses.
-        score: The score, or its minimum and maximum, if the status has a score. It is None if no
-            acceptable status has a score.
-        notes: Regular expressions, each of which the notes must match.
+        score: The score, or a pair of its minimum and maximum. It is None if no acceptable status
+            has a score.
+        notes: Regular expressions, each of which must match the notes.
         forbidden: Strings that neither the page nor the table may show, even if tags split them.
         live: Regular expressions for markup that must not appear on the page unescaped.
         family: The kind of submission.
-        slow: Whether the submission runs until it reaches the limit of time or memory.
+        slow: Whether the submission runs until it reaches the time or memory limit.
         core: Whether the submission is representative of its family.
         summary: What the submission contains or tries to do.
     """
@@ -52,7 +52,7 @@ class Expected:
     def mismatches(
         self, status: str, score: float | None, notes: str, shown: str = ""
     ) -> list[str]:
-        """Return how the actual result differs from the expected one.
+        """Return descriptions of how the actual result differs from the expected one.
 
         `shown` is the text of the feedback page and the results table.
         """

@@ -1,4 +1,4 @@
-"""Answers that equal anything, or fail in a way that could be mistaken for success."""
+"""Answers that compare equal to anything, or that fail in a way that looks like success."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ ADJACENT_FILES: dict[str, tuple[str, str]] = {
 
 
 def _answered(builder: SubmissionBuilder, code: str, value: str = "return ANSWER") -> NotebookNode:
-    """Return a notebook in which every answer executes `value`, below a cell with `code`."""
+    """Return a notebook in which a cell runs `code`, and every answer below it runs `value`."""
     answers = {}
     for task in builder.tasks:
         stub = stub_source(builder.assignment.cell(task.id).source)
@@ -174,7 +174,7 @@ def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
 
 
 def release_bytes(notebook: NotebookNode) -> bytes:
-    """Return a notebook as the bytes of a file."""
+    """Return a notebook's JSON, encoded as bytes."""
     import json
 
     return json.dumps(notebook).encode()

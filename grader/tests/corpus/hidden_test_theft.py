@@ -1,4 +1,4 @@
-"""Submissions that try to read the hidden tests during the run, and to reveal them."""
+"""Submissions that try to read the hidden tests during the run and reveal them."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ RECORDERS = {
         testing.assert_close = close
     """,
 }
-# These snippets go at the end, and search the kernel for traces of the tests.
+# These snippets go at the end and search the kernel for traces of the tests.
 SEARCHES = {
     "finds-in-history": """
         # Searches IPython's history of cells.
@@ -176,7 +176,8 @@ def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
     for name, text in RECORDERS.items():
         code = dedent(text)
         notebook = builder.insert(builder.right(), REVEAL_FUNCTIONS + "\n\n\n" + code, at="start")
-        # The output between the cells may take too long, or fail a test that allows no output.
+        # Printing between the cells may take too long or cause a test that allows no output to
+        # fail.
         score = (0.0, builder.full_score)
         yield make(
             name,

@@ -1,4 +1,4 @@
-"""Submissions that end their process or another one, or never end."""
+"""Submissions that end their own process or another one, or that never end."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ KILLERS = {
     """,
 }
 
-# Each of these uses up the time of a cell or of the notebook in another way.
+# Each of these uses up the time limit of a cell or of the notebook in a different way.
 ENDLESS = {
     "loops": "# Loops forever.\nwhile True:\n    pass",
     "loops-and-catches": """

@@ -21,13 +21,13 @@ class Secrets:
     """The targets that a test plants on the grading machine.
 
     Attributes:
-        course: The folder of the course.
-        gradebook: The file of the gradebook.
-        other: The submission of another student, `NEIGHBOR`, in `submissions`.
+        course: The course folder.
+        gradebook: The gradebook file.
+        other: Another student's submission in `submissions`. The student is `NEIGHBOR`.
         other_text: A string that appears only in `other`.
         file: A file outside the course and the submissions.
         text: The content of `file`.
-        variable: An environment variable of the grader.
+        variable: The name of an environment variable that is set for the grader.
         value: The value of `variable`.
         port: The port on 127.0.0.1 on which the test listens over TCP and UDP.
         submissions: The folder that contains all submissions.

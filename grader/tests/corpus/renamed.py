@@ -163,5 +163,5 @@ def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
 
 
 def _writable(student: str) -> bool:
-    """Return True if the file system of this machine accepts the student's name."""
+    """Return whether this machine's file system accepts the student's name."""
     return os.name == "posix" and (os.uname().sysname == "Linux" or "\udce9" not in student)

@@ -58,7 +58,7 @@ def _with_losses(builder: SubmissionBuilder) -> Iterator[tuple[str, str, object,
     )
     stripped = _strip(builder.right(), metadata=True, ids=False)
     yield "metadata-emptied", "Loses all metadata but keeps the ids.", stripped, full
-    # Without metadata and ids, the score depends on which cells are recognized.
+    # Without metadata or ids, the score depends on which cells are recognized.
     stripped = _strip(builder.right(), metadata=True, ids=True)
     yield "metadata-and-ids-lost", "Loses all metadata and ids.", stripped, any_score
     yield "retyped", "Is typed into a new notebook.", _retyped(builder), any_score
@@ -146,7 +146,7 @@ def _with_edits(builder: SubmissionBuilder) -> Iterator[tuple[str, str, object, 
     for task in builder.tasks:
         cell_by_grade_id(notebook, task.id).metadata.nbgrader.update(solution=False, locked=True)
     yield "answers-locked", "Marks its answers as locked cells.", notebook, full
-    # A pasted cell has the metadata of the original and another id.
+    # A pasted cell has the original's metadata but a different id.
     for student, summary, ids in (
         ("answers-twice", "Contains each answer twice.", [task.id for task in builder.tasks]),
         (

@@ -150,7 +150,7 @@ def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
         code = dedent(text)
         content = builder.insert(builder.right(), code, at=first.id)
         score = (builder.points_through(first), builder.full_score)
-        # The grader may end a run that starts so many processes, but it need not.
+        # The grader may end a run that starts so many processes, but it does not have to.
         core = name != "thread-bomb"
         yield Submission(name, "children", description(code), content, RAN, score, core=core)
     code = builder.only_in_sandbox(dedent(FORK_BOMB))

@@ -1,6 +1,6 @@
 """Attempts to reach the network and sockets, and to write outside the folder.
 
-`secret_reading` replaces the names in capitals, and inserts the snippets into notebooks.
+`secret_reading` replaces the all-caps names and inserts the snippets into notebooks.
 """
 
 ESCAPES = {

@@ -1,4 +1,4 @@
-"""Submissions that try to read files of the grading machine, and to reveal them."""
+"""Submissions that try to read files on the grading machine and reveal them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from corpus.planted_files import STRAY, Secrets
 from corpus.sandbox_escape import ESCAPES
 from corpus.submission_builder import SubmissionBuilder, dedent, description
 
-# The snippets use these functions to output what they find in several encodings and in every way
+# The snippets use these functions to output what they find, in several encodings and in every way
 # that a notebook offers.
 REVEAL_FUNCTIONS = """
 import sys
@@ -41,7 +41,7 @@ def tell_by_error():
     raise type("Told" + text[:2000], (Exception,), {})(text)
 """.strip()
 
-# These snippets go below the last test. `filled` replaces their names in capitals.
+# These snippets go below the last test. `filled` replaces the all-caps names.
 FILE_READERS = {
     "reads-environment": """
         # Reads the environment and the arguments of every process.
@@ -136,7 +136,7 @@ display(SVG(filename="figure.svg"))
 
 
 def filled(code: str, secrets: Secrets) -> str:
-    """Return a snippet in which the secrets replace the names in capitals."""
+    """Return a snippet in which the secrets replace the all-caps names."""
     for word in ("COURSE", "SUBMISSIONS", "OTHER", "GRADEBOOK", "FILE"):
         code = code.replace(word, repr(str(getattr(secrets, word.lower()))))
     code = code.replace("VARIABLE", secrets.variable).replace("STRAY", STRAY)

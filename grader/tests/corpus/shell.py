@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from corpus.expected import GRADED_OR_FLAGGED, RAN_OR_TAMPERED, Submission
 from corpus.submission_builder import SubmissionBuilder, dedent, description
 
-# These snippets do not affect the other cells, so the submissions get full marks.
+# These snippets do not affect the other cells, so the submissions get full credit.
 FULL_SCORE_SNIPPETS = {
     "asks-for-input": '# Asks for input.\nname = input("Your name? ")',
     "interrupts-itself": "# Raises KeyboardInterrupt.\nraise KeyboardInterrupt",
@@ -40,7 +40,7 @@ FULL_SCORE_SNIPPETS = {
     "pdb-on": "# Starts the debugger on every error.\n%pdb on\n1 / 0",
 }
 
-# The tests above these snippets must earn their points, but those below may not.
+# The tests above these snippets must earn their points, but those below them may fail.
 PARTIAL_SCORE_SNIPPETS = {
     "resets": "# Deletes all names.\n%reset -f",
     "exits": "# Exits the notebook.\nexit()",
@@ -151,7 +151,7 @@ def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
         )
         content = builder.insert(builder.right(), code, at=first.id)
         score = (builder.points_through(first), builder.full_score)
-        # A patched or closed stream may look like tampering, which a person then checks.
+        # A patched or closed stream may look like tampering, so a person may have to check.
         statuses = RAN_OR_TAMPERED
         core = name in ("resets", "exits", "x64-left-on")
         yield Submission(name, "shell", description(code), content, statuses, score, core=core)

@@ -18,7 +18,7 @@ from corpus.planted_files import Secrets, own_namespaces
 
 
 def description(code: str) -> str:
-    """Return the first comment of a snippet, which describes the snippet."""
+    """Return the first comment in a snippet, which describes the snippet."""
     return next(line for line in code.splitlines() if line.startswith("# "))[2:]
 
 
@@ -31,7 +31,7 @@ class SubmissionBuilder:
 
     @property
     def full_score(self) -> float:
-        """The points of all tasks."""
+        """The total points for all tasks."""
         return float(self.assignment.points)
 
     @property
@@ -40,7 +40,7 @@ class SubmissionBuilder:
         return self.assignment.tasks
 
     def points_before(self, task: Task) -> float:
-        """Return the points of the test cells above the answer to a task."""
+        """Return the total points for the test cells above the answer to a task."""
         points = 0.0
         for cell in self.assignment.notebook.cells:
             if nbgrader_metadata(cell).get("grade_id") == task.id:
@@ -49,7 +49,7 @@ class SubmissionBuilder:
         return points
 
     def points_through(self, task: Task) -> float:
-        """Return the points of the test cells up to the last one of a task."""
+        """Return the total points for the test cells up to and including a task's last one."""
         cells = self.assignment.notebook.cells
         ends = [
             i for i, c in enumerate(cells) if nbgrader_metadata(c).get("grade_id") in task.points
@@ -65,13 +65,13 @@ class SubmissionBuilder:
         return student_notebook(self.assignment)
 
     def wrong(self) -> NotebookNode:
-        """Return a notebook in which every answer returns None, which earns no points."""
+        """Return a notebook in which every answer returns None and so earns no points."""
         return solution_notebook(
             self.assignment, {t.id: self.stub_returning_none(t) for t in self.tasks}
         )
 
     def stub_returning_none(self, task: Task) -> str:
-        """Return the stub of a task with `return None` or `pass` instead of `raise`."""
+        """Return a task's stub with `return None` or `pass` instead of `raise`."""
         text = stub_source(self.assignment.cell(task.id).source)
         for word in ("return None", "pass"):
             given = text.replace("raise NotImplementedError()", word)
@@ -109,13 +109,13 @@ class SubmissionBuilder:
         return notebook
 
     def extend(self, notebook: NotebookNode, task: Task, code: str) -> NotebookNode:
-        """Append code to the answer of a task."""
+        """Append code to the answer to a task."""
         cell = cell_by_grade_id(notebook, task.id)
         cell.source += "\n\n\n" + code
         return notebook
 
     def with_code_in_answer(self, code: str) -> NotebookNode:
-        """Return right answers in which every call of the first function also runs `code`."""
+        """Return right answers in which every call to the first function also runs `code`."""
         task, name = self.first_function()
         body = "".join(f"        {line}\n" if line else "\n" for line in code.splitlines())
         return self.extend(
@@ -139,7 +139,7 @@ class SubmissionBuilder:
 
 
 def cell_by_grade_id(notebook: NotebookNode, grade_id: str) -> Any:
-    """Return the cell with a grade_id."""
+    """Return the cell with the given grade_id."""
     return next(c for c in notebook.cells if nbgrader_metadata(c).get("grade_id") == grade_id)
 
 
@@ -149,7 +149,7 @@ def graded_cells(notebook: NotebookNode) -> list[Any]:
 
 
 def pasted_copy(cell: Any, grade_id: str | None = None) -> Any:
-    """Return a copy of a cell with another id, as if a student had pasted the cell."""
+    """Return a copy of a cell with a different id, as if a student had pasted the cell."""
     copied = copy.deepcopy(cell)
     copied["id"] = f"{cell['id']}-copy"[-64:]
     if grade_id:

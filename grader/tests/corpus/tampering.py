@@ -1,4 +1,4 @@
-"""Submissions with wrong answers that tamper with the tests, and that must get no points."""
+"""Submissions with wrong answers that tamper with the tests and must get no points."""
 
 from __future__ import annotations
 

@@ -137,5 +137,5 @@ def submissions(builder: SubmissionBuilder) -> Iterator[Submission]:
 
 
 def data_bytes(data: Any) -> bytes:
-    """Return a notebook as the bytes of a file."""
+    """Return a notebook's JSON, encoded as bytes."""
     return json.dumps(data).encode()

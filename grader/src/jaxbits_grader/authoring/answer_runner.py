@@ -25,7 +25,8 @@ _MAX_CHARACTERS = 400
 
 def _run_cell(source: str, namespace: dict[str, Any], name: str) -> dict[str, str] | None:
     """Run a cell and return its error or its stderr output, or None if it produces neither."""
-    # inspect.getsource and tracebacks look up a cell here, so they work as in a notebook.
+    # inspect.getsource and tracebacks look up source code in this cache, so adding the cell makes
+    # them work as they do in a notebook.
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     stderr = io.StringIO()
     try:
@@ -49,20 +50,20 @@ def _compile_cell(source: str, name: str) -> types.CodeType:
 def run_answers(cells: list[dict[str, Any]], answers: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Run a notebook, and then each answer with the tests of its task.
 
-    Each answer starts from the namespace that the notebook had just before the answer cell.
+    Each answer starts with the notebook's namespace as it was just before the answer cell ran.
 
     Args:
         cells: The code cells in order. Each is a dictionary with the keys `id`, `source`, `task`
             (the id of the task, or None if the cell is neither an answer nor a test), and
             `solution` (a bool).
         answers: The answers. Each is a dictionary with the keys `task`, `source`, and `wrong` (a
-            bool). The run of a wrong answer stops at its first failure.
+            bool). A wrong answer's run stops at the first failure.
 
     Returns:
         A list of dictionaries: one for the notebook, followed by one for each answer. Each
-        dictionary maps the id of a cell to its outcome, which is None if nothing went wrong.
-        Otherwise, the outcome is a dictionary. It has the keys `error`, `message`, and `line` if
-        the cell raised an exception, or the key `stderr` if it only wrote to stderr.
+        dictionary maps cell ids to outcomes. An outcome is None if nothing went wrong. Otherwise,
+        it is a dictionary with the keys `error`, `message`, and `line` if the cell raised an
+        exception, or with the key `stderr` if the cell only wrote to stderr.
     """
     main = types.ModuleType("__main__")
     sys.modules["__main__"] = main
@@ -89,7 +90,7 @@ def run_answers(cells: list[dict[str, Any]], answers: list[dict[str, Any]]) -> l
 def _run_answer(
     cells: list[dict[str, Any]], answer: dict[str, Any], namespace: dict[str, Any], number: int
 ) -> dict[str, Any]:
-    """Run the cells from an answer to its task's last test, skipping the cells of other tasks."""
+    """Run the cells from an answer through its task's last test, skipping other tasks' cells."""
     first = next(i for i, cell in enumerate(cells) if cell["id"] == answer["task"])
     last = max(i for i, cell in enumerate(cells) if cell["task"] == answer["task"])
     outcomes: dict[str, Any] = {}
@@ -105,7 +106,7 @@ def _run_answer(
 
 
 def main() -> int:
-    """Run the answers read from standard input, write their outcomes, and return exit status 0."""
+    """Run the answers given on standard input, write their outcomes, and return exit status 0."""
     request = json.load(sys.stdin)
     warnings.simplefilter("default")
     results = run_answers(request["cells"], request["answers"])

@@ -16,7 +16,7 @@ from jaxbits_grader.authoring.private_names import PrivateNames
 from jaxbits_grader.authoring.reference_answers import Answer
 from jaxbits_grader.notebook import nbgrader_metadata
 
-STUB = "the stub"  # This description identifies stubs.
+STUB = "the stub"  # Answers with this description are stubs.
 Outcomes = dict[str, Any]
 
 
@@ -52,11 +52,12 @@ def try_answers(
         assignment: The assignment.
         answers: The answers to try after the solution.
         python: The Python interpreter to use, which must have jaxbits and IPython installed.
-        timeout: The time limit for all answers together, in seconds.
+        timeout: The combined time limit for all answers, in seconds.
 
     Returns:
-        A dictionary of the cells' outcomes by id for the solution, followed by one for each answer.
-        `jaxbits_grader.authoring.answer_runner.run_answers` describes the outcomes.
+        A list of dictionaries that map cell ids to outcomes: one for the solution, followed by one
+        for each answer. `jaxbits_grader.authoring.answer_runner.run_answers` describes the
+        outcomes.
 
     Raises:
         SourceError: If the process times out or ends early. The message names the answer that was

@@ -12,12 +12,12 @@ from jaxbits_grader.notebook import nbgrader_metadata
 
 @dataclass(frozen=True)
 class Task:
-    """One task of an assignment.
+    """A task in an assignment.
 
     Attributes:
-        id: The grade_id of its answer cell.
-        rubric: What an answer must do to get full marks.
-        points: The number of points for each test cell, by grade_id.
+        id: The grade_id of the task's answer cell.
+        rubric: What an answer must do to earn full credit.
+        points: The number of points for each test cell, keyed by grade_id.
     """
 
     id: str
@@ -49,7 +49,7 @@ class Assignment:
 
     @cached_property
     def test_points(self) -> dict[str, int]:
-        """The number of points for each test cell, by grade_id, in the order of the tasks."""
+        """The number of points for each test cell, keyed by grade_id, in task order."""
         return {test: points for task in self.tasks for test, points in task.points.items()}
 
     @cached_property

@@ -41,11 +41,11 @@ _FRONT_MATTER = {"title", "chapter", "minutes", "goals", "tasks"}
 
 
 class SourceError(ValueError):
-    """Raised if the source of an assignment breaks a rule. The message says where."""
+    """Raised if an assignment's source breaks a rule. The message says where."""
 
 
 def find_assignments(folder: Path) -> list[Path]:
-    """Return the folders of the assignments in a folder.
+    """Return the assignment folders in a folder.
 
     If the folder is itself an assignment, the result contains only that folder.
     """
@@ -55,7 +55,7 @@ def find_assignments(folder: Path) -> list[Path]:
 
 
 def read_assignment(folder: Path) -> Assignment:
-    """Read the assignment in a folder, whose name becomes the name of the assignment.
+    """Read the assignment in a folder. The folder's name becomes the assignment's name.
 
     Raises:
         SourceError: If the source is missing, is not UTF-8, or breaks a rule.
@@ -126,7 +126,7 @@ def _complete_metadata(cell: NotebookNode, number: int, name: str) -> None:
     grade_id = str(given.get("grade_id", ""))
     if not _ID.match(grade_id) or len(grade_id) > 60:
         raise SourceError(
-            f"{name}: the grade_id of cell {number} must be lower-case words and digits joined by "
+            f"{name}: the grade_id of cell {number} must be lowercase words and digits joined by "
             f"hyphens, got {grade_id!r}"
         )
     if _RESERVED_ID.match(grade_id):
@@ -136,7 +136,7 @@ def _complete_metadata(cell: NotebookNode, number: int, name: str) -> None:
         raise SourceError(f"{name}: a solution must not have points, got {given['points']!r}")
     if is_test and (type(given["points"]) is not int or given["points"] < 1):
         raise SourceError(
-            f"{name}: the points of {grade_id!r} must be a whole number of at least 1, got "
+            f"{name}: the points for {grade_id!r} must be a whole number of at least 1, got "
             f"{given['points']!r}"
         )
     if cell.cell_type != "code" and (is_solution or is_test):
@@ -146,12 +146,13 @@ def _complete_metadata(cell: NotebookNode, number: int, name: str) -> None:
     role = Role.SOLUTION if is_solution else Role.TEST if is_test else Role.GIVEN
     own = full_nbgrader_metadata(grade_id, role, given.get("points", 0))
     cell.metadata = nbformat.from_dict({"nbgrader": own})
-    # Colab or retyping may drop the metadata, but the grader can still identify the cell by its id.
+    # The metadata may be lost in Colab or when a student retypes the cell, but the grader can still
+    # identify the cell by its id.
     cell.id = grade_id
 
 
 def _check_cell(cell: NotebookNode, number: int, name: str) -> None:
-    """Check that the grader can remove from a cell everything that students must not see."""
+    """Check that everything that students must not see can be removed from a cell."""
     metadata = nbgrader_metadata(cell)
     where = f"{name}: cell {number} ({metadata.get('grade_id', 'without a grade_id')})"
     allowed = (

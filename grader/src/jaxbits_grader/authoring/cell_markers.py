@@ -1,4 +1,4 @@
-"""Parse the lines that mark solutions and hidden tests, and find comments that mark variants.
+"""Parse the lines that mark solutions and hidden tests, and find `# variant:` comments.
 
 nbgrader defines the marker lines:
 https://nbgrader.readthedocs.io/en/stable/user_guide/creating_and_grading_assignments.html
@@ -53,10 +53,10 @@ class Block:
 
 
 def parse_blocks(source: str) -> list[Block]:
-    """Return the marked blocks of a cell.
+    """Return the marked blocks in a cell.
 
     Raises:
-        MarkerError: If a marker is misspelled, nested, or without its counterpart.
+        MarkerError: If a marker is misspelled, nested, or lacks its counterpart.
     """
     blocks: list[Block] = []
     opened: tuple[str, int, str] | None = None
@@ -124,9 +124,10 @@ def block_texts(source: str, kind: str) -> list[str]:
 
 
 def hidden_test_lines(source: str) -> set[int]:
-    """Return the line numbers, starting at 1, of the hidden tests at the top level of a cell.
+    """Return the 1-based line numbers of the hidden tests at the top level of a cell.
 
-    Hidden tests inside a function or loop are not included, because they use its local names.
+    Hidden tests inside a function or loop are not included, because they may use names defined
+    inside it.
     """
     return set(_top_level_lines(source))
 

@@ -66,7 +66,7 @@ class _Rewriter(ast.NodeTransformer):
         return None if self._is_local(name) else self.new_name(name, line)
 
     def _rename_attribute(self, node: ast.AST, attribute: str, line: int) -> None:
-        """Rename the name that a node stores as a string, unless the attribute is None."""
+        """Rename the name that a node stores as a string in an attribute, unless it is None."""
         if name := getattr(node, attribute):
             setattr(node, attribute, self._renamed(name, line) or name)
 
@@ -152,8 +152,8 @@ class _Rewriter(ast.NodeTransformer):
             package, _, rest = alias.name.partition(".")
             new = self._renamed(alias.asname or package, node.lineno)
             if new and rest and not alias.asname:
-                # `import a.b` binds `a`, and no import with `as` can bind `a` under another name.
-                # Therefore, assign the result of __import__("a.b"), which is `a`.
+                # `import a.b` binds `a`, but `import a.b as x` would bind `x` to `a.b`. Therefore,
+                # assign the result of __import__("a.b"), which is `a`.
                 function = self._builtin("__import__", node)
                 package_call = ast.Call(function, [ast.Constant(alias.name)], [])
                 assign = ast.Assign([ast.Name(new, ast.Store())], package_call)

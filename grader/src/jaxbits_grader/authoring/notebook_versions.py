@@ -24,7 +24,7 @@ _ESCAPED_BAR = r"\|"
 
 
 def introduction_cell(assignment: Assignment) -> NotebookNode:
-    """Return the first cell, which shows the title, time, goals, and the rubric of each task."""
+    """Return the first cell, which shows the title, time, and goals, and each task's rubric."""
     rows = "\n".join(
         f"| {number} | {task.total} | {task.rubric.replace('|', _ESCAPED_BAR)} |"
         for number, task in enumerate(assignment.tasks, 1)
@@ -81,7 +81,7 @@ def solution_notebook(
 
     Args:
         assignment: The assignment.
-        answers: The sources of the answer cells, by task id. Any other task gets the solution.
+        answers: The sources of the answer cells, keyed by task id. Other tasks get their solutions.
     """
     notebook = student_notebook(assignment)
     for cell in notebook.cells:
@@ -92,9 +92,9 @@ def solution_notebook(
 
 
 def find_leaks(assignment: Assignment, released: NotebookNode) -> list[str]:
-    """Return the lines of solutions and hidden tests that a released notebook contains.
+    """Return the lines from solutions and hidden tests that appear in a released notebook.
 
-    A line that also appears in the text, in a given cell, or in a visible test does not count,
+    A line that also appears in a text cell, in a given cell, or in a visible test does not count,
     because it reveals nothing.
 
     Args:

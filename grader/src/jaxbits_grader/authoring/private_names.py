@@ -1,8 +1,8 @@
 """Give the names in test cells private prefixes, so that tests and answers do not interfere.
 
 nbgrader runs a test cell in the notebook's namespace. Without prefixes, a variable in a hidden test
-would overwrite a student's helper of the same name, and the test would call the student's ``max``
-instead of Python's. Therefore, the names in hidden tests get a new prefix in each run. For
+would overwrite a student's helper with the same name, and a test would call the student's own
+``max`` instead of Python's. Therefore, the names in hidden tests get a new prefix in each run. For
 Python's builtins, `jaxbits.testing`, and the names that given cells define, tests use copies whose
 names an answer cannot guess.
 """
@@ -51,7 +51,7 @@ class PrivateNames:
         self.prefix = f"_{secrets.token_hex(6)}_"
         given: set[str] = set()
         tests: set[str] = set()
-        visible: set[str] = set()  # Names that a student can see or may define.
+        visible: set[str] = set()  # The names that a student can see or may define.
         for cell in assignment.notebook.cells:
             if cell.cell_type != "code":
                 continue
@@ -114,7 +114,7 @@ class PrivateNames:
         return f"{ast.unparse(ast.fix_missing_locations(tree))}\n{self.finished_name} = {nonce!r}"
 
     def redefinition_query(self) -> str:
-        """Return an expression that finds the given functions that the notebook has redefined.
+        """Return an expression that finds which given functions the notebook has redefined.
 
         The value of the expression is a string with their names, separated by ``", "``.
         """
@@ -128,7 +128,7 @@ class PrivateNames:
 
 
 class _ReusedNames:
-    """The names in visible tests to which hidden tests assign other values.
+    """The names in visible tests that hidden tests reassign.
 
     An answer can use these names, so it could read the hidden values. Therefore, hidden tests use
     private names instead, whose initial values are copied from the visible names.
@@ -142,8 +142,8 @@ class _ReusedNames:
         visible = _all_bound_names(map(visible_tests, tests))
         hidden = _all_bound_names(map(_hidden_source, tests))
         self.names = (visible & hidden) - _all_bound_names(others) - given
-        # For each test, the names that still have a value from a visible test when the hidden part
-        # of this test begins.
+        # For each test, the names whose values still come from a visible test when the hidden part
+        # of the test begins.
         self._fresh: dict[str, set[str]] = {}
         stale: set[str] = set()
         for source in tests:

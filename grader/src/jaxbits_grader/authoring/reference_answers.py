@@ -1,7 +1,7 @@
 """Read the right and wrong answers that are used to validate an assignment's tests.
 
 The answers are in a file in jupytext's percent format. The first line of each cell names the task,
-says whether the answer is right, and describes it. For example, it may be
+says whether the answer is right, and describes the answer. For example, the line may be
 ``# %% running-mean · wrong: uses a global counter``.
 """
 
@@ -23,7 +23,7 @@ class Answer:
 
     Attributes:
         task: The id of the task.
-        is_right: Whether the answer should get full marks.
+        is_right: Whether the answer should get full credit.
         description: A short description of what the answer does.
         source: The source of the answer cell.
     """
@@ -35,14 +35,14 @@ class Answer:
 
 
 def read_answers(folder: Path, assignment: Assignment) -> list[Answer]:
-    """Read the reference answers of an assignment.
+    """Read the reference answers for an assignment.
 
     Args:
-        folder: The folder of the assignment.
+        folder: The assignment's folder.
         assignment: The assignment whose tasks the answers may name.
 
     Raises:
-        SourceError: If the file with the answers is missing, or if the heading of an answer cannot
+        SourceError: If the answers file is missing, or if the heading of an answer cannot
             be parsed or names an unknown task.
     """
     path = folder / ANSWERS_FILE

@@ -1,4 +1,4 @@
-"""Check that solutions get full marks, stubs get no points, and wrong answers lose points."""
+"""Check that solutions get full credit, stubs get no points, and wrong answers lose points."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class Attempt:
         description: A short description of what the answer does.
         points: The number of points that the answer earned.
         max_points: The maximum number of points for the task.
-        failures: The outcomes of the test cells that failed, by grade_id.
-        problem: What the attempt shows to be wrong with the assignment, or None if all is well.
+        failures: The outcomes of the test cells that failed, keyed by grade_id.
+        problem: The problem with the assignment that the attempt reveals, or None if there is none.
     """
 
     task: str
@@ -80,10 +80,10 @@ def validate(
     """Try an assignment's solution, its stubs, and its reference answers.
 
     Args:
-        folder: The folder of the assignment.
-        seed: The seed of the variant to try, or None to try the assignment as it is.
-        python: The Python interpreter to use, which must have jaxbits and IPython.
-        timeout: The time limit for all answers together, in seconds.
+        folder: The assignment's folder.
+        seed: The seed for the variant to try, or None to try the assignment as it is.
+        python: The Python interpreter to use, which must have jaxbits and IPython installed.
+        timeout: The combined time limit for all answers, in seconds.
 
     Returns:
         One attempt for each answer, and one for each given cell that fails. If the assignment is
@@ -118,8 +118,8 @@ def validate_solution(folder: Path, *, python: str = sys.executable) -> list[Att
     """Try only an assignment's solution, and return one attempt per task.
 
     Args:
-        folder: The folder of the assignment.
-        python: The Python interpreter to use, which must have jaxbits and IPython.
+        folder: The assignment's folder.
+        python: The Python interpreter to use, which must have jaxbits and IPython installed.
 
     Raises:
         SourceError: If the source breaks a rule or the attempt does not finish.
@@ -139,7 +139,7 @@ def _check_enough_answers(assignment: Assignment, answers: Sequence[Answer]) -> 
     if missing:
         raise SourceError(
             f"{assignment.name}: too few answers for {', '.join(missing)}; each task needs "
-            f"{MIN_WRONG_ANSWERS} wrong ones, and a right one that is not the solution"
+            f"{MIN_WRONG_ANSWERS} wrong answers and a right answer that is not the solution"
         )
 
 

@@ -33,10 +33,10 @@ def draw_variant(text: str, seed: int | str) -> str:
 
     Args:
         text: The source of the assignment, or part of it.
-        seed: The seed of the random numbers. The same seed always gives the same values.
+        seed: The seed for the random numbers. The same seed always yields the same values.
 
     Returns:
-        The source with the new values. A value stays the same only if nothing else is allowed.
+        The source with the new values. A value stays the same only if no other value is allowed.
 
     Raises:
         SourceError: If a range cannot be parsed or does not contain the current value.
@@ -52,7 +52,7 @@ def draw_variant(text: str, seed: int | str) -> str:
 
 
 def count_variable_values(text: str) -> int:
-    """Return how many values in a source `draw_variant` replaces.
+    """Return the number of values in a source that `draw_variant` replaces.
 
     Raises:
         SourceError: If a `# variant:` comment is not at the end of a plain assignment.
@@ -60,7 +60,7 @@ def count_variable_values(text: str) -> int:
     comments, values = len(VARIANT_COMMENT.findall(text)), len(_VARIABLE_LINE.findall(text))
     if comments != values:
         raise SourceError(
-            "a '# variant:' comment must be at the end of an assignment on a line of its own, but "
+            "a '# variant:' comment must be at the end of a line with a single assignment, but "
             f"{comments - values} of these comments are not"
         )
     return values
@@ -77,9 +77,9 @@ def _draw(value: str, allowed: str, rng: random.Random) -> str:
             raise SourceError(f"the choices {allowed!r} must contain the current value {value}")
         low, high = (ast.literal_eval(part.strip()) for part in allowed.split(".."))
     except (ValueError, SyntaxError, TypeError) as error:
-        raise SourceError(f"cannot parse the range {allowed!r} of {value!r}") from error
+        raise SourceError(f"cannot parse the range {allowed!r} for {value!r}") from error
     if any(type(x) not in (int, float) or not math.isfinite(x) for x in (low, old, high)):
-        raise SourceError(f"the range {allowed!r} of {value!r} must consist of finite numbers")
+        raise SourceError(f"the range {allowed!r} for {value!r} must consist of finite numbers")
     if not low <= old <= high:
         raise SourceError(f"the range {allowed!r} must contain the current value {value}")
     if all(isinstance(x, int) for x in (low, old, high)):
@@ -97,13 +97,13 @@ def _draw(value: str, allowed: str, rng: random.Random) -> str:
 
 
 def write_variants(assignments: Path, to: Path, seed: int | str) -> list[str]:
-    """Write variants of assignments, with their reference answers, to another folder.
+    """Write variants of assignments, along with their reference answers, to a separate folder.
 
     Args:
         assignments: A folder that contains assignments, or the folder of one assignment.
         to: The folder to write to, which must not be inside `assignments`.
-        seed: The seed of the random numbers, which must stay secret. The same seed always gives the
-            same values.
+        seed: The seed for the random numbers, which must stay secret. The same seed always yields
+            the same values.
 
     Returns:
         The names of the assignments.

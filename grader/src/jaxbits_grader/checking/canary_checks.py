@@ -13,8 +13,8 @@ from typing import Any
 def failed_canaries() -> str:
     """Return the names of the functions that accept a wrong value, one name per line.
 
-    It checks some of Python's builtins and, if the notebook has imported these packages, functions
-    from NumPy, JAX, and jaxbits.
+    It checks some of Python's builtins, and it checks functions from NumPy, JAX, and jaxbits if the
+    notebook has imported those packages.
 
     Example:
         >>> failed_canaries()
@@ -60,7 +60,7 @@ def _is_false(call: Callable[[], Any]) -> Callable[[], bool]:
     def is_false() -> bool:
         try:
             return not call()
-        except Exception:  # If the function raises, no test that calls it can pass.
+        except Exception:  # If the function raises an error, no test that calls it can pass.
             return True
 
     return is_false

@@ -23,7 +23,8 @@ _SAFE_NAME = re.compile(r"[A-Za-z_.' ]{1,40}")
 _IMPORT = "__import__('jaxbits_grader.checking.{}', fromlist=['x'])"
 _REPLACED = _IMPORT.format("integrity_check") + ".find_replaced()"
 _CANARIES = _IMPORT.format("canary_checks") + ".failed_canaries()"
-# Keep tracebacks minimal, because nobody sees them and IPython takes a long time to format them.
+# Keep tracebacks minimal, because nobody sees them and IPython takes a long time to format full
+# ones.
 _IPYTHON_OPTIONS = ("--InteractiveShell.xmode=Minimal",)
 
 
@@ -32,11 +33,11 @@ class RunResult:
     """The results of the run with hidden tests.
 
     Attributes:
-        points: The points and message for each test cell, in the order of the tasks.
+        points: The points and message for each test cell, in task order.
         ended: Why the run ended early, or None if it ran to completion.
         tampering: Signs that tests passed for some reason other than a correct answer.
         slow: The cells that were interrupted because they took too long.
-        odd: Notes that a person should read, although they do not cost any points.
+        odd: Notes that a person should read, although they do not affect the points.
     """
 
     points: tuple[CellPoints, ...]
@@ -49,7 +50,7 @@ class RunResult:
 def literal_messages(source: str) -> set[str]:
     """Return the messages in a test cell that are string literals.
 
-    A student may see these messages, but nothing else that a hidden test raises.
+    A student may see these messages, but no other error message from a hidden test.
 
     Example:
         >>> source = "assert x, 'too large'; testing.assert_close(x, 1, 'not one', rtol=0.1)"
@@ -147,10 +148,11 @@ class _Run:
         elif done.error or done.interrupted:
             self.points[id] = CellPoints(id, 0.0, most, _message(done, source))
         elif not finished:
-            self.tampering.append(f"the test {id} did not run to its end but reported success")
+            self.tampering.append(f"the test {id} did not run to completion but reported success")
             self.points[id] = CellPoints(id, 0.0, most)
         else:
-            # Record the points first, because they are earned and the next check may end the run.
+            # Record the points now, because they have been earned but the next check may end the
+            # run.
             self.points[id] = CellPoints(id, most, most)
             if not altered and self._passes_with_stub(kernel, source, task):
                 self.tampering.append(f"the test {id} also passes without the answer")

@@ -28,7 +28,7 @@ _ALIASES = {"np": "numpy", "numpy": "numpy", "jnp": "jax.numpy", "jax": "jax", "
 _ALIASES |= {"testing": "jaxbits.testing", "detect": "jaxbits.detect"}
 _OWN = ("jaxbits.testing", "jaxbits.detect", "jaxbits._")
 
-# The file names that IPython and ipykernel give to cells:
+# The file names that IPython and ipykernel assign to cells:
 # https://github.com/ipython/ipykernel/blob/v6.29.5/ipykernel/compiler.py
 _CELL_FILE = re.compile(r"<ipython-input-|.*[/\\]ipykernel_\d+[/\\]")
 # Code in these folders was installed, so it does not come from a cell.
@@ -38,7 +38,7 @@ _MAX_WRAPPERS = 10
 
 
 def find_replaced(names: Iterable[str] = ()) -> str:
-    """Return the names of everything that tests use and the notebook has replaced, one per line.
+    """Return the names of objects that tests use but the notebook has replaced, one per line.
 
     Args:
         names: Additional names to check because the next test uses them.
@@ -70,7 +70,7 @@ def is_defined_in_notebook(thing: Any) -> bool:
         inner = (getattr(thing, name, None) for name in ("__wrapped__", "func", "pyfunc"))
         wrapped = next((part for part in inner if part is not None), None)
         if wrapped is None:
-            # np.frompyfunc keeps no reference to the wrapped function, only this name.
+            # The result of np.frompyfunc has no reference to the wrapped function, only this name.
             is_frompyfunc = "(vectorized)" in str(getattr(thing, "__name__", ""))
             return is_frompyfunc or (type(thing).__module__ == "__main__" and callable(thing))
         thing = wrapped
@@ -146,7 +146,7 @@ def _differs_from_file(module: types.ModuleType) -> Iterator[str]:
         if getattr(getattr(thing, "__code__", None), "co_filename", None) != file:
             yield f"{module.__name__}.{name}"
     for name, origin, original in itertools.chain(_own_imports(file), _lazy_names(module)):
-        # The package `detect` imports lazily, so the other module may not be loaded yet.
+        # The `detect` package imports its modules lazily, so this one may not be loaded yet.
         expected = vars(sys.modules[origin]).get(original) if origin in sys.modules else None
         if name in vars(module) and vars(module)[name] is not expected:
             yield f"{module.__name__}.{name}"
@@ -177,9 +177,9 @@ def _own_imports(file: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _lazy_names(module: types.ModuleType) -> Iterator[tuple[str, str, str]]:
-    """Yield the detectors, which `jaxbits.detect` imports lazily, in the format of `_own_imports`.
+    """Yield the detectors that `jaxbits.detect` imports lazily, in the form `_own_imports` uses.
 
-    The detector `x` is the function `x` of the module `_x`.
+    The detector `x` is the function `x` in the module `_x`.
     """
     if module.__name__ == "jaxbits.detect":
         for path in Path(str(module.__file__)).parent.glob("_[a-z]*.py"):

@@ -42,10 +42,10 @@ class CourseError(ValueError):
 
 @dataclass(frozen=True)
 class Course:
-    """The folder and the gradebook of a course.
+    """A course's folder and gradebook.
 
     Attributes:
-        root: The folder of the course.
+        root: The course folder.
         name: The name of the course in nbgrader.
         db: The URL of the gradebook, or an empty string for ``gradebook.db`` in the folder.
     """
@@ -78,11 +78,11 @@ class Course:
         return self.root / "assignments" / name / SOURCE_FILE
 
     def results(self, name: str) -> Path:
-        """Return the folder for the grade records of an assignment."""
+        """Return the folder for an assignment's grade records."""
         return self.root / "results" / name
 
     def feedback(self, name: str) -> Path:
-        """Return the folder for the feedback pages of an assignment."""
+        """Return the folder for an assignment's feedback pages."""
         return self.root / "feedback" / name
 
     def nbgrader_config(self) -> Config:
@@ -98,7 +98,7 @@ def open_course(root: Path) -> Course:
     """Return the course in a folder.
 
     Raises:
-        CourseError: If the folder does not contain a course, or its settings cannot be read.
+        CourseError: If the folder does not contain a course or if its settings cannot be read.
     """
     path = root / _SETTINGS_FILE
     try:
@@ -106,7 +106,7 @@ def open_course(root: Path) -> Course:
         return Course(root.resolve(), str(found["name"]), str(found["db"]))
     except FileNotFoundError:
         if find_assignments(root):
-            fix = "it contains the sources of assignments; give the folder of the course instead"
+            fix = "it contains assignment sources; give the course folder instead"
         else:
             fix = f"create one: jaxbits-grader course {root} --from assignments"
         raise CourseError(f"course: {root} is not a course (no {_SETTINGS_FILE}); {fix}") from None
@@ -118,8 +118,8 @@ def set_up_course(root: Path, assignments: Path, *, name: str = "", db: str = ""
     """Create or update a course, including its folders, gradebook, and released notebooks.
 
     Args:
-        root: The folder of the course, which this function creates if it is missing.
-        assignments: The folder that contains the sources of the assignments.
+        root: The course folder, which this function creates if it is missing.
+        assignments: The folder that contains the assignment sources.
         name: The name of the course in nbgrader. An existing course keeps its name by default, and
             a new one gets the name of its folder.
         db: The URL of the gradebook, such as ``postgresql://user:password@host/name``. By default,
@@ -137,7 +137,7 @@ def set_up_course(root: Path, assignments: Path, *, name: str = "", db: str = ""
     if not folders:
         raise CourseError(f"from: {assignments} contains no folder with a {SOURCE_FILE}")
     if root.exists() and not root.is_dir():
-        raise CourseError(f"folder: must be the folder of the course, but {root} is a file")
+        raise CourseError(f"folder: must be the course folder, but {root} is a file")
     if db and not re.match(r"(postgresql|sqlite)(\+\w+)?://", db):
         raise CourseError(f"db: must begin with postgresql:// or sqlite://, got {db!r}")
     root.mkdir(parents=True, exist_ok=True)
@@ -147,8 +147,8 @@ def set_up_course(root: Path, assignments: Path, *, name: str = "", db: str = ""
         name or (old.name if old else root.resolve().name),
         db or (old.db if old else ""),
     )
-    # Let no other user read the folder, because it contains the hidden tests and perhaps the
-    # gradebook's password.
+    # Prevent other users from reading the folder, because it contains the hidden tests and perhaps
+    # the gradebook's password.
     os.chmod(root, 0o700)
     settings = json.dumps({"name": course.name, "db": course.db}, indent=1) + "\n"
     write_atomically(root / _SETTINGS_FILE, settings)

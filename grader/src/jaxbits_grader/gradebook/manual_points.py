@@ -20,11 +20,11 @@ def read_manual_points(course: Course, assignment: Assignment) -> dict[str, dict
         assignment: The assignment.
 
     Returns:
-        A dictionary that maps a student's id in the gradebook to the points by test cell. It omits
-        students without such points.
+        A dictionary that maps each student's id in the gradebook to the student's points, keyed by
+        test cell. It omits students for whom no points were entered by hand.
 
     Raises:
-        nbgrader.api.MissingEntry: If the gradebook does not have the assignment.
+        nbgrader.api.MissingEntry: If the gradebook does not contain the assignment.
     """
     found: dict[str, dict[str, float]] = {}
     with Gradebook(course.db_url, course.name) as gradebook:
@@ -49,9 +49,9 @@ def apply_manual_points(
 
     Args:
         record: The record that the grader wrote.
-        manual: The points entered by hand, by test cell. Tests that the assignment no longer has
-            are ignored.
-        max_points: The maximum number of points, by test cell.
+        manual: The points entered by hand, keyed by test cell. Tests that the assignment no longer
+            has are ignored.
+        max_points: The maximum number of points, keyed by test cell.
     """
     manual = {id: points for id, points in manual.items() if id in max_points}
     if not manual:

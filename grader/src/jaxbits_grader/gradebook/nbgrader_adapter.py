@@ -1,4 +1,4 @@
-"""Record the points of a submission in nbgrader's gradebook by running nbgrader's autograder."""
+"""Record a submission's points in nbgrader's gradebook by running nbgrader's autograder."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class NbgraderFailed(RuntimeError):
 class WriteOutcomes(NbGraderPreprocessor):  # type: ignore[misc]
     """Writes the outcomes of a finished run into a notebook instead of running it again.
 
-    nbgrader gives a test cell its points unless the cell's outputs contain an error. See
+    nbgrader awards a test cell's points unless the cell's outputs contain an error. See
     https://github.com/jupyter/nbgrader/blob/v0.9.5/nbgrader/utils.py (determine_grade).
     """
 
@@ -44,7 +44,7 @@ class WriteOutcomes(NbGraderPreprocessor):  # type: ignore[misc]
     ).tag(config=True)
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
-        """Give each failed test cell an error as its only output, and clear all other outputs.
+        """Make an error the only output of each failed test cell, and clear all other outputs.
 
         Args:
             nb: The student's notebook, which is modified in place.
@@ -95,7 +95,7 @@ def record_points(
     result: RunResult,
     scratch: Path,
 ) -> None:
-    """Write the points of a submission into the gradebook.
+    """Record a submission's points in the gradebook.
 
     If there are signs of tampering, this function records no points and marks every test for
     grading by hand.
@@ -109,9 +109,9 @@ def record_points(
         scratch: An empty folder for the grader's temporary files.
 
     Raises:
-        NbgraderFailed: If nbgrader fails. Before raising, this function removes the submission from
-            the gradebook unless it has points entered by hand, because a submission without points
-            would look as if it had earned zero points.
+        NbgraderFailed: If nbgrader fails. Before raising the error, this function removes the
+            submission from the gradebook, because a submission without points would look as if it
+            had earned zero points. It keeps a submission that has points entered by hand.
     """
     submitted = scratch / "submitted"
     path = submitted / student / assignment.name / f"{assignment.name}.ipynb"

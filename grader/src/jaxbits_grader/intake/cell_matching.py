@@ -10,11 +10,11 @@ from jaxbits_grader.notebook import Cell, ParsedNotebook, Role
 
 @dataclass(frozen=True)
 class Match:
-    """The result of matching the cells of a submission to those of the assignment.
+    """The result of matching a submission's cells to the assignment's cells.
 
     Attributes:
         grade_ids: For each of the student's cells, the grade_id of the assignment's cell that it is
-            a copy of, or None if the student added it.
+            a copy of, or None if the student added the cell.
         chosen: For each grade_id, the index of the copy that counts, or None if there is no copy.
         notes: Notes for the teacher about cells whose metadata was lost.
     """
@@ -39,10 +39,10 @@ def match_cells(cells: Sequence[Cell], released: ParsedNotebook) -> Match:
         by_id = cell.id if cell.id in ours else None
         lost += by_metadata is None and by_id is not None
         grade_ids.append(by_metadata or by_id)
-    notes = [f"the metadata of {lost} cells was lost and is restored"] if lost else []
+    notes = [f"the metadata of {lost} cells was lost and has been restored"] if lost else []
     missing = [id for id in ours if id not in grade_ids]
     # Match by text before matching by names, because a cell that defines the same names may be a
-    # different cell of the assignment. Match every unedited stub, wherever it is, because it would
+    # copy of a different cell. Match every unedited stub, wherever it is, because it would
     # otherwise stay in the notebook and overwrite the answer.
     for id, our_cell in ours.items():
         if id in missing or our_cell.role is Role.SOLUTION:
@@ -101,7 +101,7 @@ def answer_of(grade_id: str, released: ParsedNotebook) -> str | None:
 def _choose_copies(
     grade_ids: Sequence[str | None], cells: Sequence[Cell], released: ParsedNotebook
 ) -> dict[str, int | None]:
-    """Return, for each cell of the assignment, the index of the copy that counts.
+    """Return, for each cell in the assignment, the index of the copy that counts.
 
     For an answer, this is the last edited copy. For a given cell, it is the first copy. For a test,
     it is the first copy below its answer.
@@ -121,7 +121,7 @@ def _choose_copies(
 
 
 def is_edited(cell: Cell, released: Cell) -> bool:
-    """Return whether a student has written something into a copy of an answer cell.
+    """Return whether a student has written something in a copy of an answer cell.
 
     Args:
         cell: The student's cell.

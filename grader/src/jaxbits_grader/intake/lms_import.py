@@ -1,8 +1,8 @@
-"""Sort the files of a bulk download from Canvas or Moodle into one folder per student.
+"""Sort the files in a bulk download from Canvas or Moodle into one folder per student.
 
 Canvas gives a file a name such as ``doejane_4521_98765_nans.ipynb``. Its parts are the student's
-name, ``_LATE`` if the file was late, the number of the user, the number of the file, and the name
-that the student gave the file. Later versions have ``-1``, ``-2``, and so on before the extension.
+name, ``_LATE`` if the file was late, the user's number, the file's number, and the name that the
+student gave the file. Later versions have ``-1``, ``-2``, and so on before the extension.
 If Canvas hides the students' names, the file is called ``anon_AbC12_98765_nans.ipynb``. See
 https://github.com/instructure/canvas-lms/blob/master/lib/content_zipper.rb. Moodle writes
 ``Jane Doe_4521_assignsubmission_file/nans.ipynb`` or joins the same parts into a single file name.
@@ -38,7 +38,7 @@ class ImportedDownload:
 
     Attributes:
         students: The students whose folders the import has written.
-        late: The students who handed in late files, which only Canvas marks.
+        late: The students who handed in files late. Only Canvas labels late files.
         unknown: The files whose names do not identify a student.
     """
 
@@ -54,16 +54,16 @@ class _StudentFiles:
 
 
 def import_download(download: Path, to: Path) -> ImportedDownload:
-    """Copy the files of each student into a folder named after the student's name and number.
+    """Copy each student's files into a folder named after the student's name and number.
 
     Args:
-        download: The zip file from Canvas or Moodle, or the folder with its contents.
-        to: The folder for the students' folders, which this function creates if it is missing. It
-            replaces existing folders of students who are in the download but leaves the folders of
-            other students alone.
+        download: The zip file from Canvas or Moodle, or a folder with its contents.
+        to: The folder for the students' folders. This function creates it if it is missing. It
+            replaces the existing folders of students who are in the download, but leaves the
+            folders of other students alone.
 
     Returns:
-        The names of the students, and of the files that do not identify a student.
+        The names of the students, and the names of any files that do not identify a student.
 
     Raises:
         ValueError: If the download does not exist, is not a valid zip file, or contains no file

@@ -14,7 +14,7 @@ MAX_CELLS = 2000
 
 
 class UnreadableNotebook(ValueError):
-    """Raised if a file cannot be read as a notebook of the assignment. The message says why."""
+    """Raised if a file cannot be read as a notebook for the assignment. The message says why."""
 
 
 def read_notebook(path: Path) -> ParsedNotebook:
@@ -48,7 +48,7 @@ def read_notebook(path: Path) -> ParsedNotebook:
         raise UnreadableNotebook(f"{name} has over {MAX_CELLS} cells")
     parsed = tuple(cell for cell in map(_parse_cell, cells) if cell is not None)
     if len(parsed) < len(cells):
-        notes.append(f"{len(cells) - len(parsed)} of its cells are damaged and left out")
+        notes.append(f"damaged cells left out: {len(cells) - len(parsed)}")
     if not parsed:
         raise UnreadableNotebook(f"{name} is not a notebook: none of its cells can be read")
     if kernel := _foreign_kernel(found.get("metadata")):

@@ -1,4 +1,4 @@
-"""Repair a student's notebook so that it has every cell of the assignment exactly once."""
+"""Repair a student's notebook so that it contains every cell in the assignment exactly once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from jaxbits_grader.intake.repair_notes import (
 )
 from jaxbits_grader.notebook import Cell, ParsedNotebook, Role
 
-_MOVED_ANSWER = "# This answer stands in another cell."
+_MOVED_ANSWER = "# This answer is in another cell."
 
 
 def repair_notebook(submitted: ParsedNotebook, released: ParsedNotebook) -> ParsedNotebook:
@@ -32,7 +32,7 @@ def repair_notebook(submitted: ParsedNotebook, released: ParsedNotebook) -> Pars
         repairs.
 
     Raises:
-        UnreadableNotebook: If no cell is an answer or a test from this assignment.
+        UnreadableNotebook: If the notebook contains no answers or tests from this assignment.
     """
     ours = released.marked
     match = match_cells(submitted.cells, released)
@@ -78,7 +78,7 @@ def _is_kept(cell: Cell, our_cell: Cell) -> bool:
 
 
 def _contains_answer(cell: Cell, our_cell: Cell, released: ParsedNotebook) -> bool:
-    """Return whether the student wrote an answer into the cell of one of its tests."""
+    """Return whether the student wrote an answer in one of its test cells."""
     answer = answer_of(str(our_cell.grade_id), released)
     if answer is None or cell.cell_type != "code":
         return False
@@ -86,7 +86,7 @@ def _contains_answer(cell: Cell, our_cell: Cell, released: ParsedNotebook) -> bo
 
 
 def _insert_missing(cells: list[Cell], released: ParsedNotebook) -> Iterator[str]:
-    """Insert the missing cells of the assignment, and yield notes about them."""
+    """Insert the assignment's missing cells, and yield notes about them."""
     elsewhere: list[str] = []
     restored: dict[Role, list[str]] = {Role.SOLUTION: [], Role.TEST: [], Role.GIVEN: []}
     previous = None
@@ -144,7 +144,7 @@ def _below_answer(cells: Sequence[Cell], place: int, test: str, released: Parsed
 
 
 def _reorder(cells: list[Cell], released: ParsedNotebook) -> Iterator[str]:
-    """Move tests below their answers and given cells above the cells that follow them.
+    """Move tests below their answers, and move given cells above those that should follow them.
 
     Yield a note if any cell was moved.
     """

@@ -32,9 +32,9 @@ def describe_changed_cells(
         if cells[index].cell_type != our_cell.cell_type:
             other_type.append(id)
     if tests:
-        yield f"tests were changed and are restored: {', '.join(tests)}"
+        yield f"tests were changed and have been restored: {', '.join(tests)}"
     if given:
-        yield f"given cells were changed and are restored: {', '.join(given)}"
+        yield f"given cells were changed and have been restored: {', '.join(given)}"
     if other_type:
         yield f"cells had a different type: {', '.join(other_type)}"
 
@@ -77,7 +77,7 @@ def describe_overwritten_answers(
     for cell in notebook.cells:
         if cell.cell_type != "code" or cell.role not in (Role.OWN, Role.SOLUTION):
             continue
-        # A stub stops at its first top-level `raise`, so it does not bind the names below it.
+        # A stub stops at its first top-level `raise`, so it binds no names below that line.
         reached = re.split(r"^raise\b", cell.source, maxsplit=1, flags=re.M)[0]
         names = replace(cell, source=reached).names
         if cell.role is Role.OWN or not is_same_text(cell, released.marked[str(cell.grade_id)]):

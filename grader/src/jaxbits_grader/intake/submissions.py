@@ -21,7 +21,7 @@ _LOOKS_MADE_UP = re.compile(r"-[0-9a-f]{8}\Z")
 
 @dataclass(frozen=True)
 class Submission:
-    """The file that one student handed in.
+    """The file that a student handed in.
 
     Attributes:
         student: The student's name, taken from the file or folder.
@@ -93,7 +93,7 @@ def find_submissions(folder: Path, assignment: str) -> list[Submission]:
             found[student] = submission
         elif submission.path is not None:
             which = "two notebooks" if _is_notebook(Path(entry.name)) else "a notebook and a folder"
-            problem = f"there are two submissions of {student}: {which}"
+            problem = f"there are two submissions from {student}: {which}"
             found[student] = Submission(student, None, problem)
     if not found:
         raise ValueError(
@@ -158,7 +158,7 @@ def _from_folder(folder: Path, assignment: str) -> Submission:
 
 
 def _from_notebooks(student: str, notebooks: list[Path], assignment: str) -> Submission:
-    """Choose the notebook that counts from those in a student's folder, and return a submission."""
+    """Return a submission with whichever notebook in a student's folder counts."""
     named = [path for path in notebooks if path.stem == assignment]
     if not named and len(notebooks) > 1:
         names = ", ".join(map(display_name, notebooks))[:200]

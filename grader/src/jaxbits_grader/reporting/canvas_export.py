@@ -31,7 +31,7 @@ from jaxbits_grader.grade_records import GradeRecord
 _KEYS = ("SIS Login ID", "SIS User ID", "ID", "Student")
 # These columns describe a student. The file to import keeps them in their original order.
 _STUDENT_COLUMNS = {*_KEYS, "LastName", "FirstName", "Integration ID", "Root Account", "Section"}
-# This matches names that end in a Canvas id, as those that `lms_import` generates do.
+# This matches names that end in a Canvas id, like those that `lms_import` generates.
 _NAME_WITH_ID = re.compile(r".+_(?=\d+\Z)", re.S)
 _NUMBERED = re.compile(r"(.*)\s\((\d+)\)\Z", re.S)
 
@@ -49,9 +49,9 @@ def fill_in_scores(
         export: A CSV file exported from Canvas. It has a line of headings, possibly a line that
             says which scores are hidden, a line that begins with ``Points Possible``, and one line
             per student.
-        records: The results. They may identify a student by login, SIS id, Canvas id, or the name
-            in Canvas, or by a name that ends in the Canvas id, such as ``doejane_4521``.
-        column: The heading of the assignment in Canvas, such as ``Nans (12345)``. You can omit the
+        records: The results. They may identify a student by login, SIS id, Canvas id, name in
+            Canvas, or a name that ends in the Canvas id, such as ``doejane_4521``.
+        column: The assignment's heading in Canvas, such as ``Nans (12345)``. You can omit the
             number.
 
     Returns:
@@ -159,7 +159,7 @@ def _check_points(
                 of = ", ".join(f"{points:g}" for points in sorted(ours))
                 raise CanvasError(
                     f"column: {column!r} has {theirs:g} points in Canvas, but the results have "
-                    f"{of}; choose another column, or change the points in Canvas"
+                    f"{of}; choose a different column, or change the points in Canvas"
                 )
 
 
@@ -167,9 +167,10 @@ def _find_column(head: list[str], rows: list[list[str]], column: str, export: Pa
     """Return the index of the assignment's column.
 
     Raises:
-        CanvasError: If `column` does not match exactly one assignment, or its column is read-only.
+        CanvasError: If `column` does not match exactly one assignment, or if the matching column is
+            read-only.
     """
-    # In Canvas, only the headings of assignments end in a number.
+    # In Canvas, only assignment headings end in a number.
     own = [h for h in head if h not in _STUDENT_COLUMNS and _NUMBERED.match(h)]
     wanted = [h for h in own if h == column] or [h for h in own if h.rpartition(" (")[0] == column]
     if len(wanted) != 1:

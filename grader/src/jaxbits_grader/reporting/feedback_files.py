@@ -68,7 +68,7 @@ def update_page(
         assignment: The assignment.
         student: The student's id in the gradebook.
         record: The result of grading, including the points entered by hand.
-        manual: The points entered by hand, by test cell.
+        manual: The points entered by hand, keyed by test cell.
     """
     state_path = _state_path(course, assignment, student)
     page = page_path(course, assignment, student)

@@ -18,7 +18,7 @@ def results_table(records: Iterable[GradeRecord], tasks: Mapping[str, Iterable[s
 
     Args:
         records: The grade records, one per student.
-        tasks: The grade_ids of each task's test cells, in the order of the assignment.
+        tasks: The grade_ids of each task's test cells, in assignment order.
     """
     out = io.StringIO()
     rows = csv.writer(out, lineterminator="\n")

@@ -1,4 +1,4 @@
-"""Run cells in a kernel without trusting anything that it reports except the cells' outputs."""
+"""Run cells in a kernel without trusting anything the kernel reports except the cells' outputs."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ from jaxbits_grader.running.limits import MEGABYTE, Limits
 from jaxbits_grader.running.resource_monitor import ResourceMonitor
 
 START_SECONDS = 60
-# This is how long a cell may take to stop after an interrupt, and outputs to arrive after a reply.
+# A cell may take this long to stop after an interrupt, and its outputs may take this long to arrive
+# after a reply.
 GRACE_SECONDS = 3
 MAX_MESSAGE_BYTES = 8 * MEGABYTE
 MAX_QUEUED_MESSAGES = 100
 
 
 class RunEnded(Exception):
-    """Raised if the kernel has died or was killed. The message says why."""
+    """Raised if the kernel died or was killed. The message says why."""
 
 
 class KernelNotStarted(Exception):
@@ -74,7 +75,7 @@ class Kernel:
         self.reason: str | None = None
         self._connection = connection
         self._context = zmq.Context()
-        # ZeroMQ drops messages that are too large or do not fit into the queue.
+        # ZeroMQ drops messages that are too large or do not fit in the queue.
         self._context.maxmsgsize = MAX_MESSAGE_BYTES
         self._context.rcvhwm = MAX_QUEUED_MESSAGES
         self._deadline = time.monotonic() + limits.notebook_seconds
@@ -142,10 +143,10 @@ class Kernel:
                     raise RunEnded(self._end_reason())
                 self._read_reply(request, result)
                 replied = replied or (time.monotonic() if result.reply else None)
-                # Do not wait forever for the idle status, because it can get lost together with a
+                # Do not wait forever for the idle status, because it can get lost along with a
                 # message that was too large.
                 if replied and time.monotonic() > replied + GRACE_SECONDS:
-                    result.outputs.append(_note("a part of this output was too large to keep"))
+                    result.outputs.append(_note("part of this output was too large to keep"))
                     self._connect()
                     return True
             if time.monotonic() > deadline:
@@ -190,7 +191,7 @@ class Kernel:
             output = nbformat.v4.output_from_msg(message)
             nbformat.validate(output, ref="output", version=4, version_minor=5)
         except (ValueError, TypeError, KeyError, AttributeError, nbformat.ValidationError):
-            return False  # The submission itself wrote this message to the socket.
+            return False  # The submission itself must have written this message.
         last = result.outputs[-1] if result.outputs else None
         if kind == "stream" and last is not None and last.get("name") == output.name:
             last.text += output.text

@@ -58,6 +58,6 @@ class Limits:
     def wall_seconds(self) -> float:
         """The number of seconds after which the process that grades a submission is killed.
 
-        This is enough for two runs of the notebook, with a margin.
+        This is enough for two runs of the notebook, plus a margin.
         """
         return 2 * self.notebook_seconds + 120

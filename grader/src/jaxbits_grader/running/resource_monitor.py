@@ -13,7 +13,7 @@ import psutil
 from jaxbits_grader.running.limits import GIGABYTE, MEGABYTE, Limits
 
 INTERVAL_SECONDS = 0.2
-ENTRY_BYTES = 4096  # Add this to the size of each file and folder, so empty ones count, too.
+ENTRY_BYTES = 4096  # Add this to the size of each file and folder, so that empty ones count, too.
 
 
 def measure_memory(processes: list[psutil.Process], limit: float) -> float:
@@ -51,7 +51,7 @@ def measure_disk(folder: Path, limit: float = float("inf")) -> int:
         limit: The number of bytes above which the exact size does not matter.
 
     Raises:
-        OSError: If part of the folder cannot be read, because its size would be unknown.
+        OSError: If part of the folder cannot be read, since its total size would then be unknown.
     """
     total, folders = 0, [os.fspath(folder)]
     while folders and total <= limit:
@@ -67,12 +67,12 @@ def measure_disk(folder: Path, limit: float = float("inf")) -> int:
 
 
 class ResourceMonitor:
-    """Ends a run that exceeds a limit, and stores the reason in its attribute `reason`.
+    """Ends a run that exceeds a limit, and stores the reason in its `reason` attribute.
 
     Use the monitor in a ``with`` statement around the run.
 
     Args:
-        pid: The id of the first process of the run.
+        pid: The id of the run's first process.
         shared: The folder that the run shares with the grader.
         limits: The limits on the run.
         end: A function that ends the run.

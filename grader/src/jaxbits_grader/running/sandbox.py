@@ -26,8 +26,8 @@ _SETTINGS = tuple(
 HOME, WORK = "/home/student", "/box"
 
 HOW_TO_INSTALL = """\
-Grading needs bubblewrap, on Linux: sudo apt install bubblewrap (Debian, Ubuntu), sudo dnf install \
-bubblewrap (Fedora). On macOS and Windows, grade in a Linux virtual machine or in WSL 2. \
+Grading requires bubblewrap on Linux: sudo apt install bubblewrap (Debian, Ubuntu), sudo dnf \
+install bubblewrap (Fedora). On macOS and Windows, grade in a Linux virtual machine or in WSL 2. \
 If you trust every submission, --unsafe grades without it and says so in the results."""
 
 
@@ -65,7 +65,7 @@ def visible_folders() -> list[Path]:
 
 
 def check_hidden(path: Path) -> None:
-    """Check that submissions cannot read a file or folder.
+    """Check that a file or folder is hidden from submissions.
 
     Raises:
         SandboxUnavailable: If the path is in a folder that every submission can read.
@@ -146,7 +146,7 @@ def _read_only() -> list[str]:
 
 
 def _dirs(*folders: Path) -> list[str]:
-    """Return the bubblewrap options that create the parents of some folders.
+    """Return the bubblewrap options that create the parents of the given folders.
 
     Without these options, bubblewrap would create the parents with mode 0700.
     """
@@ -168,7 +168,7 @@ def _isolate(bwrap: str, shared: Path, limits: Limits, nested: bool) -> list[str
     parts += [*proc, "--dev", "/dev"]
     for folder in ("/tmp", "/dev/shm", HOME, WORK):
         parts += ["--size", str(limits.disk_mb * MEGABYTE), "--tmpfs", folder]
-    # Add these after the folders in memory, because this Python may be inside one of them.
+    # Add these after the in-memory folders, because this Python may be inside one of them.
     parts += [*_read_only(), *_dirs(shared), "--bind", str(shared), str(shared)]
     # Make / and /dev read-only, because they are also in memory and have no size limit.
     return [*parts, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", WORK]

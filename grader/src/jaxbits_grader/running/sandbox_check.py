@@ -22,9 +22,10 @@ from jaxbits_grader.running.sandbox import HOW_TO_INSTALL, SandboxUnavailable
 _TIMEOUT_SECONDS = 60
 _USER_NAMESPACES = (
     "The usual reason is that users may not create namespaces. On Ubuntu 24.04 and later, AppArmor "
-    "allows it only to programs with a profile (install apparmor-profiles, or ask an administrator "
-    "for a profile of bwrap). On other systems, see the sysctls user.max_user_namespaces and "
-    "kernel.unprivileged_userns_clone. A container has to be started with permission for it."
+    "allows this only for programs with a profile (install apparmor-profiles, or ask an "
+    "administrator for a bwrap profile). On other systems, see the sysctls "
+    "user.max_user_namespaces and kernel.unprivileged_userns_clone. A container has to be started "
+    "with permission to create namespaces."
 )
 
 # This program runs inside the sandbox. Every line that it prints before "finished" names something
@@ -77,7 +78,7 @@ print("finished")
 
 @contextlib.contextmanager
 def _listen() -> Iterator[int]:
-    """Listen on a port of this machine, and yield the port number."""
+    """Listen on a port on this machine, and yield the port number."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 

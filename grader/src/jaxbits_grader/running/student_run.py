@@ -24,8 +24,8 @@ def run_without_hidden_tests(
         unsafe: Whether to run the notebook outside the sandbox.
 
     Returns:
-        The notebook with its outputs. If the run ended early, the outputs of the last cell that
-        started say why.
+        The notebook with its outputs. If the run ended early, the outputs of the last cell to
+        start say why.
 
     Raises:
         KernelNotStarted: If no kernel could be started.

@@ -1,4 +1,4 @@
-"""Scan a submission's code for signs of tampering without running it.
+"""Scan a submission's code for signs of tampering, without running the code.
 
 This scan is only one of several checks, and a student can write code that evades it. Code that the
 scan reports as tampering has no honest use. Code that it reports as odd occasionally has one, so a
@@ -23,13 +23,13 @@ class ScanFindings:
 
 
 def scan_notebook(notebook: ParsedNotebook, released: ParsedNotebook) -> ScanFindings:
-    """Scan the cells of a submission that the student wrote.
+    """Scan the student's own cells in a submission.
 
     Args:
         notebook: The submission. Cells that are not valid Python are skipped, because they can only
             fail.
-        released: The notebook that was handed out. Its cells get no findings, but the scan takes
-            their imports into account when it scans the student's cells.
+        released: The notebook that was handed out. Nothing in its cells is reported, but the scan
+            of the student's cells takes their imports into account.
 
     Returns:
         The findings, each with its cell and line. Cells are identified by their grade_id or, if

@@ -53,7 +53,7 @@ def judge_name(
     names: NameResolver,
     found: Findings,
 ) -> None:
-    """Report an assignment that would make tests meaningless by changing a global name.
+    """Report an assignment to a global name if it would make tests meaningless.
 
     Args:
         name: The global name that is assigned to.
@@ -64,7 +64,7 @@ def judge_name(
         found: The collection to which findings are added.
     """
     is_data = _is_data(value, names)
-    instead = f"puts something else in place of Python's {name}"
+    instead = f"replaces Python's {name} with something else"
     if name in protected_names.NAMES:
         if path != protected_names.NAMES[name]:
             is_honest = is_data or path in protected_names.HONEST_MODULES
@@ -74,8 +74,8 @@ def judge_name(
         is_certain = name in protected_names.TYPES
         if (path or "").rpartition(".")[2] == name or (is_data and not is_certain):
             return
-        # A student may define a function of this name for honest reasons, and tests call Python's
-        # own function anyway.
+        # A student may have honest reasons to define a function with this name, and tests call
+        # Python's own function anyway.
         is_constant = constant_function_kind(value, names) is not None
         is_certain = is_certain or isinstance(value, ast.ClassDef) or is_constant
         kind: Kind = "tampering" if is_certain or (path or "").startswith("builtins.") else "odd"
@@ -99,7 +99,7 @@ def judge_method(
         found: The collection to which findings are added.
     """
     if name in protected_names.COMPARISONS and (kind := constant_function_kind(value, names)):
-        found.add(kind, where, f"defines a {name} that always returns the same")
+        found.add(kind, where, f"defines a {name} that always returns the same value")
 
 
 def _is_data(value: ast.AST | None, names: NameResolver) -> bool:

@@ -17,7 +17,7 @@ from jaxbits_grader.checking.scan.name_resolution import NameResolver, namespace
 from jaxbits_grader.checking.scan.protected_names import is_within
 
 _SETTERS = ("setattr", "delattr", "__setattr__", "__delattr__", "object")
-# If a setter belongs to one of these, its first argument is the object that it changes.
+# If a setter belongs to one of these, its first argument is the object to change.
 _TAKES_OWNER = (None, "builtins", "builtins.object", "builtins.type", "unittest.mock.patch")
 _TAKES_DOTTED_NAME = ("patch", "setattr", "delattr")
 _DICT_METHODS = ("update", "__setitem__", "setdefault")
@@ -74,7 +74,7 @@ class WriteChecker:
         if base:
             self._store(f"{base}.{name or 'its parts'}", value, where)
         elif star := self.names.star_of(owner):
-            self.found.add("odd", where, f"sets a part of what may come from {star}")
+            self.found.add("odd", where, f"sets an attribute of what may come from {star}")
         judge_method(name, value, where, self.names, self.found)
         if name in protected_names.SHELL_PARTS:
             self.found.add("tampering", where, f"changes how the notebook runs cells ({name})")
@@ -135,13 +135,13 @@ class WriteChecker:
         passed = {name: path for name, path in paths.items() if path and _is_protected(path)}
         for name in self.names.changed_parameters(function) & set(passed) if passed else ():
             path = passed[name]
-            # There are honest reasons to set an attribute of a function, such as counting calls.
+            # There are honest reasons to set an attribute on a function, such as counting calls.
             is_module = path in protected_names.NAMES.values() or "." not in path
-            what = f"passes {path} to a function that sets its parts"
+            what = f"passes {path} to a function that sets its attributes"
             self.found.add("tampering" if is_module else "odd", call, what)
 
     def _store(self, path: str | None, value: ast.expr | None, where: ast.AST) -> None:
-        """Report the assignment of a new value to a dotted name if it is suspicious."""
+        """Report an assignment to a dotted name if it is suspicious."""
         if path is None:
             return
         root, last = path.partition(".")[0], path.rpartition(".")[2]

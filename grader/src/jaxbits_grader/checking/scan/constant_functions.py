@@ -60,7 +60,7 @@ def _body_kind(body: list[ast.stmt], names: NameResolver) -> Kind | None:
 
 
 def _is_constant(node: ast.expr | None, names: NameResolver) -> bool:
-    """Return whether the value of an expression does not depend on the function's arguments."""
+    """Return whether an expression's value is independent of the function's arguments."""
     if node is None or (isinstance(node, ast.Name) and node.id == "NotImplemented"):
         return False
     if isinstance(node, ast.BoolOp):  # For example, `x == y or True` is always true.

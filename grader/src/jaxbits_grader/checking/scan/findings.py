@@ -21,7 +21,7 @@ class Findings:
 
         Args:
             kind: How serious the finding is.
-            where: The syntax node of the finding, or its line number.
+            where: The syntax node that the finding is about, or its line number.
             what: A description of what the code does.
         """
         line = where if isinstance(where, int) else getattr(where, "lineno", 1)

@@ -30,13 +30,13 @@ def judge_magic(path: str, words: list[str]) -> tuple[str | None, list[str]]:
 
     Args:
         path: The dotted name of the function, which is one of `IPYTHON_CALLS`.
-        words: The arguments of the call, which are either a shell command or a magic's name, the
-            rest of its line, and the rest of its cell.
+        words: The arguments of the call. They are either a shell command, or the name of a magic
+            followed by the rest of its line and the rest of its cell.
 
     Returns:
-        A pair. The first element describes what is suspicious about the call, or is None. The
-        second element is a list of the code that the call may run in the notebook, which is the
-        magic's line and the rest of its cell.
+        A pair. The first element describes what is suspicious about the call, or is None if nothing
+        is. The second element lists the pieces of code that the call may run in the notebook, which
+        are the magic's line and the rest of its cell.
     """
     if path.endswith((".system", ".getoutput")):
         return (

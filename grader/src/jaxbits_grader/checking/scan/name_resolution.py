@@ -45,12 +45,12 @@ class NameResolver:
     def __init__(self) -> None:
         self.notebook = Scope()
         self._scopes = [self.notebook]
-        # The functions that the notebook defines, by name.
+        # The functions that the notebook defines, keyed by name.
         self.functions: dict[str, Function] = {}
         # Cache these results, because functions can be long and the notebook can call them often.
         self.constant_kinds: dict[Function, Kind | None] = {}
         self._changed_parameters: dict[Function, set[str]] = {}
-        # Modules that the notebook imported with `import *`.
+        # The modules from which the notebook has imported `*`.
         self.star_imports: list[str] = []
 
     def enter(self, bound: Iterable[str] = (), shared: Iterable[str] = ()) -> Scope:

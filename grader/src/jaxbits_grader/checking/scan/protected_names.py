@@ -24,7 +24,7 @@ MODULES = tuple(
     )
 )
 SETTINGS = ("jax.config.", "unittest.mock.")
-# These names were removed from NumPy and JAX, and people add them back so that old code runs.
+# These names were removed from NumPy and JAX, and people add them back so that old code still runs.
 SHIMS = _words("numpy.float numpy.int numpy.bool numpy.object numpy.str numpy.complex")
 SHIMS |= _words("jax.tree_map jax.tree_multimap jax.random.KeyArray")
 
@@ -43,7 +43,7 @@ HONEST_MODULES = (
     "numpy.testing", "torch.testing",
 )  # fmt: skip
 
-# A notebook has no honest reason to give these names another meaning.
+# A notebook has no honest reason to give these names a different meaning.
 TYPES = _words("""AssertionError BaseException Exception isinstance issubclass hasattr callable
 __import__ __build_class__""")
 # A variable with one of these names is harmless, but a function with the same name would replace

@@ -63,7 +63,7 @@ def describe_unbound_name(name: str) -> str | None:
 def describe_attribute(name: str) -> str | None:
     """Return what is odd about using an attribute with this name, or None if nothing is."""
     if name in _CODE_ATTRIBUTES:
-        return f"looks into the parts of other code ({name})"
+        return f"looks into the internals of other code ({name})"
     return f"looks into other code's frames ({name})" if name in _FRAME_ATTRIBUTES else None
 
 
@@ -77,7 +77,7 @@ def describe_globals_call(node: ast.AST) -> str | None:
                         continue
                     case ast.Attribute(attr="get" | "pop" | "update" | "setdefault"):
                         continue
-                return "goes through all names of the notebook (globals)"
+                return "goes through all names in the notebook (globals)"
     return None
 
 

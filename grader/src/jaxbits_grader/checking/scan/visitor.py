@@ -17,8 +17,8 @@ from jaxbits_grader.checking.scan.name_resolution import NameResolver
 from jaxbits_grader.checking.scan.protected_names import is_within
 from jaxbits_grader.notebook import MAX_CELL_CHARACTERS
 
-# IPython tokenizes the whole cell again for each magic, so we limit the number of possible magics
-# times the length of the cell:
+# IPython tokenizes the whole cell again for each magic, so we limit the product of the number of
+# possible magics and the length of the cell:
 # https://github.com/ipython/ipython/blob/8.30.0/IPython/core/inputtransformer2.py
 _MAX_MAGIC_WORK = 20_000_000
 _MAYBE_MAGIC = re.compile(r"^[^#\n]*[%!?]", re.M)
@@ -115,7 +115,7 @@ class _Visitor(ast.NodeVisitor):
     visit_AsyncFor = visit_For
 
     def _assign_loop_variable(self, target: ast.expr, values: ast.expr) -> None:
-        """Record a loop variable, which may refer to a module in the literal that it loops over."""
+        """Record a loop variable, which may refer to a module in the literal being looped over."""
         written = values.elts if isinstance(values, ast.Tuple | ast.List | ast.Set) else []
         modules = [value for value in written if is_within(self.names.path(value))]
         self.writes.assign(target, modules[0] if modules else None)
@@ -186,7 +186,7 @@ class _Visitor(ast.NodeVisitor):
         scope = self.names.enter()
         self._visit_all(node.body)
         if "__class__" in scope.paths:
-            self.add_odd(node, "defines a class that says it is another one (__class__)")
+            self.add_odd(node, "defines a class that claims to be a different one (__class__)")
         self.names.leave()
 
     def _visit_all(self, nodes: Iterable[ast.AST]) -> None:

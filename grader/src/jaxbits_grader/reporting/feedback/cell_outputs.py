@@ -1,4 +1,4 @@
-"""Render the text and images among a cell's outputs, and name the types of all other outputs."""
+"""Render the text and images in a cell's outputs, and name the types of all other outputs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from jaxbits_grader.reporting.feedback.text import (
     truncate,
 )
 
-MAX_OUTPUTS = 20  # The page shows at most this many outputs of a cell.
+MAX_OUTPUTS = 20  # The page shows at most this many outputs per cell.
 
 _ESCAPE_SEQUENCE = re.compile(r"(\x1b\[[0-9;:?]*[@-~])")
 _OPERATING_SYSTEM_COMMAND = re.compile(r"\x1b\][^\x07\x1b\n]*(?:\x07|\x1b\\)?")
@@ -44,7 +44,7 @@ def render_outputs(outputs: list[Any], label: str) -> Iterator[str]:
 def _join_streams(outputs: list[Any]) -> list[dict[str, Any]]:
     """Join consecutive pieces of the same stream into one output.
 
-    The result stops at the first output beyond those that the page shows.
+    The result contains at most one output more than the page shows.
     """
     joined: list[dict[str, Any]] = []
     for output in outputs:

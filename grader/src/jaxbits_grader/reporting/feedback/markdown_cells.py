@@ -53,8 +53,8 @@ class _AdaptToPage(Filter):  # type: ignore[misc]
     """Adapts a student's Markdown to the page.
 
     The filter turns headings into subheadings of the page's own headings, makes wide tables
-    scrollable with the keyboard, gives images an alternative text, and replaces images that are not
-    allowed with a note.
+    scrollable with the keyboard, gives images alternative text, and replaces disallowed images with
+    a note.
     """
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -63,7 +63,7 @@ class _AdaptToPage(Filter):  # type: ignore[misc]
             if re.fullmatch("h[1-6]", name):
                 token["name"] = f"h{min(int(name[1]) + 2, 6)}"
             if name == "table" and token["type"] == "StartTag":
-                token["data"][None, "tabindex"] = "0"  # This lets the keyboard scroll a wide table.
+                token["data"][None, "tabindex"] = "0"  # Make a wide table scrollable by keyboard.
             if name == "img":
                 alt = token["data"].get((None, "alt")) or "image in the text"
                 token["data"][None, "alt"] = alt

@@ -36,7 +36,7 @@ _highlight = Highlight2HTML(
 
 @dataclass(frozen=True)
 class PlacedPoints:
-    """The points of a test cell, which the page shows below that cell."""
+    """The points for a test cell, which the page shows below that cell."""
 
     cell: CellPoints
 
@@ -48,8 +48,8 @@ def render_cells(
 
     Args:
         notebook: The student's notebook.
-        points: The points to show, by the grade_id of their cell.
-        max_characters: The approximate limit on the number of characters in the HTML of the cells.
+        points: The points to show, keyed by the grade_id of the test cell.
+        max_characters: The approximate maximum number of characters in the cells' HTML.
 
     Returns:
         The parts of the page, and the grade_ids of the test cells whose points they contain.
@@ -65,7 +65,7 @@ def render_cells(
             source = min(len(to_string(cell.get("source"))), MAX_CHARACTERS)
             text_left -= _count_text(html) + source
             if max_characters <= 0 or text_left <= 0:
-                text = "The rest of the notebook is left out: it is too long."
+                text = "The rest of the notebook is left out because it is too long."
                 parts.append(Markup(remark(text)))
         grade_id = str(nbgrader_metadata(cell).get("grade_id"))
         if cell.cell_type == "code" and grade_id in points and grade_id not in placed:
@@ -86,7 +86,8 @@ def _render_cell(cell: NotebookNode) -> str:
         return _section(f'<pre tabindex="0">{escape(printable(source))}</pre>')
     count = cell.get("execution_count")
     label = f"In [{count}]" if isinstance(count, int) else "In [ ]"
-    # Ignore malformed markers. The student wrote them, because this run had no hidden tests.
+    # Ignore malformed markers. The student must have written them, because this run had no hidden
+    # tests.
     with contextlib.suppress(MarkerError):
         source = visible_tests(source)
     code = _highlight(printable(source)).rstrip("\n")

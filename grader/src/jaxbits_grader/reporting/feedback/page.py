@@ -19,7 +19,7 @@ _STATUS_TEXTS = {
     "partial": "Graded as far as your notebook ran; see the notes.",
     "tampered": "Not scored yet: a person has to look at your notebook first.",
     "unreadable": "Not graded: the file could not be read as a notebook.",
-    "failed": "Not graded: the grader did not get through. This says nothing of your answers.",
+    "failed": "Not graded: the grader itself failed. This says nothing about your answers.",
 }
 
 
@@ -75,7 +75,7 @@ def _visible_notes(record: GradeRecord) -> list[str]:
     notes = [note for note in record.notes if not note.startswith("tampered: ")]
     visible = [truncate(note) for note in notes[:MAX_NOTES]]
     if len(notes) > MAX_NOTES:
-        visible.append(f"There are {len(notes) - MAX_NOTES} more.")
+        visible.append(f"There are {len(notes) - MAX_NOTES} more notes.")
     return visible
 
 

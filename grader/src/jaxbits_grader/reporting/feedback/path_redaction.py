@@ -1,4 +1,4 @@
-"""Redact file paths of the grading machine in a string."""
+"""Redact the grading machine's file paths in a string."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PATH = re.compile(
 
 
 def redact_paths(text: str) -> str:
-    """Return a string with each path in it reduced to its last part.
+    """Return a string in which each path is reduced to its last component.
 
     Example:
         >>> redact_paths("File /srv/course/x.py, line 3")

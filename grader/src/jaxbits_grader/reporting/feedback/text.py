@@ -37,7 +37,7 @@ def to_string(value: Any) -> str:
 
 
 def truncate(text: str) -> str:
-    """Return a string without its middle part if it has too many characters or lines."""
+    """Return a string, leaving out its middle part if it has too many characters or lines."""
     half = MAX_CHARACTERS // 2
     if len(text) > MAX_CHARACTERS:
         left = len(text) - MAX_CHARACTERS
@@ -50,5 +50,5 @@ def truncate(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return a string without control characters and marks that change its direction."""
+    """Return a string without control characters or marks that change the text direction."""
     return _NOT_PRINTABLE.sub("", text)
