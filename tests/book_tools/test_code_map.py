@@ -38,7 +38,7 @@ def test_part_of_rejects_unlisted_module() -> None:
         code_map.part_of("jaxbits_new")
 
 
-def test_imports_of_library_exclude_grader_and_tools() -> None:
+def test_library_imports_exclude_grader_and_tools() -> None:
     outside = ("jaxbits_grader", "book_tools", "_ext", "benchmarks")
     found = [
         f"{name} imports {target}"

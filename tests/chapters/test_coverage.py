@@ -1,6 +1,6 @@
 """Check that the book covers every row of the list of traps and of the four source documents.
 
-Each chapter has a file in `coverage/`. The file maps rows of the list, by number, and rows of the
+Each chapter has a file in `coverage/`. The file maps row numbers in the list and rows in the
 documents (S1.1 …) to catalogue entries, for example `54 = ["one-key-for-two-draws"]`. A row that is
 not a trap is in the table `no_entry`, with the section that explains it and the reason.
 """

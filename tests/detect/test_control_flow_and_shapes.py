@@ -1,4 +1,4 @@
-"""Test that control_flow reports values needed by Python, and dynamic_shape those needed by JAX."""
+"""Test that control_flow reports values needed by Python and dynamic_shape those needed by JAX."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Test the finder on the errors page, which ranks entries for the text that readers paste."""
+"""Test the finder on the errors page, which ranks entries by how well they match pasted text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def page(browser: Browser, site: str) -> Iterator[Page]:
 def rank_entries(
     page: Page, text: str, entries: list[dict[str, str]] | None = None
 ) -> list[dict[str, Any]]:
-    """Rank `entries`, or the page's own entries, with the page's JavaScript function."""
+    """Rank `entries`, by default those of the page, with the page's JavaScript function."""
     results: list[dict[str, Any]] = page.evaluate(
         """([text, given]) => {
             const embedded = document.getElementById("finder-entries").textContent;
@@ -109,7 +109,7 @@ def test_finder_shows_matches_of_pasted_error(page: Page) -> None:
     expect(results.first.locator(":scope > code")).to_contain_text(name)
     expect(results.first).to_contain_text("Fix")
     link = results.first.get_by_role("link").first
-    box.press("Tab")  # The first Tab goes to the Clear button, the second to the results.
+    box.press("Tab")  # The first Tab moves to the Clear button, and the second to the results.
     page.keyboard.press("Tab")
     expect(link).to_be_focused()
     assert page.request.get(link.evaluate("(a) => a.href")).ok

@@ -1,4 +1,4 @@
-"""Run the rows of the reference tables again, and check the pages and links of the tables."""
+"""Run the rows of the reference tables again, and check the tables' pages and links."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_table_page_contains_outcomes_of_rows(name: str, outcomes: dict[str, str
     stored = (ROOT / "reference" / f"{name}.md").read_text("utf8")
     generated = table_page.table_page(tables.read_table(name), outcomes, tables.read_recorded())
     if pins.find_departures():
-        # Other versions print other outcomes, so only the code on the page must be the same.
+        # Different versions print different outcomes, so only the code on the page must match.
         boxes = re.compile(r'<pre class="outcome.*?</pre>|<p class="elsewhere.*?</p>', re.DOTALL)
         stored, generated = (
             re.sub(r"\n+", "\n", boxes.sub("", text)) for text in (stored, generated)
@@ -77,7 +77,7 @@ def test_table_rows_are_unique(name: str) -> None:
 
 
 def test_wrong_claims_are_recorded_for_all_versions() -> None:
-    # The keys of the records contain the code, so an edited row must be recorded again.
+    # Each record's key contains the row's code, so an edited row must be recorded again.
     table = tables.read_table("wrong-in-circulation")
     expected = {
         run_table_rows.row_key(given, code) for given, code in run_table_rows.code_of_rows(table)

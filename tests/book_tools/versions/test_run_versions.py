@@ -1,4 +1,4 @@
-"""Test running chapters in another environment, and the command's report of differences."""
+"""Test how chapters run in a different environment and how the differences are reported."""
 
 import subprocess
 import sys
@@ -91,7 +91,7 @@ def test_run_tests_ignores_pytest_plugins_of_project(this_environment, tmp_path)
 
 @pytest.fixture
 def project(monkeypatch, tmp_path):
-    """Create a project with one chapter, and a dict of the outcomes that its runs return."""
+    """Create a project with one chapter, and set the outcome of running it in each environment."""
     for folder in ("chapters", "reference/versions", "src/jaxbits/recorded"):
         (tmp_path / folder).mkdir(parents=True)
     write_chapter(tmp_path / "chapters", ("setup", "1"))
