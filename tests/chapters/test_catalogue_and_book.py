@@ -72,7 +72,7 @@ def test_chapter_shows_its_catalogue_entries(stem):
 
 
 @pytest.mark.parametrize("stem", STEMS)
-def test_catalogue_covers_sections_of_chapter(stem):
+def test_catalogue_covers_chapter_sections(stem):
     headings = [section.heading for section in read_sections(stem)]
     assert len(set(headings)) == len(headings), "headings must be unique"
     if stem not in NARRATIVE_CHAPTERS:

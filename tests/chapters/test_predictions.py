@@ -219,7 +219,7 @@ def test_read_boxes_reports_line_of_malformed_box(text: str, expected: str) -> N
     assert message.startswith(expected)
 
 
-def test_order_chapter_fixes_order_that_lint_rejects(
+def test_order_chapter_fixes_order_that_linter_rejects(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pair = ChapterFiles(tmp_path / "01-a.md")

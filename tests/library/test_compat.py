@@ -1,3 +1,5 @@
+"""Test the wrappers around JAX internals, and that loading detectors retraces no functions."""
+
 import subprocess
 import sys
 

@@ -75,7 +75,7 @@ def test_explain_ignores_program_error_with_jax_message():
     assert explain(f"ValueError: {raised.value}")
 
 
-def test_error_of_unknown_class_becomes_runtime_error():
+def test_error_with_unknown_class_becomes_runtime_error():
     def program():
         class Own(Exception):
             pass

@@ -38,7 +38,7 @@ def entry_ids(results: list[dict[str, Any]]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", read_pasted_tracebacks())
-def test_rank_puts_entry_of_pasted_traceback_first(page: Page, name: str) -> None:
+def test_rank_puts_entry_for_pasted_traceback_first(page: Page, name: str) -> None:
     text, expected = read_pasted_tracebacks()[name]
     assert entry_ids(rank_entries(page, text, ENTRIES))[:1] == (
         [] if expected == "nothing" else [expected]
@@ -75,7 +75,7 @@ def test_rank_handles_long_paste_within_one_second(page: Page) -> None:
     assert page.evaluate("() => performance.now()") - start < 1000
 
 
-def test_rank_finds_entry_of_every_stored_error(page: Page) -> None:
+def test_rank_finds_entry_for_every_stored_error(page: Page) -> None:
     from jaxbits import _catalogue
 
     errors = stored_errors()
@@ -96,7 +96,7 @@ def test_rank_finds_entry_of_every_stored_error(page: Page) -> None:
             assert set(entry_ids(rank_entries(page, paste))[:1]) & best, paste
 
 
-def test_finder_shows_matches_of_pasted_error(page: Page) -> None:
+def test_finder_shows_matches_for_pasted_error(page: Page) -> None:
     box, status = (
         page.get_by_label("Your error message or traceback"),
         page.locator("#finder-status"),

@@ -170,7 +170,7 @@ def names_without_rules(names: Iterable[str], built: Path) -> set[str]:
     return {name for name in names if name and not {name, name.rstrip("0123456789")} & known_names}
 
 
-def test_style_sheet_keeps_rules_of_page(visited: PageVisit, built: Path) -> None:
+def test_style_sheet_keeps_rules_for_page(visited: PageVisit, built: Path) -> None:
     # The style sheet omits rules whose classes and ids appear in no page or script.
     assert not names_without_rules(visited.inspected["names"], built)
 
@@ -263,7 +263,7 @@ def test_theme_is_set_before_page_is_shown(browser: Browser, site: str) -> None:
     context.close()
 
 
-def test_style_sheet_keeps_rules_of_opened_elements(
+def test_style_sheet_keeps_rules_for_opened_elements(
     browser: Browser, site: str, built: Path
 ) -> None:
     """The style sheet must also keep rules for classes that scripts add when an element opens."""

@@ -34,7 +34,7 @@ def outcomes() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_table_page_contains_outcomes_of_rows(name: str, outcomes: dict[str, str]) -> None:
+def test_table_page_contains_row_outcomes(name: str, outcomes: dict[str, str]) -> None:
     stored = (ROOT / "reference" / f"{name}.md").read_text("utf8")
     generated = table_page.table_page(tables.read_table(name), outcomes, tables.read_recorded())
     if pins.find_departures():
@@ -91,7 +91,7 @@ def test_wrong_claims_are_recorded_for_all_versions() -> None:
     assert not unnamed, "the text above the table must name every recorded version"
 
 
-def test_wrong_claims_name_their_source() -> None:
+def test_wrong_claims_name_their_sources() -> None:
     wrong_claims = read_rows("wrong-in-circulation")
     assert [
         row["title"] for row in wrong_claims if not (row.get("where") or row.get("where_text"))

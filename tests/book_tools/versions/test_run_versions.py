@@ -78,7 +78,7 @@ def test_count_outcomes():
     assert count_outcomes("<testsuites/>")["failed"] == {"pytest": "no test was found"}
 
 
-def test_run_tests_ignores_pytest_plugins_of_project(this_environment, tmp_path):
+def test_run_tests_ignores_project_pytest_plugins(this_environment, tmp_path):
     library = tmp_path / "tests" / "library"
     library.mkdir(parents=True)
     (library / "test_a.py").write_text(
