@@ -97,7 +97,7 @@ class Project:
         return self.version if exists else None
 
     def bootstrap(self, *arguments: str) -> list[str]:
-        """Run bootstrap, and return the second word of each step's title (what it installs)."""
+        """Run bootstrap, and return what each step's title says that it creates or installs."""
         self.steps.clear()
         self.commands.clear()
         assert bootstrap.main(list(arguments)) == (1 if self.fails_at != "nothing" else 0)

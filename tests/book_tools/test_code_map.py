@@ -1,4 +1,4 @@
-"""Test that the code map in CONTRIBUTING.md matches the imports of the project's modules."""
+"""Test that the code map in CONTRIBUTING.md matches the imports in the project's modules."""
 
 from __future__ import annotations
 

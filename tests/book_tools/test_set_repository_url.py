@@ -25,7 +25,7 @@ EXAMPLES = {"owner", "Owner", "some-one", "Some-One"}
 
 
 def project_files(folder: Path) -> Iterator[Path]:
-    """Yield the project's own files without asking Git, so that tests also run outside a clone."""
+    """Yield the project's own files without using Git, so that tests also run outside a clone."""
     for path in sorted(folder.iterdir()):
         hidden = path.name.startswith(".") and path.name not in {".ci", ".github", ".gitignore"}
         if hidden or path.name in GENERATED_FOLDERS or path.name.endswith(".egg-info"):

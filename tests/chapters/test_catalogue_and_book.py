@@ -1,4 +1,4 @@
-"""Check that the chapters cover all catalogue entries, and vice versa."""
+"""Check that the chapters cover the catalogue's entries and that the entries cover the chapters."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def entry_problems(bit: SharpBit) -> Iterator[str]:
 
 
 def section_problems(section: Section) -> Iterator[str]:
-    """Yield a message for each of a section's claims and stored errors without an entry there."""
+    """Yield a message for each claim or stored error that matches none of its section's entries."""
     here = (section.chapter, section.heading)
     for id in sorted(section.claimed_ids | set(section.rows)):
         if id not in BITS:

@@ -90,7 +90,7 @@ def _find_error(function: Callable[..., Any], case: Case) -> Exception | None:
 
 
 def _reports_error(*marks: str, jit: bool = True, **settings: Any) -> Callable[[Case], bool]:
-    """Return a test for cases that raise an error with one of the marks in its type or message."""
+    """Return a test for cases that raise an error with one of `marks` in its type or message."""
 
     def reports(case: Case) -> bool:
         with _config_values(*settings.items()):
@@ -121,7 +121,7 @@ def _reports_checkify_error(errors: Any) -> Callable[[Case], bool]:
 
 
 def _reports_warning(*marks: str, **settings: Any) -> Callable[[Case], bool]:
-    """Return a test for cases that cause a warning with one of the marks under `jax.jit`."""
+    """Return a test for cases that cause a warning with one of `marks` under `jax.jit`."""
 
     def reports(case: Case) -> bool:
         messages = []
@@ -145,7 +145,7 @@ class _CompilationCounter(logging.Handler):
 
 
 def _compiles_again(case: Case) -> bool:
-    """Return True if JAX compiles after a sweep's first call or on the third of identical calls."""
+    """Return True if JAX compiles after a sweep's first call or on the third identical call."""
     calls, warmup = _calls(case), 1
     function = _jit_case(case) if len(calls) > 1 else case.fn
     if len(calls) == 1:

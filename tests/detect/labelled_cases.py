@@ -22,10 +22,10 @@ class Sweep(list):
 
 
 def registry() -> tuple[list[Case], Callable[..., Any], Callable[..., None]]:
-    """Return an empty list of cases, a decorator that adds cases to it, and a function that does.
+    """Return an empty list of cases, and a decorator and a function for adding cases to it.
 
-    The last two take the check, whether it must report the case, and either a single `Sweep` or
-    the function's own arguments. Keyword arguments such as `carry=0` go to the detector.
+    Both take the check, whether it must report the case, and either a single `Sweep` or the
+    function's own arguments. Keyword arguments such as `carry=0` go to the detector.
     """
     cases: list[Case] = []
 

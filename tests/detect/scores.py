@@ -92,7 +92,7 @@ def outcomes(check: str, folder: str) -> list[Outcome]:
 
 
 def score(seen: list[Outcome]) -> Score:
-    """Count the positive cases and those found, and the negative cases and the false alarms."""
+    """Count the positive cases, those found, the negative cases, and the false alarms."""
     return Score(
         sum(o.reported for o in seen if o.expected),
         sum(o.expected for o in seen),

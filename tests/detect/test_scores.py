@@ -1,4 +1,4 @@
-"""Test that the detectors find at least 98% of the labeled cases without a false alarm."""
+"""Test that the detectors find at least 98% of the labeled cases without any false alarms."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def jax_functions():
 
 
 def find_accepted_arguments(fn):
-    """Return the first candidate arguments that allow a trace or, if none do, a call."""
+    """Return the first candidates with which a function can be traced or, failing that, called."""
     for call in (jax.eval_shape, lambda fn, *args: fn(*args)):
         for args in CANDIDATES:
             try:
@@ -129,7 +129,7 @@ def find_unexpected_reports(name, fn, args, checks=None):
 
 
 def has_nan(fn, args):
-    """Return True if NaN occurs in the result or, with a first entry of 0, in a gradient."""
+    """Return True if a result has NaNs, or if a gradient does when the first entry is 0."""
     floats = [n for n, array in enumerate(args) if jnp.issubdtype(array.dtype, jnp.floating)]
 
     def gradients(n):

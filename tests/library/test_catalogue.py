@@ -90,7 +90,7 @@ def problems_of_entry(id, values):
 
 
 def problems(texts):
-    """Return all violations of the catalogue's rules in a dict from chapters to TOML strings."""
+    """Return all violations of the catalogue's rules. `texts` maps chapters to TOML strings."""
     tables = {chapter: tomllib.loads(text) for chapter, text in texts.items()}
     found = [
         f"[{id}] {problem}"

@@ -1,4 +1,4 @@
-"""Test the wrappers around JAX internals, and that loading detectors retraces no functions."""
+"""Test the access to JAX internals, and check that detectors retrace no other functions."""
 
 import subprocess
 import sys

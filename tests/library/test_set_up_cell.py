@@ -70,7 +70,7 @@ class CellResult:
 
 @dataclass(frozen=True)
 class Machine:
-    """A simulated reader's machine on which pip installs packages into a folder."""
+    """A reader's machine, simulated by a folder into which pip installs packages."""
 
     folder: Path
 

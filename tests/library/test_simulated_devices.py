@@ -113,7 +113,7 @@ def has_ended(pid):
 
 
 def paused_time_module(pid_file, read_clock):
-    """Return a `time` module whose clock stays at 0 until the program has written its PIDs."""
+    """Return a fake `time` module whose clock stays at 0 until the program has written its PIDs."""
 
     def monotonic():
         if pid_file.exists() and pid_file.read_text().endswith("\n"):

@@ -68,7 +68,7 @@ ERROR = {
     ],
 }
 
-# Each row is a code cell's source, its tags, and the outputs that the kernel sent.
+# Each row contains a code cell's source, its tags, and the outputs that the kernel sent.
 CELLS: list[tuple[str, list[str], list[dict[str, Any]]]] = [
     (SETUP, ["remove-cell"], []),
     (
@@ -142,7 +142,7 @@ def stored() -> NotebookNode:
 def chapter(
     changed_notebook: NotebookNode | None = None, changed_source: NotebookNode | None = None
 ) -> Chapter:
-    """Return the specimen, or the changed versions of it, in the form that the linter reads."""
+    """Return the specimen, with any given changes, in the form that the linter reads."""
     pair = ChapterFiles(Path("01-specimen.md"))
     notebook = stored() if changed_notebook is None else changed_notebook
     return Chapter(pair, changed_source or source(), notebook, SETUP)

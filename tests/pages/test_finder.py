@@ -22,7 +22,7 @@ def page(browser: Browser, site: str) -> Iterator[Page]:
 def rank_entries(
     page: Page, text: str, entries: list[dict[str, str]] | None = None
 ) -> list[dict[str, Any]]:
-    """Rank `entries`, by default those of the page, with the page's JavaScript function."""
+    """Rank `entries`, by default the page's own, with the page's JavaScript function."""
     results: list[dict[str, Any]] = page.evaluate(
         """([text, given]) => {
             const embedded = document.getElementById("finder-entries").textContent;

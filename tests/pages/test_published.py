@@ -1,4 +1,4 @@
-"""Check that pages have all links to the project's repository if there is one, and none if not."""
+"""Check that pages contain links to the project's repository if and only if it has one."""
 
 from __future__ import annotations
 

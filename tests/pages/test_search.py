@@ -1,4 +1,4 @@
-"""Test the results of the book's search, and test its dialog and page in a browser."""
+"""Test the results of the book's search, as well as its dialog and page in a browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fail a test that leaves changed functions, settings, or a changed working directory behind.
+"""Fail a test that leaves functions, settings, or the working directory changed.
 
 Which tests share a process depends on how fast they run, so such a change would make other tests
 fail at random. For example, some tests run student answers that replace NumPy or JAX functions or

@@ -46,7 +46,7 @@ def test_child_variables_omit_settings_that_change_outputs(monkeypatch):
 
 @pytest.fixture
 def prepare_toy(monkeypatch, tmp_path):
-    """Return a function that returns the commands to prepare an environment but runs none."""
+    """Return a function that pretends to prepare an environment and returns the commands for it."""
     commands = []
 
     def record_command(command, purpose):

@@ -91,7 +91,7 @@ def test_run_tests_ignores_project_pytest_plugins(this_environment, tmp_path):
 
 @pytest.fixture
 def project(monkeypatch, tmp_path):
-    """Create a project with one chapter, and set the outcome of running it in each environment."""
+    """Create a one-chapter project, and return its folder and the fake outcomes of its runs."""
     for folder in ("chapters", "reference/versions", "src/jaxbits/recorded"):
         (tmp_path / folder).mkdir(parents=True)
     write_chapter(tmp_path / "chapters", ("setup", "1"))
