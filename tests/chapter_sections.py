@@ -31,7 +31,7 @@ class Section:
 
     @property
     def rows(self) -> dict[str, str]:
-        """The code of each row in the section's *Also sharp* tables, by the id of its entry."""
+        """The code of the rows in the section's *Also sharp* tables, keyed by entry id."""
         tables = [c.source for c in self.cells if "also_sharp(" in c.source]
         found = {}
         for table in tables:
@@ -41,7 +41,7 @@ class Section:
 
     @property
     def errors(self) -> list[tuple[nbformat.NotebookNode, nbformat.NotebookNode]]:
-        """The cells that stored an error, with the error, except those tagged comparison."""
+        """Pairs of a cell and its stored error, except for cells with the tag `comparison`."""
         return [
             (cell, output)
             for cell in self.cells

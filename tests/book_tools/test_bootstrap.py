@@ -55,7 +55,7 @@ def test_find_reason_returns_one_line(log: str, expected: str) -> None:
 class Project:
     """An empty project that records bootstrap's commands instead of running them.
 
-    The command that creates .venv leaves only a link to the Python that runs the tests.
+    The command that creates .venv only adds a link to the Python interpreter that runs the tests.
     """
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,7 +99,7 @@ class Project:
         return self.version if exists else None
 
     def bootstrap(self, *arguments: str) -> list[str]:
-        """Run bootstrap and return what each step creates or installs: its title's second word."""
+        """Run bootstrap, and return what each step's title says that it creates or installs."""
         self.steps.clear()
         self.commands.clear()
         assert bootstrap.main(list(arguments)) == (1 if self.fails_at != "nothing" else 0)
@@ -173,7 +173,7 @@ def test_bootstrap_removes_partially_installed_packages(project: Project) -> Non
     assert remaining == ["b-1.dist-info"]
 
 
-def test_bootstrap_replaces_other_python_only_with_remake(project: Project) -> None:
+def test_bootstrap_replaces_different_python_only_with_remake(project: Project) -> None:
     project.bootstrap()
     stamp = project.root / ".venv" / ".installed"
     version_line = "python {}.{}\n".format(*sys.version_info[:2])

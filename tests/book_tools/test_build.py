@@ -1,4 +1,4 @@
-"""Test which files a build depends on, and the messages of a build that cannot start."""
+"""Test which files a build depends on and what it prints if it cannot start."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def test_build_reports_unwritable_folder_in_one_line(
     assert "_build must be a writable folder, got: File exists" in line
 
 
-@pytest.mark.skipif(MAKE is None, reason="there is no make on this machine")
+@pytest.mark.skipif(MAKE is None, reason="make is not installed")
 def test_make_chapter_without_name_installs_nothing(tmp_path: Path) -> None:
     shutil.copy(Path(__file__).resolve().parents[2] / "Makefile", tmp_path)
     assert MAKE
-    # `make test` sets these variables. With them, this `make` would run as a sub-make and print
-    # the folder that it enters.
+    # `make test` sets these environment variables. They would make this `make` run as a sub-make,
+    # which prints the folder that it enters.
     submake = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")
     env = {key: value for key, value in os.environ.items() if key not in submake}
     done = subprocess.run([MAKE, "chapter"], cwd=tmp_path, env=env, capture_output=True, text=True)

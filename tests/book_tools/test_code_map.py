@@ -1,4 +1,4 @@
-"""Test that the code map in CONTRIBUTING.md matches the imports of the project's modules."""
+"""Test that the code map in CONTRIBUTING.md matches the imports in the project's modules."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_part_of_rejects_unlisted_module() -> None:
         code_map.part_of("jaxbits_new")
 
 
-def test_imports_of_library_exclude_grader_and_tools() -> None:
+def test_library_imports_exclude_grader_and_tools() -> None:
     outside = ("jaxbits_grader", "book_tools", "_ext", "benchmarks")
     found = [
         f"{name} imports {target}"

@@ -40,7 +40,7 @@ OTHER = HEAD + cell("# raises: ValueError\n[][0]", "raises-exception")
 
 @pytest.fixture(scope="module")
 def executed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int, str, str]:
-    """Execute four chapters together; return the folder, the exit status, stdout, and stderr."""
+    """Execute four chapters together. Return the folder, the exit status, stdout, and stderr."""
     folder = tmp_path_factory.mktemp("book") / "chapters"
     folder.mkdir()
     chapters = {"01-good": GOOD, "02-fails": FAILS, "03-quiet": QUIET, "04-other": OTHER}
@@ -111,7 +111,7 @@ def test_execute_names_failed_cell_and_keeps_old_notebook(
     assert "  ZeroDivisionError: division by zero" in err
 
 
-def test_execute_requires_declared_error_of_tagged_cell(
+def test_execute_requires_declared_error_in_tagged_cell(
     executed: tuple[Path, int, str, str],
 ) -> None:
     folder, _, _, err = executed
@@ -135,7 +135,7 @@ def test_execute_check_reports_edited_cell(
     assert lint_chapters(tmp_path, "") == [f"chapters/01-good.md: {expected}"]
 
 
-def test_execute_stores_nothing_in_other_environment(
+def test_execute_stores_nothing_in_different_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "01-good.md").write_text(GOOD)

@@ -70,7 +70,7 @@ def test_fold_ignores_markdown_cell() -> None:
     assert cell.metadata == {}
 
 
-# The lint checks the stored notebooks: see removed_fold in nbval_exact/mutations.py.
+# The linter checks the stored notebooks: see removed_fold in nbval_exact/mutations.py.
 @pytest.mark.parametrize("pair", CHAPTERS, ids=lambda pair: pair.name)
 def test_read_source_folds_cells_as_on_page(pair: ChapterFiles) -> None:
     cells = [cell for cell in read_source(pair).cells if cell.cell_type == "code"]
@@ -95,7 +95,7 @@ def calls_claims(source: str) -> bool:
     """Return True if a cell calls `claims` or `also_sharp` anywhere."""
     try:
         tree = ast.parse(source)
-    except SyntaxError:  # the cell contains a magic
+    except SyntaxError:  # The cell contains a magic.
         return False
     called = {node.func.id for node in ast.walk(tree)
               if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}  # fmt: skip

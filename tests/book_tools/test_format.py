@@ -1,4 +1,4 @@
-"""Test how `make format` rewrites the code cells and Predict boxes of a chapter."""
+"""Test how `make format` rewrites the code cells and Predict boxes in a chapter."""
 
 from __future__ import annotations
 

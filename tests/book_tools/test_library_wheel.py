@@ -1,4 +1,4 @@
-"""Test that wheels are reproducible, and that only a published wheel contains an address."""
+"""Test that wheels are reproducible and that only a published wheel contains an address."""
 
 from __future__ import annotations
 

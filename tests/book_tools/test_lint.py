@@ -1,4 +1,4 @@
-"""Test the messages of the lint. tests/nbval_exact tests that it catches every mutation."""
+"""Test the linter's messages. The tests in nbval_exact check that it catches every mutation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from book_tools.lint import lint_chapters
 
 
 def lint_mutated_specimen(folder: Path, mutation_name: str | None = None) -> list[str]:
-    """Write the specimen with at most one mutation to files, and return the lint's messages."""
+    """Write the specimen to files with at most one mutation, and return the linter's messages."""
     stored, source = specimen.stored(), specimen.source()
     if mutation_name:
         mutate, both, *_ = ALL[mutation_name]

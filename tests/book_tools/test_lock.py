@@ -23,7 +23,7 @@ LOCKS = ("requirements.txt", "requirements-book.txt")
 
 
 def direct_dependencies(name: str) -> list[tuple[str, str]]:
-    """Return the name and the comment of each line of a .in file."""
+    """Return the package name and the comment on each line of a .in file."""
     lines = (ROOT / name).read_text("utf8").splitlines()
     dependencies = [line for line in lines if line and line[0] not in "#-"]
     parts = [line.partition("#") for line in dependencies]
@@ -42,7 +42,7 @@ def test_book_lock_is_subset_of_full_lock() -> None:
 
 
 @pytest.mark.parametrize("name", ["requirements.in", "requirements-book.in"])
-def test_direct_dependencies_have_reason_and_pin(name: str) -> None:
+def test_direct_dependencies_have_reasons_and_pins(name: str) -> None:
     locked = pins.read_pins(ROOT / name.replace(".in", ".txt"))
     for dependency, reason in direct_dependencies(name):
         assert reason, f"{name}: {dependency} needs a comment that says what it is for"
@@ -54,9 +54,7 @@ def test_pins_name_packages_that_need_them(name: str) -> None:
     text = (ROOT / name).read_text("utf8")
     annotated = re.findall(r"^([\w.-]+)==.*\n +# via", text, re.M)
     assert len(annotated) == len(pins.read_pins(ROOT / name))
-    assert "--" not in re.sub("#.*", "", text), (
-        "must not contain an option such as the URL of an index"
-    )
+    assert "--" not in re.sub("#.*", "", text), "must not contain an option such as an index URL"
 
 
 def test_lock_pins_torch_without_cuda_build() -> None:
@@ -84,7 +82,7 @@ def test_compile_locks_requires_locked_python(monkeypatch: pytest.MonkeyPatch) -
 
 
 def imported_packages(folder: str) -> Iterator[tuple[str, str]]:
-    """Yield the top-level name and the file of each import in a folder."""
+    """Yield the top-level module name and the file of each import in a folder."""
     for path in (ROOT / folder).rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []

@@ -1,4 +1,4 @@
-"""Test that outputs are normalized to the same text on every machine and in every run."""
+"""Test that normalized outputs are identical on every machine and in every run."""
 
 from __future__ import annotations
 

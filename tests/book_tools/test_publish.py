@@ -23,7 +23,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """Create a project whose library has one file, and an empty remote repository."""
+    """Create an empty remote repository and a project whose library has one file."""
     root = tmp_path / "project"
     (root / "src" / "jaxbits").mkdir(parents=True)
     (root / "src" / "jaxbits" / "__init__.py").write_text('__version__ = "0.1.0"\n')
@@ -43,7 +43,7 @@ def commit(root: Path) -> None:
 
 
 def build_book(root: Path, text: str) -> Path:
-    """Build a book of one page with its wheel, and return its folder."""
+    """Build a one-page book and its wheel, and return the book's folder."""
     html = root / "_build" / "html"
     (html / "_static").mkdir(parents=True, exist_ok=True)
     (html / "index.html").write_text(text)
@@ -55,7 +55,7 @@ def build_book(root: Path, text: str) -> Path:
 
 
 def published_files(remote: Path) -> dict[str, str]:
-    """Return the object hash of each published file by path."""
+    """Return the object hashes of the published files, keyed by path."""
     listed = git(remote, "ls-tree", "-r", project_metadata.BRANCH).splitlines()
     return {line.split("\t")[1]: line.split()[2] for line in listed}
 
@@ -102,7 +102,7 @@ def test_publish_does_nothing_without_address(
     assert git(remote, "branch", "--list") == ""
 
 
-def test_publish_rejects_book_built_for_other_address(
+def test_publish_rejects_book_built_for_different_address(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     html = build_book(root, "page")

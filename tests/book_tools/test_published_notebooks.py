@@ -1,4 +1,4 @@
-"""Test the notebooks of the built book for a project with an address and for one without."""
+"""Test the notebooks in the built book for projects with and without an address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Test how the search index is built from the pages and from the words that readers type."""
+"""Test how the search index is built from pages and from words that readers might type."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_record_html_escapes_title_and_puts_prose_first() -> None:
 
 
 def write_book(folder: Path) -> Path:
-    """Write a book of one page and return its folder."""
+    """Write a one-page book, and return its folder."""
     (folder / "chapters").mkdir()
     (folder / "chapters" / "99-topic.html").write_text(PAGE, encoding="utf-8")
     return folder
@@ -118,7 +118,7 @@ def test_write_search_index_writes_files_for_pagefind(
     monkeypatch.setattr(search_index, "WORDS", empty)
     html = tmp_path / "html"
     html.mkdir()
-    assert write_search_index(write_book(html)) == 4  # "Also sharp" has no text outside its row
+    assert write_search_index(write_book(html)) == 4  # "Also sharp" has no text besides its row
     folder = html / "pagefind"
     book = json.loads((folder / "book.json").read_text(encoding="utf-8"))
     assert book == {"records": 4, "synonyms": [["a", "b"]]}

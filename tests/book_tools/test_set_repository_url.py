@@ -1,4 +1,4 @@
-"""Test that every file that states the project's address agrees with pyproject.toml."""
+"""Test that every file containing the project's address agrees with pyproject.toml."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ NEW = "https://github.com/Some-One/sharp.bits"
 SITE = "https://some-one.github.io/sharp.bits/"
 SOMEONE = "someone"
 GENERATED_FOLDERS = {"_build", "build", "dist", "__pycache__", "node_modules"}
-# Owners in placeholders and in the addresses that these tests use.
+# The owners that appear in placeholders and in these tests' addresses.
 EXAMPLES = {"owner", "Owner", "some-one", "Some-One"}
 
 
 def project_files(folder: Path) -> Iterator[Path]:
-    """Yield the project's own files without asking Git, so that the tests also run elsewhere."""
+    """Yield the project's own files without using Git, so that tests also run outside a clone."""
     for path in sorted(folder.iterdir()):
         hidden = path.name.startswith(".") and path.name not in {".ci", ".github", ".gitignore"}
         if hidden or path.name in GENERATED_FOLDERS or path.name.endswith(".egg-info"):
@@ -37,7 +37,7 @@ def project_files(folder: Path) -> Iterator[Path]:
 
 
 def find_owners(text: str, name: str) -> set[str]:
-    """Return the owners in the addresses of GitHub Pages sites and repositories in a string."""
+    """Return the owners of all GitHub Pages sites and repositories that a string refers to."""
     pages = re.findall(r"([\w-]+)\.github\.io", text)
     repositories = re.findall(
         rf"github\.com[/:]([\w.-]+)/(?:{re.escape(name)}|jax-sharp-bits)\b", text
@@ -88,7 +88,7 @@ def test_files_agree_with_repository_url() -> None:
 
 @pytest.fixture
 def project_copy(tmp_path: Path) -> Path:
-    """Copy the files that state the address, and remove the address from the copies."""
+    """Copy the files that contain the address, and remove the address from the copies."""
     for name in set_repository_url.FILES:
         shutil.copy(project_metadata.ROOT / name, tmp_path)
     set_repository_url.write_url(None, tmp_path)

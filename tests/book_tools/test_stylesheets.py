@@ -20,7 +20,7 @@ PAGE = """<!DOCTYPE html>
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    """Create a site of two pages, one of which has its own style sheet."""
+    """Create a site with two pages, one of which has its own style sheet."""
     static = tmp_path / "_static"
     (static / "styles").mkdir(parents=True)
     (tmp_path / "deep").mkdir()

@@ -1,4 +1,4 @@
-"""Test that `audit` locates findings in notebook cells and notices globals that cells change."""
+"""Test that `audit` locates findings in notebook cells and detects globals that cells change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check that the catalogue and the chapters agree in both directions."""
+"""Check that the chapters cover the catalogue's entries and that the entries cover the chapters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from jaxbits._catalogue import ALSO_SHARP, SharpBit, load
 
 BITS = load()
 HEADINGS_WITHOUT_ENTRY = {"", ALSO_SHARP, "Exercises", "What you have seen"}
-# Each of these chapters follows one example, so some sections are not about a sharp bit.
+# Each of these chapters follows a single example, so some of its sections have no sharp bit.
 NARRATIVE_CHAPTERS = {"01-tracing", "15-xor-classifier", "18-lists-or-arrays"}
 
 
@@ -26,7 +26,7 @@ def is_described(bit: SharpBit, output) -> bool:
 
 
 def entry_problems(bit: SharpBit) -> Iterator[str]:
-    """Yield which parts of an entry the chapter lacks: its section, its claim, or its error."""
+    """Yield a message if the chapter lacks an entry's section, claim, or error."""
     matching = [section for section in read_sections(bit.chapter) if section.heading == bit.section]
     if len(matching) != 1:
         yield f"{bit.id}: there are {len(matching)} sections {bit.section!r}"
@@ -45,7 +45,7 @@ def entry_problems(bit: SharpBit) -> Iterator[str]:
 
 
 def section_problems(section: Section) -> Iterator[str]:
-    """Yield which claims and stored errors of a section have no entry for that section."""
+    """Yield a message for each claim or stored error that matches none of its section's entries."""
     here = (section.chapter, section.heading)
     for id in sorted(section.claimed_ids | set(section.rows)):
         if id not in BITS:
@@ -72,7 +72,7 @@ def test_chapter_shows_its_catalogue_entries(stem):
 
 
 @pytest.mark.parametrize("stem", STEMS)
-def test_catalogue_covers_sections_of_chapter(stem):
+def test_catalogue_covers_chapter_sections(stem):
     headings = [section.heading for section in read_sections(stem)]
     assert len(set(headings)) == len(headings), "headings must be unique"
     if stem not in NARRATIVE_CHAPTERS:

@@ -16,7 +16,7 @@ from jaxbits.book.exercises import all_exercises
 
 
 def markdown(stem: str, heading: str) -> str:
-    """Return the text of the sections with a heading."""
+    """Return the Markdown text of all sections with the given heading."""
     return "\n".join(
         cell.source
         for section in read_sections(stem)
@@ -31,7 +31,7 @@ def exercises_code(stem: str) -> str:
 
 
 def opening_problems(stem: str) -> Iterator[str]:
-    """Yield which parts the opening of a chapter lacks."""
+    """Yield a message for each part that is missing from the opening of a chapter."""
     opening = markdown(stem, "")
     if "**In one minute**" in opening:
         if not re.search(r"\*\*You need\*\* .+ \*\*Time\*\*: ", opening):
@@ -43,7 +43,7 @@ def opening_problems(stem: str) -> Iterator[str]:
 
 
 def summary_problems(stem: str) -> Iterator[str]:
-    """Yield which parts the summary at the end of a chapter lacks."""
+    """Yield a message for each part that is missing from the summary at the end of a chapter."""
     if read_sections(stem)[-1].heading != "What you have seen":
         yield "the last section must be 'What you have seen'"
     summary = markdown(stem, "What you have seen")
@@ -53,7 +53,7 @@ def summary_problems(stem: str) -> Iterator[str]:
 
 
 def exercise_problems(stem: str) -> Iterator[str]:
-    """Yield how the exercise cells differ from the library's exercises."""
+    """Yield a message for each difference between the exercise cells and the library."""
     code = exercises_code(stem)
     checked = re.findall(r'check\("([^"]+)", (\w+)\)', code)
     if not 2 <= len(checked) <= 5:
@@ -66,21 +66,21 @@ def exercise_problems(stem: str) -> Iterator[str]:
     for id, name in checked:
         stub = all_exercises()[id].stub
         if stub.__name__ != name or stubs.get(name) != list(inspect.signature(stub).parameters):
-            yield f"{id}: the cell must define and check the stub {stub.__name__} of the library"
+            yield f"{id}: the cell must define and check the library's stub {stub.__name__}"
 
 
 def solution_problems(stem: str) -> Iterator[str]:
-    """Yield how the folded solutions differ from those of the library."""
+    """Yield a message for each difference between the folded solutions and the library."""
     text = (CHAPTERS / f"{stem}.md").read_text(encoding="utf-8")
     folded, checks = text.count('<details class="solution">'), exercises_code(stem).count('check("')
     if folded != checks:
         yield f"there are {folded} folded solutions for {checks} exercises"
     if insert_solutions(ChapterFiles(CHAPTERS / f"{stem}.md")) != text:
-        yield "the solutions differ from those of the library; run: make solutions"
+        yield "the solutions differ from those in the library; run: make solutions"
 
 
 def hint_problems(stem: str) -> Iterator[str]:
-    """Yield which imports and example calls for hints the chapter lacks."""
+    """Yield a message for each import or example call for hints that the chapter lacks."""
     code = "\n".join(section.code for section in read_sections(stem))
     imported_names = ", ".join(re.findall(r"^from jaxbits import (.*)$", code, re.M)).split(", ")
     for name in ("check", "hint", "solution"):

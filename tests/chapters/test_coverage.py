@@ -1,6 +1,6 @@
-"""Check that the book covers every row of the list of traps and of the four source documents.
+"""Check that the book covers every row in the list of traps and in the four source documents.
 
-Each chapter has a file in `coverage/`. The file maps rows of the list, by number, and rows of the
+Each chapter has a file in `coverage/`. The file maps row numbers in the list and rows in the
 documents (S1.1 …) to catalogue entries, for example `54 = ["one-key-for-two-draws"]`. A row that is
 not a trap is in the table `no_entry`, with the section that explains it and the reason.
 """
@@ -79,7 +79,7 @@ def test_row_without_entry_names_existing_section(file):
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_entry_of_row_is_in_catalogue(file):
+def test_row_entries_are_in_catalogue(file):
     catalogue = _catalogue.load()
     unknown = [
         (row, bit) for row, bits in read_rows(file).items() for bit in bits if bit not in catalogue

@@ -1,4 +1,4 @@
-"""Test that Predict boxes have one right option each, in an order that does not reveal it."""
+"""Test that each Predict box has one right option, whose position does not give it away."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from book_tools.chapters.predict_boxes import (
 from book_tools.chapters.predict_guessing import GUESSES, p_value, score_guess
 from book_tools.lint import lint_chapters
 
-# Below this p-value, a guess is right more or less often than chance. For example, the right option
-# was once first in none of 113 boxes, which has a p-value of 5e-21.
+# Below this p-value, a guess is right too often or too rarely to be chance. For example, the right
+# option was once first in none of 113 boxes, which has a p-value of 5e-21.
 MIN_P_VALUE = 1e-3
 
 
@@ -151,7 +151,7 @@ def test_reorder_options_keeps_none_of_these_last(last: str) -> None:
         assert box.options[-1].summary == last
 
 
-def test_reorder_options_moves_option_about_question() -> None:
+def test_reorder_options_moves_none_of_them_referring_to_question() -> None:
     texts = [
         box_markdown(f"Which of `f` and `g`, {n}?", ("None of them", "No."), ("Both", "Right."))
         for n in range(20)
@@ -219,7 +219,7 @@ def test_read_boxes_reports_line_of_malformed_box(text: str, expected: str) -> N
     assert message.startswith(expected)
 
 
-def test_order_chapter_fixes_order_that_lint_rejects(
+def test_order_chapter_fixes_order_that_linter_rejects(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pair = ChapterFiles(tmp_path / "01-a.md")

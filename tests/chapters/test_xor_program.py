@@ -37,7 +37,7 @@ class _ChapterForm(ast.NodeTransformer):
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        # Keep annotated fields, because Flax creates the fields of a module from them.
+        # Keep annotated fields, because Flax creates a module's fields from them.
         if isinstance(node.target, ast.Name) or node.value is None:
             return node
         return ast.Assign([node.target], node.value)
@@ -48,7 +48,7 @@ def chapter_form(definition: Definition) -> str:
 
 
 def definitions(source: str) -> dict[str, str]:
-    """Return the public functions and classes of a source, as the chapter would show them."""
+    """Return the public functions and classes in a module's source, as the chapter shows them."""
     return {
         node.name: chapter_form(node)
         for node in ast.parse(source).body
@@ -82,7 +82,7 @@ def visible_definitions(notebook: nbformat.NotebookNode) -> dict[str, str]:
 
 
 def differences(notebook: nbformat.NotebookNode) -> dict[str, str]:
-    """Return the definitions that the chapter lacks or changes, by name."""
+    """Return the definitions that the chapter lacks or changes, keyed by name."""
     visible = visible_definitions(notebook)
     return {
         name: f"library:\n{code}\n\nchapter:\n{visible.get(name, 'no visible definition')}"
@@ -103,7 +103,7 @@ def test_chapter_shows_library_code(chapter, name):
 
 
 def library_notebook() -> nbformat.NotebookNode:
-    """Return a notebook with a cell for each definition of the library."""
+    """Return a notebook with a cell for each definition in the library."""
     return nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(code) for code in library_definitions().values()]
     )

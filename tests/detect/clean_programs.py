@@ -1,4 +1,4 @@
-"""Define whole programs for which an audit must report nothing above a note."""
+"""Define complete programs for which an audit must report nothing more severe than a note."""
 
 from __future__ import annotations
 
@@ -190,5 +190,5 @@ for _name, _mk in [
     try:
         _f, _a = _mk()
         CLEAN.append(Case(f"clean:{_name}", "clean", _f, _a, False, {}))
-    except Exception as e:  # Flax or Optax is not installed
+    except Exception as e:  # Flax or Optax is not installed.
         warnings.warn(f"clean case {_name} skipped: {type(e).__name__}: {e}")

@@ -1,4 +1,4 @@
-"""Make the helper modules in this folder importable for the tests of the detectors."""
+"""Make the helper modules in this folder importable for the detector tests."""
 
 import sys
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""Run JAX's own closest switch for each check on the same labeled cases.
+"""Run JAX's own closest switches for each check on the same labeled cases as the detector.
 
-A switch reports a case if it raises its own error or warning and the plain program does not. Other
-errors of the case do not count. Each case comes from a newly imported module.
+A switch reports a case if it causes its own error or warning and the plain program does not. Any
+other errors that the case raises do not count. Each case comes from a newly imported module.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from jaxbits._analysis.copying import copy_tree
 from jaxbits._analysis.python_state.call_monitor import monitor_calls
 
 _DETECTOR_ARGUMENTS = {"carry", "calls"}
-"""Keyword arguments of a case that belong to the detector, not to the function."""
+"""A case's keyword arguments that belong to the detector, not to the function."""
 
 
 class Switch(NamedTuple):
-    """A switch: its name on the page, whether it reports a case, and the settings that it needs."""
+    """A switch: its name on the page, a test for reported cases, and the settings that it needs."""
 
     name: str
     reports: Callable[[Case], bool]
@@ -41,7 +41,7 @@ def _calls(case: Case) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
 
 
 def _bind_non_arrays(function: Callable[..., Any], args: Any, kwargs: Any) -> tuple[Any, list[Any]]:
-    """Return a function of the array arguments that binds all others, and the array arguments."""
+    """Return a function of only the array arguments, with all others bound, and those arrays."""
     leaves, tree = jax.tree.flatten((args, kwargs))
     arrays = [leaf for leaf in leaves if hasattr(leaf, "dtype")]
 
@@ -55,7 +55,7 @@ def _bind_non_arrays(function: Callable[..., Any], args: Any, kwargs: Any) -> tu
 
 
 def _jit_case(case: Case) -> Callable[..., Any]:
-    """Return the function of a case under `jax.jit`, with the non-array arguments bound."""
+    """Return a case's function under `jax.jit`, with its non-array arguments bound."""
     if hasattr(case.fn, "lower"):
         return case.fn
 
@@ -79,7 +79,7 @@ def _config_values(*settings: tuple[str, Any]) -> Iterator[None]:
 
 
 def _find_error(function: Callable[..., Any], case: Case) -> Exception | None:
-    """Return the error that a case raises, or None, and suppress its warnings and output."""
+    """Return the error that a case raises, if any, and suppress the case's warnings and output."""
     with monitor_calls([]):
         try:
             for args, kwargs in _calls(case):
@@ -90,7 +90,7 @@ def _find_error(function: Callable[..., Any], case: Case) -> Exception | None:
 
 
 def _reports_error(*marks: str, jit: bool = True, **settings: Any) -> Callable[[Case], bool]:
-    """Return a check for an error whose type or message contains one of the marks."""
+    """Return a test for cases that raise an error with one of `marks` in its type or message."""
 
     def reports(case: Case) -> bool:
         with _config_values(*settings.items()):
@@ -121,7 +121,7 @@ def _reports_checkify_error(errors: Any) -> Callable[[Case], bool]:
 
 
 def _reports_warning(*marks: str, **settings: Any) -> Callable[[Case], bool]:
-    """Return a check for a warning under `jax.jit` that contains one of the marks."""
+    """Return a test for cases that cause a warning with one of `marks` under `jax.jit`."""
 
     def reports(case: Case) -> bool:
         messages = []
@@ -145,7 +145,7 @@ class _CompilationCounter(logging.Handler):
 
 
 def _compiles_again(case: Case) -> bool:
-    """Return True if JAX compiles after a sweep's first call, or on the third identical call."""
+    """Return True if JAX compiles after a sweep's first call or on the third identical call."""
     calls, warmup = _calls(case), 1
     function = _jit_case(case) if len(calls) > 1 else case.fn
     if len(calls) == 1:
@@ -172,11 +172,11 @@ def _fails_only_jitted(case: Case) -> bool:
 
 
 def _fails_in_scan(case: Case) -> bool:
-    """Return True if `lax.scan` rejects the function as a body that carries the argument.
+    """Return True if `lax.scan` rejects the function as a body with the argument as its carry.
 
     The new carry is the result, or the part of a result tuple that has the same tree structure as
     the argument. If neither has that structure, the function is not a loop body, and the argument
-    stays the carry.
+    itself is returned as the new carry.
     """
     at = case.kwargs.get("carry", 0)
 
@@ -261,11 +261,11 @@ SWITCHES: dict[str, tuple[Switch, ...]] = {
         ),
     ),
 }
-"""The switches of each check, the closest first. A check that is missing has no switch."""
+"""The switches for each check, closest first. A check that is missing here has no switch."""
 
 
 def score(check: str, switch: Switch, folder: str) -> Score:
-    """Return the score of a switch on the cases of a check in one folder."""
+    """Return a switch's score on the cases for a check in one folder."""
     seen = []
     with _config_values(*switch.settings):
         for number in range(sum(1 for _ in scores.cases(folder, check))):

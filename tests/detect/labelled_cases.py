@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 
 class Case(NamedTuple):
-    """A labeled case. A negative case of one check may be a positive case of another."""
+    """A labeled case. A negative case for one check may be a positive case for another."""
 
     name: str
     check: str
@@ -18,14 +18,14 @@ class Case(NamedTuple):
 
 
 class Sweep(list):
-    """Several argument tuples that a detector passes in turn to the same function."""
+    """Several tuples of arguments with which a detector calls the same function in turn."""
 
 
 def registry() -> tuple[list[Case], Callable[..., Any], Callable[..., None]]:
-    """Return an empty list of cases, and a decorator and a function that add cases to it.
+    """Return an empty list of cases, and a decorator and a function for adding cases to it.
 
-    Both take the check, whether it must report the case, and the arguments, which are either one
-    `Sweep` or the function's own arguments. Keyword arguments such as `carry=0` go to the detector.
+    Both take the check, whether it must report the case, and either a single `Sweep` or the
+    function's own arguments. Keyword arguments such as `carry=0` go to the detector.
     """
     cases: list[Case] = []
 

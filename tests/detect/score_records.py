@@ -22,7 +22,7 @@ Outcomes = dict[str, list[scores.Outcome]]
 
 
 def record_detector(outcomes: Outcomes) -> dict[str, Any]:
-    """Return a detector's record: its score in each folder, and the severities of its findings."""
+    """Return a detector's record: its score for each folder and the severities of its findings."""
     flat = [o for seen in outcomes.values() for o in seen]
     severities = collections.Counter(f.severity for o in flat for f in o.findings)
     return {
@@ -32,7 +32,7 @@ def record_detector(outcomes: Outcomes) -> dict[str, Any]:
 
 
 def record_switches(check: str) -> list[dict[str, Any]]:
-    """Return the record of a check's switches: the score of each in each folder."""
+    """Return a record for each of a check's switches: its name and its score for each folder."""
     import jax_flags_baseline
 
     return [
@@ -45,7 +45,7 @@ def record_switches(check: str) -> list[dict[str, Any]]:
 
 
 def main(arguments: list[str]) -> None:
-    """Print the scores that the command line selects."""
+    """Print the scores of the detectors and, with `--switches`, those of JAX's own switches."""
     checks = list(detect.detectors())
     record: dict[str, Any] = {
         "detectors": {

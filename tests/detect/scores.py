@@ -1,4 +1,4 @@
-"""Run detectors on labeled cases, and import the modules with the cases again for each run."""
+"""Run detectors on labeled cases, importing the modules with the cases anew for each run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FOLDERS = ("given_cases", "own_cases")
 
 
 class Outcome(NamedTuple):
-    """The outcome of a case: whether it must be reported, whether it was, and all findings."""
+    """The outcome of a case: whether it must be reported, whether it was, and the findings."""
 
     case: str
     expected: bool
@@ -37,7 +37,7 @@ class Score(NamedTuple):
 
 
 def families(folder: str) -> list[str]:
-    """Return the names of the modules in a folder of cases."""
+    """Return the names of the modules in a folder with cases."""
     return sorted(path.stem for path in (HERE / folder).glob("*.py"))
 
 
@@ -68,20 +68,20 @@ def families_by_check(folder: str) -> dict[str, list[str]]:
 
 
 def cases(folder: str, check: str) -> Iterator[Case]:
-    """Yield the cases of a check from newly imported modules."""
+    """Yield the cases for a check from newly imported modules."""
     for family in families_by_check(folder).get(check, ()):
         yield from (case for case in import_cases(folder, family).CASES if case.check == check)
 
 
 def detector_arguments(case: Case) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the positional and the keyword arguments that pass a case to its detector."""
+    """Return the positional and keyword arguments that a detector needs for a case."""
     if isinstance(case.args, Sweep):
         return (), {**case.kwargs, "calls": [tuple(given) for given in case.args]}
     return tuple(case.args), case.kwargs
 
 
 def outcomes(check: str, folder: str) -> list[Outcome]:
-    """Run a detector on each of its cases and return the outcomes."""
+    """Run a detector on each of its cases in a folder, and return the outcomes."""
     found = []
     for case in cases(folder, check):
         args, kwargs = detector_arguments(case)
@@ -92,7 +92,7 @@ def outcomes(check: str, folder: str) -> list[Outcome]:
 
 
 def score(seen: list[Outcome]) -> Score:
-    """Count the cases that were found, the false alarms, and the cases of both kinds."""
+    """Count the positive cases, those found, the negative cases, and the false alarms."""
     return Score(
         sum(o.reported for o in seen if o.expected),
         sum(o.expected for o in seen),

@@ -1,4 +1,4 @@
-"""Test what detectors share: instrumented runs, key flow, state snapshots, and call monitoring."""
+"""Test the detectors' shared parts: instrumented runs, key flow, snapshots, and call monitoring."""
 
 from __future__ import annotations
 

@@ -199,7 +199,7 @@ def test_control_flow_names_argument():
     assert "static_argnames='flag'" in found[0].fix
 
 
-def test_recompile_counts_after_listeners_are_cleared():
+def test_recompile_counts_compilations_after_listeners_are_cleared():
     calls = [(jnp.ones(2),), (jnp.ones(3),)]
     jax.monitoring.clear_event_listeners()
     assert detect.recompile(jax.jit(jnp.cos), calls=calls)

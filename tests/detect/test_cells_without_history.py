@@ -1,4 +1,4 @@
-"""Test that detectors find the source of cells in a client that keeps no history."""
+"""Test that detectors find the source code of cells if the client keeps no history."""
 
 import linecache
 
@@ -18,7 +18,7 @@ rate = 0.0
 
 
 def run_cell(source, history):
-    """Run the source as a notebook cell, and return its function `descend` and its file."""
+    """Run source code as a notebook cell, and return the function `descend` and the cell's file."""
     file = "/tmp/ipykernel_0/1.py"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     scope = {"In": history, "__name__": "__main__"}

@@ -1,4 +1,4 @@
-"""Test that control_flow reports values needed by Python, and dynamic_shape those needed by JAX."""
+"""Test that control_flow reports values needed by Python and dynamic_shape those needed by JAX."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_dynamic_shape_reports_values_that_jax_needs(name):
 
 
 @pytest.mark.parametrize("method", ["item", "tolist"])
-def test_transfer_alone_reports_item_and_tolist(method):
+def test_only_transfer_reports_item_and_tolist(method):
     def reads(a):
         return getattr(a, method)()
 

@@ -1,4 +1,4 @@
-"""Test the detectors of costs: their findings, and that they leave the program unchanged."""
+"""Test that the cost detectors report the right findings and leave the program unchanged."""
 
 from __future__ import annotations
 

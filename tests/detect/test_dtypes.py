@@ -1,4 +1,4 @@
-"""Test promotion, x64, and carry: their findings, settings, and arguments."""
+"""Test the findings, settings, and arguments of promotion, x64, and carry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Test that detectors find what the guards in the catalogue say that they find."""
+"""Test that detectors find what the catalogue's guards say they find."""
 
 from __future__ import annotations
 

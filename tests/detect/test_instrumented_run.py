@@ -1,4 +1,4 @@
-"""Test the instrumented run that the numeric detectors share."""
+"""Test the instrumented run that all numeric detectors share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Test the detectors of Python state, and that an audit restores the state."""
+"""Test that detectors report changes to Python state and that an audit restores the state."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_stale_global_and_side_effect_ignore_ref():
 
     assert detect.stale_global(counter(), 1.0) == []
     assert detect.side_effect(counter(), 1.0) == []
-    counter()  # JAX can still create a new Ref afterward
+    counter()  # JAX can still create a new Ref afterward.
 
 
 def test_audit_reports_only_notes_on_array_ref():

@@ -1,4 +1,4 @@
-"""Test that the detectors find at least 98% of the labeled cases without a false alarm."""
+"""Test that the detectors find at least 98% of the labeled cases without any false alarms."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_detector_finds_labeled_cases(check):
 
 
 def find_score_problems(check, folder):
-    """Yield a message for each problem with a detector's outcomes in one folder."""
+    """Yield a message for each problem with a detector's outcomes for one folder."""
     case_outcomes = outcomes(check, folder)
     found, positives, alarms, negatives = scores.score(case_outcomes)
     minimum = MIN_OWN_CASES if folder == "own_cases" else FEW_GIVEN.get(check, MIN_GIVEN_CASES)

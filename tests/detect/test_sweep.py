@@ -1,7 +1,7 @@
-"""Test that an audit raises no false alarm on the functions of JAX, Optax, and Flax.
+"""Test that an audit raises no false alarms on functions from JAX, Optax, and Flax.
 
-Every Optax update, every Flax layer, and every eighth JAX function gets a full audit. The other
-JAX functions get only the checks that do not run the program.
+Every Optax update, every Flax layer, and every eighth JAX function gets a full audit. On the
+other JAX functions, only the checks that do not run the program are performed.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def jax_functions():
     for namespace in NAMESPACES:
         for name, fn in vars(namespace).items():
             is_excluded = name.startswith("_") or isinstance(fn, type) or id(fn) in seen
-            # JAX re-exports NumPy functions such as `can_cast`. `jax.jit` of one crashes Python.
+            # JAX re-exports NumPy functions such as `can_cast`, which crash Python under `jax.jit`.
             is_from_numpy = (
                 type(fn).__module__ == "numpy" or getattr(fn, "__module__", "") == "numpy"
             )
@@ -101,12 +101,12 @@ def jax_functions():
 
 
 def find_accepted_arguments(fn):
-    """Return the first candidate arguments that a trace accepts, or else that a call accepts."""
+    """Return the first candidates with which a function can be traced or, failing that, called."""
     for call in (jax.eval_shape, lambda fn, *args: fn(*args)):
         for args in CANDIDATES:
             try:
                 results = jax.tree.leaves(call(fn, *args))
-            except Exception:  # try the next candidate
+            except Exception:  # Try the next candidate.
                 continue
             if results and all(hasattr(leaf, "dtype") for leaf in results):
                 return args
@@ -114,7 +114,7 @@ def find_accepted_arguments(fn):
 
 
 def find_unexpected_reports(name, fn, args, checks=None):
-    """Return the unexpected findings and failures, after checking the expected findings."""
+    """Check that the expected findings are right, and return all other findings and failures."""
     report = audit(fn, *args, checks=checks)
     if (name, "dynamic_shape") in EXPECTED:
         with pytest.raises((TypeError, jax.errors.JAXTypeError, jax.errors.JAXIndexError)):
@@ -129,7 +129,7 @@ def find_unexpected_reports(name, fn, args, checks=None):
 
 
 def has_nan(fn, args):
-    """Return True if a result is NaN, or a gradient is NaN where the first entry is 0."""
+    """Return True if a result has NaNs, or if a gradient does when the first entry is 0."""
     floats = [n for n, array in enumerate(args) if jnp.issubdtype(array.dtype, jnp.floating)]
 
     def gradients(n):
@@ -141,7 +141,7 @@ def has_nan(fn, args):
 
 
 def optax_updates():
-    """Yield the name, the update function, and the arguments of each Optax optimizer."""
+    """Yield the name, update function, and arguments of each Optax optimizer."""
     params = {"w": SQUARE, "b": VECTOR}
     gradients = jax.tree.map(lambda leaf: 0.1 * leaf, params)
     for name in sorted(vars(optax)):
@@ -153,14 +153,14 @@ def optax_updates():
                 optimizer = make(*given)
                 state = optimizer.init(params)
                 jax.eval_shape(optimizer.update, gradients, state, params)
-            except Exception:  # not an optimizer, or one that needs other arguments
+            except Exception:  # It is not an optimizer, or it needs different arguments.
                 continue
             yield name, optimizer.update, (gradients, state, params)
             break
 
 
 def flax_layers():
-    """Yield the name, the function, and the arguments of each Flax layer."""
+    """Yield the name, function, and arguments of each Flax layer."""
     image, row, words = jnp.ones((2, 8, 8, 3)), jnp.ones((2, 5, 8)), jnp.array([[1, 2], [3, 0]])
     modules = {
         "Dense": (linen.Dense(4), row),

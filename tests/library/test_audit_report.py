@@ -24,7 +24,7 @@ def impure_step(x):
     return x
 
 
-def test_audit_merges_findings_of_one_line():
+def test_audit_merges_findings_on_same_line():
     first, second = audit(impure_step, 1.0)["side_effect"]
     assert (first.count, len(first.also)) == (3, 2)
     assert "(3 on this line)" in str(first)
@@ -197,7 +197,7 @@ def test_audit_notes_omitted_work_once(monkeypatch):
     assert audit(jnp.sin, 1.0).notes == ("leak: too much of it",)
 
 
-def test_empty_report_is_true_and_iterable():
+def test_empty_report_is_truthy_and_iterable():
     report = Report("f", (), ("leak",))
     assert report
     assert len(report) == 0

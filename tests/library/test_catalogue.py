@@ -1,4 +1,4 @@
-"""Test the parser and the search of the catalogue, and the rules that its files must follow."""
+"""Test the catalogue's parser and search functions, and check that its files follow the rules."""
 
 import re
 import tomllib
@@ -90,7 +90,7 @@ def problems_of_entry(id, values):
 
 
 def problems(texts):
-    """Return all violations of the catalogue's rules in a mapping from chapters to TOML strings."""
+    """Return all violations of the catalogue's rules. `texts` maps chapters to TOML strings."""
     tables = {chapter: tomllib.loads(text) for chapter, text in texts.items()}
     found = [
         f"[{id}] {problem}"

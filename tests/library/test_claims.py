@@ -1,3 +1,5 @@
+"""Test how claims are evaluated, printed, and recorded."""
+
 import json
 
 import jax.numpy as jnp
@@ -11,7 +13,7 @@ BIT = "out-of-bounds-read"
 
 
 def printed_lines(capsys, statements):
-    """Return the lines that `claims` prints below the summary in its first line."""
+    """Return the lines that `claims` prints below its first line, which is the summary."""
     claims(BIT, statements)
     return capsys.readouterr().out.splitlines()[1:]
 

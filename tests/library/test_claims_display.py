@@ -1,4 +1,4 @@
-"""Test how outcomes of claims are displayed as text and as a summary that unfolds into a list."""
+"""Test how outcomes of claims are displayed, both as text and as a summary that can be unfolded."""
 
 import re
 from html.parser import HTMLParser
@@ -30,7 +30,7 @@ def displayed_data(statements):
 
 
 class TagCollector(HTMLParser):
-    """Collect the tags of an HTML fragment, and check that they are properly nested."""
+    """Collect the tags in an HTML fragment, and check that they are properly nested."""
 
     def __init__(self):
         super().__init__()
@@ -87,7 +87,7 @@ def test_claims_shows_no_link_without_repository(shell, monkeypatch):
         assert "None" not in data[kind]
 
 
-def test_claims_lists_checks_that_do_not_apply_with_reason(shell):
+def test_claims_lists_inapplicable_checks_with_reason(shell):
     data = displayed_data({"one": True, "two": DOES_NOT_APPLY, "three": DOES_NOT_APPLY})
     first, _, second, _ = data["text/plain"].splitlines()
     assert first == "✓ 1 check passed here (2 do not apply here)"

@@ -1,3 +1,5 @@
+"""Test the access to JAX internals, and check that detectors retrace no other functions."""
+
 import subprocess
 import sys
 

@@ -1,4 +1,4 @@
-"""Test that the experiment on JAX settings changes each setting at the requested moment."""
+"""Test that the experiment with JAX settings changes each setting at the requested moment."""
 
 from jaxbits.book.experiments.config_timing import MOMENTS, SETTINGS, _program
 

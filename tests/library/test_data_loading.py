@@ -1,4 +1,4 @@
-"""Test the images, the aligned buffers, and `prefetch` for the chapter on data loading."""
+"""Test the image generator, aligned buffers, and `prefetch` from the chapter on data loading."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Test which values count as equal in claims, in exercises, and in the tests of assignments."""
+"""Test which values count as equal in claims, exercises, and assignment tests."""
 
 import jax
 import jax.numpy as jnp
@@ -10,8 +10,8 @@ from jaxbits.testing import WrongAnswer, assert_close
 
 KEY = jax.random.key(1)
 
-# Each entry is a value, the expected value, whether they are equal in claims (with the defaults of
-# `find_mismatch`), and whether they are equal in assignments (with `assert_close`).
+# Each entry contains a value, the expected value, and whether the two are equal in claims (with the
+# defaults of `find_mismatch`) and in assignments (with `assert_close`).
 COMPARISONS = {
     "equal numbers": (1, 1, True, True),
     "within the relative tolerance": (1.000001, 1.0, True, True),

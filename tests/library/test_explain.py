@@ -1,3 +1,5 @@
+"""Test how `explain` finds the sharp bits that match an error, and how it shows them."""
+
 import dataclasses
 import functools
 
@@ -177,7 +179,7 @@ def test_explain_recognizes_deleted_array_passed_to_jit():
     assert explain(error_raised_by(lambda: step(x))).bits[0].id == "use-after-donation"
 
 
-def test_explain_accepts_name_of_jax_error_class():
+def test_explain_accepts_jax_error_class_name():
     assert explain("TracerBoolConversionError").bits
     assert not explain("TypeError")
 
@@ -235,6 +237,6 @@ For simplicity, JAX has removed its internal frames from the traceback of the fo
     assert "No sharp bit" in str(explain("ValueError: nothing of this book"))
 
 
-def test_explain_rejects_other_types():
+def test_explain_rejects_unsupported_types():
     with pytest.raises(TypeError, match="error must be an exception or a traceback, got 3"):
         explain(3)

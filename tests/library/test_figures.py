@@ -1,3 +1,5 @@
+"""Test that the figures are deterministic and accessible and show what JAX does."""
+
 import functools
 import importlib
 import inspect
@@ -105,7 +107,7 @@ WITH_ARGUMENTS = {
 
 
 def all_figures():
-    """Yield all figures that need no arguments and all figures in WITH_ARGUMENTS."""
+    """Yield test parameters for all figures that need no arguments and those in WITH_ARGUMENTS."""
     for module in pkgutil.iter_modules(figures.__path__):
         figure_module = importlib.import_module(f"jaxbits.book.figures.{module.name}")
         for name, draw in vars(figure_module).items():

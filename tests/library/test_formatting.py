@@ -1,4 +1,4 @@
-"""Test the functions that format values and errors for one line of a message."""
+"""Test the functions that format values and errors to fit on one line of a message."""
 
 import jax
 import jax.numpy as jnp
@@ -39,9 +39,9 @@ def double(x):
     return 2 * x
 
 
-# Each entry is a value and the string to which it is formatted in a claim, in a test of an
-# assignment, in an exercise, in a report about state, and as an argument of a call. None means that
-# the test skips the function.
+# Each entry contains a value and the strings that represent it in a claim, in an assignment's test,
+# in an exercise, in a report about state, and as an argument in a call. None means that the test
+# skips that function.
 FORMATTED_VALUES = {
     "a float": (0.1 + 0.2, "0.30000000000000004", "0.30000000000000004", "0.3", None, "0.3"),
     "a string": ("a'b", '"a\'b"', '"a\'b"', '"a\'b"', '"a\'b"', '"a\'b"'),

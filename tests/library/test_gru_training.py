@@ -1,3 +1,5 @@
+"""Test the experiment that trains a GRU: its determinism, settings, and dtypes."""
+
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,3 +1,5 @@
+"""Test the IPython extension that explains errors in notebooks."""
+
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 

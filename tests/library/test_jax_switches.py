@@ -1,3 +1,5 @@
+"""Test the helpers that set a JAX switch temporarily and return the error that JAX recorded."""
+
 import jax
 import pytest
 

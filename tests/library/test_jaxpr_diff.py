@@ -1,3 +1,5 @@
+"""Test the functions that list the intermediates of a jaxpr and compare their dtypes."""
+
 import jax
 import jax.numpy as jnp
 import pytest

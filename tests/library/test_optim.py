@@ -1,4 +1,4 @@
-"""Test that `dtype_stable` keeps dtypes and otherwise does not change an optimizer."""
+"""Test that `dtype_stable` preserves dtypes and changes nothing else about an optimizer."""
 
 import functools
 import re
@@ -57,7 +57,7 @@ COMPOSITE_OPTIMIZERS = composite_optimizers() | {
 
 
 def update_jaxpr(make, wrap):
-    """Return the jaxpr of an update as a string without memory addresses."""
+    """Return the jaxpr of an optimizer's update as a string without memory addresses."""
     tx = optax.with_extra_args_support(wrap(make()))
     params = parameters(jnp.float32)
     extra_arguments = {"value": sum_of_squares(params), "grad": params, "value_fn": sum_of_squares}
@@ -211,7 +211,7 @@ def test_dtype_stable_wraps_optimizer_with_dtype_stable_inside(name):
     assert leaf_types(updates) == leaf_types(outer_params)
 
 
-def test_dtype_stable_inside_apply_if_finite_raises():
+def test_dtype_stable_inside_apply_if_finite_raises_error():
     params = parameters(jnp.bfloat16)
     gradient = jax.tree.map(lambda p: p.astype(jnp.float32), params)
     inside = optax.apply_if_finite(dtype_stable(optax.adam(0.1)), 3)
@@ -263,7 +263,7 @@ def test_dtype_stable_accepts_float0_and_non_array_leaves():
         dtype_stable(becomes).update(jnp.ones(2), {"a": jnp.ones(2)}, jnp.ones(2))
 
 
-def test_dtype_stable_keeps_errors_of_optimizer():
+def test_dtype_stable_preserves_optimizer_errors():
     tx = dtype_stable(optax.adamw(0.1))
     params = parameters(jnp.float16)
     with pytest.raises(ValueError, match="params"):

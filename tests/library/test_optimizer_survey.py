@@ -1,4 +1,4 @@
-"""Test the survey of which dtypes the Optax optimizers change."""
+"""Test the survey of the dtypes that Optax optimizers change."""
 
 import jax.numpy as jnp
 import optax

@@ -1,4 +1,4 @@
-"""Test the public names of the library, which imports each of them on first use."""
+"""Test the library's public names, each of which is imported on first use."""
 
 import ast
 import importlib
@@ -49,7 +49,7 @@ def test_dotted_import_returns_module():
 
 
 def stub_imports(package):
-    """Return the names that a package's stub imports, each with its module."""
+    """Return a dict from each name that a package's stub imports to the name's module."""
     stub = ast.parse(Path(package.__file__).with_suffix(".pyi").read_text("utf8"))
     imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
     # Type checkers treat an imported name in a stub as public only if it has an `as` clause.

@@ -1,3 +1,5 @@
+"""Test the report on the runtime environment, the library's links, and recorded measurements."""
+
 import importlib.metadata
 import importlib.util
 import json
@@ -96,7 +98,7 @@ def test_site_and_repository_are_none_in_checkout():
 
 @pytest.fixture
 def published(monkeypatch):
-    """Let the library take its addresses from a published book, as its wheel does."""
+    """Give the library the addresses of a published book, as the book's wheel does."""
     addresses = {
         "site": "https://owner.github.io/name/",
         "repository": "https://github.com/owner/name",

@@ -1,3 +1,5 @@
+"""Test the functions that run a debugger with given commands and print the session."""
+
 import builtins
 import sys
 

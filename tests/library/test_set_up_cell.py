@@ -1,4 +1,4 @@
-"""Test the set-up cell of the chapters in Colab and on machines with and without the library."""
+"""Test the chapters' set-up cell in Colab and on machines with and without the library."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 CHAPTERS = sorted((ROOT / "chapters").glob("*.md"))
 LIBRARY = "jaxbits-0.1.0-py3-none-any.whl"
 
-# This program runs a cell in IPython. If they are not empty, the environment variables COLAB and
-# LIBRARY simulate Colab and an installed library.
+# This program runs a cell in IPython. It simulates Colab if the environment variable COLAB is not
+# empty, and it simulates an installed library if LIBRARY is not empty.
 PROGRAM = """
 import os, sys, types
 from importlib.machinery import PathFinder
@@ -57,7 +57,7 @@ def cell_with_wheel(url: str) -> str:
 
 @dataclass(frozen=True)
 class CellResult:
-    """The result of running a cell, with the output that the reader sees."""
+    """The result of running a cell: whether it succeeded, and the output that the reader sees."""
 
     is_success: bool
     text: str
@@ -70,7 +70,7 @@ class CellResult:
 
 @dataclass(frozen=True)
 class Machine:
-    """A reader's machine, on which pip installs packages into a folder."""
+    """A reader's machine, simulated by a folder into which pip installs packages."""
 
     folder: Path
 
@@ -147,7 +147,7 @@ def test_set_up_cell_is_identical_in_all_chapters() -> None:
 
 
 def test_set_up_cell_has_no_line_that_looks_like_heading() -> None:
-    """The tools use the first line that looks like a heading as the chapter's title."""
+    """The tools use the first line that looks like a heading as a chapter's title."""
     assert not re.search(r"^#+ ", CELL, re.M)
 
 

@@ -1,3 +1,5 @@
+"""Test that nested settings can be packed into a vector and unpacked again."""
+
 import jax.numpy as jnp
 import pytest
 
@@ -41,7 +43,7 @@ def test_pack_rejects_number_without_group():
         pack({"rate": 0.1}, as_arrays=False)
 
 
-def test_unpack_rejects_segments_of_wrong_length():
+def test_unpack_rejects_segments_with_wrong_length():
     with pytest.raises(ValueError, match="segment 'noise' must have length 1, got 2"):
         unpack([[0.1, 0.2]], {"noise": {"scale": 0.25}})
     with pytest.raises(ValueError, match="expected 1 segments, one for each group, got 0"):

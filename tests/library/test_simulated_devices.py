@@ -75,7 +75,7 @@ def test_explain_ignores_program_error_with_jax_message():
     assert explain(f"ValueError: {raised.value}")
 
 
-def test_error_of_unknown_class_becomes_runtime_error():
+def test_error_with_unknown_class_becomes_runtime_error():
     def program():
         class Own(Exception):
             pass
@@ -113,7 +113,7 @@ def has_ended(pid):
 
 
 def paused_time_module(pid_file, read_clock):
-    """Return a `time` module whose clock stays at 0 until the program has written its PIDs."""
+    """Return a fake `time` module whose clock stays at 0 until the program has written its PIDs."""
 
     def monotonic():
         if pid_file.exists() and pid_file.read_text().endswith("\n"):

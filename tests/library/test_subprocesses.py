@@ -1,4 +1,4 @@
-"""Test the output, the errors, and the processes of `run_in_subprocess`."""
+"""Test the output, errors, and processes of `run_in_subprocess`."""
 
 import os
 import time
@@ -35,7 +35,7 @@ def test_run_in_subprocess_keeps_empty_message():
     assert not str(caught.value)
 
 
-def test_run_in_subprocess_keeps_lines_of_message():
+def test_run_in_subprocess_keeps_message_lines():
     with pytest.raises(ValueError, match=r"^one\ntwo: three\n  four$"):
         run_in_subprocess(r"raise ValueError('one\ntwo: three\n  four')")
 
@@ -89,7 +89,7 @@ def test_run_in_subprocess_provides_empty_standard_input():
 
 
 def has_ended(pid):
-    """Wait up to 10 seconds for a process, and return whether it has ended or is a zombie."""
+    """Wait up to 10 seconds for a process to end, and return whether it ended or is a zombie."""
     for _ in range(200):
         try:
             with open(f"/proc/{pid}/stat") as file:

@@ -1,4 +1,4 @@
-"""Test which answers the assertions for assignments accept, reject, or do not trust."""
+"""Test which answers the assertions for assignments accept, reject, or refuse to trust."""
 
 from __future__ import annotations
 

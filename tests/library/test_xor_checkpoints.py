@@ -1,3 +1,5 @@
+"""Test saving and restoring checkpoints of the XOR classifier."""
+
 import os
 import subprocess
 import sys
@@ -64,15 +66,15 @@ def test_restore_names_missing_checkpoint(tmp_path):
 
 
 @pytest.mark.parametrize("optimizer", [optax.sgd(0.1), optax.adamw(0.01)])
-def test_restore_rejects_state_of_different_optimizer(checkpoint, optimizer):
+def test_restore_rejects_state_from_different_optimizer(checkpoint, optimizer):
     with pytest.raises(ValueError, match="tree structures do not match"):
         xor.restore(checkpoint[0], initial_state(1, optimizer))
 
 
 @pytest.mark.parametrize("width", [4, 16])
-def test_restore_rejects_model_of_different_width(checkpoint, width):
-    # This code runs in a new process. After the error, Orbax leaves coroutines whose event loop is
-    # closed, and Python would warn about them whenever it collects them, possibly in a later test.
+def test_restore_rejects_model_with_different_width(checkpoint, width):
+    # This code runs in a new process, because after the error, Orbax leaves behind coroutines whose
+    # event loop is closed. Python warns when it collects them, possibly during a later test.
     code = (
         "import optax; from jaxbits import xor;"
         f"state = xor.create_state(1, xor.Classifier({width}), optax.adam(0.01));"

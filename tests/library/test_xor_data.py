@@ -1,3 +1,5 @@
+"""Test the data set and the data loaders of the XOR classifier."""
+
 import inspect
 import subprocess
 import sys

@@ -1,3 +1,5 @@
+"""Test the XOR classifier's training functions and their variants."""
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -124,7 +126,7 @@ def test_evaluate_scores_do_not_depend_on_batch_size(seed):
         assert scores == pytest.approx([float(loss), accuracy], abs=1e-6)
 
 
-def test_loss_and_accuracy_rejects_logits_of_other_shape():
+def test_loss_and_accuracy_rejects_logits_of_wrong_shape():
     def column(variables, inputs):
         return inputs[:, :1]
 
@@ -244,5 +246,5 @@ def test_shuffled_is_uniform_over_keys():
     # There are 11 * 11 = 121 degrees of freedom, so the mean is 121 and the variance is 2 * 121.
     # The bound is five standard deviations above the mean.
     assert chi2 < 121 + 5 * np.sqrt(2 * 121)
-    # In a random order, each pair of neighbors is ascending with probability 1/2.
+    # In a random permutation, two neighbors are in ascending order with probability 1/2.
     assert abs((np.diff(orders) > 0).mean() - 0.5) < 0.01

@@ -18,29 +18,29 @@ Output = dict[str, Any]
 # Two renderings of a figure may differ in the antialiasing of its edges.
 _MAX_CHANNEL_DIFFERENCE = 32
 _MAX_CHANGED_FRACTION = 0.002
-# The last digits of a coordinate differ between machines, and 0.02 points are invisible.
+# A coordinate's last digits differ between machines, and a difference of 0.02 points is invisible.
 _MAX_COORDINATE_DIFFERENCE = 0.02
 _COORDINATE = re.compile(r"(-?\d+\.\d+)")
 _LABELS_AND_COMMENTS = re.compile(r'aria-label="[^"]*"|<!--.*?-->', re.DOTALL)
 
 
 def _output_types(outputs: Sequence[Output]) -> list[str]:
-    """Return the type of each output, with the name of the stream or of the error."""
+    """Return the type of each output, with the name of its stream or error class, if any."""
     return [
         ":".join(filter(None, [o["output_type"], o.get("name"), o.get("ename")])) for o in outputs
     ]
 
 
 def _comparable_traceback(lines: Sequence[str]) -> str:
-    # nbval runs cells without history, so every cell has the number 1. The depth of the
-    # kernel's own frames determines how many recursive calls Python allows.
+    # nbval runs cells without history, so every cell has the number 1. How many recursive calls
+    # Python allows depends on the number of the kernel's own frames.
     text = re.sub(r"\bIn\[\d+\]", "In[n]", "\n".join(lines))
     return re.sub(r"\(\d+ times\)", "(n times)", text)
 
 
 def _comparable_stream(text: str) -> str:
-    # Detectors print the cell number of a finding. Without history, they print the name of the
-    # temporary file that contains the cell, which is also a number.
+    # Detectors print the number of the cell with a finding. Without history, they print the name
+    # of the temporary file that contains the cell, which is also a number.
     return re.sub(r"\b(?:In\[\d+\]|\d{4,}\.py):(\d+)\b", r"In[n]:\1", text)
 
 
@@ -109,15 +109,15 @@ def _compare_data(stored: Output, fresh: Output) -> str | None:
 
 
 def compare(stored: Sequence[Output], fresh: Sequence[Output], *, exact: bool = True) -> str | None:
-    """Return how the fresh outputs of a cell differ from the stored ones, or None if they agree.
+    """Return how a cell's fresh outputs differ from the stored ones, or None if they agree.
 
     Args:
         stored: The outputs in the notebook, which were normalized when the chapter was executed.
-        fresh: The outputs of running the cell again, as the kernel sent them.
-        exact: Compare everything. Otherwise, compare only the kinds of the outputs, their order,
-            and the classes of errors.
+        fresh: The outputs from running the cell again, as the kernel sent them.
+        exact: Whether to compare everything. Otherwise, only the types and the order of the
+            outputs and the classes of errors are compared.
     """
-    # Normalizing the stored outputs, too, would hide mistakes in them.
+    # Normalizing the stored outputs as well would hide mistakes in them.
     old, new = merge_streams(stored), normalize_outputs(fresh)
     if _output_types(old) != _output_types(new):
         return f"outputs: stored {_output_types(old) or 'none'}, now {_output_types(new) or 'none'}"
@@ -146,7 +146,7 @@ def compare(stored: Sequence[Output], fresh: Sequence[Output], *, exact: bool = 
 
 
 def find_unexecuted_cell(cells: Sequence[dict[str, Any]]) -> str | None:
-    """Return why a notebook does not count as executed, or None if every cell was executed."""
+    """Return why a notebook does not count as executed, or None if it does."""
     code = [cell for cell in cells if cell["cell_type"] == "code"]
     if not code:
         return "the notebook has no code cell"

@@ -1,4 +1,4 @@
-"""Define mutations that make a stored notebook differ from what running it would show.
+"""Define mutations, each of which introduces a fault into a stored notebook.
 
 Each mutation changes a notebook in place and returns True if it found something to change.
 """
@@ -15,12 +15,12 @@ from nbformat import NotebookNode
 from book_tools.chapters.folding import fold, without_title
 
 GROUPS = {
-    "outputs": "A stored output must be what the cell prints and shows. Only `compare` checks it.",
-    "errors": "A stored error must be the one that the cell raises. Only `compare` checks it.",
+    "outputs": "A stored output must be what the cell prints or shows. Only `compare` checks this.",
+    "errors": "A stored error must be the one that the cell raises. Only `compare` checks this.",
     "execution": "Every cell must have been executed once, in order.",
     "edits": "The notebook must match its source text, without edits of its own.",
     "switches": "No tag, comment, or semicolon may keep an output from being compared.",
-    "errors announced": "A cell that raises must announce the error, with the right class.",
+    "errors announced": "A cell that raises an error must announce it with the right class.",
     "readers": "A cell must work in Colab, show no local path, and describe its figures.",
 }
 
@@ -29,10 +29,10 @@ class Mutation(NamedTuple):
     """A way to change a notebook.
 
     Attributes:
-        apply: Changes a notebook in place. Returns True if it found something to change.
-        in_source: Whether the chapter's source changes in the same way, so that comparing the
-            source with the notebook does not reveal the change.
-        group: What the mutation breaks, a key of `GROUPS`.
+        apply: Changes a notebook in place, and returns True if it found something to change.
+        in_source: Whether the chapter's source is changed in the same way, so that comparing the
+            source with the notebook does not reveal the mutation.
+        group: The rule that the mutation breaks, as a key of `GROUPS`.
         in_gate: Whether the fast tests apply it. The slow tests apply every mutation.
     """
 
@@ -84,7 +84,7 @@ def _cell_with_outputs(notebook: NotebookNode, minimum: int = 1) -> NotebookNode
 
 
 def _refold(cell: NotebookNode, source: str | None = None, tags: list[str] | None = None) -> None:
-    """Set the source and the tags of a cell, and fold it as the tags require."""
+    """Set a cell's source and tags, and fold the cell as the tags require."""
     cell.source = without_title(cell.source) if source is None else source
     cell.metadata = nbformat.from_dict({"tags": tags} if tags else {})
     fold(cell)

@@ -1,4 +1,4 @@
-"""Compare the outputs of nbval's run with the stored ones, and run the folded solutions, too.
+"""Compare the outputs from nbval's run with the stored ones, and run the folded solutions, too.
 
 nbval executes the notebook and reports each cell. Its own comparison ignores images, tracebacks,
 and the order of outputs, and merges streams across results, so ``nbval_exact.compare`` replaces it.
@@ -37,7 +37,7 @@ _SOLUTION = re.compile(
 
 
 def pasted_solutions(cells: list[NotebookNode]) -> Iterator[str]:
-    """Yield each folded solution, followed by the call of `check` from the exercise above it."""
+    """Yield each folded solution, followed by the call to `check` from the exercise above it."""
     check = None
     for cell in cells:
         if cell.cell_type == "code":
@@ -51,7 +51,7 @@ class ExactCell(IPyNbCell):
     """A code cell whose fresh outputs must equal the stored ones."""
 
     def runtest(self) -> None:
-        """Run the cell, but keep the order of streams and results, which nbval would lose."""
+        """Run the cell, and keep its streams and results in order, unlike nbval."""
         # https://github.com/computationalmodelling/nbval/blob/0.11.0/nbval/plugin.py
         with mock.patch.object(nbval.plugin, "coalesce_streams", lambda outputs: outputs):
             super().runtest()
@@ -65,10 +65,10 @@ class ExactCell(IPyNbCell):
 
 
 class PastedSolution(ExactCell):
-    """A folded solution that runs in its notebook's kernel. Its check must print one ✓ line."""
+    """A folded solution to run in its notebook's kernel. Its check must print a single ✓ line."""
 
     def compare_outputs(self, test: list[Any], ref: list[Any], skip_compare: object = None) -> bool:
-        """Return True if the fresh outputs `test` are one printed line that starts with ✓."""
+        """Return True if the fresh outputs `test` are a single printed line that starts with ✓."""
         printed = "".join(output.get("text", f"({output.output_type})") for output in test)
         self.comparison_traceback = [
             f"The solution does not pass when it is pasted. It prints:\n{printed}"
@@ -76,7 +76,7 @@ class PastedSolution(ExactCell):
         return re.fullmatch(r"✓ \S+: .*\n", printed) is not None
 
     def reportinfo(self) -> Any:
-        """Return the location with the item's own name, because nbval would call it a cell."""
+        """Return the location with the solution's own name, because nbval would call it a cell."""
         file, line, where = super().reportinfo()
         return file, line, f"{where.rpartition('::')[0]}::{self.name}"
 
@@ -107,7 +107,7 @@ class ExactNotebook(IPyNbFile):
             )
 
     def setup(self) -> None:
-        """Start the kernel with the variables that `make chapter` uses."""
+        """Start the kernel with the environment variables that `make chapter` uses."""
         self.scratch = tempfile.TemporaryDirectory()
         with mock.patch.dict(os.environ, kernel_environment(self.scratch.name), clear=True):
             super().setup()
@@ -135,16 +135,16 @@ def pytest_collect_file(
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the settings that notebooks need, so that `--nbval` works without other options."""
+    """Choose the right kernel for notebooks, so that `--nbval` works without other options."""
     if not _runs_notebooks(config):
         return
-    # A kernel specification on this machine may point to another Python.
+    # A kernel specification on this machine may point to a different Python.
     config.option.nbval_current_env = config.option.nbval_kernel_name is None
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """Return a header line that says how strictly the outputs are compared."""
+    """Return the line in pytest's header that says how strictly outputs are compared."""
     if not _runs_notebooks(config):
         return None
     if config.option.nbval_lax:

@@ -1,4 +1,4 @@
-"""Provide a small executed chapter, as the outputs of its kernel and as a stored notebook."""
+"""Provide a small executed chapter, as outputs from the kernel and as a stored notebook."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ SVG = (
 
 
 def png(width: int = 20, color: tuple[int, int, int] = (31, 119, 180)) -> str:
-    """Return a PNG image in one color, encoded as the kernel sends it."""
+    """Return a single-color PNG image, encoded as the kernel would send it."""
     file = io.BytesIO()
     Image.new("RGB", (width, 10), color).save(file, "PNG")
     return base64.b64encode(file.getvalue()).decode()
 
 
 def stream(name: str, text: str) -> dict[str, Any]:
-    """Return a stream output with text that the cell wrote to stdout or stderr."""
+    """Return a stream output that contains the text a cell wrote to stdout or stderr."""
     return {"output_type": "stream", "name": name, "text": text}
 
 
 def rich_output(
     kind: str = "execute_result", count: int | None = None, **data: Any
 ) -> dict[str, Any]:
-    """Return a result or display output. A key of `data` has an underscore instead of a slash."""
+    """Return a result or display output. Keys of `data` have an underscore instead of a slash."""
     output: dict[str, Any] = {"output_type": kind, "metadata": {}}
     output["data"] = {key.replace("_", "/", 1): value for key, value in data.items()}
     return output | ({"execution_count": count} if count is not None else {})
@@ -68,7 +68,7 @@ ERROR = {
     ],
 }
 
-# Each row describes a code cell by its source, its tags, and the outputs that the kernel sent.
+# Each row contains a code cell's source, its tags, and the outputs that the kernel sent.
 CELLS: list[tuple[str, list[str], list[dict[str, Any]]]] = [
     (SETUP, ["remove-cell"], []),
     (
@@ -104,7 +104,7 @@ CELLS: list[tuple[str, list[str], list[dict[str, Any]]]] = [
         ],
     ),
 ]
-for _, _, _outputs in CELLS:  # A keyword cannot contain the + of image/svg+xml.
+for _, _, _outputs in CELLS:  # A keyword cannot contain the + in image/svg+xml.
     for _output in _outputs:
         if "image/svg_xml" in _output.get("data", {}):
             _output["data"]["image/svg+xml"] = _output["data"].pop("image/svg_xml")
@@ -142,14 +142,14 @@ def stored() -> NotebookNode:
 def chapter(
     changed_notebook: NotebookNode | None = None, changed_source: NotebookNode | None = None
 ) -> Chapter:
-    """Return the specimen, or a changed notebook in its place, in the form that the lint reads."""
+    """Return the specimen, with any given changes, in the form that the linter reads."""
     pair = ChapterFiles(Path("01-specimen.md"))
     notebook = stored() if changed_notebook is None else changed_notebook
     return Chapter(pair, changed_source or source(), notebook, SETUP)
 
 
 def as_myst(notebook: NotebookNode) -> str:
-    """Return the notebook's cells as a chapter in MyST Markdown."""
+    """Return a notebook's cells as a chapter in MyST Markdown."""
     parts = ["---\nkernelspec:\n  display_name: Python 3\n  name: python3\n---\n"]
     for cell in notebook.cells:
         if cell.cell_type == "markdown":

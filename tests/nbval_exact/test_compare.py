@@ -1,4 +1,4 @@
-"""Check that the comparison and the lint find every mutation of a notebook, and nothing else."""
+"""Check that the comparison and the linter find every mutation of a notebook and nothing else."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ MUTATION_PARAMS = [
 
 
 def find_problems(chapter: Chapter, fresh: list[list[dict]]) -> list[str]:
-    """Return everything that the lint and the comparison report."""
+    """Return everything that the linter and the comparison report."""
     return [what for rule in RULES for _, what in rule(chapter)] + differences(
         chapter.stored, fresh
     )
 
 
 def differences(stored: NotebookNode, fresh: list[list[dict]]) -> list[str]:
-    """Return how the fresh outputs differ from the stored ones, for each cell that differs."""
+    """Return a description of the difference for each cell whose fresh outputs differ."""
     cells = zip(code(stored), fresh, strict=False)
     return [difference for cell, outputs in cells if (difference := compare(cell.outputs, outputs))]
 

@@ -1,4 +1,4 @@
-"""Test the plugin by running pytest on notebooks that must pass or fail."""
+"""Test the plugin by running pytest on notebooks with known results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLUGINS = ["nbval_exact.plugin", "pytest_plugins.slow_first"]
 
 
 def run_pytest(folder: Path, *arguments: str) -> str:
-    """Run pytest with the plugins in a folder, and return its output."""
+    """Run pytest in a folder with both plugins loaded, and return its output."""
     paths = os.pathsep.join(str(folder) for folder in (ROOT, ROOT / "tests"))
     plugins = [word for name in PLUGINS for word in ("-p", name)]
     done = subprocess.run(
@@ -35,7 +35,7 @@ def run_pytest(folder: Path, *arguments: str) -> str:
 
 
 def write_notebook(path: Path, *cells: tuple[str, list[dict], int | None] | str) -> None:
-    """Write a notebook of code cells (source, outputs, execution count) and Markdown cells."""
+    """Write a notebook with code cells (source, outputs, execution count) and Markdown cells."""
     notebook_cells = [
         new_markdown_cell(cell)
         if isinstance(cell, str)
@@ -72,7 +72,7 @@ SOLUTIONS = {
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return the report of one run on notebooks with wrong outputs and with folded solutions."""
+    """Return the output of one pytest run on notebooks with wrong outputs or folded solutions."""
     folder = tmp_path_factory.mktemp("notebooks")
     write_notebook(
         folder / "01-a.ipynb",

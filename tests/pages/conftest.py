@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILT = Path(os.environ.get("JAXBITS_BUILT", ROOT / "_build" / "html"))
-# The tests import the helper modules in this folder.
+# The tests import helper modules from this folder.
 sys.path.append(str(Path(__file__).resolve().parent))
 
 
@@ -23,7 +23,7 @@ class _Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Do not report the connections that a browser drops when it leaves a page."""
+        """Ignore connections that a browser drops when it leaves a page."""
 
 
 class _Handler(http.server.SimpleHTTPRequestHandler):
@@ -35,7 +35,7 @@ class _Handler(http.server.SimpleHTTPRequestHandler):
 def built() -> Path:
     """Return the folder of the built book."""
     if not (BUILT / "intro.html").exists():
-        pytest.fail(f"there is no built book in {BUILT}: run `make book` first", pytrace=False)
+        pytest.fail(f"{BUILT} contains no built book; run: make book", pytrace=False)
     return BUILT
 
 

@@ -1,4 +1,4 @@
-"""List the pages of the book, the errors stored in its chapters, and errors that readers paste."""
+"""List the book's pages, the errors stored in its chapters, and errors that readers might paste."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CHAPTERS = [page for page in PAGES if page.startswith("chapters/")]
 
 
 def stored_errors() -> list[tuple[str, str, str]]:
-    """Return the chapter, class, and message of each stored error of JAX and its libraries."""
+    """Return the chapter, class, and message of each stored error not tagged as a comparison."""
     found = []
     for chapter in CHAPTERS:
         notebook = json.loads((ROOT / f"{chapter}.ipynb").read_text("utf8"))
@@ -28,8 +28,8 @@ def stored_errors() -> list[tuple[str, str, str]]:
     return found
 
 
-# The messages to rank and the tracebacks in pasted_tracebacks come from jax 0.10.2, with the names
-# changed. The first line of each traceback file gives the id of the message to rank first.
+# The entries to rank and the tracebacks in pasted_tracebacks come from jax 0.10.2, with the names
+# changed. The first line of each traceback file gives the id of the entry that must rank first.
 ENTRIES = [
     {**entry, "title": entry["id"], "fix": "", "href": f"#{entry['id']}"}
     for entry in json.loads((HERE / "entries.json").read_text("utf8"))
@@ -37,7 +37,7 @@ ENTRIES = [
 
 
 def read_pasted_tracebacks() -> dict[str, tuple[str, str]]:
-    """Return the text that readers paste and the id of its entry, by the name of the file."""
+    """Return each pasted text and the id of the entry that must rank first, keyed by file name."""
     found = {}
     for path in sorted((HERE / "pasted_tracebacks").glob("*.txt")):
         first, _, text = path.read_text("utf8").partition("\n")

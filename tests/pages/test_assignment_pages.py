@@ -1,4 +1,4 @@
-"""Test the released assignments, the pages about them, and the records of their solutions."""
+"""Test the released assignments, the pages about them, and the records of how solutions score."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Test the finder on the errors page, which ranks entries for the text that readers paste."""
+"""Test the finder on the errors page, which ranks entries by how well they match pasted text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def page(browser: Browser, site: str) -> Iterator[Page]:
 def rank_entries(
     page: Page, text: str, entries: list[dict[str, str]] | None = None
 ) -> list[dict[str, Any]]:
-    """Rank `entries`, or the page's own entries, with the page's JavaScript function."""
+    """Rank `entries`, by default the page's own, with the page's JavaScript function."""
     results: list[dict[str, Any]] = page.evaluate(
         """([text, given]) => {
             const embedded = document.getElementById("finder-entries").textContent;
@@ -38,7 +38,7 @@ def entry_ids(results: list[dict[str, Any]]) -> list[str]:
 
 
 @pytest.mark.parametrize("name", read_pasted_tracebacks())
-def test_rank_puts_entry_of_pasted_traceback_first(page: Page, name: str) -> None:
+def test_rank_puts_entry_for_pasted_traceback_first(page: Page, name: str) -> None:
     text, expected = read_pasted_tracebacks()[name]
     assert entry_ids(rank_entries(page, text, ENTRIES))[:1] == (
         [] if expected == "nothing" else [expected]
@@ -75,7 +75,7 @@ def test_rank_handles_long_paste_within_one_second(page: Page) -> None:
     assert page.evaluate("() => performance.now()") - start < 1000
 
 
-def test_rank_finds_entry_of_every_stored_error(page: Page) -> None:
+def test_rank_finds_entry_for_every_stored_error(page: Page) -> None:
     from jaxbits import _catalogue
 
     errors = stored_errors()
@@ -96,7 +96,7 @@ def test_rank_finds_entry_of_every_stored_error(page: Page) -> None:
             assert set(entry_ids(rank_entries(page, paste))[:1]) & best, paste
 
 
-def test_finder_shows_matches_of_pasted_error(page: Page) -> None:
+def test_finder_shows_matches_for_pasted_error(page: Page) -> None:
     box, status = (
         page.get_by_label("Your error message or traceback"),
         page.locator("#finder-status"),
@@ -109,7 +109,7 @@ def test_finder_shows_matches_of_pasted_error(page: Page) -> None:
     expect(results.first.locator(":scope > code")).to_contain_text(name)
     expect(results.first).to_contain_text("Fix")
     link = results.first.get_by_role("link").first
-    box.press("Tab")  # The first Tab goes to the Clear button, the second to the results.
+    box.press("Tab")  # The first Tab moves to the Clear button, and the second to the results.
     page.keyboard.press("Tab")
     expect(link).to_be_focused()
     assert page.request.get(link.evaluate("(a) => a.href")).ok

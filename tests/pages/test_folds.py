@@ -73,14 +73,14 @@ def test_claims_fold_and_its_code_open_by_keyboard(browser: Browser, site: str) 
 
 
 def folded_cell(source: str, *outputs: nodes.Node) -> nodes.container:
-    """Return a folded cell as MyST-NB creates it, before it chooses among MIME types."""
+    """Return a folded cell as MyST-NB creates it before choosing among MIME types."""
     code = nodes.container("", nodes.literal_block(source, source), nb_element="cell_code_source")
     shown = nodes.container("", *outputs, nb_element="cell_code_output")
     return nodes.container("", code, shown, nb_element="cell_code", hide_mode="input")
 
 
 def mime_bundle(**data: str) -> nodes.container:
-    """Return an output from its data by MIME type, with an underscore instead of the slash."""
+    """Return an output from its data, keyed by MIME type with an underscore for the slash."""
     data_nodes = [
         nodes.container(
             "", nodes.raw("", text, format="html"), mime_type=mime_type.replace("_", "/")
@@ -97,7 +97,7 @@ def apply_folds(*cells: nodes.Node) -> nodes.document:
     return document
 
 
-def test_folds_moves_code_of_claims_into_their_fold() -> None:
+def test_folds_extension_moves_claims_code_into_claims_fold() -> None:
     warning = nodes.literal_block("", "a warning")
     source = f"#@title {CLAIMS_TITLE}\nclaims()"
     page = apply_folds(
@@ -116,7 +116,7 @@ def test_folds_moves_code_of_claims_into_their_fold() -> None:
     assert tags[0].count("<div") == tags[0].count("</div>") == 1
 
 
-def test_folds_merges_claims_of_several_entries() -> None:
+def test_folds_extension_merges_claims_about_several_entries() -> None:
     source = f"#@title {CLAIMS_TITLE}\nclaims()\nclaims()"
     skipped = Outcome("put-clips", "it clamps", "not made", made_for="jax>=99")
     other = Outcomes([Outcome("put-clips", "it drops", "held"), skipped])._repr_html_()
@@ -138,7 +138,7 @@ def test_folds_merges_claims_of_several_entries() -> None:
         (f"#@title {TABLE_TITLE}\nx", "<table></table>", "How the rows are checked", "x"),
         ("#@title Helper code: f\nx", "<p></p>", "Helper code: f", "x"),
         ("x", "<p></p>", None, "x"),
-        # An output with a table below the claims does not consist of a claims fold alone.
+        # With a table below the claims, the output is not just a claims fold.
         (
             f"#@title {TABLE_TITLE}\nx",
             f"{CLAIMS_HTML}<table></table>",
@@ -147,7 +147,7 @@ def test_folds_merges_claims_of_several_entries() -> None:
         ),
     ],
 )
-def test_folds_keeps_fold_of_other_cell(
+def test_folds_extension_keeps_fold_of_other_cell(
     source: str, output: str, prompt: str | None, code: str
 ) -> None:
     (only,) = apply_folds(folded_cell(source, mime_bundle(text_html=output))).children

@@ -85,7 +85,7 @@ def test_silent_failures_page_has_chapters_and_escapes_html() -> None:
         ("", None),
     ],
 )
-def test_parse_results_rejects_other_output(text: str, expected: list[tuple[str, str]]) -> None:
+def test_parse_results_rejects_unrelated_output(text: str, expected: list[tuple[str, str]]) -> None:
     assert load_extension("cell_outputs").parse_results(text) == expected
 
 

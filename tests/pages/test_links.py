@@ -1,4 +1,4 @@
-"""Check that all targets in the built book exist, and that pages load nothing external."""
+"""Check that all link targets in the built book exist and that pages load nothing external."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def pages(built: Path) -> list[Path]:
 
 
 def link_problem(built: Path, page: Path, address: str) -> str | None:
-    """Return what is wrong with an address inside the book, or None."""
+    """Return what is wrong with a link that should lead to a place in the book, or None."""
     parts = urlsplit(address)
     path = unquote(parts.path)
-    # The server shows 404.html at any address, so its links start at the root of the site.
+    # The server shows 404.html at any address, so its links are relative to the site's root.
     if page.name == "404.html" and path.startswith(SITE_PATH):
         path = path.removeprefix(SITE_PATH) or "."
     target = (page.parent / path).resolve() if path else page
@@ -74,7 +74,7 @@ def test_internal_links_have_targets(built: Path, pages: list[Path]) -> None:
     assert link_count > 20 * len(pages) / 2, f"only {link_count} links on {len(pages)} pages"
 
 
-def test_pages_load_only_files_of_book(built: Path, pages: list[Path]) -> None:
+def test_pages_load_only_book_files(built: Path, pages: list[Path]) -> None:
     problems = []
     for page in pages:
         addresses = [
@@ -99,7 +99,7 @@ def test_pages_load_only_files_of_book(built: Path, pages: list[Path]) -> None:
     assert not problems, "\n".join(problems)
 
 
-def test_style_sheets_load_only_files_of_book(built: Path) -> None:
+def test_style_sheets_load_only_book_files(built: Path) -> None:
     problems = []
     for sheet in built.rglob("*.css"):
         text = re.sub(r"/\*.*?\*/", "", sheet.read_text("utf8"), flags=re.S)
@@ -140,4 +140,4 @@ def test_catalogue_entries_have_anchors(built: Path) -> None:
         for bit in _catalogue.load().values()
         if link_problem(built, built / "intro.html", bit.page)
     ]
-    assert not problems, "the book lacks these anchors of the catalogue:\n" + "\n".join(problems)
+    assert not problems, "the book lacks these anchors from the catalogue:\n" + "\n".join(problems)

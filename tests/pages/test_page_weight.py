@@ -1,4 +1,4 @@
-"""Test what a page downloads, and what it tells browsers and search engines about itself."""
+"""Test what pages download and which metadata they give to browsers and search engines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route
 
 from book_tools.website import stylesheets
 
-# The book promises at most 300 KiB per page. The heaviest page needs half of that, so a lower limit
+# The book promises at most 300 KiB per page. The largest page needs half of that, so a lower limit
 # reveals growth early.
 PROMISED_BYTES, LIMIT_BYTES = 300 * 1024, 200 * 1024
 BOOK_TITLE = "JAX sharp bits"
@@ -37,7 +37,7 @@ with (ROOT / "_ext" / "descriptions.toml").open("rb") as file:
 
 @cache
 def compressed_size(path: Path) -> int:
-    """Return the size of a file as a web server sends it, in bytes."""
+    """Return the compressed size of a file in bytes, as a web server would send it."""
     return len(gzip.compress(path.read_bytes(), compresslevel=6))
 
 
@@ -58,7 +58,7 @@ INSPECT_PAGE = """() => ({
 
 @dataclass
 class PageVisit:
-    """The source of a page, the files that the browser fetched, and the inspected elements."""
+    """A page's source, the files that the browser fetched, and the results of INSPECT_PAGE."""
 
     name: str
     source: str
@@ -126,7 +126,7 @@ def test_icons_have_svg_mask(visited: PageVisit) -> None:
 
 
 def test_outputs_have_no_copy_button(visited: PageVisit) -> None:
-    """Each copy button would be another stop for the Tab key."""
+    """Copy buttons on outputs would only add stops for the Tab key."""
     assert visited.inspected["copied"] == 0
 
 
@@ -147,7 +147,7 @@ def test_page_metadata_describes_page(visited: PageVisit) -> None:
 
 
 def meta_content(head: str, kind: str, name: str) -> list[str]:
-    """Return the content of each meta element with a name, or with a property."""
+    """Return the content of each meta element with the given name or property."""
     pattern = rf'<meta {kind}="{re.escape(name)}" content="([^"]*)"'
     return [html.unescape(text) for text in re.findall(pattern, head)]
 
@@ -164,14 +164,14 @@ def style_sheet_names(built: Path) -> set[str]:
 def names_without_rules(names: Iterable[str], built: Path) -> set[str]:
     """Return the classes and ids whose rules the joined style sheet omits.
 
-    Scripts number the ids of copy buttons and tooltips, so a trailing number does not count.
+    Trailing numbers are ignored, because scripts number the ids of copy buttons and tooltips.
     """
     known_names = style_sheet_names(built)
     return {name for name in names if name and not {name, name.rstrip("0123456789")} & known_names}
 
 
-def test_style_sheet_keeps_rules_of_page(visited: PageVisit, built: Path) -> None:
-    # The style sheet omits a rule if no page or script contains one of its classes or ids.
+def test_style_sheet_keeps_rules_for_page(visited: PageVisit, built: Path) -> None:
+    # The style sheet omits rules whose classes and ids appear in no page or script.
     assert not names_without_rules(visited.inspected["names"], built)
 
 
@@ -205,7 +205,7 @@ def chapter_with_most_figures(built: Path) -> str:
 
 
 @pytest.mark.parametrize(("scheme", "other"), [("light", "dark"), ("dark", "light")])
-def test_page_fetches_only_figures_of_its_theme(
+def test_page_fetches_only_figures_for_its_theme(
     browser: Browser, site: str, built: Path, scheme: str, other: str
 ) -> None:
     context = browser.new_context(color_scheme=scheme)  # type: ignore[arg-type]
@@ -216,12 +216,12 @@ def test_page_fetches_only_figures_of_its_theme(
     visible = visible_figures(page)
     assert len(visible) >= 5
     assert {path for path in fetched if "/_images/" in path} == set(visible)
-    # The page must reserve space with the figure's own proportions, so that nothing moves later.
+    # The page must reserve space in the figure's own proportions, so that nothing moves later.
     ratios = page.evaluate("""() => [...document.querySelectorAll("img.figure-svg")]
         .filter((e) => e.naturalWidth)
         .map((e) => e.width / e.height / (e.naturalWidth / e.naturalHeight))""")
     assert ratios == pytest.approx([1] * len(visible), abs=0.02)
-    # The reader switches to the other theme by hand and must get its figures.
+    # A reader who switches to the other theme must get its figures.
     for _ in range(3):
         page.locator(".theme-switch-button").first.click()
         if page.evaluate("document.documentElement.dataset.theme") == other:
@@ -230,7 +230,7 @@ def test_page_fetches_only_figures_of_its_theme(
     assert len(visible_after_switch) == len(visible)
     assert not set(visible_after_switch) & set(visible)
     assert set(visible_after_switch) <= set(fetched)
-    # Printed figures are light in either theme.
+    # Printed figures are light in both themes.
     page.emulate_media(media="print")
     assert all(
         "-dark" not in path
@@ -263,10 +263,10 @@ def test_theme_is_set_before_page_is_shown(browser: Browser, site: str) -> None:
     context.close()
 
 
-def test_style_sheet_keeps_rules_of_opened_elements(
+def test_style_sheet_keeps_rules_for_opened_elements(
     browser: Browser, site: str, built: Path
 ) -> None:
-    """The style sheet must also keep the classes that scripts add when an element opens."""
+    """The style sheet must also keep rules for classes that scripts add when an element opens."""
     context = browser.new_context(viewport=NARROW)
     page = context.new_page()
     page.goto(f"{site}/{CHAPTERS[3]}.html")
@@ -300,7 +300,7 @@ def test_header_buttons_fit_into_320_pixels(browser: Browser, site: str) -> None
 
 
 def test_plain_code_has_text_color(built: Path) -> None:
-    """Tokens that `_ext/light_highlighting.py` writes as text must look plain in both themes."""
+    """Tokens that `_ext/light_highlighting.py` does not mark up must look plain in both themes."""
     sheet = (built / "_static" / "pygments.css").read_text(encoding="utf-8")
     for theme in ("light", "dark"):
         colors = dict(
@@ -313,12 +313,12 @@ def test_plain_code_has_text_color(built: Path) -> None:
     assert '<span class="n">' not in chapter
 
 
-# The next tests check the other files of the site, whether or not the book has an address.
+# The next tests check the other files of the site, with or without a published address.
 
 
 @pytest.fixture(scope="module")
 def address(built: Path) -> str:
-    """Return the address of the published book, or an empty string."""
+    """Return the published book's address, or an empty string if it has none."""
     head = (built / "intro.html").read_text(encoding="utf-8").partition("</head>")[0]
     match = re.search(r'<link rel="canonical" href="(.*)intro.html"', head)
     return match[1] if match else ""
@@ -381,7 +381,7 @@ def test_404_page_works_at_any_depth(context: BrowserContext, built: Path) -> No
     page.close()
 
 
-# The next tests run the extensions on a book of two pages, with an address and without one.
+# The next tests run the extensions on a two-page book with and without an address.
 
 CONF = """
 import sys
@@ -397,7 +397,7 @@ html_theme_options = {{"logo": {{"text": "JAX sharp bits"}}}}
 
 
 def build_small_site(folder: Path, address: str) -> Path:
-    """Build a book of two pages, and return the folder with the result."""
+    """Build a two-page book, and return the folder with the result."""
     source, result = folder / "source", folder / "result"
     (source / "reference").mkdir(parents=True)
     (source / "conf.py").write_text(

@@ -1,4 +1,4 @@
-"""Test that printed pages are unfolded, white, and complete, and that the PDF has every page."""
+"""Test that printed pages are unfolded, white, and complete and that the PDF has every page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAPER_WIDTH = 700  # CSS pixels between the margins of an A4 page
 
 @pytest.fixture(params=["light", "dark"])
 def printed_page(request: pytest.FixtureRequest, browser: Browser, site: str) -> Iterator[Page]:
-    """Open a chapter in the layout for printing, once in each theme."""
+    """Open a chapter in the print layout, once per theme."""
     page = browser.new_page(
         color_scheme=request.param, viewport={"width": PAPER_WIDTH, "height": 1000}
     )
@@ -91,7 +91,7 @@ def test_afterprint_restores_theme_and_folds(browser: Browser, site: str) -> Non
 
 @pytest.fixture(scope="module")
 def pdf_reader(built: Path, tmp_path_factory: pytest.TempPathFactory) -> PdfReader:
-    """Print three pages of the book as one PDF."""
+    """Print three pages of the book to one PDF, and return its reader."""
     if CHROMIUM is None:
         pytest.skip("Chromium is not installed")
     out = tmp_path_factory.mktemp("pdf") / "book.pdf"
@@ -162,7 +162,7 @@ def test_pdf_links_lead_into_pdf_or_to_web(pdf_reader: PdfReader) -> None:
                 assert "127.0.0.1" not in action["/URI"]
                 assert ".invalid" not in action["/URI"]
                 targets["web"].append(0)
-    # Links from terms must lead to the glossary's entries, not only to its first page.
+    # Links from terms must lead to the glossary's entries, not just to its first page.
     glossary = next(
         pdf_reader.get_destination_page_number(item)
         for item in pdf_reader.outline
@@ -174,6 +174,6 @@ def test_pdf_links_lead_into_pdf_or_to_web(pdf_reader: PdfReader) -> None:
 
 
 @pytest.mark.slow
-def test_pdf_main_names_page_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> None:
+def test_pdf_main_names_missing_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert pdf.main(["chapters/99-nothing"]) == 1
     assert "PAGE must be in the table of contents, got chapters/99" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Check that pages contain either all links to the project's repository or none."""
+"""Check that pages contain links to the project's repository if and only if it has one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXTERNAL_ADDRESSES = (
 
 
 def build_page(folder: Path, repository: str | None, name: str) -> BeautifulSoup:
-    """Build a small book with this project's extension, and return one of its two pages."""
+    """Build a two-page book with this project's extension, and return one of the pages."""
     (folder / "chapters").mkdir(parents=True)
     (folder / "index.md").write_text("# Book\n\n```{toctree}\nchapters/01-topic\n```\n")
     (folder / "chapters" / "01-topic.md").write_text("# Topic\n\nText.\n")
@@ -37,7 +37,7 @@ def build_page(folder: Path, repository: str | None, name: str) -> BeautifulSoup
         "html_theme": "sphinx_book_theme",
         "exclude_patterns": ["README.md"],
         "suppress_warnings": ["config.cache"],
-        # Jupyter Book sets this URL for a book that names no repository.
+        # Jupyter Book sets this URL if a book specifies no repository.
         "html_theme_options": {"repository_url": "https://github.com/executablebooks/jupyter-book"},
     }
     sys.path.append(str(project_metadata.ROOT))

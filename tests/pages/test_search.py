@@ -1,4 +1,4 @@
-"""Test the results of the book's search, and its dialog and page in a browser."""
+"""Test the results of the book's search, as well as its dialog and page in a browser."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from jaxbits import _catalogue
 HERE = Path(__file__).resolve().parent
 QUERIES = tomllib.loads((HERE / "search_queries.toml").read_text("utf8"))["query"]
 MIN_HIT_RATE = 0.85
-# One test types these queries into the search box. Their answers contain words of the query, so the
-# page must mark them.
+# One test types these queries into the search box. Their answers contain words from the query, so
+# the page must mark those words.
 TYPED_QUERIES = [
     "ConcretizationTypeError",
     "key reuse",
@@ -54,7 +54,7 @@ def context(browser: Browser, site: str) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def page(context: BrowserContext, site: str) -> Iterator[Page]:
-    """Open a chapter, and fail the test if the browser's console reports an error or warning."""
+    """Open a chapter, and fail the test if the browser console reports an error or a warning."""
     page = context.new_page()
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
@@ -72,7 +72,7 @@ def page(context: BrowserContext, site: str) -> Iterator[Page]:
 
 @pytest.fixture(scope="module")
 def search_page(context: BrowserContext, site: str) -> Iterator[Page]:
-    """Open a page on which tests call the search directly, without its dialog."""
+    """Open a page on which tests can call the search function directly, without the dialog."""
     page = context.new_page()
     page.goto(f"{site}/intro.html")
     yield page
@@ -154,7 +154,7 @@ def test_typed_query_opens_section_and_marks_words(page: Page, site: str, query:
         "(mark) => (place.closest('section, tr') || place).contains(mark))"
     ), "the page marks a word outside the section"
     expect(target).to_be_in_viewport()
-    # The heading must be at the top, just below the fixed header.
+    # The heading must be near the top of the window, just below the fixed header.
     assert target.evaluate("(place) => Math.abs(place.getBoundingClientRect().top) < 160")
     assert any(mark.is_visible() for mark in marks.all()), "no mark is visible"
 
@@ -215,7 +215,7 @@ def test_page_fetches_search_index_only_on_first_use(page: Page, site: str) -> N
     assert not [url for url in requested if url.split("?")[0].endswith(sphinx_scripts)]
     type_query(page, "key reuse")
     assert "/pagefind/pagefind.js" in [url.split("?")[0] for url in requested]
-    assert all(url.startswith("/") for url in requested), "the page requests another host"
+    assert all(url.startswith("/") for url in requested), "the page accesses a different host"
 
 
 @pytest.mark.parametrize("keys", ["Control+k", "Meta+k", "/"])
@@ -319,7 +319,7 @@ def test_search_button_and_dialog_fit_into_viewport(page: Page, size: dict[str, 
     button = page.get_by_role("button", name="Search the book")
     expect(button).to_be_in_viewport(ratio=1)
     page.mouse.wheel(0, 3000)
-    expect(button).to_be_in_viewport(ratio=1)  # The header is fixed.
+    expect(button).to_be_in_viewport(ratio=1)  # The header does not scroll.
     assert type_query(page, "nan gradient")
     dialog = page.get_by_role("dialog").bounding_box()
     assert dialog
@@ -327,7 +327,7 @@ def test_search_button_and_dialog_fit_into_viewport(page: Page, size: dict[str, 
     assert dialog["x"] + dialog["width"] <= size["width"]
     assert dialog["y"] + dialog["height"] <= size["height"]
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-    # The box must not scroll, because a phone's keyboard covers the part of the dialog that does.
+    # The box must not scroll, because a phone's keyboard covers the scrolling part of the dialog.
     expect(page.get_by_role("combobox")).to_be_in_viewport(ratio=1)
 
 

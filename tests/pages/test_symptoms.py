@@ -1,4 +1,4 @@
-"""Check the page *By symptom*: its steps contain valid calls, and its answers name entries."""
+"""Check that the steps on the page *By symptom* contain valid calls and lead to known entries."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_call_in_step_matches_signature(call: str) -> None:
     if isinstance(tree, ast.Call):
         assert callable(target)
         if not inspect.isfunction(target):
-            # The call passes arguments to the detector, not to the function that it wraps.
+            # The call passes arguments to the detector, not to the function under test.
             target = functools.partial(type(target).__call__, target)
         keywords = {k.arg for k in tree.keywords}
         plain = [a for a in tree.args if not isinstance(a, ast.Starred)]
@@ -70,7 +70,7 @@ def test_read_symptoms_rejects_malformed_symptom(change, message, tmp_path) -> N
 
 
 def to_inline_toml(value: object) -> str:
-    """Return a string, or a list of tables of strings, as inline TOML."""
+    """Format a string, or a list of tables with string values, as inline TOML."""
     if isinstance(value, list):
         tables = (", ".join(f'{k} = "{v}"' for k, v in table.items()) for table in value)
         return "[" + ", ".join(f"{{ {table} }}" for table in tables) + "]"

@@ -1,4 +1,4 @@
-"""Run the rows of the reference tables again, and check the pages and links of the tables."""
+"""Run the rows of the reference tables again, and check the tables' pages and links."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def outcomes() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_table_page_contains_outcomes_of_rows(name: str, outcomes: dict[str, str]) -> None:
+def test_table_page_contains_row_outcomes(name: str, outcomes: dict[str, str]) -> None:
     stored = (ROOT / "reference" / f"{name}.md").read_text("utf8")
     generated = table_page.table_page(tables.read_table(name), outcomes, tables.read_recorded())
     if pins.find_departures():
-        # Other versions print other outcomes, so only the code on the page must be the same.
+        # Different versions print different outcomes, so only the code on the page must match.
         boxes = re.compile(r'<pre class="outcome.*?</pre>|<p class="elsewhere.*?</p>', re.DOTALL)
         stored, generated = (
             re.sub(r"\n+", "\n", boxes.sub("", text)) for text in (stored, generated)
@@ -77,7 +77,7 @@ def test_table_rows_are_unique(name: str) -> None:
 
 
 def test_wrong_claims_are_recorded_for_all_versions() -> None:
-    # The keys of the records contain the code, so an edited row must be recorded again.
+    # Each record's key contains the row's code, so an edited row must be recorded again.
     table = tables.read_table("wrong-in-circulation")
     expected = {
         run_table_rows.row_key(given, code) for given, code in run_table_rows.code_of_rows(table)
@@ -91,7 +91,7 @@ def test_wrong_claims_are_recorded_for_all_versions() -> None:
     assert not unnamed, "the text above the table must name every recorded version"
 
 
-def test_wrong_claims_name_their_source() -> None:
+def test_wrong_claims_name_their_sources() -> None:
     wrong_claims = read_rows("wrong-in-circulation")
     assert [
         row["title"] for row in wrong_claims if not (row.get("where") or row.get("where_text"))

@@ -1,7 +1,7 @@
 """Start one Chromium per worker for all tests that open a page.
 
-Playwright keeps an event loop running, and a process can have only one. Two fixtures that each
-start Playwright fail as soon as one worker runs the tests of both.
+Playwright keeps an event loop running, and a process can have only one. If two fixtures each
+started Playwright, tests would fail as soon as one worker used both fixtures.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-# Chromium sends no requests of its own, such as updates and reports.
+# Chromium must not send requests of its own, for example to get updates or to send reports.
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -30,7 +30,7 @@ ARGUMENTS = [
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """Return the Chromium that all tests of a worker share."""
+    """Start the Chromium instance that all of a worker's tests share, and close it at the end."""
     if CHROMIUM is None:
         pytest.skip("Chromium is not installed")
     with sync_playwright() as playwright:

@@ -1,6 +1,6 @@
-"""Report skipped and expectedly failing tests as failed if JAXBITS_NO_SKIP is set.
+"""Report skipped tests and expected failures as failed if JAXBITS_NO_SKIP is set.
 
-A machine that has a browser, a sandbox, and a database has no reason to skip a test.
+On a machine with a browser, a sandbox, and a database, there is no reason to skip a test.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Fail a test that leaves functions, settings, or the working directory of the process changed.
+"""Fail a test that leaves functions, settings, or the working directory changed.
 
-Which tests share a process depends on how fast they run, so such a change would make another test
-fail at random. Some tests run students' answers that replace NumPy or JAX functions or change
-JAX's settings.
+Which tests share a process depends on how fast they run, so such a change would make other tests
+fail at random. For example, some tests run student answers that replace NumPy or JAX functions or
+change JAX's settings.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ GUARDED_MODULES = [
     "numpy",
     "numpy.testing",
 ]
-# pytest itself changes this variable for every test.
+# pytest itself changes this environment variable for every test.
 IGNORED_VARIABLES = {"PYTEST_CURRENT_TEST"}
 
 
 def _functions() -> dict[tuple[str, str], Any]:
-    """Return the functions and classes of the loaded modules, by module and name."""
+    """Return the guarded modules' functions and classes, keyed by module and name."""
     return {
         (module, name): value
         for module in GUARDED_MODULES
@@ -49,7 +49,7 @@ def _settings() -> dict[str, Any]:
 
 @pytest.fixture(autouse=True)
 def global_state_guard() -> Iterator[None]:
-    """Fail the test if it leaves global state changed, and restore the replaced functions."""
+    """Restore the functions that a test replaced, and fail the test if it changed global state."""
     functions, settings, folder = _functions(), _settings(), os.getcwd()
     yield
     after = _functions()
@@ -58,7 +58,9 @@ def global_state_guard() -> Iterator[None]:
         setattr(sys.modules[module], name, functions[module, name])
     assert not replaced, f"the test replaced functions without restoring them: {replaced}"
     now = _settings()
-    # A test may load JAX or a part of it, which adds settings.
+    # A test may import JAX or a part of it, which adds settings.
     changed = {k: (v, now.get(k)) for k, v in settings.items() if now.get(k) != v}
     assert not changed, f"the test changed settings without restoring them: {changed}"
-    assert os.getcwd() == folder, f"the test left the working folder {folder} for {os.getcwd()}"
+    assert os.getcwd() == folder, (
+        f"the test changed the working folder from {folder} to {os.getcwd()}"
+    )

@@ -1,7 +1,7 @@
-"""Keep the tests of a file on one worker, and start the files that take longest first.
+"""Keep the tests in a file on one worker, and start with the files that take longest.
 
-The tests of a file share fixtures, and the cells of a notebook share a kernel. Starting a long file
-last would leave one worker busy while the others have nothing to do.
+The tests in a file share fixtures, and the cells of a notebook share a kernel. If a long file
+started last, one worker would be busy while the others have nothing to do.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# Files that take more than half a minute, slowest first, according to `pytest --durations=0`.
+# The files that take more than half a minute according to `pytest --durations=0`, slowest first.
 SLOW_FILES = [
     "tests/detect/test_sweep.py",
     "tests/pages/test_browser.py",
@@ -27,21 +27,21 @@ _RANKS = {ROOT / name: rank for rank, name in enumerate(SLOW_FILES)}
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Give each pytest-xdist worker whole files.
+    """Make pytest-xdist assign whole files to its workers.
 
     Raises:
         UsageError: If a listed file does not exist, for example because it was renamed.
     """
     if missing := [name for name in SLOW_FILES if not (ROOT / name).is_file()]:
         raise pytest.UsageError(f"SLOW_FILES must name existing files, got {', '.join(missing)}")
-    if getattr(config.option, "dist", "no") == "load":  # the default of `-n`
+    if getattr(config.option, "dist", "no") == "load":  # The default with `-n`.
         config.option.dist = "loadfile"
         config.option.loadscopereorder = False
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sort the tests: slow files, then chapters, then all others, each in the collected order."""
+    """Put slow files first, then chapters, and then all others, each in the collected order."""
     items.sort(key=_rank)
 
 

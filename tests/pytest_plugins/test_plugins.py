@@ -1,4 +1,4 @@
-"""Test the plugins by running pytest on tests that skip or that leave global state changed."""
+"""Test the plugins by running pytest on tests that are skipped or leave global state changed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 
 def run_pytest(folder: Path, plugin: str, *arguments: str, **variables: str) -> str:
-    """Run pytest with one plugin in a folder, and return its output."""
+    """Run pytest in a folder with one plugin loaded, and return its output."""
     environment = {k: v for k, v in os.environ.items() if k != "JAXBITS_NO_SKIP"}
     plugins = ["-p", f"pytest_plugins.{plugin}", "-p", "no:cacheprovider"]
     done = subprocess.run(
@@ -84,5 +84,5 @@ def test_global_state_guard_fails_test_that_leaves_change(tmp_path: Path) -> Non
     assert "without restoring them: [('numpy', 'allclose')]" in report
     assert "without restoring them: {'jax_debug_nans': (False, True)}" in report
     assert "without restoring them: {'$HOME': " in report
-    assert "the test left the working folder" in report
+    assert "the test changed the working folder" in report
     assert "6 passed, 4 errors" in report

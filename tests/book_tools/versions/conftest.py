@@ -12,7 +12,7 @@ sys.path.append(str(HERE))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave these tests to `make test-all`, because only maintainers run the tested programs."""
+    """Mark these tests for `make test-all` only, because only maintainers use these programs."""
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.slow)

@@ -1,4 +1,4 @@
-"""Test the page *Behaviour by version*, and that the committed page matches the records."""
+"""Test how the page *Behaviour by version* is generated, and compare it with the committed one."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Test reading a chapter's cells with their sections, and normalizing their outputs."""
+"""Test how a chapter's cells and their sections are read and how their outputs are normalized."""
 
 import nbformat
 import pytest

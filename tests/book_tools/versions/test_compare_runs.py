@@ -1,4 +1,4 @@
-"""Test that each kind of difference is found and classified as declared or undeclared."""
+"""Test that every kind of difference is found and is classified as declared or undeclared."""
 
 import pytest
 from version_records import CLAIM, ERROR, changed_chapter, changed_record, record
@@ -73,7 +73,7 @@ DECLARED = {
 }
 
 
-def test_find_differences_of_equal_runs_is_empty():
+def test_find_differences_returns_nothing_for_equal_runs():
     assert find_differences(record(), record()) == []
 
 
@@ -119,7 +119,7 @@ def test_find_differences_requires_bit_of_section_first():
     assert [d.declared for d in find_differences(run, run)] == [False]
 
 
-def test_find_differences_ignores_chapter_with_other_code():
+def test_find_differences_ignores_chapter_with_different_code():
     run = changed_chapter(code="def", claims=[], errors=[ERROR | {"message": "other"}])
     assert find_differences(run, record()) == []
 

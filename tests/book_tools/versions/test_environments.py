@@ -33,7 +33,7 @@ def test_parse_specifications_names_environment_and_key(old, new, message):
         environments.parse_specifications(TOY.replace(old, new))
 
 
-def test_child_variables_drop_settings_that_change_outputs(monkeypatch):
+def test_child_variables_omit_settings_that_change_outputs(monkeypatch):
     for name in ("JAX_ENABLE_X64", "XLA_FLAGS", "JAXBITS_RECORD", "PYTHONPATH", "VIRTUAL_ENV"):
         monkeypatch.setenv(name, "1")
     here = environments.child_variables(on_accelerator=False)
@@ -46,7 +46,7 @@ def test_child_variables_drop_settings_that_change_outputs(monkeypatch):
 
 @pytest.fixture
 def prepare_toy(monkeypatch, tmp_path):
-    """Return a function that prepares an environment and returns the commands, which do not run."""
+    """Return a function that pretends to prepare an environment and returns the commands for it."""
     commands = []
 
     def record_command(command, purpose):
@@ -98,7 +98,7 @@ def test_prepare_upgrades_old_environment(prepare_toy, tmp_path):
     assert prepare_toy() == []
 
 
-def test_prepare_recreates_environment_of_changed_spec(prepare_toy, tmp_path):
+def test_prepare_recreates_environment_if_spec_changed(prepare_toy, tmp_path):
     prepare_toy()
     stamp = tmp_path / ".envs/toy/made.json"
     stamp.write_text(json.dumps({"mark": "other", "at": time.time()}))

@@ -1,4 +1,4 @@
-"""Test finding Python interpreters on PATH and in pyenv, and reporting a missing one."""
+"""Test how Python interpreters are found on PATH and in pyenv and how a missing one is reported."""
 
 import os
 import sys
@@ -10,7 +10,7 @@ from book_tools.environment import interpreters
 
 HERE = f"{sys.version_info[0]}.{sys.version_info[1]}"
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="uses shell scripts as interpreters")
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="the fake interpreters are shell scripts")
 
 
 def write_script(path: Path, text: str) -> Path:
@@ -21,7 +21,7 @@ def write_script(path: Path, text: str) -> Path:
 
 
 def write_fake_python(path: Path, version: str) -> Path:
-    """Create a script that answers like a Python interpreter of this version."""
+    """Create a script that responds like a Python interpreter of the given version."""
     return write_script(path, f"echo {version}; echo {path}")
 
 
@@ -43,7 +43,7 @@ def test_find_python_on_path(tmp_path):
     assert interpreters.find_python(["3.13"]) == here
 
 
-def test_find_python_skips_other_version(tmp_path):
+def test_find_python_skips_different_version(tmp_path):
     write_fake_python(tmp_path / "bin" / "python3", "3.10")
     with pytest.raises(interpreters.EnvironmentUnavailable):
         interpreters.find_python(["3.13"])

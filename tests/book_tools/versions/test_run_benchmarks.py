@@ -19,7 +19,7 @@ def run():
 
 @pytest.fixture
 def toy_benchmark(tmp_path):
-    """Return a function that runs a benchmark with the given source, and its record's file."""
+    """Return a pair: a function that runs a benchmark's source, and the path of its record."""
     (tmp_path / "benchmarks").mkdir()
 
     def run(text, *arguments):

@@ -1,4 +1,4 @@
-"""Test running chapters in another environment, and the command's report of differences."""
+"""Test how chapters run in a different environment and how the differences are reported."""
 
 import subprocess
 import sys
@@ -78,7 +78,7 @@ def test_count_outcomes():
     assert count_outcomes("<testsuites/>")["failed"] == {"pytest": "no test was found"}
 
 
-def test_run_tests_ignores_pytest_plugins_of_project(this_environment, tmp_path):
+def test_run_tests_ignores_project_pytest_plugins(this_environment, tmp_path):
     library = tmp_path / "tests" / "library"
     library.mkdir(parents=True)
     (library / "test_a.py").write_text(
@@ -91,7 +91,7 @@ def test_run_tests_ignores_pytest_plugins_of_project(this_environment, tmp_path)
 
 @pytest.fixture
 def project(monkeypatch, tmp_path):
-    """Create a project with one chapter, and a dict of the outcomes that its runs return."""
+    """Create a one-chapter project, and return its folder and the fake outcomes of its runs."""
     for folder in ("chapters", "reference/versions", "src/jaxbits/recorded"):
         (tmp_path / folder).mkdir(parents=True)
     write_chapter(tmp_path / "chapters", ("setup", "1"))

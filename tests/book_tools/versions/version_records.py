@@ -1,4 +1,4 @@
-"""Provide a small handwritten record in the format of `make versions` for tests to modify."""
+"""Provide a small handwritten record, in the format of `make versions`, for tests to modify."""
 
 import copy
 from typing import Any
@@ -47,14 +47,14 @@ def record(**changes: Any) -> dict[str, Any]:
 
 
 def changed_record(kind: str, **changes: Any) -> dict[str, Any]:
-    """Return a record of another environment in which the only claim or error is changed."""
+    """Return another environment's record, in which the only claim or the only error is changed."""
     run = record(name="colab", title="Colab")
     run["chapters"]["04-out-of-bounds"][kind][0] |= changes
     return run
 
 
 def changed_chapter(**changes: Any) -> dict[str, Any]:
-    """Return a record of another environment in which the only chapter is changed."""
+    """Return another environment's record, in which the only chapter is changed."""
     run = record(name="colab", title="Colab")
     run["chapters"]["04-out-of-bounds"] |= changes
     return run

@@ -1,4 +1,4 @@
-"""Labeled cases that control_flow and dynamic_shape were tuned on."""
+"""Labeled cases used to tune control_flow and dynamic_shape."""
 
 from __future__ import annotations
 

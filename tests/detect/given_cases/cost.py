@@ -1,4 +1,4 @@
-"""Labeled cases that big_const, transfer, donation, timing, and unrolled were tuned on.
+"""Labeled cases used to tune big_const, transfer, donation, timing, and unrolled.
 
 Import the module again for every run of a detector.
 """
@@ -116,7 +116,7 @@ def tr_scan_callback(x):
 
 @case("transfer", True, np.ones((256, 1024), np.float32), jnp.ones(1024))
 def tr_numpy_batch(batch, w):
-    return jnp.dot(batch, w)  # implicit host->device every call
+    return jnp.dot(batch, w)  # implicit host-to-device copy on every call
 
 
 @case("transfer", True, X4)
@@ -284,7 +284,7 @@ def tm_jax_block_ok(x):
 @case("timing", False, jnp.ones((60, 60)))
 def tm_np_asarray_ok(x):
     t0 = time.perf_counter()
-    y = np.asarray(x @ x)  # copies to host, so it blocks
+    y = np.asarray(x @ x)  # copies to the host, so it blocks
     return y, time.perf_counter() - t0
 
 

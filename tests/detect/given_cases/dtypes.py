@@ -1,4 +1,4 @@
-"""Labeled cases that promotion, x64, and carry were tuned on."""
+"""Labeled cases used to tune promotion, x64, and carry."""
 
 from __future__ import annotations
 
@@ -106,8 +106,8 @@ def pr_f16_bf16(a, b):
 
 @case("promotion", True, BF)
 def pr_hidden_upcast_back(x):
-    y = x * np.float32(0.5)  # f32 compute ...
-    return y.astype(jnp.bfloat16)  # ... hidden again at the end
+    y = x * np.float32(0.5)  # computes in f32 ...
+    return y.astype(jnp.bfloat16)  # ... and hides it at the end
 
 
 @case("promotion", True, jnp.arange(4, dtype=jnp.int8))
@@ -156,12 +156,12 @@ def pr_preferred_ok(x):
 
 @case("promotion", False, BF)
 def pr_softmax_internal_ok(x):
-    return jax.nn.softmax(x) + jnp.mean(x)  # library accumulates in f32 on purpose
+    return jax.nn.softmax(x) + jnp.mean(x)  # JAX accumulates in f32 on purpose
 
 
 @case("promotion", False, jnp.arange(4))
 def pr_int_to_float_ok(x):
-    return x / 2  # documented int -> float
+    return x / 2  # documented conversion from int to float
 
 
 # carry

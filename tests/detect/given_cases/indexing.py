@@ -1,4 +1,4 @@
-"""Labeled cases that out_of_bounds was tuned on."""
+"""Labeled cases used to tune out_of_bounds."""
 
 from __future__ import annotations
 

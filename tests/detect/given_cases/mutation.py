@@ -1,4 +1,4 @@
-"""Labeled cases that inplace was tuned on."""
+"""Labeled cases used to tune inplace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labeled cases that cast, overflow, and nan were tuned on."""
+"""Labeled cases used to tune cast, overflow, and nan."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def nn_div0(x):
 
 @case("nan", True, jnp.array([0.0, 1.0]))
 def nn_where_trap(x):
-    return jnp.where(x > 0, jnp.sqrt(x), 0.0).sum()  # value ok, gradient NaN
+    return jnp.where(x > 0, jnp.sqrt(x), 0.0).sum()  # finite value, NaN gradient
 
 
 @case("nan", True, jnp.zeros(3))
 def nn_norm_at_zero(x):
-    return jnp.linalg.norm(x)  # grad NaN at 0
+    return jnp.linalg.norm(x)  # NaN gradient at 0
 
 
 @case("nan", True, jnp.array([-1.0, 2.0]))
@@ -54,12 +54,12 @@ def nn_in_scan(x):
 
 @case("nan", True, jnp.array([200.0, -200.0]))
 def nn_logistic_overflow(x):
-    return jnp.log(1 + jnp.exp(x)).sum()  # inf forward
+    return jnp.log(1 + jnp.exp(x)).sum()  # infinite in the forward pass
 
 
 @case("nan", True, jnp.array([1.0, 2.0]))
 def nn_latent_where_trap(x):
-    # fine on the example, NaN gradient as soon as some entry is 0
+    # fine with these arguments, but the gradient is NaN if an entry is 0
     return jnp.where(x > 0, x * jnp.log(x), 0.0).sum()
 
 

@@ -1,4 +1,4 @@
-"""Labeled cases that side_effect, leak, and iterator were tuned on."""
+"""Labeled cases used to tune side_effect, leak, and iterator."""
 
 from __future__ import annotations
 

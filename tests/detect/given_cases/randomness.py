@@ -1,4 +1,4 @@
-"""Labeled cases that key_reuse and const_key were tuned on."""
+"""Labeled cases used to tune key_reuse and const_key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labeled cases that list_args and recompile were tuned on."""
+"""Labeled cases used to tune list_args and recompile."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ add(
 
 @case("recompile", True, Sweep([(X4,)] * 4))
 def rc_jit_lambda_inside(x):
-    return jax.jit(lambda v: jnp.sin(v) * 2)(x)  # a new function object each call
+    return jax.jit(lambda v: jnp.sin(v) * 2)(x)  # a new function object on each call
 
 
 @case("recompile", True, Sweep([(X4,)] * 4))

@@ -1,4 +1,4 @@
-"""Labeled cases that stale_global was tuned on."""
+"""Labeled cases used to tune stale_global."""
 
 from __future__ import annotations
 
@@ -139,5 +139,5 @@ add("stale_global", False, _closure_const(), X4)
 
 @case("stale_global", False, X4)
 def sg_shadowed_local_ok(x):
-    scale = 3.0  # local name shadows the global
+    scale = 3.0  # This local name shadows the global one.
     return x * scale

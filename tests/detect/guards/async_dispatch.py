@@ -1,4 +1,4 @@
-"""Programs with problems that the guards of chapter 12-async-dispatch catch."""
+"""Programs with problems that the guards in chapter 12-async-dispatch catch."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Programs with problems that the guards of chapter 07-control-flow catch."""
+"""Programs with problems that the guards in chapter 07-control-flow catch."""
 
 import jax
 import jax.numpy as jnp

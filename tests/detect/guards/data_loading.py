@@ -1,4 +1,4 @@
-"""Programs with problems that the guards of chapter 17-data-loading catch."""
+"""Programs with problems that the guards in chapter 17-data-loading catch."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Programs with problems that the guards of chapter 14-debugging catch."""
+"""Programs with problems that the guards in chapter 14-debugging catch."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Programs with problems that the guards of chapter 11-dtype-stability catch."""
+"""Programs with problems that the guards in chapter 11-dtype-stability catch."""
 
 import jax
 import jax.numpy as jnp

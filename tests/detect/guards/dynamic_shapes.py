@@ -1,4 +1,4 @@
-"""Programs with problems that the guards of chapter 08-dynamic-shapes catch."""
+"""Programs with problems that the guards in chapter 08-dynamic-shapes catch."""
 
 import functools
 

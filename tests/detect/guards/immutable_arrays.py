@@ -1,4 +1,4 @@
-"""Programs with problems that the guards of chapter 03-immutable-arrays catch."""
+"""Programs with problems that the guards in chapter 03-immutable-arrays catch."""
 
 import jax
 import jax.numpy as jnp

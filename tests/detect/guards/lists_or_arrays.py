@@ -1,4 +1,4 @@
-"""Programs with problems that the guards of chapter 18-lists-or-arrays catch."""
+"""Programs with problems that the guards in chapter 18-lists-or-arrays catch."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Programs with problems that the guards of chapter 09-nans catch."""
+"""Programs with problems that the guards in chapter 09-nans catch."""
 
 import jax
 import jax.numpy as jnp

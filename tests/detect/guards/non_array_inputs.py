@@ -1,4 +1,4 @@
-"""Programs with problems that the guards of chapter 05-non-array-inputs catch."""
+"""Programs with problems that the guards in chapter 05-non-array-inputs catch."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Programs with problems that the guards of chapter 04-out-of-bounds catch."""
+"""Programs with problems that the guards in chapter 04-out-of-bounds catch."""
 
 import jax
 import jax.numpy as jnp

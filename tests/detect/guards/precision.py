@@ -1,4 +1,4 @@
-"""Programs with problems that the guards of chapter 10-precision catch."""
+"""Programs with problems that the guards in chapter 10-precision catch."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Programs with problems that the guards of chapter 02-pure-functions catch."""
+"""Programs with problems that the guards in chapter 02-pure-functions catch."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""Programs with problems that the guards of chapter 06-random-numbers catch."""
+"""Programs with problems that the guards in chapter 06-random-numbers catch."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Programs with problems that the guards of chapter 16-stateful-layers catch."""
+"""Programs with problems that the guards in chapter 16-stateful-layers catch."""
 
 import jax.numpy as jnp
 from flax import nnx

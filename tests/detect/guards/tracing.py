@@ -1,4 +1,4 @@
-"""Programs with problems that the guards of chapter 01-tracing catch."""
+"""Programs with problems that the guards in chapter 01-tracing catch."""
 
 import jax
 import jax.numpy as jnp

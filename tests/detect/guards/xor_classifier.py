@@ -1,4 +1,4 @@
-"""Programs with problems that the guards of chapter 15-xor-classifier catch."""
+"""Programs with problems that the guards in chapter 15-xor-classifier catch."""
 
 import jax
 import jax.numpy as jnp

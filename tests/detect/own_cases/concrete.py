@@ -1,4 +1,4 @@
-"""Labeled cases of control_flow and dynamic_shape, written before the detectors ran on them."""
+"""Labeled cases for control_flow and dynamic_shape, written before the detectors ran on them."""
 
 from __future__ import annotations
 

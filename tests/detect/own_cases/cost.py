@@ -1,4 +1,4 @@
-"""Labeled cases of what programs cost: constants, unrolling, donation, transfers, and timing.
+"""Labeled cases for the cost detectors: constants, unrolling, donation, transfers, and timing.
 
 They were written before the detectors ran on them. Import the module again for every run.
 """

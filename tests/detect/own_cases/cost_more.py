@@ -1,4 +1,4 @@
-"""More labeled cases of what programs cost, written after the detectors passed the first ones."""
+"""More labeled cases for the cost detectors, written after those passed the first ones."""
 
 from __future__ import annotations
 
@@ -655,7 +655,7 @@ def compiled_and_waited(x):
     return first, time.perf_counter() - start
 
 
-# ---------------------------------------------------------------- programs that came up while writing the cases
+# ---------------------------------------------------------------- programs that came to mind while the cases were written
 BATCHES = np.ones((4, 32, 32), np.float32)
 LEAVES = {f"w{i}": jnp.ones(3) * i for i in range(6)}
 

@@ -1,4 +1,4 @@
-"""Labeled cases of promotion, x64, and carry, written before the detectors ran on them."""
+"""Labeled cases for promotion, x64, and carry, written before the detectors ran on them."""
 
 from __future__ import annotations
 

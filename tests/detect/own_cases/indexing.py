@@ -1,4 +1,4 @@
-"""Labeled cases of out_of_bounds, written before the detector ran on them."""
+"""Labeled cases for out_of_bounds, written before the detector ran on them."""
 
 from __future__ import annotations
 

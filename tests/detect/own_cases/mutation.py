@@ -1,4 +1,4 @@
-"""Labeled cases of inplace, written before the detector ran on them."""
+"""Labeled cases for inplace, written before the detector ran on them."""
 
 from __future__ import annotations
 

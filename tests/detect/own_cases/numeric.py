@@ -1,4 +1,4 @@
-"""Labeled cases of cast, overflow, and nan, written before the detectors ran on them."""
+"""Labeled cases for cast, overflow, and nan, written before the detectors ran on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""More labeled cases of cast, overflow, and nan, with other kinds of programs than the first."""
+"""More labeled cases for cast, overflow, and nan, with different kinds of programs."""
 
 from __future__ import annotations
 

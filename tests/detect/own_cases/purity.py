@@ -1,4 +1,4 @@
-"""Labeled cases of Python state: what changes, what never does, and what escapes a trace.
+"""Labeled cases for Python state: what changes, what never does, and what escapes a trace.
 
 Several functions keep state on purpose, so import the module again for every run of a detector.
 """

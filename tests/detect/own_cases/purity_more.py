@@ -1,4 +1,4 @@
-"""More labeled cases of Python state, written after the detectors were fixed."""
+"""More labeled cases for the Python-state detectors, written after those were fixed."""
 
 from __future__ import annotations
 

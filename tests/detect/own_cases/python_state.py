@@ -1,4 +1,4 @@
-"""Labeled cases of side_effect, leak, and iterator, written before the detectors ran on them."""
+"""Labeled cases for side_effect, leak, and iterator, written before the detectors ran on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labeled cases of key_reuse and const_key, written before the detectors ran on them."""
+"""Labeled cases for key_reuse and const_key, written before the detectors ran on them."""
 
 from __future__ import annotations
 

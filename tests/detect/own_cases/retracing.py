@@ -1,4 +1,4 @@
-"""Labeled cases of list_args and recompile, written before the detectors ran on them."""
+"""Labeled cases for list_args and recompile, written before the detectors ran on them."""
 
 from __future__ import annotations
 

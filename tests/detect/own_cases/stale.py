@@ -1,4 +1,4 @@
-"""Labeled cases of stale_global, written before the detector ran on them."""
+"""Labeled cases for stale_global, written before the detector ran on them."""
 
 from __future__ import annotations
 
