@@ -173,7 +173,7 @@ def test_bootstrap_removes_partially_installed_packages(project: Project) -> Non
     assert remaining == ["b-1.dist-info"]
 
 
-def test_bootstrap_replaces_different_python_only_with_remake(project: Project) -> None:
+def test_bootstrap_replaces_python_only_if_remake_is_given(project: Project) -> None:
     project.bootstrap()
     stamp = project.root / ".venv" / ".installed"
     version_line = "python {}.{}\n".format(*sys.version_info[:2])

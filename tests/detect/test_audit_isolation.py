@@ -142,7 +142,7 @@ def test_audit_rejects_invalid_arguments():
         audit(jnp.sin, 1.0, checks=["leak"]).raise_if("bad")
 
 
-def test_audit_notes_failed_check(monkeypatch):
+def test_audit_adds_note_about_failed_check(monkeypatch):
     def fail(target):
         raise RuntimeError("the check's own fault")
 

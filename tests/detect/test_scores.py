@@ -28,7 +28,17 @@ RERUN_CHECKS = {"inplace", "control_flow"}
 """The checks whose flags run again in this test. Running all of them would take minutes."""
 
 
-@pytest.mark.parametrize("check", CHECKS)
+# Compiling the cases of these two takes longer than running all others.
+COMPILED_CHECKS = {"nan", "overflow"}
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        pytest.param(check, marks=[pytest.mark.slow] if check in COMPILED_CHECKS else [])
+        for check in CHECKS
+    ],
+)
 def test_detector_finds_labeled_cases(check):
     problems = [
         problem for folder in scores.FOLDERS for problem in find_score_problems(check, folder)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import jaxbits
+from jaxbits._cli import main
 from jaxbits._cli_arguments import UsageError, parse_argument
 
 MODULE = """
@@ -117,14 +118,19 @@ def test_audit_prints_json_and_skips_allowed_checks(folder):
         ([], "the following arguments are required: FUNCTION"),
     ],
 )
-def test_audit_prints_one_line_for_invalid_arguments(folder, arguments, message):
-    done = run(folder, "audit", *arguments)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    line = done.stderr.strip().splitlines()[-1]
+def test_audit_prints_one_line_for_invalid_arguments(
+    folder, arguments, message, monkeypatch, capsys
+):
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "path", [str(folder), *sys.path])
+    assert main(["audit", *arguments]) == 2
+    sys.modules.pop("steps", None)
+    out, err = capsys.readouterr()
+    assert out == ""
+    line = err.strip().splitlines()[-1]
     assert line.startswith(("jaxbits: ", "jaxbits audit: "))
     assert message in line
-    assert "Traceback" not in done.stderr
+    assert "Traceback" not in err
 
 
 TRACEBACK = """Traceback (most recent call last):

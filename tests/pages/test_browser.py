@@ -27,7 +27,7 @@ STORED_ERRORS = stored_errors()
 DESK: ViewportSize = {"width": 1280, "height": 900}
 PHONE: ViewportSize = {"width": 390, "height": 844}
 AXE = AXE_FILE_PATH.read_text("utf8")
-# The theme makes scrollable elements focusable a moment after a resize, later on a busy machine.
+# The theme makes scrollable elements focusable shortly after a resize.
 SCROLLABLES_ARE_FOCUSABLE = """() => [...document.querySelectorAll("article pre")].every(
     (e) => (e.tabIndex === 0) === (e.scrollWidth > e.clientWidth || e.scrollHeight > e.clientHeight)
 )"""
@@ -73,7 +73,10 @@ def open_page(context: BrowserContext, site: str, path: str) -> OpenedPage:
     return opened
 
 
-@pytest.fixture(scope="module", params=[*PAGES, "search"])
+OPENED = [*PAGES, "search"]
+
+
+@pytest.fixture(scope="module", params=OPENED)
 def opened(
     request: pytest.FixtureRequest, context: BrowserContext, site: str
 ) -> Iterator[OpenedPage]:
@@ -179,16 +182,29 @@ def set_theme(page: Page, scheme: str) -> None:
     page.wait_for_function("(want) => document.documentElement.dataset.theme === want", arg=scheme)
 
 
-def test_page_passes_axe_in_light_theme(opened: OpenedPage) -> None:
-    violations = []
-    for size in (PHONE, DESK):
-        opened.page.set_viewport_size(size)
-        set_theme(opened.page, "light")
-        open_folds(opened.page)
-        violations += find_rule_violations(opened.page)
-    # The colors do not depend on the width.
-    violations += find_contrast_violations(opened.page)
+def test_page_passes_axe_on_desktop(opened: OpenedPage) -> None:
+    opened.page.set_viewport_size(DESK)
+    set_theme(opened.page, "light")
+    open_folds(opened.page)
+    violations = find_rule_violations(opened.page) + find_contrast_violations(opened.page)
     assert not violations, "\n".join(violations)
+
+
+# On a phone, only the header and what scrolls sideways differ, and the colors are the same. The
+# gate therefore tries one page of each kind.
+ON_PHONE = {"intro", CHAPTERS[0], "reference/errors", "reference/coming-from-numpy", "search"}
+
+
+@pytest.mark.parametrize(
+    "opened",
+    [pytest.param(n, marks=[] if n in ON_PHONE else [pytest.mark.slow]) for n in OPENED],
+    indirect=True,
+)
+def test_page_passes_axe_on_phone(opened: OpenedPage) -> None:
+    opened.page.set_viewport_size(PHONE)
+    set_theme(opened.page, "light")
+    open_folds(opened.page)
+    assert not (violations := find_rule_violations(opened.page)), "\n".join(violations)
 
 
 def test_page_has_enough_contrast_in_dark_theme(opened: OpenedPage) -> None:
@@ -260,6 +276,21 @@ def test_theme_shows_only_its_own_figures(opened: OpenedPage) -> None:
         assert not {src for *_, src in shown} & {src for *_, src in hidden}
 
 
+def test_colab_button_opens_published_notebook(opened: OpenedPage) -> None:
+    repository, (page, _, _) = project_metadata.repository_url(), opened.name.partition(".html")
+    links = opened.page.locator('a[href*="colab.research.google.com"]')
+    expected_links = (
+        [project_metadata.colab_url(repository, f"_sources/{page}.ipynb")]
+        if repository and page in CHAPTERS
+        else []
+    )
+    opened.page.set_viewport_size(DESK)
+    assert links.evaluate_all("(all) => all.map((a) => a.href)") == expected_links
+    if expected_links:
+        assert links.first.is_visible()
+        assert "Open in Colab" in links.first.inner_text()
+
+
 def test_page_logs_no_errors_and_loads_nothing_external(opened: OpenedPage) -> None:
     # This test must come last, after the others have shown the page in every theme and size.
     opened.page.evaluate("scrollTo(0, document.body.scrollHeight)")
@@ -295,17 +326,3 @@ def test_predict_boxes_open_by_mouse_and_keyboard(page: Page, site: str, chapter
     assert by_keyboard.evaluate("(e) => e.open")
     page.keyboard.press("Space")
     assert not by_keyboard.evaluate("(e) => e.open")
-
-
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_colab_button_opens_published_notebook(page: Page, site: str, chapter: str) -> None:
-    repository = project_metadata.repository_url()
-    page.goto(f"{site}/{chapter}.html")
-    links = page.locator('a[href*="colab.research.google.com"]')
-    expected_links = (
-        [project_metadata.colab_url(repository, f"_sources/{chapter}.ipynb")] if repository else []
-    )
-    assert links.evaluate_all("(all) => all.map((a) => a.href)") == expected_links
-    if expected_links:
-        assert links.first.is_visible()
-        assert "Open in Colab" in links.first.inner_text()

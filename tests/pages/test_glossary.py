@@ -83,7 +83,7 @@ def is_prose(text: object) -> bool:
     return "p" in parents and not parents & {"code", "a", "pre", "h1", "h2", "h3", "header", "nav"}
 
 
-def test_term_has_met_text_only_if_no_chapter_links_it(built: Path) -> None:
+def test_glossary_names_page_of_term_only_if_no_chapter_links_it(built: Path) -> None:
     used = set()
     for stem in CHAPTERS:
         text = (built / "chapters" / f"{stem}.html").read_text("utf8")

@@ -23,7 +23,7 @@ CHAPTER = "chapters/04-out-of-bounds"
 PAPER_WIDTH = 700  # CSS pixels between the margins of an A4 page
 
 
-@pytest.fixture(params=["light", "dark"])
+@pytest.fixture(scope="module", params=["light", "dark"])
 def printed_page(request: pytest.FixtureRequest, browser: Browser, site: str) -> Iterator[Page]:
     """Open a chapter in the print layout, once per theme."""
     page = browser.new_page(

@@ -54,7 +54,7 @@ def context(browser: Browser, site: str) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def page(context: BrowserContext, site: str) -> Iterator[Page]:
-    """Open a chapter, and fail the test if the browser console reports an error or a warning."""
+    """Open the first page, and fail the test if the console reports an error or a warning."""
     page = context.new_page()
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
@@ -64,7 +64,7 @@ def page(context: BrowserContext, site: str) -> Iterator[Page]:
             problems.append(message.text) if message.type in ("error", "warning") else None
         ),
     )
-    page.goto(f"{site}/{CHAPTER}")
+    page.goto(f"{site}/intro.html")
     yield page
     page.close()
     assert not problems
@@ -160,6 +160,7 @@ def test_typed_query_opens_section_and_marks_words(page: Page, site: str, query:
 
 
 def test_escape_and_button_remove_marks(page: Page, site: str) -> None:
+    page.goto(f"{site}/{CHAPTER}")
     before = page.locator("article").inner_text()
     address = f"{site}/{CHAPTER}?highlight=index#a-read-past-the-end-returns-the-last-element"
     marks = page.locator("mark.search-mark")
@@ -177,6 +178,7 @@ def test_escape_and_button_remove_marks(page: Page, site: str) -> None:
 
 
 def test_search_opens_fold_only_for_word_found_only_there(page: Page, site: str) -> None:
+    page.goto(f"{site}/{CHAPTER}")
     match = page.evaluate(
         """() => {
             for (const fold of document.querySelectorAll("section[id] > details.predict")) {
@@ -314,8 +316,11 @@ def test_search_page_without_javascript_links_other_pages(browser: Browser, site
 
 
 @pytest.mark.parametrize("size", [DESK, PHONE, {"width": 320, "height": 640}])
-def test_search_button_and_dialog_fit_into_viewport(page: Page, size: dict[str, int]) -> None:
+def test_search_button_and_dialog_fit_into_viewport(
+    page: Page, site: str, size: dict[str, int]
+) -> None:
     page.set_viewport_size(size)
+    page.goto(f"{site}/{CHAPTER}")
     button = page.get_by_role("button", name="Search the book")
     expect(button).to_be_in_viewport(ratio=1)
     page.mouse.wheel(0, 3000)

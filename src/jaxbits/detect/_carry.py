@@ -54,7 +54,7 @@ _EFFECTS = {
 
 @detector
 def carry(target: FunctionUnderTest) -> Iterator[Finding]:
-    """Find a step that returns its state with different dtypes or shapes, or as a different tree.
+    """Find a step that returns its state with different dtypes, shapes, or tree structure.
 
     JAX has to retrace such a step when its state is passed back, and `lax.scan` rejects it. The
     state is the argument that ``carry=`` specifies by position or name. The default is the first

@@ -22,10 +22,10 @@ def stale_global(target: FunctionUnderTest) -> Iterator[Finding]:
 
     For each name that can change, the detector traces the function again with a different value. If
     the program differs, the value is baked in. The module's source shows what can change, namely
-    names that are assigned again after the function, containers that are mutated after it, and
-    attributes that are set outside `__init__`. Without such evidence, mutable globals count unless
-    their names are in capitals. A value that merely could change, such as an attribute that is set
-    once, is a note. The detector tries at most 24 names. It cannot see what another module changes.
+    names that are reassigned after the function, containers that are mutated after it, and
+    attributes that are set outside `__init__`. Even without such evidence, mutable globals are
+    assumed to change unless their names are in capitals. A value that could change but shows no
+    sign of it, such as an attribute that is set only once, is reported as a note. The detector tries at most 24 names. It cannot see what another module changes.
     JAX has no switch for this.
 
     >>> from jaxbits import detect

@@ -102,7 +102,7 @@ def _loss_of(value: Any) -> _Loss | None:
     corrupted = changed & (np.abs(narrowed - array) > 1e-6 * size)
     if corrupted.any():
         return _Loss(_describe_changes(array, narrowed, corrupted), "error")
-    # Integers are no longer exact, or the fraction of a large number is gone.
+    # Find large values that are no longer exact integers or have lost their fractional part.
     large = changed & (size > _EXACT_INTEGERS[0]) & (size < _EXACT_INTEGERS[1])
     large |= changed & (size <= _EXACT_INTEGERS[0]) & (np.abs(narrowed - array) > _MAX_ERROR)
     if large.any():

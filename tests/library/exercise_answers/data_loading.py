@@ -332,7 +332,10 @@ WRONG = {
             "for a batch of 3 rows and size 3, the mask must be a NumPy array of 3 booleans, got 3",
         ),
         (pad_in_float64, "for a batch of 3 rows and size 3, the images must be uint8, got float64"),
-        (pad_by_repeating_rows, "for a batch of 2 rows and size 3, the added images must be zeros"),
+        (
+            pad_by_repeating_rows,
+            "for a batch of 2 rows and size 3, the images that you add must be zeros",
+        ),
         (
             return_jax_arrays,
             "for a batch of 3 rows and size 3, the images must be a NumPy array, got a JAX array",

@@ -94,7 +94,10 @@ def negate_gradient(loss, params, x):
 WRONG = {
     "dtype-stability/1": [
         (lambda old, new: new, "the leaf 'm' must be bfloat16, its dtype in old, got float32"),
-        (lambda old, new: old, "the values must come from new, but those of the leaf 'm' do not"),
+        (
+            lambda old, new: old,
+            "the values must come from the argument new, but those of the leaf 'm' do not",
+        ),
         (
             lambda old, new: jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.bfloat16), new),
             "the leaf 'count' must be int32, its dtype in old, got bfloat16",

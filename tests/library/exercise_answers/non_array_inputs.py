@@ -231,7 +231,7 @@ WRONG = {
         ),
         (by_size_of_int64, "(batch={'ids': [7, 2147483647, -2147483648]}) raises"),
         (without_a_size, "for an empty array, without_a_size(batch={'ids': []}) raises ValueError"),
-        (convert_all_to_int32, "a uint8 array must be converted to uint8, got int32"),
+        (convert_all_to_int32, "an array of dtype uint8 must become uint8, got int32"),
         (
             check_upper_limit_only,
             "for ids with -5_000_000_000, your function must raise OverflowError, but the ids "

@@ -60,7 +60,9 @@ def verify_keep_types(answer: Callable[..., Any]) -> None:
             )
     tenth = np.asarray(jnp.bfloat16(0.1), np.float32)
     if not np.array_equal(np.asarray(seen["m"], np.float32), [tenth, tenth]):
-        raise AnswerRejected("the values must come from new, but those of the leaf 'm' do not")
+        raise AnswerRejected(
+            "the values must come from the argument new, but those of the leaf 'm' do not"
+        )
     if int(seen["count"]) != 4 or float(seen["scale"]) != 0.5:
         raise AnswerRejected(
             "the values must come from new, where count is 4 and scale is 0.5, got "

@@ -123,11 +123,13 @@ def verify_peaks(answer: Callable[..., Any]) -> None:
     places = np.asarray(seen[0]).tolist()
     if places == [1, 3, 4, 0]:
         raise AnswerRejected(
-            "the last place is 0, which looks like a peak at the start; fill it with 5, the length"
+            "the last entry of places is 0, which looks like a peak at the start; fill it with 5, "
+            "the length of the signal"
         )
     if places == [1, 3, 4, -1]:
         raise AnswerRejected(
-            "the last place is -1, the index of the last element; fill it with 5, the length"
+            "the last entry of places is -1, the index of the last element; fill it with 5, "
+            "the length of the signal"
         )
     two = jnp.array([9.0, 0.0])
     for given, threshold, size, wanted, number, why in (

@@ -151,7 +151,7 @@ def verify_to_jax(answer: Callable[..., Any]) -> None:
         kind = jax.dtypes.canonicalize_dtype(wanted.dtype)
         if leaf.dtype != kind:
             raise AnswerRejected(
-                f"a {wanted.dtype} array must be converted to {kind}, got {leaf.dtype}; "
+                f"an array of dtype {wanted.dtype} must become {kind}, got {leaf.dtype}; "
                 "only 64-bit dtypes change"
             )
         assert_equal(leaf, wanted.astype(kind), "an array that fits must become")

@@ -134,8 +134,9 @@ def _stepped(answer: Any, step: Any, args: tuple[Any, ...], how: str) -> Any:
         if not (isinstance(cause, ValueError) and "pytree structure error" in str(cause)):
             raise
         raise AnswerRejected(
-            f"{how}the trees that your function maps over differ. Parameters and gradients have "
-            "the same structure if you differentiate with respect to the first argument of the loss"
+            f"{how}the trees that your function maps over have different structures; the gradients "
+            "have the structure of the parameters if you differentiate with respect to the first "
+            "argument of the loss"
         ) from cause
 
 

@@ -76,8 +76,8 @@ def first_dtype_difference(
     """
     if [i.operation for i in one] != [i.operation for i in other]:
         raise ValueError(
-            "the programs must have the same operations, "
-            f"got {len(one)} and {len(other)} operations"
+            "the programs must have the same sequence of operations, got different ones "
+            f"({len(one)} and {len(other)} operations)"
         )
     pairs = zip(one, other, strict=True)
     return next((n for n, (a, b) in enumerate(pairs) if a.dtype != b.dtype), None)
