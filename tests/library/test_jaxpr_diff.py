@@ -32,7 +32,7 @@ def test_first_dtype_difference_finds_widened_operation():
 
 
 def test_first_dtype_difference_rejects_different_operations():
-    with pytest.raises(ValueError, match="got different ones \(1 and 2 operations"):
+    with pytest.raises(ValueError, match=r"got different ones \(1 and 2 operations"):
         first_dtype_difference(
             intermediates(jnp.sin, 1.0), intermediates(lambda x: -jnp.sin(x), 1.0)
         )

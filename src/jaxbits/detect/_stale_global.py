@@ -25,8 +25,8 @@ def stale_global(target: FunctionUnderTest) -> Iterator[Finding]:
     names that are reassigned after the function, containers that are mutated after it, and
     attributes that are set outside `__init__`. Even without such evidence, mutable globals are
     assumed to change unless their names are in capitals. A value that could change but shows no
-    sign of it, such as an attribute that is set only once, is reported as a note. The detector tries at most 24 names. It cannot see what another module changes.
-    JAX has no switch for this.
+    sign of it, such as an attribute that is set only once, is reported as a note. The detector
+    tries at most 24 names. It cannot see what another module changes. JAX has no switch for this.
 
     >>> from jaxbits import detect
     >>> settings = {"rate": 0.1}

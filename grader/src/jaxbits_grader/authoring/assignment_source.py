@@ -195,7 +195,8 @@ def _parse_tasks(notebook: NotebookNode, rubrics: dict[str, str], name: str) -> 
             if not owners:
                 raise SourceError(
                     f"{name}: the grade_id of a test must begin with the grade_id of a task above "
-                    f"it, followed by a hyphen; got {grade_id!r}; the tasks above it are {list(points)}"
+                    f"it, followed by a hyphen; got {grade_id!r}; the tasks above it are "
+                    f"{list(points)}"
                 )
             points[max(owners, key=len)][grade_id] = metadata["points"]
     if unused := set(rubrics) - set(points):
