@@ -1,4 +1,7 @@
-"""Test that the figures are deterministic and accessible and show what JAX does."""
+"""Test that the figures are accessible and show what JAX does.
+
+That they are drawn the same way twice is tested with the stored outputs of the chapters.
+"""
 
 import functools
 import importlib
@@ -141,12 +144,6 @@ def test_figure_has_alt_text_and_no_external_links(draw):
     )
     assert figure._repr_svg_() == figure.svg
     assert figure.alt in repr(figure)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("draw", FIGURES)
-def test_figure_is_deterministic(draw):
-    assert draw() == draw()
 
 
 def test_readme_figure_is_up_to_date():

@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SLOW_FILES = [
     "tests/detect/test_sweep.py",
     "tests/pages/test_browser.py",
+    "tests/library/test_exercises.py",
     "tests/detect/test_scores.py",
     "tests/nbval_exact/test_compare.py",
     "tests/nbval_exact/test_plugin.py",
