@@ -12,6 +12,14 @@ ROOT = HERE.parents[1]
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text("utf8"))
 PAGES = [TOC["root"], *(entry["file"] for part in TOC["parts"] for entry in part["chapters"])]
 CHAPTERS = [page for page in PAGES if page.startswith("chapters/")]
+# One page of each kind: prose, a chapter, a list, a table of code, and a list of terms.
+KINDS = [
+    TOC["root"],
+    CHAPTERS[0],
+    "reference/errors",
+    "reference/coming-from-numpy",
+    "reference/glossary",
+]
 
 
 def stored_errors() -> list[tuple[str, str, str]]:

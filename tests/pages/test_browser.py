@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from axe_playwright_python.base import AXE_FILE_PATH
-from contents import CHAPTERS, PAGES, stored_errors
+from contents import CHAPTERS, KINDS, PAGES, stored_errors
 from playwright.sync_api import (
     Browser,
     BrowserContext,
@@ -190,16 +190,8 @@ def test_page_passes_axe_on_desktop(opened: OpenedPage) -> None:
     assert not violations, "\n".join(violations)
 
 
-# On a phone, only the header and what scrolls sideways differ, and the colors are the same. The
-# gate therefore tries one page of each kind.
-ON_PHONE = {"intro", CHAPTERS[0], "reference/errors", "reference/coming-from-numpy", "search"}
-
-
-@pytest.mark.parametrize(
-    "opened",
-    [pytest.param(n, marks=[] if n in ON_PHONE else [pytest.mark.slow]) for n in OPENED],
-    indirect=True,
-)
+# On a phone, only the header and what scrolls sideways differ, and the colors are the same.
+@pytest.mark.parametrize("opened", [*KINDS, "search"], indirect=True)
 def test_page_passes_axe_on_phone(opened: OpenedPage) -> None:
     opened.page.set_viewport_size(PHONE)
     set_theme(opened.page, "light")
@@ -298,7 +290,10 @@ def test_page_logs_no_errors_and_loads_nothing_external(opened: OpenedPage) -> N
     assert not opened.problems
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
+@pytest.mark.parametrize(
+    "chapter",
+    [pytest.param(c, marks=[pytest.mark.slow] if c not in KINDS else []) for c in CHAPTERS],
+)
 def test_predict_boxes_open_by_mouse_and_keyboard(page: Page, site: str, chapter: str) -> None:
     page.goto(f"{site}/{chapter}.html")
     predictions = page.locator("article details.predict")

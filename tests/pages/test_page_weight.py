@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 
 import pytest
 from axe_playwright_python.base import AXE_FILE_PATH
-from contents import CHAPTERS, PAGES, ROOT
+from contents import CHAPTERS, KINDS, PAGES, ROOT
 from PIL import Image
 from playwright.sync_api import Browser, BrowserContext, Page, Route
 
@@ -85,7 +85,10 @@ def visit_page(context: BrowserContext, site: str, built: Path, name: str) -> Pa
     return PageVisit(name, source, list(dict.fromkeys(fetched)), inspected)
 
 
-@pytest.fixture(scope="module", params=PAGES)
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(p, marks=[pytest.mark.slow] if p not in KINDS else []) for p in PAGES],
+)
 def visited(
     request: pytest.FixtureRequest, context: BrowserContext, site: str, built: Path
 ) -> PageVisit:

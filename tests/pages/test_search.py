@@ -133,7 +133,10 @@ def test_search_finds_stored_error_by_message(search_page: Page) -> None:
         assert {f"{chapter}.html", "reference/errors.html"} & set(result_urls), phrase
 
 
-@pytest.mark.parametrize("query", TYPED_QUERIES)
+@pytest.mark.parametrize(
+    "query",
+    [*TYPED_QUERIES[:3], *(pytest.param(q, marks=pytest.mark.slow) for q in TYPED_QUERIES[3:])],
+)
 def test_typed_query_opens_section_and_marks_words(page: Page, site: str, query: str) -> None:
     answers = answer_addresses(next(known for known in QUERIES if known["text"] == query))
     links = type_query(page, query)
