@@ -1,6 +1,6 @@
 """Test that the figures are accessible and show what JAX does.
 
-That they are drawn the same way twice is tested with the stored outputs of the chapters.
+nbval tests that the figures in the chapters are drawn the same way every time.
 """
 
 import functools
