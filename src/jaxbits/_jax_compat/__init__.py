@@ -25,7 +25,7 @@ from jaxbits._jax_compat.source_info import (
     source_file,
     source_line,
 )
-from jaxbits._jax_compat.tracing import is_tracing, keep_current_trace
+from jaxbits._jax_compat.tracing import is_jit_frame, is_tracing, keep_current_trace
 
 __all__ = [
     "HOST_READS",
@@ -38,6 +38,7 @@ __all__ = [
     "fresh_caches",
     "intercept_dispatch",
     "intercept_host_reads",
+    "is_jit_frame",
     "is_tracing",
     "keep_current_trace",
     "name_stack",
