@@ -101,7 +101,8 @@ def _state_pairs(target: FunctionUnderTest, carry: int | str) -> dict[int, int]:
     pairs = {}
     for path, leaf in jax.tree_util.tree_leaves_with_path(old):
         other = outputs.get(path)
-        if isinstance(leaf, NumberedType) and isinstance(other, NumberedType):
-            if leaf.shape == other.shape and leaf.dtype == other.dtype:
-                pairs[leaf.number] = other.number
+        if not (isinstance(leaf, NumberedType) and isinstance(other, NumberedType)):
+            continue
+        if (leaf.shape, leaf.dtype) == (other.shape, other.dtype):
+            pairs[leaf.number] = other.number
     return pairs

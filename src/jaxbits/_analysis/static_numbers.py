@@ -16,6 +16,11 @@ from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.tracing_errors import classify_error
 
+# Frames of JAX that lie between user code and the function that it calls:
+# https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/traceback_util.py
+# https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/array_methods.py
+_PLUMBING = {"reraise_with_filtered_traceback", "cache_miss", "op", "meth", "deferring_binary_op"}
+
 
 def find_static_number(
     target: FunctionUnderTest, error: Exception
@@ -33,43 +38,42 @@ def find_static_number(
     Returns:
         The name and the line, or None if the error has another cause.
     """
-    # JAX's own errors about tracers name their cause, so other checks report them.
-    if isinstance(error, jax.errors.JAXTypeError) or classify_error(error)[0]:
+    # Most of JAX's own errors about tracers name their cause, so other checks report them.
+    is_known = isinstance(error, jax.errors.JAXTypeError) and not isinstance(
+        error, jax.errors.TracerArrayConversionError
+    )
+    if is_known or classify_error(error)[0]:
         return None
-    if "item assignment" in str(error):
-        return None
-    call = _library_call(error.__traceback__)
-    if call is None or not _receives_traced_integer(call):
+    calls = _library_calls(error.__traceback__)
+    if not any(map(_receives_traced_integer, calls)) or _is_numpy(calls[0]):
         return None
     # A strict error occurs only if all numbers are traced, so its cause is known.
     if error is not target.trace.strict_error and not _runs_without_jit(target):
         return None
-    return _public_name(error.__traceback__), location_of_error(error.__traceback__)
+    return f"`{calls[0].f_code.co_name}`", location_of_error(error.__traceback__)
 
 
-def _frames_below_user_code(traceback: TracebackType | None) -> list[FrameType]:
-    """Return the frames of the library call that the innermost line of user code makes."""
+def _library_calls(traceback: TracebackType | None) -> list[FrameType]:
+    """Return the frames of the library call that the innermost line of user code makes.
+
+    Operators, conversions, and wrappers do not count, because they name no function.
+    """
     below: list[FrameType] = []
     has_user_code = False
     while traceback is not None:
         frame = traceback.tb_frame
+        name = frame.f_code.co_name
         if is_user_code(frame.f_code.co_filename):
             below, has_user_code = [], True
-        else:
+        elif name not in _PLUMBING and not name.startswith("_"):
             below.append(frame)
         traceback = traceback.tb_next
     return below if has_user_code else []
 
 
-def _library_call(traceback: TracebackType | None) -> FrameType | None:
-    return next(iter(_frames_below_user_code(traceback)), None)
-
-
-def _public_name(traceback: TracebackType | None) -> str:
-    """Return the name of the library function that user code calls."""
-    names = [frame.f_code.co_name for frame in _frames_below_user_code(traceback)]
-    plumbing = ("reraise_with_filtered_traceback", "cache_miss", "wrapper", "fun")
-    return next((f"`{name}`" for name in names if name not in plumbing), "a library function")
+def _is_numpy(frame: FrameType) -> bool:
+    """Return whether a frame belongs to NumPy, whose functions the check `transfer` reports."""
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] == "numpy"
 
 
 def _receives_traced_integer(frame: FrameType) -> bool:

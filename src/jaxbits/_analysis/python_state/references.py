@@ -90,9 +90,8 @@ class Reference:
         if value is ABSENT:
             if self.kind == "global":
                 self.holder.pop(self.key, None)
-            elif self.kind in ATTRIBUTE_KINDS and not self._is_inherited:
-                if hasattr(self.holder, self.key):
-                    delattr(self.holder, self.key)
+            elif self.kind in ATTRIBUTE_KINDS and self.get() is not ABSENT:
+                delattr(self.holder, self.key)
         elif self.kind == "global":
             self.holder[self.key] = value
         elif self.kind == "closure":
