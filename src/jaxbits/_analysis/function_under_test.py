@@ -16,6 +16,7 @@ from jaxbits._analysis.probes import Plan, Probe, Site
 from jaxbits._analysis.python_state import reachable_state
 from jaxbits._analysis.python_state.call_monitor import CallLog, sandbox
 from jaxbits._analysis.trace import Trace, trace_function
+from jaxbits._analysis.wrapped_call import is_user_wrapper
 from jaxbits._formatting import first_line
 
 
@@ -68,7 +69,7 @@ class FunctionUnderTest:
     def is_jitted(self) -> bool:
         """Whether the function is the result of `jax.jit` or of a wrapper that works like it."""
         has_stages = hasattr(self.function, "lower") and hasattr(self.function, "trace")
-        return has_stages or self.trace.is_compiled
+        return has_stages or (self.trace.is_compiled and not is_user_wrapper(self.function))
 
     @functools.cached_property
     def references(self) -> reachable_state.References:

@@ -19,6 +19,7 @@ import jax
 from jax.core import Tracer
 
 from jaxbits import _jax_compat
+from jaxbits._analysis.code_location import is_user_code
 from jaxbits._analysis.python_state.iterators import is_iterator
 
 _MAX_LAYERS = 50
@@ -128,7 +129,21 @@ def is_plain_jit(function: Any) -> bool:
 
     Such a function raises an error if a static argument is traced.
     """
+    return isinstance(_without_bound_arguments(function), type(jax.jit(len)))
+
+
+def is_user_wrapper(function: Any) -> bool:
+    """Return whether a function is a Python function in user code, such as a decorator's result.
+
+    Such a function may do more than call the function that it wraps.
+    """
+    function = _without_bound_arguments(function)
+    is_function = isinstance(function, types.FunctionType)
+    return is_function and is_user_code(function.__code__.co_filename)
+
+
+def _without_bound_arguments(function: Any) -> Any:
     while isinstance(function, (functools.partial, types.MethodType)):
         is_partial = isinstance(function, functools.partial)
         function = function.func if is_partial else function.__func__
-    return isinstance(function, type(jax.jit(len)))
+    return function

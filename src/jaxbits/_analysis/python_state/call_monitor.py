@@ -140,7 +140,7 @@ class _Profiler:
         return is_user
 
     def __call__(self, frame: types.FrameType, event: str, argument: Any) -> None:
-        if self.wrapped_call and event == "call" and frame.f_code is self.wrapped_code:
+        if frame.f_code is self.wrapped_code and event == "call" and self.wrapped_call:
             self.wrapped_call.record(frame)
         if frame.f_code.co_freevars and event in ("call", "return"):
             self.watch_loop_body(frame, event)
