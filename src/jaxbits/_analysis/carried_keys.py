@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import jax
 from jax.extend.core import ClosedJaxpr
 
+from jaxbits import _jax_compat
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.key_dataflow import KeyFlow, KeyUse, Value, has_key_uses
 from jaxbits._analysis.program_values import NumberedType, numbered_types
@@ -38,6 +39,7 @@ def find_carried_keys(target: FunctionUnderTest) -> Iterator[CarriedKey]:
     program = target.trace.program
     if program is None or not has_key_uses(program):
         return
+    program = _jax_compat.remove_dead_code(program)
     flow = KeyFlow()
     inputs = [flow.new_value(True) for _ in program.jaxpr.invars]
     outputs = flow.run(program, inputs, None)

@@ -208,6 +208,12 @@ def own_nkr_state_with_the_key_of_a_scan(state):
     return x, key
 
 
+@case("key_reuse", False, X, KEY)
+def own_nkr_returns_a_key_whose_children_are_unused(x, key):
+    _, _ = split(key)
+    return jnp.zeros_like(x), key
+
+
 @case("key_reuse", False, X, KEY, True)
 def own_nkr_renews_the_key_if_asked(x, key, flag):
     renewed, noise_key = split(key)
