@@ -126,6 +126,8 @@ def trace_function(
     relaxed = trace(arrays)
     if relaxed.wrapped_call.is_compiled:
         chosen = relaxed.wrapped_call.traced_leaves(args, kwargs) & numbers
+        if strict is not None and chosen == variable:
+            return strict
         return trace(arrays | chosen) if chosen else relaxed
     if not variable:
         return relaxed
