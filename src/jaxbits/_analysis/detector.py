@@ -44,16 +44,17 @@ class Detector:
             fn: The function, which may be jitted.
             *args: Its positional arguments. The check works on copies of them.
             calls: The positional arguments of several calls, for checks that compare calls.
-            carry: The position or name of the argument that holds a loop's state, for the check
-                `carry`. The default is the first argument.
+            carry: The position or name of the argument that holds a loop's state. For the check
+                `carry`, the default is the first argument.
             **kwargs: The function's keyword arguments.
 
         Returns:
             The findings, with the most severe first.
         """
         probes = () if self.probe is None else (self.probe,)
-        state = 0 if carry is None else carry
-        return self.on(FunctionUnderTest(fn, args, kwargs, calls, state, probes))
+        target = FunctionUnderTest(fn, args, kwargs, calls, carry, probes)
+        target.default_carry = 0
+        return self.on(target)
 
     def on(self, target: FunctionUnderTest) -> list[Finding]:
         """Return the findings for a function, based on the evidence that the detectors share.

@@ -16,6 +16,7 @@ from jaxbits._analysis.probes import Plan, Probe, Site
 from jaxbits._analysis.python_state import reachable_state
 from jaxbits._analysis.python_state.call_monitor import CallLog, sandbox
 from jaxbits._analysis.trace import Trace, trace_function
+from jaxbits._analysis.wrapped_call import is_user_wrapper
 from jaxbits._formatting import first_line
 
 
@@ -41,6 +42,7 @@ class FunctionUnderTest:
         kwargs: Its keyword arguments.
         calls: The positional arguments of several calls, for checks that compare them.
         carry: The position or name of the argument that holds a loop's state, or None.
+        default_carry: What the check `carry` assumes if `carry` is None.
         probes: The probes of the instrumented run.
         left_out: Notes on what was not examined and why.
     """
@@ -56,6 +58,7 @@ class FunctionUnderTest:
     ) -> None:
         _check_function(function)
         self.carry = carry
+        self.default_carry: int | None = None
         self.probes = probes
         self.left_out: list[str] = []
         self.calls = [tuple(call) for call in calls or ()]
@@ -64,8 +67,9 @@ class FunctionUnderTest:
 
     @property
     def is_jitted(self) -> bool:
-        """Whether the function is the result of `jax.jit`."""
-        return hasattr(self.function, "lower") and hasattr(self.function, "trace")
+        """Whether the function is the result of `jax.jit` or of a wrapper that works like it."""
+        has_stages = hasattr(self.function, "lower") and hasattr(self.function, "trace")
+        return has_stages or (self.trace.is_compiled and not is_user_wrapper(self.function))
 
     @functools.cached_property
     def references(self) -> reachable_state.References:
@@ -81,11 +85,12 @@ class FunctionUnderTest:
     @functools.cached_property
     def trace(self) -> Trace:
         """The trace of the function on its arguments, as `jax.jit` makes it but without caches."""
-        return self.retrace()
+        return trace_function(self.function, self.args, self.kwargs, self.references)
 
     def retrace(self) -> Trace:
         """Trace the function again, with the current Python state, and return the new trace."""
-        return trace_function(self.function, self.args, self.kwargs, self.references)
+        traced = self.trace.traced
+        return trace_function(self.function, self.args, self.kwargs, self.references, traced)
 
     @functools.cached_property
     def eager_run(self) -> EagerRun:

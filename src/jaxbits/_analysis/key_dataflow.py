@@ -70,13 +70,17 @@ def find_key_uses(program: ClosedJaxpr) -> list[KeyUse]:
     >>> first.key == second.key
     True
     """
-    equations = jaxpr_utils.all_equations(program)
-    if not any(equation.primitive.name in _USES for equation in equations):
+    if not has_key_uses(program):
         return []
-    flow = _KeyFlow()
+    flow = KeyFlow()
     inputs = [flow.new_value(True) for _ in program.jaxpr.invars]
     flow.run(program, inputs, None)
     return flow.uses
+
+
+def has_key_uses(program: ClosedJaxpr) -> bool:
+    """Return whether any equation of a program uses a PRNG key."""
+    return any(e.primitive.name in _USES for e in jaxpr_utils.all_equations(program))
 
 
 def _constant_value(value: Any) -> Value:
@@ -99,7 +103,7 @@ def count_user_vmaps(equation: Any) -> int:
     )
 
 
-class _KeyFlow:
+class KeyFlow:
     """An analysis that follows the PRNG keys through a program.
 
     Attributes:
@@ -113,6 +117,7 @@ class _KeyFlow:
         self._vmaps_of_call = 0
 
     def new_value(self, from_input: bool, *varies: frozenset[int]) -> Value:
+        """Return a value that differs from all others."""
         return Value(("new", next(self._counter)), from_input, frozenset().union(*varies))
 
     def run(
@@ -251,4 +256,8 @@ class _KeyFlow:
                 self.uses.append(replace(use, how=f"{use.how}, again on every turn"))
         from_input = any(v.from_input for v in (*values, *outputs))
         varies = [v.varies - loop for v in (*values, *outputs)]
-        return [self.new_value(from_input, *varies) for _ in equation.outvars]
+        results = [self.new_value(from_input, *varies) for _ in equation.outvars]
+        for index, (start, is_changed) in enumerate(zip(carry, changes, strict=True)):
+            if not is_changed:  # The loop returns this value as it got it.
+                results[index] = start
+        return results

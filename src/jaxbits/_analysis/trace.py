@@ -16,11 +16,17 @@ from jax.extend.core import ClosedJaxpr
 from jaxbits import _jax_compat
 from jaxbits._analysis import jaxpr_utils, resource_limits
 from jaxbits._analysis.code_location import CodeLocation, location_of
-from jaxbits._analysis.copying import PYTHON_NUMBERS, copy_leaf, is_array
+from jaxbits._analysis.copying import copy_leaf, is_array
+from jaxbits._analysis.program_values import (
+    is_array_object,
+    leaves_in_modules,
+    split_outputs,
+)
 from jaxbits._analysis.python_state.call_monitor import CallLog, monitor_calls
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.python_state.references import Reference, argument_references
 from jaxbits._analysis.python_state.snapshot import StateChange, StateSnapshot
+from jaxbits._analysis.wrapped_call import WrappedCall, is_plain_jit, wrapped_code
 
 
 @dataclass
@@ -29,22 +35,38 @@ class Trace:
 
     Attributes:
         log: What the user's code did while it was traced.
+        wrapped_call: The call from a wrapper, such as `jax.jit`, to the function that it wraps.
         program: The traced program, or None if tracing failed.
         inputs: The values of the program's inputs, in order.
+        traced: For each input, its index among the leaves of the arguments.
+        output_types: The results, with the type of each array in place of the array.
         error: The exception that tracing raised, if any.
         changed_arguments: The containers among the arguments that tracing modified.
         strict_error: The exception that tracing raised when all numbers were traced, if tracing
             succeeded when Python numbers were static.
+        strictly_traced: The leaves that were traced when `strict_error` was raised.
         escaped_at: The line that uses a tracer outside the transformation that created it, if any.
     """
 
     log: CallLog
+    wrapped_call: WrappedCall
     program: ClosedJaxpr | None = None
     inputs: list[Any] = field(default_factory=list)
+    traced: list[int] = field(default_factory=list)
+    output_types: Any = None
     error: Exception | None = None
     changed_arguments: list[StateChange] = field(default_factory=list)
     strict_error: Exception | None = None
+    strictly_traced: list[int] = field(default_factory=list)
     escaped_at: CodeLocation | None = None
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether the whole program is one call that the function's own `jax.jit` compiles."""
+        if not self.wrapped_call.is_compiled:
+            return False
+        equations = [] if self.program is None else self.program.jaxpr.eqns
+        return all(equation.primitive.name in ("jit", "pjit") for equation in equations)
 
     def fingerprint(self) -> tuple[str, ...]:
         """Return strings that identify the program, including the values of its constants."""
@@ -71,28 +93,50 @@ def trace_function(
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
     references: Iterable[Reference],
+    traced: Sequence[int] | None = None,
 ) -> Trace:
-    """Trace a function, treating Python numbers as static only if tracing would otherwise fail.
+    """Trace a function, treating as static what the function's own transformation makes static.
+
+    Python numbers are static if the function is a wrapper, such as the result of `jax.jit`, and the
+    wrapper does not trace them. They are also static in modules that `jax.jit` rejects, and if
+    tracing would otherwise fail.
 
     Args:
         function: The function to trace.
         args: Its positional arguments.
         kwargs: Its keyword arguments.
         references: The Python state to watch and to restore.
+        traced: The indices of the leaves to trace, if they are known from an earlier trace.
     """
-    strict = _trace(function, args, kwargs, references, is_array)
-    if strict.error is None or not any(isinstance(v, PYTHON_NUMBERS) for v in strict.inputs):
-        return strict
-    relaxed = _trace(function, args, kwargs, references, _is_array_object)
-    if relaxed.error is not None:
+
+    def trace(indices: Iterable[int]) -> Trace:
+        return _trace(function, args, kwargs, references, sorted(indices))
+
+    if traced is not None:
+        return trace(traced)
+    leaves = jax.tree.leaves((tuple(args), dict(kwargs)), is_leaf=is_iterator)
+    arrays = {index for index, leaf in enumerate(leaves) if is_array_object(leaf)}
+    numbers = {index for index, leaf in enumerate(leaves) if is_array(leaf)} - arrays
+    variable = numbers - leaves_in_modules((tuple(args), dict(kwargs)))
+    strict = None
+    if not numbers or is_plain_jit(function) or wrapped_code(function) is None:
+        strict = trace(arrays | variable)
+        if strict.error is None or not variable:
+            return strict
+    relaxed = trace(arrays)
+    if relaxed.wrapped_call.is_compiled:
+        chosen = relaxed.wrapped_call.traced_leaves(args, kwargs) & numbers
+        if strict is not None and chosen == variable:
+            return strict
+        return trace(arrays | chosen) if chosen else relaxed
+    if not variable:
+        return relaxed
+    strict = strict or trace(arrays | variable)
+    if strict.error is None or relaxed.error is not None:
         return strict
     relaxed.log.calls += strict.log.calls - relaxed.log.calls
-    relaxed.strict_error = strict.error
+    relaxed.strict_error, relaxed.strictly_traced = strict.error, strict.traced
     return relaxed
-
-
-def _is_array_object(leaf: Any) -> bool:
-    return is_array(leaf) and not isinstance(leaf, PYTHON_NUMBERS)
 
 
 def _trace(
@@ -100,12 +144,11 @@ def _trace(
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
     references: Iterable[Reference],
-    is_traced: Callable[[Any], bool],
+    traced: list[int],
 ) -> Trace:
     # Arrays need no copies because tracers replace them, and `unflatten` creates new containers.
     given, tree = jax.tree.flatten((tuple(args), dict(kwargs)), is_leaf=is_iterator)
     leaves = [leaf if is_array(leaf) else copy_leaf(leaf) for leaf in given]
-    traced = [index for index, leaf in enumerate(leaves) if is_traced(leaf)]
     inputs = [leaves[index] for index in traced]
 
     # `blamed_argument` recognizes the name `values` in JAX's error messages.
@@ -116,12 +159,20 @@ def _trace(
         args, kwargs = jax.tree.unflatten(tree, all_leaves)
         snapshot = StateSnapshot(argument_references(args, kwargs), objects=False)
         try:
-            return function(*args, **kwargs)
+            output = function(*args, **kwargs)
         finally:
             trace.changed_arguments = snapshot.changes()
+        output, trace.output_types = split_outputs(output, is_passed_through)
+        return output
 
-    with monitor_calls(references) as log, _jax_compat.fresh_caches():
-        trace = Trace(log, inputs=inputs)
+    # A wrapper that compiles the function has accepted its results. Another transformation that
+    # accepts what it was given, such as a module's functions, accepts it in the results as well.
+    def is_passed_through(leaf: Any) -> bool:
+        return wrapped_call.is_compiled or any(leaf is value for value in leaves)
+
+    wrapped_call = WrappedCall(function, call_with_leaves.__code__)
+    with monitor_calls(references, wrapped_call) as log, _jax_compat.fresh_caches():
+        trace = Trace(log, wrapped_call, inputs=inputs, traced=traced)
         try:
             with resource_limits.exits_as_errors():
                 trace.program = jax.make_jaxpr(call_with_leaves)(*inputs)

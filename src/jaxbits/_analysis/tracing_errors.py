@@ -10,7 +10,6 @@ from typing import Any
 import jax
 
 from jaxbits._analysis.code_location import CodeLocation, is_user_code, location_of_error
-from jaxbits._analysis.copying import is_array
 from jaxbits._analysis.python_state.iterators import is_iterator
 
 # JAX's own frames that lie between user code and a failed conversion of a tracer:
@@ -65,7 +64,11 @@ def _library_calls(error: Exception) -> list[str]:
 
 
 def blamed_argument(
-    error: Exception, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+    error: Exception,
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    traced: Sequence[int],
 ) -> str:
     """Return the name of the argument that a tracing error mentions, or an empty string.
 
@@ -75,12 +78,13 @@ def blamed_argument(
             JAX's message counts leaves instead of naming arguments.
         args: Its positional arguments.
         kwargs: Its keyword arguments.
+        traced: The indices of the leaves that were traced.
     """
     mention = re.search(r"the value of the argument (\w+)(?:\[(\d+)\])?", str(error))
     if mention is None or mention[1] != "values" or mention[2] is None:
         return mention[1] if mention else ""
     leaves = jax.tree_util.tree_leaves_with_path((args, kwargs), is_leaf=is_iterator)
-    path = [path for path, leaf in leaves if is_array(leaf)][int(mention[2])]
+    path = leaves[traced[int(mention[2])]][0]
     key: Any = getattr(path[1], "idx", getattr(path[1], "key", ""))
     if not isinstance(key, int):
         return str(key)

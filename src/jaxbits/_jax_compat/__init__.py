@@ -17,7 +17,7 @@ from jaxbits._jax_compat.interception import (
     intercept_dispatch,
     intercept_host_reads,
 )
-from jaxbits._jax_compat.primitives import bind, cast, scan_counts
+from jaxbits._jax_compat.primitives import bind, cast, remove_dead_code, scan_counts
 from jaxbits._jax_compat.source_info import (
     frames,
     frames_with_lasti,
@@ -25,7 +25,7 @@ from jaxbits._jax_compat.source_info import (
     source_file,
     source_line,
 )
-from jaxbits._jax_compat.tracing import is_tracing, keep_current_trace
+from jaxbits._jax_compat.tracing import is_jit_frame, is_tracing, keep_current_trace
 
 __all__ = [
     "HOST_READS",
@@ -38,9 +38,11 @@ __all__ = [
     "fresh_caches",
     "intercept_dispatch",
     "intercept_host_reads",
+    "is_jit_frame",
     "is_tracing",
     "keep_current_trace",
     "name_stack",
+    "remove_dead_code",
     "scan_counts",
     "set_config",
     "source_file",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import Any
 
 import jax
@@ -46,3 +47,16 @@ def is_tracing() -> bool:
         with suppress(ImportError):
             from jax._src.core import trace_state_clean as is_clean
     return is_clean is not None and not is_clean()
+
+
+def is_jit_frame(frame: FrameType) -> bool:
+    """Return whether a frame belongs to the implementation of `jax.jit`.
+
+    In JAX 0.7.2 through 0.12, this implementation is the module `pjit`. In a version without this
+    module, the result is False:
+    https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/pjit.py
+
+    Args:
+        frame: The frame, such as one that leads from a transformation to the user's function.
+    """
+    return str(frame.f_globals.get("__name__", "")) == "jax._src.pjit"

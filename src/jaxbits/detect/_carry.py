@@ -18,19 +18,13 @@ from jaxbits._analysis.code_location import (
     location_of_error,
     location_of_function,
 )
-from jaxbits._analysis.copying import PYTHON_NUMBERS, copy_tree, is_array
+from jaxbits._analysis.copying import copy_tree
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
-from jaxbits._analysis.state_types import (
-    ArrayType,
-    children_of,
-    differences,
-    likeness,
-    types_of,
-)
-from jaxbits._analysis.tracing_errors import parameter_names
+from jaxbits._analysis.state_argument import find_new_state, find_state_argument
+from jaxbits._analysis.state_types import ArrayType, children_of, differences, types_of
 
 _LOOP_WORDS = re.compile(r"carry|body_fun|branch|true_fun|false_fun", re.IGNORECASE)
 _MISMATCH_WORDS = re.compile(
@@ -82,9 +76,10 @@ def carry(target: FunctionUnderTest) -> Iterator[Finding]:
                 location_of_error(error.__traceback__),
             )
             return
-    if target.carry is None or target.trace.program is None:
+    state_argument = target.default_carry if target.carry is None else target.carry
+    if state_argument is None or target.trace.program is None:
         return
-    steps = _run_steps(target, target.carry)
+    steps = _run_steps(target, state_argument)
     old, new, again = steps.old, steps.new, steps.again
     found = list(differences(old, new, "state"))
     if not found or _is_not_a_step(steps):
@@ -128,12 +123,11 @@ class _Steps:
 def _run_steps(target: FunctionUnderTest, state_argument: int | str) -> _Steps:
     """Trace two steps together, and return the types of the state before and after each."""
     copies = copy_tree((list(target.args), target.kwargs))
-    key = _find_state(target, state_argument)
+    key = find_state_argument(target.function, target.args, target.kwargs, state_argument)
     if key is None:
         return _Steps()
     leaves, tree = jax.tree.flatten(copies, is_leaf=is_iterator)
-    static_types = () if target.trace.strict_error is None else PYTHON_NUMBERS
-    traced = [i for i, v in enumerate(leaves) if is_array(v) and not isinstance(v, static_types)]
+    traced = target.trace.traced
     found = _Steps()
 
     def run(*values: Any) -> None:
@@ -150,58 +144,15 @@ def _run_steps(target: FunctionUnderTest, state_argument: int | str) -> _Steps:
         args, kwargs = jax.tree.unflatten(tree, step_leaves)
         found.old = types_of((args if isinstance(key, int) else kwargs)[key])
         found.others = tuple(types_of([v for i, v in enumerate(args) if i != key]))
-        new, found.is_aside = _new_state(found.old, step(None), key)
+        new, found.is_aside = find_new_state(found.old, step(None), key)
         found.new = types_of(new)
         if new is not None and next(differences(found.old, found.new, ""), None):
             with contextlib.suppress(Exception):
-                found.again = types_of(_new_state(found.new, step(new), key)[0])
+                found.again = types_of(find_new_state(found.new, step(new), key)[0])
 
     with target.restore_state(), _jax_compat.fresh_caches():
         jax.make_jaxpr(run)(*[leaves[index] for index in traced])
     return found
-
-
-def _find_state(target: FunctionUnderTest, state_argument: int | str) -> int | str | None:
-    """Return the state's position among the arguments, or its name if it is passed by keyword.
-
-    Raises:
-        ValueError: If no argument has this position or name.
-    """
-    if state_argument in target.kwargs or (
-        isinstance(state_argument, int) and state_argument < len(target.args)
-    ):
-        return state_argument
-    names = parameter_names(target.function)
-    if isinstance(state_argument, str) and state_argument in names[: len(target.args)]:
-        return names.index(state_argument)
-    if (
-        isinstance(state_argument, int)
-        and state_argument < len(names)
-        and names[state_argument] in target.kwargs
-    ):
-        return names[state_argument]
-    if state_argument == 0:
-        return None
-    choices = ", ".join(map(repr, [*names[: len(target.args)], *target.kwargs]))
-    raise ValueError(f"carry must be a position or one of {choices}; got {state_argument!r}")
-
-
-def _new_state(old: Any, output: Any, key: int | str) -> tuple[Any, bool]:
-    """Return the most similar part of the output, and whether its position is unusual."""
-    candidates: list[Any] = []
-    if isinstance(output, (list, tuple)):
-        candidates = list(output)
-    elif isinstance(output, dict):
-        candidates = list(output.values())
-    preferred = key if isinstance(key, int) and key < len(candidates) else 0
-    best, highest, is_aside = output, likeness(old, types_of(output)), False
-    for index, part in enumerate(candidates):
-        score = likeness(old, types_of(part))
-        if index == preferred and isinstance(old, ArrayType) and score >= 2:
-            score += 1.5  # A step returns the new state first, perhaps followed by the old one.
-        if score > highest:
-            best, highest, is_aside = part, score, index != preferred
-    return best, is_aside
 
 
 def _is_not_a_step(steps: _Steps) -> bool:

@@ -12,6 +12,7 @@ from jaxbits._analysis.copying import is_array
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
+from jaxbits._analysis.program_values import leaves_in_modules
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.tracing_errors import blamed_argument, classify_error
 
@@ -38,7 +39,9 @@ def control_flow(target: FunctionUnderTest) -> Iterator[Finding]:
     for error in target.errors:
         check, location = classify_error(error)
         if check == "control_flow":
-            argument = blamed_argument(error, target.function, target.args, target.kwargs)
+            is_strict = error is target.trace.strict_error
+            traced = target.trace.strictly_traced if is_strict else target.trace.traced
+            argument = blamed_argument(error, target.function, target.args, target.kwargs, traced)
             is_logic = location is not None and _is_logic(location.text)
             yield Finding(
                 "error",
@@ -56,7 +59,13 @@ def control_flow(target: FunctionUnderTest) -> Iterator[Finding]:
     leaves = jax.tree.leaves((target.args, target.kwargs), is_leaf=is_iterator)
     # `jax.jit` accepts a Ref, too. The check `iterator` reports iterators.
     accepted = (is_array, is_iterator, lambda leaf: isinstance(leaf, jax.Ref))
-    rejected = [leaf for leaf in leaves if not any(accepts(leaf) for accepts in accepted)]
+    # Whoever passes a module with such leaves uses a transformation that accepts them.
+    modules = leaves_in_modules((target.args, target.kwargs))
+    rejected = [
+        leaf
+        for index, leaf in enumerate(leaves)
+        if index not in modules and not any(accepts(leaf) for accepts in accepted)
+    ]
     if rejected:
         yield Finding(
             "error",

@@ -8,15 +8,18 @@ from jaxbits import _catalogue
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
+from jaxbits._analysis.static_numbers import find_static_number
 from jaxbits._analysis.tracing_errors import classify_error
 
 
 @detector
 def dynamic_shape(target: FunctionUnderTest) -> Iterator[Finding]:
-    """Find shapes that depend on the values in an array.
+    """Find shapes that depend on the values in an array, and traced numbers that must be static.
 
     The detector traces the function as `jax.jit` would, with all numbers traced, and classifies the
-    error that tracing raises. If there are several such shapes, it cannot see more than the first.
+    error that tracing raises. If a library function raises an error for a traced integer, the
+    detector runs the function without `jax.jit`. If it then runs, the integer must be static. If
+    there are several such shapes, it cannot see more than the first.
     `jax.jit` itself and `jax.eval_shape` come closest, because they raise the same error.
 
     >>> import jax.numpy as jnp
@@ -37,4 +40,15 @@ def dynamic_shape(target: FunctionUnderTest) -> Iterator[Finding]:
                 "`jnp.where(mask, x, fill)`, `size=`, `lax.dynamic_slice`; or a static argument",
                 location,
                 _catalogue.best_match("dynamic_shape", error),
+            )
+    for unclassified in target.errors:
+        call = find_static_number(target, unclassified)
+        if call is not None:
+            name, location = call
+            yield Finding(
+                "error",
+                "a traced number is passed where a static one is needed",
+                f"{type(unclassified).__name__} in {name}, which works without `jax.jit`",
+                "make the number static with `static_argnames=`, or compute it from a shape",
+                location,
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
+from jaxbits._analysis.carried_keys import find_carried_keys
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
@@ -17,10 +18,12 @@ def key_reuse(target: FunctionUnderTest) -> Iterator[Finding]:
 
     The detector numbers the values in the traced program. It therefore recognizes a reused key no
     matter how the program obtains it, for example if the program splits the same parent twice,
-    repeats the same `fold_in`, or draws from one key in every iteration of a loop. The detector
-    handles typed and raw keys. It cannot see that two different values in the program are equal
-    keys, and it cannot see reuse across two calls. `jax.debug_key_reuse(True)` comes closest, but
-    it stops at the first reuse and ignores raw keys.
+    repeats the same `fold_in`, or draws from one key in every iteration of a loop. It also reports
+    a key that the program uses and then returns, because the next call uses the key again. If
+    ``carry=`` specifies the argument that holds the state, the detector follows the state into a
+    second step. It handles typed and raw keys. It cannot see that two different values in the
+    program are equal keys, or that the caller passes one key twice. `jax.debug_key_reuse(True)`
+    comes closest, but it stops at the first reuse and ignores raw keys.
 
     >>> import jax
     >>> from jaxbits import detect
@@ -30,6 +33,8 @@ def key_reuse(target: FunctionUnderTest) -> Iterator[Finding]:
     one PRNG key is used 2 times
     >>> detect.key_reuse(lambda k: [jax.random.normal(c) for c in jax.random.split(k)], key)
     []
+    >>> print(detect.key_reuse(lambda k: (jax.random.normal(k), k), key)[0].message)
+    a PRNG key is returned after its use, so the next call uses it again
     """
     by_key: dict[object, list[KeyUse]] = defaultdict(list)
     for use in target.key_uses:
@@ -48,3 +53,14 @@ def key_reuse(target: FunctionUnderTest) -> Iterator[Finding]:
                 next((use.location for use in uses[1:] if use.location), uses[0].location),
                 "one-key-under-vmap" if is_under_vmap else "same-key-same-numbers",
             )
+    for carried in find_carried_keys(target):
+        use = carried.use
+        if carried.path is not None:
+            message = "a PRNG key is returned after its use, so the next call uses it again"
+            evidence = f"{use.how}, and result{carried.path} is the same key"
+            fix = "`key, subkey = jax.random.split(key)`: use `subkey`, and return `key`"
+        else:
+            message = "every step uses the same PRNG key, because the state keeps it"
+            evidence = f"{use.how}, from the same key again in the next step"
+            fix = "split the key in every step and keep one child in the state, or fold in the step"
+        yield Finding("error", message, evidence, fix, use.location, "same-key-same-numbers")

@@ -102,3 +102,45 @@ add("dynamic_shape", False, lambda x: jnp.unique(x, size=4), X)
 add("dynamic_shape", False, lambda x: x.sum(where=x > 3), X)
 add("dynamic_shape", False, lambda x: x if x.sum() > 0 else -x, X)
 add("dynamic_shape", False, lambda x: x[np.array([True, False] * 5)], X)
+
+
+# A traced number where a static one is needed. The library function itself raises the error.
+add("dynamic_shape", True, lambda x, n: jnp.tile(x, n), X, jnp.int32(2))
+add("dynamic_shape", True, jax.jit(lambda x, n: jnp.tile(x, n) * 2), X, 2)
+add("dynamic_shape", True, lambda x, n: jnp.tile(x, (n, 1)), X, jnp.int32(2))
+add("dynamic_shape", True, lambda x: jnp.tile(x, (x > 3).sum()), X)
+add("dynamic_shape", True, lambda x, n: jnp.eye(n) @ x, X, jnp.int32(10))
+add("dynamic_shape", True, lambda x, n: jnp.split(x, n)[0], X, jnp.int32(2))
+add("dynamic_shape", True, lambda x, n: jnp.broadcast_to(x, (n, 10)), X, jnp.int32(2))
+# Here JAX compares the number with 0 first, and this error does not show the library's frames.
+add("control_flow", True, lambda x, n: jax.lax.top_k(x, n)[0], X, jnp.int32(2))
+add("dynamic_shape", True, lambda x, n: jax.random.split(jax.random.key(0), n), X, jnp.int32(2))
+
+
+@case("dynamic_shape", True, X, jnp.int32(2))
+def own_ds_tile_in_a_helper(x, n):
+    def widen(rows):
+        return jnp.tile(rows, (1, n))
+
+    return widen(x[None]).sum()
+
+
+add("dynamic_shape", False, lambda x: jnp.tile(x, 2), X)
+add("dynamic_shape", False, jax.jit(lambda x, n: jnp.tile(x, n), static_argnums=1), X, 2)
+add("dynamic_shape", False, lambda x: jnp.tile(x, (x.ndim, 2)), X)
+add("dynamic_shape", False, lambda x, n: jnp.tile(x, 2) * n, X, jnp.int32(2))
+add("dynamic_shape", False, lambda x, n: jnp.roll(x, n), X, jnp.int32(2))
+add("dynamic_shape", False, lambda x, n: jnp.dot(x, jnp.ones(3)) + n, X, jnp.int32(2))
+add("dynamic_shape", False, lambda x, n: jnp.concatenate([x, n]), X, jnp.int32(2))
+add("dynamic_shape", False, lambda x, n: lax.top_k(x, 3)[0] ** n, X, jnp.int32(2))
+
+
+@case("dynamic_shape", False, X, jnp.int32(2))
+def own_nds_raises_by_itself(x, n):
+    raise ValueError(f"{x.shape} is not supported")
+
+
+@case("dynamic_shape", False, np.arange(10.0), jnp.int32(2))
+def own_nds_assigns_an_item(x, n):
+    x[n] = 1.0
+    return x

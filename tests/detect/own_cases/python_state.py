@@ -192,6 +192,121 @@ add("leak", False, lambda x: x + jnp.asarray(_table(10)), X)
 add("leak", False, jax.jit(jax.value_and_grad(lambda x: jax.nn.relu(x).sum())), X)
 
 
+# Leaks through attributes of classes, which the class need not have beforehand.
+class Recorder:
+    """A class that records values, with only some attributes set from the start."""
+
+    history: list = []
+    newest: object
+
+    @classmethod
+    def note(cls, x):
+        cls.last_note = x * 2
+        return x
+
+    def own_class(self, x):
+        type(self).from_instance = x + 1
+        return x
+
+    def own_class_by_attribute(self, x):
+        self.__class__.from_attribute = x + 1
+        return x
+
+    class Inner:
+        """A nested class."""
+
+
+class Derived(Recorder):
+    """A class that inherits its list."""
+
+
+@case("leak", True, X)
+def own_leak_new_class_attribute(x):
+    Recorder.latest = x * 2
+    return x
+
+
+@case("leak", True, X)
+def own_leak_annotated_class_attribute(x):
+    Recorder.newest = x * 2
+    return x
+
+
+@case("leak", True, X)
+def own_leak_inherited_list(x):
+    Derived.history.append(x.sum())
+    return x
+
+
+@case("leak", True, X)
+def own_leak_nested_class(x):
+    Recorder.Inner.latest = x * 2
+    return x
+
+
+@case("leak", True, X)
+def own_leak_setattr_on_class(x):
+    setattr(Recorder, "by_name", x * 2)  # noqa: B010
+    return x
+
+
+add("leak", True, Recorder.note, X)
+add("leak", True, Recorder().own_class, X)
+add("leak", True, Recorder().own_class_by_attribute, X)
+
+
+def _records_through_a_local_class():
+    class Local:
+        pass
+
+    def f(x):
+        Local.latest = x * 2
+        return x
+
+    return f
+
+
+add("leak", True, _records_through_a_local_class(), X)
+
+
+@case("leak", True, X)
+def own_leak_class_in_a_loop(x):
+    def body(total, row):
+        Recorder.of_loop = row
+        return total + row, None
+
+    return lax.scan(body, 0.0, x)[0]
+
+
+@case("leak", False, X)
+def own_noleak_class_attribute_shape(x):
+    Recorder.latest_shape = x.shape
+    return x
+
+
+@case("leak", False, X)
+def own_noleak_own_object(x):
+    recorder = Recorder()
+    recorder.latest = x * 2
+    return recorder.latest
+
+
+@case("leak", False, X)
+def own_noleak_reads_class_attribute(x):
+    return x * len(Recorder.history)
+
+
+@case("leak", False, X)
+def own_noleak_class_attribute_reset(x):
+    Recorder.latest = x * 2
+    y = Recorder.latest
+    del Recorder.latest
+    return y
+
+
+add("leak", False, lambda x: x * len(Derived.history), X)
+
+
 # ------------------------------------------------------------ side_effect
 calls = 0
 seen: list = []

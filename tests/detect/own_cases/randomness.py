@@ -100,6 +100,126 @@ def own_nkr_chain(key):
     return total, key
 
 
+# The same bug over two calls: a key that was used is returned, so the next call uses it again.
+@case("key_reuse", True, X, KEY)
+def own_kr_returns_the_drawn_key(x, key):
+    return x + normal(key, x.shape), key
+
+
+@case("key_reuse", True, {"w": X}, KEY, X, carry=0)
+def own_kr_batch_from_the_returned_key(params, key, data):
+    rows = jax.random.permutation(key, data)[:4]
+    return {"w": params["w"] - 0.1 * rows.mean()}, rows.sum(), key
+
+
+@case("key_reuse", True, {"w": X, "rng": RAW}, carry=0)
+def own_kr_state_keeps_the_split_key(state):
+    noise_key, _ = split(state["rng"])
+    return {**state, "w": state["w"] + normal(noise_key, (10,))}
+
+
+@case("key_reuse", True, (X, KEY), X, carry="state")
+@jax.jit
+def own_kr_jitted_state_keeps_the_key(state, batch):
+    x, key = state
+    keep = jax.random.bernoulli(key, 0.5, batch.shape)
+    return (x + keep * batch, key), keep.mean()
+
+
+@case("key_reuse", True, X, KEY)
+def own_kr_returns_the_drawn_child(x, key):
+    key, _ = split(key)
+    return x * uniform(key, x.shape), key
+
+
+@case("key_reuse", True, {"w": X, "rng": KEY}, carry=0)
+def own_kr_state_folds_the_same_number(state):
+    noise = normal(jax.random.fold_in(state["rng"], 0), (10,))
+    return {**state, "w": state["w"] + noise}
+
+
+@case("key_reuse", True, X, split(KEY, 10))
+def own_kr_returns_the_drawn_keys(x, keys):
+    return x + jax.vmap(normal)(keys), keys
+
+
+@case("key_reuse", True, X, KEY)
+def own_kr_draws_after_a_scan_and_returns(x, key):
+    def body(carry, row):
+        total, key = carry
+        return (total + row, key), None
+
+    (total, key), _ = lax.scan(body, (0.0, key), x)
+    return total + normal(key), key
+
+
+@case("key_reuse", False, X, KEY)
+def own_nkr_returns_the_other_child(x, key):
+    key, noise_key = split(key)
+    return x + normal(noise_key, x.shape), key
+
+
+@case("key_reuse", False, {"w": X}, KEY, X, carry=0)
+def own_nkr_batch_from_a_child(params, key, data):
+    key, batch_key = split(key)
+    rows = jax.random.permutation(batch_key, data)[:4]
+    return {"w": params["w"] - 0.1 * rows.mean()}, rows.sum(), key
+
+
+@case("key_reuse", False, {"w": X, "rng": RAW}, carry=0)
+def own_nkr_state_takes_the_new_key(state):
+    rng, noise_key = split(state["rng"])
+    return {"w": state["w"] + normal(noise_key, (10,)), "rng": rng}
+
+
+@case("key_reuse", False, {"w": X, "rng": KEY, "step": jnp.int32(0)}, carry=0)
+def own_nkr_state_folds_the_step(state):
+    noise = normal(jax.random.fold_in(state["rng"], state["step"]), (10,))
+    return {**state, "w": state["w"] + noise, "step": state["step"] + 1}
+
+
+@case("key_reuse", False, {"w": X, "rng": KEY}, 3, carry=0)
+def own_nkr_state_folds_an_argument(state, step):
+    noise = normal(jax.random.fold_in(state["rng"], step), (10,))
+    return {**state, "w": state["w"] + noise}
+
+
+@case("key_reuse", False, KEY)
+def own_nkr_initializes_and_returns_an_unused_key(key):
+    first, second = jax.random.fold_in(key, 0), jax.random.fold_in(key, 1)
+    return {"w": normal(first, (3,)), "b": normal(second)}, key
+
+
+@case("key_reuse", False, X, split(KEY, 10))
+def own_nkr_returns_the_next_keys(x, keys):
+    pairs = jax.vmap(split)(keys)
+    return x + jax.vmap(normal)(pairs[:, 0]), pairs[:, 1]
+
+
+@case("key_reuse", False, (X, KEY), carry=0)
+def own_nkr_state_with_the_key_of_a_scan(state):
+    x, key = state
+
+    def body(key, row):
+        key, noise_key = split(key)
+        return key, row + normal(noise_key)
+
+    key, x = lax.scan(body, key, x)
+    return x, key
+
+
+@case("key_reuse", False, X, KEY)
+def own_nkr_returns_a_key_whose_children_are_unused(x, key):
+    _, _ = split(key)
+    return jnp.zeros_like(x), key
+
+
+@case("key_reuse", False, X, KEY, True)
+def own_nkr_renews_the_key_if_asked(x, key, flag):
+    renewed, noise_key = split(key)
+    return x + normal(noise_key, x.shape), jnp.where(flag, renewed, jax.random.fold_in(key, 7))
+
+
 # ------------------------------------------------------------ const_key
 add("const_key", True, lambda x: x + normal(jax.random.key(0), (10,)), X)
 add("const_key", True, lambda x: x * jax.random.bernoulli(jax.random.PRNGKey(3), 0.5, (10,)), X)

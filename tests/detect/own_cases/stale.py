@@ -141,3 +141,63 @@ def own_fresh_shadow(x):
 @case("stale_global", False, X)
 def own_fresh_default(x, rate=0.5):
     return x * rate
+
+
+# State that only a `functools.partial` passes to the function.
+class Rates:
+    def __init__(self, rate):
+        self.rate = rate
+        self.fixed = 2.0
+
+
+class Pace:
+    def __init__(self, pace):
+        self.pace = pace
+
+
+def paced_by(pace, x):
+    return x * pace.pace
+
+
+def scaled_by(rates, x):
+    return x * rates.rate
+
+
+def scaled_by_fixed(rates, x):
+    return x * rates.fixed
+
+
+def weighted_by(options, x):
+    return x * options["weight"]
+
+
+def summed_with(parts, x, scale=1.0):
+    return x * scale + sum(parts)
+
+
+rates = Rates(0.1)
+bound_rates = functools.partial(scaled_by, rates)
+options = {"weight": 0.5}
+parts = [1.0, 2.0]
+shown = {"weight": 2.0, "shown": False}
+steady = Rates(0.3)
+
+
+def decay():
+    rates.rate *= 0.5
+    options["weight"] *= 0.5
+    parts.append(1.0)
+
+
+add("stale_global", True, functools.partial(scaled_by, rates), X)
+add("stale_global", True, lambda x: bound_rates(x) + 1, X)
+add("stale_global", True, jax.jit(functools.partial(scaled_by, rates=rates)), x=X)
+add("stale_global", True, functools.partial(weighted_by, options), X)
+add("stale_global", True, functools.partial(summed_with, parts, scale=2.0), X)
+add("stale_global", True, jax.jit(functools.partial(functools.partial(weighted_by, options))), X)
+add("stale_global", False, functools.partial(scaled_by_fixed, steady), X)
+add("stale_global", False, functools.partial(weighted_by, {"weight": 0.5}), X)
+add("stale_global", False, functools.partial(weighted_by, dict(shown)), X)
+add("stale_global", False, functools.partial(summed_with, (1.0, 2.0), scale=2.0), X)
+add("stale_global", False, functools.partial(paced_by, Pace(0.1)), X)
+add("stale_global", False, functools.partial(lambda o, x: x, options), X)

@@ -30,6 +30,7 @@ from jaxbits._analysis.python_state.iterators import is_iterator, iterator_posit
 from jaxbits._analysis.python_state.process_state import ProcessState
 from jaxbits._analysis.python_state.references import Reference
 from jaxbits._analysis.python_state.snapshot import StateChange, StateSnapshot
+from jaxbits._analysis.wrapped_call import WrappedCall
 
 # These functions trace a body once and run it many times:
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/control_flow/loops.py
@@ -68,8 +69,17 @@ class CallLog:
 
 
 @contextlib.contextmanager
-def monitor_calls(references: Iterable[Reference]) -> Iterator[CallLog]:
+def monitor_calls(
+    references: Iterable[Reference], wrapped_call: WrappedCall | None = None
+) -> Iterator[CallLog]:
     """Record impure calls made from user code, and restore Python state even after an error.
+
+    Args:
+        references: The Python state to watch and to restore.
+        wrapped_call: An observer of the call from a wrapper to the function that it wraps, if any.
+
+    Yields:
+        The record of what the code in the block does.
 
     >>> with monitor_calls([]) as log:
     ...     print("nobody reads this")
@@ -85,7 +95,7 @@ def monitor_calls(references: Iterable[Reference]) -> Iterator[CallLog]:
             sys.stdout = sys.stderr = output
             sys.stdin = io.TextIOWrapper(io.BytesIO())
             builtins.input = no_input
-            sys.setprofile(_Profiler(log))
+            sys.setprofile(_Profiler(log, wrapped_call))
             try:
                 yield log
             finally:
@@ -115,8 +125,9 @@ def sandbox(references: Iterable[Reference]) -> Iterator[CallLog]:
 class _Profiler:
     """A hook for `sys.setprofile` that records calls in a log."""
 
-    def __init__(self, log: CallLog) -> None:
-        self.log = log
+    def __init__(self, log: CallLog, wrapped_call: WrappedCall | None = None) -> None:
+        self.log, self.wrapped_call = log, wrapped_call
+        self.wrapped_code = wrapped_call and wrapped_call.code
         self.deadline = resource_limits.deadline()
         self.is_user: dict[types.CodeType, bool] = {}
         self.bodies: dict[types.FrameType, tuple[list[Any], list[Any], int]] = {}
@@ -129,6 +140,8 @@ class _Profiler:
         return is_user
 
     def __call__(self, frame: types.FrameType, event: str, argument: Any) -> None:
+        if frame.f_code is self.wrapped_code and event == "call" and self.wrapped_call:
+            self.wrapped_call.record(frame)
         if frame.f_code.co_freevars and event in ("call", "return"):
             self.watch_loop_body(frame, event)
         caller = frame if event == "c_call" else frame.f_back if event == "call" else None

@@ -11,6 +11,7 @@ import random
 import re
 import types
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -18,7 +19,12 @@ import numpy as np
 
 from jaxbits._analysis.python_state import object_fields
 from jaxbits._analysis.python_state.iterators import is_iterator
-from jaxbits._analysis.python_state.references import ABSENT, Reference, is_user_object
+from jaxbits._analysis.python_state.references import (
+    ABSENT,
+    Reference,
+    global_name,
+    is_user_object,
+)
 from jaxbits._analysis.python_state.source_evidence import evidence_for
 from jaxbits._analysis.source.rebinding import Evidence
 
@@ -161,12 +167,26 @@ def _judge_function_attribute(reference: Reference, value: Any, evidence: Eviden
     return any(e.is_late and e.base == name for e in events) and not is_function_like(value)
 
 
+def _judge_bound_argument(reference: Reference, value: Any, evidence: Evidence) -> bool | None:
+    """Return whether an argument of a `functools.partial` changes, or None if it merely could.
+
+    Only an object that a global name refers to is judged to change, because nothing else is known
+    to reach an object that was created for the partial.
+    """
+    if is_user_object(value) and not is_frozen(value):
+        return None
+    if global_name(value, reference.holder.func) != reference.name or is_function_like(value):
+        return False
+    return _judge_global(replace(reference, key=reference.name), value, evidence)
+
+
 _JUDGES: dict[str, Callable[[Reference, Any, Evidence], bool | None]] = {
     "global": _judge_global,
     "closure": _judge_closure,
     "attribute": _judge_attribute,
     "class attribute": _judge_attribute,
     "function attribute": _judge_function_attribute,
+    "bound argument": _judge_bound_argument,
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import inspect
 import sys
 import types
 from collections.abc import Iterator
@@ -28,8 +29,9 @@ class Reference:
 
     Attributes:
         kind: ``global``, ``closure``, ``default``, ``attribute`` (of the object that a method
-            belongs to), ``class attribute``, or ``function attribute``. If the value is the holder
-            itself, the kind is ``object``, ``argument``, or ``cache``.
+            belongs to), ``class attribute``, ``function attribute``, or ``bound argument`` (of a
+            `functools.partial`). If the value is the holder itself, the kind is ``object``,
+            ``argument``, or ``cache``.
         name: The name as it appears in the code.
         holder: The dictionary, cell, or object that holds the value.
         key: The key, index, or attribute name of the value in its holder.
@@ -47,6 +49,11 @@ class Reference:
         """The line number of `location`, or 0 if it is unknown."""
         return self.location.line if self.location else 0
 
+    @property
+    def _is_inherited(self) -> bool:
+        """Whether the holder is a class that does not define the attribute itself."""
+        return isinstance(self.holder, type) and self.key not in vars(self.holder)
+
     def get(self) -> Any:
         """Return the current value, `ABSENT` if there is none, or None if reading it fails."""
         try:
@@ -58,6 +65,11 @@ class Reference:
                 return self.holder.cell_contents
             if self.kind == "default":
                 return self.holder[self.key]
+            if self.kind == "bound argument":
+                bound = self.holder.args if isinstance(self.key, int) else self.holder.keywords
+                return bound[self.key]
+            if self._is_inherited:
+                return ABSENT
             return getattr(self.holder, self.key, ABSENT)
         except Exception:  # A user-defined property may raise any error.
             return None
@@ -78,16 +90,29 @@ class Reference:
         if value is ABSENT:
             if self.kind == "global":
                 self.holder.pop(self.key, None)
-            elif self.kind in ATTRIBUTE_KINDS and hasattr(self.holder, self.key):
+            elif self.kind in ATTRIBUTE_KINDS and self.get() is not ABSENT:
                 delattr(self.holder, self.key)
         elif self.kind == "global":
             self.holder[self.key] = value
         elif self.kind == "closure":
             self.holder.cell_contents = value
+        elif self.kind == "bound argument":
+            _rebind(self.holder, self.key, value)
         elif self.kind == "attribute":
             object.__setattr__(self.holder, self.key, value)
         elif self.kind in ATTRIBUTE_KINDS:
             setattr(self.holder, self.key, value)
+
+
+def _rebind(function: functools.partial[Any], key: int | str, value: Any) -> None:
+    """Replace one of the arguments that a `functools.partial` holds, by position or name."""
+    args, keywords = list(function.args), dict(function.keywords)
+    if isinstance(key, int):
+        args[key] = value
+    else:
+        keywords[key] = value
+    # The attributes are read-only, but `copy` and `pickle` need this method.
+    function.__setstate__((function.func, tuple(args), keywords, vars(function)))  # type: ignore[attr-defined]
 
 
 def nested_codes(code: types.CodeType) -> Iterator[types.CodeType]:
@@ -106,6 +131,20 @@ def global_names(code: types.CodeType) -> tuple[str, ...]:
 def attribute_names(code: types.CodeType) -> tuple[str, ...]:
     """Return the attribute and method names that code uses."""
     return _operands(code, _ATTRIBUTE_OPCODES)
+
+
+@functools.lru_cache(maxsize=2048)
+def stored_attributes(code: types.CodeType) -> frozenset[str]:
+    """Return the names of the attributes that code sets, including those set with `setattr`.
+
+    >>> sorted(stored_attributes(compile("a.b = c.d; setattr(a, 'e', 1)", "", "exec")))
+    ['b', 'e']
+    """
+    names = set(_operands(code, frozenset({"STORE_ATTR"})))
+    if "setattr" in global_names(code):
+        constants = (c for part in nested_codes(code) for c in part.co_consts)
+        names |= {c for c in constants if isinstance(c, str) and c.isidentifier()}
+    return frozenset(names)
 
 
 @functools.lru_cache(maxsize=2048)
@@ -141,6 +180,19 @@ def stored_globals(code: types.CodeType) -> frozenset[str]:
     """Return the global names that a function or its inner functions assign."""
     parts = (dis.get_instructions(part) for part in nested_codes(code))
     return frozenset(str(i.argval) for part in parts for i in part if i.opname == "STORE_GLOBAL")
+
+
+def global_name(value: Any, function: Any) -> str:
+    """Return a global name in a function's module that refers to a value, or an empty string.
+
+    Args:
+        value: The value.
+        function: The function, which may be a `functools.partial`.
+    """
+    while isinstance(function, functools.partial):
+        function = function.func
+    scope = getattr(inspect.unwrap(function), "__globals__", {})
+    return next((name for name, held in list(scope.items()) if held is value), "")
 
 
 def is_python_function(value: Any) -> bool:

@@ -24,10 +24,12 @@ from jaxbits._analysis.python_state.references import (
     Reference,
     attribute_names,
     first_use_lines,
+    global_name,
     global_names,
     is_python_function,
     is_user_class,
     is_user_object,
+    stored_attributes,
     stored_globals,
 )
 
@@ -134,16 +136,22 @@ class StateWalk:
             owner = next((k for k in type(instance).__mro__ if name in vars(k)), None)
             if owner is not None and is_user_class(owner):
                 self._add_attributes("class attribute", owner, {name}, location)
+        self._add_stored_attributes(type(instance), location)
 
     def _visit_partial(self, function: functools.partial[Any]) -> None:
         """Add the mutable arguments that a `functools.partial` holds."""
-        positional = [(f"{index} of a partial", v) for index, v in enumerate(function.args)]
-        for name, value in [*positional, *function.keywords.items()]:
+        code = getattr(inspect.unwrap(function.func), "__code__", None)
+        used = set(attribute_names(code)) if code else set()
+        location = location_of_function(function.func)
+        for key, value in [*enumerate(function.args), *function.keywords.items()]:
             if is_python_function(value):
                 self.waiting.append(value)
             elif isinstance(value, _MUTABLE_TYPES) or is_user_object(value):
-                self._add("argument", name, value, None, location_of_function(function.func))
-                self._visit_contents(value, set())
+                label = f"{key} of a partial" if isinstance(key, int) else key
+                self._add("argument", label, value, None, location)
+                name = global_name(value, function.func) or _parameter_name(code, key)
+                self._add("bound argument", name, function, key, location)
+                self._visit_contents(value, used)
 
     def _visit_contents(self, value: Any, used: set[str]) -> None:
         """Visit the methods of an object, or the functions in a container."""
@@ -156,6 +164,8 @@ class StateWalk:
                     self._visit_methods(item, used)
         elif is_user_class(type(value)):
             self._visit_methods(value, used)
+            if self._code is not None:
+                self._add_stored_attributes(type(value), location_of_code(self._code))
 
     def _visit_methods(self, instance: Any, names: set[str]) -> None:
         for name in names | _implicit_methods(type(instance)):
@@ -198,13 +208,15 @@ class StateWalk:
             if is_user_code(getattr(value, "__file__", None) or ""):
                 names = used & set(vars(value))
                 self._add_attributes("class attribute", value, names, location)
-                functions = [vars(value).get(n) for n in used]
-                self.waiting += [v for v in functions if is_python_function(v)]
+                members = [vars(value).get(n) for n in used]
+                self.waiting += [v for v in members if is_python_function(v)]
+                for member in members:
+                    if isinstance(member, type) and is_user_class(member):
+                        self._visit_class_data(member, used, location)
         elif isinstance(value, type):
             if is_user_class(value):
                 self._visit_class(value, used)
-                names = used & set(vars(value))
-                self._add_attributes("class attribute", value, names, location)
+                self._visit_class_data(value, used, location)
         elif is_python_function(value):
             self.waiting.append(value)
             self._add(kind, name, holder, key, location)
@@ -214,6 +226,26 @@ class StateWalk:
         elif not isinstance(value, types.BuiltinFunctionType):
             self._add(kind, name, holder, key, location)
             self._visit_contents(value, used)
+
+    def _visit_class_data(self, class_: type, used: set[str], location: CodeLocation) -> None:
+        """Add the data in a class, in its bases, and in the classes nested inside it."""
+        for owner in class_.__mro__:
+            if is_user_class(owner):
+                names = used & set(vars(owner))
+                self._add_attributes("class attribute", owner, names, location)
+                for member in (vars(owner)[name] for name in sorted(names)):
+                    if isinstance(member, type) and is_user_class(member) and member is not owner:
+                        self._visit_class_data(member, used - names, location)
+        self._add_stored_attributes(class_, location)
+
+    def _add_stored_attributes(self, class_: type, location: CodeLocation) -> None:
+        """Add the attributes that the code sets and that the class may not have yet."""
+        if self._code is None or not is_user_object(class_):
+            return
+        for name in sorted(stored_attributes(self._code) - set(vars(class_))):
+            if not name.startswith("__"):
+                label = f"{class_.__name__}.{name}"
+                self._add("class attribute", label, class_, name, location)
 
     def _add_attributes(
         self, kind: str, holder: Any, names: set[str], location: CodeLocation
@@ -236,6 +268,12 @@ class StateWalk:
             location = CodeLocation(location.file, line, location.function)
         reference = Reference(kind, name, holder, key, location)
         self.references.setdefault((kind, id(holder), key), reference)
+
+
+def _parameter_name(code: types.CodeType | None, key: int | str) -> str:
+    """Return the name of the parameter that a `functools.partial` binds."""
+    names = code.co_varnames[: code.co_argcount] if code else ()
+    return names[key] if isinstance(key, int) and key < len(names) else str(key)
 
 
 def _implicit_methods(class_: type) -> set[str]:

@@ -1,0 +1,93 @@
+"""Relate the inputs and outputs of a traced program to the leaves of arguments and results."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from jaxbits._analysis.copying import PYTHON_NUMBERS, is_array
+from jaxbits._analysis.python_state.iterators import is_iterator
+from jaxbits._analysis.state_types import ArrayType, children_of, types_of
+
+
+@dataclass(frozen=True)
+class NumberedType(ArrayType):
+    """The type of an input or output of a program, with its index among all of them."""
+
+    number: int = -1
+
+
+def is_array_object(leaf: Any) -> bool:
+    """Return whether a value is an array but not a Python number."""
+    return is_array(leaf) and not isinstance(leaf, PYTHON_NUMBERS)
+
+
+def can_be_traced(leaf: Any) -> bool:
+    """Return whether `jax.jit` accepts a value as an argument and as a result."""
+    return is_array(leaf) or isinstance(leaf, jax.Ref) or hasattr(leaf, "__jax_array__")
+
+
+def numbered_types(tree: Any, numbers: Sequence[int | None]) -> Any:
+    """Return a tree with the types of the leaves that are inputs or outputs of a program.
+
+    Args:
+        tree: The arguments or the results.
+        numbers: For each leaf, its index among the inputs or outputs, or None if it is neither.
+    """
+    leaves, structure = jax.tree.flatten(tree, is_leaf=is_iterator)
+    described = []
+    for leaf, number in zip(leaves, numbers, strict=True):
+        type_ = types_of(leaf)
+        if number is not None and isinstance(type_, ArrayType):
+            type_ = NumberedType(type_.shape, type_.dtype, type_.weak, number)
+        described.append(type_)
+    return jax.tree.unflatten(structure, described)
+
+
+def split_outputs(output: Any, is_dropped: Callable[[Any], bool]) -> tuple[Any, Any]:
+    """Return what a traced function has to return, and a tree with the types of its results.
+
+    Args:
+        output: The result of the function.
+        is_dropped: Whether to leave out a leaf that is neither an array nor a number.
+    """
+    leaves = jax.tree.leaves(output, is_leaf=is_iterator)
+    keeps = [can_be_traced(leaf) or not is_dropped(leaf) for leaf in leaves]
+    counter = itertools.count()
+    types = None
+    with contextlib.suppress(Exception):  # A user's container may accept only arrays.
+        types = numbered_types(output, [next(counter) if keep else None for keep in keeps])
+    if all(keeps):
+        return output, types
+    return list(itertools.compress(leaves, keeps)), types
+
+
+def leaves_in_modules(tree: Any) -> set[int]:
+    """Return the indices of the leaves that belong to modules which `jax.jit` rejects.
+
+    A module is a container of a class that was registered as a pytree. If one of its leaves is, for
+    example, a function, nobody can pass the module to `jax.jit`. It is used under a transformation
+    that treats such leaves as static, and the numbers next to them as well.
+
+    >>> leaves_in_modules((3, [4, "a"]))
+    set()
+    """
+    leaves = jax.tree.leaves(tree, is_leaf=is_iterator)
+    if all(map(can_be_traced, leaves)):
+        return set()
+    return {index for index, flag in enumerate(_in_rejected_modules(tree, False)) if flag}
+
+
+def _in_rejected_modules(node: Any, is_inside: bool) -> list[bool]:
+    """Return, for each leaf of a tree, whether it is in a module that `jax.jit` rejects."""
+    children = None if is_iterator(node) else children_of(node)
+    if children is None:
+        return [is_inside]
+    if not is_inside and not isinstance(node, (tuple, list, dict)):
+        is_inside = not all(map(can_be_traced, jax.tree.leaves(node, is_leaf=is_iterator)))
+    return [flag for child in children.values() for flag in _in_rejected_modules(child, is_inside)]

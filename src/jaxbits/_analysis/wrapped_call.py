@@ -1,0 +1,149 @@
+"""Observe which arguments a wrapper such as `jax.jit` traces for the function that it wraps.
+
+A wrapper may treat some arguments as static, for example those in `static_argnames` or everything
+but arrays. No attribute says so for all wrappers. However, the wrapped function receives a tracer
+for each traced leaf and the value itself for each static one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import itertools
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import jax
+from jax.core import Tracer
+
+from jaxbits import _jax_compat
+from jaxbits._analysis.code_location import is_user_code
+from jaxbits._analysis.python_state.iterators import is_iterator
+
+_MAX_LAYERS = 50
+
+
+class WrappedCall:
+    """The first call that a wrapper makes to the function that it wraps.
+
+    Attributes:
+        code: The code of the wrapped function, or None if the function is not a wrapper.
+        is_compiled: Whether the wrapper makes this call inside a `jax.jit` of its own.
+    """
+
+    def __init__(self, function: Callable[..., Any], caller: types.CodeType) -> None:
+        self.code = wrapped_code(function)
+        self.is_compiled = False
+        self._function, self._caller = function, caller
+        self._received: dict[str, list[bool]] | None = None
+
+    def record(self, frame: types.FrameType) -> None:
+        """Record the call. A profiler hook calls this method when the wrapped function starts.
+
+        Args:
+            frame: The frame of the wrapped function.
+        """
+        if self._received is not None:
+            return
+        self._received = {}
+        with contextlib.suppress(Exception):  # The user's own containers may raise any error.
+            for name, value in frame.f_locals.items():
+                self._received[name] = [isinstance(leaf, Tracer) for leaf in _leaves(value)]
+        outer = frame.f_back
+        while outer is not None and outer.f_code is not self._caller:
+            self.is_compiled = self.is_compiled or _jax_compat.is_jit_frame(outer)
+            outer = outer.f_back
+
+    def traced_leaves(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> set[int]:
+        """Return the indices of the leaves that the wrapped function received as tracers.
+
+        A leaf counts as static if the wrapper changed the structure of its argument.
+
+        Args:
+            args: The positional arguments that the wrapper was called with.
+            kwargs: The keyword arguments that the wrapper was called with.
+        """
+        found: set[int] = set()
+        with contextlib.suppress(TypeError, ValueError):  # Some callables have no signature.
+            for name, indices in self._leaves_by_parameter(args, kwargs):
+                flags = (self._received or {}).get(name, [])
+                if len(flags) == len(indices):
+                    found.update(itertools.compress(indices, flags))
+        return found
+
+    def _leaves_by_parameter(
+        self, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> Iterator[tuple[str, list[int]]]:
+        """Yield the name of each parameter and the indices of the leaves that are passed for it."""
+        counter = itertools.count()
+
+        def indices_of(value: Any) -> list[int]:
+            return list(itertools.islice(counter, len(_leaves(value))))
+
+        # JAX flattens positional arguments first, and keyword arguments in alphabetical order.
+        positional = [indices_of(value) for value in args]
+        by_name = {name: indices_of(kwargs[name]) for name in sorted(kwargs)}
+        signature = inspect.signature(self._function)
+        for name, value in signature.bind(*positional, **by_name).arguments.items():
+            kind = signature.parameters[name].kind
+            if kind is inspect.Parameter.VAR_POSITIONAL:
+                yield name, [index for indices in value for index in indices]
+            elif kind is inspect.Parameter.VAR_KEYWORD:
+                yield name, [index for key in sorted(value) for index in value[key]]
+            else:
+                yield name, value
+
+
+def _leaves(value: Any) -> list[Any]:
+    return jax.tree.leaves(value, is_leaf=is_iterator)
+
+
+def wrapped_code(function: Any) -> types.CodeType | None:
+    """Return the code of the function inside all wrappers, or None if nothing wraps a function.
+
+    >>> def double(x):
+    ...     return 2 * x
+    >>> wrapped_code(jax.jit(double)) is double.__code__, wrapped_code(double)
+    (True, None)
+    """
+    is_wrapped = False
+    for _ in range(_MAX_LAYERS):
+        if isinstance(function, functools.partial):
+            function = function.func
+        elif inspect.ismethod(function):
+            function = function.__func__
+        elif inspect.getattr_static(function, "__wrapped__", None) is not None:
+            is_wrapped, function = True, function.__wrapped__
+        else:
+            break
+    if is_wrapped and not isinstance(function, types.FunctionType):
+        function = getattr(type(function), "__call__", None)  # noqa: B004 - the method is needed
+    code = getattr(function, "__code__", None)
+    return code if is_wrapped and isinstance(code, types.CodeType) else None
+
+
+def is_plain_jit(function: Any) -> bool:
+    """Return whether a function is the result of `jax.jit` itself, perhaps with bound arguments.
+
+    Such a function raises an error if a static argument is traced.
+    """
+    return isinstance(_without_bound_arguments(function), type(jax.jit(len)))
+
+
+def is_user_wrapper(function: Any) -> bool:
+    """Return whether a function is a Python function in user code, such as a decorator's result.
+
+    Such a function may do more than call the function that it wraps.
+    """
+    function = _without_bound_arguments(function)
+    is_function = isinstance(function, types.FunctionType)
+    return is_function and is_user_code(function.__code__.co_filename)
+
+
+def _without_bound_arguments(function: Any) -> Any:
+    while isinstance(function, (functools.partial, types.MethodType)):
+        is_partial = isinstance(function, functools.partial)
+        function = function.func if is_partial else function.__func__
+    return function
