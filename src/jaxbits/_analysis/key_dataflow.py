@@ -65,6 +65,9 @@ class KeyUse:
 def find_key_uses(program: ClosedJaxpr) -> list[KeyUse]:
     """Return the uses of PRNG keys in a program, in the order of its equations.
 
+    A use whose numbers or keys never reach a result does not count. For example, an initializer may
+    split a key and then return zeros without drawing from the children.
+
     >>> traced = jax.make_jaxpr(lambda k: jax.random.normal(k) + jax.random.uniform(k))
     >>> first, second = find_key_uses(traced(jax.random.key(0)))
     >>> first.key == second.key
@@ -73,6 +76,7 @@ def find_key_uses(program: ClosedJaxpr) -> list[KeyUse]:
     equations = jaxpr_utils.all_equations(program)
     if not any(equation.primitive.name in _USES for equation in equations):
         return []
+    program = _jax_compat.remove_dead_code(program)
     flow = _KeyFlow()
     inputs = [flow.new_value(True) for _ in program.jaxpr.invars]
     flow.run(program, inputs, None)

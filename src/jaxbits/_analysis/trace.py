@@ -31,6 +31,7 @@ class Trace:
         log: What the user's code did while it was traced.
         program: The traced program, or None if tracing failed.
         inputs: The values of the program's inputs, in order.
+        output_tree: The tree structure of the program's results, or None if tracing failed.
         error: The exception that tracing raised, if any.
         changed_arguments: The containers among the arguments that tracing modified.
         strict_error: The exception that tracing raised when all numbers were traced, if tracing
@@ -41,6 +42,7 @@ class Trace:
     log: CallLog
     program: ClosedJaxpr | None = None
     inputs: list[Any] = field(default_factory=list)
+    output_tree: Any = None
     error: Exception | None = None
     changed_arguments: list[StateChange] = field(default_factory=list)
     strict_error: Exception | None = None
@@ -116,7 +118,9 @@ def _trace(
         args, kwargs = jax.tree.unflatten(tree, all_leaves)
         snapshot = StateSnapshot(argument_references(args, kwargs), objects=False)
         try:
-            return function(*args, **kwargs)
+            result = function(*args, **kwargs)
+            trace.output_tree = jax.tree.structure(result)
+            return result
         finally:
             trace.changed_arguments = snapshot.changes()
 

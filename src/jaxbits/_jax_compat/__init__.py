@@ -17,7 +17,7 @@ from jaxbits._jax_compat.interception import (
     intercept_dispatch,
     intercept_host_reads,
 )
-from jaxbits._jax_compat.primitives import bind, cast, scan_counts
+from jaxbits._jax_compat.primitives import bind, cast, remove_dead_code, scan_counts
 from jaxbits._jax_compat.source_info import (
     frames,
     frames_with_lasti,
@@ -41,6 +41,7 @@ __all__ = [
     "is_tracing",
     "keep_current_trace",
     "name_stack",
+    "remove_dead_code",
     "scan_counts",
     "set_config",
     "source_file",

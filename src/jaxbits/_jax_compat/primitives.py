@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.extend.core import ClosedJaxpr
 
 
 def bind(equation: Any, inputs: Sequence[Any], **changed: Any) -> list[Any]:
@@ -44,6 +45,26 @@ def scan_counts(equation: Any) -> tuple[int, int]:
     tree = parameters["ft_in"].update(range(len(equation.invars)))
     constants, carry, _ = map(list, tree.unpack())
     return len(constants), len(carry)
+
+
+def remove_dead_code(program: ClosedJaxpr) -> ClosedJaxpr:
+    """Return a program without the equations that neither its results nor its effects need.
+
+    The program keeps all of its inputs. It is returned unchanged if JAX lacks `dce_jaxpr`, which
+    exists in JAX 0.7.2 through 0.12:
+    https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/interpreters/partial_eval.py
+
+    >>> traced = jax.make_jaxpr(lambda x: (jax.numpy.sin(x), x + 1)[1])(1.0)
+    >>> [equation.primitive.name for equation in remove_dead_code(traced).eqns]
+    ['add']
+    """
+    try:
+        from jax.interpreters.partial_eval import dce_jaxpr
+    except ImportError:
+        return program
+    is_used = [True] * len(program.jaxpr.outvars)
+    jaxpr, _ = dce_jaxpr(program.jaxpr, is_used, instantiate=True)
+    return ClosedJaxpr(jaxpr, program.consts)
 
 
 def cast(array: Any, dtype: Any, *, weak_type: bool) -> jax.Array:

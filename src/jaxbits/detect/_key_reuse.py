@@ -17,10 +17,11 @@ def key_reuse(target: FunctionUnderTest) -> Iterator[Finding]:
 
     The detector numbers the values in the traced program. It therefore recognizes a reused key no
     matter how the program obtains it, for example if the program splits the same parent twice,
-    repeats the same `fold_in`, or draws from one key in every iteration of a loop. The detector
-    handles typed and raw keys. It cannot see that two different values in the program are equal
-    keys, and it cannot see reuse across two calls. `jax.debug_key_reuse(True)` comes closest, but
-    it stops at the first reuse and ignores raw keys.
+    repeats the same `fold_in`, or draws from one key in every iteration of a loop. Draws and splits
+    whose results are never used do not count. The detector handles typed and raw keys. It cannot
+    see that two different values in the program are equal keys, and it cannot see reuse across two
+    calls. `jax.debug_key_reuse(True)` comes closest, but it stops at the first reuse and ignores
+    raw keys.
 
     >>> import jax
     >>> from jaxbits import detect

@@ -852,6 +852,11 @@ class Options:
     clip: float = 1.0
 
 
+@dataclasses.dataclass
+class AnnealedOptions:
+    heat: float = 1.0
+
+
 def parsed(arguments):
     parser = argparse.ArgumentParser()
     parser.add_argument("--decay", type=float, default=0.9)
@@ -865,13 +870,13 @@ def loaded(text):
 options = Options()
 given_options = parsed([])
 run_config = loaded("0.1")
-annealed_options = Options()
+annealed_options = AnnealedOptions()
 retried_options = parsed([])
 tuned_config = loaded("0.1")
 
 
 def anneal():
-    annealed_options.gamma = 0.9
+    annealed_options.heat = 0.9
     retried_options.decay *= 0.5
     tuned_config["rate"] = 0.01
 
@@ -879,7 +884,7 @@ def anneal():
 add("stale_global", False, lambda x: jnp.clip(x * options.gamma, max=options.clip), X)
 add("stale_global", False, lambda x: x * given_options.decay, X)
 add("stale_global", False, jax.jit(lambda x: x * run_config["rate"]), X)
-add("stale_global", True, lambda x: x * annealed_options.gamma, X)
+add("stale_global", True, lambda x: x * annealed_options.heat, X)
 add("stale_global", True, lambda x: x * retried_options.decay, X)
 add("stale_global", True, lambda x: x * tuned_config["rate"], X)
 
