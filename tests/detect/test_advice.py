@@ -125,3 +125,25 @@ def test_transfer_says_that_state_is_sent_only_once():
         "a NumPy array is sent to the device, as any new batch has to be",
         "a state that starts as NumPy arrays is sent to the device in the first call",
     }
+
+
+def test_carry_gives_no_advice_to_change_the_state_of_an_optimizer():
+    params = {"w": jnp.ones(2, jnp.bfloat16)}
+    adam = optax.adam(0.1)
+
+    def step(state, grads):
+        params, opt_state = state
+        updates, opt_state = adam.update(grads, opt_state, params)
+        return optax.apply_updates(params, updates), opt_state
+
+    grads = {"w": jnp.ones(2, jnp.float32)}
+    (found,) = detect.carry(step, (params, adam.init(params)), grads)
+    assert "dtype_stable" in found.fix
+    assert "astype" not in found.fix
+    cast = jax.tree.map(lambda g: g.astype(jnp.bfloat16), grads)
+    assert not detect.carry(step, (params, adam.init(params)), cast)
+
+
+def test_carry_gives_its_own_advice_for_the_rest_of_the_state():
+    (found,) = detect.carry(lambda s, x: {"n": s["n"] + x}, {"n": jnp.int32(0)}, jnp.float32(1))
+    assert "astype" in found.fix

@@ -11,7 +11,7 @@ import numpy as np
 from jaxbits._analysis.copying import PYTHON_NUMBERS, is_array
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
-from jaxbits._analysis.python_state.references import is_user_class
+from jaxbits._analysis.python_state.references import is_library_tuple
 
 
 def carried_leaves(target: FunctionUnderTest) -> set[int]:
@@ -66,7 +66,7 @@ def library_state_inputs(target: FunctionUnderTest) -> set[int]:
     found: set[int] = set()
     for node, start in _subtrees(tree):
         kind = _node_type(node)
-        if kind in returned and _is_library_tuple(kind):
+        if kind in returned and is_library_tuple(kind):
             found |= {input_at[n] for n in range(start, start + node.num_leaves) if n in input_at}
     return found
 
@@ -96,8 +96,3 @@ def _subtrees(tree: Any, start: int = 0) -> Iterator[tuple[Any, int]]:
 def _node_type(node: Any) -> Any:
     data = node.node_data()
     return None if data is None else data[0]
-
-
-def _is_library_tuple(kind: Any) -> bool:
-    is_tuple = isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
-    return is_tuple and not is_user_class(kind)
