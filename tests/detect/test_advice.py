@@ -147,3 +147,16 @@ def test_carry_gives_no_advice_to_change_the_state_of_an_optimizer():
 def test_carry_gives_its_own_advice_for_the_rest_of_the_state():
     (found,) = detect.carry(lambda s, x: {"n": s["n"] + x}, {"n": jnp.int32(0)}, jnp.float32(1))
     assert "astype" in found.fix
+
+
+def test_control_flow_advises_static_argument_only_for_a_number():
+    def signed(x):
+        return x if x > 0 else -x
+
+    (of_number,) = detect.control_flow(signed, 2.0)
+    (of_array,) = detect.control_flow(signed, jnp.float32(2.0))
+    assert "static_argnames='x'" in of_number.fix
+    assert "static_argnames" not in of_array.fix
+    assert jax.jit(signed, static_argnames="x")(2.0) == 2.0
+    with pytest.raises(ValueError, match="hash"):
+        jax.jit(signed, static_argnames="x")(jnp.float32(2.0))

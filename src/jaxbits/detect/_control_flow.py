@@ -13,7 +13,7 @@ from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
-from jaxbits._analysis.tracing_errors import blamed_argument, classify_error
+from jaxbits._analysis.tracing_errors import blamed_argument, classify_error, parameter_names
 
 _FIX = "`jnp.where`, `lax.cond` or `lax.while_loop`"
 
@@ -40,12 +40,14 @@ def control_flow(target: FunctionUnderTest) -> Iterator[Finding]:
         if check == "control_flow":
             argument = blamed_argument(error, target.function, target.args, target.kwargs)
             is_logic = location is not None and _is_logic(location.text)
+            fix = "`&`, `|` and `~`, with brackets" if is_logic else _FIX
+            if _can_be_static(target, argument):
+                fix += f"; or `static_argnames={argument!r}`"
             yield Finding(
                 "error",
                 "Python needs the number behind a traced value",
                 type(error).__name__ + (f", from argument {argument}" if argument else ""),
-                ("`&`, `|` and `~`, with brackets" if is_logic else _FIX)
-                + (f"; or `static_argnames={argument!r}`" if argument.isidentifier() else ""),
+                fix,
                 location,
                 "python-logic-on-tracer"
                 if is_logic
@@ -65,6 +67,17 @@ def control_flow(target: FunctionUnderTest) -> Iterator[Finding]:
             "`static_argnames=`, or bind it with `functools.partial`",
             catalogue_id="argument-not-an-array",
         )
+
+
+def _can_be_static(target: FunctionUnderTest, argument: str) -> bool:
+    """Return whether `jax.jit` accepts an argument as static, which it does if it is hashable."""
+    names = parameter_names(target.function)[: len(target.args)]
+    arguments = {**dict(zip(names, target.args, strict=False)), **target.kwargs}
+    try:
+        hash(arguments.get(argument))
+    except TypeError:
+        return False
+    return argument.isidentifier()
 
 
 def _is_logic(line: str) -> bool:
