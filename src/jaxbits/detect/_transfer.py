@@ -92,13 +92,21 @@ def _callbacks(program: Any, call: CodeLocation | None, is_repeated: bool) -> It
     for equation in program.jaxpr.eqns if program else ():
         name = equation.primitive.name
         if name in _CALLBACKS or name in _DEBUG_CALLBACKS:
+            place = "loop" if is_repeated else "function"
+            is_print = name in _DEBUG_CALLBACKS
+            fix = (
+                "return the value, and read it"
+                if is_print
+                else "write it with `jax.numpy`, or call it"
+            )
             yield Finding(
                 "warning" if name in _CALLBACKS or is_repeated else "note",
                 "the device waits for a function of Python"
                 + (", in every turn of a loop" if is_repeated else ""),
                 name,
-                "write it with `jax.numpy`, or call it outside of the loop",
+                f"{fix} outside the {place}",
                 call or location_of(equation),
+                "callback-makes-the-call-wait",
             )
         for jaxpr in jaxpr_utils.sub_jaxprs(equation):
             is_hidden = call is None and jaxpr_utils.is_library_jaxpr(jaxpr)
@@ -271,4 +279,5 @@ def _numpy_finding(size: int, times: int, location: CodeLocation | None, kind: s
         f"{size / 1024:.0f} KiB" if times == 1 else f"{times} times",
         _FIXES[kind],
         location,
+        "implicit-transfer-refused",
     )
