@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import jax
-import numpy as np
 
-from jaxbits._analysis.copying import PYTHON_NUMBERS, is_array
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.python_state.references import is_library_tuple
@@ -28,24 +26,13 @@ def carried_leaves(target: FunctionUnderTest) -> set[int]:
     >>> carried_leaves(FunctionUnderTest(step, (params, jnp.ones(3))))
     {0, 1}
     """
-    trace = target.trace
-    if trace.output_tree is None or trace.program is None:
-        return set()
-    shapes = [aval.shape for aval in trace.program.out_avals]
-    returned = {
-        (node, tuple(shapes[start : start + node.num_leaves]))
-        for node, start in _subtrees(trace.output_tree)
+    returned = {(node, shapes) for node, shapes, _ in _parts(target.trace.output_types)}
+    return {
+        position
+        for node, shapes, positions in _argument_parts(target)
+        if node.num_nodes > 1 and (node, shapes) in returned
+        for position in positions
     }
-    leaves, tree = _flatten(target)
-    shapes_in = [getattr(leaf, "shape", ()) for leaf in leaves]
-    found: set[int] = set()
-    for node, start in _arguments(tree):
-        for part, first in _subtrees(node, start):
-            positions = range(first, first + part.num_leaves)
-            is_container = not jax.tree_util.treedef_is_leaf(part)
-            if is_container and (part, tuple(shapes_in[n] for n in positions)) in returned:
-                found |= {*positions}
-    return found
 
 
 def library_state_inputs(target: FunctionUnderTest) -> set[int]:
@@ -55,34 +42,33 @@ def library_state_inputs(target: FunctionUnderTest) -> set[int]:
     tuples, and the function returns them updated. The caller passes them on unchanged, so nobody
     differentiates with respect to them.
     """
-    tree = target.trace.output_tree
-    if tree is None:
-        return set()
-    returned = {_node_type(node) for node, _ in _subtrees(tree)}
-    leaves, tree = _flatten(target)
-    static_types = () if target.trace.strict_error is None else PYTHON_NUMBERS
-    is_traced = [is_array(v) and not isinstance(v, static_types) for v in leaves]
-    input_at = {leaf: n for n, leaf in enumerate(np.flatnonzero(is_traced).tolist())}
+    returned = {_node_type(node) for node, _, _ in _parts(target.trace.output_types)}
+    input_at = {leaf: number for number, leaf in enumerate(target.trace.traced)}
     found: set[int] = set()
-    for node, start in _subtrees(tree):
+    for node, _, positions in _argument_parts(target):
         kind = _node_type(node)
         if kind in returned and is_library_tuple(kind):
-            found |= {input_at[n] for n in range(start, start + node.num_leaves) if n in input_at}
+            found |= {input_at[n] for n in positions if n in input_at}
     return found
 
 
-def _flatten(target: FunctionUnderTest) -> tuple[list[Any], Any]:
-    leaves, tree = jax.tree.flatten((target.args, target.kwargs), is_leaf=is_iterator)
-    return leaves, tree
-
-
-def _arguments(tree: Any) -> Iterator[tuple[Any, int]]:
-    """Yield the structure of each argument, with the position of its first leaf."""
+def _argument_parts(target: FunctionUnderTest) -> Iterator[tuple[Any, tuple[Any, ...], range]]:
+    """Yield what `_parts` yields for each argument, in the order in which JAX flattens them."""
     start = 0
-    for group in tree.children():
-        for argument in group.children():
-            yield argument, start
-            start += argument.num_leaves
+    for argument in (*target.args, *(target.kwargs[name] for name in sorted(target.kwargs))):
+        positions = range(0)
+        for node, shapes, positions in reversed(list(_parts(argument))):
+            yield node, shapes, range(start + positions.start, start + positions.stop)
+        start += positions.stop  # The whole argument comes last.
+
+
+def _parts(value: Any) -> Iterator[tuple[Any, tuple[Any, ...], range]]:
+    """Yield the structure of each part of a tree, the shapes of its leaves, and their positions."""
+    leaves, tree = jax.tree.flatten(value, is_leaf=is_iterator)
+    shapes = [getattr(leaf, "shape", ()) for leaf in leaves]
+    for node, start in _subtrees(tree):
+        stop = start + node.num_leaves
+        yield node, tuple(shapes[start:stop]), range(start, stop)
 
 
 def _subtrees(tree: Any, start: int = 0) -> Iterator[tuple[Any, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from jaxbits._analysis.python_state.call_monitor import CallLog, monitor_calls
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.python_state.references import Reference, argument_references
 from jaxbits._analysis.python_state.snapshot import StateChange, StateSnapshot
+from jaxbits._analysis.state_types import types_of
 
 
 @dataclass
@@ -31,7 +33,8 @@ class Trace:
         log: What the user's code did while it was traced.
         program: The traced program, or None if tracing failed.
         inputs: The values of the program's inputs, in order.
-        output_tree: The tree structure of the program's results, or None if tracing failed.
+        traced: For each input, its index among the leaves of the arguments.
+        output_types: The results, with the type of each array in place of the array.
         error: The exception that tracing raised, if any.
         changed_arguments: The containers among the arguments that tracing modified.
         strict_error: The exception that tracing raised when all numbers were traced, if tracing
@@ -42,7 +45,8 @@ class Trace:
     log: CallLog
     program: ClosedJaxpr | None = None
     inputs: list[Any] = field(default_factory=list)
-    output_tree: Any = None
+    traced: list[int] = field(default_factory=list)
+    output_types: Any = None
     error: Exception | None = None
     changed_arguments: list[StateChange] = field(default_factory=list)
     strict_error: Exception | None = None
@@ -118,14 +122,15 @@ def _trace(
         args, kwargs = jax.tree.unflatten(tree, all_leaves)
         snapshot = StateSnapshot(argument_references(args, kwargs), objects=False)
         try:
-            result = function(*args, **kwargs)
-            trace.output_tree = jax.tree.structure(result)
-            return result
+            output = function(*args, **kwargs)
         finally:
             trace.changed_arguments = snapshot.changes()
+        with contextlib.suppress(Exception):  # A user's container may accept only arrays.
+            trace.output_types = types_of(output)
+        return output
 
     with monitor_calls(references) as log, _jax_compat.fresh_caches():
-        trace = Trace(log, inputs=inputs)
+        trace = Trace(log, inputs=inputs, traced=traced)
         try:
             with resource_limits.exits_as_errors():
                 trace.program = jax.make_jaxpr(call_with_leaves)(*inputs)
