@@ -221,7 +221,6 @@ def _numpy_inputs(target: FunctionUnderTest, arguments: NumpyArguments) -> Itera
     times: Counter[CodeLocation | None] = Counter()
     total: Counter[CodeLocation | None] = Counter()  # This includes arrays that are not arguments.
     calls: Counter[CodeLocation | None] = Counter()
-    others: Counter[CodeLocation | None] = Counter()  # This counts only the other arrays.
     used: set[int] = set()
     for event in run.events:
         if event.kind != "dispatch" or event.is_tracing:
@@ -234,13 +233,11 @@ def _numpy_inputs(target: FunctionUnderTest, arguments: NumpyArguments) -> Itera
             times[event.location] += is_user
             total[event.location] += count
             calls[event.location] += 1
-            others[event.location] += not from_argument
-    kind = arguments.kind_of_all
+    kind = arguments.kind_of_all  # Slices of an argument are of its kind.
     for location in calls:
         is_repeated = calls[location] >= _MIN_CALLS and total[location] >= _MIN_BYTES
         if size[location] >= _MIN_BYTES or times[location] >= _MIN_CALLS or is_repeated:
-            location_kind = "" if others[location] >= _MIN_CALLS else kind
-            yield _numpy_finding(total[location], calls[location], location, location_kind)
+            yield _numpy_finding(total[location], calls[location], location, kind)
     for leaf in copies:
         if (
             leaf.nbytes >= _MIN_BYTES
