@@ -196,12 +196,11 @@ def own_kr_noise_from_the_dropout_key(key, x):
 
 @case("key_reuse", True, RAW, X)
 def own_kr_children_drawn_by_a_scan(key, x):
-    def body(carry, v):
-        current, total = carry
-        current, child = split(current)
-        return (current, total + v * normal(child)), None
+    def body(total, pair):
+        child, v = pair
+        return total + v * normal(child), None
 
-    total = lax.scan(body, (key, 0.0), x)[0][1]
+    total = lax.scan(body, 0.0, (split(key, 10), x))[0]
     return total + normal(key)
 
 
