@@ -115,6 +115,12 @@ def _is_risky(equation: Any, inputs: list[int]) -> bool:
     return bool(inputs[1]) if name == "div" else name in _RISKY
 
 
+def inputs_of_result(program: ClosedJaxpr, result: int) -> set[int]:
+    """Return the positions of the inputs that one of a program's results depends on."""
+    is_result = [n == result for n in range(len(program.out_avals))]
+    return {n for n, used in enumerate(_mark_needed(program.jaxpr, is_result, set())) if used}
+
+
 def _mark_needed(jaxpr: Jaxpr, is_result: Sequence[bool], needed: set[int]) -> list[bool]:
     """Add to `needed` the equations that some results need, and return which inputs they use.
 

@@ -65,6 +65,9 @@ class KeyUse:
 def find_key_uses(program: ClosedJaxpr) -> list[KeyUse]:
     """Return the uses of PRNG keys in a program, in the order of its equations.
 
+    A use whose numbers or keys never reach a result does not count. For example, an initializer may
+    split a key and then return zeros without drawing from the children.
+
     >>> traced = jax.make_jaxpr(lambda k: jax.random.normal(k) + jax.random.uniform(k))
     >>> first, second = find_key_uses(traced(jax.random.key(0)))
     >>> first.key == second.key
@@ -72,6 +75,7 @@ def find_key_uses(program: ClosedJaxpr) -> list[KeyUse]:
     """
     if not has_key_uses(program):
         return []
+    program = _jax_compat.remove_dead_code(program)
     flow = KeyFlow()
     inputs = [flow.new_value(True) for _ in program.jaxpr.invars]
     flow.run(program, inputs, None)

@@ -12,9 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbits._analysis import jaxpr_utils
+from jaxbits._analysis.carried_state import library_state_inputs
 from jaxbits._analysis.code_location import CodeLocation
 from jaxbits._analysis.function_under_test import FunctionUnderTest
-from jaxbits._analysis.gradient_flow import GradientFlow, is_floating
+from jaxbits._analysis.gradient_flow import GradientFlow, inputs_of_result, is_floating
 from jaxbits._analysis.instrumented_run import (
     as_arrays,
     count_nonfinite,
@@ -68,8 +69,9 @@ class GradientTest:
 
     If the first result of the program is a floating-point scalar, the loss is the sum of all
     results that are floating-point scalars. Otherwise, if the program has only one result, the loss
-    is the sum of its elements. The gradient is taken with respect to the floating-point inputs that
-    the loss depends on.
+    is the sum of its elements. Results that depend on a library's own state, such as the weights
+    that an optimizer has updated, are not part of the loss, because nobody differentiates them. The
+    gradient is taken with respect to the floating-point inputs that the loss depends on.
     """
 
     def __init__(self, target: FunctionUnderTest) -> None:
@@ -83,6 +85,8 @@ class GradientTest:
         self.is_scalar = scalars[:1] == [0]
         only_result = results if len(program.out_avals) == 1 else []
         self._results = scalars if self.is_scalar else only_result
+        if state := library_state_inputs(target):
+            self._results = [n for n in self._results if not state & inputs_of_result(program, n)]
         inputs = [n for n, aval in enumerate(program.in_avals) if is_floating(aval) and aval.size]
         self.flow = GradientFlow(program, self._results, inputs)
         names = {equation.primitive.name for equation in jaxpr_utils.all_equations(program)}

@@ -12,6 +12,7 @@ import numpy as np
 
 from jaxbits._analysis.copying import PYTHON_NUMBERS, is_array
 from jaxbits._analysis.python_state.iterators import is_iterator
+from jaxbits._analysis.python_state.references import is_library_tuple
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,12 @@ class Difference:
     Attributes:
         kind: ``tree``, ``shape``, ``dtype``, or ``weak``.
         text: A description of the difference.
+        is_library: Whether it is in a library's own state, such as that of an optimizer.
     """
 
     kind: str
     text: str
+    is_library: bool = False
 
 
 def types_of(tree: Any) -> Any:
@@ -92,19 +95,20 @@ def likeness(old: Any, new: Any) -> float:
     return 0.0
 
 
-def differences(old: Any, new: Any, name: str) -> Iterator[Difference]:
+def differences(old: Any, new: Any, name: str, is_library: bool = False) -> Iterator[Difference]:
     """Yield the differences between two states.
 
     Args:
         old: The types in the old state.
         new: The types in the new state.
         name: What to call the state in the descriptions.
+        is_library: Whether the state is part of a library's own state.
     """
     if isinstance(old, ArrayType) and isinstance(new, ArrayType):
         if old != new:
             other = "dtype" if old.dtype != new.dtype else "weak"
             kind = "shape" if old.shape != new.shape else other
-            yield Difference(kind, f"{name}: {old} -> {new}")
+            yield Difference(kind, f"{name}: {old} -> {new}", is_library)
         return
     a, b = children_of(old), children_of(new)
     if a is None and b is None:
@@ -113,9 +117,10 @@ def differences(old: Any, new: Any, name: str) -> Iterator[Difference]:
         if old is not new:
             yield Difference("tree", f"{name}: {_describe_node(old)} -> {_describe_node(new)}")
         return
+    is_library = is_library or is_library_tuple(type(old))
     for key in a:
         if key in b:
-            yield from differences(a[key], b[key], name + key)
+            yield from differences(a[key], b[key], name + key, is_library)
         else:
             yield Difference("tree", f"{name}{key} is gone")
     for key in b:

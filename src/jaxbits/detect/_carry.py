@@ -24,7 +24,13 @@ from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.state_argument import find_new_state, find_state_argument
-from jaxbits._analysis.state_types import ArrayType, children_of, differences, types_of
+from jaxbits._analysis.state_types import (
+    ArrayType,
+    Difference,
+    children_of,
+    differences,
+    types_of,
+)
 
 _LOOP_WORDS = re.compile(r"carry|body_fun|branch|true_fun|false_fun", re.IGNORECASE)
 _MISMATCH_WORDS = re.compile(
@@ -37,6 +43,19 @@ _FIX = {
     "weak": "start with an array, such as `jnp.int32(0)`, in place of a Python number",
 }
 """What to do about each kind of difference, starting with the most severe."""
+
+_STABLE = "wrap an Optax optimizer with `jaxbits.optim.dtype_stable`"
+_LIBRARY_FIX = {
+    "dtype": (
+        f"{_STABLE}, or cast the gradients to the dtypes of the parameters",
+        "optimiser-state-widens",
+    ),
+    "weak": (
+        f"{_STABLE}, or accept that the second call compiles again",
+        "weak-state-compiles-twice",
+    ),
+}
+"""The fix and the catalogue entry if all differences are in a library's own state."""
 
 _EFFECTS = {
     "tree": "comes back as another tree",
@@ -88,13 +107,23 @@ def carry(target: FunctionUnderTest) -> Iterator[Finding]:
     kind = next(kind for kind in _FIX if kind in kinds)
     texts = [difference.text for difference in found]
     rest = f"; {len(texts) - 4} more" if len(texts) > 4 else ""
+    fix, catalogue_id = _advise(found)
     yield Finding(
         "warning" if kind == "weak" else "error",
         f"the state {_EFFECTS[kind]}, {_describe_trend(new, again)}",
         "; ".join(texts[:4]) + rest,
-        _FIX[kind],
+        fix,
         _user_location(target.function),
+        catalogue_id,
     )
+
+
+def _advise(found: list[Difference]) -> tuple[str, str]:
+    """Return the fix for the most severe difference that users can fix, and a catalogue entry."""
+    own = {difference.kind for difference in found if not difference.is_library}
+    kinds = own or {difference.kind for difference in found}
+    kind = next(kind for kind in _FIX if kind in kinds)
+    return (_FIX[kind], "") if own else _LIBRARY_FIX.get(kind, (_FIX[kind], ""))
 
 
 def _is_loop_error(message: str) -> bool:

@@ -14,7 +14,7 @@ from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.program_values import leaves_in_modules
 from jaxbits._analysis.python_state.iterators import is_iterator
-from jaxbits._analysis.tracing_errors import blamed_argument, classify_error
+from jaxbits._analysis.tracing_errors import blamed_argument, classify_error, parameter_names
 
 _FIX = "`jnp.where`, `lax.cond` or `lax.while_loop`"
 
@@ -43,12 +43,14 @@ def control_flow(target: FunctionUnderTest) -> Iterator[Finding]:
             traced = target.trace.strictly_traced if is_strict else target.trace.traced
             argument = blamed_argument(error, target.function, target.args, target.kwargs, traced)
             is_logic = location is not None and _is_logic(location.text)
+            fix = "`&`, `|` and `~`, with brackets" if is_logic else _FIX
+            if _can_be_static(target, argument):
+                fix += f"; or `static_argnames={argument!r}`"
             yield Finding(
                 "error",
                 "Python needs the number behind a traced value",
                 type(error).__name__ + (f", from argument {argument}" if argument else ""),
-                ("`&`, `|` and `~`, with brackets" if is_logic else _FIX)
-                + (f"; or `static_argnames={argument!r}`" if argument.isidentifier() else ""),
+                fix,
                 location,
                 "python-logic-on-tracer"
                 if is_logic
@@ -74,6 +76,17 @@ def control_flow(target: FunctionUnderTest) -> Iterator[Finding]:
             "`static_argnames=`, or bind it with `functools.partial`",
             catalogue_id="argument-not-an-array",
         )
+
+
+def _can_be_static(target: FunctionUnderTest, argument: str) -> bool:
+    """Return whether `jax.jit` accepts an argument as static, which it does if it is hashable."""
+    names = parameter_names(target.function)[: len(target.args)]
+    arguments = {**dict(zip(names, target.args, strict=False)), **target.kwargs}
+    try:
+        hash(arguments.get(argument))
+    except TypeError:
+        return False
+    return argument.isidentifier()
 
 
 def _is_logic(line: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -50,7 +51,7 @@ _INDEXING_FUNCTIONS = {
     "bincount",
     "getitem",
 }
-_FIX = "compute in a wider type: `x.astype(jnp.int32)`, a float, or x64"
+_NUMPY_FIX = "compute in a wider NumPy type, such as `x.astype(np.int64)` or `np.float64`"
 
 
 def _selects(equation: Any, context: CallContext) -> bool:
@@ -153,7 +154,7 @@ def overflow(target: FunctionUnderTest) -> Iterator[Finding]:
                 catalogue_id="running-sum-stops",
             )
     for location, message in numpy_warnings(target, "overflow encountered"):
-        yield Finding("warning", f"NumPy: {message}", "while tracing", _FIX, location)
+        yield Finding("warning", f"NumPy: {message}", "while tracing", _NUMPY_FIX, location)
 
 
 def _finding(site: Site, is_masked: bool, is_meant: bool) -> Finding:
@@ -166,7 +167,7 @@ def _finding(site: Site, is_masked: bool, is_meant: bool) -> Finding:
         else (f"the most that fits is {limits.max}")
     )
     seen = site.describe_values().replace("value", "result")
-    message, fix = f"{dtype} wraps around in {name}", _FIX
+    message, fix = f"{dtype} wraps around in {name}", _fix(name, dtype, site.low, site.high)
     if is_meant:
         message, fix = f"{message}, as hashes do", "none needed, if that is meant"
     elif is_masked:
@@ -175,3 +176,25 @@ def _finding(site: Site, is_masked: bool, is_meant: bool) -> Finding:
         return Finding("note", message, f"{seen}, {bound}", fix, site.location)
     catalogue_id = "uint8-wraps" if dtype.itemsize == 1 else "int-overflow"
     return Finding("error", message, f"{seen}, {bound}", fix, site.location, catalogue_id)
+
+
+def _fix(name: str, dtype: Any, low: float, high: float) -> str:
+    """Return advice for integers that wrap around.
+
+    Args:
+        name: The primitive whose results wrap around.
+        dtype: The dtype of the integers.
+        low: The smallest of the true results.
+        high: The largest of the true results.
+    """
+    is_x64, widest = jax.config.read("jax_enable_x64"), _iinfo(jnp.int64)
+    for wider in (jnp.int32, jnp.int64) if is_x64 else (jnp.int32,):
+        limits = _iinfo(wider)
+        if limits.bits > _iinfo(dtype).bits and limits.min <= low and high <= limits.max:
+            return f"compute in a wider type: `x.astype(jnp.{limits.dtype})` before this operation"
+    # JAX does not shift floats.
+    floats = "`x * 2.0**n`" if name == "shift_left" else "`x.astype(jnp.float32)` before"
+    floats += ", if rounded results are good enough"
+    if is_x64 or not (widest.min <= low and high <= widest.max):
+        return floats
+    return f"{floats}; or `jnp.int64`, after `jax.config.update('jax_enable_x64', True)`"

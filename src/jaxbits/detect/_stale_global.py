@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterator
 from typing import Any
 
+import jax
+import jax.numpy as jnp
+
+from jaxbits._analysis.copying import is_array
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.changed_values import changed_values
-from jaxbits._analysis.python_state.mutability import find_changeable
+from jaxbits._analysis.python_state.mutability import find_changeable, is_function_like
 from jaxbits._analysis.python_state.references import Reference
+from jaxbits._analysis.trace import trace_function
 from jaxbits.detect._side_effect import environment_findings
 
 _MAX_TRIED = 24
+_STATIC_TYPES = (bool, int, float, complex, str, bytes, tuple, enum.Enum, type, type(None))
 
 
 @detector
@@ -23,10 +30,12 @@ def stale_global(target: FunctionUnderTest) -> Iterator[Finding]:
     For each name that can change, the detector traces the function again with a different value. If
     the program differs, the value is baked in. The module's source shows what can change, namely
     names that are reassigned after the function, containers that are mutated after it, and
-    attributes that are set outside `__init__`. Even without such evidence, mutable globals are
-    assumed to change unless their names are in capitals. A value that could change but shows no
-    sign of it, such as an attribute that is set only once, is reported as a note. The detector
-    tries at most 24 names. It cannot see what another module changes. JAX has no switch for this.
+    attributes that are set outside `__init__`. Even without such evidence, global containers are
+    assumed to change unless their names are in capitals or a function has loaded them. A value that
+    could change but shows no sign of it, such as a configuration that is bound only once or an
+    attribute that is set only once, is reported as a note. The detector tries at most 24 names, and
+    it advises to pass a value as an argument only if `jax.jit` accepts that. It cannot see what
+    another module changes. JAX has no switch for this.
 
     >>> from jaxbits import detect
     >>> settings = {"rate": 0.1}
@@ -55,7 +64,7 @@ def stale_global(target: FunctionUnderTest) -> Iterator[Finding]:
                 f"{reference.kind} `{reference.name}` is baked into the compiled program",
                 "traced again with another value there, the program is another; a cached call "
                 "keeps the old one" + ("" if is_meant else "; nothing was seen to change it"),
-                f"pass `{reference.name}` as an argument",
+                _fix(target, reference),
                 reference.location,
             )
 
@@ -68,5 +77,37 @@ def _changes_program(
     try:
         reference.set(changed)
         return target.retrace().fingerprint() != original
+    finally:
+        reference.set(value)
+
+
+def _fix(target: FunctionUnderTest, reference: Reference) -> str:
+    """Return advice that `jax.jit` accepts for the value of a reference."""
+    name, value = reference.name, reference.get()
+    if _can_be_traced(target, reference):
+        return f"pass `{name}` as an argument"
+    if isinstance(value, _STATIC_TYPES) or is_function_like(value):
+        return f"pass `{name}` as a static argument (`static_argnames`)"
+    return (
+        f"pass what the function needs of `{name}` as arguments, and make those that are not "
+        "arrays static (`static_argnames`)"
+    )
+
+
+def _can_be_traced(target: FunctionUnderTest, reference: Reference) -> bool:
+    """Return whether the function can still be traced if the value of a reference is traced."""
+    value = reference.get()
+
+    def call(traced: Any, args: Any, kwargs: Any) -> Any:
+        reference.set(traced)
+        return target.function(*args, **kwargs)
+
+    try:
+        if not all(map(is_array, jax.tree.leaves(value))):
+            return False
+        arguments = (jax.tree.map(jnp.asarray, value), target.args, target.kwargs)
+        return trace_function(call, arguments, {}, target.references).program is not None
+    except Exception:  # JAX cannot flatten every value, such as a dictionary with mixed keys.
+        return False
     finally:
         reference.set(value)

@@ -23,7 +23,7 @@ from jaxbits._analysis.code_location import (
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
-from jaxbits._analysis.python_state.iterators import is_iterator
+from jaxbits._analysis.numpy_arguments import NumpyArguments
 from jaxbits._analysis.python_state.reachable_state import used_names
 
 _MIN_BYTES, _MIN_CALLS = 1 << 12, 3
@@ -65,8 +65,10 @@ def transfer(target: FunctionUnderTest) -> Iterator[Finding]:
     arrays with `float`, `.item()`, `print`, `if`, or NumPy. It warns about callbacks in the
     program, but a debugging callback outside a loop is only a note. It also reports NumPy arrays
     that are passed to jitted functions if they take up at least 4 KiB or one line passes them in
-    three calls. Uses of `jax.device_put` and `jnp.asarray` are assumed to be intended. The detector
-    cannot see more than the first line where NumPy reads memory directly, which happens on a CPU.
+    three calls. Next to the parameters or the state of a step, a NumPy array is only a note because
+    it probably is a new batch in every call, unless `calls` pass the same array again. Uses of
+    `jax.device_put` and `jnp.asarray` are assumed to be intended. The detector cannot see more than
+    the first line where NumPy reads memory directly, which happens on a CPU.
     `jax.transfer_guard("disallow")` comes closest, but on a CPU it sees less.
 
     >>> import jax.numpy as jnp
@@ -76,36 +78,40 @@ def transfer(target: FunctionUnderTest) -> Iterator[Finding]:
     ('Python reads a value from the device', 'float() waits for it, 1 time')
     """
     yield from _callbacks(target.trace.program, None, False)
-    large = [leaf for leaf in _numpy_arguments(target) if leaf.nbytes >= _MIN_BYTES]
+    arguments = NumpyArguments(target, _MIN_BYTES)
     if target.is_jitted:
         yield from _failed_conversion(target)
-        yield from (_numpy_finding(leaf.nbytes, 1, None) for leaf in large)
-    elif large or _may_read(target):
+        for leaf, kind in arguments.large:
+            yield _numpy_finding(leaf.nbytes, 1, None, kind)
+    elif arguments.large or _may_read(target):
         yield from _host_reads(target)
-        yield from _numpy_inputs(target, large)
+        yield from _numpy_inputs(target, arguments)
 
 
 def _callbacks(program: Any, call: CodeLocation | None, is_repeated: bool) -> Iterator[Finding]:
     for equation in program.jaxpr.eqns if program else ():
         name = equation.primitive.name
         if name in _CALLBACKS or name in _DEBUG_CALLBACKS:
+            place = "loop" if is_repeated else "function"
+            is_print = name in _DEBUG_CALLBACKS
+            fix = (
+                "return the value, and read it"
+                if is_print
+                else "write it with `jax.numpy`, or call it"
+            )
             yield Finding(
                 "warning" if name in _CALLBACKS or is_repeated else "note",
                 "the device waits for a function of Python"
                 + (", in every turn of a loop" if is_repeated else ""),
                 name,
-                "write it with `jax.numpy`, or call it outside of the loop",
+                f"{fix} outside the {place}",
                 call or location_of(equation),
+                "callback-makes-the-call-wait",
             )
         for jaxpr in jaxpr_utils.sub_jaxprs(equation):
             is_hidden = call is None and jaxpr_utils.is_library_jaxpr(jaxpr)
             inner_call = location_of(equation) if is_hidden else call
             yield from _callbacks(jaxpr, inner_call, is_repeated or name in ("scan", "while"))
-
-
-def _numpy_arguments(target: FunctionUnderTest) -> list[Any]:
-    leaves = jax.tree.leaves((target.args, target.kwargs), is_leaf=is_iterator)
-    return [leaf for leaf in leaves if isinstance(leaf, np.ndarray) and leaf.dtype != object]
 
 
 def _may_read(target: FunctionUnderTest) -> bool:
@@ -204,10 +210,10 @@ def _is_numpy_conversion(error: Exception) -> bool:
     return set(below) <= {"__array__", "reraise_with_filtered_traceback"}
 
 
-def _numpy_inputs(target: FunctionUnderTest, large: list[Any]) -> Iterator[Finding]:
+def _numpy_inputs(target: FunctionUnderTest, arguments: NumpyArguments) -> Iterator[Finding]:
     run = target.eager_run
-    arguments = [leaf for leaf in jax.tree.leaves(run.arguments) if isinstance(leaf, np.ndarray)]
-    argument_ids = {id(leaf) for leaf in arguments}
+    copies = [leaf for leaf in jax.tree.leaves(run.arguments) if isinstance(leaf, np.ndarray)]
+    copy_ids = {id(leaf) for leaf in copies}
     placed_ids = {
         identity for event in run.events if event.kind == "put" for identity in event.arrays
     }
@@ -221,23 +227,24 @@ def _numpy_inputs(target: FunctionUnderTest, large: list[Any]) -> Iterator[Findi
             continue
         is_user = _is_user_program(event.program)
         for identities, count in event.numpy_inputs:
-            from_argument = argument_ids & set(identities)
+            from_argument = copy_ids & set(identities)
             used |= from_argument
             size[event.location] += count if from_argument else 0
             times[event.location] += is_user
             total[event.location] += count
             calls[event.location] += 1
+    kind = arguments.kind_of_all  # Slices of an argument are of its kind.
     for location in calls:
         is_repeated = calls[location] >= _MIN_CALLS and total[location] >= _MIN_BYTES
         if size[location] >= _MIN_BYTES or times[location] >= _MIN_CALLS or is_repeated:
-            yield _numpy_finding(total[location], calls[location], location)
-    for leaf in arguments:
+            yield _numpy_finding(total[location], calls[location], location, kind)
+    for leaf in copies:
         if (
             leaf.nbytes >= _MIN_BYTES
             and id(leaf) not in used | placed_ids
             and _is_input(target, leaf)
         ):
-            yield _numpy_finding(leaf.nbytes, 1, None)
+            yield _numpy_finding(leaf.nbytes, 1, None, kind)
 
 
 def _is_input(target: FunctionUnderTest, leaf: Any) -> bool:
@@ -249,11 +256,25 @@ def _is_input(target: FunctionUnderTest, leaf: Any) -> bool:
     return any(v in used and v.aval.shape == leaf.shape for v in program.jaxpr.invars)
 
 
-def _numpy_finding(size: int, times: int, location: CodeLocation | None) -> Finding:
+_MESSAGES = {
+    "": "a NumPy array is sent to the device in every call",
+    "batch": "a NumPy array is sent to the device, as any new batch has to be",
+    "state": "a state that starts as NumPy arrays is sent to the device in the first call",
+}
+_FIXES = {
+    "": "`jax.device_put` it once, before",
+    "batch": "none needed for a new batch; if it is the same in every call, `jax.device_put` it "
+    "once, before",
+    "state": "none needed; `jax.device_put` it before the first call to compile only once",
+}
+
+
+def _numpy_finding(size: int, times: int, location: CodeLocation | None, kind: str) -> Finding:
     return Finding(
-        "warning",
-        "a NumPy array is sent to the device in every call",
+        "note" if kind else "warning",
+        _MESSAGES[kind],
         f"{size / 1024:.0f} KiB" if times == 1 else f"{times} times",
-        "`jax.device_put` it once, before",
+        _FIXES[kind],
         location,
+        "implicit-transfer-refused",
     )

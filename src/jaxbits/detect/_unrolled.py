@@ -28,6 +28,8 @@ from jaxbits._analysis.source import ast_utils
 
 _JAX_FOLDER = os.path.dirname(os.path.realpath(jax.__file__)) + os.sep
 _WARNING_ITERATIONS, _NOTE_ITERATIONS, _MIN_LEAVES = 20, 12, 100
+_WARNING_EQUATIONS = 50
+"""The number of unrolled equations below which compiling them takes no time worth a warning."""
 _SHAPING = {"broadcast_in_dim", "reshape", "squeeze", "convert_element_type", "copy", "copy_p"}
 _RECURSION = ("", "<frozen recursion>", 0, 0)
 _REPEATING_CALL = re.compile(r"\b(?:reduce|map|starmap|accumulate|repeat)\b")
@@ -42,9 +44,10 @@ def unrolled(target: FunctionUnderTest) -> Iterator[Finding]:
 
     The detector groups the traced program's equations by the line of user code that they come from,
     and counts the equations with each primitive. The count of the rarest of the common primitives
-    gives the number of iterations. The detector warns about 20 or more iterations and adds a note
-    about 12 or more. Iterations that a JAX loop unrolls because of its `unroll=` argument count,
-    too, but the leaves of a tree that `jax.tree.map` visits do not. The detector cannot tell
+    gives the number of iterations. The detector warns about 20 or more iterations if they have at
+    least 50 equations together, including those in functions that they call. It adds a note about
+    12 or more iterations. Iterations that a JAX loop unrolls because of its `unroll=` argument
+    count, too, but the leaves of a tree that `jax.tree.map` visits do not. The detector cannot tell
     whether `lax.scan` could replace the loop. JAX has no switch for this.
 
     >>> import jax.numpy as jnp
@@ -65,11 +68,12 @@ def unrolled(target: FunctionUnderTest) -> Iterator[Finding]:
     for program in _user_jaxprs(target.trace.program, seen):
         total = len(program.jaxpr.eqns)
         if total >= _NOTE_ITERATIONS:
-            for location, iterations, equations in _unrolled_loops(program, path_cache):
+            for location, iterations, equations, size in _unrolled_loops(program, path_cache):
                 if location not in reported:
                     reported.add(location)
+                    is_costly = iterations >= _WARNING_ITERATIONS and size >= _WARNING_EQUATIONS
                     yield Finding(
-                        "warning" if iterations >= _WARNING_ITERATIONS else "note",
+                        "warning" if is_costly else "note",
                         f"a loop of Python is unrolled: {iterations} turns",
                         f"{equations} of {total} equations; a loop of JAX has about "
                         f"{max(1, round(equations / iterations))}",
@@ -83,8 +87,9 @@ def unrolled(target: FunctionUnderTest) -> Iterator[Finding]:
             )
             if int(iterations) >= _WARNING_ITERATIONS:
                 size = sum(len(part.jaxpr.eqns) for part in jaxpr_utils.sub_jaxprs(equation))
+                is_costly = int(iterations) * size >= _WARNING_EQUATIONS
                 yield Finding(
-                    "warning",
+                    "warning" if is_costly else "note",
                     f"a loop of JAX is unrolled by {int(iterations)}",
                     f"{int(iterations) * size} equations in place of {size}",
                     "a small `unroll`, such as 4, or none",
@@ -109,9 +114,13 @@ def _user_jaxprs(program: ClosedJaxpr, seen: set[int]) -> Iterator[ClosedJaxpr]:
 
 def _unrolled_loops(
     program: ClosedJaxpr, path_cache: dict[Any, tuple[Frames, bool]]
-) -> Iterator[tuple[CodeLocation, int, int]]:
-    """Yield (location, iterations, equations) for each unrolled loop in a jaxpr, largest first."""
+) -> Iterator[tuple[CodeLocation, int, int, int]]:
+    """Yield (location, iterations, equations, size) for each unrolled loop, largest first.
+
+    `size` counts the equations in the functions that the loop calls, too.
+    """
     paths: dict[Frames, Counter[tuple[str, ...]]] = defaultdict(Counter)
+    sizes: Counter[Frames] = Counter()
     foreign_paths: set[Frames] = set()
     for equation in program.jaxpr.eqns:
         path, is_foreign = _user_frames(equation, path_cache)
@@ -121,7 +130,9 @@ def _unrolled_loops(
             dimensions = equation.params.get("dimension_numbers", "")
             operation = (equation.primitive.name, _jax_compat.name_stack(equation), str(dimensions))
             paths[path][operation] += 1
+            sizes[path] += _size_of(equation)
     loops: Counter[CodeLocation] = Counter()
+    loop_sizes: Counter[CodeLocation] = Counter()
     iterations: dict[CodeLocation, int] = {}
     for path, operations in paths.items():
         count = _count_iterations(operations, 1 << 30 if path in foreign_paths else 6)
@@ -130,9 +141,16 @@ def _unrolled_loops(
         location = _loop_location(path) if is_loop else None
         if location is not None:
             loops[location] += sum(operations.values())
+            loop_sizes[location] += sizes[path]
             iterations[location] = max(count, iterations.get(location, 0))
     for location, equations in loops.most_common():
-        yield location, iterations[location], equations
+        yield location, iterations[location], equations, loop_sizes[location]
+
+
+def _size_of(equation: Any) -> int:
+    """Return how many equations an equation stands for, including those of nested sub-jaxprs."""
+    parts = jaxpr_utils.sub_jaxprs(equation)
+    return 1 + sum(1 for part in parts for _ in jaxpr_utils.all_equations(part))
 
 
 def _count_iterations(operations: Counter[tuple[str, ...]], spread: int) -> int:

@@ -20,7 +20,7 @@ from jaxbits._formatting import first_line
 
 _MAX_ERROR = 0.05
 _EXACT_INTEGERS = (2.0**24, 2.0**53)
-_FEW_VALUES, _MAX_COMPARED = 16, 100_000
+_MAX_COMPARED, _MAX_DIFFERENCE_ERROR = 100_000, 0.05
 _FIX = "`jax.config.update('jax_enable_x64', True)` at the start, or numbers that 32 bits can hold"
 _TOO_LARGE = re.compile("too large to convert|overflow was encountered|out of bounds for")
 
@@ -32,11 +32,12 @@ def x64(target: FunctionUnderTest) -> Iterator[Finding]:
     The detector examines arguments, captured NumPy arrays, NumPy numbers in the code, and Python
     integers that need more than 32 bits. It also reports dtypes that the code requests but does not
     get. It compares values, so numbers that fit into 32 bits are not findings, and the usual
-    rounding of many float64 values is only a note. It cannot see 32-bit computations that need 64
-    bits, and it cannot see NumPy values that other files create. JAX has no switch for this, except
-    that ``jax_enable_x64`` avoids all of these losses. JAX comes closest with a warning, which it
-    issues only if code requests a 64-bit dtype by name and which
-    ``warnings.filterwarnings("error")`` turns into an error.
+    rounding of float64 values is only a note. It warns if float32 changes a number visibly, if it
+    makes different numbers equal, or if it changes the differences between neighbors by more than
+    5%. It cannot see 32-bit computations that need 64 bits, and it cannot see NumPy values that
+    other files create. JAX has no switch for this, except that ``jax_enable_x64`` avoids all of
+    these losses. JAX comes closest with a warning, which it issues only if code requests a 64-bit
+    dtype by name and which ``warnings.filterwarnings("error")`` turns into an error.
 
     >>> import jax.numpy as jnp, numpy as np
     >>> from jaxbits import detect
@@ -56,26 +57,23 @@ def x64(target: FunctionUnderTest) -> Iterator[Finding]:
         loss = _loss_of(leaf) if type(leaf) is float or int64_inputs.is_wide(leaf) else None
         name = jax.tree_util.keystr(path[1:])
         label = f"args{name}" if path[0].idx == 0 else name.strip("[]'")
-        if loss is not None and type(leaf) is not float:
-            is_short = np.ndim(leaf) > 0 and np.size(leaf) <= _FEW_VALUES
-            yield _finding(label, leaf, loss, "warning" if is_short else "note")
-        elif loss is not None and loss.severity:
-            yield _finding(label, leaf, loss, "note")
+        if loss is not None and (loss.severity or type(leaf) is not float):
+            yield _finding(label, leaf, loss)
     for name, value, location in int64_inputs.captured_values(target):
         loss = _loss_of(value)
         if loss is not None and loss.severity:
             reported.append(np.asarray(value))
-            yield _finding(f"`{name}`", value, loss, "note", location)
+            yield _finding(f"`{name}`", value, loss, location)
     for number, location in int64_inputs.float_literals(target):
         loss = _loss_of(number)
         if loss is not None and loss.severity:
             text = f"{loss.text}, where it meets an array"
-            yield _finding("a number", number, _Loss(text, "warning"), "note", location)
+            yield _finding("a number", number, _Loss(text, "warning"), location)
     for value, location in int64_inputs.wide_constants(target):
         loss = _loss_of(value)
         seen = any(np.array_equal(value, earlier) for earlier in reported)
         if loss is not None and loss.severity and not seen:
-            yield _finding("a NumPy constant", value, loss, "note", location)
+            yield _finding("a NumPy constant", value, loss, location)
 
 
 @dataclass(frozen=True)
@@ -113,7 +111,24 @@ def _loss_of(value: Any) -> _Loss | None:
     # About n**2 / 2**24 of n random float64 values collide as float32, so warn only about more.
     if collisions > max(0 if n < 100 else n / 100, 8 * n * n / 2**24):
         return _Loss(f"{collisions} of {n} values are no longer told apart", "warning")
+    error = _difference_error(sample, narrowed_sample)
+    if error > _MAX_DIFFERENCE_ERROR:
+        return _Loss(f"differences between neighbors change by {error:.0%}", "warning")
     return _Loss(_describe_changes(array, narrowed, changed))
+
+
+def _difference_error(array: Any, narrowed: Any) -> float:
+    """Return the median relative error of the differences between neighbors, or 0.0 without any.
+
+    Readings that are close together, such as a time series that does not start at 0, lose most of
+    these differences if they share many leading digits.
+    """
+    with np.errstate(all="ignore"):
+        differences = np.diff(array)
+        errors = np.abs(np.diff(narrowed) - differences)
+        is_change = np.isfinite(differences) & (differences != 0)
+        relative = errors[is_change] / np.abs(differences[is_change])
+    return float(np.median(relative)) if relative.size else 0.0
 
 
 def _describe_changes(array: Any, narrowed: Any, where: Any) -> str:
@@ -125,11 +140,9 @@ def _describe_changes(array: Any, narrowed: Any, where: Any) -> str:
     return f"{count} of {array.size} {changes}: {before} becomes {after}"
 
 
-def _finding(
-    name: str, value: Any, loss: _Loss, default: Severity, location: CodeLocation | None = None
-) -> Finding:
+def _finding(name: str, value: Any, loss: _Loss, location: CodeLocation | None = None) -> Finding:
     dtype = getattr(value, "dtype", None) or "a Python float"
-    severity = loss.severity or default
+    severity = loss.severity or "note"
     statement = "does not fit 32 bits" if loss.severity else "is rounded to 32 bits"
     catalogue_id = "int64-array-cut" if np.asarray(value).dtype.kind in "iu" else "float64-cut"
     return Finding(

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from labelled_cases import registry
+from labelled_cases import Sweep, registry
 
 CASES, case, add = registry()
 
@@ -723,3 +723,122 @@ def time_per_iteration(x):
         times.append(now - previous)
         previous = now
     return x, times
+
+
+# ---------------------------------------------------------------- new batches
+PARAMS = {"w": jnp.zeros((32, 8)), "b": jnp.zeros(8)}
+HOST_PARAMS = [(np.zeros((32, 64), np.float32), np.zeros(64, np.float32)) for _ in range(2)]
+BATCH = {"image": np.ones((64, 32), np.float32), "label": np.zeros((64, 8), np.float32)}
+GRID = np.linspace(0.0, 1.0, 64 * 32, dtype=np.float32).reshape(64, 32)
+
+
+def _squared_error(params, batch):
+    residual = batch["image"] @ params["w"] + params["b"] - batch["label"]
+    return jnp.mean(residual**2)
+
+
+def _descend(params, batch):
+    loss, grads = jax.value_and_grad(_squared_error)(params, batch)
+    return jax.tree.map(lambda p, g: p - 0.1 * g, params, grads), loss
+
+
+add("transfer", False, jax.jit(_descend), PARAMS, BATCH)
+add("transfer", False, _squared_error, PARAMS, BATCH)
+add("transfer", False, jax.jit(lambda p, x: jnp.argmax(x @ p["w"] + p["b"], -1)), PARAMS, GRID)
+
+
+@case("transfer", False, HOST_PARAMS, GRID)
+@jax.jit
+def weights_that_start_as_numpy_arrays(layers, x):
+    return [(w - 0.1 * x.mean(), b * 0.9) for w, b in layers]
+
+
+@case("transfer", False, (PARAMS, jax.tree.map(jnp.zeros_like, PARAMS)), BATCH)
+def momentum_step(state, batch):
+    params, velocity = state
+    grads = jax.grad(_squared_error)(params, batch)
+    velocity = jax.tree.map(lambda v, g: 0.9 * v + g, velocity, grads)
+    return jax.tree.map(lambda p, v: p - 0.1 * v, params, velocity), velocity
+
+
+@case("transfer", False, PARAMS, {"image": np.ones((96, 32), np.float32)})
+def one_epoch(params, data):
+    for start in range(0, 96, 32):
+        order = np.arange(start, start + 32)
+        grads = jax.grad(lambda p, x: jnp.mean((x @ p["w"] + p["b"]) ** 2))(
+            params, data["image"][order]
+        )
+        params = jax.tree.map(lambda p, g: p - 0.1 * g, params, grads)
+    return params
+
+
+@case("transfer", True, Sweep([(PARAMS, GRID), (PARAMS, GRID), (PARAMS, GRID)]))
+@jax.jit
+def the_same_grid_in_every_call(params, grid):
+    return grid @ params["w"] + params["b"]
+
+
+@case("transfer", True, PARAMS)
+def a_captured_table_in_every_step(params):
+    for _ in range(3):
+        params = dict(params, w=jnp.dot(GRID.T, jnp.dot(GRID, params["w"])))
+    return params
+
+
+@case("transfer", True, PARAMS, BATCH)
+def loss_read_in_a_step(params, batch):
+    params, loss = _descend(params, batch)
+    return params, float(loss)
+
+
+add("transfer", True, jax.jit(lambda table, i: table[i]), GRID, jnp.int32(3))
+add("transfer", True, lambda table: jnp.cumsum(table, axis=0), GRID)
+
+
+# ---------------------------------------------------------------- cheap repetitions
+@case("unrolled", False, X)
+def thirty_in_a_row(x):
+    for _ in range(30):
+        x = jnp.tanh(x)
+    return x
+
+
+add("unrolled", False, lambda x: functools.reduce(lambda c, k: c * k, range(1, 31), x), X)
+add("unrolled", False, lambda x: sum([x + k for k in range(20)]), X)
+
+
+@case("unrolled", False, X)
+def a_short_power_series(x):
+    total = jnp.ones_like(x)
+    for k in range(20):
+        total = 1 + x * total
+        del k
+    return total
+
+
+@case("unrolled", True, X)
+def thirty_steps_of_heun(x):
+    for _ in range(30):
+        slope = jnp.sin(x) - x
+        guess = x + 0.1 * slope
+        x = x + 0.05 * (slope + jnp.sin(guess) - guess)
+    return x
+
+
+@case("unrolled", True, X)
+def sixty_in_a_row(x):
+    for _ in range(60):
+        x = jnp.tanh(x)
+    return x
+
+
+@case("unrolled", True, X)
+def thirty_calls_of_a_jitted_step(x):
+    @jax.jit
+    def step(v):
+        w = jnp.sin(v) * 2 - v
+        return jnp.tanh(w) + 0.1 * v
+
+    for _ in range(30):
+        x = step(x)
+    return x

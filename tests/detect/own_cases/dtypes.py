@@ -633,3 +633,22 @@ def seconds_since_a_late_epoch(part):
 @case("x64", False, jnp.array([0.25, 0.5]))
 def speed_of_light_in_kilometres(v):
     return v / np.float64(299792.458)
+
+
+# Arrays are judged by what 32 bits lose, not by their size.
+_draw = np.random.default_rng(1).normal
+_READINGS = 30_000.0 + 0.003 * np.arange(40.0)
+
+add("x64", False, lambda b, x: x @ jnp.ones((4, 10)) + b, _draw(size=10), X)
+add(
+    "x64", False, lambda p, x: x @ p["w"] + p["b"], {"w": _draw(size=(4, 3)), "b": _draw(size=3)}, X
+)
+add("x64", False, lambda t, x: x[0] * t, np.array([0.1, 0.2, 0.3]), X)
+add("x64", False, lambda s, x: x * s, np.float64(0.1), X)
+add("x64", False, lambda t: jnp.diff(t), np.linspace(0.0, 1.0, 200))
+add("x64", False, lambda t: jnp.diff(t), 300.0 + 0.1 * np.arange(300.0))
+add("x64", True, lambda t: jnp.diff(t), _READINGS)
+add("x64", True, lambda t: jnp.diff(t) / 0.003, np.tile(_READINGS, 10))
+add("x64", True, lambda b: jnp.diff(b["angle"]), {"angle": 48.85837 + 2e-6 * np.arange(12.0)})
+add("x64", True, lambda b, x: x + b, np.array([0.1, 5e9 + 0.3]), X[:2])
+add("x64", True, lambda ids, x: x[jnp.asarray(ids) % 4], np.array([7, 2**31 + 5]), X)

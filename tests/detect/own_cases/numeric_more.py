@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from jax import lax
 from labelled_cases import registry
 
@@ -306,3 +307,28 @@ def sinkhorn_in_logarithms(cost, a, b):
         f = jnp.log(a) - jax.nn.logsumexp(g - cost, axis=1)
         g = jnp.log(b) - jax.nn.logsumexp(f[:, None] - cost, axis=0)
     return (f * a).sum() + (g * b).sum()
+
+
+# ---------------------------------------------------------------- state that a library owns
+W4 = {"w": jnp.zeros(4)}
+ADAM = optax.adam(1e-3)
+
+
+def scalar_adam_step(w, state, grads):
+    updates, state = ADAM.update(grads, state)
+    return w + updates, state
+
+
+def train_with_adam(params, state, x, y):
+    loss, grads = jax.value_and_grad(lambda p: jnp.mean((x @ p["w"] - y) ** 2))(params)
+    updates, state = ADAM.update(grads, state)
+    return loss, optax.apply_updates(params, updates), state
+
+
+add("nan", False, scalar_adam_step, jnp.float32(1), ADAM.init(jnp.float32(1)), jnp.float32(0.5))
+add("nan", False, train_with_adam, W4, ADAM.init(W4), jnp.ones((3, 4)), jnp.ones(3))
+add("nan", False, lambda s, g: ADAM.update(g, s), ADAM.init(jnp.float32(1)), jnp.float32(0.5))
+add("nan", True, lambda s: jnp.sqrt(s["square"]).sum(), {"square": jnp.zeros(4)})
+add(
+    "nan", True, lambda s, x: (x * s["square"] ** 0.5).sum(), {"square": jnp.zeros(())}, jnp.ones(3)
+)

@@ -745,3 +745,159 @@ def stores_a_function_that_closes_over_a_shape(x):
     length = x.shape[0]
     later.append(lambda: length + 1)
     return x - length
+
+
+# ---------------------------------------------------------------- bound once, or not a mapping
+class Rule(NamedTuple):
+    init: Any
+    update: Any
+
+
+def momentum(rate):
+    def update(grads, state):
+        state = 0.9 * state + grads
+        return -rate * state, state
+
+    return Rule(jnp.zeros_like, update)
+
+
+class Nesterov:
+    def __init__(self, rate):
+        self.rate = rate
+
+    def update(self, grads, state):
+        state = 0.9 * state + grads
+        return -self.rate * (grads + 0.9 * state), state
+
+
+class Agent:
+    def __init__(self, rule):
+        self._rule = rule
+        self._rules = {"actor": rule}
+        self._options = {"rate": 0.1}
+
+    def step(self, w, state, grads):
+        updates, state = self._rule.update(grads, state)
+        return w + updates, state
+
+    def actor_step(self, w, state, grads):
+        updates, state = self._rules["actor"].update(grads, state)
+        return w + updates, state
+
+    def tuned_step(self, w, grads):
+        return w - self._options["rate"] * grads
+
+    def tune(self, **options):
+        self._options.update(options)
+
+
+nesterov_agent = Agent(Nesterov(0.1))
+add("stale_global", False, Agent(momentum(0.1)).step, X, X, X)
+add("stale_global", False, Agent(momentum(0.1)).actor_step, X, X, X)
+add("stale_global", False, Agent(Nesterov(0.1)).step, X, X, X)
+add("stale_global", False, lambda w, s, g: nesterov_agent.step(w, s, g), X, X, X)
+add("stale_global", True, Agent(momentum(0.1)).tuned_step, X, X)
+
+
+class Averages(collections.abc.MutableMapping):
+    def __init__(self, **values):
+        self.values_by_name = dict(values)
+
+    def __getitem__(self, name):
+        return self.values_by_name[name]
+
+    def __setitem__(self, name, value):
+        self.values_by_name[name] = value
+
+    def __delitem__(self, name):
+        del self.values_by_name[name]
+
+    def __iter__(self):
+        return iter(self.values_by_name)
+
+    def __len__(self):
+        return len(self.values_by_name)
+
+
+class Normalizer:
+    def __init__(self):
+        self.averages = Averages(mean=0.0)
+
+    def observe(self, batch):
+        self.averages.update(mean=float(np.mean(batch)))
+
+    def __call__(self, x):
+        return x - self.averages["mean"]
+
+
+class Registry:
+    def __init__(self):
+        self.bounds = {"low": -1.0}
+
+
+bounds_of = Registry()
+
+
+def widen(batch):
+    bounds_of.bounds.update(low=float(np.min(batch)))
+
+
+add("stale_global", True, Normalizer(), X)
+add("stale_global", True, lambda x: jnp.maximum(x, bounds_of.bounds["low"]), X)
+
+
+@dataclasses.dataclass
+class Options:
+    gamma: float = 0.99
+    clip: float = 1.0
+
+
+@dataclasses.dataclass
+class AnnealedOptions:
+    heat: float = 1.0
+
+
+def parsed(arguments):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--decay", type=float, default=0.9)
+    return parser.parse_args(arguments)
+
+
+def loaded(text):
+    return {"rate": float(text), "layers": [4, 4]}
+
+
+options = Options()
+given_options = parsed([])
+run_config = loaded("0.1")
+annealed_options = AnnealedOptions()
+retried_options = parsed([])
+tuned_config = loaded("0.1")
+
+
+def anneal():
+    annealed_options.heat = 0.9
+    retried_options.decay *= 0.5
+    tuned_config["rate"] = 0.01
+
+
+add("stale_global", False, lambda x: jnp.clip(x * options.gamma, max=options.clip), X)
+add("stale_global", False, lambda x: x * given_options.decay, X)
+add("stale_global", False, jax.jit(lambda x: x * run_config["rate"]), X)
+add("stale_global", True, lambda x: x * annealed_options.heat, X)
+add("stale_global", True, lambda x: x * retried_options.decay, X)
+add("stale_global", True, lambda x: x * tuned_config["rate"], X)
+
+
+def _training(text):
+    config = loaded(text)
+    tuned = loaded(text)
+
+    def tune():
+        tuned["rate"] *= 0.5
+
+    return lambda x: x * config["rate"], lambda x: x * tuned["rate"], tune
+
+
+add("stale_global", False, _training("0.1")[0], X)
+add("stale_global", True, _training("0.1")[1], X)

@@ -258,3 +258,70 @@ add(
 )
 add("const_key", False, lambda s: normal(s["key"]) * s["x"], {"key": KEY, "x": 1.0})
 add("const_key", False, lambda x: x + 0 * jnp.uint32(7), X)
+
+
+# ------------------------------------------------------------ keys that nobody draws from
+def _zeros_for_a_cell(key, shape):
+    first, second = split(key)
+    del first, second
+    return jnp.zeros(shape), jnp.zeros(shape)
+
+
+def _noise_for_a_cell(key, shape):
+    first, second = split(key)
+    return normal(first, shape), normal(second, shape)
+
+
+@case("key_reuse", False, X)
+def own_nkr_zeros_from_equal_constants(x):
+    forward = _zeros_for_a_cell(jax.random.key(0), x.shape)
+    backward = _zeros_for_a_cell(jax.random.key(0), x.shape)
+    return x + forward[0] - backward[1]
+
+
+@case("key_reuse", False, KEY, X)
+def own_nkr_zeros_from_the_dropout_key(key, x):
+    hidden, _ = _zeros_for_a_cell(key, x.shape)
+    return (hidden + x) * jax.random.bernoulli(key, 0.5, x.shape)
+
+
+@case("key_reuse", False, RAW, X)
+def own_nkr_children_dropped_by_a_scan(key, x):
+    def body(carry, v):
+        unused, total = carry
+        return (split(unused)[0], total + v), None
+
+    total = lax.scan(body, (key, 0.0), x)[0][1]
+    return total + normal(key)
+
+
+@case("key_reuse", False, KEY, X)
+def own_nkr_zeros_inside_jit(key, x):
+    start = jax.jit(_zeros_for_a_cell, static_argnums=1)
+    return start(key, (10,))[0] + start(key, (10,))[1] + x
+
+
+@case("key_reuse", True, X)
+def own_kr_noise_from_equal_constants(x):
+    forward = _noise_for_a_cell(jax.random.key(0), x.shape)
+    backward = _noise_for_a_cell(jax.random.key(0), x.shape)
+    return x + forward[0] - backward[1]
+
+
+@case("key_reuse", True, KEY, X)
+def own_kr_noise_from_the_dropout_key(key, x):
+    hidden, _ = _noise_for_a_cell(key, x.shape)
+    return (hidden + x) * jax.random.bernoulli(key, 0.5, x.shape)
+
+
+@case("key_reuse", True, RAW, X)
+def own_kr_children_drawn_by_a_scan(key, x):
+    def body(total, pair):
+        child, v = pair
+        return total + v * normal(child), None
+
+    total = lax.scan(body, 0.0, (split(key, 10), x))[0]
+    return total + normal(key)
+
+
+add("key_reuse", True, lambda k: (split(k), normal(split(k)[1])), KEY)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import collections
+import collections.abc
 import enum
 import functools
 import logging
@@ -19,6 +20,7 @@ import numpy as np
 
 from jaxbits._analysis.python_state import object_fields
 from jaxbits._analysis.python_state.iterators import is_iterator
+from jaxbits._analysis.python_state.receivers import is_mutated_by
 from jaxbits._analysis.python_state.references import (
     ABSENT,
     Reference,
@@ -52,13 +54,13 @@ def find_changeable(references: list[Reference]) -> Iterator[tuple[Reference, bo
     """Yield (reference, is_meant) for each piece of Python state that may differ on a later call.
 
     `is_meant` is True if the source assigns the name again, sets the attribute outside `__init__`,
-    or mutates the container. A mutable global also counts as meant to change, unless its name is
-    written in capitals, like a constant. An attribute or closure value that merely could change
-    does not count.
+    or mutates the container. A global container also counts as meant to change, unless its name is
+    written in capitals, like a constant, or it is a configuration that a function has loaded. An
+    attribute or closure value that merely could change does not count.
     """
     seen: set[tuple[int, Any]] = set()
-    waiting = [(reference, False) for reference in references]
-    for reference, is_setting in waiting:
+    waiting = list(references)
+    for reference in waiting:
         value = reference.get()
         key = (id(reference.holder), reference.key)
         if key in seen or reference.kind not in _JUDGES or value is ABSENT:
@@ -66,15 +68,13 @@ def find_changeable(references: list[Reference]) -> Iterator[tuple[Reference, bo
         seen.add(key)
         if isinstance(value, (*_SKIPPED, type, types.ModuleType)) or is_iterator(value):
             continue
-        is_meant = _JUDGES[reference.kind](reference, value, evidence_for(reference))
-        if is_meant is None:
-            is_meant = True if is_setting and not _is_constant_like(value) else None
+        is_mutation = functools.partial(is_mutated_by, value)
+        names = (reference.name, reference.key)
+        evidence = evidence_for(reference).keep_mutations(names, is_mutation)
+        is_meant = _JUDGES[reference.kind](reference, value, evidence)
         has_fields = is_user_object(value) and not is_frozen(value) and not isinstance(value, tuple)
         if has_fields and not is_meant and len(seen) < 500:
-            waiting += [
-                (attribute, _is_settings_record(reference, value))
-                for attribute in _fields(reference)
-            ]
+            waiting += _fields(reference)
             continue
         if is_meant or (is_meant is None and not _is_constant_like(value)):
             yield reference, bool(is_meant)
@@ -95,12 +95,6 @@ def _fields(reference: Reference) -> Iterator[Reference]:
                     yield Reference("class attribute", label, owner, name, reference.location)
 
 
-def _is_settings_record(reference: Reference, value: Any) -> bool:
-    """Return whether an object is a mutable global dataclass, which probably holds settings."""
-    is_variable = reference.kind == "global" and not _is_constant_name(reference.name)
-    return is_variable and hasattr(type(value), "__dataclass_fields__")
-
-
 def _judge_global(reference: Reference, value: Any, evidence: Evidence) -> bool | None:
     """Return whether a global changes, or None if it merely could."""
     name, line = reference.key, reference.line
@@ -116,6 +110,8 @@ def _judge_global(reference: Reference, value: Any, evidence: Evidence) -> bool 
         return False
     if isinstance(value, np.ndarray):
         return bool(value.flags.writeable)
+    if _is_loaded(reference, value, evidence):
+        return None
     return True
 
 
@@ -133,7 +129,24 @@ def _judge_closure(reference: Reference, value: Any, evidence: Evidence) -> bool
     is_own_dict = isinstance(value, dict) and not evidence.is_parameter(
         reference.name, reference.line
     )
+    if _is_loaded(reference, value, evidence):
+        return None
     return True if is_own_dict and not _is_constant_name(reference.name) else None
+
+
+def _is_loaded(reference: Reference, value: Any, evidence: Evidence) -> bool:
+    """Return whether a value is a configuration that a function has returned, bound only once.
+
+    An example is ``args = parser.parse_args()``. The constructor of the value does not count,
+    because a program that starts with an empty or literal container probably fills it later.
+    Neither does a value that holds arrays, which may be the weights of a model.
+    """
+    call = evidence.bound_call(reference.name, reference.line)
+    if not call or call in {base.__name__ for base in type(value).__mro__}:
+        return False
+    contents = dict(value) if isinstance(value, collections.abc.Mapping) else value
+    leaves = jax.tree.leaves(getattr(contents, "__dict__", contents))
+    return all(isinstance(leaf, (*_SIMPLE, type)) or is_function_like(leaf) for leaf in leaves)
 
 
 def _judge_attribute(reference: Reference, value: Any, evidence: Evidence) -> bool | None:

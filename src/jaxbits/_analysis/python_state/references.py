@@ -217,6 +217,15 @@ def is_user_class(kind: type) -> bool:
     return _is_user_module(str(kind.__module__))
 
 
+def is_library_tuple(kind: Any) -> bool:
+    """Return whether a type is a library's named tuple, in which the library keeps its own state.
+
+    An example is the state of an Optax optimizer. Users pass it on, but they do not create it.
+    """
+    is_tuple = isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
+    return is_tuple and not is_user_class(kind)
+
+
 @functools.lru_cache(maxsize=2048)
 def _is_user_module(name: str) -> bool:
     file = getattr(sys.modules.get(name), "__file__", None) or "<a notebook>"

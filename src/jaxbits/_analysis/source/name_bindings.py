@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from typing import Any
 
 from jaxbits._analysis.source.scopes import Function, Scope, scope_of_function
 
@@ -17,6 +18,8 @@ _FUNCTIONS = "copyto put place putmask fill_diagonal shuffle heappush heappop"
 _MUTATING_FUNCTIONS = frozenset(_FUNCTIONS.split())
 _CONSTRUCTION_WORDS = "__init__ __post_init__ __new__ __setstate__ setup __init_subclass__"
 _CONSTRUCTION = frozenset(_CONSTRUCTION_WORDS.split())
+ITEM = "[]"
+"""Stands for a subscript in the path to an object."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,11 @@ class BindingEvent:
             Otherwise, an empty string.
         base: For an attribute, the name before the first dot, such as ``self``.
         is_late: Whether the event happens in a function that is not a constructor.
+        call: For a binding, the name of the function whose result is bound, if it is a call.
+        method: For a mutation by a method call, the name of the method, such as ``update``. Whether
+            the method mutates its object depends on the object.
+        path: The attributes that lead from the name to the object of this method, with `ITEM` for
+            a subscript.
     """
 
     kind: str
@@ -45,6 +53,9 @@ class BindingEvent:
     class_name: str = ""
     base: str = ""
     is_late: bool = True
+    call: str = ""
+    method: str = ""
+    path: tuple[str, ...] = ()
 
 
 class _BindingVisitor(ast.NodeVisitor):
@@ -62,10 +73,10 @@ class _BindingVisitor(ast.NodeVisitor):
         self.final_names: set[str] = set()
         self._scopes: list[Scope] = []
         self._classes: list[tuple[str, int]] = []
-        # The positions of the parameters that each function mutates, keyed by the function's name,
-        # and the calls that pass a name. Both are kept until the end, because a helper may be
-        # defined after it is called.
-        self._mutated_parameters: dict[str, set[int]] = {}
+        # The parameters that each function mutates, with the method and the path to its object,
+        # keyed by the function's name, and the calls that pass a name. Both are kept until the end,
+        # because a helper may be defined after it is called.
+        self._mutated_parameters: dict[str, set[tuple[int, str, tuple[str, ...]]]] = {}
         self._calls: list[tuple[str, int, ast.expr, list[Scope]]] = []
 
     # Scopes
@@ -103,65 +114,71 @@ class _BindingVisitor(ast.NodeVisitor):
 
     # Events
 
-    def _record(
-        self, kind: str, name: str, line: int, class_name: str = "", base: str = ""
-    ) -> None:
+    def _record(self, kind: str, name: str, line: int, **details: Any) -> None:
         owner = next((s for s in reversed(self._scopes) if name in s.locals), None)
         constructs = any(s.name in _CONSTRUCTION for s in self._scopes)
-        is_construction = constructs and kind == "attribute" and class_name
+        is_construction = constructs and kind == "attribute" and details.get("class_name")
         is_late = bool(self._scopes) and not is_construction
         span = (owner.first, owner.last) if owner else None
         functions = tuple(s.first for s in self._scopes)
-        self.events.append(
-            BindingEvent(kind, name, line, span, functions, class_name, base, is_late)
-        )
+        event = BindingEvent(kind, name, line, span, functions, is_late=is_late, **details)
+        self.events.append(event)
         is_own = owner is not None and owner is self._scopes[-1] and name in owner.parameters
         if kind == "change" and owner and is_own:
             # Position -1 stands for the object that a method is called on.
             position = owner.parameters.index(name) - bool(owner.class_name)
-            self._mutated_parameters.setdefault(owner.name, set()).add(position)
+            mutated = self._mutated_parameters.setdefault(owner.name, set())
+            mutated.add((position, event.method, event.path))
 
-    def _record_target(self, node: ast.AST) -> None:
+    def _record_target(self, node: ast.AST, call: str = "") -> None:
         """Record an assignment to a target, which may be a name, a sequence, or an expression."""
         if isinstance(node, ast.Name):
-            self._record("bind", node.id, node.lineno)
+            self._record("bind", node.id, node.lineno, call=call)
         elif isinstance(node, (ast.Tuple, ast.List)):
             for element in node.elts:
-                self._record_target(element)
+                self._record_target(element, call)
         elif isinstance(node, ast.Starred):
             self._record_target(node.value)
         else:
             self._record_mutation(node)
 
-    def _record_mutation(self, node: ast.AST) -> None:
-        """Record that the source mutates the value of an expression."""
-        attributes: list[str] = []
+    def _record_mutation(
+        self, node: ast.AST, method: str = "", inner_path: tuple[str, ...] = ()
+    ) -> None:
+        """Record that the source mutates the value of an expression, or calls a method on it."""
+        steps = list(reversed(inner_path))
         line = getattr(node, "lineno", 0)
         while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
             if isinstance(node, ast.Attribute):
-                attributes.append(node.attr)
-            elif isinstance(node, ast.Call):
+                steps.append(node.attr)
+            elif isinstance(node, ast.Subscript):
+                steps.append(ITEM)
+            else:
                 is_known = isinstance(node.func, ast.Name) and node.func.id in ("vars", "type")
                 if not is_known or not node.args:
                     return
-                node = node.args[0]
+                node, method = node.args[0], ""
                 continue
             node = node.value
-        if not isinstance(node, ast.Name) or "at" in attributes:
+        if not isinstance(node, ast.Name) or "at" in steps:
             return
-        method = next((s for s in reversed(self._scopes) if s.class_name), None)
-        is_self = method and method.parameters and node.id == method.parameters[0]
-        class_name = method.class_name if method and is_self else ""
-        for name in attributes:
-            self._record("attribute", name, line, class_name, node.id)
+        path = tuple(reversed(steps))
+        scope = next((s for s in reversed(self._scopes) if s.class_name), None)
+        is_self = scope and scope.parameters and node.id == scope.parameters[0]
+        class_name = scope.class_name if scope and is_self else ""
+        for depth, name in enumerate(path[: len(path) - len(inner_path)], 1):
+            if name != ITEM:
+                rest = path[depth:] if method else ()
+                details = {"class_name": class_name, "base": node.id}
+                self._record("attribute", name, line, method=method, path=rest, **details)
         if not is_self:
-            self._record("change", node.id, line)
+            self._record("change", node.id, line, method=method, path=path if method else ())
 
     def visit_Assign(self, node: ast.Assign) -> None:
         is_in_class = self._is_in_class_body()
         for target in node.targets:
             if not (isinstance(target, ast.Name) and is_in_class):
-                self._record_target(target)
+                self._record_target(target, _called_name(node.value))
             if isinstance(target, ast.Name) and not self._scopes and not is_in_class:
                 self.literals.setdefault(target.id, node.value)
         self.visit(node.value)
@@ -170,7 +187,7 @@ class _BindingVisitor(ast.NodeVisitor):
         if "Final" in ast.unparse(node.annotation) and isinstance(node.target, ast.Name):
             self.final_names.add(node.target.id)
         if node.value is not None and not self._is_in_class_body():
-            self._record_target(node.target)
+            self._record_target(node.target, _called_name(node.value))
             self.visit(node.value)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> None:
@@ -233,7 +250,7 @@ class _BindingVisitor(ast.NodeVisitor):
                 self._record_mutation(ast.copy_location(attribute, node))
             return
         if isinstance(function, ast.Attribute) and name in _MUTATING_METHODS:
-            self._record_mutation(function.value)
+            self._record_mutation(function.value, name)
         # `np.add.at(a, i, v)` writes to its first argument.
         is_method_of_attribute = isinstance(function, ast.Attribute) and isinstance(
             function.value, ast.Attribute
@@ -251,9 +268,20 @@ class _BindingVisitor(ast.NodeVisitor):
     def record_mutations_by_helpers(self) -> None:
         """Record a mutation of each name passed as an argument that the called function mutates."""
         for name, position, argument, scopes in self._calls:
-            if position in self._mutated_parameters.get(name, ()):
-                self._scopes = scopes
-                self._record_mutation(argument)
+            for mutated, method, path in sorted(self._mutated_parameters.get(name, ())):
+                if mutated == position:
+                    self._scopes = scopes
+                    self._record_mutation(argument, method, path)
+
+
+def _called_name(node: ast.expr) -> str:
+    """Return the name of the function or method that an expression calls, or an empty string."""
+    if not isinstance(node, ast.Call):
+        return ""
+    function = node.func
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else "a call"
 
 
 def scan_sources(

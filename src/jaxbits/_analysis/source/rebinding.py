@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import functools
 import itertools
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 
 from jaxbits._analysis.source.name_bindings import BindingEvent, scan_sources
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Evidence:
     """What the source of a module or notebook reveals about its names.
 
@@ -26,6 +26,18 @@ class Evidence:
     literals: dict[str, ast.expr]
     final_names: frozenset[str]
     is_ordered: bool
+
+    def keep_mutations(
+        self, names: tuple[str, ...], is_mutation: Callable[[BindingEvent], bool]
+    ) -> Evidence:
+        """Return the evidence on some names without method calls that do not mutate their object.
+
+        Args:
+            names: The names to examine. The events on other names are kept.
+            is_mutation: Whether an event with a method mutates the object of the method.
+        """
+        events = (e for e in self.events if not e.method or e.name not in names or is_mutation(e))
+        return dataclasses.replace(self, events=tuple(events))
 
     def _events_on(self, kind: str, name: str) -> Iterator[BindingEvent]:
         return (e for e in self.events if e.kind == kind and e.name == name)
@@ -80,6 +92,19 @@ class Evidence:
         )
         return rebound, changed
 
+    def bound_call(self, name: str, line: int) -> str:
+        """Return the function whose result is the only value bound to a name, or an empty string.
+
+        Args:
+            name: The name of the variable.
+            line: The first line of the function that uses it.
+        """
+        events = list(self._events_on("bind", name))
+        scopes = {e.scope for e in events if e.scope and e.scope[0] < line <= e.scope[1]}
+        scope = max(scopes, default=None)
+        bindings = [e for e in events if e.scope == scope]
+        return bindings[0].call if len(bindings) == 1 else ""
+
     def is_parameter(self, name: str, line: int) -> bool:
         """Return whether a closure variable is a parameter of the enclosing function.
 
@@ -117,6 +142,7 @@ class Evidence:
             line: The first line of the function.
         """
         events = (e for e in self.events if e.kind == "attribute" and e.base in class_names)
+        events = (e for e in events if not e.method)
         return any(e.functions or e.line > line or not self.is_ordered for e in events)
 
 

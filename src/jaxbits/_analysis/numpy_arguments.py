@@ -1,0 +1,78 @@
+"""Judge the NumPy arrays among a function's arguments by how often a caller has to send them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxbits._analysis.carried_state import carried_leaves
+from jaxbits._analysis.function_under_test import FunctionUnderTest
+from jaxbits._analysis.python_state.iterators import is_iterator
+from jaxbits._analysis.python_state.references import is_python_function
+
+_OPAQUE_TYPES = (np.ndarray, jax.Array, type)
+
+
+class NumpyArguments:
+    """The large NumPy arrays among the arguments of a call.
+
+    The kind of an array is ``state`` if the function returns it updated, so that only the first
+    call receives a NumPy array. It is ``batch`` if the array is probably a new one in every call.
+    Otherwise, it is an empty string.
+
+    Attributes:
+        large: The arrays, each with its kind.
+    """
+
+    def __init__(self, target: FunctionUnderTest, min_bytes: int) -> None:
+        self._target = target
+        self.large: list[tuple[Any, str]] = []
+        paths = jax.tree_util.tree_leaves_with_path(
+            (target.args, target.kwargs), is_leaf=is_iterator
+        )
+        arrays = [
+            (n, path[:2], leaf)
+            for n, (path, leaf) in enumerate(paths)
+            if isinstance(leaf, np.ndarray) and leaf.dtype != object and leaf.nbytes >= min_bytes
+        ]
+        if not arrays:
+            return
+        carried = carried_leaves(target)
+        states = {paths[n][0][:2] for n in carried} | self._states(paths)
+        for n, argument, leaf in arrays:
+            is_batch = self._is_new_in_every_call(n, leaf, bool(states - {argument}))
+            self.large.append((leaf, "state" if n in carried else "batch" if is_batch else ""))
+
+    @property
+    def kind_of_all(self) -> str:
+        """The kind that all arrays have in common, or an empty string."""
+        kinds = {kind for _, kind in self.large}
+        return kinds.pop() if len(kinds) == 1 else "batch" if kinds and "" not in kinds else ""
+
+    @staticmethod
+    def _states(paths: list[Any]) -> set[Any]:
+        """Return the arguments that are containers of JAX arrays or objects, such as models."""
+        found = set()
+        for path, leaf in paths:
+            is_nested = len(path) > 2 and isinstance(leaf, jax.Array)
+            is_opaque = isinstance(leaf, _OPAQUE_TYPES) or is_python_function(leaf)
+            if is_nested or (hasattr(leaf, "__dict__") and not is_opaque):
+                found.add(path[:2])
+        return found
+
+    def _is_new_in_every_call(self, position: int, leaf: Any, has_state: bool) -> bool:
+        """Return whether an array is a new one in every call.
+
+        The examples in `calls` show this. With a single call, an array next to a state is assumed
+        to be a batch.
+        """
+        calls = self._target.calls
+        if len(calls) < 2:
+            return has_state
+        leaves = [
+            jax.tree.leaves((call, self._target.kwargs), is_leaf=is_iterator) for call in calls
+        ]
+        others = [found[position] for found in leaves[1:] if position < len(found)]
+        return not any(other is leaf for other in others)

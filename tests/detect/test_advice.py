@@ -1,0 +1,162 @@
+"""Test that the fix of a finding works on the program that the finding is about."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from jaxbits import audit, detect
+
+WIDENED = {
+    "int8": ("`x.astype(jnp.int32)`", jnp.int32),
+    "uint8": ("`x.astype(jnp.int32)`", jnp.int32),
+    "int16": ("`x.astype(jnp.int32)`", jnp.int32),
+    "int32": ("`x.astype(jnp.float32)`", jnp.float32),
+    "uint32": ("`x.astype(jnp.float32)`", jnp.float32),
+}
+
+
+@pytest.mark.parametrize("dtype", WIDENED)
+def test_overflow_advises_dtype_that_holds_the_result(dtype):
+    largest = jnp.asarray(jnp.iinfo(dtype).max, dtype)
+    (found,) = detect.overflow(lambda x: x + x, largest)
+    text, wider = WIDENED[dtype]
+    assert text in found.fix
+    assert not detect.overflow(lambda x: x.astype(wider) + x.astype(wider), largest)
+
+
+def test_overflow_never_advises_to_widen_int32_to_int32():
+    (found,) = detect.overflow(lambda x: x * x, jnp.int32(70_000))
+    assert "jnp.int32" not in found.fix
+    assert "jnp.int64" in found.fix
+
+
+def test_overflow_advises_multiplication_in_place_of_shift():
+    (found,) = detect.overflow(lambda x: x << 20, jnp.int32(70_000))
+    assert "`x * 2.0**n`" in found.fix
+
+
+rate = 0.5
+layers = 2
+mode = "fast"
+steps = [jnp.sin]
+
+
+def change_settings():
+    global rate, layers, mode, steps
+    rate, layers, mode, steps = 0.1, 3, "slow", [jnp.cos]
+
+
+def scaled(x):
+    return x * rate
+
+
+def stacked(x):
+    return jnp.tile(x, layers)
+
+
+def chosen(x):
+    return x if mode == "fast" else -x
+
+
+def stepped(x):
+    for step in steps:
+        x = step(x)
+    return x
+
+
+@pytest.mark.parametrize(
+    ("function", "fix"),
+    [
+        (scaled, "pass `rate` as an argument"),
+        (stacked, "pass `layers` as a static argument (`static_argnames`)"),
+        (chosen, "pass `mode` as a static argument (`static_argnames`)"),
+        (stepped, "pass what the function needs of `steps` as arguments"),
+    ],
+)
+def test_stale_global_advises_what_jit_accepts(function, fix):
+    (found,) = detect.stale_global(function, jnp.ones(2))
+    assert found.fix.startswith(fix)
+
+
+class Learner:
+    def __init__(self):
+        self._optimizer = optax.adam(0.1)
+
+    def step(self, params, state, batch):
+        grads = jax.grad(lambda p: jnp.mean((batch @ p["w"] + p["b"]) ** 2))(params)
+        updates, state = self._optimizer.update(grads, state)
+        return optax.apply_updates(params, updates), state
+
+
+class State(NamedTuple):
+    params: Any
+    opt_state: Any
+
+
+def test_audit_of_train_step_gives_no_advice_about_optimizer():
+    params = {"w": jnp.zeros(32), "b": jnp.zeros(())}
+    learner = Learner()
+    opt_state = learner._optimizer.init(params)
+    report = audit(learner.step, params, opt_state, np.ones((64, 32), np.float32))
+    assert report.ok, str(report)
+    assert "optimizer" not in str(report)
+    assert not report["nan"]
+    (note,) = report["transfer"]
+    assert note.severity == "note"
+    assert "every call" not in note.message
+
+
+def test_transfer_says_that_state_is_sent_only_once():
+    @jax.jit
+    def step(state, batch):
+        loss, grads = jax.value_and_grad(lambda p: jnp.mean((batch @ p["w"]) ** 2))(state.params)
+        params = jax.tree.map(lambda p, g: p - 0.1 * g, state.params, grads)
+        return State(params, state.opt_state + 1), loss
+
+    state = State({"w": np.ones((64, 64), np.float32)}, jnp.int32(0))
+    kinds = {f.message for f in detect.transfer(step, state, np.ones((64, 64), np.float32))}
+    assert kinds == {
+        "a NumPy array is sent to the device, as any new batch has to be",
+        "a state that starts as NumPy arrays is sent to the device in the first call",
+    }
+
+
+def test_carry_gives_no_advice_to_change_the_state_of_an_optimizer():
+    params = {"w": jnp.ones(2, jnp.bfloat16)}
+    adam = optax.adam(0.1)
+
+    def step(state, grads):
+        params, opt_state = state
+        updates, opt_state = adam.update(grads, opt_state, params)
+        return optax.apply_updates(params, updates), opt_state
+
+    grads = {"w": jnp.ones(2, jnp.float32)}
+    (found,) = detect.carry(step, (params, adam.init(params)), grads)
+    assert "dtype_stable" in found.fix
+    assert "astype" not in found.fix
+    cast = jax.tree.map(lambda g: g.astype(jnp.bfloat16), grads)
+    assert not detect.carry(step, (params, adam.init(params)), cast)
+
+
+def test_carry_gives_its_own_advice_for_the_rest_of_the_state():
+    (found,) = detect.carry(lambda s, x: {"n": s["n"] + x}, {"n": jnp.int32(0)}, jnp.float32(1))
+    assert "astype" in found.fix
+
+
+def test_control_flow_advises_static_argument_only_for_a_number():
+    def signed(x):
+        return x if x > 0 else -x
+
+    (of_number,) = detect.control_flow(signed, 2.0)
+    (of_array,) = detect.control_flow(signed, jnp.float32(2.0))
+    assert "static_argnames='x'" in of_number.fix
+    assert "static_argnames" not in of_array.fix
+    assert jax.jit(signed, static_argnames="x")(2.0) == 2.0
+    with pytest.raises(ValueError, match="hash"):
+        jax.jit(signed, static_argnames="x")(jnp.float32(2.0))
