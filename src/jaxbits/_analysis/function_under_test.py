@@ -43,6 +43,9 @@ class FunctionUnderTest:
         carry: The position or name of the argument that holds a loop's state, or None.
         probes: The probes of the instrumented run.
         left_out: Notes on what was not examined and why.
+        call_errors: The errors that calls of the function raised, each with the number of the call
+            among `calls`, counted from 1.
+        has_failed_run: Whether the instrumented run raised an error.
     """
 
     def __init__(
@@ -58,6 +61,8 @@ class FunctionUnderTest:
         self.carry = carry
         self.probes = probes
         self.left_out: list[str] = []
+        self.call_errors: list[tuple[int, Exception]] = []
+        self.has_failed_run = False
         self.calls = [tuple(call) for call in calls or ()]
         self.function, self.kwargs = function, dict(kwargs or {})
         self.args = tuple(args) or (self.calls[0] if self.calls else ())
@@ -91,7 +96,12 @@ class FunctionUnderTest:
     def eager_run(self) -> EagerRun:
         """The record of one call to the function without `jit`, including its device events."""
         args = self.calls[0] if self.calls else self.args
-        return run_eagerly(self.function, args, self.kwargs, self.references)
+        run = run_eagerly(self.function, args, self.kwargs, self.references)
+        if run.error is not None:
+            self.call_errors.append((1, run.error))
+        if not run.can_intercept:
+            self.left_out.append("what runs on the device cannot be seen in this version of JAX")
+        return run
 
     @functools.cached_property
     def instrumented_run(self) -> InstrumentedRun | None:
@@ -109,9 +119,9 @@ class FunctionUnderTest:
         try:
             _ = run.sites
         except Exception as error:
-            self.left_out.append(
-                f"values were not examined: {type(error).__name__}: {first_line(error)}"
-            )
+            self.has_failed_run = True
+            reason = f"{type(error).__name__}: {first_line(error, None)}"
+            self.left_out.append(f"values were not examined: {reason}")
             return None
         self.left_out += [f"the values of {name} were not examined" for name in plan.failed]
         return run

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxbits._analysis import jaxpr_utils
+from jaxbits._analysis import jaxpr_utils, resource_limits
 from jaxbits._analysis.code_location import CodeLocation
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.gradient_flow import GradientFlow, is_floating
@@ -121,7 +121,7 @@ class GradientTest:
         return sum(jnp.sum(outputs[n].astype(jnp.float32)) for n in self._results)
 
     def _evaluate(self, arguments: Sequence[Any]) -> tuple[float, list[Any]]:
-        value, gradient = self._value_and_grad(list(arguments))
+        value, gradient = resource_limits.wait_for(self._value_and_grad(list(arguments)))
         return float(value), list(gradient)
 
     def _find_origin(self) -> tuple[str, CodeLocation | None]:

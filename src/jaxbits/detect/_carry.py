@@ -30,7 +30,7 @@ from jaxbits._analysis.state_types import (
     likeness,
     types_of,
 )
-from jaxbits._analysis.tracing_errors import parameter_names
+from jaxbits._analysis.tracing_errors import error_signature, parameter_names
 
 _LOOP_WORDS = re.compile(r"carry|body_fun|branch|true_fun|false_fun", re.IGNORECASE)
 _MISMATCH_WORDS = re.compile(
@@ -80,6 +80,7 @@ def carry(target: FunctionUnderTest) -> Iterator[Finding]:
                 re.sub(r"\s+", " ", str(error))[:240],
                 "give both sides the same dtype, shape and tree",
                 location_of_error(error.__traceback__),
+                explains=error_signature(error),
             )
             return
     if target.carry is None or target.trace.program is None:

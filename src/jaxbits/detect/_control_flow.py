@@ -13,7 +13,7 @@ from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
-from jaxbits._analysis.tracing_errors import blamed_argument, classify_error
+from jaxbits._analysis.tracing_errors import blamed_argument, classify_error, error_signature
 
 _FIX = "`jnp.where`, `lax.cond` or `lax.while_loop`"
 
@@ -50,6 +50,7 @@ def control_flow(target: FunctionUnderTest) -> Iterator[Finding]:
                 "python-logic-on-tracer"
                 if is_logic
                 else _catalogue.best_match("control_flow", error),
+                explains=error_signature(error),
             )
     if target.is_jitted:
         return

@@ -8,7 +8,7 @@ from jaxbits import _catalogue
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
-from jaxbits._analysis.tracing_errors import classify_error
+from jaxbits._analysis.tracing_errors import classify_error, error_signature
 
 
 @detector
@@ -37,4 +37,5 @@ def dynamic_shape(target: FunctionUnderTest) -> Iterator[Finding]:
                 "`jnp.where(mask, x, fill)`, `size=`, `lax.dynamic_slice`; or a static argument",
                 location,
                 _catalogue.best_match("dynamic_shape", error),
+                explains=error_signature(error),
             )
