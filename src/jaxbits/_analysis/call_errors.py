@@ -21,7 +21,7 @@ def confirm_call(target: FunctionUnderTest, has_failed_check: bool = False) -> N
     """
     trace = vars(target).get("trace")
     is_untraced = trace is not None and trace.error is not None
-    if target.call_errors or not (is_untraced or target.has_failed_run or has_failed_check):
+    if target.call_errors or not (is_untraced or target.run_error or has_failed_check):
         return
     try:
         run = target.eager_run

@@ -16,7 +16,6 @@ from jaxbits._analysis.probes import Plan, Probe, Site
 from jaxbits._analysis.python_state import reachable_state
 from jaxbits._analysis.python_state.call_monitor import CallLog, sandbox
 from jaxbits._analysis.trace import Trace, trace_function
-from jaxbits._formatting import first_line
 
 
 def _check_function(function: Any) -> None:
@@ -45,7 +44,7 @@ class FunctionUnderTest:
         left_out: Notes on what was not examined and why.
         call_errors: The errors that calls of the function raised, each with the number of the call
             among `calls`, counted from 1.
-        has_failed_run: Whether the instrumented run raised an error.
+        run_error: The exception that the instrumented run raised, if any.
     """
 
     def __init__(
@@ -62,7 +61,7 @@ class FunctionUnderTest:
         self.probes = probes
         self.left_out: list[str] = []
         self.call_errors: list[tuple[int, Exception]] = []
-        self.has_failed_run = False
+        self.run_error: Exception | None = None
         self.calls = [tuple(call) for call in calls or ()]
         self.function, self.kwargs = function, dict(kwargs or {})
         self.args = tuple(args) or (self.calls[0] if self.calls else ())
@@ -119,9 +118,7 @@ class FunctionUnderTest:
         try:
             _ = run.sites
         except Exception as error:
-            self.has_failed_run = True
-            reason = f"{type(error).__name__}: {first_line(error, None)}"
-            self.left_out.append(f"values were not examined: {reason}")
+            self.run_error = error
             return None
         self.left_out += [f"the values of {name} were not examined" for name in plan.failed]
         return run

@@ -99,11 +99,13 @@ def find_gaps(
         limit: The time limit in seconds.
     """
     yield from _errors(target, findings)
-    for check, failure in failures:
-        # An error of the function makes checks fail that run it, and it has its own gap.
-        if not any(type(error) is type(failure) for _, error in target.call_errors):
-            error = readable_message(failure, target.function, target.args, target.kwargs)
-            yield Gap("partial", f"{check} failed", error, fix=_ADVICE["partial"])
+    failed: list[tuple[str, BaseException]] = [(f"{check} failed", e) for check, e in failures]
+    if target.run_error is not None:
+        failed.insert(0, ("values were not examined", target.run_error))
+    # If the function itself raises an error, so do the checks that run it.
+    for message, failure in () if target.call_errors else failed:
+        error = readable_message(failure, target.function, target.args, target.kwargs)
+        yield Gap("partial", message, error, fix=_ADVICE["partial"])
     trace = vars(target).get("trace")  # Do not trace now if the audit ran out of time earlier.
     left_out = [*target.left_out, *(trace.log.left_out if trace is not None else ())]
     for message in dict.fromkeys(left_out):

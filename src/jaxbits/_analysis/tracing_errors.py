@@ -103,14 +103,17 @@ def blamed_argument(
 
 
 def readable_message(
-    error: Exception, function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+    error: BaseException,
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
 ) -> str:
     """Return the type and the full message of an error, in terms of the user's function.
 
     The trace wraps the function in one of its own, which JAX's message would name instead.
 
     Args:
-        error: The exception that tracing or calling the function raised.
+        error: An exception that tracing or calling the function raised.
         function: The function that was traced or called.
         args: Its positional arguments.
         kwargs: Its keyword arguments.
