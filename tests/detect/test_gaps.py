@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 
 import gap_cases
 import jax
@@ -14,6 +15,7 @@ import scores
 
 from jaxbits import assert_clean, audit
 from jaxbits._analysis import function_under_test, resource_limits
+from jaxbits._analysis.finding import LEVELS
 from jaxbits._analysis.gaps import CASES
 from jaxbits._report import AuditError
 from jaxbits.detect import detectors
@@ -223,3 +225,15 @@ def test_failed_check_is_not_green(monkeypatch):
         assert_clean(jnp.sin, 1.0)
     assert_clean(jnp.sin, 1.0, allow=["partial"])
     assert_clean(jnp.sin, 1.0, allow=["leak"])
+
+
+def test_levels_and_cases_are_quoted():
+    root = Path(__file__).parents[2]
+    contributing = (root / "CONTRIBUTING.md").read_text("utf8")
+    for level, meaning in LEVELS.items():
+        assert f"- **{level}.** {meaning}\n" in contributing
+    readme = (root / "README.md").read_text("utf8")
+    for case, meaning in CASES.items():
+        assert f"| `{case}` | {meaning} |\n" in readme
+        assert f'- ``"{case}"``: ' in assert_clean.__doc__
+        assert " ".join(meaning.split()) in " ".join(assert_clean.__doc__.split())
