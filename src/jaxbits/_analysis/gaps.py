@@ -143,7 +143,10 @@ def _gap(
     explaining = [f for f in findings if f.explains and is_same_error(f.explains, signature)]
     if explaining:
         return Gap(case, f"{message}; see {explaining[0].check} for the reason", fix=fix)
-    place = place or location_of_error(error.__traceback__)
+    causes = [error, error.__cause__]  # `Exited` hides the line that its cause knows.
+    place = place or next(
+        (found for e in causes if e and (found := location_of_error(e.__traceback__))), None
+    )
     if place is None:  # Python raised the error before the function began, or in a library.
         start = location_of_function(target.function)
         place = start if start and is_user_code(start.file) else None
