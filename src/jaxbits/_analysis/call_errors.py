@@ -31,7 +31,7 @@ def confirm_call(target: FunctionUnderTest, has_failed_check: bool = False) -> N
     if run.error is None and not run.was_stopped:
         try:  # An error in a callback arrives only when something waits for the results.
             with target.restore_state():
-                jax.block_until_ready(run.output)
+                resource_limits.wait_for(run.output)
                 jax.effects_barrier()
         except Exception as error:
             target.call_errors.append((1, error))
@@ -49,7 +49,7 @@ def confirm_later_call(target: FunctionUnderTest, number: int) -> None:
     args, kwargs = copy_tree((target.calls[number - 1], target.kwargs))
     with target.restore_state():
         try:
-            jax.block_until_ready(target.function(*args, **kwargs))
+            resource_limits.wait_for(target.function(*args, **kwargs))
         except Exception as error:
             target.call_errors.append((number, error))
             return

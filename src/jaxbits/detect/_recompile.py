@@ -10,7 +10,7 @@ import jax
 from jax.extend.core import ClosedJaxpr
 
 from jaxbits import _jax_compat
-from jaxbits._analysis import jaxpr_utils
+from jaxbits._analysis import jaxpr_utils, resource_limits
 from jaxbits._analysis.call_errors import confirm_later_call
 from jaxbits._analysis.code_location import CodeLocation, location_of
 from jaxbits._analysis.copying import copy_tree
@@ -85,7 +85,7 @@ def _count_traces(target: FunctionUnderTest, calls: Sequence[tuple[Any, ...]]) -
         for number, args in enumerate(copies, 1):
             with _jax_compat.count_compilations("trace") as count:
                 try:
-                    jax.block_until_ready(function(*args, **target.kwargs))
+                    resource_limits.wait_for(function(*args, **target.kwargs))
                 except Exception:  # A call that fails says nothing about traces.
                     failed = number
                     break
