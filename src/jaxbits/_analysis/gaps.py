@@ -34,8 +34,8 @@ only if `allow` names it. The page *Detectors* quotes these sentences.
 _ADVICE = {
     "raises": "correct the function or the arguments",
     "untraced": "audit the functions that you jit, one by one",
-    "partial": "audit a smaller part of the program, or call the function with smaller arguments",
-    "timeout": "raise `limit`, or audit a smaller part of the program",
+    "partial": "audit the parts of the function one by one, or with smaller arguments",
+    "timeout": "raise `limit`, or audit the parts of the function one by one",
 }
 
 
@@ -99,13 +99,8 @@ def find_gaps(
         limit: The time limit in seconds.
     """
     yield from _errors(target, findings)
-    failed: list[tuple[str, BaseException]] = [(f"{check} failed", e) for check, e in failures]
-    if target.run_error is not None:
-        failed.insert(0, ("values were not examined", target.run_error))
-    # If the function itself raises an error, so do the checks that run it.
-    for message, failure in () if target.call_errors else failed:
-        error = readable_message(failure, target.function, target.args, target.kwargs)
-        yield Gap("partial", message, error, fix=_ADVICE["partial"])
+    if not target.call_errors:  # Otherwise, the checks that run the function fail, too.
+        yield from _failures(target, failures)
     trace = vars(target).get("trace")  # Do not trace now if the audit ran out of time earlier.
     left_out = [*target.left_out, *(trace.log.left_out if trace is not None else ())]
     for message in dict.fromkeys(left_out):
@@ -113,6 +108,19 @@ def find_gaps(
     if not_run:
         message = f"not run, because the limit of {limit:g} s was reached: {', '.join(not_run)}"
         yield Gap("timeout", message, fix=_ADVICE["timeout"])
+
+
+def _failures(
+    target: FunctionUnderTest, failures: Sequence[tuple[str, BaseException]]
+) -> Iterator[Gap]:
+    """Yield a gap if the traced program could not run, and one for each check that failed."""
+    if target.run_error is not None:
+        error = readable_message(target.run_error, target.function, target.args, target.kwargs)
+        yield Gap("partial", "values were not examined", error, fix=_ADVICE["partial"])
+    for check, failure in failures:
+        error = readable_message(failure, target.function, target.args, target.kwargs)
+        fix = f"report this error of the check, or skip the check with `allow=[{check!r}]`"
+        yield Gap("partial", f"{check} failed", error, fix=fix)
 
 
 def _errors(target: FunctionUnderTest, findings: Sequence[Finding]) -> Iterator[Gap]:
