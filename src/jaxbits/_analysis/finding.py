@@ -46,7 +46,7 @@ class Finding:
         count: How many of the check's findings on this line this finding represents.
         also: The other messages of the findings that this finding represents.
         explains: The error of the function that this finding explains, as `error_signature` returns
-            it, or "" if it explains none. The report does not repeat such an error.
+            it, or "" if it explains none. The report then refers to this finding.
     """
 
     check: str = field(default="", kw_only=True)

@@ -47,9 +47,9 @@ class Gap:
         case: One of the names in `CASES`.
         message: What was not examined, and why, in one line.
         error: The type and the full message of the error that is the reason, or "" if there is
-            none or if a finding explains it.
+            none.
         place: The line of user code that raised the error, or None if it is unknown.
-        fix: What to do, in one line.
+        fix: What to do, in one line. If a finding explains the error, this refers to the finding.
     """
 
     case: str
@@ -150,7 +150,8 @@ def _gap(
         fix = f"audit {' and '.join(f'`{name}`' for name in names[:3])}, which it jits, separately"
     explaining = [f for f in findings if f.explains and is_same_error(f.explains, signature)]
     if explaining:
-        return Gap(case, f"{message}; see {explaining[0].check} for the reason", fix=fix)
+        is_advised = case == "raises" or fix == _ADVICE[case]
+        fix = f"see {explaining[0].check} below" + ("" if is_advised else f", or {fix}")
     causes = [error, error.__cause__]  # `Exited` hides the line that its cause knows.
     place = place or next(
         (found for e in causes if e and (found := location_of_error(e.__traceback__))), None

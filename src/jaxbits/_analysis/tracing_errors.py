@@ -119,8 +119,12 @@ def readable_message(
         kwargs: Its keyword arguments.
     """
     name = str(getattr(function, "__name__", type(function).__name__))
-    text = re.sub(r"call_with_leaves at \S+ for \w+", name, str(error).strip())
-    if text != str(error).strip():
+    try:
+        original = str(error).strip()
+    except Exception:  # The user's class may define `__str__`.
+        return type(error).__name__
+    text = re.sub(r"call_with_leaves at \S+ for \w+", name, original)
+    if text != original:
         text = re.sub(
             r"\bvalues\[(\d+)\]",
             lambda match: _argument_name(int(match[1]), function, args, kwargs),
