@@ -152,7 +152,7 @@ def _host_reads(target: FunctionUnderTest) -> Iterator[Finding]:
             read = _READS.get("get" if event.kind == "get" else event.name, event.name)
             if reads.setdefault(event.location, read) == read:
                 times[event.location] += 1
-    explains = {}
+    explains: dict[CodeLocation | None, str] = {}
     for found in _failed_conversion(target):
         explains[found.place] = found.explains
         if found.place not in times:
