@@ -29,7 +29,9 @@ def run_audit(case):
 @pytest.mark.parametrize("case", gap_cases.CASES, ids=lambda case: case.name)
 def test_audit_is_incomplete_in_labeled_case(case):
     report = run_audit(case)
-    assert [gap.case for gap in report.gaps] == [case.check] * case.expected, str(report)
+    assert {gap.case for gap in report.gaps} == ({case.check} if case.expected else set()), str(
+        report
+    )
     if case.expected:
         assert not report.ok
         assert str(report).startswith(f"incomplete ({case.check}); ")
@@ -44,7 +46,7 @@ def test_every_case_has_labeled_cases():
 
 
 def test_gap_shows_full_error_and_line():
-    report = audit(gap_cases.refuse_short, jnp.ones(3), 0)
+    report = audit(gap_cases.refuse_short, jnp.ones(3))
     (gap,) = report.gaps
     assert gap.error == "RuntimeError: x is too short\nit needs four numbers"
     assert gap.place.text == 'raise RuntimeError("x is too short\\nit needs four numbers")'
@@ -91,9 +93,9 @@ def test_finding_that_explains_error_is_not_repeated():
     assert gap.case == "untraced"
     assert gap.error.startswith("TracerBoolConversionError: ")
     assert gap.fix == "see control_flow below"
-    (finding,) = report
-    assert finding.check == "control_flow"
-    assert str(report).startswith("incomplete (untraced); 1 error by 23 checks of branch\n")
+    assert [finding.check for finding in report] == ["control_flow", "transfer"]
+    headline = "incomplete (untraced); 1 error, 1 warning by 23 checks of branch\n"
+    assert str(report).startswith(headline)
     (gap,) = audit(jax.jit(branch), jnp.ones(3)).gaps
     assert (gap.case, gap.fix) == ("raises", "see control_flow below")
 
@@ -164,7 +166,7 @@ def test_raise_if_raises_for_gap_unless_allowed():
 
 
 def test_gaps_are_in_dict_and_html():
-    report = audit(gap_cases.refuse_short, jnp.ones(3), 0)
+    report = audit(gap_cases.refuse_short, jnp.ones(3))
     report_dict = json.loads(json.dumps(report.to_dict()))
     assert report_dict["ok"] is False
     assert report_dict["gaps"][0]["case"] == "raises"
@@ -212,8 +214,8 @@ def slow_compiler(monkeypatch):
 @pytest.mark.parametrize("fn", [lambda x, i: jnp.sin(x)[i], jax.jit(lambda x, i: x[i] + 1)])
 def test_audit_keeps_time_limit_while_compiling(slow_compiler, fn):
     start = time.perf_counter()
-    report = audit(fn, np.ones(3, np.float32), np.int32(1), limit=1.0)
-    assert time.perf_counter() - start < 1.1
+    report = audit(fn, np.ones(3, np.float32), np.int32(1), limit=2.0)
+    assert time.perf_counter() - start < 2.2
     assert report.not_run
     assert report.gaps[-1].case == "timeout"
     assert not report.ok
@@ -227,8 +229,8 @@ def test_audit_keeps_time_limit_in_python_code():
             x = x + 1
 
     start = time.perf_counter()
-    report = audit(loop, 1.0, limit=1.0)
-    assert time.perf_counter() - start < 1.1
+    report = audit(loop, 1.0, limit=2.0)
+    assert time.perf_counter() - start < 2.2
     assert [gap.case for gap in report.gaps] == ["timeout"]
 
 

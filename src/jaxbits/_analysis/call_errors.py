@@ -25,7 +25,7 @@ def confirm_call(target: FunctionUnderTest, has_failed_check: bool = False) -> N
         return
     try:
         run = target.eager_run
-    except resource_limits.TooLarge as reason:
+    except (Exception, resource_limits.TooLarge) as reason:  # The arguments cannot be copied.
         target.left_out.append(f"the function was not called: {reason}")
         return
     if run.error is None and not run.was_stopped:

@@ -174,7 +174,8 @@ def array_bytes(tree: object) -> int:
     >>> array_bytes({"x": jax.numpy.ones((2, 3)), "n": 3})
     24
     """
-    return sum(int(getattr(leaf, "nbytes", 0)) for leaf in jax.tree.leaves(tree))
+    leaves = jax.tree.leaves(tree, is_leaf=lambda value: hasattr(type(value), "__next__"))
+    return sum(int(getattr(leaf, "nbytes", 0)) for leaf in leaves)
 
 
 def check_copy_size(tree: object) -> None:
