@@ -151,7 +151,8 @@ def assert_clean(
 
     >>> import jax.numpy as jnp
     >>> assert_clean(lambda x: x + 1, 2.0)
-    >>> assert_clean(lambda x: x / float(x.sum()), jnp.ones(3), allow=["transfer", "untraced"])
+    >>> expected = ["control_flow", "transfer", "untraced"]
+    >>> assert_clean(lambda x: x / float(x.sum()), jnp.ones(3), allow=expected)
     """
     if fail not in ("error", "warning"):
         raise ValueError(f"fail must be one of 'error', 'warning'; got {fail!r}")
