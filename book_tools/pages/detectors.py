@@ -19,6 +19,7 @@ from book_tools.versions.detector_metrics import (
     score_of_check,
 )
 from jaxbits import detect
+from jaxbits._analysis import finding, gaps
 from jaxbits.book import measurements
 from jaxbits.book.figures.style import Picture
 
@@ -200,6 +201,8 @@ def detectors_page(root: Path, figure: Picture | None) -> str:
         scores=_scores_table(book, first),
         versions=_versions_table(scored),
         cost=_describe_cost(figure) if figure else None,
+        levels={level: inline_code(meaning) for level, meaning in finding.LEVELS.items()},
+        cases={case: inline_code(meaning) for case, meaning in gaps.CASES.items()},
         checks=[_describe_check(check, scored, first) for check in checks],
     )
 

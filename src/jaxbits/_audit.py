@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from jaxbits import detect
-from jaxbits._analysis import resource_limits
-from jaxbits._analysis.finding import Finding, merge_duplicates
+from jaxbits._analysis import audit_arguments, resource_limits
+from jaxbits._analysis.call_errors import confirm_call
+from jaxbits._analysis.finding import Finding, Severity, merge_duplicates
 from jaxbits._analysis.function_under_test import FunctionUnderTest
-from jaxbits._analysis.tracing_errors import parameter_names
-from jaxbits._formatting import first_line
-from jaxbits._report import AuditError, Report
+from jaxbits._analysis.gaps import CASES, find_gaps
+from jaxbits._report import Report
 
 
 def audit(
@@ -36,6 +36,10 @@ def audit(
     that the function starts or rewind a global Python generator that the function advances. Do not
     run an audit while other threads are running.
 
+    A report is not `ok` if your function raises an error on these arguments, if JAX cannot trace
+    it, or if a part of it was not examined. Each of these gaps comes first in the report, with the
+    error and the line that raised it.
+
     If your function has a parameter called `carry`, `calls`, `checks`, or `limit`, pass it through
     a lambda: ``audit(lambda x, c: fn(x, carry=c), x, c)``.
 
@@ -47,11 +51,12 @@ def audit(
         calls: The positional arguments of several calls, for checks that compare calls.
         checks: The names of the checks to run, such as ``["leak"]``. The default is all checks.
         limit: The time limit in seconds, or None for no limit. After this time, no further checks
-            start, and your Python code is stopped. Compiled programs are never interrupted.
+            start, your Python code is stopped, and the audit no longer waits for a compilation.
+            The audit cannot interrupt a compiled program that your function waits for.
         **kwargs: The function's keyword arguments.
 
     Returns:
-        A report with the findings, and with notes on anything that was not examined.
+        A report with the findings and with the gaps, which say what was not examined.
 
     Raises:
         TypeError: If `fn` is not a function or is an async or generator function.
@@ -65,13 +70,13 @@ def audit(
     """
     probes = [d.probe for d in detect.detectors().values() if d.probe is not None]
     target = FunctionUnderTest(fn, args, kwargs, calls, carry, probes)
-    selected = _select_checks("checks", checks)
-    _check_carry(target)
-    if limit is not None and not (_is_number(limit) and limit > 0):
-        message = f"limit must be a number of seconds above 0 or None, got {limit!r}"
-        raise ValueError(message + _hint(target, "limit"))
+    selected = tuple(detect.detectors())
+    if checks is not None:
+        selected = audit_arguments.select_names("checks", checks, selected)
+    audit_arguments.check_carry(target)
+    audit_arguments.check_limit(target, limit)
     findings: list[Finding] = []
-    failures: list[str] = []
+    failures: list[tuple[str, BaseException]] = []
     seconds: dict[str, float] = {}
     try:
         with resource_limits.time_limit(limit):
@@ -81,18 +86,18 @@ def audit(
                 start = time.perf_counter()
                 failure = _run_check(name, target, findings)
                 seconds[name] = time.perf_counter() - start
-                failures += [failure] if failure else []
+                failures += [(name, failure)] if failure else []
+            if time.monotonic() <= resource_limits.deadline():
+                confirm_call(target, has_failed_check=bool(failures))
     except resource_limits.OutOfTime:
         pass
     not_run = tuple(name for name in selected if name not in seconds)
-    notes = [*failures, *_left_out(target)]
-    if not_run:
-        notes.append(f"not run, because the limit of {limit:g} s was reached: {', '.join(not_run)}")
+    merged = merge_duplicates(findings)
     return Report(
         function=_function_name(fn),
-        findings=tuple(merge_duplicates(findings)),
+        findings=tuple(merged),
         checks=tuple(seconds),
-        notes=tuple(notes),
+        gaps=tuple(find_gaps(target, merged, failures, not_run, limit)),
         seconds=tuple(seconds.items()),
         not_run=not_run,
     )
@@ -102,109 +107,77 @@ def assert_clean(
     fn: Callable[..., Any],
     /,
     *args: Any,
+    fail: Severity = "warning",
     allow: Iterable[str] = (),
     carry: int | str | None = None,
     calls: Sequence[tuple[Any, ...]] | None = None,
     limit: float | None = 60.0,
     **kwargs: Any,
 ) -> None:
-    """Assert that an audit finds nothing more severe than a note, for example in a test suite.
+    """Assert that an audit is complete and finds nothing severe, for example in a test suite.
+
+    The assertion fails if the audit finds an error or, by default, a warning. It never fails
+    because of a note. It also fails if the audit is incomplete, because then the missing part may
+    not be clean. To accept this, name the case in `allow`:
+
+    - ``"raises"``: The function raised an error when the audit called it with these arguments.
+    - ``"untraced"``: The function runs, but JAX cannot trace it as a whole, so the checks that read
+      its program saw nothing.
+    - ``"partial"``: A check failed, or it left something out, for example because the arguments,
+      the program, or the Python state are too large.
+    - ``"timeout"``: The time limit passed before all checks had run.
+
+    If your function has a parameter called `fail`, `allow`, `carry`, `calls`, or `limit`, pass it
+    through a lambda: ``assert_clean(lambda x, c: fn(x, carry=c), x, c)``.
 
     Args:
         fn: The function, which may be jitted.
         *args: Its positional arguments, as in `audit`.
-        allow: The names of the checks to skip because you accept what they would find.
+        fail: The lowest level at which a finding makes the assertion fail, ``"error"`` or
+            ``"warning"``.
+        allow: The names of the checks to skip because you accept what they would find, and of the
+            cases to accept in which the audit is incomplete.
         carry: The position or name of the argument that is a loop's carry or a step's state.
         calls: The positional arguments of several calls, for checks that compare calls.
-        limit: The time limit in seconds, as in `audit`. If a check does not run in time, this
-            function raises an error.
+        limit: The time limit in seconds, as in `audit`.
         **kwargs: The function's keyword arguments.
 
     Raises:
-        AuditError: If the audit finds an error or a warning, or does not finish in time. An
+        AuditError: If the audit finds something at this level, or if it is incomplete. An
             AuditError is an AssertionError, and its message is the report.
         TypeError: If `fn` is not a function or is an async or generator function.
-        ValueError: If `allow` contains an unknown name, `carry` does not name an argument, or
-            `limit` is not a number above 0.
+        ValueError: If `fail` is neither of its two values, `allow` contains an unknown name,
+            `carry` does not name an argument, or `limit` is not a number above 0.
 
+    >>> import jax.numpy as jnp
     >>> assert_clean(lambda x: x + 1, 2.0)
+    >>> expected = ["control_flow", "transfer", "untraced"]
+    >>> assert_clean(lambda x: x / float(x.sum()), jnp.ones(3), allow=expected)
     """
-    allowed = _select_checks("allow", allow)
-    checks = [name for name in detect.detectors() if name not in allowed]
+    if fail not in ("error", "warning"):
+        raise ValueError(f"fail must be one of 'error', 'warning'; got {fail!r}")
+    known = tuple(detect.detectors())
+    allowed = audit_arguments.select_names("allow", allow, known, tuple(CASES))
+    checks = [name for name in known if name not in allowed]
     report = audit(fn, *args, carry=carry, calls=calls, checks=checks, limit=limit, **kwargs)
-    if not report.ok or report.not_run:
-        raise AuditError(str(report))
+    report.raise_if(fail, allow=[name for name in allowed if name in CASES])
 
 
-def _run_check(name: str, target: FunctionUnderTest, findings: list[Finding]) -> str:
+def _run_check(
+    name: str, target: FunctionUnderTest, findings: list[Finding]
+) -> BaseException | None:
     """Run a check, and add what it finds to `findings`.
 
     Returns:
-        A description of the error if the check itself failed, or an empty string if it did not.
+        The error if the check itself failed, or None if it did not.
     """
     try:
         findings += detect.detectors()[name].on(target)
     except (KeyboardInterrupt, resource_limits.OutOfTime):
         raise
     except BaseException as error:  # The other checks still run if one fails.
-        return f"{name} failed: {type(error).__name__}: {first_line(error)}"
-    return ""
-
-
-def _left_out(target: FunctionUnderTest) -> list[str]:
-    """Return notes on what was not examined and why, without duplicates."""
-    notes = [*target.left_out]
-    trace = vars(target).get("trace")  # Do not trace now if the audit ran out of time earlier.
-    if trace is not None:
-        notes += trace.log.left_out
-        if trace.error is not None:
-            kind = type(trace.error).__name__
-            notes.append(f"the function cannot be traced: {kind}: {first_line(trace.error)}")
-    return list(dict.fromkeys(notes))
-
-
-def _check_carry(target: FunctionUnderTest) -> None:
-    """Raise ValueError if `carry` does not name an argument of the call."""
-    carry, count = target.carry, len(target.args)
-    names = [*parameter_names(target.function)[:count], *target.kwargs]
-    is_position = isinstance(carry, int) and not isinstance(carry, bool) and 0 <= carry < count
-    if carry is None or is_position or (isinstance(carry, str) and carry in names):
-        return
-    choices = []
-    if count:
-        choices.append(f"a position from 0 to {count - 1}" if count > 1 else "0")
-    if names:
-        choices.append(f"one of {', '.join(map(repr, names))}")
-    expected = " or ".join(choices) or "None, because there are no arguments"
-    raise ValueError(f"carry must be {expected}; got {carry!r}{_hint(target, 'carry')}")
-
-
-def _hint(target: FunctionUnderTest, name: str) -> str:
-    """Return a hint about how to pass an argument with this name to the function itself.
-
-    The hint is empty if the function has no such parameter.
-    """
-    if name not in parameter_names(target.function):
-        return ""
-    return f"; for the function's own `{name}`: lambda x, c: fn(x, {name}=c)"
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _select_checks(argument: str, names: Iterable[str] | None) -> tuple[str, ...]:
-    known = tuple(detect.detectors())
-    if names is None:
-        return known
-    if isinstance(names, str):
-        raise ValueError(f"{argument} must be a list such as [{names!r}], got {names!r}")
-    selected = tuple(dict.fromkeys(names))
-    for name in selected:
-        if name not in known:
-            choices = ", ".join(map(repr, known))
-            raise ValueError(f"{argument} must be names of detectors, {choices}; got {name!r}")
-    return selected
+        return error
+    return None
 
 
 def _function_name(fn: Any) -> str:

@@ -34,8 +34,11 @@ An argument is one of:
 
 An array with a 64-bit dtype is a NumPy array, because JAX would truncate it.
 
-The exit status is 0 if the audit finds nothing worse than a note, 1 if it finds an error or a
-warning or runs out of time, and 2 if the command's arguments are invalid."""
+The exit status is 0 if the audit is complete and finds nothing worse than a note, and 1 if it finds
+an error or a warning. It is also 1 if the audit is incomplete because the function raised an error
+(raises), JAX cannot trace it (untraced), a part of it was not examined (partial), or the time ran
+out (timeout). With --allow, you can accept each of these cases by name. The exit status is 2 if the
+command's arguments are invalid."""
 
 _EXPLAIN = """Explain an error: read a traceback, or its last lines, and print the sharp bits in the
 book that may have caused it, with a fix for each. For example:
@@ -69,7 +72,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--call", nargs="*", action="append", metavar="ARG", help="one of the calls (repeatable)")
     add("--carry", metavar="ARG", help="the position or name of a loop's carry")
     add("--checks", nargs="+", metavar="CHECK", help="the checks to run (default: all)")
-    add("--allow", nargs="+", default=[], metavar="CHECK", help="the checks to skip")
+    levels = ("error", "warning")
+    add("--fail", choices=levels, default="warning", help="the lowest level that exits with 1")
+    names = "the checks to skip, and the cases to accept in which the audit is incomplete"
+    add("--allow", nargs="+", default=[], metavar="NAME", help=names)
     add("--limit", type=float, default=60.0, metavar="SECONDS", help="default: 60; 0 for no limit")
     add("--seed", type=int, default=0, help="seed of the random arguments (default: 0)")
     add("--json", action="store_true", help="print the report as JSON")
@@ -116,6 +122,7 @@ def _explain(options: argparse.Namespace) -> int:
 
 def _audit(options: argparse.Namespace) -> int:
     from jaxbits import detect
+    from jaxbits._analysis.gaps import CASES
     from jaxbits._audit import audit
 
     # Python adds the current directory to the path for `python -m`, but not for a script.
@@ -127,8 +134,9 @@ def _audit(options: argparse.Namespace) -> int:
         args, kwargs, calls = _arguments(options)
     known = list(detect.detectors())
     for name in options.allow:
-        if name not in known:
-            raise UsageError(f"--allow must be one of {', '.join(map(repr, known))}; got {name!r}")
+        if name not in (*known, *CASES):
+            choices = ", ".join(map(repr, (*known, *CASES)))
+            raise UsageError(f"--allow must be one of {choices}; got {name!r}")
     is_position = options.carry is not None and re.fullmatch(r"-?\d+", options.carry)
     settings: dict[str, Any] = {
         "carry": int(options.carry) if is_position else options.carry,
@@ -148,7 +156,7 @@ def _audit(options: argparse.Namespace) -> int:
         # The audit catches errors in the function, so this one is about the audit's own arguments.
         raise UsageError(str(error)) from None
     print(json.dumps(report.to_dict(), indent=2) if options.json else report)
-    return int(not report.ok or bool(report.not_run))
+    return int(report.fails(options.fail, [name for name in options.allow if name in CASES]))
 
 
 def _arguments(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from jaxbits._analysis.code_location import CodeLocation
 from jaxbits._analysis.finding import SEVERITIES, Finding, Severity
+from jaxbits._analysis.gaps import CASES, Gap
 from jaxbits._formatting import html_with_code
 
 _STYLE = """<style>
@@ -32,20 +34,23 @@ _STYLE = """<style>
 
 
 class AuditError(AssertionError):
-    """Raised if an audit has findings that are not allowed. The message is the report."""
+    """Raised if an audit is incomplete or has findings that are not allowed.
+
+    The message is the report.
+    """
 
 
 @dataclass(frozen=True)
 class Report:
-    """The findings of an audit, with the most severe first.
+    """The gaps and findings of an audit, with the most severe first.
 
     Attributes:
         function: The name of the function.
         findings: What the checks found. Findings of the same check on the same line are merged into
             one finding with a count.
         checks: The names of the checks that ran.
-        notes: What was not examined and why, for example because time or memory ran out or because
-            a check itself failed.
+        gaps: What was not examined and why, for example because the function raised an error or
+            because time or memory ran out.
         seconds: How long each check took. The time of a shared trace or run counts toward the first
             check that needs it.
         not_run: The names of the checks that did not run in time.
@@ -54,17 +59,19 @@ class Report:
     function: str
     findings: tuple[Finding, ...]
     checks: tuple[str, ...]
-    notes: tuple[str, ...] = ()
+    gaps: tuple[Gap, ...] = ()
     seconds: tuple[tuple[str, float], ...] = ()
     not_run: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Whether the audit found nothing more severe than a note.
+        """Whether the audit is complete and found nothing more severe than a note."""
+        return not self.fails("warning")
 
-        The attribute `notes` lists what was not examined.
-        """
-        return not any(finding.severity != "note" for finding in self.findings)
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was not examined and why, with one string for each gap."""
+        return tuple(gap.text for gap in self.gaps)
 
     def __getitem__(self, check: str) -> tuple[Finding, ...]:
         """Return the findings of a check.
@@ -87,21 +94,43 @@ class Report:
     def __bool__(self) -> bool:
         return True
 
-    def raise_if(self, severity: Severity = "error") -> None:
-        """Raise AuditError if any finding is at least this severe.
+    def fails(self, severity: Severity = "warning", allow: Iterable[str] = ()) -> bool:
+        """Return whether any finding is at least this severe or the audit is incomplete.
 
         Args:
             severity: ``"error"``, ``"warning"``, or ``"note"``.
+            allow: The cases in which the audit may be incomplete, such as ``["untraced"]``.
 
         Raises:
-            AuditError: If there is such a finding. The error's message is the report.
-            ValueError: If `severity` is not one of these three strings.
+            ValueError: If `severity` is not one of these three strings, or if `allow` contains an
+                unknown case.
         """
         if severity not in SEVERITIES:
             choices = ", ".join(map(repr, SEVERITIES))
             raise ValueError(f"severity must be one of {choices}; got {severity!r}")
+        allowed = [allow] if isinstance(allow, str) else list(allow)
+        for case in allowed:
+            if case not in CASES:
+                choices = ", ".join(map(repr, CASES))
+                raise ValueError(f"allow must be a list of {choices}; got {case!r}")
         included = SEVERITIES[: SEVERITIES.index(severity) + 1]
-        if any(finding.severity in included for finding in self.findings):
+        is_incomplete = any(gap.case not in allowed for gap in self.gaps)
+        return is_incomplete or any(finding.severity in included for finding in self.findings)
+
+    def raise_if(self, severity: Severity = "error", allow: Iterable[str] = ()) -> None:
+        """Raise AuditError if any finding is at least this severe or the audit is incomplete.
+
+        Args:
+            severity: ``"error"``, ``"warning"``, or ``"note"``.
+            allow: The cases in which the audit may be incomplete, such as ``["untraced"]``.
+
+        Raises:
+            AuditError: If there is such a finding, or if the audit is incomplete in another case.
+                The error's message is the report.
+            ValueError: If `severity` is not one of these three strings, or if `allow` contains an
+                unknown case.
+        """
+        if self.fails(severity, allow):
             raise AuditError(str(self))
 
     def to_dict(self) -> dict[str, Any]:
@@ -111,7 +140,7 @@ class Report:
             "ok": self.ok,
             "findings": [finding.to_dict() for finding in self.findings],
             "checks": list(self.checks),
-            "notes": list(self.notes),
+            "gaps": [gap.to_dict() for gap in self.gaps],
             "seconds": dict(self.seconds),
             "not_run": list(self.not_run),
         }
@@ -121,29 +150,34 @@ class Report:
         count = {s: sum(f.severity == s for f in self.findings) for s in SEVERITIES}
         parts = [f"{n} {s}{'s' * (n > 1)}" for s, n in count.items() if n]
         checked = f"{len(self.checks)} check{'s' * (len(self.checks) != 1)}"
-        return f"{', '.join(parts) or 'nothing found'} by {checked} of {self.function}"
+        found = f"{', '.join(parts) or 'nothing found'} by {checked} of {self.function}"
+        cases = ", ".join(dict.fromkeys(gap.case for gap in self.gaps))
+        return f"incomplete ({cases}); {found}" if cases else found
 
     def __str__(self) -> str:
-        notes = [f"· {note}" for note in self.notes]
-        return "\n".join([self._headline, *map(str, self.findings), *notes])
+        return "\n".join([self._headline, *map(str, self.gaps), *map(str, self.findings)])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        rows = [_finding_html(finding) for finding in self.findings]
-        rows += [f"<li>{html_with_code(note)}</li>" for note in self.notes]
+        rows = [_gap_html(gap) for gap in self.gaps]
+        rows += [_finding_html(finding) for finding in self.findings]
         rows = [f"<ol>{''.join(rows)}</ol>"] if rows else []
         head = f"<p>{html.escape(self._headline)}</p>"
         return f'{_STYLE}<div class="jaxbits-audit">{head}{"".join(rows)}</div>'
 
 
+def _gap_html(gap: Gap) -> str:
+    title = f"<p><b>incomplete · {gap.case}</b>: {html_with_code(gap.message)}</p>"
+    rows = "".join(
+        f"<dt>{word}</dt><dd>{html_with_code(text)}</dd>".replace("\n", "<br>")
+        for word, text in gap.details()
+    )
+    return f'<li class="error">{title}{_place_html(gap.place)}<dl>{rows}</dl></li>'
+
+
 def _finding_html(finding: Finding) -> str:
-    parts = [f"<p><b>{finding.severity} · {finding.check}</b>: {html_with_code(finding.title)}</p>"]
-    if finding.place:
-        where = html.escape(str(finding.place))
-        text = html.escape(finding.place.text)
-        line = f"<pre>{text}</pre>" if text else ""
-        parts.append(f'<p class="jaxbits-place">{where}</p>{line}')
+    title = f"<p><b>{finding.severity} · {finding.check}</b>: {html_with_code(finding.title)}</p>"
     details = [
         (word, html_with_code(text)) for word, text in finding.details() if text and word != "read"
     ]
@@ -151,4 +185,11 @@ def _finding_html(finding: Finding) -> str:
         address = html.escape(finding.link)
         details.append(("read", f'<a href="{address}">{read}</a>' if address else read))
     rows = "".join(f"<dt>{word}</dt><dd>{text}</dd>" for word, text in details)
-    return f'<li class="{finding.severity}">{"".join(parts)}<dl>{rows}</dl></li>'
+    return f'<li class="{finding.severity}">{title}{_place_html(finding.place)}<dl>{rows}</dl></li>'
+
+
+def _place_html(place: CodeLocation | None) -> str:
+    if place is None:
+        return ""
+    line = f"<pre>{html.escape(place.text)}</pre>" if place.text else ""
+    return f'<p class="jaxbits-place">{html.escape(str(place))}</p>{line}'

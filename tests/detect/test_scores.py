@@ -88,7 +88,6 @@ def test_every_detector_has_labeled_cases(folder):
 def test_audit_reports_nothing_on_clean_programs(case):
     report = audit(case.fn, *case.args)
     assert report.ok, str(report)
-    assert not report.notes, str(report)
 
 
 @pytest.mark.slow

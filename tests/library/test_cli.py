@@ -30,6 +30,9 @@ def noisy(x):
 def scaled(x, *, by=1.0):
     return x * by
 
+def fails(x):
+    raise ValueError("on purpose")
+
 def batch():
     return jnp.ones((3, 2))
 
@@ -97,6 +100,20 @@ def test_audit_prints_json_and_skips_allowed_checks(folder):
         folder, "audit", "steps.py:noisy", "--args", "2", "--allow", "side_effect", "--limit", "0"
     )
     assert done.returncode == 0
+
+
+def test_audit_exits_with_1_if_it_is_incomplete_unless_allowed(folder):
+    done = run(folder, "audit", "steps.py:fails", "--args", "2")
+    assert done.returncode == 1
+    assert done.stdout.startswith("incomplete (raises); nothing found by 23 checks of fails\n")
+    assert "ValueError: on purpose" in done.stdout
+    done = run(folder, "audit", "steps.py:fails", "--args", "2", "--allow", "raises")
+    assert done.returncode == 0
+
+
+def test_audit_exits_with_0_for_warnings_if_only_errors_fail(folder):
+    arguments = ["audit", "steps.py:noisy", "--args", "2", "--fail", "error"]
+    assert run(folder, *arguments).returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -99,11 +99,13 @@ class EventRecorder:
         self.entry = entry
         # Keep donated arrays alive, so that no later array gets the same `id`.
         self._kept_alive: list[Any] = []
-        self._start = time.monotonic()
+        self._start, self._deadline = time.monotonic(), resource_limits.deadline()
         self._clock_calls: dict[tuple[types.CodeType, int], Any] = {}
 
     def _add(self, event: Event) -> None:
         self.events.append(event)
+        if time.monotonic() > self._deadline:
+            resource_limits.stop()
         if len(self.events) > _MAX_EVENTS or time.monotonic() - self._start > _MAX_SECONDS:
             raise EnoughEvents
 

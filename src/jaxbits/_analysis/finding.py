@@ -10,7 +10,24 @@ from jaxbits import _catalogue
 from jaxbits._analysis.code_location import CodeLocation
 
 Severity = Literal["error", "warning", "note"]
-SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+LEVELS: dict[Severity, str] = {
+    "error": "The audit saw it go wrong. With these arguments, the function raises an error, or "
+    "it returns or stores something other than what the code says, either as it is or as soon as "
+    "`jax.jit` compiles it.",
+    "warning": "Nothing went wrong with these arguments, but ordinary use of the function will "
+    "give a wrong result later, for example on the next call, or will waste much time or memory.",
+    "note": "Nothing has to change, because the audit saw that it does no harm here, that it "
+    "seems to be intended, or that it costs little. A note never fails a test.",
+}
+"""The meaning of each level of severity, with the most severe first.
+
+All checks use the same boundaries. The evidence decides the level, not how often a mistake is made:
+an error needs something that was seen to go wrong in this audit, a warning needs a reason why a
+later call goes wrong or is slow, and everything else is a note. `CONTRIBUTING.md` and the page
+*Detectors* quote these sentences.
+"""
+
+SEVERITIES: tuple[Severity, ...] = tuple(LEVELS)
 """All severities, with the most severe first."""
 
 
@@ -20,7 +37,7 @@ class Finding:
 
     Attributes:
         check: The name of the detector. The detector itself sets this attribute.
-        severity: ``"error"``, ``"warning"``, or ``"note"``.
+        severity: ``"error"``, ``"warning"``, or ``"note"``, as `LEVELS` defines them.
         message: What is wrong, in one line.
         evidence: What the detector observed, such as a count, a value, or an error.
         fix: What to do, in one line.
@@ -28,6 +45,8 @@ class Finding:
         catalogue_id: The id of the catalogue entry, if the check covers several entries.
         count: How many of the check's findings on this line this finding represents.
         also: The other messages of the findings that this finding represents.
+        explains: The error of the function that this finding explains, as `error_signature` returns
+            it, or "" if it explains none. The report then refers to this finding.
     """
 
     check: str = field(default="", kw_only=True)
@@ -39,6 +58,7 @@ class Finding:
     catalogue_id: str = ""
     count: int = 1
     also: tuple[str, ...] = ()
+    explains: str = field(default="", kw_only=True)
 
     @property
     def _entry(self) -> _catalogue.SharpBit | None:
@@ -60,7 +80,7 @@ class Finding:
         place = self.place and {**asdict(self.place), "text": self.place.text}
         values = {**asdict(self), "also": list(self.also), "place": place}
         values |= {"link": self.link, "reference": self.reference}
-        del values["catalogue_id"]
+        del values["catalogue_id"], values["explains"]
         return values
 
     @property
@@ -103,5 +123,7 @@ def merge_duplicates(findings: Iterable[Finding]) -> list[Finding]:
     for first, *others in groups.values():
         messages = dict.fromkeys(o.message for o in others if o.message != first.message)
         count = sum(f.count for f in (first, *others))
-        merged.append(replace(first, count=count, also=(*first.also, *messages)))
+        explains = next((f.explains for f in (first, *others) if f.explains), "")
+        also = (*first.also, *messages)
+        merged.append(replace(first, count=count, also=also, explains=explains))
     return merged

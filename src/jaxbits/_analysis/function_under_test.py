@@ -17,7 +17,6 @@ from jaxbits._analysis.python_state import reachable_state
 from jaxbits._analysis.python_state.call_monitor import CallLog, sandbox
 from jaxbits._analysis.trace import Trace, trace_function
 from jaxbits._analysis.wrapped_call import is_user_wrapper
-from jaxbits._formatting import first_line
 
 
 def _check_function(function: Any) -> None:
@@ -45,6 +44,9 @@ class FunctionUnderTest:
         default_carry: What the check `carry` assumes if `carry` is None.
         probes: The probes of the instrumented run.
         left_out: Notes on what was not examined and why.
+        call_errors: The errors that calls of the function raised, each with the number of the call
+            among `calls`, counted from 1.
+        run_error: The exception that the instrumented run raised, if any.
     """
 
     def __init__(
@@ -61,6 +63,8 @@ class FunctionUnderTest:
         self.default_carry: int | None = None
         self.probes = probes
         self.left_out: list[str] = []
+        self.call_errors: list[tuple[int, Exception]] = []
+        self.run_error: Exception | None = None
         self.calls = [tuple(call) for call in calls or ()]
         self.function, self.kwargs = function, dict(kwargs or {})
         self.args = tuple(args) or (self.calls[0] if self.calls else ())
@@ -96,7 +100,12 @@ class FunctionUnderTest:
     def eager_run(self) -> EagerRun:
         """The record of one call to the function without `jit`, including its device events."""
         args = self.calls[0] if self.calls else self.args
-        return run_eagerly(self.function, args, self.kwargs, self.references)
+        run = run_eagerly(self.function, args, self.kwargs, self.references)
+        if run.error is not None:
+            self.call_errors.append((1, run.error))
+        if not run.can_intercept:
+            self.left_out.append("what runs on the device cannot be seen in this version of JAX")
+        return run
 
     @functools.cached_property
     def instrumented_run(self) -> InstrumentedRun | None:
@@ -114,9 +123,7 @@ class FunctionUnderTest:
         try:
             _ = run.sites
         except Exception as error:
-            self.left_out.append(
-                f"values were not examined: {type(error).__name__}: {first_line(error)}"
-            )
+            self.run_error = error
             return None
         self.left_out += [f"the values of {name} were not examined" for name in plan.failed]
         return run

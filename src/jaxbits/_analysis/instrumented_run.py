@@ -21,6 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr
 
+from jaxbits._analysis import resource_limits
 from jaxbits._analysis.call_context import CallContext
 from jaxbits._analysis.jaxpr_interpreter import Interpreter
 from jaxbits._analysis.probes import Plan, Probe, Site
@@ -105,7 +106,10 @@ class InstrumentedRun:
             return interpreter.run(closed, values[count:], CallContext())
 
         def run_in_sandbox(values: list[Any], flags: Any) -> Any:
-            with self._sandbox():
+            context = self._sandbox()
+            if isinstance(context, contextlib.nullcontext):
+                return resource_limits.wait_for(run(values, flags))
+            with context:
                 result = jax.block_until_ready(run(values, flags))
                 jax.effects_barrier()
                 return result

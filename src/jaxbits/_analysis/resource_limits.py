@@ -5,15 +5,19 @@ Exceeding either limit raises an exception that ``except Exception`` in user cod
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
-import ctypes
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import NoReturn, TypeVar
 
 import jax
 
 from jaxbits import _jax_compat
+from jaxbits._analysis.alarm import Alarm
+
+T = TypeVar("T")
 
 MAX_COPY_BYTES = 1 << 30
 """The maximum total size of copied arguments. A function with larger ones is traced but not run."""
@@ -47,8 +51,65 @@ def deadline() -> float:
 
 
 def grace_period(seconds: float) -> float:
-    """Return how many seconds after the time limit to stop work even outside user code."""
-    return 1.0 + seconds / 10
+    """Return how many seconds after the time limit to stop work even outside user code.
+
+    Together with the time that restoring the user's state takes, this is less than 10% of the time
+    limit unless the limit is very short.
+    """
+    return seconds / 20
+
+
+def stop() -> NoReturn:
+    """Raise `OutOfTime`, and give the code that it passes through another second to clean up.
+
+    Raises:
+        OutOfTime: Always.
+    """
+    alarm = getattr(_local, "alarm", None)
+    if alarm is not None:
+        alarm.postpone(1.0)
+    raise OutOfTime
+
+
+def run_until_deadline(function: Callable[[], T]) -> T:
+    """Call a function in another thread, and wait for its result no longer than the time limit.
+
+    The function must not run any of the user's Python code. It should spend its time in C code that
+    Python cannot interrupt, such as a compilation. If the time limit passes first, the thread goes
+    on in the background, and its result is dropped.
+
+    Raises:
+        OutOfTime: If the time limit passes first.
+
+    >>> run_until_deadline(lambda: 3)
+    3
+    """
+    if deadline() == float("inf"):
+        return function()
+    future: concurrent.futures.Future[T] = concurrent.futures.Future()
+
+    def run() -> None:
+        try:
+            future.set_result(function())
+        except BaseException as error:
+            future.set_exception(error)
+
+    # Python waits for this thread before it exits, because a daemon thread that is still in C code
+    # at that time may crash the process: https://docs.python.org/3.11/library/threading.html
+    threading.Thread(target=run, name="jaxbits", daemon=False).start()
+    concurrent.futures.wait([future], timeout=max(0.0, deadline() - time.monotonic()))
+    if not future.done():
+        stop()
+    return future.result()
+
+
+def wait_for(results: T) -> T:
+    """Wait for arrays that are being computed, but no longer than the time limit.
+
+    Raises:
+        OutOfTime: If the time limit passes first.
+    """
+    return run_until_deadline(lambda: jax.block_until_ready(results))
 
 
 @contextlib.contextmanager
@@ -56,9 +117,10 @@ def time_limit(seconds: float | None) -> Iterator[None]:
     """Raise `OutOfTime` inside the block once it has taken this many seconds.
 
     While the user's function runs, `monitor_calls` raises the exception at the next call that
-    user code makes. In other code, and in a loop without calls, the exception arrives after the
-    grace period, wherever Python is at that moment. C code and compiled programs are
-    never interrupted.
+    user code makes. A compilation runs in another thread, and the block no longer waits for it. In
+    other code, and in a loop without calls, the exception arrives after the grace period, wherever
+    Python is at that moment. Other C code, such as a compiled program that the user's function
+    waits for, is never interrupted.
 
     >>> try:
     ...     with time_limit(0.01):
@@ -72,50 +134,21 @@ def time_limit(seconds: float | None) -> Iterator[None]:
         yield
         return
     thread, outer_deadline = threading.get_ident(), deadline()
-    alarm = _Alarm(thread, seconds + grace_period(seconds))
+    outer_alarm = getattr(_local, "alarm", None)
+    alarm = _local.alarm = Alarm(thread, seconds + grace_period(seconds), OutOfTime)
     _local.deadline = min(outer_deadline, time.monotonic() + seconds)
     try:
-        with _jax_compat.keep_current_trace():
+        with (
+            _jax_compat.keep_current_trace(),
+            _jax_compat.intercept_compilation(run_until_deadline),
+        ):
             yield
     finally:
         try:
             alarm.cancel()
         except OutOfTime:  # The alarm goes off only once, so the second call completes.
             alarm.cancel()
-        _local.deadline = outer_deadline
-
-
-class _Alarm:
-    """A timer that raises `OutOfTime` once in a given thread."""
-
-    def __init__(self, thread: int, seconds: float) -> None:
-        self.thread, self.lock = thread, threading.Lock()
-        self.is_armed, self.has_rung = True, False
-        self.timer = threading.Timer(seconds, self.ring)
-        self.timer.daemon = True
-        self.timer.start()
-
-    def ring(self) -> None:
-        with self.lock:
-            if self.is_armed:
-                self.has_rung = True
-                _raise_in_thread(self.thread, OutOfTime)
-
-    def cancel(self) -> None:
-        """Disarm the timer, and let an exception that is already scheduled arrive."""
-        with self.lock:
-            self.is_armed = False
-        self.timer.cancel()
-        # Python delivers the exception only between bytecode instructions, so execute some:
-        # https://docs.python.org/3.11/c-api/init.html#c.PyThreadState_SetAsyncExc
-        for _ in range(1000 * self.has_rung):
-            time.monotonic()
-
-
-def _raise_in_thread(thread: int, error: type[BaseException]) -> None:
-    """Schedule an exception that another thread raises at its next bytecode instruction."""
-    # Never cancel it by passing None, because Python 3.11 then hangs while a profiler is active.
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
+        _local.deadline, _local.alarm = outer_deadline, outer_alarm
 
 
 @contextlib.contextmanager
@@ -141,7 +174,8 @@ def array_bytes(tree: object) -> int:
     >>> array_bytes({"x": jax.numpy.ones((2, 3)), "n": 3})
     24
     """
-    return sum(int(getattr(leaf, "nbytes", 0)) for leaf in jax.tree.leaves(tree))
+    leaves = jax.tree.leaves(tree, is_leaf=lambda value: hasattr(type(value), "__next__"))
+    return sum(int(getattr(leaf, "nbytes", 0)) for leaf in leaves)
 
 
 def check_copy_size(tree: object) -> None:

@@ -1,4 +1,4 @@
-"""Classify tracing errors by check, and find the argument that such an error names."""
+"""Classify errors by check, compare them, and find the arguments that their messages name."""
 
 from __future__ import annotations
 
@@ -63,6 +63,26 @@ def _library_calls(error: Exception) -> list[str]:
     return below
 
 
+def error_signature(error: BaseException) -> str:
+    """Return a string that is equal for two errors if they are of one type and from one line.
+
+    >>> error_signature(ValueError("an error without a traceback"))
+    'ValueError'
+    """
+    location = location_of_error(error.__traceback__)
+    where = f" at {location.file}:{location.line}" if location else ""
+    return type(error).__name__ + where
+
+
+def is_same_error(a: str, b: str) -> bool:
+    """Return whether two signatures may be of the same error.
+
+    If JAX itself raises an error, such as the one about an escaped tracer, its line may be unknown.
+    """
+    (name, _, line), (other_name, _, other_line) = a.partition(" at "), b.partition(" at ")
+    return name == other_name and (line == other_line or not line or not other_line)
+
+
 def blamed_argument(
     error: Exception,
     function: Callable[..., Any],
@@ -83,8 +103,52 @@ def blamed_argument(
     mention = re.search(r"the value of the argument (\w+)(?:\[(\d+)\])?", str(error))
     if mention is None or mention[1] != "values" or mention[2] is None:
         return mention[1] if mention else ""
+    return _argument_name(int(mention[2]), function, args, kwargs, traced)
+
+
+def readable_message(
+    error: BaseException,
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    traced: Sequence[int],
+) -> str:
+    """Return the type and the full message of an error, in terms of the user's function.
+
+    The trace wraps the function in one of its own, which JAX's message would name instead.
+
+    Args:
+        error: An exception that tracing or calling the function raised.
+        function: The function that was traced or called.
+        args: Its positional arguments.
+        kwargs: Its keyword arguments.
+        traced: The indices of the leaves that were traced.
+    """
+    name = str(getattr(function, "__name__", type(function).__name__))
+    try:
+        original = str(error).strip()
+    except Exception:  # The user's class may define `__str__`.
+        return type(error).__name__
+    text = re.sub(r"call_with_leaves at \S+ for \w+", name, original)
+    if text != original:
+        text = re.sub(
+            r"\bvalues\[(\d+)\]",
+            lambda match: _argument_name(int(match[1]), function, args, kwargs, traced),
+            text,
+        )
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _argument_name(
+    number: int,
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    traced: Sequence[int],
+) -> str:
+    """Return the name of the argument that contains a traced leaf, given the leaf's number."""
     leaves = jax.tree_util.tree_leaves_with_path((args, kwargs), is_leaf=is_iterator)
-    path = leaves[traced[int(mention[2])]][0]
+    path = leaves[traced[number]][0]
     key: Any = getattr(path[1], "idx", getattr(path[1], "key", ""))
     if not isinstance(key, int):
         return str(key)

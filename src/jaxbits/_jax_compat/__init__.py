@@ -14,6 +14,7 @@ from jaxbits._jax_compat.config import (
 from jaxbits._jax_compat.interception import (
     HOST_READS,
     count_compilations,
+    intercept_compilation,
     intercept_dispatch,
     intercept_host_reads,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "frames",
     "frames_with_lasti",
     "fresh_caches",
+    "intercept_compilation",
     "intercept_dispatch",
     "intercept_host_reads",
     "is_jit_frame",

@@ -31,6 +31,7 @@ from jaxbits._analysis.state_types import (
     differences,
     types_of,
 )
+from jaxbits._analysis.tracing_errors import error_signature
 
 _LOOP_WORDS = re.compile(r"carry|body_fun|branch|true_fun|false_fun", re.IGNORECASE)
 _MISMATCH_WORDS = re.compile(
@@ -93,6 +94,7 @@ def carry(target: FunctionUnderTest) -> Iterator[Finding]:
                 re.sub(r"\s+", " ", str(error))[:240],
                 "give both sides the same dtype, shape and tree",
                 location_of_error(error.__traceback__),
+                explains=error_signature(error),
             )
             return
     state_argument = target.default_carry if target.carry is None else target.carry

@@ -14,7 +14,12 @@ from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.program_values import leaves_in_modules
 from jaxbits._analysis.python_state.iterators import is_iterator
-from jaxbits._analysis.tracing_errors import blamed_argument, classify_error, parameter_names
+from jaxbits._analysis.tracing_errors import (
+    blamed_argument,
+    classify_error,
+    error_signature,
+    parameter_names,
+)
 
 _FIX = "`jnp.where`, `lax.cond` or `lax.while_loop`"
 
@@ -55,6 +60,7 @@ def control_flow(target: FunctionUnderTest) -> Iterator[Finding]:
                 "python-logic-on-tracer"
                 if is_logic
                 else _catalogue.best_match("control_flow", error),
+                explains=error_signature(error),
             )
     if target.is_jitted:
         return

@@ -9,7 +9,7 @@ from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.static_numbers import find_static_number
-from jaxbits._analysis.tracing_errors import classify_error
+from jaxbits._analysis.tracing_errors import classify_error, error_signature
 
 
 @detector
@@ -40,6 +40,7 @@ def dynamic_shape(target: FunctionUnderTest) -> Iterator[Finding]:
                 "`jnp.where(mask, x, fill)`, `size=`, `lax.dynamic_slice`; or a static argument",
                 location,
                 _catalogue.best_match("dynamic_shape", error),
+                explains=error_signature(error),
             )
     for unclassified in target.errors:
         call = find_static_number(target, unclassified)

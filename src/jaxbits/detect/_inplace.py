@@ -18,6 +18,7 @@ from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.python_state.references import argument_references
 from jaxbits._analysis.python_state.snapshot import StateChange, StateSnapshot
 from jaxbits._analysis.source import at_updates
+from jaxbits._analysis.tracing_errors import error_signature
 from jaxbits._formatting import first_line
 
 _FIX = "return the new value: `x = x.at[i].set(v)`, `{**d, key: v}`"
@@ -70,6 +71,7 @@ def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
                 f"{type(error).__name__}: {first_line(error, 70)}",
                 _FIX,
                 location_of_error(error.__traceback__),
+                explains=error_signature(error),
             )
             break
     for location in at_updates.find_discarded_updates(target.function):
@@ -118,5 +120,6 @@ def _call_on_copies(target: FunctionUnderTest) -> tuple[list[StateChange], list[
             target.function(*args, **kwargs)
         except Exception as error:  # The error may be what the check looks for.
             errors.append(error)
+            target.call_errors.append((1, error))
         changes = snapshot.changes()
     return changes, errors

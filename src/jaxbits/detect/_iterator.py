@@ -11,6 +11,7 @@ from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
+from jaxbits._analysis.tracing_errors import error_signature
 
 
 @detector
@@ -58,6 +59,7 @@ def iterator(target: FunctionUnderTest) -> Iterator[Finding]:
                     f"a {kind}, to `{function}`; {type(error).__name__}",
                     "pass what it holds as an array: `jnp.stack(list(values))`",
                     location,
+                    explains=error_signature(error),
                 )
                 return
     for location in dict.fromkeys(target.trace.log.advanced):

@@ -10,6 +10,7 @@ from jaxbits._analysis.code_location import location_of_error
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
+from jaxbits._analysis.tracing_errors import error_signature
 from jaxbits._formatting import first_line
 
 _RETURN = "return it (`has_aux=True` for `jax.grad`, the carry or the outputs of a loop)"
@@ -54,5 +55,6 @@ def leak(target: FunctionUnderTest) -> Iterator[Finding]:
                 f"UnexpectedTracerError: {first_line(error, 70)}",
                 _RETURN,
                 target.trace.escaped_at or location_of_error(error.__traceback__),
+                explains=error_signature(error),
             )
             break

@@ -10,7 +10,8 @@ import jax
 from jax.extend.core import ClosedJaxpr
 
 from jaxbits import _jax_compat
-from jaxbits._analysis import jaxpr_utils
+from jaxbits._analysis import jaxpr_utils, resource_limits
+from jaxbits._analysis.call_errors import confirm_later_call
 from jaxbits._analysis.code_location import CodeLocation, location_of
 from jaxbits._analysis.copying import copy_tree
 from jaxbits._analysis.detector import detector
@@ -79,16 +80,19 @@ def _count_traces(target: FunctionUnderTest, calls: Sequence[tuple[Any, ...]]) -
         # Jitting a NumPy function crashes the interpreter, but jitting a partial of it does not.
         function = jax.jit(functools.partial(function))
     copies = [copy_tree(args) for args in calls]
-    traced = 0
+    traced, failed = 0, 0
     with target.restore_state(), _jax_compat.fresh_caches():
-        for args in copies:
+        for number, args in enumerate(copies, 1):
             with _jax_compat.count_compilations("trace") as count:
                 try:
-                    jax.block_until_ready(function(*args, **target.kwargs))
+                    resource_limits.wait_for(function(*args, **target.kwargs))
                 except Exception:  # A call that fails says nothing about traces.
-                    return 0
+                    failed = number
+                    break
             traced += count[0] > 0
-    return traced
+    if failed:
+        confirm_later_call(target, failed)
+    return 0 if failed else traced
 
 
 def _count_warm_compilations(target: FunctionUnderTest, args: tuple[Any, ...]) -> int:
@@ -100,7 +104,8 @@ def _count_warm_compilations(target: FunctionUnderTest, args: tuple[Any, ...]) -
             third_call = copy_tree(args)
             with _jax_compat.count_compilations("compile") as count:
                 target.function(*third_call, **target.kwargs)
-        except Exception:  # This check does not report failures outside `jit`.
+        except Exception as error:  # The audit reports it.
+            target.call_errors.append((1, error))
             return 0
     return count[0]
 

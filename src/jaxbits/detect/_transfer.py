@@ -25,6 +25,7 @@ from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.numpy_arguments import NumpyArguments
 from jaxbits._analysis.python_state.reachable_state import used_names
+from jaxbits._analysis.tracing_errors import error_signature
 
 _MIN_BYTES, _MIN_CALLS = 1 << 12, 3
 _CALLBACKS = {"pure_callback", "io_callback", "outside_call"}
@@ -157,7 +158,9 @@ def _host_reads(target: FunctionUnderTest) -> Iterator[Finding]:
             read = _READS.get("get" if event.kind == "get" else event.name, event.name)
             if reads.setdefault(event.location, read) == read:
                 times[event.location] += 1
+    explains: dict[CodeLocation | None, str] = {}
     for found in _failed_conversion(target):
+        explains[found.place] = found.explains
         if found.place not in times:
             yield found
     returns_numpy = any(
@@ -171,6 +174,7 @@ def _host_reads(target: FunctionUnderTest) -> Iterator[Finding]:
             f"{reads[location]} waits for it, {count} time{'s' * (count > 1)}",
             "keep it an array of JAX's, and read it once, after the loop",
             location,
+            explains=explains.get(location, ""),
         )
 
 
@@ -191,6 +195,7 @@ def _failed_conversion(target: FunctionUnderTest) -> Iterator[Finding]:
             "keep it an array of JAX's: `jax.numpy` in place of NumPy, no conversion",
             location,
             "element-by-element" if conversion else "numpy-takes-over",
+            explains=error_signature(error),
         )
 
 

@@ -16,6 +16,7 @@ from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding, Severity
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
+from jaxbits._analysis.tracing_errors import error_signature
 from jaxbits._formatting import first_line
 
 _MAX_ERROR = 0.05
@@ -169,6 +170,7 @@ def _refused_integers(target: FunctionUnderTest) -> Iterator[Finding]:
                 _FIX,
                 location_of_error(error.__traceback__),
                 "int64-array-cut",
+                explains=error_signature(error),
             )
             return
 

@@ -148,7 +148,7 @@ class _Profiler:
         if caller is None or not self.is_user_code(caller.f_code):
             return
         if time.monotonic() > self.deadline:
-            raise resource_limits.OutOfTime
+            resource_limits.stop()
         code = caller.f_code
         location = CodeLocation(code.co_filename, caller.f_lineno, code.co_name)
         if event == "c_call":

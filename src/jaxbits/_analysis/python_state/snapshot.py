@@ -45,6 +45,13 @@ class StateChange:
     after: str
 
 
+def _is_flat(value: Any) -> bool:
+    """Return whether nothing inside a value can change, so that there is nothing to record."""
+    if type(value) is tuple:
+        return all(isinstance(part, (*OPAQUE_TYPES, *PLAIN_TYPES)) for part in value)
+    return isinstance(value, OPAQUE_TYPES)
+
+
 def _is_mutable_argument(value: Any) -> bool:
     """Return whether changes to a value matter because it is a container, array, or user object."""
     return isinstance(value, (dict, list, tuple, set, collections.deque, np.ndarray)) or (
@@ -125,7 +132,7 @@ class StateSnapshot:
                     if duplicate is not None:
                         self._copies[id(value)] = duplicate
                     continue
-            parts = nested_values(value)
+            parts = [part for part in nested_values(value) if not _is_flat(part)]
             if len(parts) > MAX_OBJECTS:
                 self.left_out.append(
                     f"only {MAX_OBJECTS} parts of a {describe_value(value)} were recorded"

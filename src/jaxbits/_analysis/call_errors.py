@@ -1,0 +1,56 @@
+"""Call a function to see whether it raises an error, if no other evidence shows it."""
+
+from __future__ import annotations
+
+import jax
+
+from jaxbits._analysis import resource_limits
+from jaxbits._analysis.copying import copy_tree
+from jaxbits._analysis.function_under_test import FunctionUnderTest
+
+
+def confirm_call(target: FunctionUnderTest, has_failed_check: bool = False) -> None:
+    """Call a function if it may raise an error, and record the error in `target.call_errors`.
+
+    If JAX could trace the function and the traced program could run, no call is necessary.
+
+    Args:
+        target: The function and its arguments.
+        has_failed_check: Whether a check failed, for which an error of the function may be the
+            reason.
+    """
+    trace = vars(target).get("trace")
+    is_untraced = trace is not None and trace.error is not None
+    if target.call_errors or not (is_untraced or target.run_error or has_failed_check):
+        return
+    try:
+        run = target.eager_run
+    except (Exception, resource_limits.TooLarge) as reason:  # The arguments cannot be copied.
+        target.left_out.append(f"the function was not called: {reason}")
+        return
+    if run.error is None and not run.was_stopped:
+        try:  # An error in a callback arrives only when something waits for the results.
+            with target.restore_state():
+                resource_limits.wait_for(run.output)
+                jax.effects_barrier()
+        except Exception as error:
+            target.call_errors.append((1, error))
+
+
+def confirm_later_call(target: FunctionUnderTest, number: int) -> None:
+    """Make one of several calls, after it failed under `jax.jit`, and record why it failed.
+
+    Args:
+        target: The function and the arguments of its calls.
+        number: The number of the call among `target.calls`, counted from 1.
+    """
+    if number == 1:  # The trace or the eager run shows why.
+        return
+    args, kwargs = copy_tree((target.calls[number - 1], target.kwargs))
+    with target.restore_state():
+        try:
+            resource_limits.wait_for(target.function(*args, **kwargs))
+        except Exception as error:
+            target.call_errors.append((number, error))
+            return
+    target.left_out.append(f"traces were not counted, because call {number} cannot be traced")

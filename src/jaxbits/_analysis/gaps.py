@@ -1,0 +1,184 @@
+"""The `Gap` class, which says what an audit could not examine, and functions that find gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from jaxbits import _jax_compat
+from jaxbits._analysis.code_location import (
+    CodeLocation,
+    is_user_code,
+    location_of_error,
+    location_of_function,
+)
+from jaxbits._analysis.finding import Finding
+from jaxbits._analysis.function_under_test import FunctionUnderTest
+from jaxbits._analysis.tracing_errors import error_signature, is_same_error, readable_message
+
+CASES: dict[str, str] = {
+    "raises": "The function raised an error when the audit called it with these arguments.",
+    "untraced": "The function runs, but JAX cannot trace it as a whole, so the checks that read "
+    "its program saw nothing.",
+    "partial": "A check failed, or it left something out, for example because the arguments, the "
+    "program, or the Python state are too large.",
+    "timeout": "The time limit passed before all checks had run.",
+}
+"""The cases in which an audit is incomplete, with their meanings.
+
+The report of such an audit is not `ok`, whatever the checks found. `assert_clean` accepts a case
+only if `allow` names it. The page *Detectors* quotes these sentences.
+"""
+
+_ADVICE = {
+    "raises": "correct the function or the arguments",
+    "untraced": "audit the functions that you jit, one by one",
+    "partial": "audit the parts of the function one by one, or with smaller arguments",
+    "timeout": "raise `limit`, or audit the parts of the function one by one",
+}
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Something that an audit did not examine.
+
+    Attributes:
+        case: One of the names in `CASES`.
+        message: What was not examined, and why, in one line.
+        error: The type and the full message of the error that is the reason, or "" if there is
+            none.
+        place: The line of user code that raised the error, or None if it is unknown.
+        fix: What to do, in one line. If a finding explains the error, this refers to the finding.
+    """
+
+    case: str
+    message: str
+    error: str = ""
+    place: CodeLocation | None = None
+    fix: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the gap as a dictionary that can be written as JSON."""
+        place = self.place and {**asdict(self.place), "text": self.place.text}
+        return {**asdict(self), "place": place}
+
+    @property
+    def text(self) -> str:
+        """The message and the error as one string."""
+        return f"{self.message}: {self.error}" if self.error else self.message
+
+    def __str__(self) -> str:
+        lines = [f"incomplete: {self.message} [{self.case}]"]
+        if self.place:
+            lines.append(f"    {self.place}  {self.place.text}")
+        for label, text in self.details():
+            lines.append(f"    {label}: {text}".replace("\n", "\n" + " " * (6 + len(label))))
+        return "\n".join(lines)
+
+    def details(self) -> list[tuple[str, str]]:
+        """Return the label and the text of each entry below the message."""
+        advice = "; ".join(filter(None, [self.fix, f"or accept it with `allow=[{self.case!r}]`"]))
+        return [*([("seen", self.error)] if self.error else []), ("fix", advice)]
+
+
+def find_gaps(
+    target: FunctionUnderTest,
+    findings: Sequence[Finding],
+    failures: Sequence[tuple[str, BaseException]],
+    not_run: Sequence[str],
+    limit: float | None,
+) -> Iterator[Gap]:
+    """Yield what an audit did not examine, starting with the most important gap.
+
+    Args:
+        target: The function that was audited, with the evidence that was collected.
+        findings: What the checks found.
+        failures: The checks that failed themselves, with their errors.
+        not_run: The checks that did not run in time.
+        limit: The time limit in seconds.
+    """
+    yield from _errors(target, findings)
+    if not target.call_errors:  # Otherwise, the checks that run the function fail, too.
+        yield from _failures(target, failures)
+    trace = vars(target).get("trace")  # Do not trace now if the audit ran out of time earlier.
+    left_out = [*target.left_out, *(trace.log.left_out if trace is not None else ())]
+    for message in dict.fromkeys(left_out):
+        yield Gap("partial", message, fix=_ADVICE["partial"])
+    if not_run:
+        message = f"not run, because the limit of {limit:g} s was reached: {', '.join(not_run)}"
+        yield Gap("timeout", message, fix=_ADVICE["timeout"])
+
+
+def _failures(
+    target: FunctionUnderTest, failures: Sequence[tuple[str, BaseException]]
+) -> Iterator[Gap]:
+    """Yield a gap if the traced program could not run, and one for each check that failed."""
+    if target.run_error is not None:
+        error = _message(target.run_error, target)
+        yield Gap("partial", "values were not examined", error, fix=_ADVICE["partial"])
+    for check, failure in failures:
+        error = _message(failure, target)
+        fix = f"report this error of the check, or skip the check with `allow=[{check!r}]`"
+        yield Gap("partial", f"{check} failed", error, fix=fix)
+
+
+def _errors(target: FunctionUnderTest, findings: Sequence[Finding]) -> Iterator[Gap]:
+    """Yield a gap if the function raised an error, or else if it could not be traced."""
+    if target.call_errors:
+        call, error = min(target.call_errors, key=lambda pair: pair[0])
+        which = f" for call {call} of {len(target.calls)}" if len(target.calls) > 1 else ""
+        message = f"the function raised an error when the audit called it{which}"
+        yield _gap("raises", message, target, error, findings)
+        return
+    trace = vars(target).get("trace")
+    if trace is not None and trace.error is not None:
+        message = "JAX cannot trace the function, so the checks of its program saw nothing"
+        yield _gap("untraced", message, target, trace.error, findings, trace.escaped_at)
+
+
+def _gap(
+    case: str,
+    message: str,
+    target: FunctionUnderTest,
+    error: Exception,
+    findings: Sequence[Finding],
+    place: CodeLocation | None = None,
+) -> Gap:
+    signature, fix = error_signature(error), _ADVICE[case]
+    if case == "untraced" and (names := _jitted_names(target)):
+        fix = f"audit {' and '.join(f'`{name}`' for name in names[:3])}, which it jits, separately"
+    explaining = [f for f in findings if f.explains and is_same_error(f.explains, signature)]
+    if explaining:
+        is_advised = case == "raises" or fix == _ADVICE[case]
+        fix = f"see {explaining[0].check} below" + ("" if is_advised else f", or {fix}")
+    causes = [error, error.__cause__]  # `Exited` hides the line that its cause knows.
+    place = place or next(
+        (found for e in causes if e and (found := location_of_error(e.__traceback__))), None
+    )
+    if place is None:  # Python raised the error before the function began, or in a library.
+        start = location_of_function(target.function)
+        place = start if start and is_user_code(start.file) else None
+    text = _message(error, target)
+    return Gap(case, message, text, place, fix)
+
+
+def _message(error: BaseException, target: FunctionUnderTest) -> str:
+    trace = vars(target).get("trace")
+    traced = [] if trace is None else trace.traced
+    return readable_message(error, target.function, target.args, target.kwargs, traced)
+
+
+def _jitted_names(target: FunctionUnderTest) -> list[str]:
+    """Return the names of the user's jitted functions that ran when the audit called the function.
+
+    The list is empty if the audit did not call it.
+    """
+    run = vars(target).get("eager_run")
+    names: dict[str, None] = {}
+    for event in run.events if run is not None else ():
+        if event.kind == "dispatch" and not event.is_tracing and event.name.isidentifier():
+            jaxpr = getattr(event.program, "jaxpr", event.program)
+            if is_user_code(_jax_compat.source_file(jaxpr)):
+                names[event.name] = None
+    return list(names)
