@@ -109,7 +109,8 @@ def wait_for(results: T) -> T:
     Raises:
         OutOfTime: If the time limit passes first.
     """
-    return run_until_deadline(lambda: jax.block_until_ready(results))
+    ready: T = run_until_deadline(lambda: jax.block_until_ready(results))
+    return ready
 
 
 @contextlib.contextmanager

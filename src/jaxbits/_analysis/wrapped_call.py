@@ -144,6 +144,6 @@ def is_user_wrapper(function: Any) -> bool:
 
 def _without_bound_arguments(function: Any) -> Any:
     while isinstance(function, (functools.partial, types.MethodType)):
-        is_partial = isinstance(function, functools.partial)
-        function = function.func if is_partial else function.__func__
+        inner = function.func if isinstance(function, functools.partial) else function.__func__
+        function = inner
     return function

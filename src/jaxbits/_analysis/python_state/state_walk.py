@@ -143,7 +143,8 @@ class StateWalk:
         code = getattr(inspect.unwrap(function.func), "__code__", None)
         used = set(attribute_names(code)) if code else set()
         location = location_of_function(function.func)
-        for key, value in [*enumerate(function.args), *function.keywords.items()]:
+        bound: list[tuple[int | str, Any]] = [*enumerate(function.args), *function.keywords.items()]
+        for key, value in bound:
             if is_python_function(value):
                 self.waiting.append(value)
             elif isinstance(value, _MUTABLE_TYPES) or is_user_object(value):
