@@ -14,8 +14,9 @@ LEVELS: dict[Severity, str] = {
     "error": "The audit saw it go wrong. With these arguments, the function raises an error, or "
     "it returns or stores something other than what the code says, either as it is or as soon as "
     "`jax.jit` compiles it.",
-    "warning": "Nothing went wrong with these arguments, but ordinary use of the function will "
-    "give a wrong result later, for example on the next call, or will waste much time or memory.",
+    "warning": "Nothing but rounding went wrong with these arguments, but ordinary use of the "
+    "function will give a wrong result later, for example on the next call, or will waste much "
+    "time or memory.",
     "note": "Nothing has to change, because the audit saw that it does no harm here, that it "
     "seems to be intended, or that it costs little. A note never fails a test.",
 }

@@ -111,7 +111,7 @@ def carry(target: FunctionUnderTest) -> Iterator[Finding]:
     rest = f"; {len(texts) - 4} more" if len(texts) > 4 else ""
     fix, catalogue_id = _advise(found)
     yield Finding(
-        "warning" if kind == "weak" else "error",
+        "warning",
         f"the state {_EFFECTS[kind]}, {_describe_trend(new, again)}",
         "; ".join(texts[:4]) + rest,
         fix,

@@ -76,7 +76,7 @@ def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
             break
     for location in at_updates.find_discarded_updates(target.function):
         yield Finding(
-            "warning",
+            "error",
             "the result of an update with `.at` is thrown away: the array stays as it was",
             "an expression on its own, assigned to nothing",
             "`x = x.at[i].set(v)`",

@@ -145,7 +145,7 @@ def overflow(target: FunctionUnderTest) -> Iterator[Finding]:
         name, dtype = site.equation.primitive.name, site.equation.outvars[0].aval.dtype
         if site.probe is INF_PROBE and name in _OVERFLOWING:
             yield Finding(
-                "warning",
+                "error",
                 f"{dtype} overflows to infinity in {name}",
                 f"{site.count} result{'s' * (site.count != 1)}; "
                 f"the most that fits is {float(_finfo(dtype).max):.6g}",
@@ -154,7 +154,7 @@ def overflow(target: FunctionUnderTest) -> Iterator[Finding]:
                 catalogue_id="running-sum-stops",
             )
     for location, message in numpy_warnings(target, "overflow encountered"):
-        yield Finding("warning", f"NumPy: {message}", "while tracing", _NUMPY_FIX, location)
+        yield Finding("error", f"NumPy: {message}", "while tracing", _NUMPY_FIX, location)
 
 
 def _finding(site: Site, is_masked: bool, is_meant: bool) -> Finding:

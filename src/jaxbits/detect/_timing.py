@@ -52,7 +52,7 @@ def timing(target: FunctionUnderTest) -> Iterator[Finding]:
         return
     for location, count, is_meant in dict.fromkeys(_early_readings(target)):
         yield Finding(
-            "note" if is_meant else "warning",
+            "note" if is_meant else "error",
             "the clock is read before the device is done",
             f"{count} program{'s' * (count > 1)} started, the last not waited for",
             "`jax.block_until_ready(result)` before the clock is read again",
