@@ -10,6 +10,7 @@ from typing import Any
 
 from jaxbits._analysis import jaxpr_utils, nonfinite_probes
 from jaxbits._analysis.eager_run import EagerRun, run_eagerly
+from jaxbits._analysis.finding import Severity
 from jaxbits._analysis.instrumented_run import MAX_EQUATIONS, InstrumentedRun, count_nonfinite
 from jaxbits._analysis.key_dataflow import KeyUse, find_key_uses
 from jaxbits._analysis.probes import Plan, Probe, Site
@@ -159,6 +160,15 @@ class FunctionUnderTest:
         """The exceptions raised while the function was traced as `jax.jit` would trace it."""
         found = (self.trace.strict_error, self.trace.error)
         return [error for error in found if error is not None]
+
+    def severity_of(self, error: Exception) -> Severity:
+        """Return the level of a finding about one of `errors`.
+
+        Nobody has to change a number inside an object, such as a module, that only `jax.jit` would
+        trace. Many transformations of such objects trace only their arrays.
+        """
+        is_in_objects = self.trace.is_strict_in_objects and error is self.trace.strict_error
+        return "note" if is_in_objects else "error"
 
     def suppress_effects(self) -> contextlib.AbstractContextManager[Any]:
         """Return a context in which the traced program can run without causing side effects.

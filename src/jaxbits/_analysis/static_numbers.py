@@ -16,6 +16,12 @@ from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.tracing_errors import classify_error
 
+NUMBERS_IN_OBJECTS = (
+    "none if your transformation traces only arrays; for `jax.jit`, register the number as static "
+    "data of its class"
+)
+"""The advice about an error that only traced numbers inside objects, such as modules, cause."""
+
 # Frames of JAX that lie between user code and the function that it calls:
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/traceback_util.py
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/array_methods.py

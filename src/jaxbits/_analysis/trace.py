@@ -20,6 +20,7 @@ from jaxbits._analysis.copying import copy_leaf, is_array
 from jaxbits._analysis.program_values import (
     is_array_object,
     leaves_in_modules,
+    leaves_in_objects,
     split_outputs,
 )
 from jaxbits._analysis.python_state.call_monitor import CallLog, monitor_calls
@@ -45,6 +46,8 @@ class Trace:
         strict_error: The exception that tracing raised when all numbers were traced, if tracing
             succeeded when Python numbers were static.
         strictly_traced: The leaves that were traced when `strict_error` was raised.
+        is_strict_in_objects: Whether `strict_error` disappears if the numbers inside objects, such
+            as modules, are static, as they are under a transformation that traces only arrays.
         escaped_at: The line that uses a tracer outside the transformation that created it, if any.
     """
 
@@ -58,6 +61,7 @@ class Trace:
     changed_arguments: list[StateChange] = field(default_factory=list)
     strict_error: Exception | None = None
     strictly_traced: list[int] = field(default_factory=list)
+    is_strict_in_objects: bool = False
     escaped_at: CodeLocation | None = None
 
     @property
@@ -125,18 +129,23 @@ def trace_function(
             return strict
     relaxed = trace(arrays)
     if relaxed.wrapped_call.is_compiled:
-        chosen = relaxed.wrapped_call.traced_leaves(args, kwargs) & numbers
-        if strict is not None and chosen == variable:
+        received = relaxed.wrapped_call.traced_leaves(args, kwargs) & numbers
+        if strict is not None and received == variable:
             return strict
-        return trace(arrays | chosen) if chosen else relaxed
+        return trace(arrays | received) if received else relaxed
     if not variable:
         return relaxed
     strict = strict or trace(arrays | variable)
     if strict.error is None or relaxed.error is not None:
         return strict
-    relaxed.log.calls += strict.log.calls - relaxed.log.calls
-    relaxed.strict_error, relaxed.strictly_traced = strict.error, strict.traced
-    return relaxed
+    chosen = relaxed
+    if in_objects := variable & leaves_in_objects((tuple(args), dict(kwargs))):
+        partly = trace(arrays | (variable - in_objects)) if variable - in_objects else relaxed
+        if partly.error is None:
+            chosen, chosen.is_strict_in_objects = partly, True
+    chosen.log.calls += strict.log.calls - chosen.log.calls
+    chosen.strict_error, chosen.strictly_traced = strict.error, strict.traced
+    return chosen
 
 
 def _trace(

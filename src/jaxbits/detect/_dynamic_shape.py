@@ -8,7 +8,7 @@ from jaxbits import _catalogue
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
-from jaxbits._analysis.static_numbers import find_static_number
+from jaxbits._analysis.static_numbers import NUMBERS_IN_OBJECTS, find_static_number
 from jaxbits._analysis.tracing_errors import classify_error, error_signature
 
 
@@ -33,11 +33,13 @@ def dynamic_shape(target: FunctionUnderTest) -> Iterator[Finding]:
     for error in target.errors:
         check, location = classify_error(error)
         if check == "dynamic_shape":
+            severity = target.severity_of(error)
+            fix = "`jnp.where(mask, x, fill)`, `size=`, `lax.dynamic_slice`; or a static argument"
             yield Finding(
-                "error",
+                severity,
                 "a shape depends on the numbers in an array",
                 type(error).__name__,
-                "`jnp.where(mask, x, fill)`, `size=`, `lax.dynamic_slice`; or a static argument",
+                NUMBERS_IN_OBJECTS if severity == "note" else fix,
                 location,
                 _catalogue.best_match("dynamic_shape", error),
                 explains=error_signature(error),
@@ -46,10 +48,12 @@ def dynamic_shape(target: FunctionUnderTest) -> Iterator[Finding]:
         call = find_static_number(target, unclassified)
         if call is not None:
             name, location = call
+            severity = target.severity_of(unclassified)
+            fix = "make the number static with `static_argnames=`, or compute it from a shape"
             yield Finding(
-                "error",
+                severity,
                 "a traced number is passed where a static one is needed",
                 f"{type(unclassified).__name__} in {name}, which works without `jax.jit`",
-                "make the number static with `static_argnames=`, or compute it from a shape",
+                NUMBERS_IN_OBJECTS if severity == "note" else fix,
                 location,
             )

@@ -1,0 +1,243 @@
+"""Test that train steps can be audited as each library's documentation writes them."""
+
+from __future__ import annotations
+
+import functools
+
+import equinox as eqx
+import flax.linen as nn
+import haiku as hk
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+from flax import nnx
+from flax.training.train_state import TrainState
+
+from jaxbits import assert_clean, audit
+
+KEY = jax.random.key(0)
+BATCH = (
+    np.random.default_rng(0).normal(size=(8, 4)).astype(np.float32),
+    np.arange(8, dtype=np.int32) % 3,
+)
+
+
+def cross_entropy(logits, labels):
+    return optax.softmax_cross_entropy_with_integer_labels(logits, labels).mean()
+
+
+def line_of(report, check):
+    """Return the source line that the first finding of a check names."""
+    place = report[check][0].place
+    return place.text if place else ""
+
+
+# Plain pytrees and Optax
+
+
+def plain_step(params, opt_state, batch):
+    def loss_of(params):
+        return cross_entropy(batch[0] @ params["w"] + params["b"], batch[1])
+
+    loss, grads = jax.value_and_grad(loss_of)(params)
+    updates, opt_state = optax.adam(1e-2).update(grads, opt_state, params)
+    return optax.apply_updates(params, updates), opt_state, loss
+
+
+@pytest.mark.parametrize("wrap", [jax.jit, lambda step: step], ids=["jit", "plain"])
+def test_plain_step_is_clean(wrap):
+    params = {"w": jnp.ones((4, 3)), "b": jnp.zeros(3)}
+    opt_state = optax.adam(1e-2).init(params)
+    assert_clean(wrap(plain_step), params, opt_state, BATCH, carry=0)
+
+
+# Flax linen
+
+
+class LinenClassifier(nn.Module):
+    features: int = 16
+
+    @nn.compact
+    def __call__(self, x, train: bool):
+        x = nn.relu(nn.Dense(self.features)(x))
+        x = nn.Dropout(0.1, deterministic=not train)(x)
+        return nn.Dense(3)(x)
+
+
+def create_linen_state():
+    model = LinenClassifier()
+    params = model.init(KEY, BATCH[0], train=False)["params"]
+    return TrainState.create(apply_fn=model.apply, params=params, tx=optax.adam(1e-2))
+
+
+@jax.jit
+def linen_step(state, batch, key):
+    key = jax.random.fold_in(key, state.step)
+
+    def loss_of(params):
+        logits = state.apply_fn({"params": params}, batch[0], train=True, rngs={"dropout": key})
+        return cross_entropy(logits, batch[1])
+
+    loss, grads = jax.value_and_grad(loss_of)(state.params)
+    return state.apply_gradients(grads=grads), loss
+
+
+def test_linen_step_is_clean():
+    assert_clean(linen_step, create_linen_state(), BATCH, KEY, carry=0, allow=["recompile"])
+
+
+def test_linen_step_reports_reused_key():
+    def step(state, batch, key):
+        noise = 0.1 * jax.random.normal(key, batch[0].shape)
+        logits = state.apply_fn(
+            {"params": state.params}, batch[0] + noise, train=True, rngs={"dropout": key}
+        )
+        return cross_entropy(logits, batch[1]) + jax.random.uniform(key)
+
+    report = audit(jax.jit(step), create_linen_state(), BATCH, KEY)
+    assert "jax.random.uniform(key)" in line_of(report, "key_reuse")
+
+
+# Flax nnx
+
+
+class NnxClassifier(nnx.Module):
+    def __init__(self, rngs: nnx.Rngs):
+        self.hidden = nnx.Linear(4, 16, rngs=rngs)
+        self.dropout = nnx.Dropout(0.1, rngs=rngs)
+        self.out = nnx.Linear(16, 3, rngs=rngs)
+
+    def __call__(self, x):
+        return self.out(self.dropout(nnx.relu(self.hidden(x))))
+
+
+@nnx.jit
+def nnx_step(model, optimizer, batch):
+    loss, grads = nnx.value_and_grad(lambda m: cross_entropy(m(batch[0]), batch[1]))(model)
+    optimizer.update(model, grads)
+    return loss
+
+
+def create_nnx_arguments():
+    model = NnxClassifier(nnx.Rngs(0))
+    return model, nnx.Optimizer(model, optax.adam(1e-2), wrt=nnx.Param), BATCH
+
+
+def test_nnx_step_is_clean():
+    assert_clean(nnx_step, *create_nnx_arguments())
+
+
+def test_nnx_step_reports_label_outside_logits():
+    @nnx.jit
+    def step(model, batch):
+        logits = model(batch[0])
+        return logits[jnp.arange(8), batch[1] + 1].mean()
+
+    report = audit(step, NnxClassifier(nnx.Rngs(0)), BATCH)
+    assert "batch[1] + 1" in line_of(report, "out_of_bounds")
+
+
+# Haiku
+
+
+def haiku_forward(x):
+    hidden = jax.nn.relu(hk.Linear(16)(x))
+    return hk.Linear(3)(hk.dropout(hk.next_rng_key(), 0.1, hidden))
+
+
+def create_haiku_step():
+    model = hk.transform(haiku_forward)
+    optimizer = optax.adam(1e-2)
+    params = model.init(KEY, BATCH[0])
+
+    @jax.jit
+    def step(params, opt_state, key, batch):
+        def loss_of(params):
+            return cross_entropy(model.apply(params, key, batch[0]), batch[1])
+
+        grads = jax.grad(loss_of)(params)
+        updates, opt_state = optimizer.update(grads, opt_state)
+        return optax.apply_updates(params, updates), opt_state
+
+    return step, (params, optimizer.init(params), KEY, BATCH)
+
+
+def test_haiku_step_is_clean():
+    step, arguments = create_haiku_step()
+    assert_clean(step, *arguments, carry=0)
+
+
+# Equinox
+
+
+class EquinoxClassifier(eqx.Module):
+    layers: list
+    depth: int
+    activation: object = jax.nn.relu
+
+    def __init__(self, key):
+        first, second = jax.random.split(key)
+        self.layers = [eqx.nn.Linear(4, 16, key=first), eqx.nn.Linear(16, 3, key=second)]
+        self.depth = 2
+
+    def __call__(self, x):
+        for layer in self.layers[: self.depth - 1]:
+            x = self.activation(layer(x))
+        return self.layers[-1](x) + jnp.zeros(self.depth + 1)
+
+
+@eqx.filter_value_and_grad
+def equinox_loss(model, batch):
+    return cross_entropy(jax.vmap(model)(batch[0]), batch[1])
+
+
+@eqx.filter_jit
+def equinox_step(model, opt_state, batch, optimizer):
+    loss, grads = equinox_loss(model, batch)
+    updates, opt_state = optimizer.update(grads, opt_state, eqx.filter(model, eqx.is_array))
+    return eqx.apply_updates(model, updates), opt_state, loss
+
+
+def create_equinox_arguments():
+    model, optimizer = EquinoxClassifier(KEY), optax.adam(1e-2)
+    return model, optimizer.init(eqx.filter(model, eqx.is_array)), BATCH, optimizer
+
+
+def test_equinox_step_is_clean():
+    assert_clean(equinox_step, *create_equinox_arguments(), carry=0)
+
+
+def test_equinox_loss_is_clean():
+    model, _, batch, _ = create_equinox_arguments()
+    assert_clean(equinox_loss, model, batch)
+
+
+def test_equinox_step_reports_reuse_in_loss_and_step():
+    @eqx.filter_value_and_grad
+    def loss_of(model, batch, key):
+        keys = jax.random.split(key, 8)
+        noise = jax.vmap(lambda k: jax.random.normal(k, (4,)))(keys)
+        return cross_entropy(jax.vmap(model)(batch[0] + noise), batch[1])
+
+    @eqx.filter_jit
+    def step(model, opt_state, batch, optimizer, key):
+        loss, grads = loss_of(model, batch, key)
+        key = jax.random.split(key, 1)[0]
+        updates, opt_state = optimizer.update(grads, opt_state, eqx.filter(model, eqx.is_array))
+        return eqx.apply_updates(model, updates), opt_state, loss, key
+
+    report = audit(step, *create_equinox_arguments(), KEY)
+    assert "jax.random.split(key, 1)[0]" in line_of(report, "key_reuse")
+
+
+# Static arguments
+
+
+def test_static_arguments_stay_static():
+    @functools.partial(jax.jit, static_argnames=("count", "kind"))
+    def summary(x, *, count, kind):
+        return jnp.zeros(count) + (x.sum() if kind == "sum" else x.mean())
+
+    assert_clean(summary, jnp.ones(3), count=4, kind="sum")
