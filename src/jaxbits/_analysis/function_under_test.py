@@ -164,11 +164,11 @@ class FunctionUnderTest:
     def severity_of(self, error: Exception) -> Severity:
         """Return the level of a finding about one of `errors`.
 
-        Nobody has to change a number inside an object, such as a module, that only `jax.jit` would
-        trace. Many transformations of such objects trace only their arrays.
+        If only settings, such as the fields of a module, must not be traced, the error is one that
+        `jax.jit` would raise, but nobody has to change anything before that.
         """
-        is_in_objects = self.trace.is_strict_in_objects and error is self.trace.strict_error
-        return "note" if is_in_objects else "error"
+        is_in_settings = self.trace.is_strict_in_settings and error is self.trace.strict_error
+        return "note" if is_in_settings else "error"
 
     def suppress_effects(self) -> contextlib.AbstractContextManager[Any]:
         """Return a context in which the traced program can run without causing side effects.

@@ -83,23 +83,6 @@ def leaves_in_modules(tree: Any) -> set[int]:
     return {index for index, flag in enumerate(_in_rejected_modules(tree, False)) if flag}
 
 
-def leaves_in_objects(tree: Any) -> set[int]:
-    """Return the indices of the leaves inside objects of classes that were registered as pytrees.
-
-    >>> leaves_in_objects((3, [4, {"a": 5}]))
-    set()
-    """
-    return {index for index, flag in enumerate(_in_objects(tree, False)) if flag}
-
-
-def _in_objects(node: Any, is_inside: bool) -> list[bool]:
-    children = None if is_iterator(node) else children_of(node)
-    if children is None:
-        return [is_inside]
-    is_inside = is_inside or not isinstance(node, (tuple, list, dict))
-    return [flag for child in children.values() for flag in _in_objects(child, is_inside)]
-
-
 def _in_rejected_modules(node: Any, is_inside: bool) -> list[bool]:
     """Return, for each leaf of a tree, whether it is in a module that `jax.jit` rejects."""
     children = None if is_iterator(node) else children_of(node)

@@ -16,11 +16,11 @@ from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.tracing_errors import classify_error
 
-NUMBERS_IN_OBJECTS = (
-    "none if your transformation traces only arrays; for `jax.jit`, register the number as static "
-    "data of its class"
+SETTINGS_FIX = (
+    "none until you jit it; `jax.jit` needs `static_argnames=`, or a static field if the number is "
+    "inside a module"
 )
-"""The advice about an error that only traced numbers inside objects, such as modules, cause."""
+"""The advice about an error that occurs only if settings are traced."""
 
 # Frames of JAX that lie between user code and the function that it calls:
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/traceback_util.py

@@ -20,13 +20,13 @@ from jaxbits._analysis.copying import copy_leaf, is_array
 from jaxbits._analysis.program_values import (
     is_array_object,
     leaves_in_modules,
-    leaves_in_objects,
     split_outputs,
 )
 from jaxbits._analysis.python_state.call_monitor import CallLog, monitor_calls
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.python_state.references import Reference, argument_references
 from jaxbits._analysis.python_state.snapshot import StateChange, StateSnapshot
+from jaxbits._analysis.settings import find_settings
 from jaxbits._analysis.wrapped_call import WrappedCall, is_plain_jit, wrapped_code
 
 
@@ -46,8 +46,8 @@ class Trace:
         strict_error: The exception that tracing raised when all numbers were traced, if tracing
             succeeded when Python numbers were static.
         strictly_traced: The leaves that were traced when `strict_error` was raised.
-        is_strict_in_objects: Whether `strict_error` disappears if the numbers inside objects, such
-            as modules, are static, as they are under a transformation that traces only arrays.
+        is_strict_in_settings: Whether `strict_error` disappears if the numbers that are settings
+            are static.
         escaped_at: The line that uses a tracer outside the transformation that created it, if any.
     """
 
@@ -61,7 +61,7 @@ class Trace:
     changed_arguments: list[StateChange] = field(default_factory=list)
     strict_error: Exception | None = None
     strictly_traced: list[int] = field(default_factory=list)
-    is_strict_in_objects: bool = False
+    is_strict_in_settings: bool = False
     escaped_at: CodeLocation | None = None
 
     @property
@@ -139,10 +139,10 @@ def trace_function(
     if strict.error is None or relaxed.error is not None:
         return strict
     chosen = relaxed
-    if in_objects := variable & leaves_in_objects((tuple(args), dict(kwargs))):
-        partly = trace(arrays | (variable - in_objects)) if variable - in_objects else relaxed
+    if settings := variable & find_settings(function, args, kwargs):
+        partly = trace(arrays | (variable - settings)) if variable - settings else relaxed
         if partly.error is None:
-            chosen, chosen.is_strict_in_objects = partly, True
+            chosen, chosen.is_strict_in_settings = partly, True
     chosen.log.calls += strict.log.calls - chosen.log.calls
     chosen.strict_error, chosen.strictly_traced = strict.error, strict.traced
     return chosen

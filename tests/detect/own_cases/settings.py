@@ -1,0 +1,88 @@
+"""Labeled cases for Python numbers that configure a function that nobody has jitted."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from labelled_cases import registry
+
+CASES, case, add = registry()
+
+X = jnp.arange(10.0)
+KEY, RAW_KEY = jax.random.key(0), jax.random.PRNGKey(0)
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class Pooling:
+    """A module whose leaves are an array and Python numbers."""
+
+    weight: Any
+    window: int = 2
+    is_scaled: bool = True
+
+    def __call__(self, x):
+        pooled = x.reshape(-1, self.window).sum(1)
+        return pooled * self.weight if self.is_scaled else pooled
+
+
+POOLING = Pooling(jnp.float32(2))
+
+
+def pool(model, x):
+    return model(x).sum()
+
+
+def repeat(x, count: int):
+    for _ in range(count):
+        x = x * 2
+    return x
+
+
+def repeat_unannotated(x, count):
+    for _ in range(count):
+        x = x * 2
+    return x
+
+
+def clip_gradient(x, limit: float):
+    return jnp.clip(x, -limit, limit) if limit > 0 else x
+
+
+def add_noise(x, key, is_training: bool = False):
+    return x + jax.random.normal(key, x.shape) if is_training else x
+
+
+def init_layer(key, n_in, n_out):
+    return jax.random.normal(key, (n_in, n_out)) if n_in else jnp.zeros(n_out)
+
+
+def init_layers(key, *sizes):
+    keys = jax.random.split(key, len(sizes))
+    return [jax.random.normal(k, (size,)) for k, size in zip(keys, sizes, strict=True)]
+
+
+add("control_flow", False, pool, POOLING, X)
+add("control_flow", False, repeat, X, 3)
+add("control_flow", False, add_noise, X, KEY, True)
+add("control_flow", False, init_layer, KEY, 3, 4)
+add("control_flow", False, init_layer, RAW_KEY, 3, 4)
+# `jax.jit(pool)` fails in the line before the branch, with an error about a shape.
+add("control_flow", True, jax.jit(lambda m, x: x * 2 if m.is_scaled else x), POOLING, X)
+add("control_flow", True, jax.jit(repeat), X, 3)
+add("control_flow", True, repeat_unannotated, X, 3)
+add("control_flow", True, repeat, X, jnp.int32(3))
+add("control_flow", True, clip_gradient, X, 1.0)
+add("control_flow", True, lambda key, x, n: x if n else x + jax.random.normal(key), KEY, X, 3)
+
+add("dynamic_shape", False, pool, POOLING, X)
+add("dynamic_shape", False, init_layer, KEY, 3, 4)
+add("dynamic_shape", False, init_layers, KEY, 3, 4)
+add("dynamic_shape", False, lambda key, n: jax.random.permutation(key, n), KEY, 5)
+add("dynamic_shape", True, jax.jit(init_layers), KEY, 3, 4)
+add("dynamic_shape", True, init_layers, KEY, jnp.int32(3), jnp.int32(4))
+add("dynamic_shape", True, lambda x, n: jnp.zeros(n) + x.sum(), X, 3)
+add("dynamic_shape", True, jax.jit(pool), Pooling(jnp.float32(2), 2, is_scaled=False), X)
