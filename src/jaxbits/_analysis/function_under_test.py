@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from jaxbits._analysis import jaxpr_utils, nonfinite_probes
+from jaxbits._analysis import inner_programs, jaxpr_utils, nonfinite_probes, resource_limits
 from jaxbits._analysis.eager_run import EagerRun, run_eagerly
 from jaxbits._analysis.finding import Severity
 from jaxbits._analysis.instrumented_run import MAX_EQUATIONS, InstrumentedRun, count_nonfinite
@@ -161,14 +161,32 @@ class FunctionUnderTest:
         found = (self.trace.strict_error, self.trace.error)
         return [error for error in found if error is not None]
 
+    @functools.cached_property
+    def inner_jits(self) -> list[str]:
+        """The names of the jitted functions that the function calls without being jitted itself.
+
+        Nobody will jit such a function as a whole, for example a training loop. The list is empty
+        if the function raises an error when the audit calls it.
+        """
+        if self.is_jitted:
+            return []
+        if self.trace.program is not None:
+            return list(dict.fromkeys(inner_programs.names_in_program(self.trace.program)))
+        try:
+            run = self.eager_run
+        except (Exception, resource_limits.TooLarge):  # The arguments cannot be copied.
+            return []
+        events = run.events if run.error is None else ()
+        return list(dict.fromkeys(inner_programs.names_in_run(events)))
+
     def severity_of(self, error: Exception) -> Severity:
         """Return the level of a finding about one of `errors`.
 
-        If only settings, such as the fields of a module, must not be traced, the error is one that
-        `jax.jit` would raise, but nobody has to change anything before that.
+        Nobody has to change a function that runs and that nobody will jit, because it calls jitted
+        functions. The same holds if only settings, such as the fields of a module, are the reason.
         """
         is_in_settings = self.trace.is_strict_in_settings and error is self.trace.strict_error
-        return "note" if is_in_settings else "error"
+        return "note" if is_in_settings or self.inner_jits else "error"
 
     def suppress_effects(self) -> contextlib.AbstractContextManager[Any]:
         """Return a context in which the traced program can run without causing side effects.

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from jaxbits import _jax_compat
 from jaxbits._analysis.code_location import (
     CodeLocation,
     is_user_code,
@@ -146,7 +145,7 @@ def _gap(
     place: CodeLocation | None = None,
 ) -> Gap:
     signature, fix = error_signature(error), _ADVICE[case]
-    if case == "untraced" and (names := _jitted_names(target)):
+    if case == "untraced" and (names := target.inner_jits):
         fix = f"audit {' and '.join(f'`{name}`' for name in names[:3])}, which it jits, separately"
     explaining = [f for f in findings if f.explains and is_same_error(f.explains, signature)]
     if explaining:
@@ -167,18 +166,3 @@ def _message(error: BaseException, target: FunctionUnderTest) -> str:
     trace = vars(target).get("trace")
     traced = [] if trace is None else trace.traced
     return readable_message(error, target.function, target.args, target.kwargs, traced)
-
-
-def _jitted_names(target: FunctionUnderTest) -> list[str]:
-    """Return the names of the user's jitted functions that ran when the audit called the function.
-
-    The list is empty if the audit did not call it.
-    """
-    run = vars(target).get("eager_run")
-    names: dict[str, None] = {}
-    for event in run.events if run is not None else ():
-        if event.kind == "dispatch" and not event.is_tracing and event.name.isidentifier():
-            jaxpr = getattr(event.program, "jaxpr", event.program)
-            if is_user_code(_jax_compat.source_file(jaxpr)):
-                names[event.name] = None
-    return list(names)

@@ -16,11 +16,11 @@ from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.tracing_errors import classify_error
 
-SETTINGS_FIX = (
-    "none until you jit it; `jax.jit` needs `static_argnames=`, or a static field if the number is "
-    "inside a module"
+ONLY_IF_JITTED = (
+    "none until you jit the whole function; `jax.jit` needs `static_argnames=`, or a static field "
+    "if the number is inside a module"
 )
-"""The advice about an error that occurs only if settings are traced."""
+"""The advice about an error that occurs only if `jax.jit` compiles the whole function."""
 
 # Frames of JAX that lie between user code and the function that it calls:
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/traceback_util.py

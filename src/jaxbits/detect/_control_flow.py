@@ -14,7 +14,7 @@ from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.program_values import leaves_in_modules
 from jaxbits._analysis.python_state.iterators import is_iterator
-from jaxbits._analysis.static_numbers import SETTINGS_FIX
+from jaxbits._analysis.static_numbers import ONLY_IF_JITTED
 from jaxbits._analysis.tracing_errors import (
     blamed_argument,
     classify_error,
@@ -57,7 +57,7 @@ def control_flow(target: FunctionUnderTest) -> Iterator[Finding]:
                 severity,
                 "Python needs the number behind a traced value",
                 type(error).__name__ + (f", from argument {argument}" if argument else ""),
-                SETTINGS_FIX if severity == "note" else fix,
+                ONLY_IF_JITTED if severity == "note" else fix,
                 location,
                 "python-logic-on-tracer"
                 if is_logic
@@ -78,7 +78,7 @@ def control_flow(target: FunctionUnderTest) -> Iterator[Finding]:
     ]
     if rejected:
         yield Finding(
-            "error",
+            "note" if target.inner_jits else "error",
             "an argument is not an array: `jax.jit` refuses it",
             f"{len(rejected)} of {len(leaves)} leaves, the first a {type(rejected[0]).__name__}",
             "`static_argnames=`, or bind it with `functools.partial`",

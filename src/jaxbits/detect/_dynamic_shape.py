@@ -8,7 +8,7 @@ from jaxbits import _catalogue
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
-from jaxbits._analysis.static_numbers import SETTINGS_FIX, find_static_number
+from jaxbits._analysis.static_numbers import ONLY_IF_JITTED, find_static_number
 from jaxbits._analysis.tracing_errors import classify_error, error_signature
 
 
@@ -39,7 +39,7 @@ def dynamic_shape(target: FunctionUnderTest) -> Iterator[Finding]:
                 severity,
                 "a shape depends on the numbers in an array",
                 type(error).__name__,
-                SETTINGS_FIX if severity == "note" else fix,
+                ONLY_IF_JITTED if severity == "note" else fix,
                 location,
                 _catalogue.best_match("dynamic_shape", error),
                 explains=error_signature(error),
@@ -54,6 +54,6 @@ def dynamic_shape(target: FunctionUnderTest) -> Iterator[Finding]:
                 severity,
                 "a traced number is passed where a static one is needed",
                 f"{type(unclassified).__name__} in {name}, which works without `jax.jit`",
-                SETTINGS_FIX if severity == "note" else fix,
+                ONLY_IF_JITTED if severity == "note" else fix,
                 location,
             )

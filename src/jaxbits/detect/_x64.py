@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -22,6 +22,7 @@ from jaxbits._formatting import first_line
 _MAX_ERROR = 0.05
 _EXACT_INTEGERS = (2.0**24, 2.0**53)
 _MAX_COMPARED, _MAX_DIFFERENCE_ERROR = 100_000, 0.05
+_ROUNDED_FIX = "none needed; make it float32 where it is created to see the rounding in the code"
 _FIX = "`jax.config.update('jax_enable_x64', True)` at the start, or numbers that 32 bits can hold"
 _TOO_LARGE = re.compile("too large to convert|overflow was encountered|out of bounds for")
 
@@ -53,13 +54,18 @@ def x64(target: FunctionUnderTest) -> Iterator[Finding]:
     yield from _refused_integers(target)
     yield from _unavailable_dtypes(target)
     reported: list[Any] = []
+    rounded: list[Finding] = []
     arguments = (list(target.args), target.kwargs)
     for path, leaf in jax.tree_util.tree_leaves_with_path(arguments, is_leaf=is_iterator):
         loss = _loss_of(leaf) if type(leaf) is float or int64_inputs.is_wide(leaf) else None
         name = jax.tree_util.keystr(path[1:])
         label = f"args{name}" if path[0].idx == 0 else name.strip("[]'")
-        if loss is not None and (loss.severity or type(leaf) is not float):
+        if loss is not None and loss.severity:
             yield _finding(label, leaf, loss)
+        elif loss is not None and type(leaf) is not float:
+            rounded.append(_finding(label, leaf, loss))
+    if rounded:
+        yield replace(rounded[0], count=len(rounded))
     for name, value, location in int64_inputs.captured_values(target):
         loss = _loss_of(value)
         if loss is not None and loss.severity:
@@ -146,8 +152,9 @@ def _finding(name: str, value: Any, loss: _Loss, location: CodeLocation | None =
     severity = loss.severity or "note"
     statement = "does not fit 32 bits" if loss.severity else "is rounded to 32 bits"
     catalogue_id = "int64-array-cut" if np.asarray(value).dtype.kind in "iu" else "float64-cut"
+    fix = _FIX if loss.severity else _ROUNDED_FIX
     return Finding(
-        severity, f"{name} ({dtype}) {statement}", loss.text, _FIX, location, catalogue_id
+        severity, f"{name} ({dtype}) {statement}", loss.text, fix, location, catalogue_id
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any
 
 import jax
@@ -86,3 +87,44 @@ add("dynamic_shape", True, jax.jit(init_layers), KEY, 3, 4)
 add("dynamic_shape", True, init_layers, KEY, jnp.int32(3), jnp.int32(4))
 add("dynamic_shape", True, lambda x, n: jnp.zeros(n) + x.sum(), X, 3)
 add("dynamic_shape", True, jax.jit(pool), Pooling(jnp.float32(2), 2, is_scaled=False), X)
+
+
+# ------------------------------------------------------------ functions that call jitted functions
+@jax.jit
+def train_step(w, x):
+    return w - 0.1 * x.mean(), x.sum()
+
+
+@functools.partial(jax.jit, static_argnums=0)
+def apply(fn, x):
+    return fn(x)
+
+
+def train(w, batches, log_every: int):
+    losses = []
+    for i, batch in enumerate(batches):
+        w, loss = train_step(w, batch)
+        if i % log_every == 0:
+            losses.append(float(loss))
+    return w, losses
+
+
+def train_until_small(w, x):
+    loss = 1e9
+    while loss > 100.0:
+        w, loss = train_step(w, x)
+        x = x / 2
+    return w
+
+
+def train_with_a_failing_step(w, x):
+    w, _ = train_step(w, x)
+    return jax.jit(lambda v: v if v > 0 else -v)(w)
+
+
+add("control_flow", False, train, jnp.float32(1), [X, X], 1)
+add("control_flow", False, train_until_small, jnp.float32(1), 100 * X)
+add("control_flow", False, lambda fn, x: apply(fn, x), jnp.tanh, X)
+add("control_flow", True, train_with_a_failing_step, jnp.float32(1), X)
+add("control_flow", True, jax.jit(train_until_small), jnp.float32(1), X)
+add("control_flow", True, lambda fn, x: fn(x), jnp.tanh, X)

@@ -118,7 +118,7 @@ def _changed_object(value: Any, change_item: Callable[[Any], Any]) -> Any:
     try:
         duplicate = copy.copy(value)
         for key, item in changed_values.items():
-            object.__setattr__(duplicate, key, item)
+            object_fields.set_attribute(duplicate, key, item)
     except Exception:  # Leave an object alone if it cannot be copied or modified.
         return value
     return duplicate

@@ -44,7 +44,7 @@ def copy_iterator(value: Any) -> Any:
             if isinstance(getattr(value, "__dict__", None), dict):
                 duplicate = copy.copy(value)
                 for key, item in vars(value).items():
-                    object.__setattr__(duplicate, key, copy_item(item))
+                    object_fields.set_attribute(duplicate, key, copy_item(item))
                 return None if duplicate is value else duplicate
             construct, parameters, *state = value.__reduce__()
             duplicate = construct(*map(copy_item, parameters))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import functools
 import gc
+import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -34,6 +35,27 @@ def _slots(class_: type) -> tuple[str, ...]:
     return tuple(name for name in mangled if name not in ("__dict__", "__weakref__"))
 
 
+def set_attribute(value: Any, name: str, item: Any) -> None:
+    """Set an attribute even if the object's class is frozen or defines its own `__setattr__`.
+
+    `object.__setattr__` refuses instances of classes whose base defines the method in C:
+    https://github.com/python/cpython/blob/v3.11.9/Objects/typeobject.c
+
+    >>> import threading
+    >>> class Stack(threading.local):
+    ...     depth = 1
+    >>> stack = Stack()
+    >>> set_attribute(stack, "depth", 2)
+    >>> stack.depth
+    2
+    """
+    for class_ in type(value).__mro__:
+        setter = vars(class_).get("__setattr__")
+        if isinstance(setter, types.WrapperDescriptorType):
+            setter(value, name, item)
+            return
+
+
 def restore_fields(value: Any, before: Mapping[str, Any]) -> None:
     """Restore an object's earlier attributes.
 
@@ -52,7 +74,7 @@ def restore_fields(value: Any, before: Mapping[str, Any]) -> None:
         if name in attributes or not hasattr(type(value), name):
             attributes[name] = item
         else:
-            object.__setattr__(value, name, item)
+            set_attribute(value, name, item)
 
 
 def is_cached_property(value: Any, name: str) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jaxbits._analysis.code_location import CodeLocation, is_user_code
+from jaxbits._analysis.python_state import object_fields
 
 ABSENT = type("Absent", (), {"__repr__": lambda _: "nothing", "__slots__": ()})()
 """A placeholder for the value of a name that is not bound."""
@@ -99,7 +100,7 @@ class Reference:
         elif self.kind == "bound argument":
             _rebind(self.holder, self.key, value)
         elif self.kind == "attribute":
-            object.__setattr__(self.holder, self.key, value)
+            object_fields.set_attribute(self.holder, self.key, value)
         elif self.kind in ATTRIBUTE_KINDS:
             setattr(self.holder, self.key, value)
 
