@@ -240,6 +240,7 @@ class KeyFlow:
             iterations = 2
         before, loop = self.uses, frozenset({next(self._counter)})
         changes = [False] * len(carry)
+        first_turn: list[KeyUse] | None = None
         while True:
             self.uses = []
             carried = [
@@ -248,13 +249,16 @@ class KeyFlow:
             ]
             elements = [self.new_value(v.from_input, v.varies, loop) for v in xs]
             outputs = self.run(body, [*consts, *carried, *elements], call)
+            first_turn = self.uses if first_turn is None else first_turn
             triples = zip(changes, outputs, carried, strict=False)
             updated = [was or end.number != start.number for was, end, start in triples]
             if updated == changes:
                 break
             changes = updated
         inside, self.uses = self.uses, before
-        for use in inside:
+        for first, use in zip(first_turn, inside, strict=True):
+            if first.key != use.key:  # The first turn uses the values that the loop starts with.
+                self.uses.append(replace(first, varies=first.varies - loop))
             self.uses.append(replace(use, varies=use.varies - loop))
             if iterations > 1 and not use.varies & loop:
                 self.uses.append(replace(use, how=f"{use.how}, again on every turn"))

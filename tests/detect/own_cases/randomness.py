@@ -325,3 +325,48 @@ def own_kr_children_drawn_by_a_scan(key, x):
 
 
 add("key_reuse", True, lambda k: (split(k), normal(split(k)[1])), KEY)
+
+
+# ------------------------------------------------------------ keys that a loop starts with
+@case("key_reuse", True, RAW, X)
+def own_kr_children_drawn_by_a_scan(key, x):
+    def body(carry, v):
+        current, total = carry
+        current, child = split(current)
+        return (current, total + v * normal(child)), None
+
+    total = lax.scan(body, (key, 0.0), x)[0][1]
+    return total + normal(key)
+
+
+@case("key_reuse", True, KEY)
+def own_kr_drawn_before_a_loop_splits_it(key):
+    def body(_, carry):
+        current, total = carry
+        current, child = split(current)
+        return current, total + normal(child)
+
+    return lax.fori_loop(0, 3, body, (key, normal(key)))[1]
+
+
+@case("key_reuse", False, KEY, X)
+def own_nkr_loop_starts_with_a_child(key, x):
+    key, loop_key = split(key)
+
+    def body(carry, v):
+        current, total = carry
+        current, child = split(current)
+        return (current, total + v * normal(child)), None
+
+    total = lax.scan(body, (loop_key, 0.0), x)[0][1]
+    return total + normal(key)
+
+
+@case("key_reuse", False, KEY, X)
+def own_nkr_loop_returns_its_key(key, x):
+    def body(current, v):
+        current, child = split(current)
+        return current, v * normal(child)
+
+    key, noisy = lax.scan(body, key, x)
+    return noisy + normal(key)
