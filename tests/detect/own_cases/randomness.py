@@ -329,7 +329,7 @@ add("key_reuse", True, lambda k: (split(k), normal(split(k)[1])), KEY)
 
 # ------------------------------------------------------------ keys that a loop starts with
 @case("key_reuse", True, RAW, X)
-def own_kr_children_drawn_by_a_scan(key, x):
+def own_kr_loop_starts_with_a_used_key(key, x):
     def body(carry, v):
         current, total = carry
         current, child = split(current)
