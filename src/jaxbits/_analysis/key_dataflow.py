@@ -36,11 +36,13 @@ class Value:
         number: The value number. Equal values have equal numbers.
         from_input: Whether the value depends on an argument of the program.
         varies: The enclosing loops in which the value changes from one iteration to the next.
+        split_from: The numbers of all keys that were split to compute the value.
     """
 
     number: Hashable
     from_input: bool
     varies: frozenset[int] = frozenset()
+    split_from: frozenset[Hashable] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class KeyUse:
         location: The line of user code that uses the key.
         from_input: Whether the key depends on an argument of the program.
         varies: The enclosing loops in which the key changes from one iteration to the next.
+        split_from: The numbers of all keys that were split to compute the key.
     """
 
     key: Hashable
@@ -60,6 +63,7 @@ class KeyUse:
     location: CodeLocation | None
     from_input: bool
     varies: frozenset[int]
+    split_from: frozenset[Hashable] = frozenset()
 
 
 def find_key_uses(program: ClosedJaxpr) -> list[KeyUse]:
@@ -169,12 +173,18 @@ class KeyFlow:
         if name == "random_clone":
             return [self.new_value(from_input, varies)]
         number = self._value_number(equation, values)
-        return [Value((number, i), from_input, varies) for i, _ in enumerate(equation.outvars)]
+        split_from = frozenset[Hashable]().union(*(v.split_from for v in values))
+        if name == "random_split":
+            split_from |= {values[0].number}
+        return [
+            Value((number, i), from_input, varies, split_from)
+            for i, _ in enumerate(equation.outvars)
+        ]
 
     def _record_use(self, equation: Any, key: Value, call: CodeLocation | None) -> None:
         how = _USES[equation.primitive.name]
         location = call or location_of(equation)
-        use = KeyUse(key.number, how, location, key.from_input, key.varies)
+        use = KeyUse(key.number, how, location, key.from_input, key.varies, key.split_from)
         self.uses.append(use)
         vmaps = self._vmaps_of_call if call else count_user_vmaps(equation)
         if vmaps > len(equation.invars[0].aval.shape):

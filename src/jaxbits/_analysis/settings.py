@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxbits._analysis.program_values import is_array_object
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.state_types import children_of
 
@@ -23,8 +24,8 @@ def find_settings(
 
     These are numbers inside objects of classes that were registered as pytrees, such as the fields
     of a module, and arguments that the function annotates as `int`, `bool`, or `str`. They are also
-    the integers of a function that receives no other arrays than PRNG keys, because such a function
-    initializes something.
+    the integers of a function whose only arrays are PRNG keys, because such a function creates
+    arrays from sizes.
 
     Args:
         function: The function, which nobody has jitted.
@@ -47,8 +48,8 @@ def find_settings(
         if name in annotated:
             found.update(range(start, len(leaves)))
         found.update(start + index for index, flag in enumerate(_in_objects(value, False)) if flag)
-    arrays = [leaf for leaf in leaves if isinstance(leaf, jax.Array)]
-    if arrays and all(map(_is_key, arrays)):
+    arrays = [leaf for leaf in leaves if is_array_object(leaf)]
+    if all(map(_is_key, arrays)):
         found.update(index for index, leaf in enumerate(leaves) if isinstance(leaf, int))
     return found
 
@@ -82,6 +83,6 @@ def _in_objects(node: Any, is_inside: bool) -> list[bool]:
     return [flag for child in children.values() for flag in _in_objects(child, is_inside)]
 
 
-def _is_key(array: jax.Array) -> bool:
+def _is_key(array: Any) -> bool:
     is_raw = array.dtype == jnp.uint32 and array.shape[-1:] == (2,)
     return is_raw or bool(jnp.issubdtype(array.dtype, jax.dtypes.prng_key))

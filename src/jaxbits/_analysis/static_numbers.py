@@ -35,7 +35,7 @@ def find_static_number(
 
     Library functions raise many different errors if a tracer reaches a place where, for example, a
     shape is computed. Such an error is recognized by its cause instead of its message. The call
-    receives a traced integer, and the function under test runs if nothing is traced.
+    receives traced integers, and the function under test runs if nothing is traced.
 
     Args:
         target: The function under test.
@@ -51,7 +51,7 @@ def find_static_number(
     if is_known or classify_error(error)[0]:
         return None
     calls = _library_calls(error.__traceback__)
-    if not any(map(_receives_traced_integer, calls)) or _is_numpy(calls[0]):
+    if not any(map(_receives_traced_integers, calls)) or _is_numpy(calls[0]):
         return None
     # A strict error occurs only if all numbers are traced, so its cause is known.
     if error is not target.trace.strict_error and not _runs_without_jit(target):
@@ -82,18 +82,18 @@ def _is_numpy(frame: FrameType) -> bool:
     return str(frame.f_globals.get("__name__", "")).partition(".")[0] == "numpy"
 
 
-def _receives_traced_integer(frame: FrameType) -> bool:
+def _receives_traced_integers(frame: FrameType) -> bool:
     code = frame.f_code
     count = code.co_argcount + code.co_kwonlyargcount
     count += bool(code.co_flags & 4) + bool(code.co_flags & 8)  # *args and **kwargs
     values = [frame.f_locals.get(name) for name in code.co_varnames[:count]]
     with contextlib.suppress(Exception):  # The user's own containers may raise any error.
-        return any(map(_is_traced_integer, jax.tree.leaves(values, is_leaf=is_iterator)))
+        return any(map(_are_traced_integers, jax.tree.leaves(values, is_leaf=is_iterator)))
     return False
 
 
-def _is_traced_integer(value: Any) -> bool:
-    if not isinstance(value, Tracer) or getattr(value, "ndim", None) != 0:
+def _are_traced_integers(value: Any) -> bool:
+    if not isinstance(value, Tracer) or getattr(value, "ndim", 2) > 1:
         return False
     return bool(jnp.issubdtype(value.dtype, jnp.integer))
 

@@ -11,6 +11,13 @@ from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.key_dataflow import KeyUse
 
+_FIXES = {
+    "": "`jax.random.split` first, and use each child once",
+    "loop": "`jax.random.fold_in(key, i)` with the loop's counter, or carry the key and split it",
+    "vmap": "`jax.random.split(key, n)` first, and map over the keys as well",
+}
+"""The advice by the place where a key is used repeatedly."""
+
 
 @detector
 def key_reuse(target: FunctionUnderTest) -> Iterator[Finding]:
@@ -40,9 +47,16 @@ def key_reuse(target: FunctionUnderTest) -> Iterator[Finding]:
     by_key: dict[object, list[KeyUse]] = defaultdict(list)
     for use in target.key_uses:
         by_key[use.key].append(use)
+    split_again = {
+        key
+        for key, uses in by_key.items()
+        if sum(use.how.startswith("a split") for use in uses) > 1
+    }
     for uses in by_key.values():
-        if len(uses) > 1:
+        # The children of a key that is split twice are equal, so they are not reported as well.
+        if len(uses) > 1 and not uses[0].split_from & split_again:
             is_under_vmap = any("every row" in use.how for use in uses)
+            is_in_loop = any("every turn" in use.how for use in uses)
             descriptions = [
                 f"{use.how} at {use.location}" if use.location else use.how for use in uses
             ]
@@ -50,7 +64,7 @@ def key_reuse(target: FunctionUnderTest) -> Iterator[Finding]:
                 "error",
                 f"one PRNG key is used {len(uses)} times",
                 "; ".join(descriptions[:4]),
-                "`jax.random.split` first, and use each child once",
+                _FIXES["vmap" if is_under_vmap else "loop" if is_in_loop else ""],
                 next((use.location for use in uses[1:] if use.location), uses[0].location),
                 "one-key-under-vmap" if is_under_vmap else "same-key-same-numbers",
             )
