@@ -241,3 +241,31 @@ def test_static_arguments_stay_static():
         return jnp.zeros(count) + (x.sum() if kind == "sum" else x.mean())
 
     assert_clean(summary, jnp.ones(3), count=4, kind="sum")
+
+
+# Modules that `jax.jit` copies
+
+
+def test_plain_jit_of_nnx_step_reports_lost_updates():
+    @jax.jit
+    def step(model, optimizer, batch):
+        loss, grads = nnx.value_and_grad(lambda m: cross_entropy(m(batch[0]), batch[1]))(model)
+        optimizer.update(model, grads)
+        return loss
+
+    found = audit(step, *create_nnx_arguments())["inplace"]
+    assert [finding.message.split()[1] for finding in found] == ["model"]
+    assert "optimizer" in found[0].also[0]
+
+
+def test_returned_key_is_reported_where_the_step_passes_it():
+    def draw(key, data):
+        return data[jax.random.randint(key, (3,), 0, len(data))]
+
+    @jax.jit
+    def step(total, key, data):
+        batch = draw(key, data)
+        return total + batch.sum(), key
+
+    report = audit(step, 0.0, KEY, jnp.arange(8.0))
+    assert line_of(report, "key_reuse") == "batch = draw(key, data)"

@@ -102,6 +102,20 @@ def location_of(equation: Any) -> CodeLocation | None:
     return None
 
 
+def outermost_location_of(equation: Any) -> CodeLocation | None:
+    """Return the line of the function under test behind an equation, or None if it is unknown.
+
+    If the function under test calls a helper of the user, this is the line with the call.
+    """
+    found = None
+    for function, file, line in _jax_compat.frames(equation):
+        if is_detector_code(file):
+            break
+        if is_user_code(file):
+            found = CodeLocation(file, line, function)
+    return found
+
+
 def location_of_error(traceback: TracebackType | None) -> CodeLocation | None:
     """Return the innermost line of user code in a traceback, or None if there is none."""
     found = None

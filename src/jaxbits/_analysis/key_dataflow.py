@@ -19,12 +19,17 @@ from jax.extend.core import ClosedJaxpr, Literal
 
 from jaxbits import _jax_compat
 from jaxbits._analysis import jaxpr_utils
-from jaxbits._analysis.code_location import CodeLocation, is_user_code, location_of
+from jaxbits._analysis.code_location import (
+    CodeLocation,
+    is_user_code,
+    location_of,
+    outermost_location_of,
+)
 
 # JAX defines the primitives for typed keys in the first file, and `random_gamma` in the second:
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/random/prng.py
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/random/core.py
-_USES = {"random_bits": "a draw", "random_split": "a split", "random_gamma": "a draw"}
+_USES = {"random_bits", "random_split", "random_gamma"}
 _ALIASES = {"random_wrap", "random_unwrap", "copy", "copy_p", "device_put", "convert_element_type"}
 
 
@@ -56,6 +61,8 @@ class KeyUse:
         from_input: Whether the key depends on an argument of the program.
         varies: The enclosing loops in which the key changes from one iteration to the next.
         split_from: The numbers of all keys that were split to compute the key.
+        is_split: Whether the key is split, perhaps inside a library function that draws numbers.
+        call: The line of the outermost user function in which this happens.
     """
 
     key: Hashable
@@ -64,6 +71,8 @@ class KeyUse:
     from_input: bool
     varies: frozenset[int]
     split_from: frozenset[Hashable] = frozenset()
+    is_split: bool = False
+    call: CodeLocation | None = None
 
 
 def find_key_uses(program: ClosedJaxpr) -> list[KeyUse]:
@@ -123,6 +132,9 @@ class KeyFlow:
         self._numbers: dict[Hashable, int] = {}
         self._counter = itertools.count()
         self._vmaps_of_call = 0
+        self._is_draw = False
+        # JAX stores the frames of an equation only up to the enclosing call or loop.
+        self._line: CodeLocation | None = None
 
     def new_value(self, from_input: bool, *varies: frozenset[int]) -> Value:
         """Return a value that differs from all others."""
@@ -156,12 +168,15 @@ class KeyFlow:
     ) -> list[Value]:
         name = equation.primitive.name
         called = jaxpr_utils.called_jaxpr(equation)
-        if called is not None:
-            return self._run_call(equation, called, values, call)
-        if name == "cond":
-            return self._run_cond(equation, values, call)
-        if name in ("scan", "while"):
-            return self._run_loop(equation, values, call)
+        if called is not None or name in ("cond", "scan", "while"):
+            outer, self._line = self._line, self._line or outermost_location_of(equation)
+            try:
+                if called is not None:
+                    return self._run_call(equation, called, values, call)
+                run = self._run_cond if name == "cond" else self._run_loop
+                return run(equation, values, call)
+            finally:
+                self._line = outer
         if name in _USES and equation.outvars[0].aval.size:
             self._record_use(equation, values[0], call)
         if name in _ALIASES and len(values) == 1:
@@ -182,13 +197,21 @@ class KeyFlow:
         ]
 
     def _record_use(self, equation: Any, key: Value, call: CodeLocation | None) -> None:
-        how = _USES[equation.primitive.name]
-        location = call or location_of(equation)
-        use = KeyUse(key.number, how, location, key.from_input, key.varies, key.split_from)
+        is_split = equation.primitive.name == "random_split"
+        use = KeyUse(
+            key=key.number,
+            how="a split" if is_split and not self._is_draw else "a draw",
+            location=call or location_of(equation),
+            from_input=key.from_input,
+            varies=key.varies,
+            split_from=key.split_from,
+            is_split=is_split,
+            call=self._line or outermost_location_of(equation),
+        )
         self.uses.append(use)
         vmaps = self._vmaps_of_call if call else count_user_vmaps(equation)
         if vmaps > len(equation.invars[0].aval.shape):
-            self.uses.append(replace(use, how=f"{how}, again for every row of `vmap`"))
+            self.uses.append(replace(use, how=f"{use.how}, again for every row of `vmap`"))
 
     def _value_number(self, equation: Any, values: list[Value]) -> int:
         parameters = tuple(sorted((k, str(v)) for k, v in equation.params.items()))
@@ -203,7 +226,10 @@ class KeyFlow:
         inner_call = call or (location_of(equation) if is_library else None)
         if inner_call and not call:
             self._vmaps_of_call = count_user_vmaps(equation)
+            # `jax.random.randint` and other functions split the key that they draw from.
+            self._is_draw = "split" not in str(equation.params.get("name", "split"))
         outputs = self.run(called, values, inner_call)
+        self._is_draw = self._is_draw and call is not None
         # `jax.checkpoint` draws the same numbers again in the backward pass on purpose:
         # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/ad_checkpoint.py
         if equation.params.get("differentiated"):

@@ -83,6 +83,23 @@ def leaves_in_modules(tree: Any) -> set[int]:
     return {index for index, flag in enumerate(_in_rejected_modules(tree, False)) if flag}
 
 
+def are_in_objects(node: Any, is_inside: bool = False) -> list[bool]:
+    """Return, for each leaf of a tree, whether it is inside an object of a registered class.
+
+    Args:
+        node: The tree.
+        is_inside: Whether the tree itself is inside such an object.
+
+    >>> are_in_objects([3, {"a": 4}])
+    [False, False]
+    """
+    children = None if is_iterator(node) else children_of(node)
+    if children is None:
+        return [is_inside]
+    is_inside = is_inside or not isinstance(node, (tuple, list, dict))
+    return [flag for child in children.values() for flag in are_in_objects(child, is_inside)]
+
+
 def _in_rejected_modules(node: Any, is_inside: bool) -> list[bool]:
     """Return, for each leaf of a tree, whether it is in a module that `jax.jit` rejects."""
     children = None if is_iterator(node) else children_of(node)

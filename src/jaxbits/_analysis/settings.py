@@ -10,9 +10,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxbits._analysis.program_values import is_array_object
+from jaxbits._analysis.program_values import are_in_objects, is_array_object
 from jaxbits._analysis.python_state.iterators import is_iterator
-from jaxbits._analysis.state_types import children_of
 
 _SETTING_TYPES = (int, bool, str)
 
@@ -47,7 +46,7 @@ def find_settings(
         leaves += jax.tree.leaves(value, is_leaf=is_iterator)
         if name in annotated:
             found.update(range(start, len(leaves)))
-        found.update(start + index for index, flag in enumerate(_in_objects(value, False)) if flag)
+        found.update(start + index for index, flag in enumerate(are_in_objects(value)) if flag)
     arrays = [leaf for leaf in leaves if is_array_object(leaf)]
     if all(map(_is_key, arrays)):
         found.update(index for index, leaf in enumerate(leaves) if isinstance(leaf, int))
@@ -72,15 +71,6 @@ def _annotated_parameters(function: Callable[..., Any]) -> set[str]:
         parameters = inspect.signature(function, eval_str=True).parameters.values()
         return {p.name for p in parameters if p.annotation in _SETTING_TYPES}
     return set()
-
-
-def _in_objects(node: Any, is_inside: bool) -> list[bool]:
-    """Return, for each leaf of a tree, whether it is inside an object of a registered class."""
-    children = None if is_iterator(node) else children_of(node)
-    if children is None:
-        return [is_inside]
-    is_inside = is_inside or not isinstance(node, (tuple, list, dict))
-    return [flag for child in children.values() for flag in _in_objects(child, is_inside)]
 
 
 def _is_key(array: Any) -> bool:

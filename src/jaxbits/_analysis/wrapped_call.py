@@ -20,6 +20,7 @@ from jax.core import Tracer
 
 from jaxbits import _jax_compat
 from jaxbits._analysis.code_location import is_user_code
+from jaxbits._analysis.program_values import are_in_objects
 from jaxbits._analysis.python_state.iterators import is_iterator
 
 _MAX_LAYERS = 50
@@ -31,11 +32,16 @@ class WrappedCall:
     Attributes:
         code: The code of the wrapped function, or None if the function is not a wrapper.
         is_compiled: Whether the wrapper makes this call inside a `jax.jit` of its own.
+        lost_updates: The names of the parameters whose objects, such as modules, the wrapped
+            function updates in place without returning the new arrays, with the number of arrays.
     """
 
     def __init__(self, function: Callable[..., Any], caller: types.CodeType) -> None:
         self.code = wrapped_code(function)
         self.is_compiled = False
+        self.lost_updates: dict[str, int] = {}
+        self._frame: types.FrameType | None = None
+        self._objects: dict[str, tuple[Any, list[Any], list[bool]]] = {}
         self._function, self._caller = function, caller
         self._received: dict[str, list[bool]] | None = None
 
@@ -47,14 +53,38 @@ class WrappedCall:
         """
         if self._received is not None:
             return
-        self._received = {}
+        self._received, self._frame = {}, frame
         with contextlib.suppress(Exception):  # The user's own containers may raise any error.
             for name, value in frame.f_locals.items():
-                self._received[name] = [isinstance(leaf, Tracer) for leaf in _leaves(value)]
+                leaves = _leaves(value)
+                self._received[name] = [isinstance(leaf, Tracer) for leaf in leaves]
+                if any(flags := are_in_objects(value)):
+                    self._objects[name] = (value, leaves, flags)
         outer = frame.f_back
         while outer is not None and outer.f_code is not self._caller:
             self.is_compiled = self.is_compiled or _jax_compat.is_jit_frame(outer)
             outer = outer.f_back
+
+    def record_return(self, frame: types.FrameType, result: Any) -> None:
+        """Record what the wrapped function changed. A profiler hook calls this when it returns.
+
+        Args:
+            frame: The frame of the wrapped function.
+            result: What the function returns, or None if it raised an error.
+        """
+        if frame is not self._frame:
+            return
+        self._frame = None
+        with contextlib.suppress(Exception):  # The user's own containers may raise any error.
+            returned = set(map(id, _leaves(result)))
+            for name, (value, before, flags) in self._objects.items():
+                after = _leaves(value)
+                if len(after) == len(before):
+                    triples = zip(after, before, flags, strict=True)
+                    new = [leaf for leaf, old, flag in triples if flag and leaf is not old]
+                    if lost := sum(id(leaf) not in returned for leaf in new):
+                        self.lost_updates[name] = lost
+        self._objects = {}
 
     def traced_leaves(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> set[int]:
         """Return the indices of the leaves that the wrapped function received as tracers.

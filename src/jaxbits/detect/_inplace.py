@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import jax
 import numpy as np
 
-from jaxbits._analysis.code_location import location_of_error
+from jaxbits._analysis.code_location import location_of_error, location_of_function
 from jaxbits._analysis.copying import copy_tree
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
@@ -19,6 +19,7 @@ from jaxbits._analysis.python_state.references import argument_references
 from jaxbits._analysis.python_state.snapshot import StateChange, StateSnapshot
 from jaxbits._analysis.source import at_updates
 from jaxbits._analysis.tracing_errors import error_signature
+from jaxbits._analysis.wrapped_call import is_plain_jit
 from jaxbits._formatting import first_line
 
 _FIX = "return the new value: `x = x.at[i].set(v)`, `{**d, key: v}`"
@@ -29,12 +30,14 @@ def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find arguments that a function modifies in place, and item assignments to JAX arrays.
 
     The detector compares the containers and user objects among the arguments before and after one
-    trace. If there are NumPy arrays, it also compares them before and after one call. It recognizes
-    the error that JAX raises for an assignment to a traced array. In the function's source, it
-    looks for `.at` updates whose results are discarded. It also looks for a NumPy array that the
-    function passes to `jnp.asarray` and then writes to, later in the function or in the next
-    iteration of a loop, because the two arrays may share memory. It cannot see changes to a
-    library's objects. JAX raises an error for its own arrays, and it has no switch for the rest.
+    trace. If there are NumPy arrays, it also compares them before and after one call. It notices if
+    a function that `jax.jit` compiles updates an object, such as a module, and does not return it.
+    It recognizes the error that JAX raises for an assignment to a traced array. In the function's
+    source, it looks for `.at` updates whose results are discarded. It also looks for a NumPy array
+    that the function passes to `jnp.asarray` and then writes to, later in the function or in the
+    next iteration of a loop, because the two arrays may share memory. It cannot see changes to
+    objects whose classes are not pytrees if a library defines them. JAX raises an error for its own
+    arrays, and it has no switch for the rest.
 
     >>> import numpy as np
     >>> from jaxbits import detect
@@ -61,6 +64,17 @@ def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
             f"{change.before} → {change.after}; under `jax.jit` the caller's stays as it was",
             _FIX,
             catalogue_id="augmented-assignment-rebinds",
+        )
+    lost = target.trace.wrapped_call.lost_updates if is_plain_jit(target.function) else {}
+    for name, count in lost.items():
+        yield Finding(
+            "error",
+            f"argument {name} is changed inside `jax.jit`, which works on a copy",
+            f"{count} array{'s' * (count > 1)} replaced and not returned; the caller's "
+            f"{'stay' if count > 1 else 'stays'} as before",
+            "return the changed object, or use a `jit` that hands changes back, such as `nnx.jit`",
+            location_of_function(target.function),
+            "augmented-assignment-rebinds",
         )
     for error in errors:
         subject = _refused_target(error)

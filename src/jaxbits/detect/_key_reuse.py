@@ -47,11 +47,7 @@ def key_reuse(target: FunctionUnderTest) -> Iterator[Finding]:
     by_key: dict[object, list[KeyUse]] = defaultdict(list)
     for use in target.key_uses:
         by_key[use.key].append(use)
-    split_again = {
-        key
-        for key, uses in by_key.items()
-        if sum(use.how.startswith("a split") for use in uses) > 1
-    }
+    split_again = {key for key, uses in by_key.items() if sum(use.is_split for use in uses) > 1}
     for uses in by_key.values():
         # The children of a key that is split twice are equal, so they are not reported as well.
         if len(uses) > 1 and not uses[0].split_from & split_again:
@@ -71,11 +67,13 @@ def key_reuse(target: FunctionUnderTest) -> Iterator[Finding]:
     for carried in find_carried_keys(target):
         use = carried.use
         if carried.path is not None:
+            location = use.call or use.location
             message = "a PRNG key is returned after its use, so the next call uses it again"
             evidence = f"{use.how}, and result{carried.path} is the same key"
             fix = "`key, subkey = jax.random.split(key)`: use `subkey`, and return `key`"
         else:
+            location = use.location
             message = "every step uses the same PRNG key, because the state keeps it"
             evidence = f"{use.how}, from the same key again in the next step"
             fix = "split the key in every step and keep one child in the state, or fold in the step"
-        yield Finding("error", message, evidence, fix, use.location, "same-key-same-numbers")
+        yield Finding("error", message, evidence, fix, location, "same-key-same-numbers")

@@ -238,3 +238,56 @@ add("carry", True, filtered_step_without_the_name, NETWORK, X, carry=0)
 add("carry", False, filtered_step, NETWORK, X, carry=0)
 add("carry", False, filtered_step, RECURRENT, X, carry="model")
 add("carry", False, filter_jit(lambda model, x: (model, x.sum())), NETWORK, X, carry=0)
+
+
+# ------------------------------------------------------------ inplace
+def own_in_update_lost(model, x):
+    model.weight = model.weight - 0.1 * jax.grad(lambda w: ((x @ w) ** 2).sum())(model.weight)
+    return (x**2).mean()
+
+
+def own_in_helper_updates(model, x):
+    def normalize(module):
+        module.weight = module.weight / jnp.linalg.norm(module.weight)
+
+    normalize(model)
+    return x @ model.weight
+
+
+def own_in_update_returned(model, x):
+    model.weight = model.weight - 0.1 * jax.grad(lambda w: ((x @ w) ** 2).sum())(model.weight)
+    return model, (x**2).mean()
+
+
+def own_in_copy_updated(model, x):
+    model = dataclasses.replace(model, weight=model.weight * 2)
+    return x @ model.weight
+
+
+def own_in_batch_replaced(state, batch):
+    batch["x"] = batch["x"] / 255
+    return state - batch["x"].mean()
+
+
+PLAIN = Recurrent(jnp.eye(3), jnp.int32(3))
+
+add("inplace", True, jax.jit(own_in_update_lost), PLAIN, X)
+add("inplace", True, jax.jit(own_in_helper_updates), PLAIN, X)
+add("inplace", True, functools.partial(jax.jit(own_in_update_lost), x=X), PLAIN)
+add("inplace", False, jax.jit(own_in_update_returned), PLAIN, X)
+add("inplace", False, jax.jit(lambda m, x: x @ m.weight), PLAIN, X)
+add("inplace", False, jax.jit(own_in_copy_updated), PLAIN, jnp.eye(3))
+add("inplace", False, jax.jit(own_in_batch_replaced), X, {"x": X})
+
+
+# ------------------------------------------------------------ the line of a returned key
+def draw_batch(key, data):
+    return data[jax.random.randint(key, (3,), 0, len(data))]
+
+
+def own_kr_helper_draws_from_the_returned_key(total, key, data):
+    _, unused = jax.random.split(key)
+    return total + draw_batch(key, data).sum(), key
+
+
+add("key_reuse", True, own_kr_helper_draws_from_the_returned_key, 0.0, KEY, X)

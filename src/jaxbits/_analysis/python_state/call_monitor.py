@@ -140,8 +140,11 @@ class _Profiler:
         return is_user
 
     def __call__(self, frame: types.FrameType, event: str, argument: Any) -> None:
-        if frame.f_code is self.wrapped_code and event == "call" and self.wrapped_call:
-            self.wrapped_call.record(frame)
+        if frame.f_code is self.wrapped_code and self.wrapped_call:
+            if event == "call":
+                self.wrapped_call.record(frame)
+            elif event == "return":
+                self.wrapped_call.record_return(frame, argument)
         if frame.f_code.co_freevars and event in ("call", "return"):
             self.watch_loop_body(frame, event)
         caller = frame if event == "c_call" else frame.f_back if event == "call" else None
