@@ -206,3 +206,8 @@ def _many_names():
 
 
 add("partial", True, _many_names(), X)
+
+
+# A result may be a constant, which has no gradient.
+add("partial", False, lambda x: (jnp.sum(jnp.sqrt(x)), 1.0), X + 1)
+add("partial", False, lambda x: {"loss": jnp.log(x).sum(), "weight": 0.5}, X + 1)

@@ -125,7 +125,7 @@ class GradientTest:
         for n, value in zip(self._positions, arguments, strict=True):
             inputs[n] = value
         outputs = jax.core.eval_jaxpr(self._program.jaxpr, self._program.consts, *inputs)
-        return sum(jnp.sum(outputs[n].astype(jnp.float32)) for n in self._results)
+        return sum(jnp.sum(jnp.asarray(outputs[n]).astype(jnp.float32)) for n in self._results)
 
     def _evaluate(self, arguments: Sequence[Any]) -> tuple[float, list[Any]]:
         value, gradient = resource_limits.wait_for(self._value_and_grad(list(arguments)))

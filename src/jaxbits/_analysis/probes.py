@@ -26,6 +26,23 @@ class Measurement(NamedTuple):
     value: Any
 
 
+def contradict(values: Any) -> Any:
+    """Return finite values that differ from the given ones in sign and size.
+
+    NaN would differ from everything, but it also spreads to where a value does not matter. In the
+    backward pass of `jnp.where`, for example, values that were not chosen are multiplied by zero.
+
+    >>> print(contradict(jnp.array([2.0, -2.0, jnp.nan])))
+    [-5.  5. 12345.]
+    """
+    if jnp.issubdtype(values.dtype, jnp.integer):
+        return ~values
+    sign = jnp.where(jnp.real(values) >= 0, 1, -1).astype(values.dtype)
+    opposite = -values - 3 * sign
+    largest = float(jnp.finfo(values.dtype).max)  # type: ignore[no-untyped-call]
+    return jnp.where(jnp.isfinite(opposite), opposite, min(12345.0, largest)).astype(values.dtype)
+
+
 def _keep_outputs(equation: Any, inputs: Sequence[Any], outputs: list[Any]) -> list[Any]:
     return outputs
 

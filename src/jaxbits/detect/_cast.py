@@ -19,7 +19,7 @@ from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.numpy_warnings import numpy_warnings
-from jaxbits._analysis.probes import Measurement, Probe, Site
+from jaxbits._analysis.probes import Measurement, Probe, Site, contradict
 from jaxbits._analysis.source.integer_literals import integer_literals
 
 _iinfo: Any = jnp.iinfo
@@ -109,8 +109,7 @@ def _is_at_update(equation: Any) -> bool:
 def _corrupt(equation: Any, inputs: Sequence[Any], outputs: list[Any]) -> list[Any]:
     out = outputs[0]
     bad = _measure(equation, inputs, outputs).bad
-    corrupted = ~out if jnp.issubdtype(out.dtype, jnp.integer) else jnp.full_like(out, jnp.nan)
-    return [jnp.where(bad, corrupted, out)]
+    return [jnp.where(bad, contradict(out), out)]
 
 
 _PROBE = Probe(_selects, _measure, _corrupt, jnp.float32)

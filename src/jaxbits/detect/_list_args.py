@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
 import numpy as np
-from jax.extend.core import ClosedJaxpr
+from jax.extend.core import ClosedJaxpr, Literal
 
 from jaxbits._analysis import jaxpr_utils
 from jaxbits._analysis.code_location import CodeLocation, location_of
@@ -18,6 +18,8 @@ from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
 
 _JOINS = ("concatenate", "stack")
+# The primitives that change the shape or the dtype of an array, but not what it consists of.
+_RESHAPES = {"broadcast_in_dim", "reshape", "squeeze", "convert_element_type", "transpose", "copy"}
 _MAX_IN_LIST, _MAX_IN_ARGUMENT, _MAX_PIECES = 16, 32, 64
 
 
@@ -27,8 +29,8 @@ def list_args(target: FunctionUnderTest) -> Iterator[Finding]:
 
     Each number in a list becomes an input of the program, and each piece becomes an equation, so
     tracing and compilation take longer as the list grows. The detector reports at least 16 numbers
-    in one list, 32 numbers in one argument, or 64 pieces on one line. It cannot see lists that were
-    converted to an array before the call. JAX has no switch for this.
+    in one list, 32 numbers in one argument, or 64 pieces in one array. It cannot see lists that
+    were converted to an array before the call. JAX has no switch for this.
 
     >>> from jaxbits import detect
     >>> import jax.numpy as jnp
@@ -56,10 +58,9 @@ def list_args(target: FunctionUnderTest) -> Iterator[Finding]:
     joins = [e for e in jaxpr_utils.all_equations(program) if e.primitive.name in _JOINS]
     if sum(len(equation.invars) for equation in joins) < _MAX_PIECES:
         return  # Do not look up the lines, because that takes most of the time.
-    pieces: Counter[CodeLocation | None] = Counter()
-    for count, location in _joined_pieces(program):
-        pieces[location] += count
-    for location, count in pieces.most_common(1):
+    counted = _Joins()
+    counted.run(program, [1] * len(program.jaxpr.invars))
+    for location, count in counted.most.most_common(1):
         if count >= _MAX_PIECES:
             equations = sum(1 for _ in jaxpr_utils.all_equations(program))
             yield Finding(
@@ -72,22 +73,53 @@ def list_args(target: FunctionUnderTest) -> Iterator[Finding]:
             )
 
 
-def _joined_pieces(
-    program: ClosedJaxpr, call: CodeLocation | None = None
-) -> Iterator[tuple[int, CodeLocation | None]]:
-    """Yield (number of pieces, location) for each operation that joins pieces.
+class _Joins:
+    """A count of the pieces that each array of a program is joined from.
 
-    A join inside a library function counts only if it has at least 16 pieces, because then the user
-    probably passed a list.
+    Attributes:
+        most: For each line, the largest number of pieces that end up in one array.
     """
-    for equation in program.jaxpr.eqns:
-        if equation.primitive.name in _JOINS:
-            location, count = call or location_of(equation), len(equation.invars)
-            if count >= _MAX_IN_LIST or (location is not None and call is None):
-                yield count, location
-        for jaxpr in jaxpr_utils.sub_jaxprs(equation):
-            is_hidden = call is not None or jaxpr_utils.is_library_jaxpr(jaxpr)
-            yield from _joined_pieces(jaxpr, (call or location_of(equation)) if is_hidden else None)
+
+    def __init__(self) -> None:
+        self.most: Counter[CodeLocation | None] = Counter()
+
+    def run(
+        self, program: ClosedJaxpr, inputs: Sequence[int], call: CodeLocation | None = None
+    ) -> list[int]:
+        """Count the pieces in the results of a jaxpr. An array that nothing joined counts as 1.
+
+        A join inside a library function counts only if it has at least 16 pieces, because then the
+        user probably passed a list.
+
+        Args:
+            program: The jaxpr.
+            inputs: The number of pieces in each of its inputs.
+            call: The line that calls the library function to which the jaxpr belongs, if any.
+        """
+        pieces: dict[Any, int] = dict(zip(program.jaxpr.invars, inputs, strict=True))
+
+        def read(atom: Any) -> int:
+            return 1 if isinstance(atom, Literal) else pieces.get(atom, 1)
+
+        for equation in program.jaxpr.eqns:
+            name, called = equation.primitive.name, jaxpr_utils.called_jaxpr(equation)
+            if name in _JOINS:
+                total = sum(map(read, equation.invars))
+                location = call or location_of(equation)
+                if total >= _MAX_IN_LIST or (location is not None and call is None):
+                    self.most[location] = max(total, self.most[location])
+                pieces[equation.outvars[0]] = total
+            elif name in _RESHAPES:
+                pieces[equation.outvars[0]] = read(equation.invars[0])
+            for jaxpr in jaxpr_utils.sub_jaxprs(equation):
+                is_hidden = call is not None or jaxpr_utils.is_library_jaxpr(jaxpr)
+                inner_call = (call or location_of(equation)) if is_hidden else None
+                if called is not None and jaxpr.jaxpr is called.jaxpr:
+                    results = self.run(jaxpr, list(map(read, equation.invars)), inner_call)
+                    pieces.update(zip(equation.outvars, results, strict=False))
+                else:
+                    self.run(jaxpr, [1] * len(jaxpr.jaxpr.invars), inner_call)
+        return list(map(read, program.jaxpr.outvars))
 
 
 def _is_number(value: Any) -> bool:

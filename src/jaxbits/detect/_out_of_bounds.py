@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ from jaxbits._analysis.call_context import CallContext, unqualified_name
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
-from jaxbits._analysis.probes import Measurement, Probe, Site
+from jaxbits._analysis.probes import Measurement, Probe, Site, contradict
 from jaxbits._analysis.source.mode_argument import has_mode_argument
 
 _READ_PRIMITIVES = {"gather", "dynamic_slice"}
@@ -115,22 +114,25 @@ def _is_unguarded_indexing(equation: Any, context: CallContext) -> bool:
 
 
 def _corrupt(equation: Any, inputs: Sequence[Any], outputs: list[Any]) -> list[Any]:
-    """Put NaN or an implausible number in place of each value that was read out of bounds."""
+    """Put an implausible number in place of each value that was read out of bounds."""
     name, kind = equation.primitive.name, outputs[0].dtype
     if name not in _READ_PRIMITIVES or not jnp.issubdtype(kind, jnp.number):
         return outputs
-    is_integer = jnp.issubdtype(kind, jnp.integer)
-    implausible = min(12345, np.iinfo(kind).max) if is_integer else math.nan
     if name == "gather":
         fill = lax.GatherScatterMode.FILL_OR_DROP
-        return _jax_compat.bind(equation, inputs, mode=fill, fill_value=implausible)
-    limits = jnp.array([limit for _, limit in _limits(equation)], jnp.int32)
-    if not limits.size:
-        return outputs
-    starts = _indices(equation, inputs)
-    return [
-        jnp.where(jnp.any((starts < 0) | (starts > limits)), implausible, outputs[0]).astype(kind)
-    ]
+        ones = [jnp.ones_like(inputs[0]), *inputs[1:]]
+        is_outside = _jax_compat.bind(equation, ones, mode=fill, fill_value=0)[0] == 0
+    else:
+        limits = jnp.array([limit for _, limit in _limits(equation)], jnp.int32)
+        if not limits.size:
+            return outputs
+        starts = _indices(equation, inputs)
+        is_outside = jnp.any((starts < 0) | (starts > limits))
+    if jnp.issubdtype(kind, jnp.integer):
+        implausible: Any = min(12345, np.iinfo(kind).max)
+    else:
+        implausible = contradict(outputs[0])
+    return [jnp.where(is_outside, implausible, outputs[0]).astype(kind)]
 
 
 _PROBE = Probe(_selects, _measure, _corrupt)

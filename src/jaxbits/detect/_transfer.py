@@ -64,13 +64,13 @@ def transfer(target: FunctionUnderTest) -> Iterator[Finding]:
 
     If the function is not jitted, the detector runs it once and records what Python reads from
     arrays with `float`, `.item()`, `print`, `if`, or NumPy. It warns about callbacks in the
-    program, but a debugging callback outside a loop is only a note. It also reports NumPy arrays
-    that are passed to jitted functions if they take up at least 4 KiB or one line passes them in
-    three calls. Next to the parameters or the state of a step, a NumPy array is only a note because
-    it probably is a new batch in every call, unless `calls` pass the same array again. Uses of
-    `jax.device_put` and `jnp.asarray` are assumed to be intended. The detector cannot see more than
-    the first line where NumPy reads memory directly, which happens on a CPU.
-    `jax.transfer_guard("disallow")` comes closest, but on a CPU it sees less.
+    program, but a debugging callback outside a loop and a callback in a branch are only notes. It
+    also reports NumPy arrays that are passed to jitted functions if they take up at least 4 KiB or
+    one line passes them in three calls. Next to the parameters or the state of a step, a NumPy
+    array is only a note because it probably is a new batch in every call, unless `calls` pass the
+    same array again. Uses of `jax.device_put` and `jnp.asarray` are assumed to be intended. The
+    detector cannot see more than the first line where NumPy reads memory directly, which happens on
+    a CPU. `jax.transfer_guard("disallow")` comes closest, but on a CPU it sees less.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect
@@ -78,7 +78,7 @@ def transfer(target: FunctionUnderTest) -> Iterator[Finding]:
     >>> found.message, found.evidence
     ('Python reads a value from the device', 'float() waits for it, 1 time')
     """
-    yield from _callbacks(target.trace.program, None, False)
+    yield from _callbacks(target.trace.program, None)
     arguments = NumpyArguments(target, _MIN_BYTES)
     if target.is_jitted:
         yield from _failed_conversion(target)
@@ -89,30 +89,42 @@ def transfer(target: FunctionUnderTest) -> Iterator[Finding]:
         yield from _numpy_inputs(target, arguments)
 
 
-def _callbacks(program: Any, call: CodeLocation | None, is_repeated: bool) -> Iterator[Finding]:
+def _callbacks(
+    program: Any, call: CodeLocation | None, is_repeated: bool = False, is_optional: bool = False
+) -> Iterator[Finding]:
+    """Yield a finding for each callback.
+
+    Args:
+        program: The jaxpr to search.
+        call: The line that calls the library function to which the jaxpr belongs, if any.
+        is_repeated: Whether the jaxpr belongs to a loop.
+        is_optional: Whether it is one of several branches. For example, a check that raises an
+            error calls Python only in the branch with the error.
+    """
     for equation in program.jaxpr.eqns if program else ():
         name = equation.primitive.name
         if name in _CALLBACKS or name in _DEBUG_CALLBACKS:
-            place = "loop" if is_repeated else "function"
-            is_print = name in _DEBUG_CALLBACKS
+            where = ", in every turn of a loop" * is_repeated + ", in one branch" * is_optional
+            is_costly = (name in _CALLBACKS or is_repeated) and not is_optional
             fix = (
                 "return the value, and read it"
-                if is_print
+                if name in _DEBUG_CALLBACKS
                 else "write it with `jax.numpy`, or call it"
             )
             yield Finding(
-                "warning" if name in _CALLBACKS or is_repeated else "note",
-                "the device waits for a function of Python"
-                + (", in every turn of a loop" if is_repeated else ""),
+                "warning" if is_costly else "note",
+                f"the device waits for a function of Python{where}",
                 name,
-                f"{fix} outside the {place}",
+                f"{fix} outside the {'loop' if is_repeated else 'function'}",
                 call or location_of(equation),
                 "callback-makes-the-call-wait",
             )
         for jaxpr in jaxpr_utils.sub_jaxprs(equation):
             is_hidden = call is None and jaxpr_utils.is_library_jaxpr(jaxpr)
             inner_call = location_of(equation) if is_hidden else call
-            yield from _callbacks(jaxpr, inner_call, is_repeated or name in ("scan", "while"))
+            is_loop, is_branch = name in ("scan", "while"), name == "cond"
+            flags = (is_repeated or is_loop, is_optional or is_branch)
+            yield from _callbacks(jaxpr, inner_call, *flags)
 
 
 def _may_read(target: FunctionUnderTest) -> bool:

@@ -842,3 +842,27 @@ def thirty_calls_of_a_jitted_step(x):
     for _ in range(30):
         x = step(x)
     return x
+
+
+# ------------------------------------------------------------ callbacks in branches
+def own_checked(x):
+    def fail(x):
+        return jax.pure_callback(lambda v: v, x, x)
+
+    return jax.lax.cond(jnp.any(x < 0), fail, lambda x: x, x)
+
+
+def own_callback_in_a_loop(x):
+    return jax.lax.fori_loop(0, 3, lambda i, v: jax.pure_callback(lambda u: u, v, v), x)
+
+
+add("transfer", False, own_checked, jnp.ones(3))
+add("transfer", False, jax.jit(own_checked), jnp.ones(3))
+add(
+    "transfer",
+    False,
+    lambda x: jax.lax.fori_loop(0, 3, lambda i, v: own_checked(v), x),
+    jnp.ones(3),
+)
+add("transfer", True, own_callback_in_a_loop, jnp.ones(3))
+add("transfer", True, lambda x: own_checked(jax.pure_callback(lambda v: v, x, x)), jnp.ones(3))

@@ -86,3 +86,20 @@ add(
     jnp.array([5]),
 )
 add("out_of_bounds", False, lambda x: jax.grad(lambda v: jnp.max(v[2:5]))(x), X)
+
+
+# Reads that `jnp.where` masks stay masked in the backward pass, where they are multiplied by zero.
+def own_masked_read(w, x, i):
+    return jnp.where(i < x.shape[0], x[i] * w, 0.0)
+
+
+def own_unmasked_read(w, x, i):
+    return jnp.tanh(x[i] * w)
+
+
+add("out_of_bounds", False, own_masked_read, 2.0, X, 10)
+add("out_of_bounds", False, jax.grad(own_masked_read), 2.0, X, 10)
+add("out_of_bounds", False, jax.value_and_grad(own_masked_read, argnums=1), 2.0, X, 10)
+add("out_of_bounds", True, jax.grad(own_unmasked_read), 2.0, X, 10)
+add("out_of_bounds", True, own_unmasked_read, 2e6, X, 10)
+add("out_of_bounds", True, lambda x, i: jax.nn.relu(x[i] - 1e6), X, 10)

@@ -113,3 +113,31 @@ add("recompile", False, jax.jit(lambda x: lax.scan(lambda c, v: (c + v, v), 0.0,
 @jax.jit
 def _jitted(x):
     return jnp.sin(x) * 2
+
+
+# Many small joins on one line are many equations, but not one array of many pieces.
+@case("list_args", False, jnp.ones((40, 3)), jnp.float32(2))
+def own_nla_joins_of_three(xs, w):
+    h = jnp.ones(3)
+    for x in xs:
+        h = jnp.tanh(jnp.concatenate([h[:1], x[1:2] * w, h[2:]]))
+    return h
+
+
+@case("list_args", False, jnp.ones((40, 3)))
+def own_nla_stack_per_row(xs):
+    return sum(jnp.stack([x[0], x[2]]) for x in xs)
+
+
+@case("list_args", True, jnp.ones(70))
+def own_la_array_grows(xs):
+    h = jnp.zeros(0)
+    for x in xs:
+        h = jnp.concatenate([h, x[None]])
+    return h
+
+
+@case("list_args", True, jnp.ones(70))
+def own_la_rows_of_rows(xs):
+    rows = [jnp.stack([x, -x]) for x in xs]
+    return jnp.stack(rows)
