@@ -114,8 +114,17 @@ def _is_unguarded_indexing(equation: Any, context: CallContext) -> bool:
 
 
 def _corrupt(equation: Any, inputs: Sequence[Any], outputs: list[Any]) -> list[Any]:
-    """Put an implausible number in place of each value that was read out of bounds."""
+    """Replace each value that was read out of bounds, and move each write that was out of bounds.
+
+    A write that is dropped goes to the nearest place instead, and a write whose start is moved is
+    dropped. The results stay the same if zeros are added, as in the gradient of a masked read.
+    """
     name, kind = equation.primitive.name, outputs[0].dtype
+    if name == "dynamic_update_slice":
+        is_bad = jnp.any(_measure(equation, inputs, outputs).bad)
+        return [jnp.where(is_bad, inputs[0], outputs[0])]
+    if _kind(name) == "write" and jnp.issubdtype(kind, jnp.number):
+        return _jax_compat.bind(equation, inputs, mode=lax.GatherScatterMode.CLIP)
     if name not in _READ_PRIMITIVES or not jnp.issubdtype(kind, jnp.number):
         return outputs
     if name == "gather":
@@ -144,8 +153,8 @@ def out_of_bounds(target: FunctionUnderTest) -> Iterator[Finding]:
 
     The detector runs the program again and counts the bad indices in each gather, scatter, and
     dynamic slice. It reports all of them with their lines, including those inside `jit`, `vmap`,
-    `grad`, `scan`, `while_loop`, and `cond`. A read whose value is masked and therefore never
-    reaches the result is only a note. Lines with a `mode=` argument are assumed to be intended. The
+    `grad`, `scan`, `while_loop`, and `cond`. A read that never reaches the result is only a
+    note, and so is a write that does not change it. Lines with a `mode=` argument are assumed to be intended. The
     detector cannot see indices that do not occur with these arguments. It also cannot see a label
     outside the range of `one_hot`, a clamped `switch` index, or an index that has already wrapped
     around in a small integer dtype. `checkify.index_checks` comes closest, but it stops at the
@@ -174,8 +183,9 @@ def _finding(site: Site, is_masked: bool) -> Finding:
     origin = ", after negative ones were counted from the end" if low < 0 else ""
     noun = "index" if site.count == 1 else "indices"
     evidence = f"{site.count} {noun} outside {valid}, {values}{origin}"
-    if is_masked and kind == "read":
-        message = "read out of bounds, but what is read does not reach the result"
+    if is_masked:
+        what = "what is read does not reach" if kind == "read" else "the write does not change"
+        message = f"{kind} out of bounds, but {what} the result"
         return Finding("note", message, evidence, "none needed", site.location)
     effect = "the start is moved" if name.startswith("dynamic") else "it is dropped"
     effect = "it is clamped or filled" if name == "gather" else effect
