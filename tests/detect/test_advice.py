@@ -160,3 +160,56 @@ def test_control_flow_advises_static_argument_only_for_a_number():
     assert jax.jit(signed, static_argnames="x")(2.0) == 2.0
     with pytest.raises(ValueError, match="hash"):
         jax.jit(signed, static_argnames="x")(jnp.float32(2.0))
+
+
+def test_constant_key_is_reported_where_it_is_made():
+    def initialize(x):
+        key = jax.random.PRNGKey(0)
+        first, second = jax.random.split(key)
+        return x + jax.random.normal(first) + jax.random.normal(second)
+
+    (found,) = detect.const_key(initialize, 1.0)
+    assert found.place.text == "key = jax.random.PRNGKey(0)"
+
+
+def test_weak_optimizer_state_names_the_weak_argument():
+    optimizer = optax.adam(1e-2)
+
+    def update(weight, state):
+        updates, state = optimizer.update(jax.grad(jnp.square)(weight), state)
+        return weight + updates, state
+
+    (found,) = detect.carry(update, 1.0, optimizer.init(1.0), carry=1)
+    assert "Python number among the other arguments" in found.fix
+    assert not detect.carry(update, jnp.float32(1), optimizer.init(jnp.float32(1)), carry=1)
+
+
+def test_consequences_of_a_reused_key_are_not_reported():
+    def noise(key):
+        def add(i, total):
+            first, second = jax.random.split(jax.random.split(key)[1])
+            return total + jax.random.normal(first) + jax.random.normal(second)
+
+        return jax.lax.fori_loop(0, 3, add, 0.0)
+
+    (found,) = detect.key_reuse(noise, jax.random.key(0))
+    assert "jax.random.split(jax.random.split(key)[1])" in found.place.text
+    assert "fold_in" in found.fix
+
+
+def test_two_reused_keys_are_both_reported():
+    def noise(key):
+        first, second = jax.random.split(key)
+        draws = [jax.random.normal(k) + jax.random.uniform(k) for k in (first, second)]
+        return sum(draws)
+
+    assert len(detect.key_reuse(noise, jax.random.key(0))) == 2
+
+
+def test_x64_names_an_array_in_a_keyword_argument():
+    @jax.jit
+    def total(*, data):
+        return data[0].sum()
+
+    (found,) = detect.x64(total, data=(np.array([0.1, 0.7]),))
+    assert found.message.startswith("data[0] (float64)")

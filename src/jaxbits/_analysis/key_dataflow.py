@@ -42,12 +42,14 @@ class Value:
         from_input: Whether the value depends on an argument of the program.
         varies: The enclosing loops in which the value changes from one iteration to the next.
         split_from: The numbers of all keys that were split to compute the value.
+        seeded_at: The line that made the first key that the value depends on from a seed.
     """
 
     number: Hashable
     from_input: bool
     varies: frozenset[int] = frozenset()
     split_from: frozenset[Hashable] = frozenset()
+    seeded_at: CodeLocation | None = None
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ class KeyUse:
         split_from: The numbers of all keys that were split to compute the key.
         is_split: Whether the key is split, perhaps inside a library function that draws numbers.
         call: The line of the outermost user function in which this happens.
+        seeded_at: The line that made the key, or the key that it comes from, from a seed.
     """
 
     key: Hashable
@@ -73,6 +76,7 @@ class KeyUse:
     split_from: frozenset[Hashable] = frozenset()
     is_split: bool = False
     call: CodeLocation | None = None
+    seeded_at: CodeLocation | None = None
 
 
 def find_key_uses(program: ClosedJaxpr) -> list[KeyUse]:
@@ -191,8 +195,11 @@ class KeyFlow:
         split_from = frozenset[Hashable]().union(*(v.split_from for v in values))
         if name == "random_split":
             split_from |= {values[0].number}
+        seeded_at = next((v.seeded_at for v in values if v.seeded_at), None)
+        if name == "random_seed":
+            seeded_at = call or location_of(equation)
         return [
-            Value((number, i), from_input, varies, split_from)
+            Value((number, i), from_input, varies, split_from, seeded_at)
             for i, _ in enumerate(equation.outvars)
         ]
 
@@ -207,6 +214,7 @@ class KeyFlow:
             split_from=key.split_from,
             is_split=is_split,
             call=self._line or outermost_location_of(equation),
+            seeded_at=key.seeded_at,
         )
         self.uses.append(use)
         vmaps = self._vmaps_of_call if call else count_user_vmaps(equation)

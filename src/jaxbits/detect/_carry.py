@@ -41,7 +41,8 @@ _FIX = {
     "tree": "return the same containers with the same keys, and start with arrays in place of None",
     "shape": "keep the shape: write into an array that is large enough from the start",
     "dtype": "`.astype(old.dtype)` on the new value, or start with the dtype it ends in",
-    "weak": "start with an array, such as `jnp.int32(0)`, in place of a Python number",
+    "weak": "start with a strong type: `jnp.int32(0)` in place of a Python number, or `dtype=` "
+    "where the array is made",
 }
 """What to do about each kind of difference, starting with the most severe."""
 
@@ -57,6 +58,11 @@ _LIBRARY_FIX = {
     ),
 }
 """The fix and the catalogue entry if all differences are in a library's own state."""
+
+_WEAK_ARGUMENT_FIX = (
+    "start with an array, such as `jnp.float32(1)`, in place of the Python number among the other "
+    "arguments"
+)
 
 _EFFECTS = {
     "tree": "comes back as another tree",
@@ -110,6 +116,9 @@ def carry(target: FunctionUnderTest) -> Iterator[Finding]:
     texts = [difference.text for difference in found]
     rest = f"; {len(texts) - 4} more" if len(texts) > 4 else ""
     fix, catalogue_id = _advise(found)
+    is_library = all(difference.is_library for difference in found)
+    if kind == "weak" and is_library and any(map(_is_weak, jax.tree.leaves(steps.others))):
+        fix = _WEAK_ARGUMENT_FIX
     yield Finding(
         "warning",
         f"the state {_EFFECTS[kind]}, {_describe_trend(new, again)}",
@@ -126,6 +135,10 @@ def _advise(found: list[Difference]) -> tuple[str, str]:
     kinds = own or {difference.kind for difference in found}
     kind = next(kind for kind in _FIX if kind in kinds)
     return (_FIX[kind], "") if own else _LIBRARY_FIX.get(kind, (_FIX[kind], ""))
+
+
+def _is_weak(leaf: Any) -> bool:
+    return isinstance(leaf, ArrayType) and leaf.weak
 
 
 def _is_loop_error(message: str) -> bool:

@@ -32,5 +32,5 @@ def const_key(target: FunctionUnderTest) -> Iterator[Finding]:
             "these random numbers are the same on every call",
             f"{len(constant)} draw{'s' * (len(constant) > 1)} from keys that no argument enters",
             "pass a key as an argument",
-            constant[0].location,
+            next((use.seeded_at for use in constant if use.seeded_at), constant[0].location),
         )

@@ -37,7 +37,9 @@ def dynamic_shape(target: FunctionUnderTest) -> Iterator[Finding]:
             fix = "`jnp.where(mask, x, fill)`, `size=`, `lax.dynamic_slice`; or a static argument"
             yield Finding(
                 severity,
-                "a shape depends on the numbers in an array",
+                "a shape depends on the numbers in an array"
+                if severity == "error"
+                else "a shape depends on a Python number",
                 type(error).__name__,
                 ONLY_IF_JITTED if severity == "note" else fix,
                 location,

@@ -58,8 +58,10 @@ def x64(target: FunctionUnderTest) -> Iterator[Finding]:
     arguments = (list(target.args), target.kwargs)
     for path, leaf in jax.tree_util.tree_leaves_with_path(arguments, is_leaf=is_iterator):
         loss = _loss_of(leaf) if type(leaf) is float or int64_inputs.is_wide(leaf) else None
-        name = jax.tree_util.keystr(path[1:])
-        label = f"args{name}" if path[0].idx == 0 else name.strip("[]'")
+        if path[0].idx == 0:
+            label = f"args{jax.tree_util.keystr(path[1:])}"
+        else:
+            label = f"{path[1].key}{jax.tree_util.keystr(path[2:])}"
         if loss is not None and loss.severity:
             yield _finding(label, leaf, loss)
         elif loss is not None and type(leaf) is not float:
