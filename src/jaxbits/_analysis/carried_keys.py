@@ -10,7 +10,8 @@ from jax.extend.core import ClosedJaxpr
 
 from jaxbits import _jax_compat
 from jaxbits._analysis.function_under_test import FunctionUnderTest
-from jaxbits._analysis.key_dataflow import KeyFlow, KeyUse, Value, has_key_uses
+from jaxbits._analysis.key_dataflow import KeyFlow, has_key_uses
+from jaxbits._analysis.key_values import KeyUse, Value
 from jaxbits._analysis.program_values import NumberedType, numbered_types
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.state_argument import find_new_state, find_state_argument

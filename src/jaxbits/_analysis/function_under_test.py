@@ -12,7 +12,8 @@ from jaxbits._analysis import inner_programs, jaxpr_utils, nonfinite_probes, res
 from jaxbits._analysis.eager_run import EagerRun, run_eagerly
 from jaxbits._analysis.finding import Severity
 from jaxbits._analysis.instrumented_run import MAX_EQUATIONS, InstrumentedRun, count_nonfinite
-from jaxbits._analysis.key_dataflow import KeyUse, find_key_uses
+from jaxbits._analysis.key_dataflow import find_key_uses
+from jaxbits._analysis.key_values import KeyUse
 from jaxbits._analysis.probes import Plan, Probe, Site
 from jaxbits._analysis.python_state import reachable_state
 from jaxbits._analysis.python_state.call_monitor import CallLog, sandbox

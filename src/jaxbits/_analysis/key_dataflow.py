@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -25,58 +25,13 @@ from jaxbits._analysis.code_location import (
     location_of,
     outermost_location_of,
 )
+from jaxbits._analysis.key_values import KeyUse, Value, choose_uses, merge_uses
 
 # JAX defines the primitives for typed keys in the first file, and `random_gamma` in the second:
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/random/prng.py
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/random/core.py
 _USES = {"random_bits", "random_split", "random_gamma"}
 _ALIASES = {"random_wrap", "random_unwrap", "copy", "copy_p", "device_put", "convert_element_type"}
-
-
-@dataclass(frozen=True)
-class Value:
-    """A value in a program.
-
-    Attributes:
-        number: The value number. Equal values have equal numbers.
-        from_input: Whether the value depends on an argument of the program.
-        varies: The enclosing loops in which the value changes from one iteration to the next.
-        split_from: The numbers of all keys that were split to compute the value.
-        seeded_at: The line that made the first key that the value depends on from a seed.
-    """
-
-    number: Hashable
-    from_input: bool
-    varies: frozenset[int] = frozenset()
-    split_from: frozenset[Hashable] = frozenset()
-    seeded_at: CodeLocation | None = None
-
-
-@dataclass(frozen=True)
-class KeyUse:
-    """One use of a key.
-
-    Attributes:
-        key: The value number of the key.
-        how: A noun phrase that says what uses the key, such as "a draw".
-        location: The line of user code that uses the key.
-        from_input: Whether the key depends on an argument of the program.
-        varies: The enclosing loops in which the key changes from one iteration to the next.
-        split_from: The numbers of all keys that were split to compute the key.
-        is_split: Whether the key is split, perhaps inside a library function that draws numbers.
-        call: The line of the outermost user function in which this happens.
-        seeded_at: The line that made the key, or the key that it comes from, from a seed.
-    """
-
-    key: Hashable
-    how: str
-    location: CodeLocation | None
-    from_input: bool
-    varies: frozenset[int]
-    split_from: frozenset[Hashable] = frozenset()
-    is_split: bool = False
-    call: CodeLocation | None = None
-    seeded_at: CodeLocation | None = None
 
 
 def find_key_uses(program: ClosedJaxpr) -> list[KeyUse]:
@@ -95,8 +50,8 @@ def find_key_uses(program: ClosedJaxpr) -> list[KeyUse]:
     program = _jax_compat.remove_dead_code(program)
     flow = KeyFlow()
     inputs = [flow.new_value(True) for _ in program.jaxpr.invars]
-    flow.run(program, inputs, None)
-    return flow.uses
+    used = merge_uses(flow.run(program, inputs, None))
+    return [replace(use, choices=used.get(use.number, frozenset())) for use in flow.uses]
 
 
 def has_key_uses(program: ClosedJaxpr) -> bool:
@@ -140,9 +95,18 @@ class KeyFlow:
         # JAX stores the frames of an equation only up to the enclosing call or loop.
         self._line: CodeLocation | None = None
 
-    def new_value(self, from_input: bool, *varies: frozenset[int]) -> Value:
-        """Return a value that differs from all others."""
-        return Value(("new", next(self._counter)), from_input, frozenset().union(*varies))
+    def new_value(
+        self, from_input: bool, *varies: frozenset[int], sources: Iterable[Value] = ()
+    ) -> Value:
+        """Return a value that differs from all others.
+
+        Args:
+            from_input: Whether the value depends on an argument of the program.
+            *varies: The enclosing loops in which the value changes.
+            sources: The values that it depends on.
+        """
+        number = ("new", next(self._counter))
+        return Value(number, from_input, frozenset().union(*varies), uses=merge_uses(sources))
 
     def run(
         self, program: ClosedJaxpr, inputs: Sequence[Value], call: CodeLocation | None
@@ -181,8 +145,11 @@ class KeyFlow:
                 return run(equation, values, call)
             finally:
                 self._line = outer
+        uses = merge_uses(values)
         if name in _USES and equation.outvars[0].aval.size:
-            self._record_use(equation, values[0], call)
+            uses[self._record_use(equation, values[0], call)] = frozenset()
+        elif name == "select_n":
+            uses = choose_uses(values, next(self._counter))
         if name in _ALIASES and len(values) == 1:
             dtypes = [str(getattr(v.aval, "dtype", "")) for v in equation.invars + equation.outvars]
             if name.startswith("random_") or dtypes[0] == dtypes[1]:
@@ -190,7 +157,7 @@ class KeyFlow:
         from_input = any(v.from_input for v in values)
         varies = frozenset[int]().union(*(v.varies for v in values))
         if name == "random_clone":
-            return [self.new_value(from_input, varies)]
+            return [self.new_value(from_input, varies, sources=values)]
         number = self._value_number(equation, values)
         split_from = frozenset[Hashable]().union(*(v.split_from for v in values))
         if name == "random_split":
@@ -199,11 +166,12 @@ class KeyFlow:
         if name == "random_seed":
             seeded_at = call or location_of(equation)
         return [
-            Value((number, i), from_input, varies, split_from, seeded_at)
+            Value((number, i), from_input, varies, split_from, seeded_at, uses)
             for i, _ in enumerate(equation.outvars)
         ]
 
-    def _record_use(self, equation: Any, key: Value, call: CodeLocation | None) -> None:
+    def _record_use(self, equation: Any, key: Value, call: CodeLocation | None) -> int:
+        """Record the use of a key, and return the number of the use."""
         is_split = equation.primitive.name == "random_split"
         use = KeyUse(
             key=key.number,
@@ -215,11 +183,13 @@ class KeyFlow:
             is_split=is_split,
             call=self._line or outermost_location_of(equation),
             seeded_at=key.seeded_at,
+            number=next(self._counter),
         )
         self.uses.append(use)
         vmaps = self._vmaps_of_call if call else count_user_vmaps(equation)
         if vmaps > len(equation.invars[0].aval.shape):
             self.uses.append(replace(use, how=f"{use.how}, again for every row of `vmap`"))
+        return use.number
 
     def _value_number(self, equation: Any, values: list[Value]) -> int:
         parameters = tuple(sorted((k, str(v)) for k, v in equation.params.items()))
@@ -264,7 +234,8 @@ class KeyFlow:
             else:
                 sources = [values[0], *column]
                 from_input = any(v.from_input for v in sources)
-                outputs.append(self.new_value(from_input, *(v.varies for v in sources)))
+                varies = [v.varies for v in sources]
+                outputs.append(self.new_value(from_input, *varies, sources=sources))
         return outputs
 
     def _run_loop(
@@ -288,10 +259,10 @@ class KeyFlow:
         while True:
             self.uses = []
             carried = [
-                self.new_value(v.from_input, v.varies, loop) if is_changed else v
+                self.new_value(v.from_input, v.varies, loop, sources=[v]) if is_changed else v
                 for v, is_changed in zip(carry, changes, strict=True)
             ]
-            elements = [self.new_value(v.from_input, v.varies, loop) for v in xs]
+            elements = [self.new_value(v.from_input, v.varies, loop, sources=[v]) for v in xs]
             outputs = self.run(body, [*consts, *carried, *elements], call)
             first_turn = self.uses if first_turn is None else first_turn
             triples = zip(changes, outputs, carried, strict=False)
@@ -306,9 +277,10 @@ class KeyFlow:
             self.uses.append(replace(use, varies=use.varies - loop))
             if iterations > 1 and not use.varies & loop:
                 self.uses.append(replace(use, how=f"{use.how}, again on every turn"))
-        from_input = any(v.from_input for v in (*values, *outputs))
-        varies = [v.varies - loop for v in (*values, *outputs)]
-        results = [self.new_value(from_input, *varies) for _ in equation.outvars]
+        sources = (*values, *outputs)
+        from_input = any(v.from_input for v in sources)
+        varies = [v.varies - loop for v in sources]
+        results = [self.new_value(from_input, *varies, sources=sources) for _ in equation.outvars]
         for index, (start, is_changed) in enumerate(zip(carry, changes, strict=True)):
             if not is_changed:  # The loop returns this value as it got it.
                 results[index] = start

@@ -9,7 +9,7 @@ from jaxbits._analysis.carried_keys import find_carried_keys
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
-from jaxbits._analysis.key_dataflow import KeyUse
+from jaxbits._analysis.key_values import KeyUse, are_alternatives
 
 _FIXES = {
     "": "`jax.random.split` first, and use each child once",
@@ -56,9 +56,11 @@ def key_reuse(target: FunctionUnderTest) -> Iterator[Finding]:
             descriptions = [
                 f"{use.how} at {use.location}" if use.location else use.how for use in uses
             ]
+            is_harmless = are_alternatives(uses)
+            kept = ", but a selection keeps only one of the results" if is_harmless else ""
             yield Finding(
-                "error",
-                f"one PRNG key is used {len(uses)} times",
+                "note" if is_harmless else "error",
+                f"one PRNG key is used {len(uses)} times{kept}",
                 "; ".join(descriptions[:4]),
                 _FIXES["vmap" if is_under_vmap else "loop" if is_in_loop else ""],
                 next((use.location for use in uses[1:] if use.location), uses[0].location),

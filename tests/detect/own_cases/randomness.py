@@ -370,3 +370,39 @@ def own_nkr_loop_returns_its_key(key, x):
 
     key, noisy = lax.scan(body, key, x)
     return noisy + normal(key)
+
+
+# ------------------------------------------------------------ draws of which one is kept
+def own_nkr_greedy_or_not(q, key, is_greedy):
+    explored = jax.random.categorical(key, 0.1 * q)
+    greedy = jax.random.categorical(key, q)
+    return lax.select(is_greedy, greedy, explored)
+
+
+def own_nkr_one_of_three(key, x, i):
+    draws = [normal(key), jax.random.uniform(key), jax.random.gumbel(key)]
+    return x * lax.select_n(i, *draws)
+
+
+def own_kr_choice_uses_the_key(q, key):
+    explores = jax.random.uniform(key) < 0.1
+    return jnp.where(explores, jax.random.categorical(key, q), q.argmax())
+
+
+def own_kr_greedy_and_logged(q, key, is_greedy):
+    explored = jax.random.categorical(key, 0.1 * q)
+    greedy = jax.random.categorical(key, q)
+    return lax.select(is_greedy, greedy, explored), explored
+
+
+def own_kr_two_choices(q, key, first, second):
+    a = jnp.where(first, normal(key), 0.0)
+    return a + jnp.where(second, jax.random.uniform(key), 1.0)
+
+
+add("key_reuse", False, own_nkr_greedy_or_not, X, KEY, jnp.bool_(True))
+add("key_reuse", False, jax.jit(own_nkr_greedy_or_not), X, KEY, jnp.bool_(True))
+add("key_reuse", False, own_nkr_one_of_three, KEY, X, jnp.int32(1))
+add("key_reuse", True, own_kr_choice_uses_the_key, X, KEY)
+add("key_reuse", True, own_kr_greedy_and_logged, X, KEY, jnp.bool_(True))
+add("key_reuse", True, own_kr_two_choices, X, KEY, jnp.bool_(True), jnp.bool_(False))

@@ -1,0 +1,104 @@
+"""The values of a program, as far as they depend on PRNG keys, and the uses of these keys."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from jaxbits._analysis.code_location import CodeLocation
+
+Choices = frozenset[tuple[int, int]]
+"""Selections by number, each with the operand that is chosen."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value in a program.
+
+    Attributes:
+        number: The value number. Equal values have equal numbers.
+        from_input: Whether the value depends on an argument of the program.
+        varies: The enclosing loops in which the value changes from one iteration to the next.
+        split_from: The numbers of all keys that were split to compute the value.
+        seeded_at: The line that made the first key that the value depends on from a seed.
+        uses: The numbers of the uses of keys that the value depends on, each with the choices that
+            it takes for the value to depend on it. A choice is an operand of a selection.
+    """
+
+    number: Hashable
+    from_input: bool
+    varies: frozenset[int] = frozenset()
+    split_from: frozenset[Hashable] = frozenset()
+    seeded_at: CodeLocation | None = None
+    uses: Mapping[int, Choices] = field(default_factory=dict, compare=False)
+
+
+@dataclass(frozen=True)
+class KeyUse:
+    """One use of a key.
+
+    Attributes:
+        key: The value number of the key.
+        how: A noun phrase that says what uses the key, such as "a draw".
+        location: The line of user code that uses the key.
+        from_input: Whether the key depends on an argument of the program.
+        varies: The enclosing loops in which the key changes from one iteration to the next.
+        split_from: The numbers of all keys that were split to compute the key.
+        is_split: Whether the key is split, perhaps inside a library function that draws numbers.
+        call: The line of the outermost user function in which this happens.
+        seeded_at: The line that made the key, or the key that it comes from, from a seed.
+        number: A number that identifies the use.
+        choices: The choices that it takes for the results of the program to depend on the use.
+    """
+
+    key: Hashable
+    how: str
+    location: CodeLocation | None
+    from_input: bool
+    varies: frozenset[int]
+    split_from: frozenset[Hashable] = frozenset()
+    is_split: bool = False
+    call: CodeLocation | None = None
+    seeded_at: CodeLocation | None = None
+    number: int = -1
+    choices: Choices = frozenset()
+
+
+def merge_uses(values: Iterable[Value]) -> dict[int, Choices]:
+    """Return the uses that a value depends on if it is computed from the given values."""
+    merged: dict[int, Choices] = {}
+    for value in values:
+        for number, choices in value.uses.items():
+            merged[number] = merged[number] & choices if number in merged else choices
+    return merged
+
+
+def choose_uses(values: Sequence[Value], selection: int) -> dict[int, Choices]:
+    """Return the uses that the result of a selection depends on.
+
+    Args:
+        values: The inputs of the selection. The first of them chooses one of the others.
+        selection: A number that identifies the selection.
+    """
+    chosen = [
+        Value(None, False, uses={n: c | {(selection, i)} for n, c in value.uses.items()})
+        for i, value in enumerate(values[1:])
+    ]
+    return merge_uses([values[0], *chosen])
+
+
+def are_alternatives(uses: Sequence[KeyUse]) -> bool:
+    """Return whether a selection keeps the result of only one of several uses.
+
+    >>> first = KeyUse("key", "a draw", None, True, frozenset(), choices=frozenset({(0, 0)}))
+    >>> second = KeyUse("key", "a draw", None, True, frozenset(), choices=frozenset({(0, 1)}))
+    >>> are_alternatives([first, second]), are_alternatives([first, first])
+    (True, False)
+    """
+
+    def exclude(a: KeyUse, b: KeyUse) -> bool:
+        chosen = dict(a.choices)
+        return any(chosen.get(selection, operand) != operand for selection, operand in b.choices)
+
+    return all(exclude(a, b) for a, b in itertools.combinations(uses, 2))
