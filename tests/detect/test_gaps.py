@@ -15,6 +15,7 @@ import scores
 
 from jaxbits import assert_clean, audit
 from jaxbits._analysis import function_under_test, resource_limits
+from jaxbits._analysis.detector import EVIDENCE
 from jaxbits._analysis.finding import LEVELS
 from jaxbits._analysis.gaps import CASES
 from jaxbits._report import AuditError
@@ -255,3 +256,10 @@ def test_levels_and_cases_are_quoted():
         assert f"| `{case}` | {meaning} |\n" in readme
         assert f'- ``"{case}"``: ' in assert_clean.__doc__
         assert " ".join(meaning.split()) in " ".join(assert_clean.__doc__.split())
+
+
+def test_expensive_checks_run_last():
+    seconds = dict(audit(lambda x: jnp.log(x), jnp.ones(3)).seconds)
+    order = [detectors()[name].needs for name in seconds]
+    assert order == sorted(order, key=EVIDENCE.index)
+    assert set(order) == set(EVIDENCE)

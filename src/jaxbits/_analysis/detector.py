@@ -5,12 +5,17 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, overload
+from typing import Any, Literal, get_args, overload
 
 from jaxbits._analysis.finding import SEVERITIES, Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.probes import Probe
 from jaxbits._analysis.resource_limits import TooLarge
+
+Evidence = Literal["trace", "calls", "values"]
+EVIDENCE: tuple[Evidence, ...] = get_args(Evidence)
+"""What a detector needs: the trace that all detectors share, more traces or calls of the function,
+or an instrumented run, which has to be compiled. This is also the order of what they cost."""
 
 _Find = Callable[[FunctionUnderTest], Iterator[Finding]]
 
@@ -22,10 +27,11 @@ class Detector:
         name: The name of the check.
         find: The function that yields the findings.
         probe: The probe for the instrumented run, or None if the detector measures nothing.
+        needs: The most expensive evidence that the detector collects, one of `EVIDENCE`.
     """
 
-    def __init__(self, find: _Find, probe: Probe | None = None) -> None:
-        self.find, self.probe = find, probe
+    def __init__(self, find: _Find, probe: Probe | None = None, needs: Evidence = "trace") -> None:
+        self.find, self.probe, self.needs = find, probe, needs
         functools.update_wrapper(self, find)
         self.name = find.__name__
 
@@ -77,21 +83,22 @@ def detector(find: _Find, /) -> Detector: ...
 
 
 @overload
-def detector(*, probe: Probe) -> Callable[[_Find], Detector]: ...
+def detector(*, probe: Probe | None = None, needs: Evidence) -> Callable[[_Find], Detector]: ...
 
 
 def detector(
-    find: _Find | None = None, /, *, probe: Probe | None = None
+    find: _Find | None = None, /, *, probe: Probe | None = None, needs: Evidence = "trace"
 ) -> Detector | Callable[[_Find], Detector]:
     """Turn a function that yields findings into a detector with the same name.
 
     Args:
         find: The decorated function, if the decorator is used without parentheses.
         probe: The probe for the instrumented run, or None if the detector measures nothing.
+        needs: The most expensive evidence that the detector collects, one of `EVIDENCE`.
 
     Returns:
         The detector, or a decorator that returns it.
     """
     if find is None:
-        return lambda find: Detector(find, probe)
-    return Detector(find, probe)
+        return lambda find: Detector(find, probe, needs)
+    return Detector(find, probe, needs)

@@ -72,7 +72,7 @@ _EFFECTS = {
 }
 
 
-@detector
+@detector(needs="calls")
 def carry(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find a step that returns its state with different dtypes, shapes, or tree structure.
 

@@ -20,7 +20,7 @@ from jaxbits._analysis.function_under_test import FunctionUnderTest
 _FIX = "go on with what the function returns, pass a copy, or do not donate"
 
 
-@detector
+@detector(needs="calls")
 def donation(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find donated arrays that are used again, and donations that have no effect.
 

@@ -25,7 +25,7 @@ from jaxbits._formatting import first_line
 _FIX = "return the new value: `x = x.at[i].set(v)`, `{**d, key: v}`"
 
 
-@detector
+@detector(needs="calls")
 def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find arguments that a function modifies in place, and item assignments to JAX arrays.
 

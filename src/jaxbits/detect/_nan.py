@@ -26,7 +26,7 @@ _GUARD_GRADIENT = (
 _MAX_ORIGINS = 3
 
 
-@detector
+@detector(needs="values")
 def nan(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find where NaN and infinity arise in the results, in their gradient, or with other inputs.
 

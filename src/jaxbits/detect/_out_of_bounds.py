@@ -147,7 +147,7 @@ def _corrupt(equation: Any, inputs: Sequence[Any], outputs: list[Any]) -> list[A
 _PROBE = Probe(_selects, _measure, _corrupt)
 
 
-@detector(probe=_PROBE)
+@detector(probe=_PROBE, needs="values")
 def out_of_bounds(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find reads and writes outside an array.
 

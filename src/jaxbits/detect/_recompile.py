@@ -20,7 +20,7 @@ from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
 
 
-@detector
+@detector(needs="calls")
 def recompile(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find calls that make JAX trace or compile again, and functions that compile on every call.
 

@@ -23,7 +23,7 @@ _MAX_TRIED = 24
 _STATIC_TYPES = (bool, int, float, complex, str, bytes, tuple, enum.Enum, type, type(None))
 
 
-@detector
+@detector(needs="calls")
 def stale_global(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find globals and attributes whose values are baked into the compiled program.
 

@@ -26,7 +26,7 @@ _CREATORS_WORDS = (
 _CREATORS = frozenset(_CREATORS_WORDS.split())
 
 
-@detector
+@detector(needs="calls")
 def timing(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find measured durations that end before the device has finished.
 

@@ -58,7 +58,7 @@ _READS = {
 }
 
 
-@detector
+@detector(needs="calls")
 def transfer(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find hidden transfers of values between host and device.
 
