@@ -160,3 +160,21 @@ def test_inplace_reports_buffer_refilled_in_loop():
     assert found.catalogue_id == "host-buffer-shared"
     assert detect.inplace(copies, (1, 2)) == []
     assert detect.inplace(makes_a_buffer_each, (1, 2)) == []
+
+
+def test_stale_attributes_are_reported_where_they_are_read():
+    class Settings:
+        def __init__(self):
+            self.gain, self.bias = 1.0, 2.0
+
+    settings = Settings()
+
+    def step(x):
+        y = x * settings.gain
+        return y + settings.bias
+
+    found = detect.stale_global(step, 1.0)
+    assert sorted(finding.place.text for finding in found) == [
+        "return y + settings.bias",
+        "y = x * settings.gain",
+    ]

@@ -8,7 +8,7 @@ import inspect
 import sys
 import types
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jaxbits._analysis.code_location import CodeLocation, is_user_code
@@ -37,6 +37,7 @@ class Reference:
         holder: The dictionary, cell, or object that holds the value.
         key: The key, index, or attribute name of the value in its holder.
         location: The line that uses the name, or the first line of the function that contains it.
+        code: The code that uses the name, if it is known.
     """
 
     kind: str
@@ -44,11 +45,17 @@ class Reference:
     holder: Any
     key: Any
     location: CodeLocation | None = None
+    code: types.CodeType | None = field(default=None, compare=False, repr=False)
 
     @property
     def line(self) -> int:
         """The line number of `location`, or 0 if it is unknown."""
         return self.location.line if self.location else 0
+
+    def location_of_attribute(self, name: str) -> CodeLocation | None:
+        """Return the line that uses an attribute of the value, or else the line of the value."""
+        line = first_use_lines(self.code).get(name) if self.code else None
+        return replace(self.location, line=line) if self.location and line else self.location
 
     @property
     def _is_inherited(self) -> bool:

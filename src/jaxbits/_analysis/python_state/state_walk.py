@@ -267,7 +267,7 @@ class StateWalk:
             # The line that uses the name is more helpful than the function's first line.
             line = first_use_lines(code).get(name.rpartition(".")[2], location.line)
             location = CodeLocation(location.file, line, location.function)
-        reference = Reference(kind, name, holder, key, location)
+        reference = Reference(kind, name, holder, key, location, code)
         self.references.setdefault((kind, id(holder), key), reference)
 
 
