@@ -8,8 +8,15 @@ import flax, optax, torch, or matplotlib.
 True
 """
 
+import importlib
+import sys
+
 from jaxbits import _lazy
 
 __version__ = "0.1.0"
 
 __getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)
+
+if "jax" in sys.modules:
+    # The detectors make JAX retrace everything once, so do that before anything is compiled.
+    importlib.import_module("jaxbits._jax_compat")

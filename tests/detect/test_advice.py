@@ -9,8 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from filtering import filter_jit
 
 from jaxbits import audit, detect
+from jaxbits._analysis.finding import merge_duplicates
 
 WIDENED = {
     "int8": ("`x.astype(jnp.int32)`", jnp.int32),
@@ -213,3 +215,22 @@ def test_x64_names_an_array_in_a_keyword_argument():
 
     (found,) = detect.x64(total, data=(np.array([0.1, 0.7]),))
     assert found.message.startswith("data[0] (float64)")
+
+
+def test_read_out_of_bounds_in_a_gradient_is_a_read():
+    @jax.jit
+    def step(weights, index):
+        return weights - 0.1 * jax.grad(lambda w: w[index] ** 2)(weights)
+
+    (found,) = merge_duplicates(detect.out_of_bounds(step, jnp.ones(3), 7))
+    assert found.message == "read out of bounds: the start is moved"
+    assert found.also == ("read out of bounds: its gradient is dropped or goes elsewhere",)
+
+
+def test_control_flow_names_only_parameters_of_the_function():
+    @filter_jit
+    def step(scale, x):
+        return x if x.sum() > 0 else -scale(x)
+
+    (found,) = detect.control_flow(step, lambda x: 2 * x, jnp.ones(3))
+    assert "argument" not in found.evidence or found.evidence.endswith("argument x")

@@ -178,3 +178,17 @@ def test_stale_attributes_are_reported_where_they_are_read():
         "return y + settings.bias",
         "y = x * settings.gain",
     ]
+
+
+def test_stale_global_skips_values_that_an_earlier_trace_leaked():
+    seen = []
+
+    @jax.jit
+    def step(x):
+        seen.append(2 * x)
+        return x
+
+    step(1.0)
+    report = audit(step, 1.0)
+    assert not report.gaps
+    assert report["leak"]

@@ -81,7 +81,11 @@ class FunctionUnderTest:
     def references(self) -> reachable_state.References:
         """The names through which the function reaches Python state."""
         found = reachable_state.find_references(self.function)
-        found += reachable_state.argument_objects(self.args, self.kwargs)
+        seen = {(r.kind, id(r.holder), r.key) for r in found}
+        for reference in reachable_state.argument_objects(self.args, self.kwargs):
+            if (reference.kind, id(reference.holder), reference.key) not in seen:
+                seen.add((reference.kind, id(reference.holder), reference.key))
+                found.append(reference)
         if found.unread:
             self.left_out.append(
                 f"state that {found.unread} more of your functions may use was not examined"

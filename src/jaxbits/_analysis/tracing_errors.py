@@ -101,8 +101,11 @@ def blamed_argument(
         traced: The indices of the leaves that were traced.
     """
     mention = re.search(r"the value of the argument (\w+)(?:\[(\d+)\])?", str(error))
-    if mention is None or mention[1] != "values" or mention[2] is None:
-        return mention[1] if mention else ""
+    if mention is None:
+        return ""
+    if mention[1] != "values" or mention[2] is None:
+        # A library's wrapper may trace a function of its own, whose parameters users do not know.
+        return mention[1] if mention[1] in parameter_names(function) else ""
     return _argument_name(int(mention[2]), function, args, kwargs, traced)
 
 

@@ -183,12 +183,15 @@ def _finding(site: Site, is_masked: bool) -> Finding:
     origin = ", after negative ones were counted from the end" if low < 0 else ""
     noun = "index" if site.count == 1 else "indices"
     evidence = f"{site.count} {noun} outside {valid}, {values}{origin}"
+    if kind == "write" and "transpose(" in _jax_compat.name_stack(site.equation):
+        kind, effect = "read", "its gradient is dropped or goes elsewhere"
+    else:
+        effect = "the start is moved" if name.startswith("dynamic") else "it is dropped"
+        effect = "it is clamped or filled" if name == "gather" else effect
     if is_masked:
         what = "what is read does not reach" if kind == "read" else "the write does not change"
         message = f"{kind} out of bounds, but {what} the result"
         return Finding("note", message, evidence, "none needed", site.location)
-    effect = "the start is moved" if name.startswith("dynamic") else "it is dropped"
-    effect = "it is clamped or filled" if name == "gather" else effect
     return Finding(
         "error",
         f"{kind} out of bounds: {effect}",

@@ -291,3 +291,58 @@ def own_kr_helper_draws_from_the_returned_key(total, key, data):
 
 
 add("key_reuse", True, own_kr_helper_draws_from_the_returned_key, 0.0, KEY, X)
+
+
+# ------------------------------------------------------------ state of the methods of an argument
+scales = {"gain": 2.0}
+seen_values = []
+
+
+class Monitor:
+    """A class whose attributes other classes set."""
+
+    latest = None
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class Watched:
+    """A module whose methods touch state outside of it."""
+
+    weight: Any
+
+    def remember(self, x):
+        Monitor.latest = self.weight * x
+        return self.weight * x
+
+    def remember_in_class(self, x):
+        type(self).latest = self.weight * x
+        return self.weight * x
+
+    def append(self, x):
+        seen_values.append(self.weight * x)
+        return self.weight * x
+
+    def scale(self, x):
+        return self.weight * x * scales["gain"]
+
+    def apply(self, x):
+        return self.weight * x
+
+    def count(self, x):
+        seen_values.append(1)
+        return self.weight * x
+
+
+WATCHED = Watched(jnp.float32(2))
+
+add("leak", True, jax.jit(lambda m, x: m.remember(x)), WATCHED, X)
+add("leak", True, lambda m, x: m.remember_in_class(x), WATCHED, X)
+add("leak", True, jax.jit(lambda ms, x: ms[0].append(x)), [WATCHED], X)
+add("leak", False, jax.jit(lambda m, x: m.apply(x)), WATCHED, X)
+add("leak", False, jax.jit(lambda m, x: m.count(x)), WATCHED, X)
+add("leak", False, jax.jit(lambda m, x: m.scale(x)), WATCHED, X)
+add("side_effect", True, jax.jit(lambda m, x: m.count(x)), WATCHED, X)
+add("side_effect", False, jax.jit(lambda m, x: m.apply(x)), WATCHED, X)
+add("stale_global", True, jax.jit(lambda m, x: m.scale(x)), WATCHED, X)
+add("stale_global", False, jax.jit(lambda m, x: m.apply(x)), WATCHED, X)

@@ -332,3 +332,9 @@ add("nan", True, lambda s: jnp.sqrt(s["square"]).sum(), {"square": jnp.zeros(4)}
 add(
     "nan", True, lambda s, x: (x * s["square"] ** 0.5).sum(), {"square": jnp.zeros(())}, jnp.ones(3)
 )
+
+
+# A negative power of zero is a division by zero, which is the business of `nan`.
+add("overflow", False, lambda x: (x**-2).sum(), jnp.zeros(3))
+add("overflow", True, lambda x: (x**20).sum(), jnp.full(3, 1e3))
+add("nan", True, lambda x: (x**-2).sum(), jnp.zeros(3))

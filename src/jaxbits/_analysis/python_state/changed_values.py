@@ -13,6 +13,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from jaxbits._analysis.python_state import object_fields
 from jaxbits._analysis.python_state.mutability import is_frozen, is_function_like
@@ -67,6 +68,8 @@ def changed_value(value: Any, change_functions: bool = False, depth: int = 4) ->
         return value + "_"
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
         return ~value if value.dtype.kind == "b" else value + value.dtype.type(1)
+    if isinstance(value, Tracer):  # An earlier trace leaked it, so nobody can compute with it.
+        return value
     if isinstance(value, jax.Array):
         return value + 1 if jnp.issubdtype(value.dtype, jnp.number) else value
     if is_function_like(value):

@@ -14,10 +14,12 @@ import jax
 from jaxbits._analysis.python_state.references import (
     Reference,
     is_python_function,
+    is_user_class,
     is_user_object,
     nested_codes,
 )
-from jaxbits._analysis.python_state.state_walk import GENERATORS, StateWalk
+from jaxbits._analysis.python_state.state_walk import GENERATORS, StateWalk, methods_of
+from jaxbits._analysis.state_types import children_of
 
 
 class References(list[Reference]):
@@ -36,6 +38,19 @@ def find_references(function: Callable[..., Any]) -> References:
     """
     walk = StateWalk(function)
     walk.run()
+    found = References(walk.references.values())
+    found.unread = len(walk.waiting)
+    return found
+
+
+def find_method_references(class_: type) -> References:
+    """Return references to the Python state that the methods of a class reach.
+
+    The attributes of an instance are not among them.
+    """
+    walk = StateWalk(*methods_of(class_))
+    walk.run()
+    walk.add_class_attributes(class_)
     found = References(walk.references.values())
     found.unread = len(walk.waiting)
     return found
@@ -70,12 +85,15 @@ def _has_f_string(code: types.CodeType) -> bool:
 def argument_objects(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterator[Reference]:
     """Yield references to the mutable objects among the arguments that are not pytrees to JAX.
 
-    These objects belong to the caller, and the function may change them.
+    These objects belong to the caller, and the function may change them. The arguments may also be
+    pytrees of a user's class, such as modules, whose methods reach further state.
 
     Args:
         args: The positional arguments of the call.
         kwargs: The keyword arguments of the call.
     """
+    for class_ in dict.fromkeys(_classes_of_nodes((args, kwargs))):
+        yield from find_method_references(class_)
     named = [(f"args[{i}]", arg) for i, arg in enumerate(args)] + list(kwargs.items())
     for name, argument in named:
         for leaf in jax.tree.leaves(argument, is_leaf=lambda v: hasattr(type(v), "__next__")):
@@ -85,3 +103,13 @@ def argument_objects(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterat
                 is_user_object(leaf) or isinstance(leaf, (set, collections.deque, *GENERATORS))
             ):
                 yield Reference("argument", name, leaf, None)
+
+
+def _classes_of_nodes(tree: Any) -> Iterator[type]:
+    """Yield the class of each pytree node that a user's class defines, down to its leaves."""
+    children = children_of(tree)
+    if children is not None:
+        if is_user_class(type(tree)):
+            yield type(tree)
+        for child in children.values():
+            yield from _classes_of_nodes(child)

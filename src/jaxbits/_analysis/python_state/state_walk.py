@@ -50,10 +50,10 @@ class StateWalk:
         waiting: The functions that have yet to be visited.
     """
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, *functions: Any) -> None:
         self.references: dict[tuple[Any, ...], Reference] = {}
         self.functions: list[types.FunctionType] = []
-        self.waiting: list[Any] = [function]
+        self.waiting: list[Any] = list(functions)
         self._seen: set[tuple[int, int]] = set()
         self._code: types.CodeType | None = None
 
@@ -72,6 +72,12 @@ class StateWalk:
                     self.waiting.append(layer)
                 else:
                     self._visit(layer, instance)
+
+    def add_class_attributes(self, class_: type) -> None:
+        """Add the attributes of a class that the visited functions set on it."""
+        for function in self.functions:
+            self._code = function.__code__
+            self._add_stored_attributes(class_, location_of_code(self._code))
 
     def _visit(self, function: Any, instance: Any) -> None:
         """Visit a function or a callable object."""
@@ -269,6 +275,19 @@ class StateWalk:
             location = CodeLocation(location.file, line, location.function)
         reference = Reference(kind, name, holder, key, location, code)
         self.references.setdefault((kind, id(holder), key), reference)
+
+
+def methods_of(class_: type) -> Iterator[Any]:
+    """Yield the methods of a class that may run in a trace, and those of its bases in user code."""
+    for owner in class_.__mro__:
+        if is_user_class(owner):
+            for name in vars(owner).keys() - _NEVER_IN_TRACE:
+                method = inspect.getattr_static(owner, name, None)
+                method = getattr(method, "fget", None) or getattr(method, "func", None) or method
+                if isinstance(method, (classmethod, staticmethod)):
+                    yield method.__get__(None, class_)
+                elif is_python_function(method):
+                    yield method
 
 
 def _parameter_name(code: types.CodeType | None, key: int | str) -> str:
