@@ -11,7 +11,7 @@ import functools
 import importlib
 import inspect
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from typing import Any
 
 import pytest
@@ -114,7 +114,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
         yield
     finally:
         _replace_everywhere({id(recorder): recorder._function for recorder in recorders.values()})
-    failures = []
+    failures: list[str] = []
     for name, (value, mark) in functions.items():
         call, is_traced = recorders[id(value)].call, recorders[id(value)].is_traced
         use = "called" if call is not None else "traced" if is_traced else "unused"
@@ -127,7 +127,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
         pytest.fail("\n\n".join(failures), pytrace=False)
 
 
-def _audit(name: str, function: Any, call: Any, options: dict[str, Any]) -> Iterator[str]:
+def _audit(name: str, function: Any, call: Any, options: Mapping[str, Any]) -> Iterator[str]:
     """Yield the report of an audit if it fails, with the options of the mark."""
     from jaxbits import assert_clean
     from jaxbits._report import AuditError

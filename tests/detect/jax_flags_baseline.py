@@ -56,7 +56,7 @@ def bind_non_arrays(function: Callable[..., Any], args: Any, kwargs: Any) -> tup
 
 def jit_case(case: Case) -> Callable[..., Any]:
     """Return a case's function under `jax.jit`, with its non-array arguments bound."""
-    if hasattr(case.fn, "lower"):
+    if is_compiled(case.fn):
         return case.fn
 
     compiled: dict[Any, Callable[..., Any]] = {}
@@ -171,9 +171,30 @@ def compiles_again(case: Case) -> bool:
     return counter.count > 0
 
 
+OTHER_REASONS = {
+    "control_flow": ("boolean indices", "BooleanIndex", "Shapes must", "item assignment"),
+    "dynamic_shape": ("boolean conversion", "item assignment", "abstract array"),
+}
+"""Parts of messages about problems that other checks are about, although tracing fails, too."""
+
+
+def is_other_reason(check: str, message: str) -> bool:
+    """Return whether an error that tracing raises is about another check's problem."""
+    return any(part in message for part in OTHER_REASONS.get(check, ()))
+
+
+def is_compiled(function: Callable[..., Any]) -> bool:
+    """Return whether a function is the result of `jax.jit` or of a wrapper that uses it."""
+    return hasattr(function, "lower") or hasattr(function, "__wrapped__")
+
+
 def fails_only_jitted(case: Case) -> bool:
-    jitted = case.fn if hasattr(case.fn, "lower") else jax.jit(case.fn)
-    return find_error(jitted, case) is not None and find_error(case.fn, case) is None
+    """Return True if the function raises an error about the check's problem only under `jit`."""
+    error = find_error(case.fn if is_compiled(case.fn) else jax.jit(case.fn), case)
+    if error is None or is_other_reason(case.check, f"{type(error).__name__}: {error}"):
+        return False
+    with jax.disable_jit():
+        return find_error(case.fn, case) is None
 
 
 def fails_in_scan(case: Case) -> bool:

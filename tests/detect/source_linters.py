@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+import jax_flags_baseline as flags
 import numpy as np
 import scores
 from labelled_cases import Case
@@ -67,7 +68,7 @@ def outcomes(check: str, ids: Sequence[Any], environment: Path | None) -> dict[s
         ]
     if check in JAXTYC:
         found["`jaxtyc`"] = [
-            _is_reported(one, _jaxtyc(environment, one.folder, one.family), {"trace-error"})
+            _is_reported(one, _jaxtyc(environment, one.folder, one.family, check), {"trace-error"})
             for one in ids
         ]
     return found
@@ -150,8 +151,8 @@ def _jaxlint(environment: Path, folder: str, family: str) -> list[tuple[str, int
 
 
 @functools.cache
-def _jaxtyc(environment: Path, folder: str, family: str) -> list[tuple[str, int]]:
-    """Return the rules and lines of what jaxtyc reports for a module."""
+def _jaxtyc(environment: Path, folder: str, family: str, check: str) -> list[tuple[str, int]]:
+    """Return the rules and lines of what jaxtyc reports for a module about a check."""
     text = _run([environment / "bin" / "jaxtyc", "check", "--format", "json"], folder, family)
     # The output of the functions that it traces comes before the JSON.
     entries = json.loads(text[text.index('{\n  "diagnostics"') :])["diagnostics"]
@@ -160,4 +161,6 @@ def _jaxtyc(environment: Path, folder: str, family: str) -> list[tuple[str, int]
         for entry in entries
         # It calls the function only with the annotated arguments.
         if "missing" not in entry["message"]
+        and not flags.is_other_reason(check, entry["message"])
+        and (check != "inplace" or "immutable" in entry["message"])
     ]

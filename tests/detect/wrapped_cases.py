@@ -125,7 +125,7 @@ def reruns_state(case: Case) -> bool:
     """Return whether JAX compiles the step again for the state that the step returned."""
     args, kwargs = flags.copied_calls(case)[0]
     name, given = flags.carry_argument(case, args, kwargs)
-    step: Callable[..., Any] = flags.jit_case(case)
+    step: Callable[..., Any] = case.fn if flags.is_compiled(case.fn) else jax.jit(case.fn)
     try:
         with count_compilations() as counter:
             state = flags.new_carry(step(**given), given[name])
