@@ -5,39 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from book_tools.pages.html_utils import html_table, inline_code
-
-OURS = "`jaxbits.audit`"
+from book_tools.pages.html_utils import format_score, html_table, inline_code
 
 
-def format_counts(counts: Sequence[int]) -> str:
-    """Return a score as the text of one table cell.
-
-    Example:
-        >>> format_counts([9, 10, 0, 5])
-        '9/10; 0/5'
-    """
-    found, positives, alarms, negatives = counts
-    return f"{found}/{positives}; {alarms}/{negatives}"
-
-
-def describe_tools(record: Mapping[str, Any]) -> dict[str, Any]:
+def describe_tools(record: Mapping[str, Any], ours: Mapping[str, Sequence[int]]) -> dict[str, Any]:
     """Return the table and the other parts of the section, for the template.
 
     Args:
         record: The recorded scores, as ``python -m book_tools tools`` writes them.
+        ours: The score of each check of this library.
     """
-    ours = next(tool["checks"] for tool in record["tools"] if tool["name"] == OURS)
-    others = [tool for tool in record["tools"] if tool["name"] != OURS]
     rows = []
     for check in sorted(ours):
-        about = [tool for tool in others if check in tool["checks"]]
-        cells = [f"{inline_code(t['name'])} {format_counts(t['checks'][check])}" for t in about]
+        about = [tool for tool in record["tools"] if check in tool["checks"]]
+        cells = [f"{inline_code(t['name'])} {format_score(t['checks'][check])}" for t in about]
         # The tool that finds most comes first, and among equal ones the one with fewest alarms.
         order = sorted(range(len(about)), key=lambda n: _rank(about[n]["checks"][check]))
         listed = "<br>".join(cells[n] for n in order) or "none of them is about this"
         link = f'<a href="#{check.replace("_", "-")}">{check}</a>'
-        rows.append([link, format_counts(ours[check]), listed])
+        rows.append([link, format_score(ours[check]), listed])
     return {
         "table": html_table(("Check", "jaxbits", "Other tools"), rows),
         "sample": record["sample"],

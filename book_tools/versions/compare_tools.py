@@ -1,7 +1,7 @@
-"""Run other tools on a sample of the detectors' labeled cases, for a table on *Detectors*.
+"""Run other tools on the detectors' labeled cases, for a table on the page *Detectors*.
 
     python -m book_tools tools                        record the scores of all tools
-    python -m book_tools tools --sample 3             draw fewer cases of each check
+    python -m book_tools tools --sample 3             draw 3 cases of each kind for a check
     python -m book_tools tools --environment FOLDER   use this environment
 
 The packages are no dependencies of the library or the book. The program installs them in an
@@ -27,7 +27,6 @@ from book_tools.project_metadata import ROOT
 from book_tools.versions.detector_metrics import scores_json
 
 PACKAGES = ("chex==0.1.92", "equinox==0.13.8", "jaxlint==0.1.0a1", "jaxtyc==0.7.2")
-SAMPLE = 12
 RECORD = Path("reference") / "detectors" / "tools.json"
 
 
@@ -63,13 +62,14 @@ def prepare(folder: Path) -> Path:
 def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     """Run the command-line program, and return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--sample", type=int, default=SAMPLE, help="cases of each kind and check")
+    parser.add_argument("--sample", metavar="N", help="the number of cases of each kind")
     parser.add_argument("--environment", type=Path, metavar="FOLDER", help="such as .envs/tools")
     options = parser.parse_args(arguments)
     folder = (options.environment or root / ".envs" / "tools").resolve()
     python = folder / "bin" / "python" if options.environment else prepare(folder)
     program = root / "tests" / "detect" / "other_tools.py"
-    command = [python, program, "--sample", str(options.sample), "--environment", folder]
+    command = [python, program, "--environment", folder]
+    command += ["--sample", options.sample] if options.sample else []
     variables = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(root / "src")}
     done = subprocess.run(command, env=variables, stdout=subprocess.PIPE, text=True)
     if done.returncode:

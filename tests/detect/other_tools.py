@@ -1,7 +1,7 @@
-"""Run this library, JAX's switches, and other packages on the same labeled cases.
+"""Run JAX's switches and other packages on the labeled cases of the detectors.
 
 python tests/detect/other_tools.py --environment FOLDER    print the scores as JSON
-python tests/detect/other_tools.py --sample 3              use fewer cases of each check
+python tests/detect/other_tools.py --sample 3              use only some cases of each check
 
 A tool reports a case if it raises its own error or prints its own message about the subject of the
 check. Any other error does not count. FOLDER is an environment with the packages that read source
@@ -56,12 +56,6 @@ class Tool(NamedTuple):
     contexts: dict[str, Callable[[], AbstractContextManager[None]]] = {}  # noqa: RUF012
 
 
-def _ours(case: Case) -> bool:
-    args, kwargs = scores.detector_arguments(case)
-    found = detect.detectors()[case.check](case.fn, *args, **kwargs)
-    return any(finding.severity != "note" for finding in found)
-
-
 def _about(checks: Sequence[str], reports: Callable[[Case], bool]) -> dict[str, Any]:
     return dict.fromkeys(checks, reports)
 
@@ -81,11 +75,6 @@ _CHEX = {
 _TYPED_KEYS = (("jax_enable_custom_prng", True),)
 
 TOOLS = (
-    Tool(
-        "`jaxbits.audit`",
-        "one check at a time; findings above a note count",
-        _about(tuple(detect.detectors()), _ours),
-    ),
     Tool(
         "JAX’s own errors and warnings",
         "no switch; `jax.jit`, and for a state `lax.scan`",
@@ -169,12 +158,12 @@ class CaseId(NamedTuple):
     expected: bool
 
 
-def case_ids(check: str, size: int) -> list[CaseId]:
-    """Return a random sample of a check's positive cases and of its negative cases.
+def case_ids(check: str, size: int | None = None) -> list[CaseId]:
+    """Return the cases for a check, or a random sample of the positive and of the negative ones.
 
     Args:
         check: The name of the check.
-        size: How many cases of each kind to draw. If there are fewer, the sample has all of them.
+        size: How many cases of each kind to draw, or None for all.
     """
     found = [
         CaseId(folder, family, number, case.expected)
@@ -186,7 +175,8 @@ def case_ids(check: str, size: int) -> list[CaseId]:
     drawn: list[CaseId] = []
     for expected in (True, False):
         same = [one for one in found if one.expected is expected]
-        drawn += random.Random(SEED).sample(same, min(size, len(same)))
+        count = len(same) if size is None else min(size, len(same))
+        drawn += random.Random(SEED).sample(same, count)
     return drawn
 
 
@@ -215,7 +205,7 @@ def _versions(names: Sequence[str], environment: Path | None) -> dict[str, str]:
 def main() -> None:
     """Print the scores of all tools as JSON."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--sample", type=int, default=10_000)
+    parser.add_argument("--sample", type=int)
     parser.add_argument("--environment", type=Path)
     parser.add_argument("--check", action="append")
     options = parser.parse_args()
