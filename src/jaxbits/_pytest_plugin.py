@@ -100,6 +100,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
     """Record the first calls in a marked test, and audit the functions after the test passed."""
     marks = list(item.iter_markers(_MARK))[::-1]  # The mark closest to the test wins.
+    if not marks:
+        yield
+        return
     if any(not mark.args for mark in marks):
         pytest.fail(f"{_MARK} must name at least one module, as in {_USAGE}", pytrace=False)
     functions = {
