@@ -19,6 +19,7 @@ import pytest
 _MARK = "jaxbits_audit"
 _USAGE = f"{_MARK}(*modules, fail='warning', allow=(), limit=60.0): audit each jitted function of "
 _USAGE += "these modules on the arguments of its first call in the test"
+_OPTIONS = {"fail", "allow", "limit"}
 _AUDITED = pytest.StashKey[set[tuple[str, str]]]()
 
 
@@ -103,8 +104,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
     if not marks:
         yield
         return
-    if any(not mark.args for mark in marks):
-        pytest.fail(f"{_MARK} must name at least one module, as in {_USAGE}", pytrace=False)
+    if any(not mark.args or mark.kwargs.keys() - _OPTIONS for mark in marks):
+        pytest.fail(f"the mark must have modules and known options, as in {_USAGE}", pytrace=False)
     functions = {
         f"{module}.{name}": (value, mark)
         for mark in marks

@@ -203,17 +203,21 @@ def test_the_mark_on_a_module_and_its_options(run):
         def test_no_module():
             pass
 
+        @pytest.mark.jaxbits_audit("training", alow=["leak"])
+        def test_unknown_option():
+            pass
+
         @pytest.mark.jaxbits_audit("training", allow=["no_such_check"])
         def test_unknown_check():
             training.clean(1.0)
         """,
         "--strict-markers",
     )
-    result.assert_outcomes(failed=3)
+    result.assert_outcomes(failed=4)
     result.stdout.fnmatch_lines(
         [
             "training.prints: 1 warning by * checks of prints",
-            "*jaxbits_audit must name at least one module*",
+            *["the mark must have modules and known options*"] * 2,
             "*allow must be*no_such_check*",
         ]
     )
