@@ -21,6 +21,7 @@ COMMANDS = (
     ("tables", "pages.tables", "run the rows of the reference tables and write their pages"),
     ("assignments", "pages.assignments", "write the notebooks that students receive"),
     ("versions", "versions.run_versions", "run the book and its tests on other versions of JAX"),
+    ("tools", "versions.compare_tools", "run other tools on the detectors' labeled cases"),
     ("bench", "benchmarking.run_benchmarks", "run the benchmarks and record their timings"),
     ("lock", "environment.lock", "compile requirements*.txt from requirements*.in"),
     ("map", "code_map", "draw the map of the code that CONTRIBUTING.md shows"),

@@ -74,9 +74,14 @@ PARTS = (
         "library",
     ),
     Part(
-        "jaxbits/_cli.py",
-        "the command jaxbits",
-        ("jaxbits._cli", "jaxbits._cli_arguments", "jaxbits.__main__"),
+        "jaxbits/_cli.py  _pytest_plugin.py",
+        "the command jaxbits, the pytest plugin",
+        (
+            "jaxbits._cli",
+            "jaxbits._cli_arguments",
+            "jaxbits._pytest_plugin",
+            "jaxbits.__main__",
+        ),
         3,
         1,
         "library",

@@ -9,8 +9,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from book_tools.pages.html_utils import escape_html, html_table, inline_code
+from book_tools.pages.detector_tools import describe_tools
+from book_tools.pages.html_utils import escape_html, format_score, html_table, inline_code
 from book_tools.pages.render import render_page
+from book_tools.versions.compare_tools import read_record
 from book_tools.versions.detector_metrics import (
     CASES,
     Scores,
@@ -24,18 +26,6 @@ from jaxbits.book import measurements
 from jaxbits.book.figures.style import Picture
 
 FIGURE = "audit-cost.svg"
-
-
-def format_score(score: Sequence[int] | None) -> str:
-    """Return a score as the text of one table cell, or a dash if there are no cases.
-
-    Example:
-        >>> format_score([9, 10, 0, 5]), format_score([0, 0, 0, 0])
-        ('9/10; 0/5', '–')
-    """
-    if not score or not (score[1] or score[3]):
-        return "–"
-    return f"{score[0]}/{score[1]}; {score[2]}/{score[3]}"
 
 
 def split_docstring(docstring: str) -> tuple[str, list[str]]:
@@ -195,11 +185,15 @@ def detectors_page(root: Path, figure: Picture | None) -> str:
     first = tomllib.loads(first_contact.read_text("utf8"))
     book = scored["lock"]
     checks = [check for check in detect.detectors() if check in book["detectors"]]
+    tools = read_record(root)
     return render_page(
         "detectors.md",
         total=add_scores(score_of_check(book, check) for check in checks),
         scores=_scores_table(book, first),
         versions=_versions_table(scored),
+        tools=describe_tools(tools, {check: score_of_check(book, check) for check in checks})
+        if tools
+        else None,
         cost=_describe_cost(figure) if figure else None,
         levels={level: inline_code(meaning) for level, meaning in finding.LEVELS.items()},
         cases={case: inline_code(meaning) for case, meaning in gaps.CASES.items()},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from jaxbits._catalogue import ALSO_SHARP, SharpBit, heading_id
@@ -48,6 +48,18 @@ def html_table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     )  # fmt: skip
     head = f"<thead><tr>{top}</tr></thead>"
     return f'<table class="by-version">\n{head}\n<tbody>\n{body}\n</tbody>\n</table>'
+
+
+def format_score(score: Sequence[int] | None) -> str:
+    """Return a score as the text of one table cell, or a dash if there are no cases.
+
+    Example:
+        >>> format_score([9, 10, 0, 5]), format_score([0, 0, 0, 0])
+        ('9/10; 0/5', '–')
+    """
+    if not score or not (score[1] or score[3]):
+        return "–"
+    return f"{score[0]}/{score[1]}; {score[2]}/{score[3]}"
 
 
 def count_noun(number: int, noun: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from jaxbits._analysis.code_location import CodeLocation
 from jaxbits._analysis.finding import SEVERITIES, Finding, Severity
 from jaxbits._analysis.gaps import CASES, Gap
+from jaxbits._analysis.jax_switches import suggest_switches
 from jaxbits._formatting import html_with_code
 
 _STYLE = """<style>
@@ -143,6 +144,7 @@ class Report:
             "gaps": [gap.to_dict() for gap in self.gaps],
             "seconds": dict(self.seconds),
             "not_run": list(self.not_run),
+            "switches": self.switches,
         }
 
     @property
@@ -154,8 +156,14 @@ class Report:
         cases = ", ".join(dict.fromkeys(gap.case for gap in self.gaps))
         return f"incomplete ({cases}); {found}" if cases else found
 
+    @property
+    def switches(self) -> str:
+        """One line that names JAX's switches for the kinds of findings above a note, or ""."""
+        return suggest_switches(f.check for f in self.findings if f.severity != "note")
+
     def __str__(self) -> str:
-        return "\n".join([self._headline, *map(str, self.gaps), *map(str, self.findings)])
+        lines = [self._headline, *map(str, self.gaps), *map(str, self.findings)]
+        return "\n".join([*lines, *([self.switches] if self.switches else [])])
 
     __repr__ = __str__
 
@@ -163,6 +171,7 @@ class Report:
         rows = [_gap_html(gap) for gap in self.gaps]
         rows += [_finding_html(finding) for finding in self.findings]
         rows = [f"<ol>{''.join(rows)}</ol>"] if rows else []
+        rows += [f"<p>{html_with_code(self.switches)}</p>"] if self.switches else []
         head = f"<p>{html.escape(self._headline)}</p>"
         return f'{_STYLE}<div class="jaxbits-audit">{head}{"".join(rows)}</div>'
 

@@ -34,13 +34,13 @@ class Switch(NamedTuple):
     settings: tuple[tuple[str, Any], ...] = ()
 
 
-def _calls(case: Case) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+def copied_calls(case: Case) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
     named = {k: v for k, v in case.kwargs.items() if k not in _DETECTOR_ARGUMENTS}
     given = case.args if isinstance(case.args, Sweep) else case.kwargs.get("calls") or [case.args]
     return [(copy_tree(tuple(args)), copy_tree(named)) for args in given]
 
 
-def _bind_non_arrays(function: Callable[..., Any], args: Any, kwargs: Any) -> tuple[Any, list[Any]]:
+def bind_non_arrays(function: Callable[..., Any], args: Any, kwargs: Any) -> tuple[Any, list[Any]]:
     """Return a function of only the array arguments, with all others bound, and those arrays."""
     leaves, tree = jax.tree.flatten((args, kwargs))
     arrays = [leaf for leaf in leaves if hasattr(leaf, "dtype")]
@@ -54,20 +54,25 @@ def _bind_non_arrays(function: Callable[..., Any], args: Any, kwargs: Any) -> tu
     return run, arrays
 
 
-def _jit_case(case: Case) -> Callable[..., Any]:
+def jit_case(case: Case) -> Callable[..., Any]:
     """Return a case's function under `jax.jit`, with its non-array arguments bound."""
-    if hasattr(case.fn, "lower"):
+    if is_compiled(case.fn):
         return case.fn
 
+    compiled: dict[Any, Callable[..., Any]] = {}
+
     def call(*args: Any, **kwargs: Any) -> Any:
-        run, arrays = _bind_non_arrays(case.fn, args, kwargs)
-        return jax.jit(run)(*arrays)
+        run, arrays = bind_non_arrays(case.fn, args, kwargs)
+        leaves, tree = jax.tree.flatten((args, kwargs))
+        bound = [None if hasattr(leaf, "dtype") else repr(leaf) for leaf in leaves]
+        # As in a user's program, calls with equal static arguments share one jitted function.
+        return compiled.setdefault((tree, *bound), jax.jit(run))(*arrays)
 
     return call
 
 
 @contextlib.contextmanager
-def _config_values(*settings: tuple[str, Any]) -> Iterator[None]:
+def config_values(*settings: tuple[str, Any]) -> Iterator[None]:
     before = [(name, getattr(jax.config, name)) for name, _ in settings]
     try:
         for name, value in settings:
@@ -78,58 +83,58 @@ def _config_values(*settings: tuple[str, Any]) -> Iterator[None]:
             jax.config.update(name, value)
 
 
-def _find_error(function: Callable[..., Any], case: Case) -> Exception | None:
+def find_error(function: Callable[..., Any], case: Case) -> Exception | None:
     """Return the error that a case raises, if any, and suppress the case's warnings and output."""
     with monitor_calls([]):
         try:
-            for args, kwargs in _calls(case):
+            for args, kwargs in copied_calls(case):
                 jax.block_until_ready(function(*args, **kwargs))
         except Exception as error:
             return error
     return None
 
 
-def _reports_error(*marks: str, jit: bool = True, **settings: Any) -> Callable[[Case], bool]:
+def reports_error(*marks: str, jit: bool = True, **settings: Any) -> Callable[[Case], bool]:
     """Return a test for cases that raise an error with one of `marks` in its type or message."""
 
     def reports(case: Case) -> bool:
-        with _config_values(*settings.items()):
-            error = _find_error(_jit_case(case) if jit else case.fn, case)
+        with config_values(*settings.items()):
+            error = find_error(jit_case(case) if jit else case.fn, case)
         return any(mark in f"{type(error).__name__}: {error}" for mark in marks)
 
     return reports
 
 
-def _reports_either(*reports: Callable[[Case], bool]) -> Callable[[Case], bool]:
+def reports_either(*reports: Callable[[Case], bool]) -> Callable[[Case], bool]:
     return lambda case: any(report(case) for report in reports)
 
 
-def _reports_checkify_error(errors: Any) -> Callable[[Case], bool]:
+def reports_checkify_error(errors: Any) -> Callable[[Case], bool]:
     def reports(case: Case) -> bool:
         found: list[str | None] = []
 
         def checked(*args: Any, **kwargs: Any) -> Any:
-            run, arrays = _bind_non_arrays(case.fn, args, kwargs)
+            run, arrays = bind_non_arrays(case.fn, args, kwargs)
             error, result = jax.jit(checkify.checkify(run, errors=errors))(*arrays)
             found.append(error.get())
             return result
 
-        _find_error(checked, case)
+        find_error(checked, case)
         return any(found)
 
     return reports
 
 
-def _reports_warning(*marks: str, **settings: Any) -> Callable[[Case], bool]:
+def reports_warning(*marks: str, **settings: Any) -> Callable[[Case], bool]:
     """Return a test for cases that cause a warning with one of `marks` under `jax.jit`."""
 
     def reports(case: Case) -> bool:
         messages = []
-        with _config_values(*settings.items()), warnings.catch_warnings(record=True) as caught:
+        with config_values(*settings.items()), warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            function = _jit_case(case)
+            function = jit_case(case)
             with contextlib.suppress(Exception), contextlib.redirect_stdout(None):
-                for args, kwargs in _calls(case):
+                for args, kwargs in copied_calls(case):
                     jax.block_until_ready(function(*args, **kwargs))
             messages = [str(warning.message) for warning in caught]
         return any(mark in message for message in messages for mark in marks)
@@ -144,12 +149,12 @@ class _CompilationCounter(logging.Handler):
         self.count += record.getMessage().startswith("Compiling ")
 
 
-def _compiles_again(case: Case) -> bool:
+def compiles_again(case: Case) -> bool:
     """Return True if JAX compiles after a sweep's first call or on the third identical call."""
-    calls, warmup = _calls(case), 1
-    function = _jit_case(case) if len(calls) > 1 else case.fn
+    calls, warmup = copied_calls(case), 1
+    function = jit_case(case) if len(calls) > 1 else case.fn
     if len(calls) == 1:
-        calls, warmup = [*calls, *_calls(case), *_calls(case)], 2
+        calls, warmup = [*calls, *copied_calls(case), *copied_calls(case)], 2
     counter, logger = _CompilationCounter(), logging.getLogger("jax")
     saved = logger.propagate, logger.handlers
     logger.propagate, logger.handlers = False, [counter]
@@ -166,54 +171,84 @@ def _compiles_again(case: Case) -> bool:
     return counter.count > 0
 
 
-def _fails_only_jitted(case: Case) -> bool:
-    jitted = case.fn if hasattr(case.fn, "lower") else jax.jit(case.fn)
-    return _find_error(jitted, case) is not None and _find_error(case.fn, case) is None
+OTHER_REASONS = {
+    "control_flow": ("boolean indices", "BooleanIndex", "Shapes must", "item assignment"),
+    "dynamic_shape": ("boolean conversion", "item assignment", "abstract array"),
+}
+"""Parts of messages about problems that other checks are about, although tracing fails, too."""
 
 
-def _fails_in_scan(case: Case) -> bool:
-    """Return True if `lax.scan` rejects the function as a body with the argument as its carry.
+def is_other_reason(check: str, message: str) -> bool:
+    """Return whether an error that tracing raises is about another check's problem."""
+    return any(part in message for part in OTHER_REASONS.get(check, ()))
 
-    The new carry is the result, or the part of a result tuple that has the same tree structure as
-    the argument. If neither has that structure, the function is not a loop body, and the argument
-    itself is returned as the new carry.
-    """
-    at = case.kwargs.get("carry", 0)
+
+def is_compiled(function: Callable[..., Any]) -> bool:
+    """Return whether a function is the result of `jax.jit` or of a wrapper that uses it."""
+    return hasattr(function, "lower") or hasattr(function, "__wrapped__")
+
+
+def fails_only_jitted(case: Case) -> bool:
+    """Return True if the function raises an error about the check's problem only under `jit`."""
+    error = find_error(case.fn if is_compiled(case.fn) else jax.jit(case.fn), case)
+    if error is None or is_other_reason(case.check, f"{type(error).__name__}: {error}"):
+        return False
+    with jax.disable_jit():
+        return find_error(case.fn, case) is None
+
+
+def fails_in_scan(case: Case) -> bool:
+    """Return True if `lax.scan` rejects the function as a body with the argument as its carry."""
 
     def looped(*args: Any, **kwargs: Any) -> Any:
-        given = inspect.signature(case.fn).bind(*args, **kwargs).arguments
-        name = at if isinstance(at, str) else list(given)[at]
+        name, given = carry_argument(case, args, kwargs)
 
         def body(carry: Any, _: None) -> tuple[Any, None]:
-            result = case.fn(**{**given, name: carry})
-            parts = [result, *(result if isinstance(result, tuple) else ())]
-            tree = jax.tree.structure(carry)
-            same = [part for part in parts if jax.tree.structure(part) == tree]
-            alike = [part for part in same if _shapes(part) == _shapes(carry)]
-            return [*alike, *same, carry][0], None
+            return new_carry(case.fn(**{**given, name: carry}), carry), None
 
         return jax.lax.scan(body, given[name], None, length=2)
 
-    error = _find_error(looped, case)
+    error = find_error(looped, case)
     return error is not None and "carry" in str(error)
+
+
+def carry_argument(case: Case, args: Any, kwargs: Any) -> tuple[str, dict[str, Any]]:
+    """Return the name of the argument that is the carry, and all arguments by name."""
+    at = case.kwargs.get("carry", 0)
+    given = inspect.signature(case.fn).bind(*args, **kwargs).arguments
+    return (at if isinstance(at, str) else list(given)[at]), given
+
+
+def new_carry(result: Any, carry: Any) -> Any:
+    """Return the part of a result that is the new carry.
+
+    It is the result, or the part of a result tuple that has the same tree structure as the old
+    carry. If neither has that structure, the function is not a loop body, and the old carry itself
+    is returned as the new one.
+    """
+    parts = [result, *(result if isinstance(result, tuple) else ())]
+    tree = jax.tree.structure(carry)
+    same = [part for part in parts if jax.tree.structure(part) == tree]
+    alike = [part for part in same if _shapes(part) == _shapes(carry)]
+    return [*alike, *same, carry][0]
 
 
 def _shapes(tree: Any) -> list[Any]:
     return [jax.numpy.shape(leaf) for leaf in jax.tree.leaves(tree)]
 
 
-_NANS = {"jax_debug_nans": True, "jax_debug_infs": True}
-_REUSE = _reports_error("KeyReuse", jax_debug_key_reuse=True)
-_JIT = Switch("`jax.jit`, which raises", _fails_only_jitted)
+NANS = {"jax_debug_nans": True, "jax_debug_infs": True}
+_REUSE = reports_error("KeyReuse", jax_debug_key_reuse=True)
+_JIT = Switch("`jax.jit`, which raises", fails_only_jitted)
 
 SWITCHES: dict[str, tuple[Switch, ...]] = {
     "out_of_bounds": (
-        Switch("`checkify.index_checks`", _reports_checkify_error(checkify.index_checks)),
+        Switch("`checkify.index_checks`", reports_checkify_error(checkify.index_checks)),
     ),
     "leak": (
-        Switch("`jax.checking_leaks()`", _reports_error("Leaked", jax_check_tracer_leaks=True)),
+        Switch("`jax.checking_leaks()`", reports_error("Leaked", jax_check_tracer_leaks=True)),
     ),
-    "inplace": (Switch("JAX's own error", _reports_error("item assignment", jit=False)),),
+    "inplace": (Switch("JAX's own error", reports_error("item assignment", jit=False)),),
     "key_reuse": (
         Switch("`jax.debug_key_reuse`", _REUSE),
         Switch(
@@ -224,39 +259,39 @@ SWITCHES: dict[str, tuple[Switch, ...]] = {
     ),
     "control_flow": (_JIT,),
     "dynamic_shape": (_JIT,),
-    "recompile": (Switch("`jax.log_compiles`, counted", _compiles_again),),
+    "recompile": (Switch("`jax.log_compiles`, counted", compiles_again),),
     "promotion": (
         Switch(
             "`jax.numpy_dtype_promotion('strict')`",
-            _reports_error("TypePromotionError", jax_numpy_dtype_promotion="strict"),
+            reports_error("TypePromotionError", jax_numpy_dtype_promotion="strict"),
         ),
     ),
     "nan": (
         Switch(
-            "`jax.debug_nans` and `jax.debug_infs`", _reports_error("FloatingPointError", **_NANS)
+            "`jax.debug_nans` and `jax.debug_infs`", reports_error("FloatingPointError", **NANS)
         ),
-        Switch("`checkify.float_checks`", _reports_checkify_error(checkify.float_checks)),
+        Switch("`checkify.float_checks`", reports_checkify_error(checkify.float_checks)),
     ),
-    "x64": (Switch("the warning of a truncated dtype", _reports_warning("will be truncated")),),
-    "carry": (Switch("`lax.scan`, which raises", _fails_in_scan),),
+    "x64": (Switch("the warning of a truncated dtype", reports_warning("will be truncated")),),
+    "carry": (Switch("`lax.scan`, which raises", fails_in_scan),),
     "big_const": (
         Switch(
             "`jax_captured_constants_warn_bytes`, at 100 kB",
-            _reports_warning("constants were captured", jax_captured_constants_warn_bytes=100_000),
+            reports_warning("constants were captured", jax_captured_constants_warn_bytes=100_000),
         ),
     ),
     "transfer": (
         Switch(
             "`jax.transfer_guard('disallow')`",
-            _reports_error("isallowed", jit=False, jax_transfer_guard="disallow"),
+            reports_error("isallowed", jit=False, jax_transfer_guard="disallow"),
         ),
     ),
     "donation": (
         Switch(
             "the error and the warning at run time",
-            _reports_either(
-                _reports_error("deleted", jit=False),
-                _reports_warning("donated buffers were not usable"),
+            reports_either(
+                reports_error("deleted", jit=False),
+                reports_warning("donated buffers were not usable"),
             ),
         ),
     ),
@@ -267,7 +302,7 @@ SWITCHES: dict[str, tuple[Switch, ...]] = {
 def score(check: str, switch: Switch, folder: str) -> Score:
     """Return a switch's score on the cases for a check in one folder."""
     seen = []
-    with _config_values(*switch.settings):
+    with config_values(*switch.settings):
         for number in range(sum(1 for _ in scores.cases(folder, check))):
             case = list(scores.cases(folder, check))[number]
             seen.append((case.expected, switch.reports(case)))

@@ -7,14 +7,13 @@ import inspect
 import linecache
 import os
 import re
-import sys
 import sysconfig
-from collections.abc import Mapping
 from dataclasses import dataclass
 from types import CodeType, TracebackType
 from typing import Any
 
 from jaxbits import _jax_compat
+from jaxbits._analysis import notebook_cells
 
 _paths = sysconfig.get_paths()
 _LIBRARY_FOLDERS = tuple(
@@ -71,7 +70,8 @@ class CodeLocation:
     @property
     def text(self) -> str:
         """The source of the line without surrounding whitespace, or "" if it is unavailable."""
-        return linecache.getline(self.file, self.line).strip()
+        line = linecache.getline(self.file, self.line).strip()
+        return line or notebook_cells.timed_line(self.file, self.line, self.function)
 
     def ignores(self, check: str) -> bool:
         """Return whether the line has a comment ``# jaxbits: ignore[check, …]`` for this check."""
@@ -79,19 +79,10 @@ class CodeLocation:
         return comment is not None and check in re.split(r"[\s,]+", comment[1].strip())
 
     def __str__(self) -> str:
-        cell = _cell_numbers().get(self.file)
-        name = f"In[{cell}]" if cell is not None else os.path.basename(self.file)
-        return f"{name}:{self.line}"
-
-
-def _cell_numbers() -> Mapping[str, Any]:
-    """Return the execution count of each notebook cell, keyed by the cell's file name."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython and hasattr(ipython, "get_ipython") else None
-    # This attribute is private and may change, so check its type:
-    # https://github.com/ipython/ipython/blob/9.18.1/IPython/core/compilerop.py
-    names = getattr(getattr(shell, "compile", None), "_filename_map", None)
-    return names if isinstance(names, Mapping) else {}
+        cell = notebook_cells.find_cell(self.file, self.line, self.function)
+        if cell is not None:
+            return f"In[{cell[0]}]:{cell[1]}"
+        return f"{os.path.basename(self.file)}:{self.line}"
 
 
 def location_of(equation: Any) -> CodeLocation | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 
+from jaxbits._analysis import notebook_cells
 from jaxbits._analysis.code_location import CodeLocation, is_user_code, location_of_error
 from jaxbits._analysis.python_state.iterators import is_iterator
 
@@ -139,6 +140,7 @@ def readable_message(
             lambda match: _argument_name(int(match[1]), function, args, kwargs, traced),
             text,
         )
+    text = notebook_cells.name_cells(text)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 

@@ -20,8 +20,9 @@ def iterator(target: FunctionUnderTest) -> Iterator[Finding]:
 
     The detector looks for iterators among the arguments, and for iterators in globals, closures,
     defaults, and attributes that one trace advances. It also looks for calls to `next` in the body
-    of a JAX loop on an iterator created outside the body. It cannot see a local iterator that a
-    `for` loop advances in such a body. JAX has no switch for this.
+    of a JAX loop on an iterator created outside the body. It cannot see a local iterator that is in
+    a container or an object, as in `next(iterators[0])`, or other objects that are used up, such as
+    a queue. JAX has no switch for this.
 
     >>> from jaxbits import detect
     >>> numbers = iter([1.0, 2.0, 3.0])

@@ -29,9 +29,10 @@ def key_reuse(target: FunctionUnderTest) -> Iterator[Finding]:
     a key that the program uses and then returns, because the next call uses the key again. If
     ``carry=`` specifies the argument that holds the state, the detector follows the state into a
     second step. Draws and splits whose results are never used do not count. The detector handles
-    typed and raw keys. It cannot see that two different values in the program are equal keys, or
-    that the caller passes one key twice. `jax.debug_key_reuse(True)` comes closest, but it stops at
-    the first reuse and ignores raw keys.
+    typed and raw keys. It cannot see that two different values in the program are equal keys, that
+    the caller passes one key twice, or that a key belongs to an array of keys that was used as a
+    whole. `jax.debug_key_reuse(True)` comes closest, but it stops at the first reuse and ignores
+    raw keys.
 
     >>> import jax
     >>> from jaxbits import detect

@@ -23,9 +23,11 @@ def leak(target: FunctionUnderTest) -> Iterator[Finding]:
 
     The detector compares the state that the function can reach before and after one trace, up to
     the 5000 nearest objects. This state includes globals, closures, defaults, and attributes of the
-    function's object, classes, and functions. The detector cannot see values that are stored on an
-    argument or only in a library's module. JAX's closest equivalent is `jax.checking_leaks()`,
-    which finds leaks anywhere but also reports references that are not leaks.
+    function's object, classes, and functions. The detector cannot see values that are stored in a
+    list, a dict, or a library's object among the arguments, or only in a library's module. The
+    check `inplace` reports such lists and dicts. JAX's closest equivalent is
+    `jax.checking_leaks()`, which finds leaks anywhere but also reports references that are not
+    leaks.
 
     >>> from jaxbits import detect
     >>> kept = []

@@ -18,9 +18,10 @@ def side_effect(target: FunctionUnderTest) -> Iterator[Finding]:
     The detector traces the function once, without caches. It records which impure functions the
     user's own lines call, namely those that print, log, warn, read clocks, draw random numbers
     outside JAX, open files, or start programs. It also records changes to globals, closures,
-    defaults, and attributes, and to the containers in them. It cannot see effects inside libraries
-    and C code, or in a branch that this trace did not take. JAX has no switch for this, although
-    `jax.checking_leaks()` finds a tracer that was stored.
+    defaults, and attributes, and to the containers in them. It cannot see most effects inside
+    libraries and C code, such as a clock that a library's function reads, or an effect in a branch
+    that this trace did not take. JAX has no switch for this, although `jax.checking_leaks()` finds
+    a tracer that was stored.
 
     >>> from jaxbits import detect
     >>> def step(x):
