@@ -25,6 +25,7 @@ from jaxbits._analysis import resource_limits
 from jaxbits._analysis.call_context import CallContext
 from jaxbits._analysis.jaxpr_interpreter import Interpreter
 from jaxbits._analysis.probes import Plan, Probe, Site
+from jaxbits._analysis.quick_compilation import jit_quickly
 
 MAX_EQUATIONS, MAX_SECONDS = 100_000, 5.0
 
@@ -99,11 +100,12 @@ class InstrumentedRun:
     def _compile(self, corrupted: set[int] | None = None) -> Callable[..., Any]:
         count = len(self.program.consts)
 
-        @jax.jit
-        def run(values: list[Any], flags: Any) -> Any:
+        def interpret(values: list[Any], flags: Any) -> Any:
             closed = ClosedJaxpr(self.program.jaxpr, values[:count])
             interpreter = Interpreter(self.plan, corrupted, flags)
             return interpreter.run(closed, values[count:], CallContext())
+
+        run = jit_quickly(interpret, self.program)
 
         def run_in_sandbox(values: list[Any], flags: Any) -> Any:
             context = self._sandbox()
