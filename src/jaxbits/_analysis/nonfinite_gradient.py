@@ -144,7 +144,7 @@ class GradientTest:
         try:
             program = jax.make_jaxpr(jax.grad(self._loss))(self._arguments)
             leaves = jax.tree.leaves(self._arguments)
-            sites = run_instrumented(program, leaves, NAN_PROBE, INF_PROBE).sites
+            sites = run_instrumented(program, leaves, NAN_PROBE, INF_PROBE).flagged_sites
         except Exception:  # A finding without a location is still useful.
             return "", None
         first = next(iter(sites), None)
