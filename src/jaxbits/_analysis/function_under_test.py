@@ -99,8 +99,7 @@ class FunctionUnderTest:
 
     def retrace(self) -> Trace:
         """Trace the function again, with the current Python state, and return the new trace."""
-        traced = self.trace.traced
-        return trace_function(self.function, self.args, self.kwargs, self.references, traced)
+        return trace_function(self.function, self.args, self.kwargs, self.references, self.trace)
 
     @functools.cached_property
     def eager_run(self) -> EagerRun:

@@ -1,10 +1,11 @@
 """Run a traced program again, with measurements added to its equations.
 
 The run rebuilds the jaxpr, including its calls, loops, and branches. Besides its results, the
-rebuilt program returns a count and a range for every measured equation. One run therefore shows all
-bad values, including those inside `jit`, and serves the probes of several detectors. If there are
-bad values, the program runs again with these values corrupted, first at all sites together and then
-at one site at a time. A site is masked if this does not change the results.
+rebuilt program returns whether there are bad values at each measured equation, including those
+inside `jit`. One run serves the probes of several detectors. If there are bad values, a second
+program measures their count and their range, and it can corrupt them. It runs with the values
+corrupted at all sites together, and then at one site at a time. A site is masked if this does not
+change the results.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ from jax.extend.core import ClosedJaxpr
 from jaxbits._analysis import resource_limits
 from jaxbits._analysis.call_context import CallContext
 from jaxbits._analysis.jaxpr_interpreter import Interpreter
+from jaxbits._analysis.measurement_sums import flagged_sites
 from jaxbits._analysis.probes import Plan, Probe, Site
+from jaxbits._analysis.quick_compilation import jit_quickly
 
 MAX_EQUATIONS, MAX_SECONDS = 100_000, 5.0
 
@@ -43,20 +46,37 @@ class InstrumentedRun:
         self._values = [*program.consts, *as_arrays(program, inputs)]
 
     @functools.cached_property
+    def _first_run(self) -> tuple[list[Any], set[int]]:
+        """The results of the program, and the numbers of the sites with bad values."""
+        outputs, flags = self._compile()(self._values, None)
+        return list(outputs), flagged_sites(jax.device_get(flags))
+
+    @functools.cached_property
+    def _second_run(self) -> Callable[..., Any]:
+        """A program that measures the sites with bad values in detail, and that corrupts them."""
+        return self._compile(self._first_run[1])
+
+    @property
     def outputs(self) -> list[Any]:
-        """The results of the program. Computing them also fills in the sites' measurements."""
-        outputs, measured = self._compile()(self._values, None)
-        for number, (count, low, high) in jax.device_get(measured).items():
-            site = self.plan.sites[number]
-            site.count, site.low, site.high = int(count), float(low), float(high)
-        return list(outputs)
+        """The results of the program."""
+        return self._first_run[0]
+
+    @property
+    def flagged_sites(self) -> list[Site]:
+        """The sites with bad values, without their count and range, which need a second run."""
+        if not self.plan.sites:
+            return []
+        return [self.plan.sites[number] for number in sorted(self._first_run[1])]
 
     @functools.cached_property
     def sites(self) -> list[Site]:
         """The sites with bad values. The program does not run if the plan has no sites."""
-        if not self.plan.sites:
+        if not self.flagged_sites:
             return []
-        _ = self.outputs
+        _, measured = self._uncorrupted_run
+        for number, (count, low, high) in jax.device_get(measured).items():
+            site = self.plan.sites[number]
+            site.count, site.low, site.high = int(count), float(low), float(high)
         return [site for site in self.plan.sites if site.count]
 
     def sites_of(self, probe: Probe) -> list[Site]:
@@ -81,29 +101,37 @@ class InstrumentedRun:
         return [s for s in self.sites if s.number not in masked] or self.sites
 
     def _find_masked(self, sites: Sequence[Site]) -> set[int]:
-        run = self._compile({site.number for site in sites})
-        is_masked = functools.partial(self._has_same_outputs, run)
-        if is_masked(sites):
+        if self._has_same_outputs(sites):
             return {site.number for site in sites}
         start, found = time.perf_counter(), set()
         for site in sites if len(sites) > 1 else ():
-            if time.perf_counter() - start < MAX_SECONDS and is_masked([site]):
+            if time.perf_counter() - start < MAX_SECONDS and self._has_same_outputs([site]):
                 found.add(site.number)
         return found
 
-    def _has_same_outputs(self, run: Callable[..., Any], corrupted: Sequence[Site]) -> bool:
-        numbers = {site.number for site in corrupted}
-        flags = jnp.array([site.number in numbers for site in self.plan.sites])
-        return _equal(self.outputs, run(self._values, flags)[0])
+    def _has_same_outputs(self, corrupted: Sequence[Site]) -> bool:
+        return _equal(self._uncorrupted_run[0], self._run_corrupted(corrupted)[0])
 
-    def _compile(self, corrupted: set[int] | None = None) -> Callable[..., Any]:
+    @functools.cached_property
+    def _uncorrupted_run(self) -> Any:
+        # The first program may round differently, so compare only results of the second one.
+        return self._run_corrupted([])
+
+    def _run_corrupted(self, sites: Sequence[Site]) -> Any:
+        """Return the results of the second run with bad values corrupted, and its measurements."""
+        numbers = {site.number for site in sites}
+        flags = np.array([site.number in numbers for site in self.plan.sites])
+        return self._second_run(self._values, flags)
+
+    def _compile(self, bad: set[int] | None = None) -> Callable[..., Any]:
         count = len(self.program.consts)
 
-        @jax.jit
-        def run(values: list[Any], flags: Any) -> Any:
+        def interpret(values: list[Any], flags: Any) -> Any:
             closed = ClosedJaxpr(self.program.jaxpr, values[:count])
-            interpreter = Interpreter(self.plan, corrupted, flags)
+            interpreter = Interpreter(self.plan, bad, flags)
             return interpreter.run(closed, values[count:], CallContext())
+
+        run = jit_quickly(interpret, self.program)
 
         def run_in_sandbox(values: list[Any], flags: Any) -> Any:
             context = self._sandbox()

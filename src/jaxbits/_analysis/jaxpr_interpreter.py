@@ -12,7 +12,7 @@ from jax.extend.core import ClosedJaxpr
 from jaxbits import _jax_compat
 from jaxbits._analysis import jaxpr_utils
 from jaxbits._analysis.call_context import CallContext
-from jaxbits._analysis.measurement_sums import Sums, add_sums, empty_sums, summarize
+from jaxbits._analysis.measurement_sums import DetailSums, FlagSums
 from jaxbits._analysis.probes import Plan, instrumented_jaxprs
 
 MAX_ITERATIONS = 100_000
@@ -22,19 +22,21 @@ MAX_ITERATIONS = 100_000
 _REUSABLE = {"jit", "pjit", "closed_call", "core_call", "cond", "scan", "while"}
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/debugging.py
 _DEBUG_OUTPUT = {"debug_callback", "debug_print"}
-_Result = tuple[list[Any], Sums]
+_Result = tuple[list[Any], dict[Any, Any]]
 
 
 class Interpreter:
     """An interpreter that rebuilds a program according to a plan, with each loop body only once.
 
-    If `corrupted` is given, the interpreter measures nothing. Instead, it corrupts the bad values
-    at the sites with these numbers wherever `flags` (bool[sites]) is true. Loops then stop after
-    `MAX_ITERATIONS`, because a corrupted condition may never become false.
+    It first finds out which sites have bad values. If `bad` is given, it instead measures the
+    details at the sites with these numbers. It then also corrupts the bad values at a site wherever
+    `flags` (bool[sites]) is true. Loops stop after `MAX_ITERATIONS` if any flag is true, because a
+    corrupted condition may never become false.
     """
 
-    def __init__(self, plan: Plan, corrupted: set[int] | None, flags: Any) -> None:
-        self.plan, self.corrupted, self.flags = plan, corrupted, flags
+    def __init__(self, plan: Plan, bad: set[int] | None = None, flags: Any = None) -> None:
+        self.plan, self.bad, self.flags = plan, bad, flags
+        self.sums: Any = FlagSums() if bad is None else DetailSums(plan)
 
     def run(
         self, program: ClosedJaxpr, inputs: Sequence[Any], context: CallContext, lanes: Any = None
@@ -50,22 +52,17 @@ class Interpreter:
         known: dict[Any, Any] = {}
         known.update(zip(program.jaxpr.constvars, program.consts, strict=True))
         known.update(zip(program.jaxpr.invars, inputs, strict=True))
-        sums: Sums = {}
+        sums: dict[Any, Any] = {}
         for equation in program.jaxpr.eqns:
             values = [jaxpr_utils.read_atom(known, atom) for atom in equation.invars]
             outputs, found = self._run_equation(equation, values, context, lanes)
-            add_sums(sums, found)
+            sums.update(found)
             known.update(zip(equation.outvars, outputs, strict=True))
         return [jaxpr_utils.read_atom(known, atom) for atom in program.jaxpr.outvars], sums
 
     def _site_numbers(self, jaxpr: ClosedJaxpr, context: CallContext) -> list[int]:
         numbers = self.plan.site_numbers(jaxpr, context)
-        if self.corrupted is None:
-            return numbers
-        return [n for n in numbers if n in self.corrupted]
-
-    def _empty_sums(self, numbers: Sequence[int]) -> Sums:
-        return empty_sums(self.plan, numbers) if self.corrupted is None else {}
+        return numbers if self.bad is None else [n for n in numbers if n in self.bad]
 
     def _run_equation(
         self, equation: Any, values: list[Any], context: CallContext, lanes: Any
@@ -77,7 +74,7 @@ class Interpreter:
         inner = [context.enter(equation, jaxpr) for jaxpr in jaxprs]
         pairs = zip(jaxprs, inner, strict=True)
         numbers = [n for jaxpr, c in pairs for n in self._site_numbers(jaxpr, c)]
-        needs_limit = name == "while" and self.corrupted is not None
+        needs_limit = name == "while" and self.bad is not None
         if not numbers and name in _REUSABLE and not needs_limit:
             return _jax_compat.bind(equation, values), {}
         if name == "cond":
@@ -95,17 +92,18 @@ class Interpreter:
         if equation.primitive.name in _DEBUG_OUTPUT and not equation.outvars:
             return [], {}
         outputs = _jax_compat.bind(equation, values)
-        sums: Sums = {}
+        sums: dict[Any, Any] = {}
         for site in self.plan.sites_at.get((id(equation), context), ()):
-            if self.corrupted is None:
-                try:
-                    measurement = site.probe.measure(equation, values, outputs)
-                except Exception:  # This probe cannot handle the equation, but other probes may.
-                    self.plan.failed.add(equation.primitive.name)
-                    continue
-                if measurement is not None:
-                    sums[site.number] = summarize(measurement, site.probe.dtype, lanes)
-            elif site.number in self.corrupted:
+            if self.bad is not None and site.number not in self.bad:
+                continue
+            try:
+                measurement = site.probe.measure(equation, values, outputs)
+            except Exception:  # This probe cannot handle the equation, but other probes may.
+                self.plan.failed.add(equation.primitive.name)
+                continue
+            if measurement is not None:
+                sums.update(self.sums.summarize(site, measurement, lanes))
+            if self.bad is not None and site.probe.can_corrupt:
                 flag = self.flags[site.number]
                 corrupted = site.probe.corrupt(equation, values, outputs)
                 pairs = zip(corrupted, outputs, strict=True)
@@ -123,13 +121,13 @@ class Interpreter:
         def as_branch(jaxpr: ClosedJaxpr, context: CallContext) -> Callable[..., Any]:
             def branch(*operands: Any) -> Any:
                 outputs, found = self.run(jaxpr, operands, context, lanes)
-                return outputs, {**self._empty_sums(numbers), **found}
+                return outputs, self.sums.collect(found, numbers)
 
             return branch
 
         branches = [as_branch(jaxpr, c) for jaxpr, c in zip(jaxprs, contexts, strict=True)]
         outputs, sums = lax.switch(jnp.asarray(values[0], jnp.int32), branches, *values[1:])
-        return list(outputs), sums
+        return list(outputs), self.sums.spread(sums, numbers)
 
     def _run_scan(
         self,
@@ -146,13 +144,14 @@ class Interpreter:
         def body(state: Any, xs: Any) -> Any:
             operands = (*values[:num_consts], *state[0], *xs)
             outputs, found = self.run(params["jaxpr"], operands, context, lanes)
-            return (outputs[:num_carry], add_sums(dict(state[1]), found)), outputs[num_carry:]
+            sums = self.sums.add(state[1], self.sums.collect(found, numbers))
+            return (outputs[:num_carry], sums), outputs[num_carry:]
 
-        start = (values[num_consts:first_x], self._empty_sums(numbers))
+        start = (values[num_consts:first_x], self.sums.collect({}, numbers))
         (carry, sums), ys = lax.scan(
             body, start, values[first_x:], length=params["length"], reverse=params["reverse"]
         )
-        return [*carry, *ys], sums
+        return [*carry, *ys], self.sums.spread(sums, numbers)
 
     def _run_while(
         self,
@@ -184,20 +183,20 @@ class Interpreter:
             if running.shape:
                 pairs = zip(outputs, carry, strict=True)
                 outputs = [_select_lanes(running, new, old) for new, old in pairs]
-            sums = add_sums(dict(sums), found)
-            running, found = condition(outputs, batch)
-            return outputs, running, add_sums(sums, found), iteration + 1
+            running, again = condition(outputs, batch)
+            found = self.sums.collect({**found, **again}, numbers)
+            return outputs, running, self.sums.add(sums, found), iteration + 1
 
         def continues(state: Any) -> Any:
-            is_within_limit = state[3] < MAX_ITERATIONS if self.corrupted is not None else True
-            return jnp.any(state[1]) & is_within_limit
+            if self.bad is None:
+                return jnp.any(state[1])
+            return jnp.any(state[1]) & ((state[3] < MAX_ITERATIONS) | ~jnp.any(self.flags))
 
         carry = values[first_carry:]
         running, found = condition(carry, lanes)
-        sums = add_sums(self._empty_sums(numbers), found)
-        start = (carry, running, sums, jnp.int32(0))
+        start = (carry, running, self.sums.collect(found, numbers), jnp.int32(0))
         carry, _, sums, _ = lax.while_loop(continues, body, start)
-        return list(carry), sums
+        return list(carry), self.sums.spread(sums, numbers)
 
 
 def _select_lanes(running: Any, new: Any, old: Any) -> Any:

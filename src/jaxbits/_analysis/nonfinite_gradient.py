@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbits import _jax_compat
 from jaxbits._analysis import jaxpr_utils, resource_limits
 from jaxbits._analysis.carried_state import library_state_inputs
 from jaxbits._analysis.code_location import CodeLocation
@@ -24,10 +25,12 @@ from jaxbits._analysis.instrumented_run import (
     run_instrumented,
 )
 from jaxbits._analysis.nonfinite_probes import INF_PROBE, NAN_PROBE
+from jaxbits._analysis.quick_compilation import jit_quickly
 from jaxbits._formatting import first_line
 
-_MAX_SECONDS, _MAX_INPUTS = 1.0, 8
+_MAX_SECONDS, _MAX_INPUTS = 5.0, 8
 _TRIED_VALUES = (0.0, -1.0, 1.0, 1000.0, -1000.0)
+"""The values that inputs are set to. Only 0 is tried even if the gradient takes long to compute."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ class GradientTest:
     def __init__(self, target: FunctionUnderTest) -> None:
         program = target.trace.program
         assert program is not None
-        self._program, self._left_out = program, target.left_out
+        self._left_out = target.left_out
         self._inputs = as_arrays(program, target.trace.inputs)
         results = [n for n, aval in enumerate(program.out_avals) if is_floating(aval)]
         scalars = [n for n in results if program.out_avals[n].shape == ()]
@@ -94,8 +97,11 @@ class GradientTest:
         self.has_eigenvectors = bool(names & {"eig", "eigh", "svd"})
         used = self.flow.used_inputs
         self._positions = [n for n in inputs if n in used] if self._results else []
+        # A training step also computes gradients and an update, which the loss does not need.
+        is_result = [n in self._results for n in range(len(program.out_avals))]
+        self._loss_program = _jax_compat.remove_dead_code(program, is_result)
         self._arguments = [self._inputs[n] for n in self._positions]
-        self._value_and_grad = jax.jit(jax.value_and_grad(self._loss))
+        self._value_and_grad = jit_quickly(jax.value_and_grad(self._loss), self._loss_program)
 
     def run(self) -> Iterator[NonfiniteGradient | GradientTrap]:
         """Yield the problems with the gradient, at most one per input."""
@@ -124,8 +130,11 @@ class GradientTest:
         inputs = list(self._inputs)
         for n, value in zip(self._positions, arguments, strict=True):
             inputs[n] = value
-        outputs = jax.core.eval_jaxpr(self._program.jaxpr, self._program.consts, *inputs)
-        return sum(jnp.sum(jnp.asarray(outputs[n]).astype(jnp.float32)) for n in self._results)
+        program = self._loss_program
+        outputs = jax.core.eval_jaxpr(program.jaxpr, program.consts, *inputs)
+        if len(outputs) > len(self._results):  # This version of JAX cannot remove the others.
+            outputs = [outputs[n] for n in self._results]
+        return sum(jnp.sum(jnp.asarray(output).astype(jnp.float32)) for output in outputs)
 
     def _evaluate(self, arguments: Sequence[Any]) -> tuple[float, list[Any]]:
         value, gradient = resource_limits.wait_for(self._value_and_grad(list(arguments)))
@@ -136,38 +145,46 @@ class GradientTest:
         try:
             program = jax.make_jaxpr(jax.grad(self._loss))(self._arguments)
             leaves = jax.tree.leaves(self._arguments)
-            sites = run_instrumented(program, leaves, NAN_PROBE, INF_PROBE).sites
+            sites = run_instrumented(program, leaves, NAN_PROBE, INF_PROBE).flagged_sites
         except Exception:  # A finding without a location is still useful.
             return "", None
         first = next(iter(sites), None)
         return (first.equation.primitive.name, first.location) if first else ("", None)
 
-    def _find_traps(self) -> Iterator[GradientTrap]:
-        start = time.perf_counter()
-        inputs = zip(self._positions[:_MAX_INPUTS], self._arguments, strict=False)
-        for position, array in inputs:
-            for magnitude, change, changed in _changed_inputs(array):
-                if time.perf_counter() - start > _MAX_SECONDS:
-                    return
-                arguments = [changed if a is array else a for a in self._arguments]
-                value, gradient = self._evaluate(arguments)
-                if not np.isfinite(value) or not has_nan(gradient):
-                    continue
-                guarded = self.flow.guarded
-                # A `where` that compares with small numbers guards only against small inputs.
-                is_guarded = bool(guarded) and (magnitude <= 1 or self.flow.compares_large)
-                location = guarded[0] if is_guarded else None
-                yield GradientTrap(position + 1, change, is_guarded, location)
-                return
+    def _find_traps(self) -> list[GradientTrap]:
+        start, found = time.perf_counter(), dict[int, GradientTrap]()
+        for number in _TRIED_VALUES:
+            inputs = zip(self._positions[:_MAX_INPUTS], self._arguments, strict=False)
+            for position, array in inputs:
+                if number and time.perf_counter() - start > _MAX_SECONDS:
+                    break
+                if position not in found and (change := self._find_trap(array, number)):
+                    found[position] = self._describe_trap(position, number, change)
+        return [found[position] for position in sorted(found)]
+
+    def _find_trap(self, array: Any, number: float) -> str:
+        """Return the change to an input that makes the gradient NaN, or "" if there is none."""
+        for change, changed in _changed_inputs(array, number):
+            value, gradient = self._evaluate(
+                [changed if a is array else a for a in self._arguments]
+            )
+            if np.isfinite(value) and has_nan(gradient):
+                return change
+        return ""
+
+    def _describe_trap(self, position: int, number: float, change: str) -> GradientTrap:
+        guarded = self.flow.guarded
+        # A `where` that compares with small numbers guards only against small inputs.
+        is_guarded = bool(guarded) and (abs(number) <= 1 or self.flow.compares_large)
+        return GradientTrap(position + 1, change, is_guarded, guarded[0] if is_guarded else None)
 
 
-def _changed_inputs(array: Any) -> Iterator[tuple[float, str, Any]]:
-    """Yield (magnitude, description, array) for variants of an input with extreme entries."""
+def _changed_inputs(array: Any, number: float) -> Iterator[tuple[str, Any]]:
+    """Yield (description, array) for variants of an input with one or all entries set."""
     original = np.asarray(array)
-    for number in _TRIED_VALUES:
-        if original.ndim:
-            changed = original.copy()
-            changed.flat[0] = number
-            yield abs(number), f"an entry of {number:g}", jnp.asarray(changed)
-        change = f"every entry {number:g}" if original.ndim else f"a value of {number:g}"
-        yield abs(number), change, jnp.asarray(np.full_like(original, number))
+    if original.ndim:
+        changed = original.copy()
+        changed.flat[0] = number
+        yield f"an entry of {number:g}", jnp.asarray(changed)
+    change = f"every entry {number:g}" if original.ndim else f"a value of {number:g}"
+    yield change, jnp.asarray(np.full_like(original, number))

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import jax
+
+from jaxbits._analysis.function_under_test import FunctionUnderTest
+from jaxbits._analysis.program_values import NumberedType
+from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.state_types import ArrayType, likeness, types_of
 from jaxbits._analysis.tracing_errors import parameter_names
 
@@ -71,3 +76,34 @@ def find_new_state(old: Any, output: Any, key: int | str) -> tuple[Any, bool]:
         if score > highest:
             best, highest, is_aside = part, score, index != preferred
     return best, is_aside
+
+
+def traced_state(target: FunctionUnderTest, key: int | str) -> tuple[Any, Any] | None:
+    """Return the types in a step's state before and after the step, as the shared trace shows them.
+
+    Args:
+        target: The step.
+        key: The position or name of the state among the arguments.
+
+    Returns:
+        The types in the old and the new state, or None if the trace does not show them.
+    """
+    trace = target.trace
+    if trace.program is None or trace.output_types is None:
+        return None
+    leaves, tree = jax.tree.flatten((list(target.args), target.kwargs), is_leaf=is_iterator)
+    for index, aval in zip(trace.traced, trace.program.in_avals, strict=True):
+        leaves[index] = ArrayType(aval.shape, aval.dtype, aval.weak_type)
+    try:  # A user's container may accept only arrays.
+        args, kwargs = jax.tree.unflatten(tree, leaves)
+        old = types_of((args if isinstance(key, int) else kwargs)[key])
+        outputs = jax.tree.map(_without_number, trace.output_types, is_leaf=is_iterator)
+        return old, types_of(find_new_state(old, outputs, key)[0])
+    except Exception:
+        return None
+
+
+def _without_number(leaf: Any) -> Any:
+    if isinstance(leaf, NumberedType):
+        return ArrayType(leaf.shape, leaf.dtype, leaf.weak)
+    return leaf

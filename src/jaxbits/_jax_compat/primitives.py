@@ -47,12 +47,16 @@ def scan_counts(equation: Any) -> tuple[int, int]:
     return len(constants), len(carry)
 
 
-def remove_dead_code(program: ClosedJaxpr) -> ClosedJaxpr:
+def remove_dead_code(program: ClosedJaxpr, is_used: Sequence[bool] | None = None) -> ClosedJaxpr:
     """Return a program without the equations that neither its results nor its effects need.
 
-    The program keeps all of its inputs. It is returned unchanged if JAX lacks `dce_jaxpr`, which
-    exists in JAX 0.7.2 through 0.12:
+    The program keeps all of its inputs, but of its results only those that are used. It is returned
+    unchanged if JAX lacks `dce_jaxpr`, which exists in JAX 0.7.2 through 0.12:
     https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/interpreters/partial_eval.py
+
+    Args:
+        program: The program.
+        is_used: For each result, whether it is used. The default is all of them.
 
     >>> traced = jax.make_jaxpr(lambda x: (jax.numpy.sin(x), x + 1)[1])(1.0)
     >>> [equation.primitive.name for equation in remove_dead_code(traced).eqns]
@@ -62,8 +66,8 @@ def remove_dead_code(program: ClosedJaxpr) -> ClosedJaxpr:
         from jax.interpreters.partial_eval import dce_jaxpr
     except ImportError:
         return program
-    is_used = [True] * len(program.jaxpr.outvars)
-    jaxpr, _ = dce_jaxpr(program.jaxpr, is_used, instantiate=True)
+    used = [True] * len(program.jaxpr.outvars) if is_used is None else list(is_used)
+    jaxpr, _ = dce_jaxpr(program.jaxpr, used, instantiate=True)
     return ClosedJaxpr(jaxpr, program.consts)
 
 

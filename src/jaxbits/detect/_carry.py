@@ -23,7 +23,11 @@ from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
-from jaxbits._analysis.state_argument import find_new_state, find_state_argument
+from jaxbits._analysis.state_argument import (
+    find_new_state,
+    find_state_argument,
+    traced_state,
+)
 from jaxbits._analysis.state_types import (
     ArrayType,
     Difference,
@@ -165,11 +169,15 @@ class _Steps:
 
 
 def _run_steps(target: FunctionUnderTest, state_argument: int | str) -> _Steps:
-    """Trace two steps together, and return the types of the state before and after each."""
-    copies = copy_tree((list(target.args), target.kwargs))
+    """Trace two steps together, and return the types of the state before and after each.
+
+    The types are missing if the step does not change them.
+    """
     key = find_state_argument(target.function, target.args, target.kwargs, state_argument)
-    if key is None:
-        return _Steps()
+    states = None if key is None else traced_state(target, key)
+    if key is None or (states and next(differences(*states, ""), None) is None):
+        return _Steps()  # The trace that all checks share shows no difference.
+    copies = copy_tree((list(target.args), target.kwargs))
     leaves, tree = jax.tree.flatten(copies, is_leaf=is_iterator)
     traced = target.trace.traced
     found = _Steps()

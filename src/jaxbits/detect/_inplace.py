@@ -30,14 +30,14 @@ def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find arguments that a function modifies in place, and item assignments to JAX arrays.
 
     The detector compares the containers and user objects among the arguments before and after one
-    trace. If there are NumPy arrays, it also compares them before and after one call. It notices if
-    a function that `jax.jit` compiles updates an object, such as a module, and does not return it.
-    It recognizes the error that JAX raises for an assignment to a traced array. In the function's
-    source, it looks for `.at` updates whose results are discarded. It also looks for a NumPy array
-    that the function passes to `jnp.asarray` and then writes to, later in the function or in the
-    next iteration of a loop, because the two arrays may share memory. It cannot see changes to
-    objects whose classes are not pytrees if a library defines them. JAX raises an error for its own
-    arrays, and it has no switch for the rest.
+    trace. If there are NumPy arrays and the function is not jitted, it also compares them before
+    and after one call. It notices if a function that `jax.jit` compiles updates an object, such as
+    a module, and does not return it. It recognizes the error that JAX raises for an assignment to a
+    traced array. In the function's source, it looks for `.at` updates whose results are discarded.
+    It also looks for a NumPy array that the function passes to `jnp.asarray` and then writes to,
+    later in the function or in the next iteration of a loop, because the two arrays may share
+    memory. It cannot see changes to objects whose classes are not pytrees if a library defines
+    them. JAX raises an error for its own arrays, and it has no switch for the rest.
 
     >>> import numpy as np
     >>> from jaxbits import detect
@@ -54,7 +54,9 @@ def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
     changes = list(target.trace.changed_arguments)
     leaves = jax.tree.leaves((target.args, target.kwargs), is_leaf=is_iterator)
     needs_numpy = any(isinstance(e, jax.errors.TracerArrayConversionError) for e in errors)
-    if needs_numpy or any(isinstance(leaf, np.ndarray) for leaf in leaves):
+    has_numpy = needs_numpy or any(isinstance(leaf, np.ndarray) for leaf in leaves)
+    # A jitted function receives tracers in place of NumPy arrays, so the trace has shown all.
+    if has_numpy and not target.is_jitted:
         call_changes, errors = _call_on_copies(target)
         changes += call_changes
     for name, change in {change.reference.name: change for change in changes}.items():

@@ -20,6 +20,9 @@ from jaxbits._analysis.trace import trace_function
 from jaxbits.detect._side_effect import environment_findings
 
 _MAX_TRIED = 24
+_MIN_NOTES, _MAX_EQUATIONS = 3, 2000
+"""The names that show no sign of changing to try at least, and how many equations to trace again
+for them."""
 _STATIC_TYPES = (bool, int, float, complex, str, bytes, tuple, enum.Enum, type, type(None))
 
 
@@ -33,9 +36,10 @@ def stale_global(target: FunctionUnderTest) -> Iterator[Finding]:
     attributes that are set outside `__init__`. Even without such evidence, global containers are
     assumed to change unless their names are in capitals or a function has loaded them. A value that
     could change but shows no sign of it, such as a configuration that is bound only once or an
-    attribute that is set only once, is reported as a note. The detector tries at most 24 names, and
-    it advises to pass a value as an argument only if `jax.jit` accepts that. It cannot see what
-    another module changes. JAX has no switch for this.
+    attribute that is set only once, is reported as a note. The detector tries at most 24 names. If
+    the program is large, it tries fewer of those that show no sign of changing. It advises to pass
+    a value as an argument only if `jax.jit` accepts that. It cannot see what another module
+    changes. JAX has no switch for this.
 
     >>> from jaxbits import detect
     >>> settings = {"rate": 0.1}
@@ -54,7 +58,10 @@ def stale_global(target: FunctionUnderTest) -> Iterator[Finding]:
     if untried:
         names = ", ".join(reference.name for reference in untried)
         target.left_out.append(f"stale_global: {_MAX_TRIED} names were tried, but not {names:.200}")
-    for reference, is_meant in candidates[:_MAX_TRIED]:
+    # Every name costs a trace, so try fewer of them if the program is large.
+    notes = max(_MIN_NOTES, _MAX_EQUATIONS // (1 + target.trace.size))
+    limit = min(_MAX_TRIED, notes + sum(is_meant for _, is_meant in candidates))
+    for reference, is_meant in candidates[:limit]:
         value = reference.get()
         original = original or target.trace.fingerprint()
         if any(

@@ -15,7 +15,7 @@ import sys
 import time
 import types
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,13 +70,16 @@ class CallLog:
 
 @contextlib.contextmanager
 def monitor_calls(
-    references: Iterable[Reference], wrapped_call: WrappedCall | None = None
+    references: Iterable[Reference],
+    wrapped_call: WrappedCall | None = None,
+    records_calls: bool = True,
 ) -> Iterator[CallLog]:
     """Record impure calls made from user code, and restore Python state even after an error.
 
     Args:
         references: The Python state to watch and to restore.
         wrapped_call: An observer of the call from a wrapper to the function that it wraps, if any.
+        records_calls: Whether to record the calls, which makes tracing about twice as slow.
 
     Yields:
         The record of what the code in the block does.
@@ -95,7 +98,8 @@ def monitor_calls(
             sys.stdout = sys.stderr = output
             sys.stdin = io.TextIOWrapper(io.BytesIO())
             builtins.input = no_input
-            sys.setprofile(_Profiler(log, wrapped_call))
+            if records_calls:
+                sys.setprofile(_Profiler(log, wrapped_call).hook())
             try:
                 yield log
             finally:
@@ -122,44 +126,77 @@ def sandbox(references: Iterable[Reference]) -> Iterator[CallLog]:
         yield log
 
 
+class _UserFiles(dict[str, bool]):
+    """A mapping from file names to whether they are user code, which fills itself."""
+
+    def __missing__(self, file: str) -> bool:
+        is_user = self[file] = is_user_code(file)
+        return is_user
+
+
 class _Profiler:
-    """A hook for `sys.setprofile` that records calls in a log."""
+    """A hook for `sys.setprofile` that records calls in a log.
+
+    Tracing a program causes hundreds of thousands of events, nearly all of them between library
+    functions, so the hook drops those first.
+    """
 
     def __init__(self, log: CallLog, wrapped_call: WrappedCall | None = None) -> None:
         self.log, self.wrapped_call = log, wrapped_call
-        self.wrapped_code = wrapped_call and wrapped_call.code
         self.deadline = resource_limits.deadline()
-        self.is_user: dict[types.CodeType, bool] = {}
         self.bodies: dict[types.FrameType, tuple[list[Any], list[Any], int]] = {}
 
-    def is_user_code(self, code: types.CodeType) -> bool:
-        """Return whether a code object is user code. The result is cached per code object."""
-        is_user = self.is_user.get(code)
-        if is_user is None:
-            is_user = self.is_user[code] = is_user_code(code.co_filename)
-        return is_user
+    def hook(self) -> Callable[[types.FrameType, str, Any], None]:
+        """Return the function to pass to `sys.setprofile`."""
+        is_user = _UserFiles()  # A dictionary is much faster than a call to `is_user_code`.
+        wrapped_code = self.wrapped_call and self.wrapped_call.code
 
-    def __call__(self, frame: types.FrameType, event: str, argument: Any) -> None:
-        if frame.f_code is self.wrapped_code and self.wrapped_call:
+        def profile(frame: types.FrameType, event: str, argument: Any) -> None:
+            code = frame.f_code
             if event == "call":
-                self.wrapped_call.record(frame)
+                if code is wrapped_code and self.wrapped_call:
+                    self.wrapped_call.record(frame)
+                if is_user[code.co_filename] and code.co_freevars:
+                    self.watch_loop_body(frame)
+                caller = frame.f_back
+                if caller is not None and is_user[caller.f_code.co_filename]:
+                    self.record_call(caller, frame, not is_user[code.co_filename], argument)
+            elif event == "c_call":
+                if is_user[code.co_filename]:
+                    self.record_call(frame, None, True, argument)
             elif event == "return":
-                self.wrapped_call.record_return(frame, argument)
-        if frame.f_code.co_freevars and event in ("call", "return"):
-            self.watch_loop_body(frame, event)
-        caller = frame if event == "c_call" else frame.f_back if event == "call" else None
-        if caller is None or not self.is_user_code(caller.f_code):
-            return
+                if code is wrapped_code and self.wrapped_call:
+                    self.wrapped_call.record_return(frame, argument)
+                if self.bodies and frame in self.bodies:
+                    self.leave_loop_body(frame)
+
+        return profile
+
+    def record_call(
+        self,
+        caller: types.FrameType,
+        frame: types.FrameType | None,
+        is_library: bool,
+        function: Any,
+    ) -> None:
+        """Record a call that user code makes.
+
+        Args:
+            caller: The frame that makes the call.
+            frame: The frame of the called function, or None if it is written in C.
+            is_library: Whether the called function is not user code.
+            function: The called function if it is written in C.
+        """
         if time.monotonic() > self.deadline:
             resource_limits.stop()
+        if not is_library:
+            return
         code = caller.f_code
         location = CodeLocation(code.co_filename, caller.f_lineno, code.co_name)
-        if event == "c_call":
-            name = impure_c_name(argument)
-            if argument is next and _is_loop_body(caller):
+        if frame is None:
+            name = impure_c_name(function)
+            if function is next and _is_loop_body(caller):
                 self.log.advanced.append(location)
-        elif is_user_code(frame.f_code.co_filename):
-            return
         else:
             name = impure_python_name(frame)
             if _reads_environment(frame):
@@ -170,17 +207,19 @@ class _Profiler:
         if name:
             self.log.calls[name, location] += 1
 
-    def watch_loop_body(self, frame: types.FrameType, event: str) -> None:
-        """Record that a loop body advances an iterator without calling `next`."""
-        if event == "call" and self.is_user_code(frame.f_code) and _is_loop_body(frame):
+    def watch_loop_body(self, frame: types.FrameType) -> None:
+        """Remember the positions of the iterators that a loop body may advance without `next`."""
+        if _is_loop_body(frame):
             iterators = _outer_iterators(frame)
             positions = list(map(iterator_position, iterators))
             self.bodies[frame] = iterators, positions, len(self.log.advanced)
-        elif event == "return" and frame in self.bodies:
-            iterators, positions, reported = self.bodies.pop(frame)
-            has_advanced = list(map(iterator_position, iterators)) != positions
-            if len(self.log.advanced) == reported and has_advanced:
-                self.log.advanced.append(location_of_code(frame.f_code))
+
+    def leave_loop_body(self, frame: types.FrameType) -> None:
+        """Record that a loop body has advanced an iterator without calling `next`."""
+        iterators, positions, reported = self.bodies.pop(frame)
+        has_advanced = list(map(iterator_position, iterators)) != positions
+        if len(self.log.advanced) == reported and has_advanced:
+            self.log.advanced.append(location_of_code(frame.f_code))
 
 
 def _reads_environment(frame: types.FrameType) -> bool:
