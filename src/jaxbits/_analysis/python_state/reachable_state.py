@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 
+from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.python_state.references import (
     Reference,
     is_python_function,
@@ -107,7 +108,7 @@ def argument_objects(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Iterat
 
 def _classes_of_nodes(tree: Any) -> Iterator[type]:
     """Yield the class of each pytree node that a user's class defines, down to its leaves."""
-    children = children_of(tree)
+    children = None if is_iterator(tree) else children_of(tree)
     if children is not None:
         if is_user_class(type(tree)):
             yield type(tree)
