@@ -62,7 +62,7 @@ def key_reuse(target: FunctionUnderTest) -> Iterator[Finding]:
             yield Finding(
                 "note" if is_harmless else "error",
                 f"one PRNG key is used {len(uses)} times{kept}",
-                "; ".join(descriptions[:4]),
+                "; ".join(list(dict.fromkeys(descriptions))[:4]),
                 _FIXES["vmap" if is_under_vmap else "loop" if is_in_loop else ""],
                 next((use.location for use in uses[1:] if use.location), uses[0].location),
                 "one-key-under-vmap" if is_under_vmap else "same-key-same-numbers",

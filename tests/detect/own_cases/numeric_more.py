@@ -325,6 +325,16 @@ def train_with_adam(params, state, x, y):
     return loss, optax.apply_updates(params, updates), state
 
 
+def train_with_a_trap(params, state, x):
+    def loss_of(p):
+        return jnp.where(x > 0, p["w"] * x * jnp.log(x), 0.0).sum()
+
+    loss, grads = jax.value_and_grad(loss_of)(params)
+    updates, state = ADAM.update(grads, state)
+    return loss, optax.apply_updates(params, updates), state
+
+
+add("nan", True, train_with_a_trap, W4, ADAM.init(W4), jnp.array([1.0, 2.0, 3.0, 4.0]))
 add("nan", False, scalar_adam_step, jnp.float32(1), ADAM.init(jnp.float32(1)), jnp.float32(0.5))
 add("nan", False, train_with_adam, W4, ADAM.init(W4), jnp.ones((3, 4)), jnp.ones(3))
 add("nan", False, lambda s, g: ADAM.update(g, s), ADAM.init(jnp.float32(1)), jnp.float32(0.5))
