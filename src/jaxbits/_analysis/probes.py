@@ -32,8 +32,8 @@ def contradict(values: Any) -> Any:
     NaN would differ from everything, but it also spreads to where a value does not matter. In the
     backward pass of `jnp.where`, for example, values that were not chosen are multiplied by zero.
 
-    >>> print(contradict(jnp.array([2.0, -2.0, jnp.nan])))
-    [-5.  5. 12345.]
+    >>> contradict(jnp.array([2.0, -2.0, jnp.nan])).tolist()
+    [-5.0, 5.0, 12345.0]
     """
     if jnp.issubdtype(values.dtype, jnp.integer):
         return ~values
