@@ -64,7 +64,8 @@ class InstrumentedRun:
     @property
     def has_computed_nonfinite(self) -> bool:
         """Whether any result contains NaN or infinity and is not just an argument or a literal."""
-        given = [np.asarray(value) for value in inexact_arrays(self._values)]
+        arrays = [value for value in self._values if not isinstance(value, jax.Ref)]
+        given = [np.asarray(value) for value in inexact_arrays(arrays)]
         pairs = zip(self.outputs, jaxpr_utils.are_literals(self.program), strict=True)
         computed = [value for value, is_literal in pairs if not is_literal]
         return any(
