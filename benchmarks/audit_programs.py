@@ -350,11 +350,14 @@ def run() -> dict[str, Any]:
     complete = True
     for _ in range(REPEATS):
         for name, (fn, args) in made.items():
-            first[name].append(_seconds(lambda fn=fn, args=args: jax.block_until_ready(fn(*args))))
-            reports: list[Any] = []
-            whole[name].append(_seconds(lambda fn=fn, args=args: reports.append(audit(fn, *args))))
-            checks[name] = dict(reports[0].seconds)
-            complete = complete and not reports[0].gaps
+            call = lambda fn=fn, args=args: jax.block_until_ready(fn(*args))  # noqa: E731
+            first[name].append(_seconds(call))
+            report: list[Any] = []
+            whole[name].append(
+                _seconds(lambda fn=fn, args=args, report=report: report.append(audit(fn, *args)))
+            )
+            checks[name] = dict(report[0].seconds)
+            complete = complete and not report[0].gaps
     ratios = {name: ratio_quartiles(whole[name], first[name]) for name in made}
     middle = statistics.median(ratio["median"] for ratio in ratios.values())
     results = {f"first call, {name}": quartiles(first[name], "s") for name in made}

@@ -11,7 +11,7 @@ from typing import Any
 from jaxbits._analysis import inner_programs, jaxpr_utils, nonfinite_probes, resource_limits
 from jaxbits._analysis.eager_run import EagerRun, run_eagerly
 from jaxbits._analysis.finding import Severity
-from jaxbits._analysis.instrumented_run import MAX_EQUATIONS, InstrumentedRun, count_nonfinite
+from jaxbits._analysis.instrumented_run import MAX_EQUATIONS, InstrumentedRun
 from jaxbits._analysis.key_dataflow import find_key_uses
 from jaxbits._analysis.key_values import KeyUse
 from jaxbits._analysis.probes import Plan, Probe, Site
@@ -143,7 +143,7 @@ class FunctionUnderTest:
     def nonfinite_origins(self) -> list[Site]:
         """The sites where the NaNs and infinities in the results arise, if there are any."""
         run, program = self.instrumented_run, self.trace.program
-        if run is None or program is None or count_nonfinite(run.outputs) == 0:
+        if run is None or program is None or not run.has_computed_nonfinite:
             return []
         plan = Plan(program, (nonfinite_probes.NAN_PROBE, nonfinite_probes.INF_PROBE))
         if plan.size > MAX_EQUATIONS // 10:

@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr
 
-from jaxbits._analysis import resource_limits
+from jaxbits._analysis import jaxpr_utils, resource_limits
 from jaxbits._analysis.call_context import CallContext
 from jaxbits._analysis.jaxpr_interpreter import Interpreter
 from jaxbits._analysis.measurement_sums import flagged_sites
@@ -60,6 +60,18 @@ class InstrumentedRun:
     def outputs(self) -> list[Any]:
         """The results of the program."""
         return self._first_run[0]
+
+    @property
+    def has_computed_nonfinite(self) -> bool:
+        """Whether any result contains NaN or infinity and is not just an argument or a literal."""
+        arrays = [value for value in self._values if not isinstance(value, jax.Ref)]
+        given = [np.asarray(value) for value in inexact_arrays(arrays)]
+        pairs = zip(self.outputs, jaxpr_utils.are_literals(self.program), strict=True)
+        computed = [value for value, is_literal in pairs if not is_literal]
+        return any(
+            not np.isfinite(array).all() and not any(_is_same(array, other) for other in given)
+            for array in map(np.asarray, inexact_arrays(computed))
+        )
 
     @property
     def flagged_sites(self) -> list[Site]:
@@ -185,6 +197,12 @@ def count_nonfinite(arrays: Sequence[Any]) -> int:
 def has_nan(arrays: Sequence[Any]) -> bool:
     """Return whether any array contains a NaN."""
     return any(bool(np.isnan(np.asarray(a)).any()) for a in inexact_arrays(arrays))
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    """Return whether two floating-point NumPy arrays have the same type and the same values."""
+    has_same_type = a.shape == b.shape and a.dtype == b.dtype
+    return has_same_type and bool(np.array_equal(a, b, equal_nan=True))
 
 
 def _equal(a: Sequence[Any], b: Sequence[Any]) -> bool:

@@ -111,6 +111,22 @@ def find_escaped_tracer(program: ClosedJaxpr) -> tuple[Any, Any] | None:
     return None
 
 
+def are_literals(program: ClosedJaxpr) -> list[bool]:
+    """Return, for each result of a program, whether it is a number that the program contains.
+
+    >>> import jax
+    >>> are_literals(jax.make_jaxpr(jax.jit(lambda x: (x + 1, -float("inf"))))(2.0))
+    [False, True]
+    """
+    known: set[Any] = set()
+    for equation in program.jaxpr.eqns:
+        called = called_jaxpr(equation)
+        if called is not None:
+            pairs = zip(equation.outvars, are_literals(called), strict=True)
+            known.update(variable for variable, is_literal in pairs if is_literal)
+    return [isinstance(atom, Literal) or atom in known for atom in program.jaxpr.outvars]
+
+
 def read_atom(environment: dict[Any, Any], atom: Any) -> Any:
     """Return the value of a variable or literal in a jaxpr.
 
