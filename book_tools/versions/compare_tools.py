@@ -2,6 +2,7 @@
 
     python -m book_tools tools                        record the scores of all tools
     python -m book_tools tools --sample 3             draw 3 cases of each kind for each check
+    python -m book_tools tools --check nan            record only the scores for this check again
     python -m book_tools tools --environment FOLDER   use this environment
 
 The packages are no dependencies of the library or the book. The program installs them in an
@@ -66,13 +67,17 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     """Run the command-line program, and return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--sample", type=int, default=SAMPLE, help="cases of each kind")
+    parser.add_argument("--check", action="append", metavar="NAME", help="only this check")
     parser.add_argument("--environment", type=Path, metavar="FOLDER", help="such as .envs/tools")
     options = parser.parse_args(arguments)
     folder = (options.environment or root / ".envs" / "tools").resolve()
     python = folder / "bin" / "python" if options.environment else prepare(folder)
     record: dict[str, Any] = {"sample": options.sample, "versions": {}, "tools": []}
-    tools: dict[str, dict[str, Any]] = {}
-    checks = list(detect.detectors())
+    record = (options.check and read_record(root)) or record
+    if record["sample"] != options.sample:
+        parser.error(f"SAMPLE must be {record['sample']}, as recorded; got {options.sample}")
+    tools: dict[str, dict[str, Any]] = {tool["name"]: tool for tool in record["tools"]}
+    checks = options.check or list(detect.detectors())
     # Several processes run one after the other, because `jax.checking_leaks` searches the heap.
     for first in range(0, len(checks), _BATCH):
         program = root / "tests" / "detect" / "other_tools.py"
