@@ -1,7 +1,8 @@
 """Run other tools on the detectors' labeled cases, for a table on the page *Detectors*.
 
     python -m book_tools tools                        record the scores of all tools
-    python -m book_tools tools --sample 3             draw 3 cases of each kind for a check
+    python -m book_tools tools --sample 3             draw 3 cases of each kind for each check
+    python -m book_tools tools --check nan            record only the scores for this check again
     python -m book_tools tools --environment FOLDER   use this environment
 
 The packages are no dependencies of the library or the book. The program installs them in an
@@ -25,8 +26,11 @@ from book_tools.files import write_if_changed
 from book_tools.processes import last_line
 from book_tools.project_metadata import ROOT
 from book_tools.versions.detector_metrics import scores_json
+from jaxbits import detect
 
 PACKAGES = ("chex==0.1.92", "equinox==0.13.8", "jaxlint==0.1.0a1", "jaxtyc==0.7.2")
+SAMPLE = 12
+_BATCH = 8
 RECORD = Path("reference") / "detectors" / "tools.json"
 
 
@@ -62,19 +66,35 @@ def prepare(folder: Path) -> Path:
 def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
     """Run the command-line program, and return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--sample", metavar="N", help="the number of cases of each kind")
+    parser.add_argument("--sample", type=int, default=SAMPLE, help="cases of each kind")
+    parser.add_argument("--check", action="append", metavar="NAME", help="only this check")
     parser.add_argument("--environment", type=Path, metavar="FOLDER", help="such as .envs/tools")
     options = parser.parse_args(arguments)
     folder = (options.environment or root / ".envs" / "tools").resolve()
     python = folder / "bin" / "python" if options.environment else prepare(folder)
-    program = root / "tests" / "detect" / "other_tools.py"
-    command = [python, program, "--environment", folder]
-    command += ["--sample", options.sample] if options.sample else []
-    variables = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(root / "src")}
-    done = subprocess.run(command, env=variables, stdout=subprocess.PIPE, text=True)
-    if done.returncode:
-        print("The program failed.", file=sys.stderr)
-        return 1
-    write_if_changed(root / RECORD, scores_json(json.loads(last_line(done.stdout))))
+    record: dict[str, Any] = {"sample": options.sample, "versions": {}, "tools": []}
+    record = (options.check and read_record(root)) or record
+    if record["sample"] != options.sample:
+        parser.error(f"SAMPLE must be {record['sample']}, as recorded; got {options.sample}")
+    tools: dict[str, dict[str, Any]] = {tool["name"]: tool for tool in record["tools"]}
+    checks = options.check or list(detect.detectors())
+    # Several processes run one after the other, because `jax.checking_leaks` searches the heap.
+    for first in range(0, len(checks), _BATCH):
+        program = root / "tests" / "detect" / "other_tools.py"
+        command = [python, program, *checks[first : first + _BATCH]]
+        command += ["--sample", str(options.sample), "--environment", folder]
+        variables = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(root / "src")}
+        done = subprocess.run(command, env=variables, stdout=subprocess.PIPE, text=True)
+        if done.returncode:
+            print("The program failed.", file=sys.stderr)
+            return 1
+        found = json.loads(last_line(done.stdout))
+        record["versions"] = found["versions"]
+        for check, scores in found["scores"].items():
+            for name, score in scores.items():
+                new = {"name": name, "use": found["uses"][name], "checks": {}}
+                tools.setdefault(name, new)["checks"][check] = score
+    record["tools"] = list(tools.values())
+    write_if_changed(root / RECORD, scores_json(record))
     print(f"wrote {RECORD}")
     return 0

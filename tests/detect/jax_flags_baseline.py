@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import logging
+import types
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -185,6 +186,8 @@ def is_other_reason(check: str, message: str) -> bool:
 
 def is_compiled(function: Callable[..., Any]) -> bool:
     """Return whether a function is the result of `jax.jit` or of a wrapper that uses it."""
+    if isinstance(function, types.FunctionType):  # `functools.wraps` also sets `__wrapped__`.
+        return False
     return hasattr(function, "lower") or hasattr(function, "__wrapped__")
 
 

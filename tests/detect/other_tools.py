@@ -1,7 +1,7 @@
 """Run JAX's switches and other packages on the labeled cases of the detectors.
 
-python tests/detect/other_tools.py --environment FOLDER    print the scores as JSON
-python tests/detect/other_tools.py --sample 3              use only some cases of each check
+python tests/detect/other_tools.py CHECK … --environment FOLDER    print the scores as JSON
+python tests/detect/other_tools.py CHECK … --sample 3              use only some of the cases
 
 A tool reports a case if it raises its own error or prints its own message about the subject of the
 check. Any other error does not count. FOLDER is an environment with the packages that read source
@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import jax
 import jax_flags_baseline as flags
 import scores
 import source_linters
@@ -36,8 +35,6 @@ from wrapped_cases import (
     reruns_state,
     traces_again_with_chex,
 )
-
-from jaxbits import detect
 
 SEED = 0
 NONFINITE = ("nan", "overflow", "cast", "out_of_bounds")
@@ -202,31 +199,34 @@ def _versions(names: Sequence[str], environment: Path | None) -> dict[str, str]:
     return found | (source_linters.versions(environment) if environment else {})
 
 
+def _score_tools(check: str, sample: int | None, environment: Path | None) -> dict[str, Score]:
+    """Return the score of each tool that is about a check."""
+    ids = case_ids(check, sample)
+    found: dict[str, list[bool]] = {
+        tool.name: [reports(tool, check, one) for one in ids]
+        for tool in TOOLS
+        if check in tool.reports
+    }
+    found |= source_linters.outcomes(check, ids, environment)
+    print(check, file=sys.stderr, flush=True)
+    expected = [one.expected for one in ids]
+    return {n: score(list(zip(expected, seen, strict=True))) for n, seen in found.items()}
+
+
 def main() -> None:
     """Print the scores of all tools as JSON."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("checks", nargs="+", metavar="CHECK")
     parser.add_argument("--sample", type=int)
     parser.add_argument("--environment", type=Path)
-    parser.add_argument("--check", action="append")
     options = parser.parse_args()
-    checks = options.check or list(detect.detectors())
-    tables: dict[str, dict[str, list[int]]] = {}
-    for check in checks:
-        ids = case_ids(check, options.sample)
-        for tool in TOOLS:
-            if check in tool.reports:
-                seen = [(one.expected, reports(tool, check, one)) for one in ids]
-                tables.setdefault(tool.name, {})[check] = list(score(seen))
-        for name, reported in source_linters.outcomes(check, ids, options.environment).items():
-            seen = [(one.expected, was) for one, was in zip(ids, reported, strict=True)]
-            tables.setdefault(name, {})[check] = list(score(seen))
-        jax.clear_caches()
-        print(check, file=sys.stderr, flush=True)
-    uses = {tool.name: tool.use for tool in TOOLS} | source_linters.USES
+    scored = {
+        check: _score_tools(check, options.sample, options.environment) for check in options.checks
+    }
     record = {
-        "sample": options.sample,
         "versions": _versions(("jax", "chex", "equinox"), options.environment),
-        "tools": [{"name": n, "use": uses[n], "checks": table} for n, table in tables.items()],
+        "uses": {tool.name: tool.use for tool in TOOLS} | source_linters.USES,
+        "scores": scored,
     }
     print(json.dumps(record))
 
