@@ -56,7 +56,7 @@ def test_timing_warns_about_clock_inside_jit():
         return y, time.perf_counter() - start
 
     (found,) = detect.timing(f, jnp.ones((3, 3)))
-    assert found.severity == "warning"
+    assert found.severity == "error"
 
 
 def test_transfer_reports_conversion_inside_jit():

@@ -48,7 +48,7 @@ def find_settings(
             found.update(range(start, len(leaves)))
         found.update(start + index for index, flag in enumerate(are_in_objects(value)) if flag)
     arrays = [leaf for leaf in leaves if is_array_object(leaf)]
-    if all(map(_is_key, arrays)):
+    if arrays and all(map(_is_key, arrays)):
         found.update(index for index, leaf in enumerate(leaves) if type(leaf) is int)
     return found
 
