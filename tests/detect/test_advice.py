@@ -234,3 +234,13 @@ def test_control_flow_names_only_parameters_of_the_function():
 
     (found,) = detect.control_flow(step, lambda x: 2 * x, jnp.ones(3))
     assert "argument" not in found.evidence or found.evidence.endswith("argument x")
+
+
+def test_big_range_is_made_in_the_function():
+    size = 100_000
+    (found,) = detect.big_const(lambda x: x + np.arange(size), jnp.ones(size, int))
+    assert "jnp.arange" in found.fix
+    assert not detect.big_const(lambda x: x + jnp.arange(size), jnp.ones(size, int))
+    table = np.random.default_rng(0).normal(size=size).astype(np.float32)
+    (found,) = detect.big_const(lambda x: x + table, jnp.ones(size))
+    assert found.fix == "pass it as an argument"

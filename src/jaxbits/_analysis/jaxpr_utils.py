@@ -15,6 +15,8 @@ from jaxbits._analysis.code_location import CodeLocation, is_user_code, location
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/pjit.py
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/custom_derivatives.py
 _CALL_PARAMETERS = ("jaxpr", "call_jaxpr", "fun_jaxpr")
+_MAX_SEARCHED = 200
+"""The number of equations in which `is_library_jaxpr` looks for user code."""
 _CONTROL_FLOW = {"cond", "scan", "while"}
 
 
@@ -34,9 +36,15 @@ def called_jaxpr(equation: Any) -> ClosedJaxpr | None:
 
 
 def is_library_jaxpr(jaxpr: ClosedJaxpr) -> bool:
-    """Return whether a jaxpr was traced from a library function."""
+    """Return whether a jaxpr was traced from a library function that calls no user code.
+
+    A library's wrapper, such as a filtering `jit`, may trace a function of its own that does hardly
+    more than call the user's function.
+    """
     file = _jax_compat.source_file(jaxpr.jaxpr)
-    return bool(file) and not is_user_code(file)
+    if not file or is_user_code(file):
+        return False
+    return not any(map(location_of, jaxpr.jaxpr.eqns[:_MAX_SEARCHED]))
 
 
 def sub_jaxprs(equation: Any) -> Iterator[ClosedJaxpr]:

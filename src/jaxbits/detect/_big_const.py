@@ -52,7 +52,7 @@ def big_const(target: FunctionUnderTest) -> Iterator[Finding]:
             "warning" if bytes_ >= _WARNING_BYTES else "note",
             f"{f'`{name}`' if name else 'an array'} is built into the program as a constant",
             f"{_format_bytes(bytes_)}, {value.dtype}[{','.join(map(str, value.shape))}]",
-            "pass it as an argument",
+            _fix(value),
             location,
         )
     total = sum(_bytes_of(value) for value, _ in found)
@@ -66,6 +66,16 @@ def big_const(target: FunctionUnderTest) -> Iterator[Finding]:
             "pass them as arguments, in one tree",
             next((location for _, location in found if location), None),
         )
+
+
+def _fix(value: Any) -> str:
+    """Return advice for a constant. XLA can generate numbers that follow a simple rule."""
+    if value.ndim == 1 and jnp.issubdtype(value.dtype, jnp.number):
+        steps = np.diff(np.asarray(value))
+        if steps.size and bool((steps == steps[0]).all()):
+            rule = "jnp.arange" if steps[0] else "jnp.full"
+            return f"make it in the function with `{rule}`, or pass it as an argument"
+    return "pass it as an argument"
 
 
 def _constants(program: Any) -> Iterator[tuple[Any, CodeLocation | None]]:
