@@ -17,6 +17,6 @@ __version__ = "0.1.0"
 
 __getattr__, __dir__, __all__ = _lazy.attach_stub(__name__, __file__)
 
-if "jax" in sys.modules:
+if sys.modules.get("jax") is not None:
     # The detectors make JAX retrace everything once, so do that before anything is compiled.
     importlib.import_module("jaxbits._jax_compat")
