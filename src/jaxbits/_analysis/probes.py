@@ -134,7 +134,10 @@ class Plan:
             program: The jaxpr to search.
             context: The calls, loops, and branches that enclose it.
         """
-        key = (id(program.jaxpr), context)
+        if not program.jaxpr.eqns:
+            return []
+        # In JAX 0.12, `called_jaxpr` returns a new object in every call, with the same equations.
+        key = (id(program.jaxpr.eqns[0]), context)
         if key not in self._numbers:
             self._numbers[key] = numbers = []
             for equation in program.jaxpr.eqns:
