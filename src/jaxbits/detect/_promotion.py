@@ -8,6 +8,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from jaxbits import _jax_compat
 from jaxbits._analysis.code_location import CodeLocation
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.dtype_conversions import (
@@ -105,6 +106,8 @@ def _judge(equation: Any, context: ConversionContext) -> Iterator[Finding]:
         cause, evidence = f"{wider.dtype} in a product", _describe_avals(left, right, new)
         yield _finding(old.dtype, new.dtype, evidence, location, cause, has_other_library)
         return
+    if "transpose(" in _jax_compat.name_stack(equation):
+        return  # In the backward pass, the transpose of a cast converts back to the old dtype.
     if not is_flax and (_CONVERTING_FUNCTIONS & set(names) or not promotes):
         return
     if jnp.issubdtype(old.dtype, jnp.integer) and jnp.issubdtype(new.dtype, jnp.floating):

@@ -652,3 +652,20 @@ add("x64", True, lambda t: jnp.diff(t) / 0.003, np.tile(_READINGS, 10))
 add("x64", True, lambda b: jnp.diff(b["angle"]), {"angle": 48.85837 + 2e-6 * np.arange(12.0)})
 add("x64", True, lambda b, x: x + b, np.array([0.1, 5e9 + 0.3]), X[:2])
 add("x64", True, lambda ids, x: x[jnp.asarray(ids) % 4], np.array([7, 2**31 + 5]), X)
+
+
+# A Flax layer that computes in bfloat16 casts its float32 parameters. The gradient casts back.
+class MixedPrecision(nn.Module):
+    @nn.compact
+    def __call__(self, x):
+        x = nn.Embed(10, 8, dtype=jnp.bfloat16)(x)
+        return nn.Dense(4, dtype=jnp.bfloat16)(x).astype(jnp.float32).sum()
+
+
+TOKENS = jnp.zeros((2, 3), int)
+MIXED = MixedPrecision()
+MIXED_PARAMS = MIXED.init(jax.random.key(0), TOKENS)
+
+add("promotion", False, lambda p, x: MIXED.apply(p, x), MIXED_PARAMS, TOKENS)
+add("promotion", False, jax.grad(lambda p, x: MIXED.apply(p, x)), MIXED_PARAMS, TOKENS)
+add("promotion", False, jax.jit(jax.value_and_grad(MIXED.apply)), MIXED_PARAMS, TOKENS)
