@@ -669,3 +669,8 @@ MIXED_PARAMS = MIXED.init(jax.random.key(0), TOKENS)
 add("promotion", False, lambda p, x: MIXED.apply(p, x), MIXED_PARAMS, TOKENS)
 add("promotion", False, jax.grad(lambda p, x: MIXED.apply(p, x)), MIXED_PARAMS, TOKENS)
 add("promotion", False, jax.jit(jax.value_and_grad(MIXED.apply)), MIXED_PARAMS, TOKENS)
+
+
+# Periodic samples differ only by the rounding errors of float64 itself.
+add("x64", False, lambda x: jnp.sum(x), np.sin(np.arange(256) * (2 * np.pi / 64)))
+add("x64", True, lambda x: jnp.sum(x), 1.0 + 1e-9 * np.arange(256))
