@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax.core import Tracer
 
 from jaxbits._analysis.program_values import are_in_objects, is_array_object
 from jaxbits._analysis.python_state.iterators import is_iterator
+from jaxbits._analysis.python_state.references import is_user_class
 
 _SETTING_TYPES = (int, bool, str)
+_SETTING_NAMES = ("int", "bool", "str")
+"""The same types in a module with `from __future__ import annotations`."""
 
 
 def find_settings(
@@ -51,6 +56,26 @@ def find_settings(
     if arrays and all(map(_is_key, arrays)):
         found.update(index for index, leaf in enumerate(leaves) if type(leaf) is int)
     return found
+
+
+def is_in_typed_field(error: BaseException | None) -> bool:
+    """Return whether a traced number was in a field that a user's dataclass declares as a number.
+
+    The class says that the field holds a Python number, so nobody would trace it.
+
+    Args:
+        error: The exception that tracing raised.
+    """
+    traceback = error.__traceback__ if error else None
+    while traceback is not None:
+        owner = traceback.tb_frame.f_locals.get("self")
+        if dataclasses.is_dataclass(owner) and is_user_class(type(owner)):
+            for field in dataclasses.fields(owner):
+                is_number = field.type in _SETTING_TYPES or field.type in _SETTING_NAMES
+                if is_number and isinstance(vars(owner).get(field.name), Tracer):
+                    return True
+        traceback = traceback.tb_next
+    return False
 
 
 def _arguments_in_order(

@@ -26,7 +26,7 @@ from jaxbits._analysis.python_state.call_monitor import CallLog, monitor_calls
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.python_state.references import Reference, argument_references
 from jaxbits._analysis.python_state.snapshot import StateChange, StateSnapshot
-from jaxbits._analysis.settings import find_settings
+from jaxbits._analysis.settings import find_settings, is_in_typed_field
 from jaxbits._analysis.wrapped_call import WrappedCall, is_plain_jit, wrapped_code
 
 
@@ -147,7 +147,10 @@ def trace_function(
     if strict.error is None or relaxed.error is not None:
         return strict
     chosen = relaxed
-    if settings := variable & find_settings(function, args, kwargs):
+    settings = variable & find_settings(function, args, kwargs)
+    if is_in_typed_field(strict.error):
+        settings |= {index for index in variable if type(leaves[index]) is int}
+    if settings:
         partly = trace(arrays | (variable - settings)) if variable - settings else relaxed
         if partly.error is None:
             chosen, chosen.is_strict_in_settings = partly, True

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 from typing import Any
 
+import flax.linen as nn
 import jax
 import jax.numpy as jnp
 from labelled_cases import registry
@@ -131,3 +132,36 @@ add("control_flow", True, jax.jit(train_until_small), jnp.float32(1), X)
 add("control_flow", False, lambda fn, x: fn(x), jnp.tanh, X)
 add("control_flow", False, lambda fns, x: [fn(x) for fn in fns], [jnp.tanh, jnp.cos], X)
 add("control_flow", True, lambda fn, x: getattr(jnp, fn)(x), "tanh", X)
+
+
+# ------------------------------------------------------------ numbers in declared fields
+class Encoder(nn.Module):
+    """A module whose field is declared to be a Python number."""
+
+    latents: int
+
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(self.latents)(x)
+
+
+class Undeclared(nn.Module):
+    """A module whose field may hold anything."""
+
+    latents: Any
+
+    @nn.compact
+    def __call__(self, x):
+        return nn.Dense(self.latents)(x)
+
+
+def encode(params, x, latents):
+    return Encoder(latents).apply(params, x).sum()
+
+
+PARAMS = Encoder(3).init(KEY, X)
+
+add("dynamic_shape", False, encode, PARAMS, X, 3)
+add("dynamic_shape", False, jax.grad(encode), PARAMS, X, 3)
+add("dynamic_shape", True, lambda p, x, n: Undeclared(n).apply(p, x).sum(), PARAMS, X, 3)
+add("dynamic_shape", True, jax.jit(encode), PARAMS, X, 3)
