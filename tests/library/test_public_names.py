@@ -22,10 +22,32 @@ def run_python(code):
 
 def test_import_jaxbits_imports_no_other_modules():
     code = (
+        "import sys; before = set(sys.modules); import jaxbits;"
+        "print(*(m for m in set(sys.modules) - before))"
+    )
+    assert {"jaxbits", "jaxbits._lazy"} <= set(run_python(code))
+    assert not {"jax", "numpy", "jaxbits._jax_compat"} & set(run_python(code))
+
+
+def test_import_jaxbits_after_jax_imports_only_what_caches_depend_on():
+    code = (
         "import sys, jax; before = set(sys.modules); import jaxbits;"
         "print(*(m for m in set(sys.modules) - before))"
     )
-    assert sorted(run_python(code)) == ["jaxbits", "jaxbits._lazy"]
+    imported = run_python(code)
+    assert "jaxbits._jax_compat" in imported
+    assert {name.partition(".")[0] for name in imported} <= {"jax", "jaxlib", "jaxbits"}
+    own = [name for name in imported if name.startswith("jaxbits.")]
+    assert not [m for m in own if not m.startswith(("jaxbits._jax_compat", "jaxbits._lazy"))]
+
+
+def test_first_use_of_audit_keeps_compiled_programs():
+    code = (
+        "import jax, jaxbits; traces = []\n"
+        "f = jax.jit(lambda x: traces.append(1) or x + 1); f(1.0); jaxbits.audit; f(1.0)\n"
+        "print(len(traces))"
+    )
+    assert run_python(code) == ["1"]
 
 
 def test_core_names_import_no_optional_packages():
