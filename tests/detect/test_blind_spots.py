@@ -13,6 +13,7 @@ import json
 import time
 from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -49,6 +50,18 @@ def missed(check, *args):
 
 
 missed("big_const", X)(lambda x: x + jnp.arange(200_000.0)[:3000])
+CELL = eqx.nn.GRUCell(2, 8, key=KEY)
+
+
+@missed("unrolled", jnp.ones((4, 100, 2)))
+@jax.vmap
+def runs_a_library_layer(rows):
+    h = jnp.zeros(8)
+    for row in rows:
+        h = CELL(row, h)
+    return h
+
+
 missed("cast", X)(lambda x: x.astype(jnp.int8))
 missed("list_args", jnp.arange(100))(lambda x: x.sum())
 missed("nan", 5.0)(lambda x: jnp.where(x == 3.7, 0.0, jnp.sqrt(jnp.abs(x - 3.7))))
