@@ -95,6 +95,24 @@ def located_equations(
             yield from located_equations(jaxpr, location if is_hidden else None)
 
 
+def location_of_output(program: ClosedJaxpr, index: int) -> CodeLocation | None:
+    """Return the line of user code that computes a result of a program, or None if it is unknown.
+
+    Args:
+        program: The program.
+        index: The index of the result.
+    """
+    variable = program.jaxpr.outvars[index]
+    for equation in reversed(program.jaxpr.eqns):
+        if variable in equation.outvars:
+            called = called_jaxpr(equation)
+            inner = None
+            if called is not None and len(called.jaxpr.outvars) == len(equation.outvars):
+                inner = location_of_output(called, equation.outvars.index(variable))
+            return inner or location_of(equation)
+    return None
+
+
 def find_escaped_tracer(program: ClosedJaxpr) -> tuple[Any, Any] | None:
     """Return a value that nothing in the program defines, and the first equation that uses it.
 

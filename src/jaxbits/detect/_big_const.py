@@ -135,7 +135,7 @@ def _names(target: FunctionUnderTest) -> dict[Any, str]:
         attributes = fields if isinstance(fields, dict) and not hasattr(value, "dtype") else ()
         paths = jax.tree_util.tree_leaves_with_path((value, attributes))
         for path, leaf in paths:
-            if not hasattr(leaf, "dtype") or not hasattr(leaf, "shape") or not leaf.shape:
+            if not isinstance(leaf, (jax.Array, np.ndarray)) or not leaf.shape:
                 continue
             if path[0] == jax.tree_util.SequenceKey(1):
                 name = f"{reference.name}.{getattr(path[1], 'key', '')}"

@@ -23,6 +23,10 @@ from jaxbits._analysis.tracing_errors import (
 )
 
 _FIX = "`jnp.where`, `lax.cond` or `lax.while_loop`"
+_CONVERSION_FIX = (
+    "keep it an array: leave out the conversion, or convert it outside of the function"
+)
+_CONVERSIONS = frozenset({"float", "int", "complex", "item", "tolist"})
 
 
 @detector
@@ -50,6 +54,8 @@ def control_flow(target: FunctionUnderTest) -> Iterator[Finding]:
             argument = blamed_argument(error, target.function, target.args, target.kwargs, traced)
             is_logic = location is not None and _is_logic(location.text)
             fix = "`&`, `|` and `~`, with brackets" if is_logic else _FIX
+            if location is not None and _is_conversion(location.text):
+                fix = _CONVERSION_FIX
             if _can_be_static(target, argument):
                 fix += f"; or `static_argnames={argument!r}`"
             severity = target.severity_of(error)
@@ -97,16 +103,36 @@ def _can_be_static(target: FunctionUnderTest, argument: str) -> bool:
     return argument.isidentifier()
 
 
+def _is_conversion(line: str) -> bool:
+    """Return whether a line converts to a Python number, and does not branch or loop.
+
+    >>> _is_conversion("norm = float(x.sum())"), _is_conversion("if float(x) > 0:")
+    (True, False)
+    """
+    nodes = _nodes_of_line(line)
+    branches = (ast.If, ast.While, ast.IfExp, ast.Assert, ast.BoolOp, ast.Not, ast.Compare)
+    if any(isinstance(node, branches) for node in nodes):
+        return False
+    called = [node.func for node in nodes if isinstance(node, ast.Call)]
+    names = {getattr(f, "id", getattr(f, "attr", "")) for f in called}
+    return bool(names & _CONVERSIONS)
+
+
+def _nodes_of_line(line: str) -> list[ast.AST]:
+    """Return the nodes of a line's syntax tree, or an empty list if it is no whole statement."""
+    try:
+        (statement,) = ast.parse(line.strip()).body
+    except (SyntaxError, ValueError):
+        return []
+    return list(ast.walk(statement))
+
+
 def _is_logic(line: str) -> bool:
     """Return whether a line combines truth values or chains comparisons without branching on them.
 
     A line with an `if`, a `while`, or an `assert` does not count.
     """
-    try:
-        (statement,) = ast.parse(line.strip()).body
-    except (SyntaxError, ValueError):
-        return False
-    nodes = list(ast.walk(statement))
+    nodes = _nodes_of_line(line)
     if any(isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)) for node in nodes):
         return False
     return any(

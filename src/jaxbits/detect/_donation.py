@@ -115,7 +115,7 @@ def _in_eager_run(run: EagerRun) -> Iterator[Finding]:
         for variable, identity, is_donated in zip(
             invars, event.inputs, event.donated, strict=False
         ):
-            if is_donated:
+            if is_donated and identity:
                 if times.pop(identity, 0) > 1:
                     yield _passed_twice(_describe_type(variable.aval), event.name, event.location)
                 donated[identity] = (_describe_type(variable.aval), event.name, event.location)

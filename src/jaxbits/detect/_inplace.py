@@ -18,11 +18,12 @@ from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.python_state.references import argument_references
 from jaxbits._analysis.python_state.snapshot import StateChange, StateSnapshot
 from jaxbits._analysis.source import at_updates
-from jaxbits._analysis.tracing_errors import error_signature
+from jaxbits._analysis.source.argument_writes import find_argument_write
+from jaxbits._analysis.tracing_errors import error_signature, parameter_names
 from jaxbits._analysis.wrapped_call import is_plain_jit
 from jaxbits._formatting import first_line
 
-_FIX = "return the new value: `x = x.at[i].set(v)`, `{**d, key: v}`"
+_FIX = "return the new value: `x = x * 2`, `x = x.at[i].set(v)`, `{**d, key: v}`"
 
 
 @detector(needs="calls")
@@ -46,7 +47,7 @@ def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
     ...     return x
     >>> given = np.ones(2)
     >>> print(detect.inplace(halve, given)[0].message, given)
-    argument args[0] is changed in place [1. 1.]
+    argument `x` is changed in place [1. 1.]
     >>> detect.inplace(lambda x: x / 2, given)
     []
     """
@@ -59,13 +60,15 @@ def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
     if has_numpy and not target.is_jitted:
         call_changes, errors = _call_on_copies(target)
         changes += call_changes
-    for name, change in {change.reference.name: change for change in changes}.items():
+    for change in {change.reference.name: change for change in changes}.values():
+        name = _parameter_name(target, change)
         yield Finding(
             "error",
-            f"argument {name} is changed in place",
+            f"argument `{name}` is changed in place",
             f"{change.before} → {change.after}; under `jax.jit` the caller's stays as it was",
             _FIX,
-            catalogue_id="augmented-assignment-rebinds",
+            find_argument_write(target.function, name),
+            "augmented-assignment-rebinds",
         )
     lost = target.trace.wrapped_call.lost_updates if is_plain_jit(target.function) else {}
     for name, count in lost.items():
@@ -108,6 +111,13 @@ def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
             location,
             "host-buffer-shared",
         )
+
+
+def _parameter_name(target: FunctionUnderTest, change: StateChange) -> str:
+    """Return the name of the parameter whose argument changed."""
+    key = change.reference.key
+    names = parameter_names(target.function) if isinstance(key, int) else []
+    return names[key] if key in range(len(names)) else change.reference.name
 
 
 def _refused_target(error: Exception) -> str:
