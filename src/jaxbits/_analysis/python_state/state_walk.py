@@ -191,6 +191,10 @@ class StateWalk:
             self._visit_methods(value, used)
             if self._code is not None:
                 self._add_stored_attributes(type(value), location_of_code(self._code))
+        else:  # A library's object may hold functions of the user.
+            held = getattr(value, "__dict__", None)
+            members = map(held.get, sorted(used & held.keys())) if isinstance(held, dict) else ()
+            self.waiting += [member for member in members if is_python_function(member)]
 
     def _visit_methods(self, instance: Any, names: set[str]) -> None:
         for name in names | _implicit_methods(type(instance)):
