@@ -110,14 +110,20 @@ class Finding:
 def merge_duplicates(findings: Iterable[Finding]) -> list[Finding]:
     """Return one merged finding for each check and line, with the most severe first.
 
+    A cast of values that an overflow on the same line has made is not reported on its own.
+
     >>> here = CodeLocation("step.py", 3)
     >>> twice = [Finding("error", "kept", f"in {n}", "return it", here) for n in "ab"]
     >>> [(finding.evidence, finding.count) for finding in merge_duplicates(twice)]
     [('in a', 2)]
     """
     groups: dict[tuple[Any, ...], list[Finding]] = {}
-    for finding in sorted(findings, key=lambda f: SEVERITIES.index(f.severity)):
+    findings = sorted(findings, key=lambda f: SEVERITIES.index(f.severity))
+    overflows = {f.place for f in findings if f.check == "overflow" and f.severity == "error"}
+    for finding in findings:
         place = finding.place
+        if finding.check == "cast" and place and place in overflows:
+            continue
         where = (place.file, place.line) if place else (finding.message,)
         groups.setdefault((finding.check, *where), []).append(finding)
     merged = []

@@ -102,7 +102,8 @@ def _constants(program: Any) -> Iterator[tuple[Any, CodeLocation | None]]:
                     used.add(variable)
                     if id(unseen[variable]) not in seen:
                         seen.add(id(unseen[variable]))
-                        yield unseen[variable], location_of(equation) or call
+                        line = jaxpr_utils.location_of_use(equation, variable)
+                        yield unseen[variable], line or location_of(equation) or call
             for sub_jaxpr in jaxpr_utils.sub_jaxprs(equation):
                 waiting.append((sub_jaxpr, location_of(equation) or call))
         for variable, value in unseen.items():
