@@ -285,7 +285,7 @@ class KeyFlow:
                 self.uses.append(replace(first, varies=first.varies - loop))
             self.uses.append(replace(use, varies=use.varies - loop))
             if iterations > 1 and not use.varies & loop:
-                self.uses.append(replace(use, how=f"{use.how}, again on every turn"))
+                self.uses.append(replace(use, how=f"{use.how}, again in every iteration"))
         sources = (*values, *outputs)
         from_input = any(v.from_input for v in sources)
         varies = [v.varies - loop for v in sources]

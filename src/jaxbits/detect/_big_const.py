@@ -74,7 +74,7 @@ def _fix(value: Any) -> str:
         steps = np.diff(np.asarray(value))
         if steps.size and bool((steps == steps[0]).all()):
             rule = "jnp.arange" if steps[0] else "jnp.full"
-            return f"make it in the function with `{rule}`, or pass it as an argument"
+            return f"create it in the function with `{rule}`, or pass it as an argument"
     return "pass it as an argument"
 
 

@@ -21,11 +21,11 @@ _MISMATCH_WORDS = re.compile(
     r"(type|structure)[\s\S]*(equal|identical|same|differ|match)", re.IGNORECASE
 )
 _FIX = {
-    "tree": "return the same containers with the same keys, and start with arrays in place of None",
+    "tree": "return the same containers with the same keys, and start with arrays instead of None",
     "shape": "keep the shape: write into an array that is large enough from the start",
-    "dtype": "`.astype(old.dtype)` on the new value, or start with the dtype it ends in",
-    "weak": "start with a strong type: `jnp.int32(0)` in place of a Python number, or `dtype=` "
-    "where the array is made",
+    "dtype": "`.astype(old.dtype)` on the new value, or start with the dtype that it ends with",
+    "weak": "start with a strong type: `jnp.int32(0)` instead of a Python number, or `dtype=` "
+    "where the array is created",
 }
 """What to do about each kind of difference, starting with the most severe."""
 
@@ -43,12 +43,12 @@ _LIBRARY_FIX = {
 """The fix and the catalogue entry if all differences are in a library's own state."""
 
 _WEAK_ARGUMENT_FIX = (
-    "start with an array, such as `jnp.float32(1)`, in place of the Python number among the other "
+    "start with an array, such as `jnp.float32(1)`, instead of the Python number among the other "
     "arguments"
 )
 
 _EFFECTS = {
-    "tree": "comes back as another tree",
+    "tree": "comes back with a different tree structure",
     "shape": "changes its shape",
     "dtype": "changes its dtype",
     "weak": "changes between weak and strong type",
@@ -79,9 +79,9 @@ def carry(target: FunctionUnderTest) -> Iterator[Finding]:
         if isinstance(error, TypeError) and _is_loop_error(str(error)):
             yield Finding(
                 "error",
-                "what a loop carries, or what branches return, changes its type",
+                "the carry of a loop, or the result of a branch, changes its type",
                 re.sub(r"\s+", " ", str(error))[:240],
-                "give both sides the same dtype, shape and tree",
+                "give both the same dtype, shape, and tree structure",
                 location_of_error(error.__traceback__),
                 explains=error_signature(error),
             )
@@ -131,7 +131,7 @@ def _is_loop_error(message: str) -> bool:
 def _describe_trend(new: Any, again: Any) -> str:
     """Return a phrase that says in which steps the type changes."""
     if again is None:
-        return "and a second step from there raises"
+        return "and a second step raises an error"
     if next(differences(new, again, ""), None) is None:
         return "at the first step"
     return "at every step"

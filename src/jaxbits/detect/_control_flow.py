@@ -22,10 +22,8 @@ from jaxbits._analysis.tracing_errors import (
     parameter_names,
 )
 
-_FIX = "`jnp.where`, `lax.cond` or `lax.while_loop`"
-_CONVERSION_FIX = (
-    "keep it an array: leave out the conversion, or convert it outside of the function"
-)
+_FIX = "`jnp.where`, `lax.cond`, or `lax.while_loop`"
+_CONVERSION_FIX = "keep it an array: leave out the conversion, or convert it outside the function"
 _CONVERSIONS = frozenset({"float", "int", "complex", "item", "tolist"})
 
 
@@ -41,8 +39,8 @@ def control_flow(target: FunctionUnderTest) -> Iterator[Finding]:
 
     >>> from jaxbits import detect
     >>> found = detect.control_flow(lambda x: x if x > 0 else -x, 2.0)[0]
-    >>> found.message, found.evidence
-    ('Python needs the number behind a traced value', 'TracerBoolConversionError, from argument x')
+    >>> print(found.message)
+    Python needs the concrete value of a traced array
     >>> detect.control_flow(lambda x: abs(x), 2.0)
     []
     """
@@ -53,7 +51,7 @@ def control_flow(target: FunctionUnderTest) -> Iterator[Finding]:
             traced = target.trace.strictly_traced if is_strict else target.trace.traced
             argument = blamed_argument(error, target.function, target.args, target.kwargs, traced)
             is_logic = location is not None and _is_logic(location.text)
-            fix = "`&`, `|` and `~`, with brackets" if is_logic else _FIX
+            fix = "`&`, `|`, and `~`, with parentheses" if is_logic else _FIX
             if location is not None and _is_conversion(location.text):
                 fix = _CONVERSION_FIX
             if _can_be_static(target, argument):
@@ -61,7 +59,7 @@ def control_flow(target: FunctionUnderTest) -> Iterator[Finding]:
             severity = target.severity_of(error)
             yield Finding(
                 severity,
-                "Python needs the number behind a traced value",
+                "Python needs the concrete value of a traced array",
                 type(error).__name__ + (f", from argument {argument}" if argument else ""),
                 ONLY_IF_JITTED if severity == "note" else fix,
                 location,
@@ -85,7 +83,7 @@ def control_flow(target: FunctionUnderTest) -> Iterator[Finding]:
     if rejected:
         yield Finding(
             "note" if target.inner_jits or all(map(callable, rejected)) else "error",
-            "an argument is not an array: `jax.jit` refuses it",
+            "an argument is not an array: `jax.jit` rejects it",
             f"{len(rejected)} of {len(leaves)} leaves, the first a {type(rejected[0]).__name__}",
             "`static_argnames=`, or bind it with `functools.partial`",
             catalogue_id="argument-not-an-array",

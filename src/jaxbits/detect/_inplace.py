@@ -65,7 +65,7 @@ def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
         yield Finding(
             "error",
             f"argument `{name}` is changed in place",
-            f"{change.before} → {change.after}; under `jax.jit` the caller's stays as it was",
+            f"{change.before} → {change.after}; under `jax.jit`, the caller's does not change",
             _FIX,
             find_argument_write(target.function, name),
             "augmented-assignment-rebinds",
@@ -76,8 +76,8 @@ def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
             "error",
             f"argument {name} is changed inside `jax.jit`, which works on a copy",
             f"{count} array{'s' * (count > 1)} replaced and not returned; the caller's "
-            f"{'stay' if count > 1 else 'stays'} as before",
-            "return the changed object, or use a `jit` that hands changes back, such as `nnx.jit`",
+            f"{'do' if count > 1 else 'does'} not change",
+            "return the changed object, or use a `jit` that returns changes, such as `nnx.jit`",
             location_of_function(target.function),
             "augmented-assignment-rebinds",
         )
@@ -96,8 +96,8 @@ def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
     for location in at_updates.find_discarded_updates(target.function):
         yield Finding(
             "error",
-            "the result of an update with `.at` is thrown away: the array stays as it was",
-            "an expression on its own, assigned to nothing",
+            "the result of an update with `.at` is discarded, so the array does not change",
+            "the result is not assigned to a name",
             "`x = x.at[i].set(v)`",
             location,
             "update-discarded",
@@ -105,9 +105,9 @@ def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
     for location, name in at_updates.find_refilled_buffers(target.function):
         yield Finding(
             "warning",
-            f"NumPy array `{name}` is written to after JAX has taken it",
-            "on a CPU the two may share memory",
-            "hand over a copy of its own: `a.copy()`",
+            f"NumPy array `{name}` is written to after it was passed to JAX",
+            "on a CPU, the two arrays may share memory",
+            "pass a copy: `a.copy()`",
             location,
             "host-buffer-shared",
         )

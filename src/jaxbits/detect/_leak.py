@@ -17,7 +17,7 @@ from jaxbits._analysis.tracing_errors import error_signature
 from jaxbits._formatting import first_line
 
 _RETURN = "return it (`has_aux=True` for `jax.grad`, the carry or the outputs of a loop)"
-_CACHED = "cache NumPy arrays, or compute the table outside of the function"
+_CACHED = "cache NumPy arrays, or compute the table outside the function"
 
 
 @detector

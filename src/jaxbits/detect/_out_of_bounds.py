@@ -18,7 +18,7 @@ from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.probes import Measurement, Probe, Site, contradict
 from jaxbits._analysis.source.mode_argument import has_mode_argument
 
-_FIX = "correct the index, or say what is meant: `.at[i].get(mode='fill')`, `mode='drop'`"
+_FIX = "correct the index, or say what you mean: `.at[i].get(mode='fill')`, `mode='drop'`"
 _WINDOW_FIX = (
     "correct the start, or index each position by itself, as in `x.at[start + jnp.arange(size)]`"
 )
@@ -189,7 +189,7 @@ def _finding(site: Site, is_masked: bool) -> Finding:
     noun = "index" if site.count == 1 else "indices"
     evidence = f"{site.count} {noun} outside {valid}, {values}{origin}"
     if kind == "write" and "transpose(" in _jax_compat.name_stack(site.equation):
-        kind, effect = "read", "its gradient is dropped or goes elsewhere"
+        kind, effect = "read", "its gradient is dropped or goes to another element"
     else:
         effect = "the start is moved" if name.startswith("dynamic") else "it is dropped"
         effect = "it is clamped or filled" if name == "gather" else effect

@@ -48,7 +48,7 @@ def recompile(target: FunctionUnderTest) -> Iterator[Finding]:
                 "warning",
                 f"{retraces + 1} traces for {len(target.calls)} calls",
                 evidence,
-                "keep shapes, dtypes, trees and static values the same: pad, "
+                "keep shapes, dtypes, tree structures, and static values the same: pad, "
                 "`jnp.asarray(number, dtype)`, or make an argument traced",
                 user_location_of_function(target.function),
                 catalogue_id,
@@ -67,7 +67,7 @@ def recompile(target: FunctionUnderTest) -> Iterator[Finding]:
             "warning",
             "each call compiles again, with the same arguments",
             f"{compiled} in the third call",
-            "make the jitted function once, outside"
+            "create the jitted function once, outside"
             if jits
             else "`jax.jit` the whole function, or define the body of the loop once, outside",
             (jits or loops)[0],
@@ -152,7 +152,7 @@ def _describe_difference(function: Callable[..., Any], calls: Sequence[Any]) -> 
         for name, a, b in zip(names, first[1], other[1], strict=True):
             if a != b:
                 return f"{name}{a} then {b}", _cause_of(a, b)
-    return "the arguments look alike: a static one is not equal to itself", "static-nan"
+    return "the arguments look the same, but a static one is not equal to itself", "static-nan"
 
 
 def _cause_of(a: str, b: str) -> str:

@@ -30,7 +30,7 @@ def side_effect(target: FunctionUnderTest) -> Iterator[Finding]:
     ...     print("step", x)
     ...     return x + 1
     >>> print(detect.side_effect(step, 1.0)[0].message)
-    `print` runs while tracing, and on no cached call
+    `print` runs only while JAX traces the function
     >>> detect.side_effect(lambda x: x + 1, 1.0)
     []
     """
@@ -40,18 +40,18 @@ def side_effect(target: FunctionUnderTest) -> Iterator[Finding]:
             continue
         yield Finding(
             "warning",
-            f"`{name}` runs while tracing, and on no cached call",
-            f"{times} time{'s' * (times > 1)} in one trace, 0 in a call after it",
+            f"`{name}` runs only while JAX traces the function",
+            f"{times} time{'s' * (times > 1)} in one trace, 0 in the next call",
             "`jax.debug.print` or `jax.debug.callback`; `jax.random` for random numbers; "
-            "clocks and files outside of the function",
+            "clocks and files outside the function",
             location,
         )
     yield from environment_findings(target)
     if log.printed.strip() and not log.calls and not every_call.printed.strip():
         yield Finding(
             "warning",
-            "something is printed while tracing, and on no cached call",
-            f"{len(log.printed)} letters, {log.printed.strip()[:40]!r}",
+            "something is printed only while JAX traces the function",
+            f"{len(log.printed)} characters, {log.printed.strip()[:40]!r}",
             "`jax.debug.print`",
         )
     for change in log.changes:
@@ -74,8 +74,8 @@ def environment_findings(target: FunctionUnderTest) -> Iterator[Finding]:
     ):
         yield Finding(
             "warning",
-            "the environment is read while tracing, and by no cached call",
-            "1 read in a trace, 0 in a call after it",
+            "the environment is read only while JAX traces the function",
+            "1 read in a trace, 0 in the next call",
             "read it outside, and pass the value as an argument",
             location,
         )

@@ -73,8 +73,8 @@ def stale_global(target: FunctionUnderTest) -> Iterator[Finding]:
             yield Finding(
                 "warning" if is_meant else "note",
                 f"{reference.kind} `{reference.name}` is baked into the compiled program",
-                "traced again with another value there, the program is another; a cached call "
-                "keeps the old one" + ("" if is_meant else "; nothing was seen to change it"),
+                "with a different value, the traced program differs, but a cached call "
+                "keeps the old one" + ("" if is_meant else "; nothing seems to change it"),
                 _fix(target, reference),
                 reference.location,
             )
