@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from jaxbits import _jax_compat, detect
 
@@ -44,6 +47,26 @@ def test_donation_reports_donated_array_passed_twice():
     step = jax.jit(lambda a, b: a + b, donate_argnums=0)
     assert [f.severity for f in detect.donation(step, x, x)] == ["error"]
     assert not detect.donation(step, x, x + 1)
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda x: x + 1,
+        lambda x: x.astype(jnp.int32),
+        lambda x: x.astype(jnp.int8),
+        lambda x: x.reshape(2, 4),
+        lambda x: x[:2],
+        lambda x: x.sum(),
+    ],
+)
+def test_donation_agrees_with_warning_of_this_version(fn):
+    step = jax.jit(fn, donate_argnums=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        step.lower(jnp.zeros(8))
+    is_unusable = any("donated buffers were not usable" in str(w.message) for w in caught)
+    assert bool(detect.donation(step, jnp.zeros(8))) == is_unusable
 
 
 def test_timing_warns_about_clock_inside_jit():

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
 import numpy as np
-from jax.extend.core import Literal
+from jax.extend.core import ClosedJaxpr, Literal, jaxpr_as_fun
 
 from jaxbits._analysis import jaxpr_utils
 from jaxbits._analysis.code_location import CodeLocation, location_of
@@ -141,6 +142,9 @@ def _unusable(
                 outputs[_describe_type(variable.aval)] -= 1
             else:
                 unmatched.append(_describe_type(variable.aval))
+    # Whether an output of another type can reuse the memory depends on the version, so ask JAX.
+    warning = _donation_warning(program, donated) if unmatched else ""
+    unmatched = [type_ for type_ in unmatched if type_ in warning]
     if unmatched:
         yield Finding(
             "warning",
@@ -150,6 +154,18 @@ def _unusable(
             "donate only arrays that are returned with the same shape and dtype",
             location,
         )
+
+
+def _donation_warning(program: Any, donated: Sequence[bool]) -> str:
+    """Return the text of JAX's own warning about donations without effect, or an empty string."""
+    closed = program if isinstance(program, ClosedJaxpr) else ClosedJaxpr(program, ())
+    numbers = tuple(i for i, is_donated in enumerate(donated) if is_donated)
+    function = jax.jit(jaxpr_as_fun(closed), donate_argnums=numbers)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        function.lower(*(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in closed.in_avals))
+    texts = (str(warning.message) for warning in caught)
+    return " ".join(text for text in texts if "donated buffers were not usable" in text)
 
 
 def _passed_twice(type_: str, name: str, location: CodeLocation | None) -> Finding:
