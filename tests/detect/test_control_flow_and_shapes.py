@@ -42,3 +42,16 @@ def test_only_transfer_reports_item_and_tolist(method):
 
     assert detect.control_flow(reads, x) == detect.dynamic_shape(reads, x) == []
     assert len(detect.transfer(reads, x)) == 1
+
+
+def test_unrolled_counts_iterations_and_not_the_leaves_of_a_tree():
+    def accumulate(columns):
+        total = jnp.zeros(3)
+        for t in range(40):
+            row = jax.tree.map(lambda column: column[t], columns)
+            total = jnp.sin(total) + row["a"] * row["b"]
+            total = jnp.cos(total) * row["c"]
+        return total
+
+    (found,) = detect.unrolled(accumulate, {name: jnp.ones((40, 3)) for name in "abcdefg"})
+    assert found.message == "a Python loop is unrolled: 40 iterations"

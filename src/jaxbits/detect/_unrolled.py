@@ -135,7 +135,7 @@ def _unrolled_loops(
             sizes[path] += _size_of(equation)
     loops: Counter[CodeLocation] = Counter()
     loop_sizes: Counter[CodeLocation] = Counter()
-    iterations: dict[CodeLocation, int] = {}
+    counts: dict[CodeLocation, Counter[int]] = defaultdict(Counter)
     for path, operations in paths.items():
         count = _count_iterations(operations, 1 << 30 if path in foreign_paths else 6)
         maps_tree = any(_is_tree_mapping(file) for _, file, _, _ in path)
@@ -144,9 +144,11 @@ def _unrolled_loops(
         if location is not None:
             loops[location] += sum(operations.values())
             loop_sizes[location] += sizes[path]
-            iterations[location] = max(count, iterations.get(location, 0))
+            counts[location][count] += 1
     for location, equations in loops.most_common():
-        yield location, iterations[location], equations, loop_sizes[location]
+        # A line that runs several times in an iteration has its own count, so take the most common.
+        iterations = max(counts[location], key=lambda count: (counts[location][count], count))
+        yield location, iterations, equations, loop_sizes[location]
 
 
 def _size_of(equation: Any) -> int:
