@@ -49,7 +49,7 @@ def test_unrolled_counts_iterations_and_not_the_leaves_of_a_tree():
     def accumulate(columns):
         total = jnp.zeros(3)
         for t in range(40):
-            row = jax.tree.map(lambda column: column[t], columns)
+            row = jax.tree.map(lambda column, t=t: column[t], columns)
             total = jnp.sin(total) + row["a"] * row["b"]
             total = jnp.cos(total) * row["c"]
         return total
