@@ -88,7 +88,7 @@ def test_instrumented_run_serves_all_checks():
     target = FunctionUnderTest(
         lambda x, i: x[i].astype(jnp.uint8) + i * i,
         (jnp.ones(3) * 300, jnp.int32(70000)),
-        probes=[check.probe for check in checks],
+        probes=[probe for check in checks for probe in check.probes],
     )
     for check in checks:
         assert check.on(target), check.name
