@@ -11,6 +11,8 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal
 
@@ -22,6 +24,8 @@ from jaxbits._analysis.read_changes import KEPT, OTHER, Reads, combine_reads, me
 # JAX defines these primitives in https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/lax.py
 _SAME_INDEX_WORDS = "broadcast_in_dim reshape squeeze expand_dims convert_element_type copy copy_p"
 _SAME_INDEX = frozenset(_SAME_INDEX_WORDS.split())
+_MAX_COMPARED = 100_000
+"""The size up to which constants are compared by their elements."""
 
 
 @dataclass(frozen=True)
@@ -91,13 +95,10 @@ class _ReadFlow:
             path: The `id` of each equation that encloses it.
         """
         known: dict[Any, _Value] = dict(zip(program.jaxpr.invars, inputs, strict=True))
-        # The same array may be a constant of several jaxprs.
-        for variable, constant in zip(program.jaxpr.constvars, program.consts, strict=True):
-            number = ("constant", id(constant))
-            known[variable] = _Value(number, number)
+        known.update(zip(program.jaxpr.constvars, map(_constant, program.consts), strict=True))
 
         def read(atom: Any) -> _Value:
-            return _literal(atom.val) if isinstance(atom, Literal) else known[atom]
+            return _constant(atom.val) if isinstance(atom, Literal) else known[atom]
 
         for equation in program.jaxpr.eqns:
             outputs = self._run_equation(equation, list(map(read, equation.invars)), path)
@@ -186,7 +187,11 @@ class _ReadFlow:
         return self.new_value(merge_reads(value.reads for value in column))
 
 
-def _literal(value: Any) -> _Value:
-    data = np.asarray(value)
-    number = ("literal", str(data.dtype), data.shape, data.tobytes())
+def _constant(value: Any) -> _Value:
+    """Return the value of a literal or a constant. Equal small arrays are the same value."""
+    dtype, number = getattr(value, "dtype", None), ("object", id(value))
+    is_key = dtype is not None and jnp.issubdtype(dtype, jax.dtypes.prng_key)
+    if not isinstance(value, jax.Ref) and not is_key and np.size(value) <= _MAX_COMPARED:
+        data = np.asarray(value)
+        return _Value(key := ("constant", str(data.dtype), data.shape, data.tobytes()), key)
     return _Value(number, number)

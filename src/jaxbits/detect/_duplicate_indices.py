@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from jaxbits import _jax_compat
 from jaxbits._analysis.call_context import CallContext, unqualified_name
-from jaxbits._analysis.code_location import CodeLocation
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding, Severity
 from jaxbits._analysis.function_under_test import FunctionUnderTest
@@ -20,12 +20,11 @@ from jaxbits._analysis.read_changes import KEPT, OTHER
 from jaxbits._analysis.read_modify_write import changes_of_reads
 from jaxbits._analysis.repeated_indices import (
     changes_elements,
-    count_updates,
     find_repeats,
-    indexed_dimensions,
     write_another,
     write_contradictory,
 )
+from jaxbits._analysis.scatter_updates import count_updates, indexed_dimensions
 from jaxbits._analysis.source.at_calls import find_at_call
 
 _WRITING_FUNCTIONS = INDEXING_FUNCTIONS | {"put", "put_along_axis"}
@@ -51,12 +50,12 @@ def _selects(equation: Any, context: CallContext) -> bool:
 
 def _measure_different(equation: Any, inputs: Sequence[Any], outputs: list[Any]) -> Measurement:
     repeats = find_repeats(equation, inputs)
-    return Measurement(repeats.is_repeat & repeats.differs, repeats.position)
+    return Measurement(repeats.is_change, repeats.position)
 
 
 def _measure_equal(equation: Any, inputs: Sequence[Any], outputs: list[Any]) -> Measurement:
     repeats = find_repeats(equation, inputs)
-    bad = repeats.is_repeat & ~repeats.differs
+    bad = repeats.is_repeat & ~repeats.is_change
     if not equation.params["unique_indices"]:  # Otherwise, any repeated index breaks the promise.
         bad &= changes_elements(equation, inputs)
     return Measurement(bad, repeats.position)
@@ -151,7 +150,7 @@ def _findings(write: _Write, change: str | None) -> Iterator[Finding]:
         sites = [write.sites[_DIFFERENT_PROBE]]
         evidence = _evidence(sites, equation)
     if not all(is_masked for _, is_masked in sites):
-        yield Finding(level, message, evidence, _fix(location, change), location, _CATALOGUE_ID)
+        yield Finding(level, message, evidence, _fix(write, change), location, _CATALOGUE_ID)
     # To differentiate a write, JAX writes the numbers of the updates, which always differ:
     # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/slicing.py
     elif "jvp(" not in _jax_compat.name_stack(equation):
@@ -179,14 +178,14 @@ def _index(position: int, equation: Any) -> str:
     return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
 
 
-def _fix(location: CodeLocation | None, change: str | None) -> str:
+def _fix(write: _Write, change: str | None) -> str:
     """Return advice for a write to repeated indices.
 
     Args:
-        location: The line of the write.
-        change: What the write does to what was read at the same indices, or None.
+        write: The write.
+        change: What it does to what was read at the same indices, or None.
     """
-    call = find_at_call(location)
+    call, dtype = find_at_call(write.first.location), write.first.equation.outvars[0].aval.dtype
     target, index = (call.target, call.index) if call else ("x.at[i]", "i")
     if change in (*_ACCUMULATING, "max", "min"):
         amount = call.amounts.get(change, "…") if call else "…"
@@ -201,4 +200,6 @@ def _fix(location: CodeLocation | None, change: str | None) -> str:
             "combine the updates of each index first, for example with `jax.ops.segment_sum`, or "
             "apply one after the other in `jax.lax.scan`"
         )
+    if not jnp.issubdtype(dtype, jnp.number):
+        return "write each index only once"
     return f"write each index only once, or combine the values: `{target}.add`, `.max`, or `.min`"
