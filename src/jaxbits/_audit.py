@@ -69,7 +69,7 @@ def audit(
     >>> report.ok, report["out_of_bounds"][0].evidence
     (False, '1 index outside 0…3, 4')
     """
-    probes = [d.probe for d in detect.detectors().values() if d.probe is not None]
+    probes = [probe for d in detect.detectors().values() for probe in d.probes]
     target = FunctionUnderTest(fn, args, kwargs, calls, carry, probes)
     selected = tuple(detect.detectors())
     if checks is not None:

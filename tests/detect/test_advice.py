@@ -244,3 +244,64 @@ def test_big_range_is_made_in_the_function():
     table = np.random.default_rng(0).normal(size=size).astype(np.float32)
     (found,) = detect.big_const(lambda x: x + table, jnp.ones(size))
     assert found.fix == "pass it as an argument"
+
+
+def count_presses(counts, keys):
+    return counts.at[keys].set(counts[keys] + 1)
+
+
+def halve_hit(energy, ids):
+    return energy.at[ids].set(energy[ids] * 0.5)
+
+
+def keep_best(best, ids, scores):
+    return best.at[ids].set(jnp.maximum(best[ids], scores))
+
+
+def write_valid(table, ids, is_valid):
+    return table.at[ids].set(jnp.where(is_valid, 7.0, table[ids]))
+
+
+X, TWICE, DIFFERENT = jnp.ones(3), jnp.array([0, 2, 2]), jnp.array([3.0, 5.0, 4.0])
+VALID = jnp.array([True, True, False])
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "level", "fix", "fixed"),
+    [
+        (
+            count_presses,
+            (X, TWICE),
+            "error",
+            "`counts.at[keys].add(1)`, which applies every update",
+            lambda counts, keys: counts.at[keys].add(1),
+        ),
+        (
+            halve_hit,
+            (X, TWICE),
+            "error",
+            "`energy.at[ids].multiply(0.5)`, which applies every update",
+            lambda energy, ids: energy.at[ids].multiply(0.5),
+        ),
+        (
+            keep_best,
+            (X, TWICE, DIFFERENT),
+            "warning",
+            "`best.at[ids].max(…)`, which applies every update",
+            lambda best, ids, scores: best.at[ids].max(scores),
+        ),
+        (
+            write_valid,
+            (X, TWICE, VALID),
+            "warning",
+            "give the rows to skip an index outside the array, `jnp.where(mask, ids, n)`, and "
+            "write with `mode='drop'`",
+            lambda t, ids, mask: t.at[jnp.where(mask, ids, 3)].set(7.0, mode="drop"),
+        ),
+    ],
+)
+def test_duplicate_indices_advises_an_update_that_is_clean(function, args, level, fix, fixed):
+    (found,) = detect.duplicate_indices(function, *args)
+    assert (found.severity, found.fix) == (level, fix)
+    assert found.place.line == function.__code__.co_firstlineno + 1
+    assert detect.duplicate_indices(fixed, *args) == []

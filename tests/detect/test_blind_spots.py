@@ -89,6 +89,26 @@ def donates_in_another_trace(x):
     return jax.jit(lambda a: a + 1, donate_argnums=0)(x) + x
 
 
+missed("duplicate_indices", X, jnp.arange(3))(lambda x, i: x.at[i].set(x[i] + 1))
+
+
+@missed("duplicate_indices", X, jnp.array([0, 2]))
+def slices_that_overlap(x, starts):
+    numbers = lax.ScatterDimensionNumbers((1,), (), (0,))
+    return lax.scatter(x, starts[:, None], jnp.arange(6.0).reshape(2, 3), numbers)
+
+
+@missed("duplicate_indices", X, jnp.array([0, 0]))
+def changed_between_read_and_write(x, i):
+    old = x[i]
+    return (x * 2).at[i].set(old + 1)
+
+
+@missed("duplicate_indices", X, jnp.array([0, 0]))
+def differentiates_the_write(x, i):
+    return jax.grad(lambda v: (v.at[i].set(v[i] + 1) ** 2).sum())(x)
+
+
 @missed("inplace", 1.0, argparse.Namespace(a=1))
 def changes_an_object_of_a_library(x, options):
     options.a = 2

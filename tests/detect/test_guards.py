@@ -65,6 +65,11 @@ def for_every_row(key):
     return jax.vmap(lambda row: row + jax.random.normal(key))(x)
 
 
+def promises_unique(values):
+    return values.at[twice].add(1, unique_indices=True)
+
+
+twice = np.array([1, 1])
 shapes, rates = [(jnp.ones(2),), (jnp.ones(3),)], [(x, 1.0), (x, 2.0)]
 
 
@@ -83,6 +88,8 @@ shapes, rates = [(jnp.ones(2),), (jnp.ones(3),)], [(x, 1.0), (x, 2.0)]
         ("nan", jax.grad(jnp.linalg.norm), (jnp.zeros(2),), {}, "debug-nans-blind-spots"),
         ("nan", jnp.linalg.norm, (jnp.zeros(2),), {}, "norm-gradient-at-zero"),
         ("cast", lambda v: v.at[0].set(1.5), (jnp.arange(3),), {}, "float-into-int-update"),
+        ("duplicate_indices", lambda v: v.at[twice].set(v[:2]), (x,), {}, "duplicate-indices"),
+        ("duplicate_indices", promises_unique, (x,), {}, "false-unique-indices"),
         ("recompile", jax.jit(jnp.sum), (), {"calls": shapes}, "retrace-on-new-shape"),
         (
             "recompile",

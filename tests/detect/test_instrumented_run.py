@@ -50,6 +50,19 @@ def test_out_of_bounds_ignores_finished_lanes_of_while_loop():
     assert found.evidence == "2 indices outside 0…4, 5 to 6"
 
 
+def test_duplicate_indices_ignores_finished_lanes_of_while_loop():
+    def count(n, ids):
+        def add(_, counts):
+            return counts.at[ids].set(counts[ids] + 1)
+
+        return lax.fori_loop(0, n, add, jnp.zeros(4))
+
+    ids = jnp.array([[1, 1], [0, 3], [2, 2]])
+    assert detect.duplicate_indices(jax.vmap(count), jnp.array([0, 5, 0]), ids) == []
+    (found,) = detect.duplicate_indices(jax.vmap(count), jnp.array([1, 5, 3]), ids)
+    assert found.evidence == "4 writes repeat indices, from (0, 1) to (2, 2)"
+
+
 def test_out_of_bounds_checks_condition_of_while_loop():
     x = jnp.arange(5.0)
 
@@ -88,7 +101,7 @@ def test_instrumented_run_serves_all_checks():
     target = FunctionUnderTest(
         lambda x, i: x[i].astype(jnp.uint8) + i * i,
         (jnp.ones(3) * 300, jnp.int32(70000)),
-        probes=[check.probe for check in checks],
+        probes=[probe for check in checks for probe in check.probes],
     )
     for check in checks:
         assert check.on(target), check.name

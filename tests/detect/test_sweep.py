@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 FULL_AUDIT_INTERVAL = 8
 CHECKS_WITH_RUN = {
     "out_of_bounds", "recompile", "inplace", "nan", "cast", "overflow", "x64", "transfer",
-    "donation", "timing", "carry",
+    "donation", "timing", "carry", "duplicate_indices",
 }  # fmt: skip
 """The checks that run or compile the program."""
 CHECKS_WITHOUT_RUN = [check for check in detect.detectors() if check not in CHECKS_WITH_RUN]

@@ -26,12 +26,14 @@ class Detector:
     Attributes:
         name: The name of the check.
         find: The function that yields the findings.
-        probe: The probe for the instrumented run, or None if the detector measures nothing.
+        probes: The probes for the instrumented run, if the detector measures anything.
         needs: The most expensive evidence that the detector collects, one of `EVIDENCE`.
     """
 
-    def __init__(self, find: _Find, probe: Probe | None = None, needs: Evidence = "trace") -> None:
-        self.find, self.probe, self.needs = find, probe, needs
+    def __init__(
+        self, find: _Find, probes: Sequence[Probe] = (), needs: Evidence = "trace"
+    ) -> None:
+        self.find, self.probes, self.needs = find, tuple(probes), needs
         functools.update_wrapper(self, find)
         self.name = find.__name__
 
@@ -57,8 +59,7 @@ class Detector:
         Returns:
             The findings, with the most severe first.
         """
-        probes = () if self.probe is None else (self.probe,)
-        target = FunctionUnderTest(fn, args, kwargs, calls, carry, probes)
+        target = FunctionUnderTest(fn, args, kwargs, calls, carry, self.probes)
         target.default_carry = 0
         return self.on(target)
 
@@ -83,22 +84,22 @@ def detector(find: _Find, /) -> Detector: ...
 
 
 @overload
-def detector(*, probe: Probe | None = None, needs: Evidence) -> Callable[[_Find], Detector]: ...
+def detector(*, probes: Sequence[Probe] = ..., needs: Evidence) -> Callable[[_Find], Detector]: ...
 
 
 def detector(
-    find: _Find | None = None, /, *, probe: Probe | None = None, needs: Evidence = "trace"
+    find: _Find | None = None, /, *, probes: Sequence[Probe] = (), needs: Evidence = "trace"
 ) -> Detector | Callable[[_Find], Detector]:
     """Turn a function that yields findings into a detector with the same name.
 
     Args:
         find: The decorated function, if the decorator is used without parentheses.
-        probe: The probe for the instrumented run, or None if the detector measures nothing.
+        probes: The probes for the instrumented run, if the detector measures anything.
         needs: The most expensive evidence that the detector collects, one of `EVIDENCE`.
 
     Returns:
         The detector, or a decorator that returns it.
     """
     if find is None:
-        return lambda find: Detector(find, probe, needs)
-    return Detector(find, probe, needs)
+        return lambda find: Detector(find, probes, needs)
+    return Detector(find, probes, needs)

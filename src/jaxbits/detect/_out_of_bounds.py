@@ -15,6 +15,7 @@ from jaxbits._analysis.call_context import CallContext, unqualified_name
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
+from jaxbits._analysis.indexing_functions import INDEXING_FUNCTIONS
 from jaxbits._analysis.probes import Measurement, Probe, Site, contradict
 from jaxbits._analysis.source.mode_argument import has_mode_argument
 
@@ -24,19 +25,6 @@ _WINDOW_FIX = (
 )
 _READ_PRIMITIVES = {"gather", "dynamic_slice"}
 _WRITE_PRIMITIVES = {"scatter", "dynamic_update_slice"}
-# Public and private functions of JAX 0.7.2 through 0.12 that index on behalf of user code. In any
-# other library function, an index out of bounds is not the user's mistake. These functions are in
-# https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/indexing.py
-# https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/ops/scatter.py
-# https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/lax/slicing.py
-_INDEXING_NAMES = (
-    "getitem take take_along_axis segment_sum segment_max segment_min segment_prod dynamic_slice "
-    "dynamic_update_slice dynamic_index_in_dim dynamic_slice_in_dim dynamic_update_slice_in_dim "
-    "dynamic_update_index_in_dim set add mul multiply divide min max get apply power op meth "
-    "subtract gather scatter scatter_add scatter_min scatter_max scatter_mul segment_update "
-    "rewriting_take scatter_update scatter_impl dynamic_slice_jaxpr static_slice embed call apply_"
-)
-_INDEXING_FUNCTIONS = frozenset(_INDEXING_NAMES.split())
 
 
 def _kind(primitive: str) -> str:
@@ -111,7 +99,7 @@ def _is_unguarded_indexing(equation: Any, context: CallContext) -> bool:
     """Return whether user code indexes an array without specifying what happens out of bounds."""
     entry = context.library_entry(equation)
     name = unqualified_name(entry)
-    if entry is not None and name not in _INDEXING_FUNCTIONS:
+    if entry is not None and name not in INDEXING_FUNCTIONS:
         return False
     location = context.location(equation)
     return name == "getitem" or not (location and has_mode_argument(location))
@@ -151,7 +139,7 @@ def _corrupt(equation: Any, inputs: Sequence[Any], outputs: list[Any]) -> list[A
 _PROBE = Probe(_selects, _measure, _corrupt)
 
 
-@detector(probe=_PROBE, needs="values")
+@detector(probes=[_PROBE], needs="values")
 def out_of_bounds(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find reads and writes outside an array.
 

@@ -115,7 +115,7 @@ def _corrupt(equation: Any, inputs: Sequence[Any], outputs: list[Any]) -> list[A
 _PROBE = Probe(_selects, _measure, _corrupt, jnp.float32)
 
 
-@detector(probe=_PROBE, needs="values")
+@detector(probes=[_PROBE], needs="values")
 def overflow(target: FunctionUnderTest) -> Iterator[Finding]:
     """Find arithmetic whose true result the dtype cannot hold.
 

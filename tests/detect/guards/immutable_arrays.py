@@ -39,6 +39,16 @@ def donates_its_backup(value):
 
 donates_in_vain = jax.jit(lambda v: v.astype(jnp.bfloat16), donate_argnums=0)
 pixels = jnp.zeros(3, jnp.uint8)
+keys = jnp.array([0, 1, 1])
+
+
+def counts(value, indices):
+    return value.at[indices].set(value[indices] + 1)
+
+
+def promises(value, indices):
+    return value.at[indices].add(1, unique_indices=True)
+
 
 EXAMPLES = [
     ("item-assignment", "inplace", assigns, (x,), {}),
@@ -46,6 +56,8 @@ EXAMPLES = [
     ("augmented-assignment-rebinds", "inplace", changes, (np.ones(3),), {}),
     ("host-buffer-shared", "inplace", refills, (np.zeros(16, np.float32),), {}),
     ("update-copies-all", "donation", donates_in_vain, (jnp.ones(3),), {}),
+    ("duplicate-indices", "duplicate_indices", counts, (x, keys), {}),
+    ("false-unique-indices", "duplicate_indices", promises, (x, keys), {}),
     ("float-into-int-update", "cast", lambda a: a.at[0].set(1.5), (jnp.arange(3),), {}),
     ("element-by-element", "transfer", lambda a: sum(float(a[i]) for i in range(3)), (x,), {}),
     ("delete-item", "inplace", deletes, (x,), {}),
