@@ -866,3 +866,50 @@ add(
 )
 add("transfer", True, own_callback_in_a_loop, jnp.ones(3))
 add("transfer", True, lambda x: own_checked(jax.pure_callback(lambda v: v, x, x)), jnp.ones(3))
+
+
+# ------------------------------------------------------------ annotations and equal numbers
+PICTURES = np.random.default_rng(0).random((512, 128), np.float32)
+
+
+@jax.jit
+def annotated_loss(w: jax.Array, x: np.ndarray) -> jax.Array:
+    return w * x.sum()
+
+
+@case("big_const", True, 1.0, np.arange(3))
+def calls_annotated_helper(w, index):
+    return annotated_loss(w, jnp.asarray(PICTURES)[index])
+
+
+@case("big_const", False, 1.0, PICTURES)
+def passes_to_annotated_helper(w, pictures):
+    return annotated_loss(w, pictures)
+
+
+@functools.partial(jax.jit, donate_argnums=1)
+def advance_one(other, state):
+    return jax.tree.map(lambda leaf: leaf + 1, state), other["step"]
+
+
+def state_at_step_zero():
+    return {"step": 0, "w": jnp.ones(3)}
+
+
+@case("donation", False, state_at_step_zero(), state_at_step_zero())
+def two_states_with_equal_steps(a, b):
+    b, _ = advance_one(a, b)
+    return a, b
+
+
+@case("donation", False, state_at_step_zero(), state_at_step_zero())
+def equal_steps_in_two_calls(a, b):
+    b, _ = advance_one(a, b)
+    a, _ = advance_one(b, a)
+    return a, b
+
+
+@case("donation", True, state_at_step_zero(), state_at_step_zero())
+def equal_steps_and_old_state(a, b):
+    new, _ = advance_one(a, b)
+    return a, new, b["w"]
