@@ -80,8 +80,8 @@ DIFFERENCES = (
     ),
     Difference(
         "09-nans",
-        "The results of integer division by zero, of NaN times a boolean mask, and of a root that is "
-        "NaN only under `jit` are only claimed for CPUs.",
+        "The results of integer division by zero, of NaN times a boolean mask, and of a root that "
+        "is NaN only under `jit` are only claimed for CPUs.",
         "on a CPU, 1 // 0 is -2, and 5 % 0 is 0",
     ),
     Difference(
