@@ -105,7 +105,6 @@ WITH_ARGUMENTS = {
             "arrays": [Intermediate("mul", "float32", ""), Intermediate("add", "float64", "")],
         }
     ),
-    "nans.nan_history": lambda draw: draw({"sgd": [{"w": jnp.zeros(1)}, {"w": jnp.nan}]}),
 }
 
 

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbits._analysis.code_location import CodeLocation
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding, Severity
 from jaxbits._analysis.function_under_test import FunctionUnderTest
@@ -22,6 +23,9 @@ _LINEAR_ALGEBRA = {"cholesky", "lu", "qr", "eig", "eigh", "svd", "triangular_sol
 _GUARD = "guard the input of the operation: `safe = jnp.where(ok, x, 1.0)`, then `where` again"
 _GUARD_GRADIENT = (
     "guard the input: `safe = jnp.where(ok, x, 1.0)`, then `jnp.where(ok, f(safe), 0.0)`"
+)
+_MASK_SOFTMAX = (
+    "if a mask keeps nothing in some row, pass the mask, as in `jax.nn.softmax(x, where=mask)`"
 )
 _MAX_ORIGINS = 3
 
@@ -94,8 +98,15 @@ def _origin(site: Site) -> Finding:
     name = site.equation.primitive.name
     evidence = f"{site.count} value{'s' * (site.count != 1)} of {name}, from {inputs}"
     message = f"{'NaN' if is_nan else 'infinity'} arises in {name}"
+    if _subtracts_in_softmax(name, site.location):
+        return Finding("error", message, evidence, _MASK_SOFTMAX, site.location, "empty-mask")
     catalogue_id = "linalg-never-raises" if name in _LINEAR_ALGEBRA else "debug-nans-blind-spots"
     return Finding("error", message, evidence, _GUARD, site.location, catalogue_id)
+
+
+def _subtracts_in_softmax(primitive: str | None, location: CodeLocation | None) -> bool:
+    """Return whether a softmax subtracted the largest element, which may be -infinity."""
+    return primitive == "sub" and location is not None and "softmax(" in location.text
 
 
 def _nonfinite_gradient(problem: NonfiniteGradient, gradient_test: GradientTest) -> Finding:
@@ -107,6 +118,8 @@ def _nonfinite_gradient(problem: NonfiniteGradient, gradient_test: GradientTest)
         evidence += f", first in {problem.primitive} of the backward pass"
     kind = "NaN" if problem.has_nan else "infinite"
     message = f"the value is finite, but its gradient is {kind}"
+    if _subtracts_in_softmax(problem.primitive, problem.location):
+        return Finding(severity, message, evidence, _MASK_SOFTMAX, problem.location, "empty-mask")
     if gradient_test.has_eigenvectors:
         catalogue_id = "degenerate-eigenvectors"
     else:

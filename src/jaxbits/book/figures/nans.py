@@ -1,4 +1,4 @@
-"""Figures for chapter 09: guarded gradients, tools that find NaNs, and how NaNs spread."""
+"""Figures for chapter 09: guarded gradients, and what each tool for finding NaNs misses."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def gradient_plots(versions: Mapping[str, Function]) -> tuple[Figure, str]:
     values = [np.asarray(jax.jit(jax.vmap(f))(x)) for f in versions.values()]
     rows[0].plot(x, values[0], color=style.INK)
     same = all(np.allclose(v, values[0], rtol=1e-6, atol=1e-6) for v in values)
-    title = "value of all of them" if same else "value of the first"
+    title = "value of all versions" if same else "value of the first version"
     rows[0].set_title(title, fontsize=11)
     said = []
     colors = (style.ORANGE, style.BLUE, style.GREEN, style.PURPLE)
@@ -68,8 +68,8 @@ def gradient_plots(versions: Mapping[str, Function]) -> tuple[Figure, str]:
         upto = f"NaN for every x up to {np.asarray(x)[np.isnan(slope)].max():g}" if nans else ""
         said.append(f"{name}: {upto or 'finite everywhere'}")
     rows[-1].set_xlabel("x, a reward (points)")
-    alike = "The versions share one value, finite everywhere" if same else "The values differ"
-    return fig, f"{alike}, over x from -2 to 4. Their gradients: {'; '.join(said)}."
+    alike = "The values are equal and finite" if same else "The values differ"
+    return fig, f"Four plots over x from -2 to 4. {alike}. The gradients: {'; '.join(said)}."
 
 
 def is_found_by_debug_nans(function: Function, *args: Any) -> bool:
@@ -177,7 +177,7 @@ def nan_tool_table(found: Mapping[str, Mapping[str, str]], harmful: int) -> tupl
     for row, (name, outcomes) in enumerate(found.items()):
         if row in (0, harmful):
             y -= 0.55 if row else 0.0
-            text = "a NaN does harm" if row == 0 else "it does none"
+            text = "harmful NaN" if row == 0 else "harmless NaN"
             axes.text(0, y + (0.75 if row == 0 else 0.0), text, fontsize=11, fontweight="bold",
                       color=style.MUTED, va="center")  # fmt: skip
             y -= 0.0 if row == 0 else 0.75
@@ -192,45 +192,4 @@ def nan_tool_table(found: Mapping[str, Mapping[str, str]], harmful: int) -> tupl
     axes.set_xlim(-0.05, left + width * len(TOOLS) + 0.05)
     axes.set_ylim(y + 0.4, 1.2)
     rows = "; ".join(f"{n}: {', '.join(o.values())}" for n, o in found.items())
-    return fig, f"A table of what {', '.join(TOOLS)} make of calls. {rows}."
-
-
-@style.drawing
-def nan_history(histories: Mapping[str, list[Mapping[str, Any]]]) -> tuple[Figure, str]:
-    """Draw a chart that shows which parameters are NaN after each step of several optimizers.
-
-    Args:
-        histories: For each optimizer, a list of the named parameters after each step.
-    """
-    from matplotlib.patches import Rectangle
-
-    leaves = list(next(iter(histories.values()))[0])
-    steps = max(len(h) for h in histories.values())
-    block = len(leaves) + 1.5
-    fig, axes = style.figure(6, 0.3 * block * len(histories) + 0.7)
-    style.blank(axes)
-    axes.set_title("Finite or NaN: each parameter, after each step")
-    said = []
-    for number, (name, history) in enumerate(histories.items()):
-        top = -number * block
-        axes.text(-0.2, top + 0.95, name, fontsize=11, fontweight="bold", va="center", ha="left")
-        for row, leaf in enumerate(leaves):
-            axes.text(-0.2 + 1.5, top - row, leaf, ha="right", va="center", fontsize=10)
-            for step, params in enumerate(history):
-                lost = bool(np.isnan(np.asarray(params[leaf])).any())
-                face = style.PALE_RED if lost else style.PALE_BLUE
-                corner = (1.6 + step * 1.2, top - row - 0.42)
-                axes.add_patch(Rectangle(corner, 1.1, 0.84, facecolor=face, edgecolor="none"))
-                if lost:
-                    axes.text(corner[0] + 0.55, top - row, "NaN", ha="center", va="center",
-                              fontsize=9)  # fmt: skip
-        last = [leaf for leaf in leaves if np.isnan(np.asarray(history[-1][leaf])).any()]
-        said.append(f"{name}: {', '.join(last) or 'none'}")
-    bottom = -(len(histories) - 1) * block - len(leaves)
-    for step in range(steps):
-        axes.text(1.6 + step * 1.2 + 0.55, bottom + 0.15, str(step + 1), ha="center", va="center",
-                  fontsize=10, color=style.MUTED)  # fmt: skip
-    axes.text(1.35, bottom + 0.15, "step", ha="right", va="center", fontsize=10, color=style.MUTED)
-    axes.set_xlim(-0.3, 1.7 + steps * 1.2)
-    axes.set_ylim(bottom - 0.3, 1.5)
-    return fig, f"Parameters that are NaN after {steps} steps, by optimiser. {'; '.join(said)}."
+    return fig, f"A table of what {', '.join(TOOLS)} report for each call. {rows}."
