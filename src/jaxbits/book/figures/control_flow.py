@@ -1,4 +1,4 @@
-"""Figures for chapter 07: supported transformations, truncated gradients, vmap, and loops."""
+"""Figures for chapter 07: supported transformations, gradients, residuals, vmap, and loops."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def _cell(outcome: Outcome) -> tuple[str, str, str, str]:
         return f"×\n{SHORT.get(outcome, outcome)}", style.RED, style.PALE_RED, "raises " + outcome
     runs, needed = outcome
     if runs > needed:
-        said = f"works, running {runs} where {needed} are needed"
-        return f"✓\n{runs} for {needed}", style.ORANGE, style.PALE_ORANGE, said
+        said = f"works, with {runs} runs where {needed} are needed"
+        return f"✓ {runs} runs\n{needed} needed", style.ORANGE, style.PALE_ORANGE, said
     return "✓", style.GREEN, style.PALE_GREEN, "works"
 
 
@@ -61,8 +61,8 @@ def transformation_support(table: Mapping[str, Mapping[str, Outcome]]) -> tuple[
             said.append(f"{name} under {columns[column]} {words}")
     axes.set_xlim(-1.3, len(columns))
     axes.set_ylim(len(table) + 1, 0)
-    axes.set_title("What works where: runs for runs needed")
-    return fig, "A table. " + "; ".join(said) + "."
+    axes.set_title("Which constructs work under which transformation")
+    return fig, "A table of control flow and transformations: " + "; ".join(said) + "."
 
 
 @style.drawing
@@ -91,8 +91,67 @@ def ascent_curves(heights: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
     axes.set_ylim(0, 1.15 * top)
     axes.set_xlabel("steps of gradient ascent")
     axes.set_ylabel("signal-to-noise ratio")
-    axes.set_title("One conversion, and the climb goes down")
+    axes.set_title("Following each gradient uphill")
     return fig, f"Two lines over {len(values) - 1} steps of ascent: " + "; ".join(said) + "."
+
+
+@style.drawing
+def saved_residuals(plain: int, checkpointed: int, length: int) -> tuple[Figure, str]:
+    """Draw the values that the forward pass of three loops saves for the backward pass.
+
+    Args:
+        plain: The number of values that each iteration of a scan saves.
+        checkpointed: The number of values that it saves with `jax.checkpoint` around its body.
+        length: The number of iterations of the scan.
+    """
+    from matplotlib.patches import Rectangle
+
+    rows = (
+        ("scan", plain, f"{plain} × {length}", style.BLUE, style.PALE_BLUE),
+        (
+            "scan, checkpoint",
+            checkpointed,
+            f"{checkpointed} × {length}",
+            style.GREEN,
+            style.PALE_GREEN,
+        ),
+        ("while_loop", plain, f"{plain} × ?", style.RED, style.PALE_RED),
+    )
+    columns = ["1", "2", "3", "…", str(length)]
+    fig, axes = style.figure(6, 2.9)
+    style.blank(axes)
+    for column, label in enumerate(columns):
+        axes.text(column + 0.5, -0.25, label, ha="center", va="center", fontsize=10)
+    axes.text(-0.15, -0.25, "iteration", ha="right", va="center", fontsize=10)
+    axes.text(len(columns) + 0.6, -0.25, "saved", ha="center", va="center", fontsize=10)
+    for row, (name, saved, total, color, ground) in enumerate(rows):
+        axes.text(-0.15, row + 0.5, name, ha="right", va="center", fontsize=10.5)
+        axes.text(
+            len(columns) + 0.6,
+            row + 0.5,
+            total,
+            ha="center",
+            va="center",
+            fontsize=10.5,
+            color=color,
+        )
+        for column, label in enumerate(columns):
+            unknown = name == "while_loop" and column > 2
+            if label == "…" or unknown:
+                text = "?" if unknown else "…"
+                axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", color=color)
+                continue
+            for one in range(saved):
+                corner = (column + 0.12, row + 0.14 + one * 0.25)
+                axes.add_patch(Rectangle(corner, 0.76, 0.2, facecolor=ground, edgecolor=color))
+    axes.set_xlim(-1.9, len(columns) + 1.1)
+    axes.set_ylim(len(rows) + 0.1, -0.6)
+    axes.set_title("Values that the forward pass saves for the backward pass")
+    return fig, (
+        f"Three loops. A scan of {length} iterations saves {plain} values in each iteration. With "
+        f"jax.checkpoint around its body, it saves {checkpointed}. A while_loop would save "
+        f"{plain} values in each of an unknown number of iterations."
+    )
 
 
 @style.drawing
@@ -105,16 +164,16 @@ def wasted_vmap_iterations(needed: Sequence[int], together: int) -> tuple[Figure
     """
     fig, axes = style.figure(6, 3.2)
     lanes = range(1, len(needed) + 1)
-    waited = [together - turns for turns in needed]
+    wasted = [together - iterations for iterations in needed]
     axes.bar(lanes, needed, color=style.BLUE, width=0.8)
-    axes.bar(lanes, waited, bottom=needed, color=style.PALE_ORANGE, width=0.8)
+    axes.bar(lanes, wasted, bottom=needed, color=style.PALE_ORANGE, width=0.8)
     axes.set_xticks([1, *range(4, len(needed) + 1, 4)])
     axes.set_xlabel("lane of the batch")
-    axes.set_ylabel("turns of the loop")
+    axes.set_ylabel("iterations")
     axes.set_ylim(0, 1.22 * together)
     axes.grid(axis="x", visible=False)
     axes.set_title("Every lane runs as long as the slowest")
-    for x, text, color in ((0.02, "needed", style.BLUE), (0.26, "computed, thrown away", None)):
+    for x, text, color in ((0.02, "needed", style.BLUE), (0.26, "computed and discarded", None)):
         axes.text(
             x,
             0.94,
@@ -126,8 +185,8 @@ def wasted_vmap_iterations(needed: Sequence[int], together: int) -> tuple[Figure
         )
     total = together * len(needed)
     return fig, (
-        f"Bars for {len(needed)} lanes. Each runs {together} turns; needed were "
-        f"{', '.join(map(str, needed))}. That is {sum(needed)} needed turns of {total}."
+        f"Bars for {len(needed)} lanes. Each lane runs {together} iterations. The lanes needed "
+        f"{', '.join(map(str, needed))}, which is {sum(needed)} of {total} iterations."
     )
 
 
@@ -168,19 +227,20 @@ def loop_costs() -> tuple[Figure, str]:
     equations = _counted(series, "operations")
     _lines(above, series["n"], equations)
     above.set_ylabel("equations")
-    above.set_title("A loop of n steps under jit")
+    above.set_title("A loop of n iterations under jit")
     _lines(below, series["n"], building)
-    below.set_ylabel("trace, compile, ms")
-    below.set_xlabel(f"n, the steps\n{measurements.machine(run)}", fontsize=9)
+    below.set_ylabel("trace + compile, ms")
+    below.set_xlabel(f"number of iterations, n\n{measurements.machine(run)}", fontsize=9)
     below.set_xticks(series["n"], [str(n) for n in series["n"]])
     below.minorticks_off()
+    below.set_yticks([30, 100, 300, 1000], ["30", "100", "300", "1000"])
     said = [
         f"{kind}: {equations[kind][0]} to {equations[kind][-1]} equations, "
         f"{building[kind][0]:.0f} to {building[kind][-1]:.0f} ms"
         for kind in building
     ]
     return fig, (
-        f"Two panels on logarithmic axes over {series['n'][0]} to {series['n'][-1]} steps. "
+        f"Two panels on logarithmic axes for {series['n'][0]} to {series['n'][-1]} iterations. "
         + "; ".join(said)
         + "."
     )
