@@ -22,7 +22,7 @@ from book_tools.versions.detector_metrics import (
 )
 from jaxbits import detect
 from jaxbits._analysis import finding, gaps
-from jaxbits.book import measurements
+from jaxbits.book import key_programs, measurements
 from jaxbits.book.figures.style import Picture
 
 FIGURE = "audit-cost.svg"
@@ -163,6 +163,20 @@ def _describe_cost(figure: Picture) -> dict[str, str]:
     }
 
 
+def _describe_key_programs() -> dict[str, Any]:
+    """Return how many programs the key checkers ran on and the table of what they report."""
+    heads = ("Program", "<code>jax.debug_key_reuse</code>", "<code>key_reuse</code>")
+    rows = [
+        [escape_html(name), *("reports it" if found else "–" for found in reported)]
+        for name, *reported in key_programs.reported_programs()
+    ]
+    return {
+        "total": len(rows),
+        "correct": len(key_programs.GROUPS["correct"]),
+        "table": html_table(heads, rows),
+    }
+
+
 def _draw_cost() -> Picture | None:
     try:
         measurements.load("audit_cost")
@@ -195,6 +209,7 @@ def detectors_page(root: Path, figure: Picture | None) -> str:
         if tools
         else None,
         cost=_describe_cost(figure) if figure else None,
+        keys=_describe_key_programs(),
         levels={level: inline_code(meaning) for level, meaning in finding.LEVELS.items()},
         cases={case: inline_code(meaning) for case, meaning in gaps.CASES.items()},
         checks=[_describe_check(check, scored, first) for check in checks],

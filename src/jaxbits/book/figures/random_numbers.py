@@ -115,8 +115,8 @@ def key_tree(keys: Family, title: str) -> tuple[Figure, str]:
     axes.set_ylim(y + 0.65, 0.1)
     shared = [" and ".join(group) for group in groups if len(group) > 1]
     made = "; ".join(f"{n} from {p}" for n, (_, p) in keys.items() if p)
-    alt = f"{title}. A tree of keys: {made}. "
-    alt += f"The same key: {', '.join(shared)}." if shared else "No two keys are the same."
+    alt = f"{title}. A tree shows where each key is from: {made}. "
+    alt += f"Equal keys: {', '.join(shared)}." if shared else "All keys differ."
     return fig, alt
 
 
@@ -139,9 +139,12 @@ def draws_from_one_key(count: int = 400) -> tuple[Figure, str]:
         axes.set_xlabel(f"normal({names[0]})")
         axes.set_ylabel(f"uniform({names[1]})")
         axes.set_xlim(-3.6, 3.6)
-        said.append(f"from {title} with correlation {r:.2f}")
-    shape = "On the left all points lie on one S-shaped curve, on the right they fill the square."
-    return fig, f"{count} normal draws against uniform ones, {' and '.join(said)}. {shape}"
+        said.append(f"{r:.2f} with {title}")
+    shape = "With one key, the points form an S-shaped curve. With two keys, they fill the square."
+    return fig, (
+        f"{count} normal numbers plotted against uniform numbers. The correlation is "
+        f"{' and '.join(said)}. {shape}"
+    )
 
 
 @style.drawing
@@ -169,8 +172,8 @@ def dropout_masks(masks: Mapping[str, np.ndarray]) -> tuple[Figure, str]:
         axes.set_ylim(steps - 0.4, -0.6)
         axes.set_xlim(-0.7, units - 0.3)
         axes.grid(False)
-        alike = "all steps alike" if (mask == mask[0]).all() else "the steps differ"
-        said.append(f"{way}, {never.sum()} of {units} units are never kept, {alike}")
+        alike = "all steps are equal" if (mask == mask[0]).all() else "the steps differ"
+        count = never.sum()
+        said.append(f"With {way}, {count} of {units} units are never kept, and {alike}.")
     parts[-1].set_xlabel("unit")
-    alt = f"Units that dropout keeps, step by step. {'; '.join(said)}."
-    return fig, alt
+    return fig, f"The units that dropout keeps in each of {steps} steps. {' '.join(said)}"
