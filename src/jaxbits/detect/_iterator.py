@@ -67,7 +67,7 @@ def iterator(target: FunctionUnderTest) -> Iterator[Finding]:
         yield Finding(
             "warning",
             "an iterator is advanced in the body of a loop that is traced once",
-            "`next` is called once a trace, not once a turn",
+            "`next` is called once per trace, not once per iteration",
             "pass what it holds as an array, and loop over that",
             location,
         )

@@ -39,7 +39,7 @@ def side_effect(target: FunctionUnderTest) -> Iterator[Finding]:
             f"`{name}` runs while tracing, and on no cached call",
             f"{times} time{'s' * (times > 1)} in one trace, 0 in a call after it",
             "`jax.debug.print` or `jax.debug.callback`; `jax.random` for random numbers; "
-            "clocks and files outside of the function",
+            "clocks and files outside the function",
             location,
         )
     yield from environment_findings(target)
