@@ -128,8 +128,7 @@ def traced_lines(function: Callable[..., Any], *args: Any) -> tuple[Figure, str]
     return fig, (
         f"A table of the lines of {function.__name__}. For each line, four digits say whether "
         "Python runs it (1) or not (0) in two plain calls and in two jitted calls. The operation "
-        "in the jaxpr follows. " + "; ".join(said)
-        + "."
+        "in the jaxpr follows. " + "; ".join(said) + "."
     )
 
 
@@ -232,6 +231,5 @@ def captured_array_costs() -> tuple[Figure, str]:
     axes.set_title("The time to compile with a captured table")
     return fig, (
         "Three curves of the time for tracing and compiling, on logarithmic axes, for tables of "
-        f"{floats[0]} to {floats[-1]} numbers: " + "; ".join(said)
-        + "."
+        f"{floats[0]} to {floats[-1]} numbers: " + "; ".join(said) + "."
     )
