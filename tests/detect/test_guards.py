@@ -107,4 +107,4 @@ def test_finding_catalogue_id_matches_cause(check, fn, args, kwargs, bit):
 def test_finding_reference_without_bit_comes_from_check():
     assert Finding("error", "m", "e", "f", check="no_such_check").reference == ""
     leak = Finding("error", "m", "e", "f", check="leak")
-    assert leak.reference == 'chapter 02, "A traced value kept for later"'
+    assert leak.reference == 'chapter 02, "A stored tracer raises an error later"'

@@ -126,10 +126,9 @@ def traced_lines(function: Callable[..., Any], *args: Any) -> tuple[Figure, str]
     axes.set_xlim(-0.15, 9.45)
     axes.set_ylim(-0.1, top + 0.95)
     return fig, (
-        f"The lines of {function.__name__}; for each, whether Python runs it in two plain calls "
-        "and in two jitted ones (1 or 0), and the operation that it left in the jaxpr: "
-        + "; ".join(said)
-        + "."
+        f"A table of the lines of {function.__name__}. For each line, four digits say whether "
+        "Python runs it (1) or not (0) in two plain calls and in two jitted calls. The operation "
+        "in the jaxpr follows. " + "; ".join(said) + "."
     )
 
 
@@ -173,13 +172,13 @@ def stale_learning_rate() -> tuple[Figure, str]:
     fig, axes = style.figure(6, 3.2)
     ends = []
     for stale, name, tone in (
-        (True, "rate read as a global", style.RED),
+        (True, "rate read from\na global", style.RED),
         (False, "rate passed", style.BLUE),
     ):
         far = noisy_descent(stale)
         axes.plot(range(1, len(far) + 1), far, color=tone, linewidth=1.8)
-        ends.append(f"{name} {far[-1]:.2f}")
-        axes.text(len(far) + 3, far[-1], name.replace(" read", "\nread"), color=tone, va="center",
+        ends.append(f"{name} {far[-1]:.2f}".replace("\n", " "))
+        axes.text(len(far) + 3, far[-1], name, color=tone, va="center",
                   fontsize=10)  # fmt: skip
     for n, rate in enumerate(RATES):
         start = n * STAGE
@@ -192,10 +191,11 @@ def stale_learning_rate() -> tuple[Figure, str]:
     axes.set_ylim(0, 1)
     axes.set_xlabel("step")
     axes.set_ylabel("distance from the minimum")
-    axes.set_title("One of the two never hears of a lower rate")
+    axes.set_title("A rate read from a global variable never decreases")
     return fig, (
-        "Two curves of the distance from the minimum over 180 steps, the rate lowered after 60 and "
-        f"120. At first they are one. At the end: {'; '.join(ends)}."
+        "Two curves show the distance from the minimum over 180 steps. The rate decreases after 60 "
+        "and after 120 steps. The curves coincide for the first 60 steps. The distances at the end "
+        f"are: {'; '.join(ends)}."
     )
 
 
@@ -228,9 +228,8 @@ def captured_array_costs() -> tuple[Figure, str]:
     axes.minorticks_off()
     axes.set_xlabel(f"numbers in the table\n{measurements.machine(run)}", fontsize=9)
     axes.set_ylabel("tracing and compiling, ms")
-    axes.set_title("What a captured table costs to compile")
+    axes.set_title("The time to compile with a captured table")
     return fig, (
-        f"Three curves on logarithmic axes, tables of {floats[0]} to {floats[-1]} numbers: "
-        + "; ".join(said)
-        + "."
+        "Three curves of the time for tracing and compiling, on logarithmic axes, for tables of "
+        f"{floats[0]} to {floats[-1]} numbers: " + "; ".join(said) + "."
     )
