@@ -92,6 +92,13 @@ shapes, rates = [(jnp.ones(2),), (jnp.ones(3),)], [(x, 1.0), (x, 2.0)]
         ("duplicate_indices", promises_unique, (x,), {}, "false-unique-indices"),
         ("recompile", jax.jit(jnp.sum), (), {"calls": shapes}, "retrace-on-new-shape"),
         (
+            "list_args",
+            lambda v: jnp.array([e / 2 for e in v]),
+            (jnp.ones(100),),
+            {},
+            "list-as-argument",
+        ),
+        (
             "recompile",
             jax.jit(lambda v, rate: v * rate, static_argnums=1),
             (),

@@ -72,7 +72,9 @@ WITH_ARGUMENTS = {
     "dtype_stability.step_sizes": lambda draw: draw({"float16": [1, 9], "float32": [1, 1]}),
     "dtype_stability.loss_curves": lambda draw: draw({"half": [1, 0.1], "master": [1, 0.01]}, 2),
     "immutable_arrays.memory_use": lambda draw: draw({"doubled": doubled_compiled()}),
-    "non_array_inputs.library_table": lambda draw: draw({"np.max(x)": np.max, "np.sin(x)": np.sin}),
+    "non_array_inputs.numpy_function_table": lambda draw: draw(
+        {"np.max(x)": np.max, "np.sin(x)": np.sin}
+    ),
     "stateful_layers.step_plot": lambda draw: draw(
         {"jax.jit": [3.0, 3.0], "nnx.jit": [3.0, 1.0]}, "Two kinds of jit", "loss"
     ),

@@ -69,7 +69,7 @@ def list_args(target: FunctionUnderTest) -> Iterator[Finding]:
                 f"{equations} equations in the program",
                 "work on the whole array, with `jax.vmap` or `lax.scan` where it needs a loop",
                 location,
-                "list-to-array-slow",
+                "list-as-argument",
             )
 
 

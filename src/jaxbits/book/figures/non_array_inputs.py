@@ -4,16 +4,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxbits.book import measurements
 from jaxbits.book.figures import style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+NUMPY_CALLS: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
+    {
+        "np.mean(x)": np.mean,
+        "np.max(x)": np.max,
+        "np.cumsum(x)": np.cumsum,
+        "np.split(x, 3)": lambda x: np.split(x, 3),
+        "np.ones(3) * x": lambda x: np.ones(3) * x,
+        "np.clip(x, 0, 1)": lambda x: np.clip(x, 0, 1),
+        "np.sort(x)": np.sort,
+        "np.where(x > 1, x, 0)": lambda x: np.where(x > 1, x, 0),
+        "np.concatenate([x, x])": lambda x: np.concatenate([x, x]),
+        "np.median(x)": np.median,
+        "np.linalg.norm(x)": np.linalg.norm,
+    }
+)
+"""Calls of NumPy functions and operators on an array of three floats, by label."""
 
 
 def _seconds(ms: float) -> str:
@@ -45,11 +65,11 @@ def first_call_times() -> tuple[Figure, str]:
     powers = range(math.ceil(math.log10(low / 1.3)), math.floor(math.log10(high * 1.6)) + 1)
     axes.set_yticks([10**k for k in powers], [_seconds(10**k) for k in powers])
     axes.set_xticks([10, 100, 1000], ["10", "100", "1000"])
-    axes.set_xlabel(f"numbers handed over\n{measurements.machine(run)}", fontsize=9)
-    axes.set_ylabel("first call")
-    axes.set_title("Trace and compile a sum of n numbers")
+    axes.set_xlabel(f"length of the list or array\n{measurements.machine(run)}", fontsize=9)
+    axes.set_ylabel("time of the first call")
+    axes.set_title("First call of a jitted sum of n numbers")
     return fig, (
-        f"Two lines on logarithmic axes, the time of a first call for {series['n'][0]} to "
+        f"Line plot with logarithmic axes of the time of a first call for {series['n'][0]} to "
         f"{series['n'][-1]} numbers: " + "; ".join(said) + "."
     )
 
@@ -71,9 +91,10 @@ def list_conversion_times() -> tuple[Figure, str]:
     axes.set_yticks(range(len(results)), list(reversed(results)))
     axes.set_xlim(0, longest * 1.2)
     axes.grid(axis="y", visible=False)
-    axes.set_xlabel(f"ms, with all compiled before\n{measurements.machine(run)}", fontsize=9)
-    axes.set_title("From a list to an array")
-    return fig, "Bars, in time: " + "; ".join(reversed(said)) + "."
+    label = f"time in ms, everything already compiled\n{measurements.machine(run)}"
+    axes.set_xlabel(label, fontsize=9)
+    axes.set_title("Time to convert a list to an array")
+    return fig, "Bar chart of conversion times: " + "; ".join(reversed(said)) + "."
 
 
 def executing_library(function: Callable[[Any], Any], x: Any) -> tuple[str, str]:
@@ -103,7 +124,9 @@ def _kind(result: Any) -> str:
 
 
 @style.drawing
-def library_table(functions: Mapping[str, Callable[[Any], Any]]) -> tuple[Figure, str]:
+def numpy_function_table(
+    functions: Mapping[str, Callable[[Any], Any]] = NUMPY_CALLS,
+) -> tuple[Figure, str]:
     """Draw a table that shows which library executes each function, on an array and under `jit`.
 
     Args:
@@ -113,9 +136,9 @@ def library_table(functions: Mapping[str, Callable[[Any], Any]]) -> tuple[Figure
     x = jnp.array([3.0, 1.0, 2.0])
     rows = {name: executing_library(function, x) for name, function in functions.items()}
     looks = {
-        "JAX": (style.PALE_BLUE, style.BLUE, "a JAX array"),
-        "NumPy": (style.PALE_ORANGE, style.ORANGE, "NumPy's"),
-        "": (style.PALE_RED, style.RED, "raises"),
+        "JAX": (style.PALE_BLUE, style.BLUE, "JAX array"),
+        "NumPy": (style.PALE_ORANGE, style.ORANGE, "NumPy array"),
+        "": (style.PALE_RED, style.RED, "error"),
     }
     fig, axes = style.figure(6, 0.36 * len(rows) + 0.7)
     style.blank(axes)
@@ -129,10 +152,10 @@ def library_table(functions: Mapping[str, Callable[[Any], Any]]) -> tuple[Figure
             axes.barh(y, 2.5, left=left, height=0.86, color=pale)
             axes.text(left + 1.25, y, text, color=strong, fontsize=10, ha="center", va="center")
         eager, jitted = (looks.get(answer, looks[""])[2] for answer in answers)
-        said.append(f"{name} {eager}, under jit {jitted}")
-    for column, title in enumerate(("as it is", "under jit")):
+        said.append(f"{name}: {eager}, under jit {jitted}")
+    for column, title in enumerate(("without jit", "under jit")):
         left = 6.25 + 2.6 * column
         axes.text(left, len(rows), title, fontweight="bold", ha="center", va="center")
     axes.set_xlim(-0.1, 10.2)
     axes.set_ylim(-0.6, len(rows) + 0.5)
-    return fig, "What each call gives: " + "; ".join(said) + "."
+    return fig, "Table of what each call returns: " + "; ".join(said) + "."
