@@ -36,10 +36,6 @@ def split_twice():
     return {"root": (root, ""), "l": (left, "root"), "r": (right, "root"), "0": (again, "root")}
 
 
-def doubled_compiled():
-    return jax.jit(lambda x: x * 2).lower(jnp.ones(1_000_000)).compile()
-
-
 WITH_ARGUMENTS = {
     "async_dispatch.config_timing": lambda draw: draw(
         {"early": ("", "obeyed", "ignored"), "late": ("obeyed", "obeyed", "refused")}
@@ -71,7 +67,6 @@ WITH_ARGUMENTS = {
     ),
     "dtype_stability.step_sizes": lambda draw: draw({"float16": [1, 9], "float32": [1, 1]}),
     "dtype_stability.loss_curves": lambda draw: draw({"half": [1, 0.1], "master": [1, 0.01]}, 2),
-    "immutable_arrays.memory_use": lambda draw: draw({"doubled": doubled_compiled()}),
     "non_array_inputs.library_table": lambda draw: draw({"np.max(x)": np.max, "np.sin(x)": np.sin}),
     "stateful_layers.step_plot": lambda draw: draw(
         {"jax.jit": [3.0, 3.0], "nnx.jit": [3.0, 1.0]}, "Two kinds of jit", "loss"
