@@ -82,7 +82,7 @@ def test_audit_report_displays_as_html(outputs):
 
 def test_audit_does_not_wait_for_input(outputs):
     assert "EOFError: `input` has nothing to read" in printed_text(outputs[9])
-    assert "`input` runs while tracing, and on no cached call [side_effect]" in printed_text(
+    assert "`input` runs only while JAX traces the function [side_effect]" in printed_text(
         outputs[9]
     )
 

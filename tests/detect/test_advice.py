@@ -224,7 +224,7 @@ def test_read_out_of_bounds_in_a_gradient_is_a_read():
 
     (found,) = merge_duplicates(detect.out_of_bounds(step, jnp.ones(3), 7))
     assert found.message == "read out of bounds: the start is moved"
-    assert found.also == ("read out of bounds: its gradient is dropped or goes elsewhere",)
+    assert found.also == ("read out of bounds: its gradient is dropped or goes to another element",)
 
 
 def test_control_flow_names_only_parameters_of_the_function():

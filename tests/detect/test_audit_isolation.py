@@ -172,7 +172,7 @@ def test_assert_clean():
         return x
 
     assert_clean(noisy, 1.0, allow=["side_effect"])
-    with pytest.raises(AuditError, match="`print` runs while tracing"):
+    with pytest.raises(AuditError, match="`print` runs only while JAX traces"):
         assert_clean(noisy, 1.0)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import threading
 import time
 from pathlib import Path
 
@@ -200,23 +202,28 @@ def test_partial_if_arguments_are_too_large(monkeypatch):
 
 
 @pytest.fixture
-def slow_compiler(monkeypatch):
-    """Make every compilation take three seconds longer, in code that cannot be interrupted."""
+def stuck_compiler(monkeypatch):
+    """Make every compilation wait for the end of the test, and list those that are complete."""
     compiler = pytest.importorskip("jax._src.compiler")
     compile_and_load = compiler.backend_compile_and_load
+    is_over = threading.Event()
+    complete = []
 
-    def compile_slowly(*args, **kwargs):
-        time.sleep(3)
-        return compile_and_load(*args, **kwargs)
+    def wait_and_compile(*args, **kwargs):
+        is_over.wait(timeout=60)
+        result = compile_and_load(*args, **kwargs)
+        complete.append(result)
+        return result
 
-    monkeypatch.setattr(compiler, "backend_compile_and_load", compile_slowly)
+    monkeypatch.setattr(compiler, "backend_compile_and_load", wait_and_compile)
+    yield complete
+    is_over.set()
 
 
 @pytest.mark.parametrize("fn", [lambda x, i: jnp.sin(x)[i], jax.jit(lambda x, i: x[i] + 1)])
-def test_audit_keeps_time_limit_while_compiling(slow_compiler, fn):
-    start = time.perf_counter()
-    report = audit(fn, np.ones(3, np.float32), np.int32(1), limit=2.0)
-    assert time.perf_counter() - start < 2.2
+def test_audit_does_not_wait_for_compilation(stuck_compiler, fn):
+    report = audit(fn, np.ones(3, np.float32), np.int32(1), limit=1.0)
+    assert stuck_compiler == []
     assert report.not_run
     assert report.gaps[-1].case == "timeout"
     assert not report.ok
@@ -224,15 +231,23 @@ def test_audit_keeps_time_limit_while_compiling(slow_compiler, fn):
     assert not report.fails("error", allow=["timeout"])
 
 
-def test_audit_keeps_time_limit_in_python_code():
-    def loop(x):
-        while True:
-            x = x + 1
+def test_time_limit_holds_if_python_drops_the_exception():
+    finalizer_ends = time.monotonic() + 0.3
 
-    start = time.perf_counter()
-    report = audit(loop, 1.0, limit=2.0)
-    assert time.perf_counter() - start < 2.2
-    assert [gap.case for gap in report.gaps] == ["timeout"]
+    class Slow:
+        def __del__(self):
+            while time.monotonic() < finalizer_ends:
+                pass
+
+    def loop():
+        Slow()
+        while True:
+            pass
+
+    hook = sys.unraisablehook
+    with pytest.raises(resource_limits.OutOfTime), resource_limits.time_limit(0.05):
+        loop()
+    assert sys.unraisablehook is hook
 
 
 def test_failed_check_is_not_green(monkeypatch):

@@ -169,6 +169,28 @@ def test_haiku_step_is_clean():
     assert_clean(step, *arguments, carry=0)
 
 
+class KeepsLastOutput(hk.Module):
+    last = None
+
+    def __call__(self, x):
+        KeepsLastOutput.last = hk.Linear(3)(x)
+        return KeepsLastOutput.last
+
+
+def test_haiku_transform_reports_leak_into_module_class():
+    model = hk.without_apply_rng(hk.transform(lambda x: KeepsLastOutput()(x).sum()))
+    x = jnp.ones((2, 4))
+    params = model.init(jax.random.key(0), x)
+    KeepsLastOutput.last = None
+
+    @jax.jit
+    def gradient(params, x):
+        return jax.grad(model.apply)(params, x)
+
+    (leak,) = [f for f in audit(gradient, params, x).findings if f.check == "leak"]
+    assert leak.place.text.strip() == "KeepsLastOutput.last = hk.Linear(3)(x)"
+
+
 # Equinox
 
 

@@ -141,10 +141,9 @@ def test_audit_stops_endless_tracing_at_limit():
         while True:
             x = x + 1
 
-    start = time.perf_counter()
     report = audit(loop_forever, 1.0, limit=0.3)
-    assert time.perf_counter() - start < 5
     assert report.checks == ()
+    assert [gap.case for gap in report.gaps] == ["timeout"]
     assert report.notes[0].startswith(
         "not run, because the limit of 0.3 s was reached: big_const, "
     )

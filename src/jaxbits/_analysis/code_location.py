@@ -126,6 +126,12 @@ def location_of_function(function: Any) -> CodeLocation | None:
     return None if code is None else location_of_code(code)
 
 
+def user_location_of_function(function: Any) -> CodeLocation | None:
+    """Return the line on which a function of the user begins, or None for any other function."""
+    location = location_of_function(function)
+    return location if location and is_user_code(location.file) else None
+
+
 def location_of_code(code: CodeType) -> CodeLocation:
     """Return the line on which a code object begins."""
     return CodeLocation(code.co_filename, code.co_firstlineno, code.co_name)

@@ -135,7 +135,7 @@ class EventRecorder:
                 program=program,
                 numpy_inputs=tuple((_view_identities(v), v.nbytes) for v in numpy_arrays),
                 donated=tuple(donated),
-                inputs=tuple(map(id, inputs)),
+                inputs=tuple(id(v) if isinstance(v, jax.Array) else 0 for v in inputs),
             )
         )
 

@@ -21,6 +21,7 @@ from jaxbits._analysis.eager_events import EnoughEvents, Event, EventRecorder
 from jaxbits._analysis.python_state.call_monitor import sandbox
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.python_state.references import Reference
+from jaxbits._analysis.python_state.snapshot import StateChange
 
 
 @dataclass
@@ -32,6 +33,7 @@ class EagerRun:
         arguments: The copies that the function was called with.
         output: What the function returned.
         held: The `id` of each JAX array that Python state refers to at the end.
+        changes: The Python state that changed.
         error: The exception that the function raised, if any.
         can_intercept: Whether dispatches can be intercepted in this version of JAX.
         was_stopped: Whether the run was stopped early.
@@ -41,6 +43,7 @@ class EagerRun:
     arguments: Any = None
     output: Any = None
     held: frozenset[int] = frozenset()
+    changes: list[StateChange] = field(default_factory=list)
     error: Exception | None = None
     can_intercept: bool = True
     was_stopped: bool = False
@@ -65,7 +68,7 @@ def run_eagerly(
     args, kwargs = copy_tree_keeping_aliases((tuple(args), dict(kwargs)))
     run.arguments = (args, kwargs)
     with (
-        sandbox(references),
+        sandbox(references) as log,
         _jax_compat.intercept_host_reads(recorder.record_read),
         _jax_compat.fresh_caches(),
         _jax_compat.intercept_dispatch(recorder.record_dispatch) as run.can_intercept,
@@ -82,6 +85,7 @@ def run_eagerly(
         finally:
             sys.setprofile(outer_hook)
         run.held = frozenset(_held_arrays(references))
+    run.changes = log.changes
     return run
 
 

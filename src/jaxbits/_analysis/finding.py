@@ -107,8 +107,15 @@ class Finding:
         ]
 
 
+_CAUSES = {"cast": "overflow", "list_args": "unrolled"}
+"""For a check, the check whose findings on the same line explain its own. A value that wrapped
+around no longer fits after a cast, and a loop that fills a list is also a list of many arrays."""
+
+
 def merge_duplicates(findings: Iterable[Finding]) -> list[Finding]:
     """Return one merged finding for each check and line, with the most severe first.
+
+    A finding is left out if a finding of another check on the same line is its cause.
 
     >>> here = CodeLocation("step.py", 3)
     >>> twice = [Finding("error", "kept", f"in {n}", "return it", here) for n in "ab"]
@@ -116,8 +123,12 @@ def merge_duplicates(findings: Iterable[Finding]) -> list[Finding]:
     [('in a', 2)]
     """
     groups: dict[tuple[Any, ...], list[Finding]] = {}
-    for finding in sorted(findings, key=lambda f: SEVERITIES.index(f.severity)):
+    findings = sorted(findings, key=lambda f: SEVERITIES.index(f.severity))
+    severe = {(f.check, f.place) for f in findings if f.severity != "note"}
+    for finding in findings:
         place = finding.place
+        if place and (_CAUSES.get(finding.check), place) in severe:
+            continue
         where = (place.file, place.line) if place else (finding.message,)
         groups.setdefault((finding.check, *where), []).append(finding)
     merged = []

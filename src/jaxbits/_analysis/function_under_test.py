@@ -17,6 +17,7 @@ from jaxbits._analysis.key_values import KeyUse
 from jaxbits._analysis.probes import Plan, Probe, Site
 from jaxbits._analysis.python_state import reachable_state
 from jaxbits._analysis.python_state.call_monitor import CallLog, sandbox
+from jaxbits._analysis.repeated_calls import changing_arrays, log_repeated_call
 from jaxbits._analysis.trace import Trace, trace_function
 from jaxbits._analysis.wrapped_call import is_user_wrapper
 
@@ -97,9 +98,20 @@ class FunctionUnderTest:
         """The trace of the function on its arguments, as `jax.jit` makes it but without caches."""
         return trace_function(self.function, self.args, self.kwargs, self.references)
 
-    def retrace(self) -> Trace:
-        """Trace the function again, with the current Python state, and return the new trace."""
-        return trace_function(self.function, self.args, self.kwargs, self.references, self.trace)
+    def retrace(self, keeps_caches: bool = False) -> Trace:
+        """Trace the function again, with the current Python state, and return the new trace.
+
+        Args:
+            keeps_caches: Whether JAX may use its caches instead of tracing every function again.
+        """
+        return trace_function(
+            self.function, self.args, self.kwargs, self.references, self.trace, keeps_caches
+        )
+
+    @functools.cached_property
+    def every_call(self) -> CallLog:
+        """What the function itself does on every call if it has `inner_jits`, or else nothing."""
+        return log_repeated_call(self.retrace) if self.inner_jits else CallLog()
 
     @functools.cached_property
     def eager_run(self) -> EagerRun:
@@ -157,7 +169,9 @@ class FunctionUnderTest:
     @functools.cached_property
     def key_uses(self) -> list[KeyUse]:
         """The uses of PRNG keys in the traced program."""
-        return [] if self.trace.program is None else find_key_uses(self.trace.program)
+        if self.trace.program is None:
+            return []
+        return find_key_uses(self.trace.program, changing_arrays(self.every_call))
 
     @property
     def errors(self) -> list[Exception]:

@@ -95,6 +95,58 @@ def located_equations(
             yield from located_equations(jaxpr, location if is_hidden else None)
 
 
+def location_of_output(program: ClosedJaxpr, index: int) -> CodeLocation | None:
+    """Return the line of user code that computes a result of a program, or None if it is unknown.
+
+    Args:
+        program: The program.
+        index: The index of the result.
+    """
+    variable = program.jaxpr.outvars[index]
+    for equation in reversed(program.jaxpr.eqns):
+        if variable in equation.outvars:
+            called = called_jaxpr(equation)
+            inner = None
+            if called is not None and len(called.jaxpr.outvars) == len(equation.outvars):
+                inner = location_of_output(called, equation.outvars.index(variable))
+            return inner or location_of(equation)
+    return None
+
+
+def location_of_use(equation: Any, variable: Any) -> CodeLocation | None:
+    """Return the line in a loop, branch, or call that uses a variable, or None if there is none.
+
+    Args:
+        equation: An equation with the variable among its inputs.
+        variable: The variable.
+    """
+    for jaxpr, inputs in _inner_inputs(equation):
+        inner = [
+            i for i, outer in zip(jaxpr.jaxpr.invars, inputs, strict=False) if outer is variable
+        ]
+        for user in jaxpr.jaxpr.eqns:
+            for used in (v for v in user.invars if any(v is i for i in inner)):
+                return location_of_use(user, used) or location_of(user)
+    return None
+
+
+def _inner_inputs(equation: Any) -> Iterator[tuple[ClosedJaxpr, list[Any]]]:
+    """Yield each sub-jaxpr of an equation with the inputs of the equation that it receives."""
+    inputs, params = list(equation.invars), equation.params
+    if equation.primitive.name == "while":
+        counts = params["cond_nconsts"], params["body_nconsts"]
+        carry = inputs[sum(counts) :]
+        yield params["cond_jaxpr"], inputs[: counts[0]] + carry
+        yield params["body_jaxpr"], inputs[counts[0] : sum(counts)] + carry
+    elif equation.primitive.name == "cond":
+        for branch in params["branches"]:
+            yield branch, inputs[1:]
+    else:
+        for jaxpr in sub_jaxprs(equation):
+            if len(jaxpr.jaxpr.invars) == len(inputs):
+                yield jaxpr, inputs
+
+
 def find_escaped_tracer(program: ClosedJaxpr) -> tuple[Any, Any] | None:
     """Return a value that nothing in the program defines, and the first equation that uses it.
 

@@ -34,11 +34,15 @@ _USES = {"random_bits", "random_split", "random_gamma"}
 _ALIASES = {"random_wrap", "random_unwrap", "copy", "copy_p", "device_put", "convert_element_type"}
 
 
-def find_key_uses(program: ClosedJaxpr) -> list[KeyUse]:
+def find_key_uses(program: ClosedJaxpr, varying: Iterable[Any] = ()) -> list[KeyUse]:
     """Return the uses of PRNG keys in a program, in the order of its equations.
 
     A use whose numbers or keys never reach a result does not count. For example, an initializer may
     split a key and then return zeros without drawing from the children.
+
+    Args:
+        program: The program to analyze.
+        varying: The constants of the program that differ from call to call.
 
     >>> traced = jax.make_jaxpr(lambda k: jax.random.normal(k) + jax.random.uniform(k))
     >>> first, second = find_key_uses(traced(jax.random.key(0)))
@@ -48,7 +52,7 @@ def find_key_uses(program: ClosedJaxpr) -> list[KeyUse]:
     if not has_key_uses(program):
         return []
     program = _jax_compat.remove_dead_code(program)
-    flow = KeyFlow()
+    flow = KeyFlow(varying)
     inputs = [flow.new_value(True) for _ in program.jaxpr.invars]
     used = merge_uses(flow.run(program, inputs, None))
     return [replace(use, choices=used.get(use.number, frozenset())) for use in flow.uses]
@@ -82,12 +86,16 @@ def count_user_vmaps(equation: Any) -> int:
 class KeyFlow:
     """An analysis that follows the PRNG keys through a program.
 
+    Args:
+        varying: The constants of the program that differ from call to call. They count as inputs.
+
     Attributes:
         uses: The uses of keys found so far.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, varying: Iterable[Any] = ()) -> None:
         self.uses: list[KeyUse] = []
+        self._varying = {_constant_value(value).number for value in varying}
         self._numbers: dict[Hashable, int] = {}
         self._counter = itertools.count()
         self._vmaps_of_call = 0
@@ -119,7 +127,8 @@ class KeyFlow:
             call: The line that calls the library function to which the jaxpr belongs, if any.
         """
         known: dict[Any, Value] = {}
-        constants = map(_constant_value, program.consts)
+        values = map(_constant_value, program.consts)
+        constants = [replace(v, from_input=v.number in self._varying) for v in values]
         known.update(zip(program.jaxpr.constvars, constants, strict=True))
         known.update(zip(program.jaxpr.invars, inputs, strict=True))
 
@@ -276,7 +285,7 @@ class KeyFlow:
                 self.uses.append(replace(first, varies=first.varies - loop))
             self.uses.append(replace(use, varies=use.varies - loop))
             if iterations > 1 and not use.varies & loop:
-                self.uses.append(replace(use, how=f"{use.how}, again on every turn"))
+                self.uses.append(replace(use, how=f"{use.how}, again in every iteration"))
         sources = (*values, *outputs)
         from_input = any(v.from_input for v in sources)
         varies = [v.varies - loop for v in sources]

@@ -15,7 +15,7 @@ from typing import NoReturn, TypeVar
 import jax
 
 from jaxbits import _jax_compat
-from jaxbits._analysis.alarm import Alarm
+from jaxbits._analysis.alarm import Alarm, rings_until_heard
 
 T = TypeVar("T")
 
@@ -138,18 +138,19 @@ def time_limit(seconds: float | None) -> Iterator[None]:
     outer_alarm = getattr(_local, "alarm", None)
     alarm = _local.alarm = Alarm(thread, seconds + grace_period(seconds), OutOfTime)
     _local.deadline = min(outer_deadline, time.monotonic() + seconds)
-    try:
-        with (
-            _jax_compat.keep_current_trace(),
-            _jax_compat.intercept_compilation(run_until_deadline),
-        ):
-            yield
-    finally:
+    with rings_until_heard(alarm):
         try:
-            alarm.cancel()
-        except OutOfTime:  # The alarm goes off only once, so the second call completes.
-            alarm.cancel()
-        _local.deadline, _local.alarm = outer_deadline, outer_alarm
+            with (
+                _jax_compat.keep_current_trace(),
+                _jax_compat.intercept_compilation(run_until_deadline),
+            ):
+                yield
+        finally:
+            try:
+                alarm.cancel()
+            except OutOfTime:  # The first call disarmed the alarm, so the second one completes.
+                alarm.cancel()
+            _local.deadline, _local.alarm = outer_deadline, outer_alarm
 
 
 @contextlib.contextmanager

@@ -14,6 +14,9 @@ from jaxbits._analysis.copying import PYTHON_NUMBERS, is_array
 from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.python_state.references import is_library_tuple
 
+KINDS = ("tree", "shape", "dtype", "weak")
+"""The kinds of differences between two states, starting with the most severe."""
+
 
 @dataclass(frozen=True)
 class ArrayType:
@@ -38,7 +41,7 @@ class Difference:
     """A difference between two states.
 
     Attributes:
-        kind: ``tree``, ``shape``, ``dtype``, or ``weak``.
+        kind: One of `KINDS`.
         text: A description of the difference.
         is_library: Whether it is in a library's own state, such as that of an optimizer.
     """

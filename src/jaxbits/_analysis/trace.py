@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -105,6 +106,7 @@ def trace_function(
     kwargs: Mapping[str, Any],
     references: Iterable[Reference],
     earlier: Trace | None = None,
+    keeps_caches: bool = False,
 ) -> Trace:
     """Trace a function, treating as static what the function's own transformation makes static.
 
@@ -119,10 +121,13 @@ def trace_function(
         references: The Python state to watch and to restore.
         earlier: An earlier trace of the function, if there is one. The new trace then treats the
             same leaves as static, and it does not record calls, which makes it much faster.
+        keeps_caches: Whether JAX may use its caches instead of tracing every function again. In
+            that case, calls are recorded even if there is an earlier trace.
     """
 
     def trace(indices: Iterable[int]) -> Trace:
-        return _trace(function, args, kwargs, references, sorted(indices), earlier)
+        indices = sorted(indices)
+        return _trace(function, args, kwargs, references, indices, earlier, keeps_caches)
 
     if earlier is not None:
         return trace(earlier.traced)
@@ -166,6 +171,7 @@ def _trace(
     references: Iterable[Reference],
     traced: list[int],
     earlier: Trace | None,
+    keeps_caches: bool,
 ) -> Trace:
     # Arrays need no copies because tracers replace them, and `unflatten` creates new containers.
     given, tree = jax.tree.flatten((tuple(args), dict(kwargs)), is_leaf=is_iterator)
@@ -196,8 +202,9 @@ def _trace(
         monitor = monitor_calls(references, wrapped_call)
     else:
         wrapped_call = earlier.wrapped_call
-        monitor = monitor_calls(references, records_calls=False)
-    with monitor as log, _jax_compat.fresh_caches():
+        monitor = monitor_calls(references, records_calls=keeps_caches)
+    caches = contextlib.nullcontext() if keeps_caches else _jax_compat.fresh_caches()
+    with monitor as log, caches:
         trace = Trace(log, wrapped_call, inputs=inputs, traced=traced)
         try:
             with resource_limits.exits_as_errors():

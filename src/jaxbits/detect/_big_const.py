@@ -74,7 +74,7 @@ def _fix(value: Any) -> str:
         steps = np.diff(np.asarray(value))
         if steps.size and bool((steps == steps[0]).all()):
             rule = "jnp.arange" if steps[0] else "jnp.full"
-            return f"make it in the function with `{rule}`, or pass it as an argument"
+            return f"create it in the function with `{rule}`, or pass it as an argument"
     return "pass it as an argument"
 
 
@@ -102,7 +102,8 @@ def _constants(program: Any) -> Iterator[tuple[Any, CodeLocation | None]]:
                     used.add(variable)
                     if id(unseen[variable]) not in seen:
                         seen.add(id(unseen[variable]))
-                        yield unseen[variable], location_of(equation) or call
+                        line = jaxpr_utils.location_of_use(equation, variable)
+                        yield unseen[variable], line or location_of(equation) or call
             for sub_jaxpr in jaxpr_utils.sub_jaxprs(equation):
                 waiting.append((sub_jaxpr, location_of(equation) or call))
         for variable, value in unseen.items():
@@ -135,7 +136,7 @@ def _names(target: FunctionUnderTest) -> dict[Any, str]:
         attributes = fields if isinstance(fields, dict) and not hasattr(value, "dtype") else ()
         paths = jax.tree_util.tree_leaves_with_path((value, attributes))
         for path, leaf in paths:
-            if not hasattr(leaf, "dtype") or not hasattr(leaf, "shape") or not leaf.shape:
+            if not isinstance(leaf, (jax.Array, np.ndarray)) or not leaf.shape:
                 continue
             if path[0] == jax.tree_util.SequenceKey(1):
                 name = f"{reference.name}.{getattr(path[1], 'key', '')}"

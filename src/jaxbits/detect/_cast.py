@@ -31,7 +31,7 @@ _VISIBLE_FUNCTIONS = {"cumsum", "cumprod", "where", "clip"}
 _PRIMITIVE_NAMES = "add sub mul div rem max min lt le gt ge eq ne select_n pow and or xor"
 _PRIMITIVES_WITH_LITERALS = frozenset(_PRIMITIVE_NAMES.split())
 _PRIMITIVES_WITH_LITERALS |= {"scatter", "scatter-add", "scatter-mul", "scatter-min", "scatter-max"}
-_FIX = "bring the values into range first (`jnp.clip`, `jnp.nan_to_num`), or take a wider type"
+_FIX = "bring the values into range first (`jnp.clip`, `jnp.nan_to_num`), or use a wider type"
 
 
 def _possible_loss(equation: Any) -> str:
@@ -153,19 +153,19 @@ def _finding(site: Site, is_masked: bool) -> Finding:
         message = f"{conversion}: values that do not fit, but do not reach the result"
         return Finding("note", message, evidence, "none needed", site.location)
     if _possible_loss(site.equation) == "fine":
-        message = f"{conversion}: whole numbers that it cannot tell apart"
-        fix = "keep them integers, or take a float with more digits"
+        message = f"{conversion}: different integers become equal"
+        fix = "keep them as integers, or use a wider float"
         catalogue_id = "integers-become-halves"
         return Finding("warning", message, evidence, fix, site.location, catalogue_id)
     if _possible_loss(site.equation) == "complex":
-        fix = "say what is meant: `x.real` or `jnp.abs(x)`"
+        fix = "say what you mean: `x.real` or `jnp.abs(x)`"
         return Finding(
             "warning", f"{conversion}: imaginary parts are dropped", evidence, fix, site.location
         )
     if _is_at_update(site.equation) and jnp.issubdtype(old, jnp.floating):
         message = f"{conversion}, in an update with `.at`: values that do not fit"
         fix, catalogue_id = (
-            "update a float array, or round what you put in",
+            "update a float array, or round the values first",
             "float-into-int-update",
         )
         return Finding("error", message, evidence, fix, site.location, catalogue_id)

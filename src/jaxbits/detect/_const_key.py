@@ -30,7 +30,8 @@ def const_key(target: FunctionUnderTest) -> Iterator[Finding]:
         yield Finding(
             "warning",
             "these random numbers are the same on every call",
-            f"{len(constant)} draw{'s' * (len(constant) > 1)} from keys that no argument enters",
+            f"{len(constant)} draw{'s' * (len(constant) > 1)} from keys that do not depend on an "
+            "argument",
             "pass a key as an argument",
             next((use.seeded_at for use in constant if use.seeded_at), constant[0].location),
         )

@@ -22,7 +22,9 @@ from jaxbits._analysis.tracing_errors import (
     parameter_names,
 )
 
-_FIX = "`jnp.where`, `lax.cond` or `lax.while_loop`"
+_FIX = "`jnp.where`, `lax.cond`, or `lax.while_loop`"
+_CONVERSION_FIX = "keep it an array: leave out the conversion, or convert it outside the function"
+_CONVERSIONS = frozenset({"float", "int", "complex", "item", "tolist"})
 
 
 @detector
@@ -37,8 +39,8 @@ def control_flow(target: FunctionUnderTest) -> Iterator[Finding]:
 
     >>> from jaxbits import detect
     >>> found = detect.control_flow(lambda x: x if x > 0 else -x, 2.0)[0]
-    >>> found.message, found.evidence
-    ('Python needs the number behind a traced value', 'TracerBoolConversionError, from argument x')
+    >>> print(found.message)
+    Python needs the concrete value of a traced array
     >>> detect.control_flow(lambda x: abs(x), 2.0)
     []
     """
@@ -49,13 +51,15 @@ def control_flow(target: FunctionUnderTest) -> Iterator[Finding]:
             traced = target.trace.strictly_traced if is_strict else target.trace.traced
             argument = blamed_argument(error, target.function, target.args, target.kwargs, traced)
             is_logic = location is not None and _is_logic(location.text)
-            fix = "`&`, `|` and `~`, with brackets" if is_logic else _FIX
+            fix = "`&`, `|`, and `~`, with parentheses" if is_logic else _FIX
+            if location is not None and _is_conversion(location.text):
+                fix = _CONVERSION_FIX
             if _can_be_static(target, argument):
                 fix += f"; or `static_argnames={argument!r}`"
             severity = target.severity_of(error)
             yield Finding(
                 severity,
-                "Python needs the number behind a traced value",
+                "Python needs the concrete value of a traced array",
                 type(error).__name__ + (f", from argument {argument}" if argument else ""),
                 ONLY_IF_JITTED if severity == "note" else fix,
                 location,
@@ -79,7 +83,7 @@ def control_flow(target: FunctionUnderTest) -> Iterator[Finding]:
     if rejected:
         yield Finding(
             "note" if target.inner_jits or all(map(callable, rejected)) else "error",
-            "an argument is not an array: `jax.jit` refuses it",
+            "an argument is not an array: `jax.jit` rejects it",
             f"{len(rejected)} of {len(leaves)} leaves, the first a {type(rejected[0]).__name__}",
             "`static_argnames=`, or bind it with `functools.partial`",
             catalogue_id="argument-not-an-array",
@@ -97,16 +101,36 @@ def _can_be_static(target: FunctionUnderTest, argument: str) -> bool:
     return argument.isidentifier()
 
 
+def _is_conversion(line: str) -> bool:
+    """Return whether a line converts to a Python number, and does not branch or loop.
+
+    >>> _is_conversion("norm = float(x.sum())"), _is_conversion("if float(x) > 0:")
+    (True, False)
+    """
+    nodes = _nodes_of_line(line)
+    branches = (ast.If, ast.While, ast.IfExp, ast.Assert, ast.BoolOp, ast.Not, ast.Compare)
+    if any(isinstance(node, branches) for node in nodes):
+        return False
+    called = [node.func for node in nodes if isinstance(node, ast.Call)]
+    names = {getattr(f, "id", getattr(f, "attr", "")) for f in called}
+    return bool(names & _CONVERSIONS)
+
+
+def _nodes_of_line(line: str) -> list[ast.AST]:
+    """Return the nodes of a line's syntax tree, or an empty list if it is no whole statement."""
+    try:
+        (statement,) = ast.parse(line.strip()).body
+    except (SyntaxError, ValueError):
+        return []
+    return list(ast.walk(statement))
+
+
 def _is_logic(line: str) -> bool:
     """Return whether a line combines truth values or chains comparisons without branching on them.
 
     A line with an `if`, a `while`, or an `assert` does not count.
     """
-    try:
-        (statement,) = ast.parse(line.strip()).body
-    except (SyntaxError, ValueError):
-        return False
-    nodes = list(ast.walk(statement))
+    nodes = _nodes_of_line(line)
     if any(isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)) for node in nodes):
         return False
     return any(

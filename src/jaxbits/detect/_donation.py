@@ -17,7 +17,7 @@ from jaxbits._analysis.eager_run import EagerRun
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 
-_FIX = "go on with what the function returns, pass a copy, or do not donate"
+_FIX = "use what the function returns, pass a copy, or do not donate"
 
 
 @detector(needs="calls")
@@ -72,9 +72,10 @@ def _in_jitted_function(target: FunctionUnderTest, equation: Any) -> Iterator[Fi
     if donated_inputs and all(isinstance(v, (np.ndarray, int, float)) for v in donated_inputs):
         yield Finding(
             "note",
-            "what is donated is not on the device",
+            "a donated argument is not on the device",
             f"{len(donated_inputs)} NumPy arrays or numbers",
-            "`jax.device_put` them once, and go on with what is returned",
+            "move them to the device once with `jax.device_put`, and then use what the function "
+            "returns",
         )
 
 
@@ -115,7 +116,7 @@ def _in_eager_run(run: EagerRun) -> Iterator[Finding]:
         for variable, identity, is_donated in zip(
             invars, event.inputs, event.donated, strict=False
         ):
-            if is_donated:
+            if is_donated and identity:
                 if times.pop(identity, 0) > 1:
                     yield _passed_twice(_describe_type(variable.aval), event.name, event.location)
                 donated[identity] = (_describe_type(variable.aval), event.name, event.location)
@@ -143,10 +144,10 @@ def _unusable(
     if unmatched:
         yield Finding(
             "warning",
-            "a donated array is of no use: no output is left that could take its memory",
+            "donating an array has no effect, because no output can reuse its memory",
             f"{name or 'the function'} donates {', '.join(unmatched[:3])}"
             + (f" and {len(unmatched) - 3} more" if len(unmatched) > 3 else ""),
-            "donate only what is returned with the same shape and dtype",
+            "donate only arrays that are returned with the same shape and dtype",
             location,
         )
 

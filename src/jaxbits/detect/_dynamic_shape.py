@@ -26,7 +26,7 @@ def dynamic_shape(target: FunctionUnderTest) -> Iterator[Finding]:
     >>> from jaxbits import detect
     >>> found = detect.dynamic_shape(lambda x: x[x > 1], jnp.arange(4.0))[0]
     >>> found.message, found.evidence
-    ('a shape depends on the numbers in an array', 'NonConcreteBooleanIndexError')
+    ('a shape depends on the values in an array', 'NonConcreteBooleanIndexError')
     >>> detect.dynamic_shape(lambda x: jnp.where(x > 1, x, 0), jnp.arange(4.0))
     []
     """
@@ -37,7 +37,7 @@ def dynamic_shape(target: FunctionUnderTest) -> Iterator[Finding]:
             fix = "`jnp.where(mask, x, fill)`, `size=`, `lax.dynamic_slice`; or a static argument"
             yield Finding(
                 severity,
-                "a shape depends on the numbers in an array"
+                "a shape depends on the values in an array"
                 if severity == "error"
                 else "a shape depends on a Python number",
                 type(error).__name__,

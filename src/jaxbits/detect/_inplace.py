@@ -18,11 +18,12 @@ from jaxbits._analysis.python_state.iterators import is_iterator
 from jaxbits._analysis.python_state.references import argument_references
 from jaxbits._analysis.python_state.snapshot import StateChange, StateSnapshot
 from jaxbits._analysis.source import at_updates
-from jaxbits._analysis.tracing_errors import error_signature
+from jaxbits._analysis.source.argument_writes import find_argument_write
+from jaxbits._analysis.tracing_errors import error_signature, parameter_names
 from jaxbits._analysis.wrapped_call import is_plain_jit
 from jaxbits._formatting import first_line
 
-_FIX = "return the new value: `x = x.at[i].set(v)`, `{**d, key: v}`"
+_FIX = "return the new value: `x = x * 2`, `x = x.at[i].set(v)`, `{**d, key: v}`"
 
 
 @detector(needs="calls")
@@ -46,7 +47,7 @@ def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
     ...     return x
     >>> given = np.ones(2)
     >>> print(detect.inplace(halve, given)[0].message, given)
-    argument args[0] is changed in place [1. 1.]
+    argument `x` is changed in place [1. 1.]
     >>> detect.inplace(lambda x: x / 2, given)
     []
     """
@@ -59,13 +60,15 @@ def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
     if has_numpy and not target.is_jitted:
         call_changes, errors = _call_on_copies(target)
         changes += call_changes
-    for name, change in {change.reference.name: change for change in changes}.items():
+    for change in {change.reference.name: change for change in changes}.values():
+        name = _parameter_name(target, change)
         yield Finding(
             "error",
-            f"argument {name} is changed in place",
-            f"{change.before} → {change.after}; under `jax.jit` the caller's stays as it was",
+            f"argument `{name}` is changed in place",
+            f"{change.before} → {change.after}; under `jax.jit`, the caller's does not change",
             _FIX,
-            catalogue_id="augmented-assignment-rebinds",
+            find_argument_write(target.function, name),
+            "augmented-assignment-rebinds",
         )
     lost = target.trace.wrapped_call.lost_updates if is_plain_jit(target.function) else {}
     for name, count in lost.items():
@@ -73,8 +76,8 @@ def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
             "error",
             f"argument {name} is changed inside `jax.jit`, which works on a copy",
             f"{count} array{'s' * (count > 1)} replaced and not returned; the caller's "
-            f"{'stay' if count > 1 else 'stays'} as before",
-            "return the changed object, or use a `jit` that hands changes back, such as `nnx.jit`",
+            f"{'do' if count > 1 else 'does'} not change",
+            "return the changed object, or use a `jit` that returns changes, such as `nnx.jit`",
             location_of_function(target.function),
             "augmented-assignment-rebinds",
         )
@@ -93,8 +96,8 @@ def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
     for location in at_updates.find_discarded_updates(target.function):
         yield Finding(
             "error",
-            "the result of an update with `.at` is thrown away: the array stays as it was",
-            "an expression on its own, assigned to nothing",
+            "the result of an update with `.at` is discarded, so the array does not change",
+            "the result is not assigned to a name",
             "`x = x.at[i].set(v)`",
             location,
             "update-discarded",
@@ -102,12 +105,19 @@ def inplace(target: FunctionUnderTest) -> Iterator[Finding]:
     for location, name in at_updates.find_refilled_buffers(target.function):
         yield Finding(
             "warning",
-            f"NumPy array `{name}` is written to after JAX has taken it",
-            "on a CPU the two may share memory",
-            "hand over a copy of its own: `a.copy()`",
+            f"NumPy array `{name}` is written to after it was passed to JAX",
+            "on a CPU, the two arrays may share memory",
+            "pass a copy: `a.copy()`",
             location,
             "host-buffer-shared",
         )
+
+
+def _parameter_name(target: FunctionUnderTest, change: StateChange) -> str:
+    """Return the name of the parameter whose argument changed."""
+    key = change.reference.key
+    names = parameter_names(target.function) if isinstance(key, int) else []
+    return names[key] if key in range(len(names)) else change.reference.name
 
 
 def _refused_target(error: Exception) -> str:

@@ -27,7 +27,7 @@ def iterator(target: FunctionUnderTest) -> Iterator[Finding]:
     >>> from jaxbits import detect
     >>> numbers = iter([1.0, 2.0, 3.0])
     >>> print(detect.iterator(lambda x: x + next(numbers), 1.0)[0].message)
-    global iterator `numbers` is advanced while tracing, and by no cached call
+    global iterator `numbers` is advanced only while JAX traces the function
     >>> next(numbers)
     1.0
     """
@@ -37,16 +37,16 @@ def iterator(target: FunctionUnderTest) -> Iterator[Finding]:
             yield Finding(
                 "error",
                 "an iterator is passed as an argument",
-                f"a {type(leaf).__name__}; `jax.jit` takes arrays",
-                "pass what it holds, as one array",
+                f"a {type(leaf).__name__}; `jax.jit` expects arrays",
+                "pass its elements as one array",
             )
     for change in target.trace.log.changes:
         if change.kind == "iterator":
             yield Finding(
                 "warning",
-                f"{change.reference.kind} iterator `{change.reference.name}` is advanced while "
-                "tracing, and by no cached call",
-                "advanced in one trace; a call after it would use the same value again",
+                f"{change.reference.kind} iterator `{change.reference.name}` is advanced only "
+                "while JAX traces the function",
+                "advanced in one trace; later calls use the same value again",
                 "call `next` outside, and pass the value as an argument",
                 change.reference.location,
             )
@@ -56,9 +56,9 @@ def iterator(target: FunctionUnderTest) -> Iterator[Finding]:
             if _is_same_line(error_location, location):
                 yield Finding(
                     "error",
-                    "an iterator is passed to a function of JAX's, which takes arrays",
+                    "an iterator is passed to a JAX function, which expects arrays",
                     f"a {kind}, to `{function}`; {type(error).__name__}",
-                    "pass what it holds as an array: `jnp.stack(list(values))`",
+                    "pass its elements as an array: `jnp.stack(list(values))`",
                     location,
                     explains=error_signature(error),
                 )
@@ -67,8 +67,8 @@ def iterator(target: FunctionUnderTest) -> Iterator[Finding]:
         yield Finding(
             "warning",
             "an iterator is advanced in the body of a loop that is traced once",
-            "`next` is called once a trace, not once a turn",
-            "pass what it holds as an array, and loop over that",
+            "`next` is called once per trace, not once per iteration",
+            "pass its elements as an array, and loop over that",
             location,
         )
 

@@ -53,7 +53,7 @@ def key_reuse(target: FunctionUnderTest) -> Iterator[Finding]:
         # The children of a key that is split twice are equal, so they are not reported as well.
         if len(uses) > 1 and not uses[0].split_from & split_again:
             is_under_vmap = any("every row" in use.how for use in uses)
-            is_in_loop = any("every turn" in use.how for use in uses)
+            is_in_loop = any("every iteration" in use.how for use in uses)
             descriptions = [
                 f"{use.how} at {use.location}" if use.location else use.how for use in uses
             ]

@@ -6,15 +6,18 @@ from collections.abc import Iterator
 
 import jax
 
+from jaxbits._analysis import resource_limits
 from jaxbits._analysis.code_location import location_of_error
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
+from jaxbits._analysis.python_state.snapshot import StateChange
+from jaxbits._analysis.repeated_calls import leaves_tracer
 from jaxbits._analysis.tracing_errors import error_signature
 from jaxbits._formatting import first_line
 
 _RETURN = "return it (`has_aux=True` for `jax.grad`, the carry or the outputs of a loop)"
-_CACHED = "cache NumPy arrays, or compute the table outside of the function"
+_CACHED = "cache NumPy arrays, or compute the table outside the function"
 
 
 @detector
@@ -27,7 +30,8 @@ def leak(target: FunctionUnderTest) -> Iterator[Finding]:
     list, a dict, or a library's object among the arguments, or only in a library's module. The
     check `inplace` reports such lists and dicts. JAX's closest equivalent is
     `jax.checking_leaks()`, which finds leaks anywhere but also reports references that are not
-    leaks.
+    leaks. If the function is not jitted but calls jitted functions, what it stores itself is only a
+    note, because it stores no tracer unless somebody jits it.
 
     >>> from jaxbits import detect
     >>> kept = []
@@ -43,7 +47,7 @@ def leak(target: FunctionUnderTest) -> Iterator[Finding]:
     for change in target.trace.log.changes:
         if change.kind == "leak":
             yield Finding(
-                "error",
+                "error" if _outlives_call(target, change) else "note",
                 f"a traced value is stored in {change.reference.describe()}".rstrip(","),
                 f"{change.before} → {change.after}",
                 _CACHED if change.reference.kind == "cache" else _RETURN,
@@ -60,3 +64,15 @@ def leak(target: FunctionUnderTest) -> Iterator[Finding]:
                 explains=error_signature(error),
             )
             break
+
+
+def _outlives_call(target: FunctionUnderTest, change: StateChange) -> bool:
+    """Return whether a call leaves a tracer behind even though nothing jits the function."""
+    if not target.inner_jits:
+        return True
+    try:
+        run = target.eager_run
+    except (Exception, resource_limits.TooLarge):  # The arguments cannot be copied.
+        return True
+    was_cut = run.was_stopped or run.error is not None
+    return was_cut or leaves_tracer(change, run.changes)

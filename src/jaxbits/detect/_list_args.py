@@ -36,7 +36,7 @@ def list_args(target: FunctionUnderTest) -> Iterator[Finding]:
     >>> import jax.numpy as jnp
     >>> found = detect.list_args(lambda xs: jnp.array(xs).sum(), list(range(100)))[0]
     >>> found.message, found.evidence
-    ('100 numbers are passed as separate arguments', 'args[0]: 100 inputs in place of 1')
+    ('100 numbers are passed as separate arguments', 'args[0]: 100 inputs instead of 1')
     >>> detect.list_args(lambda xs: xs.sum(), jnp.arange(100))
     []
     """
@@ -49,7 +49,7 @@ def list_args(target: FunctionUnderTest) -> Iterator[Finding]:
             yield Finding(
                 "warning",
                 f"{total} numbers are passed as separate arguments",
-                f"{name}: {total} inputs in place of 1",
+                f"{name}: {total} inputs instead of 1",
                 "`np.array(...)` before the call",
             )
     program = target.trace.program
@@ -65,7 +65,7 @@ def list_args(target: FunctionUnderTest) -> Iterator[Finding]:
             equations = sum(1 for _ in jaxpr_utils.all_equations(program))
             yield Finding(
                 "warning",
-                f"an array is put together from {count} pieces",
+                f"an array is built from {count} pieces",
                 f"{equations} equations in the program",
                 "work on the whole array, with `jax.vmap` or `lax.scan` where it needs a loop",
                 location,

@@ -19,9 +19,9 @@ from jaxbits._analysis.numpy_warnings import numpy_warnings
 from jaxbits._analysis.probes import Site
 
 _LINEAR_ALGEBRA = {"cholesky", "lu", "qr", "eig", "eigh", "svd", "triangular_solve", "schur"}
-_GUARD = "guard what goes into the operation: `safe = jnp.where(ok, x, 1.0)`, then `where` again"
+_GUARD = "guard the input of the operation: `safe = jnp.where(ok, x, 1.0)`, then `where` again"
 _GUARD_GRADIENT = (
-    "guard what goes in: `safe = jnp.where(ok, x, 1.0)`, then `jnp.where(ok, f(safe), 0.0)`"
+    "guard the input: `safe = jnp.where(ok, x, 1.0)`, then `jnp.where(ok, f(safe), 0.0)`"
 )
 _MAX_ORIGINS = 3
 
@@ -72,14 +72,14 @@ def _nonfinite_results(target: FunctionUnderTest) -> Iterator[Finding]:
         return
     warnings = numpy_warnings(target, "invalid value encountered|divide by zero")
     for location, message in warnings:
-        evidence = "while tracing, outside of the program"
+        evidence = "while tracing, outside the program"
         yield Finding("error", f"NumPy: {message}", evidence, _GUARD, location)
     inputs = [np.asarray(value) for value in target.trace.inputs if _is_floating(value)]
     count = sum(int((~np.isfinite(array)).sum()) for array in inputs)
     if count and not warnings:
         message = "NaN or infinity among the arguments reaches the result"
         evidence = f"{count} value{'s' * (count != 1)}"
-        fix = "see where they come from; `jnp.nan_to_num`, `jnp.nanmean`"
+        fix = "find out where they come from; or use `jnp.nan_to_num`, `jnp.nanmean`"
         yield Finding("note", message, evidence, fix)
 
 
@@ -90,10 +90,10 @@ def _is_floating(value: Any) -> bool:
 
 def _origin(site: Site) -> Finding:
     is_nan = site.probe is NAN_PROBE
-    inputs = "inputs that are no NaN" if is_nan else "finite inputs"
+    inputs = "inputs that are not NaN" if is_nan else "finite inputs"
     name = site.equation.primitive.name
     evidence = f"{site.count} value{'s' * (site.count != 1)} of {name}, from {inputs}"
-    message = f"{'NaN' if is_nan else 'infinity'} is born in {name}"
+    message = f"{'NaN' if is_nan else 'infinity'} arises in {name}"
     catalogue_id = "linalg-never-raises" if name in _LINEAR_ALGEBRA else "debug-nans-blind-spots"
     return Finding("error", message, evidence, _GUARD, site.location, catalogue_id)
 

@@ -18,6 +18,10 @@ from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.probes import Measurement, Probe, Site, contradict
 from jaxbits._analysis.source.mode_argument import has_mode_argument
 
+_FIX = "correct the index, or say what you mean: `.at[i].get(mode='fill')`, `mode='drop'`"
+_WINDOW_FIX = (
+    "correct the start, or index each position by itself, as in `x.at[start + jnp.arange(size)]`"
+)
 _READ_PRIMITIVES = {"gather", "dynamic_slice"}
 _WRITE_PRIMITIVES = {"scatter", "dynamic_update_slice"}
 # Public and private functions of JAX 0.7.2 through 0.12 that index on behalf of user code. In any
@@ -177,6 +181,7 @@ def _finding(site: Site, is_masked: bool) -> Finding:
     name = site.equation.primitive.name
     kind = _kind(name)
     limits = sorted({limit for _, limit in _limits(site.equation)})
+    limits = [limit for limit in limits if limit] or limits  # The start of a whole axis is 0.
     valid = " or ".join(f"0…{limit}" for limit in limits)
     low, high = int(site.low), int(site.high)
     values = f"{low} to {high}" if low != high else f"{low}"
@@ -184,7 +189,7 @@ def _finding(site: Site, is_masked: bool) -> Finding:
     noun = "index" if site.count == 1 else "indices"
     evidence = f"{site.count} {noun} outside {valid}, {values}{origin}"
     if kind == "write" and "transpose(" in _jax_compat.name_stack(site.equation):
-        kind, effect = "read", "its gradient is dropped or goes elsewhere"
+        kind, effect = "read", "its gradient is dropped or goes to another element"
     else:
         effect = "the start is moved" if name.startswith("dynamic") else "it is dropped"
         effect = "it is clamped or filled" if name == "gather" else effect
@@ -192,13 +197,14 @@ def _finding(site: Site, is_masked: bool) -> Finding:
         what = "what is read does not reach" if kind == "read" else "the write does not change"
         message = f"{kind} out of bounds, but {what} the result"
         return Finding("note", message, evidence, "none needed", site.location)
+    catalogue_id = _catalogue_id(site.equation)
     return Finding(
         "error",
         f"{kind} out of bounds: {effect}",
         evidence,
-        "correct the index, or say what is meant: `.at[i].get(mode='fill')`, `mode='drop'`",
+        _WINDOW_FIX if catalogue_id == "dynamic-slice-shifts" else _FIX,
         site.location,
-        _catalogue_id(site.equation),
+        catalogue_id,
     )
 
 

@@ -150,7 +150,7 @@ def overflow(target: FunctionUnderTest) -> Iterator[Finding]:
                 f"{dtype} overflows to infinity in {name}",
                 f"{site.count} result{'s' * (site.count != 1)}; "
                 f"the most that fits is {float(_finfo(dtype).max):.6g}",
-                "scale the values, work with logarithms, or take a wider type",
+                "scale the values, work with logarithms, or use a wider type",
                 site.location,
                 catalogue_id="running-sum-stops",
             )
@@ -170,7 +170,7 @@ def _finding(site: Site, is_masked: bool, is_meant: bool) -> Finding:
     seen = site.describe_values().replace("value", "result")
     message, fix = f"{dtype} wraps around in {name}", _fix(name, dtype, site.low, site.high)
     if is_meant:
-        message, fix = f"{message}, as hashes do", "none needed, if that is meant"
+        message, fix = f"{message}, as hashes do", "none needed if this is intended"
     elif is_masked:
         message, fix = f"{message}, but that does not reach the result", "none needed"
     if is_meant or is_masked:

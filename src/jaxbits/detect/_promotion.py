@@ -36,7 +36,7 @@ _CONVERTING_NAMES = (
 _CONVERTING_FUNCTIONS = set(_CONVERTING_NAMES.split())
 """Functions that change a dtype only because the caller asked for it, or only internally."""
 
-_FIX = "a Python number, or the same dtype: `np.asarray(…, x.dtype)`, `y.astype(x.dtype)`"
+_FIX = "use a Python number, or the same dtype: `np.asarray(…, x.dtype)`, `y.astype(x.dtype)`"
 _MAX_CONVERSIONS = 500
 """The maximum number of conversions to examine, because reading each traceback takes time."""
 

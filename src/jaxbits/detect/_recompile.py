@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -12,12 +12,13 @@ from jax.extend.core import ClosedJaxpr
 from jaxbits import _jax_compat
 from jaxbits._analysis import jaxpr_utils, resource_limits
 from jaxbits._analysis.call_errors import confirm_later_call
-from jaxbits._analysis.code_location import CodeLocation, location_of
+from jaxbits._analysis.code_location import CodeLocation, location_of, user_location_of_function
 from jaxbits._analysis.copying import copy_tree
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.iterators import is_iterator
+from jaxbits._analysis.tracing_errors import parameter_names
 
 
 @detector(needs="calls")
@@ -35,21 +36,22 @@ def recompile(target: FunctionUnderTest) -> Iterator[Finding]:
     >>> lengths = [(jnp.ones(n),) for n in (2, 3, 4)]
     >>> found = detect.recompile(jax.jit(jnp.sin), calls=lengths)[0]
     >>> found.message, found.evidence
-    ('3 traces for 3 calls', 'float32[2] then float32[3]')
+    ('3 traces for 3 calls', 'x: float32[2] then float32[3]')
     >>> detect.recompile(jax.jit(jnp.sin), calls=[(jnp.ones(2),), (jnp.zeros(2),)])
     []
     """
     if target.calls and len(target.calls) > 1:
         retraces = _count_traces(target, target.calls) - 1
         if retraces > 0:
-            evidence, catalogue_id = _describe_difference(target.calls)
+            evidence, catalogue_id = _describe_difference(target.function, target.calls)
             yield Finding(
                 "warning",
                 f"{retraces + 1} traces for {len(target.calls)} calls",
                 evidence,
-                "keep shapes, dtypes, trees and static values the same: pad, "
+                "keep shapes, dtypes, tree structures, and static values the same: pad, "
                 "`jnp.asarray(number, dtype)`, or make an argument traced",
-                catalogue_id=catalogue_id,
+                user_location_of_function(target.function),
+                catalogue_id,
             )
     program = target.trace.program
     if target.is_jitted or program is None:
@@ -65,7 +67,7 @@ def recompile(target: FunctionUnderTest) -> Iterator[Finding]:
             "warning",
             "each call compiles again, with the same arguments",
             f"{compiled} in the third call",
-            "make the jitted function once, outside"
+            "create the jitted function once, outside"
             if jits
             else "`jax.jit` the whole function, or define the body of the loop once, outside",
             (jits or loops)[0],
@@ -131,16 +133,26 @@ def _signature(args: Any) -> tuple[str, list[str]]:
     return str(tree), types
 
 
-def _describe_difference(calls: Sequence[Any]) -> tuple[str, str]:
+def _argument_names(function: Callable[..., Any], args: Sequence[Any]) -> list[str]:
+    """Return the name of the parameter to which each leaf of the arguments belongs."""
+    names = parameter_names(function)
+    positions = [
+        path[0].idx for path, _ in jax.tree_util.tree_leaves_with_path(args, is_leaf=is_iterator)
+    ]
+    return [f"{names[i]}: " if i < len(names) else "" for i in positions]
+
+
+def _describe_difference(function: Callable[..., Any], calls: Sequence[Any]) -> tuple[str, str]:
     """Return a description of how the calls differ, and the id of the matching catalogue entry."""
     first = _signature(calls[0])
     for other in map(_signature, calls[1:]):
         if other[0] != first[0]:
             return f"{first[0]:.60} then {other[0]:.60}", "batch-list-or-tuple"
-        for a, b in zip(first[1], other[1], strict=True):
+        names = _argument_names(function, calls[0])
+        for name, a, b in zip(names, first[1], other[1], strict=True):
             if a != b:
-                return f"{a} then {b}", _cause_of(a, b)
-    return "the arguments look alike: a static one is not equal to itself", "static-nan"
+                return f"{name}{a} then {b}", _cause_of(a, b)
+    return "the arguments look the same, but a static one is not equal to itself", "static-nan"
 
 
 def _cause_of(a: str, b: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
+from jaxbits._analysis.repeated_calls import is_same_change
 
 _VERBS = {"state": "changed", "leak": "given a traced value", "iterator": "advanced"}
 
@@ -20,37 +21,42 @@ def side_effect(target: FunctionUnderTest) -> Iterator[Finding]:
     outside JAX, open files, or start programs. It also records changes to globals, closures,
     defaults, and attributes, and to the containers in them. It cannot see most effects inside
     libraries and C code, such as a clock that a library's function reads, or an effect in a branch
-    that this trace did not take. JAX has no switch for this, although `jax.checking_leaks()` finds
-    a tracer that was stored.
+    that this trace did not take. If the function is not jitted but calls jitted functions, only the
+    effects of those functions count, because its own happen on every call. JAX has no switch for
+    this, although `jax.checking_leaks()` finds a tracer that was stored.
 
     >>> from jaxbits import detect
     >>> def step(x):
     ...     print("step", x)
     ...     return x + 1
     >>> print(detect.side_effect(step, 1.0)[0].message)
-    `print` runs while tracing, and on no cached call
+    `print` runs only while JAX traces the function
     >>> detect.side_effect(lambda x: x + 1, 1.0)
     []
     """
-    log = target.trace.log
+    log, every_call = target.trace.log, target.every_call
     for (name, location), times in log.calls.items():
+        if (name, location) in every_call.calls:
+            continue
         yield Finding(
             "warning",
-            f"`{name}` runs while tracing, and on no cached call",
-            f"{times} time{'s' * (times > 1)} in one trace, 0 in a call after it",
+            f"`{name}` runs only while JAX traces the function",
+            f"{times} time{'s' * (times > 1)} in one trace, 0 in the next call",
             "`jax.debug.print` or `jax.debug.callback`; `jax.random` for random numbers; "
-            "clocks and files outside of the function",
+            "clocks and files outside the function",
             location,
         )
     yield from environment_findings(target)
-    if log.printed.strip() and not log.calls:
+    if log.printed.strip() and not log.calls and not every_call.printed.strip():
         yield Finding(
             "warning",
-            "something is printed while tracing, and on no cached call",
-            f"{len(log.printed)} letters, {log.printed.strip()[:40]!r}",
+            "something is printed only while JAX traces the function",
+            f"{len(log.printed)} characters, {log.printed.strip()[:40]!r}",
             "`jax.debug.print`",
         )
     for change in log.changes:
+        if any(is_same_change(change, other) for other in every_call.changes):
+            continue
         yield Finding(
             "warning",
             f"{change.reference.describe()} is {_VERBS[change.kind]} while tracing",
@@ -62,11 +68,14 @@ def side_effect(target: FunctionUnderTest) -> Iterator[Finding]:
 
 def environment_findings(target: FunctionUnderTest) -> Iterator[Finding]:
     """Yield a finding for each line that reads an environment variable."""
-    for location in dict.fromkeys(target.trace.log.environment):
+    outer = target.every_call.environment
+    for location in dict.fromkeys(
+        line for line in target.trace.log.environment if line not in outer
+    ):
         yield Finding(
             "warning",
-            "the environment is read while tracing, and by no cached call",
-            "1 read in a trace, 0 in a call after it",
+            "the environment is read only while JAX traces the function",
+            "1 read in a trace, 0 in the next call",
             "read it outside, and pass the value as an argument",
             location,
         )

@@ -16,6 +16,7 @@ from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.python_state.changed_values import changed_values
 from jaxbits._analysis.python_state.mutability import find_changeable, is_function_like
 from jaxbits._analysis.python_state.references import Reference
+from jaxbits._analysis.repeated_calls import keeps_old_program
 from jaxbits._analysis.trace import trace_function
 from jaxbits.detect._side_effect import environment_findings
 
@@ -38,7 +39,8 @@ def stale_global(target: FunctionUnderTest) -> Iterator[Finding]:
     could change but shows no sign of it, such as a configuration that is bound only once or an
     attribute that is set only once, is reported as a note. The detector tries at most 24 names. If
     the program is large, it tries fewer of those that show no sign of changing. It advises to pass
-    a value as an argument only if `jax.jit` accepts that. It cannot see what another module
+    a value as an argument only if `jax.jit` accepts that. If the function is not jitted but calls
+    jitted functions, only what those keep counts. It cannot see what another module
     changes. JAX has no switch for this.
 
     >>> from jaxbits import detect
@@ -71,8 +73,8 @@ def stale_global(target: FunctionUnderTest) -> Iterator[Finding]:
             yield Finding(
                 "warning" if is_meant else "note",
                 f"{reference.kind} `{reference.name}` is baked into the compiled program",
-                "traced again with another value there, the program is another; a cached call "
-                "keeps the old one" + ("" if is_meant else "; nothing was seen to change it"),
+                "with a different value, the traced program differs, but a cached call "
+                "keeps the old one" + ("" if is_meant else "; nothing seems to change it"),
                 _fix(target, reference),
                 reference.location,
             )
@@ -85,9 +87,12 @@ def _changes_program(
     value = reference.get()
     try:
         reference.set(changed)
-        return target.retrace().fingerprint() != original
+        if target.retrace().fingerprint() == original:
+            return False
     finally:
         reference.set(value)
+    # Nothing compiles a function that calls jitted functions, so only their programs can be stale.
+    return not target.inner_jits or keeps_old_program(target.retrace, reference, changed)
 
 
 def _fix(target: FunctionUnderTest, reference: Reference) -> str:

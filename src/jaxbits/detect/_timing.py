@@ -44,8 +44,8 @@ def timing(target: FunctionUnderTest) -> Iterator[Finding]:
     ...     y = x @ x
     ...     return y, time.perf_counter() - start
     >>> found = detect.timing(timed, jnp.ones((10, 10)))[0]
-    >>> found.message, found.evidence
-    ('the clock is read before the device is done', '1 program started, the last not waited for')
+    >>> print(found.message)
+    the clock is read before the device has finished
     """
     calls_clock = any(name.startswith("time.") or "." in name for name, _ in target.trace.log.calls)
     if not calls_clock and not any(map(_is_clock, used_names(target.function).values())):
@@ -53,9 +53,9 @@ def timing(target: FunctionUnderTest) -> Iterator[Finding]:
     for location, count, is_meant in dict.fromkeys(_early_readings(target)):
         yield Finding(
             "note" if is_meant else "error",
-            "the clock is read before the device is done",
-            f"{count} program{'s' * (count > 1)} started, the last not waited for",
-            "`jax.block_until_ready(result)` before the clock is read again",
+            "the clock is read before the device has finished",
+            f"{count} program{'s' * (count > 1)} started, and nothing waits for the results",
+            "call `jax.block_until_ready(result)` before the clock is read again",
             location,
         )
 

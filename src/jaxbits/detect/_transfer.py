@@ -45,13 +45,13 @@ _CONVERSION = re.compile(r"(\b(?:float|int|bool|complex)\(|\.(?:item|tolist)\()"
 _READS = {
     "__float__": "float()",
     "__int__": "int()",
-    "__bool__": "a choice",
+    "__bool__": "a truth test",
     "__index__": "an index",
     "__complex__": "complex()",
-    "__array__": "a function of NumPy's",
-    "__repr__": "a text",
-    "__str__": "a text",
-    "__format__": "a text",
+    "__array__": "a NumPy function",
+    "__repr__": "a string",
+    "__str__": "a string",
+    "__format__": "a string",
     "item": ".item()",
     "tolist": ".tolist()",
     "get": "jax.device_get",
@@ -104,7 +104,7 @@ def _callbacks(
     for equation in program.jaxpr.eqns if program else ():
         name = equation.primitive.name
         if name in _CALLBACKS or name in _DEBUG_CALLBACKS:
-            where = ", in every turn of a loop" * is_repeated + ", in one branch" * is_optional
+            where = ", in every iteration of a loop" * is_repeated + ", in one branch" * is_optional
             is_costly = (name in _CALLBACKS or is_repeated) and not is_optional
             fix = (
                 "return the value, and read it"
@@ -113,7 +113,7 @@ def _callbacks(
             )
             yield Finding(
                 "warning" if is_costly else "note",
-                f"the device waits for a function of Python{where}",
+                f"the program waits for a Python function{where}",
                 name,
                 f"{fix} outside the {'loop' if is_repeated else 'function'}",
                 call or location_of(equation),
@@ -184,7 +184,7 @@ def _host_reads(target: FunctionUnderTest) -> Iterator[Finding]:
             "note" if is_meant else "warning",
             "Python reads a value from the device",
             f"{reads[location]} waits for it, {count} time{'s' * (count > 1)}",
-            "keep it an array of JAX's, and read it once, after the loop",
+            "keep it a JAX array, and read it once, after the loop",
             location,
             explains=explains.get(location, ""),
         )
@@ -204,7 +204,7 @@ def _failed_conversion(target: FunctionUnderTest) -> Iterator[Finding]:
             "warning",
             "Python reads a value from the device",
             f"{conversion[1] if conversion else 'NumPy'} waits for it; under `jax.jit` it raises",
-            "keep it an array of JAX's: `jax.numpy` in place of NumPy, no conversion",
+            "keep it a JAX array: use `jax.numpy` instead of NumPy, and do not convert it",
             location,
             "element-by-element" if conversion else "numpy-takes-over",
             explains=error_signature(error),
@@ -279,7 +279,7 @@ _MESSAGES = {
     "state": "a state that starts as NumPy arrays is sent to the device in the first call",
 }
 _FIXES = {
-    "": "`jax.device_put` it once, before",
+    "": "move it to the device once, with `jax.device_put`",
     "batch": "none needed for a new batch; if it is the same in every call, `jax.device_put` it "
     "once, before",
     "state": "none needed; `jax.device_put` it before the first call to compile only once",

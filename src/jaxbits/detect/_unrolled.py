@@ -60,7 +60,7 @@ def unrolled(target: FunctionUnderTest) -> Iterator[Finding]:
     ...     return x
     >>> found = detect.unrolled(f, 1.0)[0]
     >>> found.message, found.evidence
-    ('a loop of Python is unrolled: 100 turns', '200 of 200 equations; a loop of JAX has about 2')
+    ('a Python loop is unrolled: 100 iterations', '200 of 200 equations; a JAX loop has about 2')
     """
     if target.trace.program is None:
         return
@@ -76,10 +76,10 @@ def unrolled(target: FunctionUnderTest) -> Iterator[Finding]:
                     is_costly = iterations >= _WARNING_ITERATIONS and size >= _WARNING_EQUATIONS
                     yield Finding(
                         "warning" if is_costly else "note",
-                        f"a loop of Python is unrolled: {iterations} turns",
-                        f"{equations} of {total} equations; a loop of JAX has about "
+                        f"a Python loop is unrolled: {iterations} iterations",
+                        f"{equations} of {total} equations; a JAX loop has about "
                         f"{max(1, round(equations / iterations))}",
-                        "`lax.scan` or `lax.fori_loop`; `jax.vmap` where turns do not depend "
+                        "`lax.scan` or `lax.fori_loop`; `jax.vmap` where iterations do not depend "
                         "on each other",
                         location,
                     )
@@ -92,8 +92,8 @@ def unrolled(target: FunctionUnderTest) -> Iterator[Finding]:
                 is_costly = int(iterations) * size >= _WARNING_EQUATIONS
                 yield Finding(
                     "warning" if is_costly else "note",
-                    f"a loop of JAX is unrolled by {int(iterations)}",
-                    f"{int(iterations) * size} equations in place of {size}",
+                    f"a JAX loop is unrolled by {int(iterations)}",
+                    f"{int(iterations) * size} equations instead of {size}",
                     "a small `unroll`, such as 4, or none",
                     location_of(equation),
                 )

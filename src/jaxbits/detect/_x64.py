@@ -120,7 +120,7 @@ def _loss_of(value: Any) -> _Loss | None:
     n = len(sample)
     # About n**2 / 2**24 of n random float64 values collide as float32, so warn only about more.
     if collisions > max(0 if n < 100 else n / 100, 8 * n * n / 2**24):
-        return _Loss(f"{collisions} of {n} values are no longer told apart", "warning")
+        return _Loss(f"{collisions} of {n} values become equal", "warning")
     error = _difference_error(sample, narrowed_sample)
     if error > _MAX_DIFFERENCE_ERROR:
         return _Loss(f"differences between neighbors change by {error:.0%}", "warning")
@@ -212,9 +212,9 @@ def _unavailable_dtypes(target: FunctionUnderTest) -> Iterator[Finding]:
         requested = re.sub(r"<class '[\w.]*?(\w+)'>", r"\1", statement[1])
         yield Finding(
             "warning",
-            f"{requested} was asked for, and {statement[2]} is what it gets",
+            f"{requested} was requested, but {statement[2]} is what you get",
             "jax_enable_x64 is off",
-            f"ask for {statement[2]}, or `jax.config.update('jax_enable_x64', True)` at the start",
+            f"request {statement[2]}, or `jax.config.update('jax_enable_x64', True)` at the start",
             location,
             "float64-cut",
         )

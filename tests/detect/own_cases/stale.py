@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import os
+import statistics
 import types
 
 import jax
@@ -201,3 +202,39 @@ add("stale_global", False, functools.partial(weighted_by, dict(shown)), X)
 add("stale_global", False, functools.partial(summed_with, (1.0, 2.0), scale=2.0), X)
 add("stale_global", False, functools.partial(paced_by, Pace(0.1)), X)
 add("stale_global", False, functools.partial(lambda o, x: x, options), X)
+
+
+# ------------------------------------------------------------ objects of a library's class
+prior = statistics.NormalDist(0.0, 2.0)
+window = statistics.NormalDist(0.0, 3.0)
+curve = np.polynomial.Polynomial([1.0, 2.0])
+rebound_curve = np.polynomial.Polynomial([1.0, 2.0])
+holder = types.SimpleNamespace(scale=2.0)
+
+
+@case("stale_global", False, X)
+def object_bound_once(x):
+    return x / prior.stdev
+
+
+@case("stale_global", False, X)
+def method_of_object_bound_once(x):
+    return x * curve(2.0)
+
+
+@case("stale_global", False, X)
+def jitted_with_object_bound_once(x):
+    return jax.jit(lambda y: y * window.variance)(x)
+
+
+@case("stale_global", True, X)
+def object_bound_twice(x):
+    return x * rebound_curve(2.0)
+
+
+@case("stale_global", True, X)
+def attribute_holder(x):
+    return x * holder.scale
+
+
+rebound_curve = np.polynomial.Polynomial([3.0, 4.0])

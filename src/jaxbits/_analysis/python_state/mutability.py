@@ -114,7 +114,15 @@ def _judge_global(reference: Reference, value: Any, evidence: Evidence) -> bool 
         return bool(value.flags.writeable)
     if _is_loaded(reference, value, evidence):
         return None
-    return True
+    # A container is probably filled later. An object with methods that is bound once, such as an
+    # optimizer or an environment, is probably kept as it is.
+    return True if isinstance(value, _MUTABLE_TYPES) or not _has_methods(type(value)) else None
+
+
+def _has_methods(kind: type) -> bool:
+    """Return whether a class has public methods, unlike one that only holds attributes."""
+    members = (member for owner in kind.__mro__ for member in vars(owner).items())
+    return any(callable(value) and not name.startswith("_") for name, value in members)
 
 
 def _judge_closure(reference: Reference, value: Any, evidence: Evidence) -> bool | None:

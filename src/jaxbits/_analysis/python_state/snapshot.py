@@ -59,6 +59,22 @@ def _is_mutable_argument(value: Any) -> bool:
     )
 
 
+def _describe_change(value: Any, recorded: Any, current: Any) -> tuple[str, str]:
+    """Return descriptions of a mutable value before and after a change to its contents."""
+    if isinstance(value, np.ndarray) and np.shape(recorded) == np.shape(current):
+        count = int(np.sum(~((recorded == current) | (recorded != recorded))))
+        dims = ",".join(map(str, value.shape))
+        return f"{value.dtype}[{dims}]", f"{count} of {value.size} entries changed"
+    if isinstance(recorded, dict) and isinstance(value, dict) and list(recorded) == list(current):
+        changed = [key for key in current if not is_same(recorded[key], current[key])]
+        if len(changed) == 1:
+            (key,) = changed
+            return f"[{key!r:.40}]: {describe_value(recorded[key])}", describe_value(current[key])
+    if isinstance(recorded, (list, dict, set)):
+        return describe_value(recorded), describe_value(current)
+    return describe_value(value), describe_value(value)
+
+
 def _has_unreported_change(
     value: Any, before: Any, current: Any, reported: set[tuple[int, Any]]
 ) -> bool:
@@ -167,11 +183,7 @@ class StateSnapshot:
                 old_tracers = {id(t) for t in find_tracers(recorded)}
                 if any(id(t) not in old_tracers for t in find_tracers(current)):
                     kind = "leak"
-            is_container = isinstance(recorded, (list, dict, set))
-            before, after = (
-                describe_value(recorded if is_container else value),
-                describe_value(current if is_container else value),
-            )
+            before, after = _describe_change(value, recorded, current)
             found.setdefault(id(value), StateChange(reference, kind, before, after))
         return list(found.values())
 

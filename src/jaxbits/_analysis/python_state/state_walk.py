@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import functools
 import inspect
 import itertools
@@ -34,6 +35,8 @@ from jaxbits._analysis.python_state.references import (
 )
 
 _MAX_FUNCTIONS, _MAX_ITEMS, _MAX_WRAPPERS = 500, 100, 50
+_MAX_LIBRARY_FUNCTIONS = 200
+"""The number of library functions whose closures are searched for the user's functions."""
 _CONSTRUCTION = {"__init__", "__new__", "__post_init__"}
 _NEVER_IN_TRACE = {"__repr__", "__str__", "__class__", "__eq__", "__hash__", "__wrapped__"}
 _NEVER_IN_TRACE |= {*_CONSTRUCTION, "__init_subclass__"}
@@ -55,6 +58,7 @@ class StateWalk:
         self.functions: list[types.FunctionType] = []
         self.waiting: list[Any] = list(functions)
         self._seen: set[tuple[int, int]] = set()
+        self._seen_library: set[int] = set()
         self._code: types.CodeType | None = None
 
     def run(self) -> None:
@@ -86,7 +90,10 @@ class StateWalk:
             self._add("cache", name, function, None, location_of_function(function))
         if isinstance(function, types.FunctionType):
             key = (id(function), id(instance))
-            if key in self._seen or not is_user_code(function.__code__.co_filename):
+            if key in self._seen:
+                return
+            if not is_user_code(function.__code__.co_filename):
+                self._visit_library_closure(function)
                 return
             self._seen.add(key)
             self.functions.append(function)
@@ -97,6 +104,17 @@ class StateWalk:
         call = getattr(type(function), "__call__", None)  # noqa: B004 - the function is needed
         if isinstance(call, types.FunctionType) and is_user_code(call.__code__.co_filename):
             self.waiting.append(types.MethodType(call, function))
+
+    def _visit_library_closure(self, function: types.FunctionType) -> None:
+        """Visit the functions that a library's function closes over, such as a transformed one."""
+        if id(function) in self._seen_library or len(self._seen_library) >= _MAX_LIBRARY_FUNCTIONS:
+            return
+        self._seen_library.add(id(function))
+        for cell in function.__closure__ or ():
+            with contextlib.suppress(ValueError):  # The closure cell may not have a value yet.
+                value = cell.cell_contents
+                parts = value if isinstance(value, tuple) else (value,)
+                self.waiting += [part for part in parts if is_python_function(part)]
 
     def _visit_function(self, function: types.FunctionType) -> None:
         """Add the globals, closure cells, and defaults that a function uses."""
@@ -173,6 +191,10 @@ class StateWalk:
             self._visit_methods(value, used)
             if self._code is not None:
                 self._add_stored_attributes(type(value), location_of_code(self._code))
+        else:  # A library's object may hold functions of the user.
+            held = getattr(value, "__dict__", None)
+            members = map(held.get, sorted(used & held.keys())) if isinstance(held, dict) else ()
+            self.waiting += [member for member in members if is_python_function(member)]
 
     def _visit_methods(self, instance: Any, names: set[str]) -> None:
         for name in names | _implicit_methods(type(instance)):

@@ -17,7 +17,7 @@ _UPDATES = {"set", "add", "multiply", "mul", "divide", "power", "min", "max", "a
 
 def find_discarded_updates(function: Callable[..., Any]) -> Iterator[CodeLocation]:
     """Yield the lines on which the result of an update such as `x.at[i].set(v)` is discarded."""
-    for node, location in _nodes_of(function):
+    for node, location in nodes_of(function):
         call = node.value if isinstance(node, ast.Expr) else None
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
             subscript = call.func.value
@@ -30,7 +30,7 @@ def find_discarded_updates(function: Callable[..., Any]) -> Iterator[CodeLocatio
                 yield location
 
 
-def _nodes_of(function: Callable[..., Any]) -> Iterator[tuple[ast.AST, CodeLocation]]:
+def nodes_of(function: Callable[..., Any]) -> Iterator[tuple[ast.AST, CodeLocation]]:
     """Yield the nodes of a function's syntax tree with their locations."""
     while isinstance(function, functools.partial):
         function = function.func
@@ -48,7 +48,7 @@ def _nodes_of(function: Callable[..., Any]) -> Iterator[tuple[ast.AST, CodeLocat
 def find_refilled_buffers(function: Callable[..., Any]) -> Iterator[tuple[CodeLocation, str]]:
     """Yield the location and array name of each write to a NumPy array that JAX may alias."""
     given_to_jax: dict[str, int] = {}
-    nodes = list(_nodes_of(function))
+    nodes = list(nodes_of(function))
     for node, location in nodes:
         name = _array_given_to_jax(node)
         if name:

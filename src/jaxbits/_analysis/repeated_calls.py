@@ -1,0 +1,94 @@
+"""What a function that calls jitted functions, but is not jitted itself, does on every call.
+
+A tracing run of such a function shows two kinds of effects. The effects of the function itself
+happen on every call, because nothing compiles it. The effects of the jitted functions happen only
+while JAX traces them. A second tracing run, in which JAX finds their programs in its caches, shows
+only the first kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxbits import _jax_compat
+from jaxbits._analysis.python_state.call_monitor import CallLog
+from jaxbits._analysis.python_state.references import Reference
+from jaxbits._analysis.python_state.snapshot import StateChange
+from jaxbits._analysis.trace import Trace
+
+Retrace = Callable[..., Trace]
+
+
+def log_repeated_call(retrace: Retrace) -> CallLog:
+    """Return what the user's code does in a trace that finds all jitted functions in the caches.
+
+    If the user's function creates a jitted function on every call, no cache has its program. The
+    result is empty in that case, because the trace shows both kinds of effects.
+
+    Args:
+        retrace: A function that traces the user's function again. It takes `keeps_caches`.
+    """
+    with _jax_compat.fresh_caches():
+        first, second = retrace(keeps_caches=True), retrace(keeps_caches=True)
+    is_cached = _inner_programs(second).keys() <= _inner_programs(first).keys()
+    return second.log if is_cached else CallLog()
+
+
+def keeps_old_program(retrace: Retrace, reference: Reference, value: Any) -> bool:
+    """Return whether a jitted function keeps its program although a value that it reads changes.
+
+    Args:
+        retrace: A function that traces the user's function again. It takes `keeps_caches`.
+        reference: The name of the value. Its current value is restored afterward.
+        value: The new value.
+    """
+    original = reference.get()
+    with _jax_compat.fresh_caches():
+        retrace(keeps_caches=True)
+        try:
+            reference.set(value)
+            cached = retrace(keeps_caches=True).fingerprint()
+            return cached != retrace().fingerprint()
+        finally:
+            reference.set(original)
+
+
+def is_same_change(change: StateChange, other: StateChange) -> bool:
+    """Return whether two changes of a piece of Python state look alike."""
+    return _identity(change.reference) == _identity(other.reference) and (
+        change.kind,
+        change.before,
+        change.after,
+    ) == (other.kind, other.before, other.after)
+
+
+def leaves_tracer(change: StateChange, changes: list[StateChange]) -> bool:
+    """Return whether one of the changes leaves a tracer in the state that `change` is about."""
+    identity = _identity(change.reference)
+    return any(c.kind == "leak" and _identity(c.reference) == identity for c in changes)
+
+
+def changing_arrays(log: CallLog) -> Iterator[Any]:
+    """Yield the arrays that a function replaces in Python state."""
+    for change in log.changes:
+        value = change.reference.get()
+        fields = getattr(value, "__dict__", None)
+        inside = fields if isinstance(fields, dict) and not callable(value) else None
+        for leaf in jax.tree.leaves((value, inside)):
+            if isinstance(leaf, (jax.Array, np.ndarray)):
+                yield leaf
+
+
+def _inner_programs(trace: Trace) -> dict[int, Any]:
+    """Return the programs of the jitted functions that a traced function calls, keyed by `id`."""
+    equations = trace.program.jaxpr.eqns if trace.program else ()
+    programs = [e.params["jaxpr"] for e in equations if e.primitive.name in ("jit", "pjit")]
+    return {id(program): program for program in programs}
+
+
+def _identity(reference: Reference) -> tuple[Any, ...]:
+    return reference.kind, reference.name, id(reference.holder), repr(reference.key)

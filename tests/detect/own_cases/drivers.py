@@ -1,0 +1,238 @@
+"""Labeled cases for functions that are not jitted but call jitted ones, such as a training loop.
+
+What such a function itself does with Python state happens on every call. What the jitted functions
+that it calls do happens only when they are traced.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from labelled_cases import registry
+
+CASES, case, add = registry()
+
+X = jnp.ones(3)
+history: list = []
+settings = {"scale": 2.0}
+printed: list = []
+totals = {"steps": 0}
+gain = 3.0
+
+
+@jax.jit
+def move(w, key, x):
+    key, sub = jax.random.split(key)
+    return w + x * jax.random.normal(sub), key
+
+
+@jax.jit
+def scaled(x):
+    return x * settings["scale"]
+
+
+@jax.jit
+def times(x, scale):
+    return x * scale
+
+
+@functools.partial(jax.jit, static_argnames="scale")
+def times_static(x, scale):
+    return x * scale
+
+
+@jax.jit
+def remember(x):
+    history.append(x * 2)
+    return x + 1
+
+
+@jax.jit
+def announce(x):
+    print("a step")
+    return x + 1
+
+
+@jax.jit
+def counted(x):
+    totals["steps"] += 1
+    return x + 1
+
+
+@jax.jit
+def draws(x):
+    return x + jax.random.normal(jax.random.key(0), x.shape)
+
+
+@jax.jit
+def noisy(x, key):
+    return x + jax.random.normal(key, x.shape)
+
+
+@jax.jit
+def amplified(x):
+    return x * gain
+
+
+class Agent:
+    def __init__(self):
+        self.w, self.key, self.steps = jnp.ones(3), jax.random.key(0), 0
+        self.losses = []
+        self.rate = 0.1
+
+    def update(self, x):
+        self.steps += 1
+        self.w, self.key = move(self.w, self.key, x)
+        return self.w.sum()
+
+    def record(self, x):
+        self.losses.append(times(x, 2.0).sum())
+        return x
+
+    def decayed(self, x):
+        self.rate *= 0.9
+        return times(x, self.rate)
+
+    def decayed_static(self, x):
+        self.rate *= 0.9
+        return times_static(x, scale=self.rate)
+
+    def frozen(self, x):
+        return noisy(x, self.key)
+
+    def draw_in_step(self, x):
+        self.steps += 1
+        return draws(x)
+
+    def advances(self, x):
+        self.key, sub = jax.random.split(self.key)
+        return noisy(x, sub)
+
+
+class Cached:
+    """A class whose own method is jitted, so that the program keeps what it read first."""
+
+    def __init__(self):
+        self.rate, self.kept, self.count = 0.1, None, 0
+
+    @functools.partial(jax.jit, static_argnums=0)
+    def step(self, x):
+        self.kept = x * self.rate
+        self.count += 1
+        return self.kept + 1
+
+    def update(self, x):
+        y = self.step(x)
+        self.rate *= 0.5
+        return y
+
+
+# ------------------------------------------------------------ the function's own state
+for check in ("leak", "side_effect", "stale_global", "const_key"):
+    add(check, False, Agent().update, X)
+    add(check, False, Agent().advances, X)
+for check in ("leak", "side_effect"):
+    add(check, False, Agent().record, X)
+for check in ("side_effect", "stale_global"):
+    add(check, False, Agent().decayed, X)
+    add(check, False, Agent().decayed_static, X)
+
+
+@case("side_effect", False, X)
+def loop_prints_losses(x):
+    for _ in range(3):
+        x = times(x, 0.5)
+        print("loss", x.sum())
+    return x
+
+
+@case("leak", False, X)
+def loop_keeps_history(x):
+    for _ in range(3):
+        x = times(x, 0.5)
+        printed.append(x)
+    return x
+
+
+@case("side_effect", False, X)
+def loop_reads_environment(x):
+    if os.environ.get("NO_SUCH_NAME"):
+        return x
+    return times(x, 2.0)
+
+
+@case("stale_global", False, X)
+def loop_passes_global(x):
+    return times(x, settings["scale"])
+
+
+@case("stale_global", False, X)
+def loop_passes_rebound_global(x):
+    return times(x, gain)
+
+
+@case("side_effect", False, np.ones(3))
+def loop_draws_with_numpy(x):
+    return times(x, np.random.default_rng().normal())
+
+
+# ------------------------------------------------------------ the state of what it calls
+@case("leak", True, X)
+def loop_calls_step_that_leaks(x):
+    for _ in range(2):
+        x = remember(x)
+    return x
+
+
+@case("side_effect", True, X)
+def loop_calls_step_that_prints(x):
+    for _ in range(2):
+        x = announce(x)
+    return x
+
+
+@case("side_effect", True, X)
+def loop_calls_step_that_counts(x):
+    for _ in range(2):
+        x = counted(x)
+    return x
+
+
+@case("stale_global", True, X)
+def loop_calls_step_with_stale_setting(x):
+    return scaled(x)
+
+
+@case("stale_global", True, X)
+def loop_calls_step_with_rebound_global(x):
+    return amplified(x)
+
+
+@case("const_key", True, X)
+def loop_calls_step_with_constant_key(x):
+    for _ in range(2):
+        x = draws(x)
+    return x
+
+
+add("const_key", True, Agent().draw_in_step, X)
+add("const_key", True, Agent().frozen, X)
+add("leak", True, Cached().update, X)
+add("side_effect", True, Cached().update, X)
+add("stale_global", True, Cached().update, X)
+
+
+@case("const_key", True, X)
+def loop_makes_same_key(x):
+    for _ in range(2):
+        x = noisy(x, jax.random.key(1))
+    return x
+
+
+def advance():
+    global gain
+    gain *= 2
