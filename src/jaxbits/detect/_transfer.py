@@ -280,9 +280,9 @@ _MESSAGES = {
 }
 _FIXES = {
     "": "move it to the device once, with `jax.device_put`",
-    "batch": "none needed for a new batch; if it is the same in every call, `jax.device_put` it "
-    "once, before",
-    "state": "none needed; `jax.device_put` it before the first call to compile only once",
+    "batch": "none needed for a new batch; if it is the same in every call, move it to the device "
+    "once, with `jax.device_put`",
+    "state": "none needed; to compile only once, call `jax.device_put` before the first call",
 }
 
 
