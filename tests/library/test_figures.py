@@ -167,6 +167,13 @@ def test_shares_memory_detects_shared_writes():
     )
 
 
+def test_update_times_has_readable_numbers_in_alt_text():
+    alt = immutable_arrays.update_times().alt
+    ranges = re.findall(r"from ([\d.,]+) to ([\d.,]+) µs", alt)
+    assert len(ranges) == 4
+    assert all(float(end.replace(",", "")) > 0 for pair in ranges for end in pair)
+
+
 def test_equations_by_line_returns_source_lines():
     rows = tracing.equations_by_line(mean_of_squares, jnp.ones(3))
     assert rows[0] == (1, "b = integer_pow a")

@@ -120,6 +120,15 @@ def shared_memory_table() -> tuple[Figure, str]:
     )
 
 
+def _format_number(value: float) -> str:
+    """Return a positive number with two significant digits, or as an integer from 100 on.
+
+    >>> _format_number(0.07557), _format_number(10.51), _format_number(23840.0)
+    ('0.076', '11', '23,840')
+    """
+    return f"{value:,.0f}" if value >= 99.5 else f"{value:.2g}"
+
+
 @style.drawing
 def update_times() -> tuple[Figure, str]:
     """Plot the recorded time needed to change one element against the size of the array."""
@@ -137,7 +146,7 @@ def update_times() -> tuple[Figure, str]:
     for kind, (label, tone, marker) in kinds.items():
         times = series[f"{kind}, µs"]
         axes.plot(sizes, times, color=tone, marker=marker, label=label)
-        said.append(f"{label}, from {times[0]:,.2g} to {times[-1]:,.0f} µs")
+        said.append(f"{label}, from {_format_number(times[0])} to {_format_number(times[-1])} µs")
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xticks(sizes, [f"{s:.0f} MB" if s >= 1 else f"{1000 * s:.0f} KB" for s in sizes])
