@@ -153,6 +153,7 @@ def _unusable(
             + (f" and {len(unmatched) - 3} more" if len(unmatched) > 3 else ""),
             "donate only arrays that are returned with the same shape and dtype",
             location,
+            "donation-not-usable",
         )
 
 

@@ -32,6 +32,11 @@ def refills(buffer):
     return first
 
 
+def uses_what_it_gave_away(value):
+    new = jax.jit(lambda v: v + 1, donate_argnums=0)(value)
+    return new + value
+
+
 def donates_its_backup(value):
     backup = value[:]
     return jax.jit(lambda v: v + 1, donate_argnums=0)(value) + backup
@@ -61,6 +66,7 @@ EXAMPLES = [
     ("float-into-int-update", "cast", lambda a: a.at[0].set(1.5), (jnp.arange(3),), {}),
     ("element-by-element", "transfer", lambda a: sum(float(a[i]) for i in range(3)), (x,), {}),
     ("delete-item", "inplace", deletes, (x,), {}),
+    ("use-after-donation", "donation", uses_what_it_gave_away, (jnp.ones(3),), {}),
     ("full-slice-is-no-copy", "donation", donates_its_backup, (jnp.ones(3),), {}),
     ("integer-wraps-in-update", "cast", lambda a: a.at[0].set(300), (pixels,), {}),
 ]

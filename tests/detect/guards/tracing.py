@@ -20,13 +20,7 @@ def prints(value):
 lengths = {"calls": [(jnp.ones(n),) for n in (4, 4, 3)]}
 
 
-def uses_what_it_gave_away(value):
-    new = jax.jit(lambda v: v + 1, donate_argnums=0)(value)
-    return new + value
-
-
 EXAMPLES = [
-    ("use-after-donation", "donation", uses_what_it_gave_away, (jnp.ones(3),), {}),
     ("value-needed-while-tracing", "control_flow", lambda v: v if v > 0 else -v, (1.0,), {}),
     ("value-needed-while-tracing", "dynamic_shape", lambda n: jnp.zeros(n), (3,), {}),
     ("side-effect-vanishes", "side_effect", prints, (1.0,), {}),

@@ -117,7 +117,7 @@ def scan_over_pairs(x, pairs):
 
 WRONG = {
     "immutable-arrays/1": [
-        (assign_item, "That is a sharp bit: A JAX array cannot be assigned to"),
+        (assign_item, "That is a sharp bit: You cannot assign to an element of a JAX array"),
         (discard_result, "keep the result of .at[...].set"),
         (
             lambda memory, place, item: memory.at[place].set(item),

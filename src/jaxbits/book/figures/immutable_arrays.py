@@ -1,8 +1,8 @@
-"""Figures for chapter 03: shared memory, and the memory and time of updates."""
+"""Figures for chapter 03: which conversions share memory, and how long an update takes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -79,7 +79,7 @@ def _shown(axes: Axes, place: tuple[float, float], shared: bool) -> None:
             linewidth=1.4,
         )
     )
-    word = "shares" if shared else "own copy"
+    word = "shared" if shared else "copied"
     axes.text(x + 0.8, y + 0.36, word, ha="center", va="center", fontsize=10)
 
 
@@ -91,9 +91,9 @@ def shared_memory_table() -> tuple[Figure, str]:
     array.
     """
     buffers = {
-        "begins at a\nmultiple of 64": aligned_buffer(16),
-        "begins 16\nbytes later": aligned_buffer(16, offset=16),
-        "needs another\ntype (float64)": aligned_buffer(16, np.float64),
+        "address is a\nmultiple of 64": aligned_buffer(16),
+        "address is\n16 bytes later": aligned_buffer(16, offset=16),
+        "must be converted\n(float64)": aligned_buffer(16, np.float64),
     }
     fig, axes = style.figure(6, 4.3)
     style.blank(axes)
@@ -109,54 +109,24 @@ def shared_memory_table() -> tuple[Figure, str]:
             found.append(shared)
             _shown(axes, (4.1 + 1.9 * column, y), shared)
         said.append(f"{name} " + ", ".join("shares" if f else "copies" for f in found))
-    axes.text(-0.1, 1.75, "A NumPy array a, handed to JAX on a CPU", fontsize=12, fontweight="bold")
+    axes.text(-0.1, 1.75, "A NumPy array a, passed to JAX on a CPU", fontsize=12, fontweight="bold")
     axes.set_xlim(-0.2, 9.7)
     axes.set_ylim(-5.2, 2.1)
     return fig, (
-        "A table of ways from NumPy to JAX, for an array that begins at a multiple of 64 bytes, "
-        "one that begins 16 bytes later, and one of float64: " + "; ".join(said) + "."
+        "A table of ways to pass a NumPy array to JAX, for an array whose address is a multiple of "
+        "64 bytes, one whose address is 16 bytes later, and one of float64: "
+        + "; ".join(said)
+        + "."
     )
 
 
-@style.drawing
-def memory_use(programs: Mapping[str, Any]) -> tuple[Figure, str]:
-    """Plot the memory that compiled programs need while they run.
+def _format_number(value: float) -> str:
+    """Return a positive number with two significant digits, or as an integer from 100 on.
 
-    Args:
-        programs: A dict of compiled programs, keyed by label. A program is the result of a call
-            such as ``jax.jit(f).lower(x).compile()``.
+    >>> _format_number(0.07557), _format_number(10.51), _format_number(23840.0)
+    ('0.076', '11', '23,840')
     """
-    fig, axes = style.figure(6, 0.62 * len(programs) + 1.9)
-    parts = ("input", "output", "scratch")
-    tones = {"input": style.BLUE, "output": style.ORANGE, "scratch": style.RED}
-    said = []
-    for row, (name, program) in enumerate(programs.items()):
-        held = program.memory_analysis()
-        sizes = {
-            "input": held.argument_size_in_bytes,
-            "output": held.output_size_in_bytes - held.alias_size_in_bytes,
-            "scratch": held.temp_size_in_bytes,
-        }
-        left = 0.0
-        for part in parts:
-            width = sizes[part] / 1e6
-            if width >= 0.01:
-                axes.barh(-row, width, left=left, color=tones[part], height=0.56)
-                left += width
-        axes.text(left + 0.12, -row, f"{left:.0f} MB", va="center", fontsize=10)
-        said.append(
-            f"{' '.join(name.split())}: "
-            + ", ".join(f"{p} {sizes[p] / 1e6:.0f} MB" for p in parts if sizes[p] > 1e4)
-        )
-    axes.set_yticks([-row for row in range(len(programs))], list(programs))
-    axes.set_xlim(0, 10.2)
-    axes.set_xlabel("memory while it runs, MB")
-    axes.grid(axis="y", visible=False)
-    for part in parts:
-        axes.barh(0, 0, color=tones[part], label=part)
-    axes.set_title("What each program holds")
-    fig.legend(loc="outside lower center", ncols=3, fontsize=10)
-    return fig, "Bars of the memory that each program holds. " + "; ".join(said) + "."
+    return f"{value:,.0f}" if value >= 99.5 else f"{value:.2g}"
 
 
 @style.drawing
@@ -165,18 +135,18 @@ def update_times() -> tuple[Figure, str]:
     run = measurements.load("array_updates")
     series = run["series"]
     kinds = {
-        "eager .at": (style.ORANGE, "o"),
-        "jit": (style.BLUE, "s"),
-        "jit, donated": (style.GREEN, "^"),
-        "NumPy, in place": (style.PURPLE, "D"),
+        "eager .at": ("JAX, without jit", style.ORANGE, "o"),
+        "jit": ("JAX, jit", style.BLUE, "s"),
+        "jit, donated": ("JAX, jit and donated", style.GREEN, "^"),
+        "NumPy, in place": ("NumPy, in place", style.PURPLE, "D"),
     }
     fig, axes = style.figure(6, 4)
     sizes = [4 * n / 1e6 for n in series["floats"]]
     said = []
-    for kind, (tone, marker) in kinds.items():
+    for kind, (label, tone, marker) in kinds.items():
         times = series[f"{kind}, µs"]
-        axes.plot(sizes, times, color=tone, marker=marker, label=kind)
-        said.append(f"{kind} from {times[0]:.2g} to {times[-1]:.2g} µs")
+        axes.plot(sizes, times, color=tone, marker=marker, label=label)
+        said.append(f"{label}, from {_format_number(times[0])} to {_format_number(times[-1])} µs")
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xticks(sizes, [f"{s:.0f} MB" if s >= 1 else f"{1000 * s:.0f} KB" for s in sizes])
@@ -189,5 +159,6 @@ def update_times() -> tuple[Figure, str]:
     axes.set_title("The time to change one element")
     axes.legend(loc="upper left", fontsize=10)
     return fig, (
-        "Lines on logarithmic axes, from an array of 4 KB to one of 40 MB: " + "; ".join(said) + "."
+        "A line chart on logarithmic axes of the time to change one element, for arrays from 4 KB "
+        "to 40 MB: " + "; ".join(said) + "."
     )
