@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Literal, jaxpr_as_fun
+from jax.extend.core import Literal
 
 from jaxbits._analysis import jaxpr_utils
 from jaxbits._analysis.code_location import CodeLocation, location_of
@@ -132,19 +134,17 @@ def _unusable(
     program: Any, donated: Sequence[bool], name: str, location: CodeLocation | None
 ) -> Iterator[Finding]:
     jaxpr = _open_jaxpr(program)
-    outputs = Counter(_describe_type(v.aval) for v in jaxpr.outvars)
+    outputs = Counter(_memory_key(v.aval) for v in jaxpr.outvars)
     used = {v for e in jaxpr.eqns for v in e.invars if not isinstance(v, Literal)}
     used |= {v for v in jaxpr.outvars if not isinstance(v, Literal)}
     unmatched = []
     for variable, is_donated in zip(jaxpr.invars, donated, strict=False):
         if is_donated and variable in used:
-            if outputs[_describe_type(variable.aval)] > 0:
-                outputs[_describe_type(variable.aval)] -= 1
+            key = _memory_key(variable.aval)
+            if outputs[key] > 0:
+                outputs[key] -= 1
             else:
                 unmatched.append(_describe_type(variable.aval))
-    # Whether an output of another type can reuse the memory depends on the version, so ask JAX.
-    warning = _donation_warning(program, donated) if unmatched else ""
-    unmatched = [type_ for type_ in unmatched if type_ in warning]
     if unmatched:
         yield Finding(
             "warning",
@@ -157,16 +157,25 @@ def _unusable(
         )
 
 
-def _donation_warning(program: Any, donated: Sequence[bool]) -> str:
-    """Return the text of JAX's own warning about donations without effect, or an empty string."""
-    closed = program if isinstance(program, ClosedJaxpr) else ClosedJaxpr(program, ())
-    numbers = tuple(i for i, is_donated in enumerate(donated) if is_donated)
-    function = jax.jit(jaxpr_as_fun(closed), donate_argnums=numbers)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        function.lower(*(jax.ShapeDtypeStruct(a.shape, a.dtype) for a in closed.in_avals))
-    texts = (str(warning.message) for warning in caught)
-    return " ".join(text for text in texts if "donated buffers were not usable" in text)
+def _memory_key(aval: Any) -> tuple[Any, ...]:
+    """Return what two arrays must have in common for one to reuse the memory of the other."""
+    if _reuses_memory_of_other_types():
+        return aval.size, aval.dtype.itemsize
+    return aval.shape, aval.dtype
+
+
+@functools.cache
+def _reuses_memory_of_other_types() -> bool:
+    """Return whether a result can reuse the memory of an array with another dtype.
+
+    JAX 0.7.2 allows this only for the same shape and dtype. In 0.10.2 and 0.12, the number of
+    elements and their size must be the same.
+    """
+    convert = jax.jit(lambda x: x.astype(jnp.int32), donate_argnums=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compiled = convert.lower(jax.ShapeDtypeStruct((2,), jnp.float32)).compile()
+    return bool(getattr(compiled.memory_analysis(), "alias_size_in_bytes", 0))
 
 
 def _passed_twice(type_: str, name: str, location: CodeLocation | None) -> Finding:

@@ -31,6 +31,18 @@ def decay():
     rate *= 0.5
 
 
+training = True
+
+
+def scale_in_training(value):
+    return value * 2 if training else value
+
+
+def evaluate():
+    global training
+    training = False
+
+
 class Trainer:
     def __init__(self):
         self.rate = 0.5
@@ -70,6 +82,7 @@ EXAMPLES = [
     ("stale-global", "stale_global", descend, (1.0,), {}),
     ("stale-attribute", "stale_global", Trainer().step, (1.0,), {}),
     ("stale-attribute", "side_effect", Trainer().step, (1.0,), {}),
+    ("global-mode-flag", "stale_global", scale_in_training, (x,), {}),
     ("stale-numpy-array", "stale_global", lambda losses: (weights * losses).sum(), (x,), {}),
     ("stale-numpy-copy", "stale_global", lambda a: a[order], (x,), {}),
     ("captured-constant", "big_const", lambda scores: scores * mask, (mask,), {}),

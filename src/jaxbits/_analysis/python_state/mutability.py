@@ -116,7 +116,14 @@ def _judge_global(reference: Reference, value: Any, evidence: Evidence) -> bool 
         return None
     # A container is probably filled later. An object with methods that is bound once, such as an
     # optimizer or an environment, is probably kept as it is.
-    return True if isinstance(value, _MUTABLE_TYPES) or not _has_methods(type(value)) else None
+    # Training may change one that holds arrays, such as a model.
+    is_kept = _has_methods(type(value)) and not _holds_jax_arrays(value)
+    return None if is_kept and not isinstance(value, _MUTABLE_TYPES) else True
+
+
+def _holds_jax_arrays(value: Any) -> bool:
+    fields = object_fields.fields(value) or {}
+    return any(isinstance(leaf, jax.Array) for leaf in jax.tree.leaves(list(fields.values())))
 
 
 def _has_methods(kind: type) -> bool:
