@@ -20,8 +20,10 @@ _LIBRARY_FOLDERS = tuple(
     {os.path.realpath(_paths[key]) + os.sep for key in ("purelib", "platlib", "stdlib")}
 )
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-# The rest of the package (`optim`, `xor`, `book`) counts as user code when it runs from a source
-# checkout, because the book audits it.
+# The rest of the package (`optim`, `xor`) counts as user code when it runs from a source checkout,
+# because the book audits it. The programs in `book` always count, so that the claims about them
+# also hold where the package is installed.
+_BOOK_FOLDER = os.path.join(_PACKAGE, "book") + os.sep
 _OWN_FILES = (
     *(os.path.join(_PACKAGE, name) + os.sep for name in ("_analysis", "_jax_compat", "detect")),
     *(os.path.join(_PACKAGE, f"{name}.py") for name in ("_audit", "_cli", "_cli_arguments")),
@@ -42,6 +44,8 @@ def is_user_code(file: str) -> bool:
     if not file or file.startswith(("<frozen", "<string>", "<__array_function__")):
         return False
     path = os.path.realpath(file)
+    if path.startswith(_BOOK_FOLDER):
+        return True
     if not _INSTALLED.isdisjoint(path.split(os.sep)):
         return False
     return not path.startswith((*_LIBRARY_FOLDERS, *_OWN_FILES))
