@@ -100,10 +100,6 @@ def problems(texts):
     ]
     ids = Counter(id for entries in tables.values() for id in entries)
     found += [f"[{id}] is in two chapters" for id, count in ids.items() if count > 1]
-    for chapter, entries in tables.items():
-        sections = Counter(v.get("section") for v in entries.values() if isinstance(v, dict))
-        del sections[ALSO_SHARP]
-        found += [f"{chapter}: two entries for {s!r}" for s, count in sections.items() if count > 1]
     return found
 
 
@@ -152,11 +148,7 @@ def test_problems_reports_malformed_symptom(symptoms, problem):
     assert problem in "\n".join(problems({"02-topic": text}))
 
 
-def test_problems_reports_duplicate_section_or_id():
-    same_section = SILENT_ENTRY.replace("[some-bit]", "[twin]")
-    assert problems({"02-topic": SILENT_ENTRY + same_section}) == [
-        "02-topic: two entries for 'It bites: `x[i]`'"
-    ]
+def test_problems_reports_duplicate_id():
     assert problems({"02-topic": SILENT_ENTRY, "03-other": SILENT_ENTRY}) == [
         "[some-bit] is in two chapters"
     ]
