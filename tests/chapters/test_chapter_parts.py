@@ -82,7 +82,8 @@ def solution_problems(stem: str) -> Iterator[str]:
 def hint_problems(stem: str) -> Iterator[str]:
     """Yield a message for each import or example call for hints that the chapter lacks."""
     code = "\n".join(section.code for section in read_sections(stem))
-    imported_names = ", ".join(re.findall(r"^from jaxbits import (.*)$", code, re.M)).split(", ")
+    imports = re.findall(r"^from jaxbits import (\([^)]*\)|.*)$", code, re.M)
+    imported_names = set(re.findall(r"\w+", " ".join(imports)))
     for name in ("check", "hint", "solution"):
         if name not in imported_names:
             yield f"no cell imports {name}"
