@@ -13,7 +13,6 @@ outcomes on other versions of JAX.
 from __future__ import annotations
 
 import argparse
-import concurrent.futures
 import json
 import subprocess
 import sys
@@ -30,7 +29,6 @@ from book_tools.environment import environments
 from book_tools.files import write_if_changed
 from book_tools.pages import run_table_rows
 from book_tools.pages.table_page import Outcomes, Table, table_page
-from book_tools.processes import available_cores
 from book_tools.project_metadata import ROOT
 
 FOLDER = ROOT / "reference" / "tables"
@@ -52,23 +50,8 @@ def table_names(folder: Path = FOLDER) -> list[str]:
     return sorted(path.stem for path in folder.glob("*.toml"))
 
 
-def _run_table(name: str, python: str | Path) -> dict[str, Any]:
-    """Run every row of one table in a separate process."""
-    program = Path(__file__).with_name("run_table_rows.py")
-    with tempfile.TemporaryDirectory() as scratch:
-        done = subprocess.run(
-            [python, program, FOLDER / f"{name}.toml"],
-            env=kernel_environment(scratch),
-            stdout=subprocess.PIPE,
-            check=True,
-            encoding="utf8",
-        )
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
-
-
 def run_tables(names: Iterable[str], python: str | Path = sys.executable) -> dict[str, Any]:
-    """Run every row of the given tables.
+    """Run every row of the given tables in a separate process.
 
     Args:
         names: The names of the tables.
@@ -77,10 +60,17 @@ def run_tables(names: Iterable[str], python: str | Path = sys.executable) -> dic
     Returns:
         The package versions, and the outcomes, keyed by `run_table_rows.row_key`.
     """
-    with concurrent.futures.ThreadPoolExecutor(available_cores()) as pool:
-        found = list(pool.map(lambda name: _run_table(name, python), names))
-    outcomes = {key: text for one in found for key, text in one["outcomes"].items()}
-    return {"versions": found[0]["versions"], "outcomes": outcomes}
+    program = Path(__file__).with_name("run_table_rows.py")
+    with tempfile.TemporaryDirectory() as scratch:
+        done = subprocess.run(
+            [python, program, *(FOLDER / f"{name}.toml" for name in names)],
+            env=kernel_environment(scratch),
+            stdout=subprocess.PIPE,
+            check=True,
+            encoding="utf8",
+        )
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
 
 
 def read_recorded(folder: Path = RECORDED) -> dict[str, Outcomes]:

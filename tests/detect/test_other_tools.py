@@ -15,6 +15,9 @@ from book_tools.pages.detector_tools import describe_tools
 from book_tools.versions.compare_tools import RECORD
 from jaxbits import detect
 
+# Only a maintainer who compares the tools again depends on these tests.
+pytestmark = pytest.mark.slow
+
 TOOLS = {tool.name: tool for tool in other_tools.TOOLS}
 
 

@@ -28,8 +28,8 @@ RERUN_CHECKS = {"inplace", "control_flow"}
 """The checks whose flags run again in this test. Running all of them would take minutes."""
 
 
-# Compiling the cases of these two takes longer than running all others.
-COMPILED_CHECKS = {"nan", "overflow"}
+# Compiling the cases of these three takes longer than running all others.
+COMPILED_CHECKS = {"duplicate_indices", "nan", "overflow"}
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,13 @@ from typing import Any
 import jax
 from jax.extend.core import ClosedJaxpr
 
+from jaxbits import _jax_compat
 from jaxbits._analysis import jaxpr_utils
 
 _MAX_ELEMENTS = 300_000
 """The mean number of elements per equation up to which less optimization saves time.
 
-On a CPU, it saves about 2 ms per equation when XLA compiles a program, and it costs a few
+On a CPU, it saves at least 2 ms per equation when XLA compiles a program, and it costs a few
 nanoseconds per element when the program runs.
 """
 
@@ -31,7 +32,7 @@ def jit_quickly(function: Callable[..., Any], program: ClosedJaxpr) -> Callable[
     elements, equations = count_elements(program)
     if elements > _MAX_ELEMENTS * equations:
         return jax.jit(function)
-    return jax.jit(function, compiler_options={"xla_backend_optimization_level": 0})
+    return jax.jit(function, compiler_options=_jax_compat.quick_cpu_options())
 
 
 def count_elements(program: ClosedJaxpr, iterations: int = 1) -> tuple[int, int]:

@@ -68,6 +68,13 @@ def _sort_updates(equation: Any, inputs: Sequence[Any], position: Any) -> tuple[
     return order, is_repeat, is_repeat & jnp.concatenate([first, is_new_value])
 
 
+def _group_updates(equation: Any, inputs: Sequence[Any]) -> tuple[Any, Any, Any, Any]:
+    """Return what `_sort_updates` returns, and in the same order the number of each position."""
+    position = positions(equation, jnp.asarray(inputs[1]))
+    order, is_repeat, is_change = _sort_updates(equation, inputs, position)
+    return order, is_repeat, is_change, jnp.cumsum(~is_repeat, dtype=jnp.int32) - 1
+
+
 def _unsort(order: Any, column: Any) -> Any:
     return jnp.zeros_like(column).at[order].set(column, unique_indices=True)
 
@@ -106,9 +113,7 @@ def write_another(equation: Any, inputs: Sequence[Any]) -> list[Any]:
         inputs: Its array, indices, and updates.
     """
     array, indices, updates = inputs
-    position = positions(equation, jnp.asarray(indices))
-    order, is_repeat, is_change = _sort_updates(equation, inputs, position)
-    group = jnp.cumsum(~is_repeat, dtype=jnp.int32) - 1
+    order, _, is_change, group = _group_updates(equation, inputs)
     changed_at = jnp.where(is_change, jnp.arange(order.size, dtype=jnp.int32), 0)
     # The update before the last change differs from the last update, which wins on a CPU.
     last = jnp.zeros_like(order).at[group].max(changed_at)[group]
@@ -126,9 +131,7 @@ def write_contradictory(equation: Any, inputs: Sequence[Any]) -> list[Any]:
         inputs: Its array, indices, and updates.
     """
     array, indices, updates = inputs
-    position = positions(equation, jnp.asarray(indices))
-    order, is_repeat, is_change = _sort_updates(equation, inputs, position)
-    group = jnp.cumsum(~is_repeat, dtype=jnp.int32) - 1
+    order, is_repeat, is_change, group = _group_updates(equation, inputs)
     has_several, has_changes = (
         jnp.zeros(order.size, bool).at[group].max(mask)[group] for mask in (is_repeat, is_change)
     )

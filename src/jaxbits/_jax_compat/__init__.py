@@ -6,6 +6,7 @@ describes.
 """
 
 from jaxbits._jax_compat.caches import fresh_caches
+from jaxbits._jax_compat.compiler_options import quick_cpu_options
 from jaxbits._jax_compat.config import (
     config_values,
     set_config,
@@ -44,6 +45,7 @@ __all__ = [
     "is_tracing",
     "keep_current_trace",
     "name_stack",
+    "quick_cpu_options",
     "remove_dead_code",
     "scan_counts",
     "set_config",

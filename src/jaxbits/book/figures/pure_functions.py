@@ -230,6 +230,6 @@ def captured_array_costs() -> tuple[Figure, str]:
     axes.set_ylabel("tracing and compiling, ms")
     axes.set_title("The time to compile with a captured table")
     return fig, (
-        "Three curves of the time for tracing and compiling, on logarithmic axes, for tables of "
+        "Three curves show the time for tracing and compiling, on logarithmic axes, for tables of "
         f"{floats[0]} to {floats[-1]} numbers: " + "; ".join(said) + "."
     )
