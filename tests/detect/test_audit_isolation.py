@@ -79,6 +79,29 @@ def test_audit_keeps_donated_arguments():
     assert not x.is_deleted()
 
 
+class DonatingLearner:
+    def __init__(self):
+        self.w = jnp.ones(3)
+
+    def update(self, x):
+        self.w, loss = donating_step(self.w, x)
+        return loss
+
+
+@functools.partial(jax.jit, donate_argnames="w")
+def donating_step(w, x):
+    return w - 0.1 * x, (w * x).sum()
+
+
+@pytest.mark.parametrize("was_called", [False, True])
+def test_audit_keeps_donated_state(was_called):
+    learner = DonatingLearner()
+    if was_called:
+        learner.update(jnp.ones(3))
+    assert audit(learner.update, jnp.ones(3)).ok
+    learner.update(jnp.ones(3))
+
+
 def test_side_effect_ignores_jit_cache():
     @jax.jit
     def f(x):

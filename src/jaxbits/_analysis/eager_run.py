@@ -20,7 +20,7 @@ from jaxbits._analysis.copying import copy_tree_keeping_aliases
 from jaxbits._analysis.eager_events import EnoughEvents, Event, EventRecorder
 from jaxbits._analysis.python_state.call_monitor import sandbox
 from jaxbits._analysis.python_state.iterators import is_iterator
-from jaxbits._analysis.python_state.references import Reference
+from jaxbits._analysis.python_state.references import HOLDER_KINDS, Reference
 from jaxbits._analysis.python_state.snapshot import StateChange
 
 
@@ -67,6 +67,7 @@ def run_eagerly(
     run = EagerRun(recorder.events)
     args, kwargs = copy_tree_keeping_aliases((tuple(args), dict(kwargs)))
     run.arguments = (args, kwargs)
+    initial = _named_values(references)
     with (
         sandbox(references) as log,
         _jax_compat.intercept_host_reads(recorder.record_read),
@@ -84,9 +85,30 @@ def run_eagerly(
             run.was_stopped = True
         finally:
             sys.setprofile(outer_hook)
-        run.held = frozenset(_held_arrays(references))
+        run.held = frozenset(_held_arrays(_reachable(references, initial)))
     run.changes = log.changes
     return run
+
+
+def _named_values(references: Iterable[Reference]) -> set[int]:
+    """Return the `id` of each value that a name refers to."""
+    return {id(r.get()) for r in references if r.kind not in HOLDER_KINDS}
+
+
+def _reachable(references: Sequence[Reference], initial: set[int]) -> list[Reference]:
+    """Return the references that do not belong to an object that the function has replaced.
+
+    Args:
+        references: The references, some of which belong to an object that another one refers to.
+        initial: The `id` of each value that a name referred to before the function was called.
+    """
+    kept = list(references)
+    while True:
+        replaced = initial - _named_values(kept)
+        reachable = [reference for reference in kept if id(reference.holder) not in replaced]
+        if len(reachable) == len(kept):
+            return kept
+        kept = reachable
 
 
 def _held_arrays(references: Iterable[Reference]) -> Iterator[int]:

@@ -78,6 +78,11 @@ def all_equations(program: ClosedJaxpr) -> Iterator[Any]:
         yield from jaxpr.jaxpr.eqns
 
 
+def donates(program: ClosedJaxpr) -> bool:
+    """Return whether a program calls a jitted function that donates an argument."""
+    return any(any(e.params.get("donated_invars", ())) for e in all_equations(program))
+
+
 def located_equations(
     program: ClosedJaxpr, call: CodeLocation | None = None
 ) -> Iterator[tuple[Any, CodeLocation | None]]:

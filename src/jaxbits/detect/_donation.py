@@ -47,10 +47,7 @@ def donation(target: FunctionUnderTest) -> Iterator[Finding]:
         for equation in program.jaxpr.eqns if program else ():
             yield from _in_jitted_function(target, equation)
         return
-    if program is not None and not any(
-        any(equation.params.get("donated_invars", ()))
-        for equation in jaxpr_utils.all_equations(program)
-    ):
+    if program is not None and not jaxpr_utils.donates(program):
         return
     yield from _in_eager_run(target.eager_run)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import jax
@@ -99,7 +100,7 @@ def _count_traces(target: FunctionUnderTest, calls: Sequence[tuple[Any, ...]]) -
 
 def _count_warm_compilations(target: FunctionUnderTest, args: tuple[Any, ...]) -> int:
     """Return how many programs the last of three identical calls compiles, or 0 if one fails."""
-    with target.restore_state():
+    with target.restore_state(), _kept_arrays(target):
         try:
             for warm_up in (copy_tree(args), copy_tree(args)):
                 target.function(*warm_up, **target.kwargs)
@@ -110,6 +111,18 @@ def _count_warm_compilations(target: FunctionUnderTest, args: tuple[Any, ...]) -
             target.call_errors.append((1, error))
             return 0
     return count[0]
+
+
+@contextmanager
+def _kept_arrays(target: FunctionUnderTest) -> Iterator[None]:
+    """Keep the arrays that the function's Python state refers to, even if a call donates them."""
+    program = target.trace.program
+    if program is None or not jaxpr_utils.donates(program):
+        yield
+        return
+    # With empty caches, every call takes the path on which donation can be disabled.
+    with _jax_compat.fresh_caches(), _jax_compat.intercept_dispatch(lambda *_: None):
+        yield
 
 
 def _top_level_calls(program: ClosedJaxpr) -> Iterator[tuple[str, CodeLocation | None]]:

@@ -304,6 +304,33 @@ def len_and_sharding(x):
     return y * len(x) * x.size
 
 
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass
+class Weights:
+    values: jax.Array
+
+
+@partial(jax.jit, donate_argnames="weights")
+def move(weights, x):
+    return dataclasses.replace(weights, values=weights.values - 0.1 * x)
+
+
+class Learner:
+    def __init__(self):
+        self.weights, self.last = Weights(X * 21), None
+
+    def update(self, x):
+        self.weights = move(self.weights, x)
+        return self.weights.values.sum()
+
+    def update_and_keep(self, x):
+        self.last = self.weights
+        self.weights = move(self.weights, x)
+        return self.weights.values.sum()
+
+
+add("donation", False, Learner().update, X)
+add("donation", True, Learner().update_and_keep, X)
 add("donation", False, jax.jit(lambda s, b: (s + b, b), donate_argnums=0), X * 21, X * 2)
 add("donation", False, jax.jit(lambda x: (x * 2, x.sum()), donate_argnums=0), X * 22)
 add("donation", False, lambda x: jax.jit(lambda v: v * 2)(x) + x, X * 23)
