@@ -139,7 +139,7 @@ def padding_against_programs(lengths: Sequence[int] | None = None) -> tuple[Figu
             color=tone,
             ha="right" if end else "left",
         )
-        said.append(f"{name}, {programs} program{'s' * (programs > 1)} and {100 * waste:.0f} percent")
+        said.append(f"{name}, {100 * waste:.0f} percent with {programs} program(s)")
     axes.set_xscale("log")
     axes.set_xticks([1, 2, 3, 5, 10, 20, 50], ["1", "2", "3", "5", "10", "20", "50"])
     axes.minorticks_off()
