@@ -1,4 +1,4 @@
-"""Figures for chapter 08: the costs of padding and of recreating a function."""
+"""The figure for chapter 08, the cost of padding."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
-from jaxbits.book import measurements
 from jaxbits.book.figures import style
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 BUCKETS = (32, 64, 128)
@@ -133,7 +131,7 @@ def padding_against_programs(lengths: Sequence[int] | None = None) -> tuple[Figu
         axes.plot(programs, 100 * waste, "o", color=tone, markersize=9)
         end = programs > 30
         axes.annotate(
-            f"{name}\n{programs} program{'s' * (programs > 1)}, {100 * waste:.0f} %",
+            f"{name}\n{programs} program{'s' * (programs > 1)}, {100 * waste:.0f}%",
             (programs, 100 * waste),
             (4 if end else 9, 9 if end else 2),
             textcoords="offset points",
@@ -141,83 +139,18 @@ def padding_against_programs(lengths: Sequence[int] | None = None) -> tuple[Figu
             color=tone,
             ha="right" if end else "left",
         )
-        said.append(f"{name}: {programs} with {100 * waste:.0f} percent padding")
+        said.append(f"{name}, {100 * waste:.0f} percent with {programs} program(s)")
     axes.set_xscale("log")
     axes.set_xticks([1, 2, 3, 5, 10, 20, 50], ["1", "2", "3", "5", "10", "20", "50"])
     axes.minorticks_off()
     axes.set_xlim(0.85, 90)
     axes.set_ylim(-4, 100)
-    axes.set_xlabel("programs to compile (logarithmic)")
-    axes.set_ylabel("padding, % of all tokens computed")
-    axes.set_title(f"{len(lengths)} sentences: what a few sizes buy")
+    axes.set_xlabel("number of compiled programs (logarithmic)")
+    axes.set_ylabel("padding, % of all tokens")
+    axes.set_title(f"Padding and programs for {len(lengths)} sentences")
     return fig, (
-        "Points for ways of padding, the number of compiled programs against the share of "
-        f"padding. {'; '.join(said)}. A dashed line shows the least waste possible for each "
-        f"number of sizes: it falls steeply and is at {100 * line[3][1]:.0f} percent with four."
+        "A plot with one point for each way of padding. It shows how the share of padding falls "
+        f"as the number of compiled programs grows: {'; '.join(said)}. A dashed line shows the "
+        "least padding that is possible for each number of sizes. It falls steeply and reaches "
+        f"{100 * line[3][1]:.0f} percent with four sizes."
     )
-
-
-def _bars(axes: Axes, lengths: Sequence[int], sizes: Sequence[int], tone: str, pale: str) -> None:
-    for row, length in enumerate(lengths):
-        size = smallest_bucket(length, sizes)
-        axes.barh(row, size, height=0.86, color=pale)
-        axes.barh(row, length, height=0.86, color=tone)
-    axes.invert_yaxis()
-    axes.set_xlim(0, max(BUCKETS) + 2)
-    axes.set_yticks([])
-    axes.grid(axis="y", visible=False)
-
-
-@style.drawing
-def computed_tokens(lengths: Sequence[int] | None = None, show: int = 24) -> tuple[Figure, str]:
-    """Draw the tokens that a program processes for a few sentences, with one size and with buckets.
-
-    Args:
-        lengths: The lengths of the sentences. The default is `sentence_lengths()`.
-        show: The number of sentences to draw.
-    """
-    from matplotlib.figure import Figure
-
-    lengths = (lengths or sentence_lengths())[:show]
-    fig = Figure(figsize=(6, 3.6), layout="constrained")
-    left, right = fig.subplots(1, 2)
-    _bars(left, lengths, [max(BUCKETS)], style.RED, style.PALE_RED)
-    _bars(right, lengths, BUCKETS, style.BLUE, style.PALE_BLUE)
-    for axes, name, sizes in ((left, "one size", [max(BUCKETS)]), (right, "buckets", BUCKETS)):
-        _, waste = padding_cost(lengths, sizes)
-        axes.set_title(f"{name}: {100 * waste:.0f} % padding")
-        axes.set_xticks([0, *BUCKETS])
-        axes.set_xlabel("tokens (pale: padding)")
-    left.set_ylabel(f"the first {show} sentences")
-    return fig, (
-        f"{show} sentences as bars, each a dark part of words and a pale part of padding. In one "
-        f"size of {max(BUCKETS)} tokens most of the area is pale; in the buckets "
-        f"{', '.join(map(str, BUCKETS))} most bars end at {min(BUCKETS)}, and far less is."
-    )
-
-
-def _milliseconds(value: float) -> str:
-    return f"{value:.0f} ms" if value >= 10 else f"{value:.2g} ms"
-
-
-@style.drawing
-def retrace_costs() -> tuple[Figure, str]:
-    """Plot the recorded call times of jitted functions that are kept or recreated for each call."""
-    run = measurements.load("made_anew")
-    results = run["results"]
-    fig, axes = style.figure(6, 2.9)
-    said = []
-    for row, (name, result) in enumerate(reversed(results.items())):
-        kept = name.startswith("kept")
-        tone = style.BLUE if kept else style.ORANGE
-        axes.barh(row, result["median"], color=tone, height=0.62)
-        axes.text(result["median"] * 1.2, row, _milliseconds(result["median"]), va="center")
-        said.append(f"{name} {_milliseconds(result['median'])}")
-    axes.set_yticks(range(len(results)), list(reversed(results)))
-    axes.set_xscale("log")
-    top = max(r["median"] for r in results.values())
-    axes.set_xlim(min(r["median"] for r in results.values()) / 3, 12 * top)
-    axes.grid(axis="y", visible=False)
-    axes.set_xlabel(f"ms a call, median (logarithmic)\n{measurements.machine(run)}", fontsize=9)
-    axes.set_title("A jitted function, kept or made on each call")
-    return fig, "Bars on a logarithmic axis, a call each: " + "; ".join(reversed(said)) + "."
