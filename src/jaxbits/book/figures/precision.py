@@ -96,7 +96,7 @@ def token_counter(per_step: int = 2**22) -> tuple[Figure, str]:
     steps = 2048
     counted = np.asarray(jnp.cumsum(jnp.full(steps, per_step, jnp.int32)))
     true = per_step * np.arange(1, steps + 1, dtype=np.int64)
-    fig, axes = style.figure(6, 3.4)
+    fig, axes = style.figure(6, 2.7)
     axes.plot(true / 1e9, color=style.GREEN, label="tokens seen")
     broken = counted.astype(float)
     broken[1:][np.diff(broken) < 0] = np.nan

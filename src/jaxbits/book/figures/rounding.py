@@ -46,7 +46,7 @@ def running_sum(dtype: str, most: int) -> tuple[list[int], list[float]]:
 def running_sums() -> tuple[Figure, str]:
     """Plot running sums of ones in three dtypes, together with the true sum."""
     most = 2**27
-    fig, axes = style.figure(6, 4)
+    fig, axes = style.figure(6, 3.1)
     axes.plot([1, most], [1, most], color=style.MUTED, linewidth=1.2, ls=":", label="exact")
     told = []
     tones = {"float32": style.GREEN, "float16": style.BLUE, "bfloat16": style.RED}
@@ -97,7 +97,7 @@ def moving_average(dtype: str, steps: int, target: float = 2.0, rate: float = 0.
 @style.drawing
 def moving_averages(steps: int = 6000) -> tuple[Figure, str]:
     """Plot a moving average that should approach 2, in three dtypes."""
-    fig, axes = style.figure(6, 3.4)
+    fig, axes = style.figure(6, 2.8)
     told = []
     tones = {"float32": style.GREEN, "float16": style.BLUE, "bfloat16": style.RED}
     for dtype, tone in tones.items():
