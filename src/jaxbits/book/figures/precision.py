@@ -39,7 +39,7 @@ def float_bits(value: float) -> tuple[Figure, str]:
     """Draw the bits of a number in four floating-point dtypes, and the value that each stores."""
     from matplotlib.patches import Rectangle
 
-    fig, axes = style.figure(6, 4.3)
+    fig, axes = style.figure(6, 3.8)
     style.blank(axes)
     left, said = 12, []
     for row, dtype in enumerate(_FORMATS):

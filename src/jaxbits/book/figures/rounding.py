@@ -46,7 +46,7 @@ def running_sum(dtype: str, most: int) -> tuple[list[int], list[float]]:
 def running_sums() -> tuple[Figure, str]:
     """Plot running sums of ones in three dtypes, together with the true sum."""
     most = 2**27
-    fig, axes = style.figure(6, 3.1)
+    fig, axes = style.figure(6, 2.9)
     axes.plot([1, most], [1, most], color=style.MUTED, linewidth=1.2, ls=":", label="exact")
     told = []
     tones = {"float32": style.GREEN, "float16": style.BLUE, "bfloat16": style.RED}
