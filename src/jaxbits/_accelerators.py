@@ -27,7 +27,7 @@ class Difference:
         return f"Chapter {number} ({topic.replace('-', ' ')}): {self.text}"
 
 
-_ROUNDING = "The units of a TPU multiply bfloat16, those of newer NVIDIA GPUs a format called TF32"
+_ROUNDING = "The matrix units of a TPU multiply bfloat16 numbers, and those of newer NVIDIA GPUs"
 
 DIFFERENCES = (
     Difference(
@@ -71,7 +71,7 @@ DIFFERENCES = (
         "10-precision",
         "The result of casting a float to an integer dtype that cannot hold it is only claimed "
         "for CPUs.",
-        "254 to 258 stop at 255",
+        "254 to 258 saturate at 255",
     ),
     Difference(
         "04-out-of-bounds",

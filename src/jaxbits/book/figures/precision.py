@@ -39,7 +39,7 @@ def float_bits(value: float) -> tuple[Figure, str]:
     """Draw the bits of a number in four floating-point dtypes, and the value that each stores."""
     from matplotlib.patches import Rectangle
 
-    fig, axes = style.figure(6, 4.3)
+    fig, axes = style.figure(6, 3.8)
     style.blank(axes)
     left, said = 12, []
     for row, dtype in enumerate(_FORMATS):
@@ -67,11 +67,11 @@ def float_bits(value: float) -> tuple[Figure, str]:
                 start += 1
         if start < 64:
             axes.plot([start + 0.3, 64], [y + 0.5] * 2, color=style.LINE, linewidth=1, ls=":")
-            lost = f"{52 - len(fraction)} bits of the fraction gone"
+            lost = f"{52 - len(fraction)} bits of the fraction are lost"
             axes.text(
                 64,
                 y - 0.5,
-                lost if np.isfinite(kept) else "too large for its exponent",
+                lost if np.isfinite(kept) else "too large for this format",
                 ha="right",
                 va="center",
                 fontsize=10,
@@ -84,7 +84,7 @@ def float_bits(value: float) -> tuple[Figure, str]:
     ):
         axes.add_patch(Rectangle((x, 3.0), 1, 0.9, facecolor=color))
         axes.text(x + 1.6, 3.45, text, va="center", fontsize=10)
-    axes.set_title("One number, as each format keeps it")
+    axes.set_title("The same number in four formats")
     axes.set_xlim(-0.5, 64.5)
     axes.set_ylim(-10, 4.2)
     return fig, f"The bits of {float(value)!r}. " + "; ".join(said) + "."
@@ -96,22 +96,23 @@ def token_counter(per_step: int = 2**22) -> tuple[Figure, str]:
     steps = 2048
     counted = np.asarray(jnp.cumsum(jnp.full(steps, per_step, jnp.int32)))
     true = per_step * np.arange(1, steps + 1, dtype=np.int64)
-    fig, axes = style.figure(6, 3.4)
+    fig, axes = style.figure(6, 2.7)
     axes.plot(true / 1e9, color=style.GREEN, label="tokens seen")
     broken = counted.astype(float)
     broken[1:][np.diff(broken) < 0] = np.nan
     axes.plot(broken / 1e9, color=style.RED, label="the int32 counter")
     axes.axhline(np.iinfo(np.int32).max / 1e9, color=style.MUTED, linewidth=1, linestyle=":")
     axes.text(2040, 2.25, "2³¹ − 1", ha="right", va="bottom", fontsize=10, color=style.MUTED)
-    axes.set_title("A counter that comes back negative")
+    axes.set_title("An int32 counter becomes negative")
     axes.set_xlabel("training steps")
-    axes.set_ylabel("tokens, thousand millions")
+    axes.set_ylabel("tokens, in billions")
     axes.legend(loc="upper left")
     first = int(np.argmax(counted < 0)) + 1
     alt = (
-        f"Tokens counted over {steps} training steps of {per_step} tokens. The truth is a straight "
-        f"line up to {true[-1] / 1e9:.1f} thousand million. The int32 counter follows it to step "
-        f"{first - 1}, falls to {counted[first - 1] / 1e9:.1f} at step {first}, and climbs again."
+        f"Tokens counted over {steps} training steps of {per_step} tokens. The true count is a "
+        f"straight line up to {true[-1] / 1e9:.1f} billion. The int32 counter follows it to step "
+        f"{first - 1}, falls to {counted[first - 1] / 1e9:.1f} billion at step {first}, and rises "
+        "again."
     )
     return fig, alt
 
@@ -135,8 +136,8 @@ def image_comparison(image: jax.Array, ways: dict[str, jax.Array]) -> tuple[Figu
         axes.set_title(name, fontsize=10.5, loc="center")
         said.append(f"{name}, from {int(pixels.min())} to {int(pixels.max())}")
     darker = {name: int((pixels < image).sum()) for name, pixels in ways.items()}
-    told = ", ".join(f"{n} pixels darker in {name}" for name, n in darker.items())
-    return fig, f"Grey pictures: {'; '.join(said)}. Of {image.size} pixels {told}."
+    told = ", ".join(f"{n} are darker than before in '{name}'" for name, n in darker.items())
+    return fig, f"Gray images: {'; '.join(said)}. Of {image.size} pixels, {told}."
 
 
 @style.drawing
@@ -144,8 +145,8 @@ def out_of_range_casts() -> tuple[Figure, str]:
     """Plot the uint8 values that result from casting floats and integers."""
     numbers = np.arange(-300, 601)
     ways = {
-        "from a float: stops at the end": jnp.asarray(numbers, jnp.float32).astype(jnp.uint8),
-        "from an integer: goes round": jnp.asarray(numbers).astype(jnp.uint8),
+        "from a float: saturates": jnp.asarray(numbers, jnp.float32).astype(jnp.uint8),
+        "from an integer: wraps around": jnp.asarray(numbers).astype(jnp.uint8),
     }
     fig, axes = style.figure(6, 3.4)
     axes.axvspan(0, 255, color=style.PALE_GREEN)
@@ -158,10 +159,10 @@ def out_of_range_casts() -> tuple[Figure, str]:
     axes.set_ylim(-15, 345)
     axes.set_yticks([0, 128, 255])
     axes.set_xticks([-256, 0, 255, 512])
-    axes.set_title("The same number, cast to uint8")
+    axes.set_title("Casting numbers to uint8")
     axes.set_xlabel("the number")
-    axes.set_ylabel("what uint8 holds")
+    axes.set_ylabel("the resulting uint8")
     axes.legend(loc="upper left")
     ends = {name: (int(v[0]), int(v[-1])) for name, v in ways.items()}
     told = "; ".join(f"{name}: -300 is {low}, 600 is {high}" for name, (low, high) in ends.items())
-    return fig, f"Two curves that agree between 0 and 255 only. {told}."
+    return fig, f"Two curves that agree only between 0 and 255. {told}."

@@ -103,14 +103,15 @@ def promotion_lattice() -> tuple[Figure, str]:
         )
     for name, (x, y) in _PLACES.items():
         _box(axes, x, y, name)
-    axes.text(-2.35, 10.2, "Python's numbers", color=style.PURPLE, fontsize=10, va="center")
-    axes.text(-2.35, 9.8, "64 bits: with x64 on", color=style.MUTED, fontsize=10, va="center")
-    axes.text(2.35, 0.1, "two kinds meet\nwhere their ways up\nmeet first", ha="right", fontsize=10)
-    axes.set_title("What two kinds of number become together")
+    axes.text(-2.35, 10.2, "Python numbers (weak)", color=style.PURPLE, fontsize=10, va="center")
+    axes.text(-2.35, 9.8, "64 bits (need x64)", color=style.MUTED, fontsize=10, va="center")
+    rule = "the result of two types\nis the first type that\nboth can reach"
+    axes.text(2.35, 0.1, rule, ha="right", fontsize=10)
+    axes.set_title("JAX's type promotion lattice")
     axes.set_xlim(-2.4, 2.4)
     axes.set_ylim(-0.4, 10.5)
-    ways = ", ".join(f"{a} to {b}" for a, b in edges)
-    return fig, f"Kinds of numbers, an arrow from each to the next wider ones: {ways}."
+    arrows = ", ".join(f"{a} to {b}" for a, b in edges)
+    return fig, f"Types, with an arrow from each type to the next wider ones: {arrows}."
 
 
 def _box(axes: Axes, x: float, y: float, name: Node) -> None:
@@ -169,10 +170,56 @@ def scalar_table(table: dict[bool, dict[str, list[str]]]) -> tuple[Figure, str]:
                 wider = style.PALE_RED if result == "float64" else style.PALE_ORANGE
                 tone = style.PALE_GREEN if dtype == result else wider
                 _cell(axes, left + column, -row, short[result], tone)
-    axes.set_title("A two, times an array of each dtype")
+    axes.set_title("The number two times an array of each dtype")
     axes.set_xlim(-3.6, 6.5)
     axes.set_ylim(-len(table[False]) + 0.9, 2.2)
-    return fig, f"What becomes of {', '.join(columns)}. " + "; ".join(said) + "."
+    return fig, f"The dtype of the product with {', '.join(columns)}. " + "; ".join(said) + "."
+
+
+def attention_dtypes(scale: Any) -> dict[str, str]:
+    """Return the dtype of each step of an attention layer on bfloat16 arrays.
+
+    Args:
+        scale: The number that divides the scores.
+
+    >>> list(attention_dtypes(8.0).values())
+    ['bfloat16', 'bfloat16', 'bfloat16', 'bfloat16', 'bfloat16']
+    """
+    q = jnp.ones((4, 64), jnp.bfloat16)
+    scores = q @ q.T
+    scaled = scores / scale
+    weights = jax.nn.softmax(scaled)
+    mixed = weights @ q
+    steps = {
+        "q @ k.T": scores,
+        "/ scale": scaled,
+        "softmax": weights,
+        "@ v": mixed,
+        "+ q": mixed + q,
+    }
+    return {name: str(value.dtype) for name, value in steps.items()}
+
+
+@style.drawing
+def dtypes_through_attention() -> tuple[Figure, str]:
+    """Draw the dtype of each step of an attention layer, for a NumPy and for a Python scale."""
+    fig, axes = style.figure(6, 2.1)
+    style.blank(axes)
+    said = []
+    for row, (name, scale) in enumerate({"np.sqrt(64)": np.sqrt(64), "64 ** 0.5": 8.0}.items()):
+        dtypes = attention_dtypes(scale)
+        axes.text(-0.15, 0.45 - row, name, ha="right", va="center", fontsize=10.5)
+        for column, (step, dtype) in enumerate(dtypes.items()):
+            if not row:
+                axes.text(column + 0.47, 1.2, step, ha="center", color=style.MUTED, fontsize=10.5)
+            tone = style.PALE_GREEN if dtype == "bfloat16" else style.PALE_ORANGE
+            short = {"bfloat16": "bf16", "float32": "f32"}.get(dtype, dtype)
+            _cell(axes, column, -row, short, tone)
+        said.append(f"with {name}: " + ", ".join(f"{step} {d}" for step, d in dtypes.items()))
+    axes.set_title("The dtype after each step of attention")
+    axes.set_xlim(-1.9, 5.1)
+    axes.set_ylim(-1.15, 1.6)
+    return fig, f"The dtypes of an attention layer, {'; '.join(said)}."
 
 
 @style.drawing
@@ -200,13 +247,14 @@ def column_minus_row(predictions: Any, targets: Any) -> tuple[Figure, str]:
     side = f"predictions, shape ({n}, 1)"
     axes.text(-1.0, 1 - n / 2, side, ha="center", va="center", rotation=90, fontsize=10)
     meant_mean, all_mean = float(np.diagonal(squares).mean()), float(squares.mean())
-    below = f"mean of the diagonal {meant_mean:g}, of all {all_mean:g}"
+    below = f"mean of the diagonal: {meant_mean:g}, of all: {all_mean:g}"
     axes.text(n / 2 - 0.6, 0.4 - n, below, ha="center", va="center", fontsize=10)
     axes.set_title("Squared differences")
     axes.set_xlim(-1.4, n + 0.2)
     axes.set_ylim(-n, 2.1)
     alt = (
         f"A table of {n} by {n} squared differences of predictions and targets. The diagonal, "
-        f"which was meant, has the mean {meant_mean:g}; all of it has the mean {all_mean:g}."
+        f"which was intended, has the mean {meant_mean:g}. The whole table has the mean "
+        f"{all_mean:g}."
     )
     return fig, alt

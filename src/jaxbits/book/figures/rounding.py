@@ -46,8 +46,8 @@ def running_sum(dtype: str, most: int) -> tuple[list[int], list[float]]:
 def running_sums() -> tuple[Figure, str]:
     """Plot running sums of ones in three dtypes, together with the true sum."""
     most = 2**27
-    fig, axes = style.figure(6, 4)
-    axes.plot([1, most], [1, most], color=style.MUTED, linewidth=1.2, ls=":", label="the truth")
+    fig, axes = style.figure(6, 2.9)
+    axes.plot([1, most], [1, most], color=style.MUTED, linewidth=1.2, ls=":", label="exact")
     told = []
     tones = {"float32": style.GREEN, "float16": style.BLUE, "bfloat16": style.RED}
     for dtype, tone in tones.items():
@@ -97,7 +97,7 @@ def moving_average(dtype: str, steps: int, target: float = 2.0, rate: float = 0.
 @style.drawing
 def moving_averages(steps: int = 6000) -> tuple[Figure, str]:
     """Plot a moving average that should approach 2, in three dtypes."""
-    fig, axes = style.figure(6, 3.4)
+    fig, axes = style.figure(6, 2.8)
     told = []
     tones = {"float32": style.GREEN, "float16": style.BLUE, "bfloat16": style.RED}
     for dtype, tone in tones.items():
@@ -107,11 +107,12 @@ def moving_averages(steps: int = 6000) -> tuple[Figure, str]:
         axes.text(steps * 1.03, end, f"{dtype}\n{end:.3g}", va="center", color=tone, fontsize=10)
         told.append(f"{dtype} ends at {end:.3g}")
     axes.axhline(2, color=style.MUTED, linewidth=1.2, linestyle=":")
-    axes.text(0, 2.03, "what it is drawn towards", color=style.MUTED, fontsize=10)
+    axes.text(0, 2.03, "the target", color=style.MUTED, fontsize=10)
     axes.set_xlim(-0.02 * steps, steps * 1.25)
     axes.set_xticks(range(0, steps + 1, 2000))
     axes.set_ylim(0.9, 2.15)
-    axes.set_title("A thousandth of the way in each step")
+    axes.set_title("A moving average of 2s, started at 1")
     axes.set_xlabel("steps")
     axes.set_ylabel("the moving average")
-    return fig, f"Moving averages from 1 towards 2 over {steps} steps: {', '.join(told)}."
+    alt = f"Moving averages that start at 1 and should approach 2, over {steps} steps: "
+    return fig, alt + ", ".join(told) + "."
