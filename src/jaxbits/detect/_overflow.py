@@ -131,7 +131,7 @@ def overflow(target: FunctionUnderTest) -> Iterator[Finding]:
     >>> from jaxbits import detect
     >>> found = detect.overflow(lambda n: n * n, jnp.int32(70000))[0]
     >>> found.message, found.evidence
-    ('int32 wraps around in mul', '1 result, 4.9e+09, the most that fits is 2147483647')
+    ('int32 wraps around in mul', '1 result, 4.9e+09, the largest value that fits is 2147483647')
     >>> detect.overflow(lambda n: n * n, jnp.int32(700))
     []
     """
@@ -149,7 +149,7 @@ def overflow(target: FunctionUnderTest) -> Iterator[Finding]:
                 "error",
                 f"{dtype} overflows to infinity in {name}",
                 f"{site.count} result{'s' * (site.count != 1)}; "
-                f"the most that fits is {float(_finfo(dtype).max):.6g}",
+                f"the largest value that fits is {float(_finfo(dtype).max):.6g}",
                 "scale the values, work with logarithms, or use a wider type",
                 site.location,
                 catalogue_id="running-sum-stops",
@@ -163,9 +163,9 @@ def _finding(site: Site, is_masked: bool, is_meant: bool) -> Finding:
     limits = _iinfo(dtype)
     is_below = site.high < limits.min or (site.low < limits.min and site.high <= limits.max)
     bound = (
-        f"the least that fits is {limits.min}"
+        f"the smallest value that fits is {limits.min}"
         if is_below
-        else (f"the most that fits is {limits.max}")
+        else (f"the largest value that fits is {limits.max}")
     )
     seen = site.describe_values().replace("value", "result")
     message, fix = f"{dtype} wraps around in {name}", _fix(name, dtype, site.low, site.high)

@@ -23,7 +23,9 @@ _MAX_ERROR = 0.05
 _EXACT_INTEGERS = (2.0**24, 2.0**53)
 _MAX_COMPARED, _MAX_DIFFERENCE_ERROR = 100_000, 0.05
 _ROUNDED_FIX = "none needed; make it float32 where it is created to see the rounding in the code"
-_FIX = "`jax.config.update('jax_enable_x64', True)` at the start, or numbers that 32 bits can hold"
+_FIX = (
+    "`jax.config.update('jax_enable_x64', True)` at the start, or use numbers that fit into 32 bits"
+)
 _TOO_LARGE = re.compile("too large to convert|overflow was encountered|out of bounds for")
 
 

@@ -208,6 +208,8 @@ add("stale_global", False, functools.partial(lambda o, x: x, options), X)
 prior = statistics.NormalDist(0.0, 2.0)
 window = statistics.NormalDist(0.0, 3.0)
 curve = np.polynomial.Polynomial([1.0, 2.0])
+started_at = 1.7955e9
+stamps = np.full(10, 1.7955e9)
 rebound_curve = np.polynomial.Polynomial([1.0, 2.0])
 holder = types.SimpleNamespace(scale=2.0)
 
@@ -237,4 +239,16 @@ def attribute_holder(x):
     return x * holder.scale
 
 
+@case("stale_global", True, X)
+def large_number(x):
+    return x - started_at
+
+
+@case("stale_global", True, X)
+def array_of_large_numbers(x):
+    return x - stamps
+
+
 rebound_curve = np.polynomial.Polynomial([3.0, 4.0])
+started_at = 1.7956e9
+stamps = np.full(10, 1.7956e9)

@@ -40,6 +40,10 @@ def changed_values(value: Any, is_meant: bool) -> Iterator[Any]:
         yield _ComplementSet(value)
 
 
+_LARGE = 2**20
+"""In float32, adding 1 changes only numbers below 2**24. This leaves room for some arithmetic."""
+
+
 class _ComplementSet(set[Any]):
     """A set that appears to contain exactly the items that another set lacks."""
 
@@ -63,11 +67,11 @@ def changed_value(value: Any, change_functions: bool = False, depth: int = 4) ->
     if isinstance(value, enum.Enum):
         return next((changed for changed in type(value) if changed is not value), value)
     if isinstance(value, (int, float, complex)):
-        return value + 1
+        return _changed_number(value)
     if isinstance(value, str):
         return value + "_"
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
-        return ~value if value.dtype.kind == "b" else value + value.dtype.type(1)
+        return ~value if value.dtype.kind == "b" else _changed_array(value)
     if isinstance(value, Tracer):  # An earlier trace leaked it, so nobody can compute with it.
         return value
     if isinstance(value, jax.Array):
@@ -87,6 +91,19 @@ def changed_value(value: Any, change_functions: bool = False, depth: int = 4) ->
         duplicate = map(change_item, value)
         return type(value)(*duplicate) if hasattr(value, "_fields") else tuple(duplicate)
     return _changed_object(value, change_item)
+
+
+def _changed_number(value: Any) -> Any:
+    if abs(value) < _LARGE:
+        return value + 1
+    return value // 2 if isinstance(value, int) else value / 2
+
+
+def _changed_array(value: Any) -> Any:
+    changed = value + value.dtype.type(1)
+    if value.dtype.kind in "fc":
+        changed = np.where(np.abs(value) < _LARGE, changed, value / value.dtype.type(2))
+    return changed
 
 
 def _changed_container(

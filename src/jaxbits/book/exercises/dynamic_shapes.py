@@ -108,7 +108,7 @@ def peaks(signal: jax.Array, threshold: float, size: int) -> Any:
 
 
 def solve_peaks(signal: jax.Array, threshold: float, size: int) -> Any:
-    """Fill with an index that the signal does not have, and count before `size` cuts off places."""
+    """Fill with an index that the signal does not have, and count before `size` drops any peaks."""
     above = signal > threshold
     (places,) = jnp.nonzero(above, size=size, fill_value=len(signal))
     return places, above.sum()

@@ -129,9 +129,9 @@ def padding_against_programs(lengths: Sequence[int] | None = None) -> tuple[Figu
     for (name, sizes), tone in zip(bucket_choices(lengths).items(), tones, strict=True):
         programs, waste = padding_cost(lengths, sizes)
         axes.plot(programs, 100 * waste, "o", color=tone, markersize=9)
-        end = programs > 30
+        end, count = programs > 30, f"{programs} program{'s' * (programs > 1)}"
         axes.annotate(
-            f"{name}\n{programs} program{'s' * (programs > 1)}, {100 * waste:.0f}%",
+            f"{name}\n{count}, {100 * waste:.0f}%",
             (programs, 100 * waste),
             (4 if end else 9, 9 if end else 2),
             textcoords="offset points",
@@ -139,7 +139,7 @@ def padding_against_programs(lengths: Sequence[int] | None = None) -> tuple[Figu
             color=tone,
             ha="right" if end else "left",
         )
-        said.append(f"{name}, {100 * waste:.0f} percent with {programs} program(s)")
+        said.append(f"{name}, {100 * waste:.0f} percent with {count}")
     axes.set_xscale("log")
     axes.set_xticks([1, 2, 3, 5, 10, 20, 50], ["1", "2", "3", "5", "10", "20", "50"])
     axes.minorticks_off()
@@ -147,10 +147,10 @@ def padding_against_programs(lengths: Sequence[int] | None = None) -> tuple[Figu
     axes.set_ylim(-4, 100)
     axes.set_xlabel("number of compiled programs (logarithmic)")
     axes.set_ylabel("padding, % of all tokens")
-    axes.set_title(f"Padding and programs for {len(lengths)} sentences")
+    axes.set_title(f"Padding and number of programs for {len(lengths)} sentences")
     return fig, (
         "A plot with one point for each way of padding. It shows how the share of padding falls "
         f"as the number of compiled programs grows: {'; '.join(said)}. A dashed line shows the "
-        "least padding that is possible for each number of sizes. It falls steeply and reaches "
+        "least possible padding for each number of sizes. It falls steeply and reaches "
         f"{100 * line[3][1]:.0f} percent with four sizes."
     )

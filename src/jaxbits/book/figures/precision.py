@@ -47,7 +47,11 @@ def float_bits(value: float) -> tuple[Figure, str]:
         sign, exponent, fraction = bit_string(value, dtype).split()
         with np.errstate(over="ignore"):
             kept = float(np.asarray(value).astype(jnp.dtype(dtype)))
-        said.append(f"{dtype} holds {kept:.17g} with {len(fraction)} bits of fraction")
+        said.append(
+            f"{dtype} holds {kept:.17g} with {len(fraction)} bits of fraction"
+            if np.isfinite(kept)
+            else f"the number is too large for {dtype}, which stores inf"
+        )
         axes.text(0, y + 1.55, dtype, fontweight="bold", va="center")
         axes.text(64, y + 1.55, f"{kept:.17g}", ha="right", va="center", family="monospace")
         parts = ((sign, style.RED), (exponent, style.ORANGE), (fraction, style.BLUE))
@@ -145,8 +149,8 @@ def out_of_range_casts() -> tuple[Figure, str]:
     """Plot the uint8 values that result from casting floats and integers."""
     numbers = np.arange(-300, 601)
     ways = {
-        "from a float: saturates": jnp.asarray(numbers, jnp.float32).astype(jnp.uint8),
-        "from an integer: wraps around": jnp.asarray(numbers).astype(jnp.uint8),
+        "from a float, which saturates": jnp.asarray(numbers, jnp.float32).astype(jnp.uint8),
+        "from an integer, which wraps around": jnp.asarray(numbers).astype(jnp.uint8),
     }
     fig, axes = style.figure(6, 3.4)
     axes.axvspan(0, 255, color=style.PALE_GREEN)
@@ -164,5 +168,8 @@ def out_of_range_casts() -> tuple[Figure, str]:
     axes.set_ylabel("the resulting uint8")
     axes.legend(loc="upper left")
     ends = {name: (int(v[0]), int(v[-1])) for name, v in ways.items()}
-    told = "; ".join(f"{name}: -300 is {low}, 600 is {high}" for name, (low, high) in ends.items())
-    return fig, f"Two curves that agree only between 0 and 255. {told}."
+    told = " ".join(
+        f"Cast {name}, -300 becomes {low} and 600 becomes {high}."
+        for name, (low, high) in ends.items()
+    )
+    return fig, f"Two curves that agree only between 0 and 255. {told}"

@@ -170,7 +170,7 @@ def scalar_table(table: dict[bool, dict[str, list[str]]]) -> tuple[Figure, str]:
                 wider = style.PALE_RED if result == "float64" else style.PALE_ORANGE
                 tone = style.PALE_GREEN if dtype == result else wider
                 _cell(axes, left + column, -row, short[result], tone)
-    axes.set_title("The number two times an array of each dtype")
+    axes.set_title("Multiplying arrays by the number two")
     axes.set_xlim(-3.6, 6.5)
     axes.set_ylim(-len(table[False]) + 0.9, 2.2)
     return fig, f"The dtype of the product with {', '.join(columns)}. " + "; ".join(said) + "."

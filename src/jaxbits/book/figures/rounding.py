@@ -111,7 +111,7 @@ def moving_averages(steps: int = 6000) -> tuple[Figure, str]:
     axes.set_xlim(-0.02 * steps, steps * 1.25)
     axes.set_xticks(range(0, steps + 1, 2000))
     axes.set_ylim(0.9, 2.15)
-    axes.set_title("A moving average of 2s, started at 1")
+    axes.set_title("A moving average that starts at 1 and should reach 2")
     axes.set_xlabel("steps")
     axes.set_ylabel("the moving average")
     alt = f"Moving averages that start at 1 and should approach 2, over {steps} steps: "
