@@ -214,8 +214,14 @@ WRONG = {
         ),
         (use_rademacher_steps, "not normally distributed"),
         (draw_last_axis_only, "all rows or columns"),
-        (repeat_one_step, "a walk from 0 to 1 and a walk from 1 to 2 take the same step; derive each"),
-        (split_in_chain, "a walk from 0 to 1 and a walk from 1 to 2 take the same step; derive each"),
+        (
+            repeat_one_step,
+            "a walk from 0 to 1 and a walk from 1 to 2 take the same step; derive each",
+        ),
+        (
+            split_in_chain,
+            "a walk from 0 to 1 and a walk from 1 to 2 take the same step; derive each",
+        ),
         (
             walk_with(lambda k, step, first: fold_in(k, step - first)),
             "a walk from 0 to 1 and a walk from 1 to 2 take the same step; derive each",

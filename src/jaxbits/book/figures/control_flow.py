@@ -227,7 +227,7 @@ def loop_costs() -> tuple[Figure, str]:
     equations = _counted(series, "operations")
     _lines(above, series["n"], equations)
     above.set_ylabel("equations")
-    above.set_title("A loop of n iterations under jit")
+    above.set_title("n iterations of x = sin(x) + i under jit")
     _lines(below, series["n"], building)
     below.set_ylabel("trace + compile, ms")
     below.set_xlabel(f"number of iterations, n\n{measurements.machine(run)}", fontsize=9)
