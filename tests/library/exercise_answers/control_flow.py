@@ -151,6 +151,11 @@ def cool_by_powers(heat, limit, most):
     return heat / powers[count], count
 
 
+def cool_by_logarithm(heat, limit, most):
+    count = jnp.clip(jnp.ceil(jnp.log2(heat / limit)), 0, most)
+    return heat / 2**count, count.astype(jnp.int32)
+
+
 def cool_unrolled(heat, limit, most):
     count = jnp.int32(0)
     for _ in range(most):
@@ -201,6 +206,7 @@ WRONG = {
         (cool_ignoring_most, "halve at most four times"),
         (cool_counting_every_iteration, "must return (5.0, 3), got (5.0, 10)"),
         (cool_unrolled, "JAX unrolls the loop"),
+        (cool_by_logarithm, "the heat is slightly more than 8 times the limit"),
         (lambda heat, limit, most: heat / 2, "the result must be a pair (heat, count), got 20.0"),
     ],
 }

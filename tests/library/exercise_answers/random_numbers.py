@@ -163,6 +163,10 @@ def fold_in_high_bits(seed):
     return k
 
 
+def hash_to_32_bits(seed):
+    return int.from_bytes(hashlib.sha256(str(seed).encode()).digest()[:4], "big")
+
+
 def use_sha256(seed):
     digest = hashlib.sha256(str(seed).encode()).digest()[:8]
     return jax.random.wrap_key_data(jnp.asarray(np.frombuffer(digest, np.uint32)))
@@ -206,15 +210,21 @@ WRONG = {
     "random-numbers/2": [
         (
             walk_with(lambda k, step, first: k),
-            "steps 0 and 1 are equal; derive each step's key from its number",
+            "a walk from 0 to 1 and a walk from 1 to 2 take the same step; derive each",
         ),
         (use_rademacher_steps, "not normally distributed"),
         (draw_last_axis_only, "all rows or columns"),
-        (repeat_one_step, "steps 0 and 1 are equal; derive each step's key from its number"),
-        (split_in_chain, "steps 0 and 1 are equal; derive each step's key from its number"),
+        (
+            repeat_one_step,
+            "a walk from 0 to 1 and a walk from 1 to 2 take the same step; derive each",
+        ),
+        (
+            split_in_chain,
+            "a walk from 0 to 1 and a walk from 1 to 2 take the same step; derive each",
+        ),
         (
             walk_with(lambda k, step, first: fold_in(k, step - first)),
-            "steps 0 and 1 are equal; derive each step's key from its number",
+            "a walk from 0 to 1 and a walk from 1 to 2 take the same step; derive each",
         ),
         (
             walk_with(lambda k, step, first: fold_in(fold_in(k, first), step)),
@@ -250,6 +260,19 @@ WRONG = {
         (
             lambda seed: split(key(seed % 2**32), 2),
             "for the seed 0, your function must return one key, got 2",
+        ),
+        (
+            lambda seed: key(hash_to_32_bits(seed)),
+            "the first of the two words of the key is 0 for every seed",
+        ),
+        (
+            lambda seed: fold_in(key(0), hash_to_32_bits(seed)),
+            "the seeds 69235 and 95303 give the same key, because your function reduces a seed to "
+            "32 bits",
+        ),
+        (
+            lambda seed: fold_in(key(0), int(np.random.SeedSequence(seed).generate_state(1)[0])),
+            "give the same key, because your function reduces a seed to 32 bits",
         ),
     ],
 }

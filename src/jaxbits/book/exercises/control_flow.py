@@ -147,6 +147,15 @@ def verify_cool_down(answer: Callable[..., Any]) -> None:
         (8.0, 9.0, 10, 8.0, 0, "the heat is not above the limit"),
         (1000.0, 1.0, 4, 62.5, 4, "halve at most four times"),
         (9.0, 9.0, 10, 9.0, 0, "heat that is equal to the limit is not above it"),
+        (
+            8 + 2**-20,
+            1.0,
+            10,
+            0.5 + 2**-24,
+            4,
+            "the heat is slightly more than 8 times the limit, so three halvings are not enough; "
+            "compare the halved heat itself with the limit, because a logarithm is rounded",
+        ),
     ):
         given = jnp.float32(heat), jnp.float32(limit)
         expected = np.float32(left), np.int32(count)

@@ -15,6 +15,16 @@ from jaxbits.book.exercises.base import Exercise
 from jaxbits.detect import const_key, key_reuse
 
 COUNT = 400
+COLLISIONS = (
+    (69235, 95303),  # the first four bytes of the SHA-256 hash of str(seed)
+    (77071, 108943),  # the last four
+    (25302, 82945),  # the first four bytes of the MD5 hash of str(seed)
+    (86786, 88266),  # the last four
+    (7436, 9406),  # the first four bytes of the SHA-256 hash of seed.to_bytes(16, "big")
+    (57181, 76201),  # the last four
+    (14375, 53572),  # np.random.SeedSequence(seed).generate_state(1)
+)
+"""Pairs of seeds that have the same 32-bit hash, for the most common hashes."""
 
 
 def augment(key: jax.Array, images: jax.Array) -> jax.Array:
@@ -151,7 +161,10 @@ def verify_walk(answer: Callable[..., Any]) -> None:
             "all rows or columns of x take the same step; draw an array with the shape of x"
         )
     if np.abs(steps[0] - steps[1]).max() < 1e-6:
-        raise AnswerRejected("steps 0 and 1 are equal; derive each step's key from its number")
+        raise AnswerRejected(
+            "a walk from 0 to 1 and a walk from 1 to 2 take the same step; derive each step's key "
+            "from its number"
+        )
     if not 0.9 < steps.std() < 1.1:
         raise AnswerRejected(
             f"the standard deviation of the steps must be 1, got {steps.std():.2f}"
@@ -215,6 +228,21 @@ def verify_key_from(answer: Callable[..., Any]) -> None:
         if again != data:
             raise AnswerRejected(f"the seed {seed} gives a different key on each call")
         keys[seed] = key
+    words = np.stack([np.asarray(jax.random.key_data(key)) for key in keys.values()])
+    for place, word in zip(("first", "second"), words.T, strict=False):
+        if np.ptp(word) == 0:
+            raise AnswerRejected(
+                f"the {place} of the two words of the key is {word[0]} for every seed, so the key "
+                "has only 32 random bits, and among 77,200 seeds, two probably have the same key; "
+                "make both words depend on the seed, for example with fold_in"
+            )
+    for one, other in COLLISIONS:
+        if bool(call(answer, one) == call(answer, other)):
+            raise AnswerRejected(
+                f"the seeds {one} and {other} give the same key, because your function reduces a "
+                "seed to 32 bits before it makes the key; use all bits of the seed, for example "
+                "with one fold_in for each 32 bits"
+            )
     for seed, key in keys.items():
         for i, child in enumerate(np.asarray(jax.random.key_data(jax.random.split(key, 8)))):
             if child.tobytes() in known:

@@ -29,7 +29,7 @@ def _cell(outcome: Outcome) -> tuple[str, str, str, str]:
         return f"×\n{SHORT.get(outcome, outcome)}", style.RED, style.PALE_RED, "raises " + outcome
     runs, needed = outcome
     if runs > needed:
-        said = f"works, with {runs} runs where {needed} are needed"
+        said = f"works, with {runs} runs although {needed} would be enough"
         return f"✓ {runs} runs\n{needed} needed", style.ORANGE, style.PALE_ORANGE, said
     return "✓", style.GREEN, style.PALE_GREEN, "works"
 
@@ -172,7 +172,7 @@ def wasted_vmap_iterations(needed: Sequence[int], together: int) -> tuple[Figure
     axes.set_ylabel("iterations")
     axes.set_ylim(0, 1.22 * together)
     axes.grid(axis="x", visible=False)
-    axes.set_title("Every lane runs as long as the slowest")
+    axes.set_title("Every lane runs for as long as the slowest one")
     for x, text, color in ((0.02, "needed", style.BLUE), (0.26, "computed and discarded", None)):
         axes.text(
             x,
@@ -227,7 +227,7 @@ def loop_costs() -> tuple[Figure, str]:
     equations = _counted(series, "operations")
     _lines(above, series["n"], equations)
     above.set_ylabel("equations")
-    above.set_title("A loop of n iterations under jit")
+    above.set_title("n iterations of x = sin(x) + i under jit")
     _lines(below, series["n"], building)
     below.set_ylabel("trace + compile, ms")
     below.set_xlabel(f"number of iterations, n\n{measurements.machine(run)}", fontsize=9)

@@ -115,7 +115,7 @@ def key_tree(keys: Family, title: str) -> tuple[Figure, str]:
     axes.set_ylim(y + 0.65, 0.1)
     shared = [" and ".join(group) for group in groups if len(group) > 1]
     made = "; ".join(f"{n} from {p}" for n, (_, p) in keys.items() if p)
-    alt = f"{title}. A tree shows where each key is from: {made}. "
+    alt = f"{title}. A tree shows where each key comes from: {made}. "
     alt += f"Equal keys: {', '.join(shared)}." if shared else "All keys differ."
     return fig, alt
 
