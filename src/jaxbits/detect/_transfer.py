@@ -173,7 +173,11 @@ def _host_reads(target: FunctionUnderTest) -> Iterator[Finding]:
     explains: dict[CodeLocation | None, str] = {}
     for found in _failed_conversion(target):
         explains[found.place] = found.explains
-        if found.place not in times:
+        # A conversion that a complete run does not record converts a NumPy array. The run cannot
+        # see NumPy functions, which read memory directly.
+        is_seen = isinstance(target.trace.error, jax.errors.ConcretizationTypeError)
+        is_complete = run.error is None and not run.was_stopped
+        if found.place not in times and not (is_seen and is_complete):
             yield found
     returns_numpy = any(
         isinstance(v, (np.ndarray, np.generic)) for v in jax.tree.leaves(run.output)
@@ -238,6 +242,7 @@ def _numpy_inputs(target: FunctionUnderTest, arguments: NumpyArguments) -> Itera
     times: Counter[CodeLocation | None] = Counter()
     total: Counter[CodeLocation | None] = Counter()  # This includes arrays that are not arguments.
     calls: Counter[CodeLocation | None] = Counter()
+    others: set[CodeLocation | None] = set()  # Lines that send other arrays, too.
     used: set[int] = set()
     for event in run.events:
         if event.kind != "dispatch" or event.is_tracing:
@@ -247,11 +252,17 @@ def _numpy_inputs(target: FunctionUnderTest, arguments: NumpyArguments) -> Itera
             from_argument = copy_ids & set(identities)
             used |= from_argument
             size[event.location] += count if from_argument else 0
-            times[event.location] += is_user
             total[event.location] += count
+            if not from_argument:
+                others.add(event.location)
+        # A call sends all leaves of a batch at once, so count calls instead of arrays.
+        if event.numpy_inputs:
+            times[event.location] += is_user
             calls[event.location] += 1
-    kind = arguments.kind_of_all  # Slices of an argument are of its kind.
     for location in calls:
+        kind = arguments.kind_of_all  # Slices of an argument are of its kind.
+        if not arguments.large and location not in others:
+            kind = arguments.small_kind
         is_repeated = calls[location] >= _MIN_CALLS and total[location] >= _MIN_BYTES
         if size[location] >= _MIN_BYTES or times[location] >= _MIN_CALLS or is_repeated:
             yield _numpy_finding(total[location], calls[location], location, kind)
