@@ -983,3 +983,63 @@ def sends_three_small_tables_in_three_calls(x, sign):
 add("transfer", False, Improver().update, small_batch())
 add("transfer", False, Improver().update_often, small_batch())
 add("transfer", True, Improver().update_and_read, small_batch())
+
+
+# ------------------------------------------------------------ debugging callbacks in long loops
+def played(w):
+    """Take 128 steps of a small environment, as one update of a reinforcement learner does."""
+
+    def step(state, _):
+        state = jnp.tanh(jnp.cos(state @ w) + jnp.sin(state) * 0.1)
+        return state, state.sum()
+
+    return lax.scan(step, jnp.ones(4), None, 128)
+
+
+@case("transfer", False, jnp.eye(4))
+def debug_callback_in_every_update(w):
+    def update(w, _):
+        state, rewards = played(w)
+        jax.debug.callback(lambda value: None, rewards.mean())
+        return w + 0.1 * state, None
+
+    return lax.scan(update, w, None, 10)[0]
+
+
+@case("transfer", False, jnp.eye(4))
+def debug_print_in_every_update(w):
+    def update(i, w):
+        state, rewards = jax.jit(played)(w)
+        jax.debug.print("{} {}", i, rewards.mean())
+        return w + 0.1 * state
+
+    return lax.fori_loop(0, 10, update, w)
+
+
+@case("transfer", True, jnp.eye(4))
+def debug_callback_in_every_step(w):
+    def step(state, _):
+        state = jnp.tanh(state @ w)
+        jax.debug.callback(lambda value: None, state.sum())
+        return state, None
+
+    return lax.scan(step, jnp.ones(4), None, 128)[0]
+
+
+@case("transfer", False, jnp.eye(4))
+def ordered_debug_callback_in_every_update(w):
+    def update(w, _):
+        state, rewards = played(w)
+        jax.debug.callback(lambda value: None, rewards.mean(), ordered=True)
+        return w + 0.1 * state, None
+
+    return lax.scan(update, w, None, 10)[0]
+
+
+@case("transfer", True, jnp.eye(4))
+def pure_callback_in_every_update(w):
+    def update(w, _):
+        state, _ = played(w)
+        return w + jax.pure_callback(lambda value: value, state, state), None
+
+    return lax.scan(update, w, None, 10)[0]
