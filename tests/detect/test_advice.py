@@ -305,3 +305,35 @@ def test_duplicate_indices_advises_an_update_that_is_clean(function, args, level
     assert (found.severity, found.fix) == (level, fix)
     assert found.place.line == function.__code__.co_firstlineno + 1
     assert detect.duplicate_indices(fixed, *args) == []
+
+
+@pytest.mark.parametrize(
+    ("step", "fixed", "start", "advice"),
+    [
+        (
+            lambda s: s + 1.0,
+            lambda s: s + 1,
+            "jnp.float32(0)",
+            "use a Python number of the same kind (`+ 1`, not `+ 1.0`), or start with a strong "
+            "type of the final dtype, such as `jnp.float32(0)`",
+        ),
+        (
+            lambda s: s + jnp.ones(3).sum(),
+            None,
+            "jnp.float32(0)",
+            "start with a strong type of the final dtype, such as `jnp.float32(0)`, instead of a "
+            "number",
+        ),
+    ],
+)
+def test_carry_advises_no_cast_to_the_dtype_of_a_python_number(step, fixed, start, advice):
+    (found,) = detect.carry(jax.jit(step), 1, carry=0)
+    assert found.fix == advice
+    assert start in advice
+    assert not detect.carry(jax.jit(step), jnp.float32(1), carry=0)
+    assert fixed is None or not detect.carry(jax.jit(fixed), 1, carry=0)
+
+
+def test_carry_advises_a_cast_if_the_old_dtype_is_strong():
+    (found,) = detect.carry(lambda s: (s[0] + 1.0, s[1] + 1.0), (1, jnp.int32(1)), carry=0)
+    assert found.fix.startswith("`.astype(old.dtype)` on the new value")
