@@ -337,3 +337,71 @@ def test_carry_advises_no_cast_to_the_dtype_of_a_python_number(step, fixed, star
 def test_carry_advises_a_cast_if_the_old_dtype_is_strong():
     (found,) = detect.carry(lambda s: (s[0] + 1.0, s[1] + 1.0), (1, jnp.int32(1)), carry=0)
     assert found.fix.startswith("`.astype(old.dtype)` on the new value")
+
+
+class Kept:
+    last: Any = None
+
+
+kept: list[Any] = []
+passes = 0
+total = 0.0
+
+
+def keep(x):
+    kept.append(x * 2)
+    return x
+
+
+def keep_in_class(x):
+    Kept.last = x * 2
+    return x
+
+
+def keep_and_count(x):
+    global passes
+    kept.append(x * 2); passes += 1  # fmt: skip # noqa: E702
+    return x
+
+
+def count_passes(x):
+    global passes
+    passes += 1
+    return x * passes
+
+
+def add_up(x):
+    global total
+    total = total + x.sum()
+    return x
+
+
+def read_then_count(x):
+    global passes
+    y = x * passes
+    passes = passes + 1
+    return y
+
+
+@pytest.mark.parametrize(
+    ("function", "checks", "fix"),
+    [
+        (keep, ["leak"], "return it (`has_aux=True`"),
+        (keep_in_class, ["leak"], "return it (`has_aux=True`"),
+        (keep_and_count, ["leak", "side_effect"], "return it (`has_aux=True`"),
+        (count_passes, ["side_effect"], "pass `passes` as an argument, and return the new value"),
+        (add_up, ["leak"], "pass `total` as an argument, and return it (`has_aux=True`"),
+        (read_then_count, ["side_effect", "stale_global"], "return the new value"),
+    ],
+)
+def test_audit_reports_one_statement_with_python_state_once(function, checks, fix):
+    report = audit(jax.jit(function), jnp.ones(3), checks=["leak", "side_effect", "stale_global"])
+    assert [finding.check for finding in report] == checks
+    assert next(iter(report)).fix.startswith(fix)
+    if len(checks) == 1 and function in (count_passes, add_up):
+        assert "is baked into the compiled program" in next(iter(report)).also[0]
+
+
+def test_each_check_of_python_state_still_finds_the_statement_alone():
+    for check in ("leak", "side_effect", "stale_global"):
+        assert detect.detectors()[check](jax.jit(add_up), jnp.ones(3)), check
