@@ -405,3 +405,46 @@ def test_audit_reports_one_statement_with_python_state_once(function, checks, fi
 def test_each_check_of_python_state_still_finds_the_statement_alone():
     for check in ("leak", "side_effect", "stale_global"):
         assert detect.detectors()[check](jax.jit(add_up), jnp.ones(3)), check
+
+
+def take_default(x, i):
+    return jnp.take(x, i)
+
+
+def take_logarithm(x, i):
+    return jnp.log(jnp.take(x, i) - 2.0)
+
+
+def take_two_problems(x, i):
+    return jnp.take(x, i) + jnp.log(x[0] - 2.0)
+
+
+def take_with_mode(x, i):
+    return x.at[i].get(mode="fill")
+
+
+@pytest.mark.parametrize(
+    ("function", "checks"),
+    [
+        (take_default, ["out_of_bounds"]),
+        (take_logarithm, ["nan", "out_of_bounds"]),
+        (take_two_problems, ["nan", "out_of_bounds"]),
+        (take_with_mode, ["nan"]),
+    ],
+)
+def test_audit_reports_a_filled_read_once(function, checks):
+    x, i = jnp.ones(3), jnp.array([0, 3])
+    report = audit(jax.jit(function), x, i, checks=["nan", "out_of_bounds"])
+    assert sorted(finding.check for finding in report) == checks
+    found = report["nan"]
+    if function is take_with_mode:
+        assert found[0].fix.startswith("correct the index")
+    elif found:
+        assert "arises in log" in found[0].message
+
+
+def test_nan_advises_to_correct_the_index_of_a_filled_read():
+    (found,) = detect.nan(take_default, jnp.ones(3), jnp.array([0, 3]))
+    assert found.fix == "correct the index, which is out of bounds, or pass a `fill_value`"
+    filled = lambda x, i: jnp.take(x, i, fill_value=0.0)  # noqa: E731
+    assert not detect.nan(filled, jnp.ones(3), jnp.array([0, 3]))

@@ -111,6 +111,7 @@ class Finding:
 _CAUSES = {
     "cast": ("overflow",),
     "list_args": ("unrolled",),
+    "nan": ("out_of_bounds",),
     "side_effect": ("leak",),
     "stale_global": ("leak", "side_effect"),
 }
