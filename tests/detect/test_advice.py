@@ -305,3 +305,146 @@ def test_duplicate_indices_advises_an_update_that_is_clean(function, args, level
     assert (found.severity, found.fix) == (level, fix)
     assert found.place.line == function.__code__.co_firstlineno + 1
     assert detect.duplicate_indices(fixed, *args) == []
+
+
+@pytest.mark.parametrize(
+    ("step", "fixed", "start", "advice"),
+    [
+        (
+            lambda s: s + 1.0,
+            lambda s: s + 1,
+            "jnp.float32(0)",
+            "use a Python number of the same kind (`+ 1`, not `+ 1.0`), or start with a strong "
+            "type of the final dtype, such as `jnp.float32(0)`",
+        ),
+        (
+            lambda s: s + jnp.ones(3).sum(),
+            None,
+            "jnp.float32(0)",
+            "start with a strong type of the final dtype, such as `jnp.float32(0)`, instead of a "
+            "number",
+        ),
+    ],
+)
+def test_carry_advises_no_cast_to_the_dtype_of_a_python_number(step, fixed, start, advice):
+    (found,) = detect.carry(jax.jit(step), 1, carry=0)
+    assert found.fix == advice
+    assert start in advice
+    assert not detect.carry(jax.jit(step), jnp.float32(1), carry=0)
+    assert fixed is None or not detect.carry(jax.jit(fixed), 1, carry=0)
+
+
+def test_carry_advises_a_cast_if_the_old_dtype_is_strong():
+    (found,) = detect.carry(lambda s: (s[0] + 1.0, s[1] + 1.0), (1, jnp.int32(1)), carry=0)
+    assert found.fix.startswith("`.astype(old.dtype)` on the new value")
+
+
+class Kept:
+    last: Any = None
+
+
+kept: list[Any] = []
+passes = 0
+total = 0.0
+
+
+def keep(x):
+    kept.append(x * 2)
+    return x
+
+
+def keep_in_class(x):
+    Kept.last = x * 2
+    return x
+
+
+def keep_and_count(x):
+    global passes
+    kept.append(x * 2); passes += 1  # fmt: skip # noqa: E702
+    return x
+
+
+def count_passes(x):
+    global passes
+    passes += 1
+    return x * passes
+
+
+def add_up(x):
+    global total
+    total = total + x.sum()
+    return x
+
+
+def read_then_count(x):
+    global passes
+    y = x * passes
+    passes = passes + 1
+    return y
+
+
+@pytest.mark.parametrize(
+    ("function", "checks", "fix"),
+    [
+        (keep, ["leak"], "return it (`has_aux=True`"),
+        (keep_in_class, ["leak"], "return it (`has_aux=True`"),
+        (keep_and_count, ["leak", "side_effect"], "return it (`has_aux=True`"),
+        (count_passes, ["side_effect"], "pass `passes` as an argument, and return the new value"),
+        (add_up, ["leak"], "pass `total` as an argument, and return it (`has_aux=True`"),
+        (read_then_count, ["side_effect", "stale_global"], "return the new value"),
+    ],
+)
+def test_audit_reports_one_statement_with_python_state_once(function, checks, fix):
+    report = audit(jax.jit(function), jnp.ones(3), checks=["leak", "side_effect", "stale_global"])
+    assert [finding.check for finding in report] == checks
+    assert next(iter(report)).fix.startswith(fix)
+    if len(checks) == 1 and function in (count_passes, add_up):
+        assert "is baked into the compiled program" in next(iter(report)).also[0]
+
+
+def test_each_check_of_python_state_still_finds_the_statement_alone():
+    for check in ("leak", "side_effect", "stale_global"):
+        assert detect.detectors()[check](jax.jit(add_up), jnp.ones(3)), check
+
+
+def take_default(x, i):
+    return jnp.take(x, i)
+
+
+def take_logarithm(x, i):
+    return jnp.log(jnp.take(x, i) - 2.0)
+
+
+def take_two_problems(x, i):
+    return jnp.take(x, i) + jnp.log(x[0] - 2.0)
+
+
+def take_with_mode(x, i):
+    return x.at[i].get(mode="fill")
+
+
+@pytest.mark.parametrize(
+    ("function", "checks"),
+    [
+        (take_default, ["out_of_bounds"]),
+        (take_logarithm, ["nan", "out_of_bounds"]),
+        (take_two_problems, ["nan", "out_of_bounds"]),
+        (take_with_mode, ["nan"]),
+    ],
+)
+def test_audit_reports_a_filled_read_once(function, checks):
+    x, i = jnp.ones(3), jnp.array([0, 3])
+    report = audit(jax.jit(function), x, i, checks=["nan", "out_of_bounds"])
+    assert sorted(finding.check for finding in report) == checks
+    found = report["nan"]
+    if function is take_with_mode:
+        assert found[0].fix.startswith("correct the index")
+    elif found:
+        assert "arises in log" in found[0].message
+
+
+def test_nan_advises_to_correct_the_index_of_a_filled_read():
+    (found,) = detect.nan(take_default, jnp.ones(3), jnp.array([0, 3]))
+    assert found.fix == "correct the index, which is out of bounds, or pass a `fill_value`"
+    filled = lambda x, i: jnp.take(x, i, fill_value=0.0)  # noqa: E731
+    assert not detect.nan(filled, jnp.ones(3), jnp.array([0, 3]))

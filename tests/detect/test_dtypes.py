@@ -57,3 +57,43 @@ VALUES_BY_TYPE = {int: np.float64(1.0), float: np.float64(2**30 + 0.5)}
 
 def test_x64_searches_global_dict_with_unsortable_keys():
     assert detect.x64(lambda x: x * jnp.asarray(VALUES_BY_TYPE[float]), jnp.ones(2))
+
+
+def widened_once(x):
+    wide = x * np.float32(2)
+    total = wide + x
+    for _ in range(2):
+        total = jax.jit(lambda v, x=x: jnp.sin(v) * x)(total)
+    return total
+
+
+def widened_twice(x):
+    wide = x * np.float32(2)
+    narrow = wide.astype(x.dtype) + x
+    return narrow * np.float32(3)
+
+
+def widened_in_scan(x):
+    scale = x.sum() * np.float32(2)
+    return jax.lax.scan(lambda carry, v: (carry, scale + v), 0, x)[1]
+
+
+def widened_by_each_other(x):
+    y = x * 2
+    wide = (y * jnp.float16(1)) * x
+    return wide + x
+
+
+@pytest.mark.parametrize(
+    ("function", "lines"),
+    [
+        (widened_by_each_other, [2]),
+        (widened_once, [1]),
+        (widened_twice, [1, 3]),
+        (widened_in_scan, [1]),
+    ],
+)
+def test_promotion_leaves_out_what_another_widening_causes(function, lines):
+    first = function.__code__.co_firstlineno
+    found = detect.promotion(function, jnp.ones(4, jnp.bfloat16))
+    assert [finding.place.line - first for finding in found] == lines

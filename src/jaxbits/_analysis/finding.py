@@ -60,6 +60,7 @@ class Finding:
     count: int = 1
     also: tuple[str, ...] = ()
     explains: str = field(default="", kw_only=True)
+    subject: str = field(default="", kw_only=True)
 
     @property
     def _entry(self) -> _catalogue.SharpBit | None:
@@ -81,7 +82,7 @@ class Finding:
         place = self.place and {**asdict(self.place), "text": self.place.text}
         values = {**asdict(self), "also": list(self.also), "place": place}
         values |= {"link": self.link, "reference": self.reference}
-        del values["catalogue_id"], values["explains"]
+        del values["catalogue_id"], values["explains"], values["subject"]
         return values
 
     @property
@@ -107,9 +108,29 @@ class Finding:
         ]
 
 
-_CAUSES = {"cast": "overflow", "list_args": "unrolled"}
-"""For a check, the check whose findings on the same line explain its own. A value that wrapped
-around no longer fits after a cast, and a loop that fills a list is also a list of many arrays."""
+_CAUSES = {
+    "cast": ("overflow",),
+    "list_args": ("unrolled",),
+    "nan": ("out_of_bounds",),
+    "side_effect": ("leak",),
+    "stale_global": ("leak", "side_effect"),
+}
+"""For a check, the checks whose findings on the same line and subject explain its own. A value that
+wrapped around no longer fits after a cast, and a loop that fills a list is also a list of many
+arrays. Whoever stores a traced value also changes Python state, and a statement such as `n += 1`
+both changes a value and reads it."""
+
+
+_JOINED = {"stale_global"}
+"""The checks whose fixes are needed besides those of the findings that explain theirs."""
+
+
+def _join(cause: Finding, finding: Finding) -> Finding:
+    """Return the finding that explains another one, with the message and the fix of both."""
+    if finding.severity == "note":
+        return cause
+    fix = f"{finding.fix}, and {cause.fix}"
+    return replace(cause, fix=fix, also=(*cause.also, finding.message))
 
 
 def merge_duplicates(findings: Iterable[Finding]) -> list[Finding]:
@@ -124,15 +145,23 @@ def merge_duplicates(findings: Iterable[Finding]) -> list[Finding]:
     """
     groups: dict[tuple[Any, ...], list[Finding]] = {}
     findings = sorted(findings, key=lambda f: SEVERITIES.index(f.severity))
-    severe = {(f.check, f.place) for f in findings if f.severity != "note"}
+    causes = {(f.check, f.place, f.subject): f for f in findings if f.severity != "note"}
+    joined: dict[int, Finding] = {}
     for finding in findings:
         place = finding.place
-        if place and (_CAUSES.get(finding.check), place) in severe:
+        keys = [
+            (check, place, finding.subject) for check in _CAUSES.get(finding.check, ()) if place
+        ]
+        cause = next((causes[key] for key in keys if key in causes), None)
+        if cause is not None:
+            if finding.check in _JOINED:
+                joined[id(cause)] = _join(joined.get(id(cause), cause), finding)
             continue
         where = (place.file, place.line) if place else (finding.message,)
         groups.setdefault((finding.check, *where), []).append(finding)
     merged = []
-    for first, *others in groups.values():
+    for group in groups.values():
+        first, *others = (joined.get(id(finding), finding) for finding in group)
         messages = dict.fromkeys(o.message for o in others if o.message != first.message)
         count = sum(f.count for f in (first, *others))
         explains = next((f.explains for f in (first, *others) if f.explains), "")

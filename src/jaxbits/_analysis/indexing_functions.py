@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 # Public and private functions of JAX 0.7.2 through 0.12. In any other library function, a bad index
 # is not the user's mistake. These functions are in
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/indexing.py
@@ -16,3 +18,11 @@ _INDEXING_NAMES = (
 )
 INDEXING_FUNCTIONS = frozenset(_INDEXING_NAMES.split())
 """The names of these functions, without surrounding underscores."""
+
+FILLED_READ = "a read that fills"
+"""The subject of findings about a read that fills what is out of bounds, with NaN for floats."""
+
+
+def is_filled_read(equation: Any) -> bool:
+    """Return whether an equation reads an array and fills what is out of bounds."""
+    return equation.primitive.name == "gather" and "FILL" in str(equation.params.get("mode"))

@@ -125,7 +125,7 @@ def location_of_use(equation: Any, variable: Any) -> CodeLocation | None:
         equation: An equation with the variable among its inputs.
         variable: The variable.
     """
-    for jaxpr, inputs in _inner_inputs(equation):
+    for jaxpr, inputs in inner_inputs(equation):
         inner = [
             i for i, outer in zip(jaxpr.jaxpr.invars, inputs, strict=False) if outer is variable
         ]
@@ -135,7 +135,7 @@ def location_of_use(equation: Any, variable: Any) -> CodeLocation | None:
     return None
 
 
-def _inner_inputs(equation: Any) -> Iterator[tuple[ClosedJaxpr, list[Any]]]:
+def inner_inputs(equation: Any) -> Iterator[tuple[ClosedJaxpr, list[Any]]]:
     """Yield each sub-jaxpr of an equation with the inputs of the equation that it receives."""
     inputs, params = list(equation.invars), equation.params
     if equation.primitive.name == "while":

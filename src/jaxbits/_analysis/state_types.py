@@ -44,11 +44,13 @@ class Difference:
         kind: One of `KINDS`.
         text: A description of the difference.
         is_library: Whether it is in a library's own state, such as that of an optimizer.
+        types: The types of the old and the new array, or None if they are not arrays.
     """
 
     kind: str
     text: str
     is_library: bool = False
+    types: tuple[ArrayType, ArrayType] | None = None
 
 
 def types_of(tree: Any) -> Any:
@@ -111,7 +113,7 @@ def differences(old: Any, new: Any, name: str, is_library: bool = False) -> Iter
         if old != new:
             other = "dtype" if old.dtype != new.dtype else "weak"
             kind = "shape" if old.shape != new.shape else other
-            yield Difference(kind, f"{name}: {old} -> {new}", is_library)
+            yield Difference(kind, f"{name}: {old} -> {new}", is_library, (old, new))
         return
     a, b = children_of(old), children_of(new)
     if a is None and b is None:

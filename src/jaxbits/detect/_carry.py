@@ -29,6 +29,8 @@ _FIX = {
 }
 """What to do about each kind of difference, starting with the most severe."""
 
+_SAME_KIND = "use a Python number of the same kind (`+ 1`, not `+ 1.0`)"
+
 _STABLE = "wrap an Optax optimizer with `jaxbits.optim.dtype_stable`"
 _LIBRARY_FIX = {
     "dtype": (
@@ -117,7 +119,15 @@ def _advise(found: list[Difference]) -> tuple[str, str]:
     own = {difference.kind for difference in found if not difference.is_library}
     kinds = own or {difference.kind for difference in found}
     kind = next(kind for kind in _FIX if kind in kinds)
-    return (_FIX[kind], "") if own else _LIBRARY_FIX.get(kind, (_FIX[kind], ""))
+    if not own:
+        return _LIBRARY_FIX.get(kind, (_FIX[kind], ""))
+    types = [d.types for d in found if d.kind == "dtype" and d.types and not d.is_library]
+    if kind != "dtype" or not all(old.weak for old, _ in types):
+        return _FIX[kind], ""
+    # A cast to the old dtype would make a strong type of a weak one, which is a change as well.
+    strong = f"start with a strong type of the final dtype, such as `jnp.{types[0][1].dtype}(0)`"
+    is_number = all(new.weak for _, new in types)
+    return f"{_SAME_KIND}, or {strong}" if is_number else f"{strong}, instead of a number", ""
 
 
 def _is_weak(leaf: Any) -> bool:

@@ -52,6 +52,7 @@ def leak(target: FunctionUnderTest) -> Iterator[Finding]:
                 f"{change.before} → {change.after}",
                 _CACHED if change.reference.kind == "cache" else _RETURN,
                 change.reference.location,
+                subject=change.reference.describe(),
             )
     for error in target.errors:
         if isinstance(error, jax.errors.UnexpectedTracerError):

@@ -13,6 +13,7 @@ from jaxbits._analysis.code_location import CodeLocation
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding, Severity
 from jaxbits._analysis.function_under_test import FunctionUnderTest
+from jaxbits._analysis.indexing_functions import FILLED_READ, is_filled_read
 from jaxbits._analysis.instrumented_run import count_nonfinite, inexact_arrays
 from jaxbits._analysis.nonfinite_gradient import GradientTest, GradientTrap, NonfiniteGradient
 from jaxbits._analysis.nonfinite_probes import NAN_PROBE
@@ -27,6 +28,7 @@ _GUARD_GRADIENT = (
 _MASK_SOFTMAX = (
     "if a mask keeps nothing in some row, pass the mask, as in `jax.nn.softmax(x, where=mask)`"
 )
+_CORRECT_INDEX = "correct the index, which is out of bounds, or pass a `fill_value`"
 _MAX_ORIGINS = 3
 
 
@@ -100,6 +102,16 @@ def _origin(site: Site) -> Finding:
     message = f"{'NaN' if is_nan else 'infinity'} arises in {name}"
     if _subtracts_in_softmax(name, site.location):
         return Finding("error", message, evidence, _MASK_SOFTMAX, site.location, "empty-mask")
+    if is_filled_read(site.equation):
+        return Finding(
+            "error",
+            message,
+            evidence,
+            _CORRECT_INDEX,
+            site.location,
+            "take-fills",
+            subject=FILLED_READ,
+        )
     catalogue_id = "linalg-never-raises" if name in _LINEAR_ALGEBRA else "debug-nans-blind-spots"
     return Finding("error", message, evidence, _GUARD, site.location, catalogue_id)
 

@@ -15,7 +15,11 @@ from jaxbits._analysis.call_context import CallContext, unqualified_name
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
-from jaxbits._analysis.indexing_functions import INDEXING_FUNCTIONS
+from jaxbits._analysis.indexing_functions import (
+    FILLED_READ,
+    INDEXING_FUNCTIONS,
+    is_filled_read,
+)
 from jaxbits._analysis.probes import Measurement, Probe, Site, contradict
 from jaxbits._analysis.source.mode_argument import has_mode_argument
 
@@ -193,6 +197,7 @@ def _finding(site: Site, is_masked: bool) -> Finding:
         _WINDOW_FIX if catalogue_id == "dynamic-slice-shifts" else _FIX,
         site.location,
         catalogue_id,
+        subject=FILLED_READ if is_filled_read(site.equation) else "",
     )
 
 
@@ -207,5 +212,4 @@ def _catalogue_id(equation: Any) -> str:
         return "dynamic-slice-shifts" if shifts else "out-of-bounds-read"
     if _kind(name) == "write":
         return "out-of-bounds-write"
-    fills = "FILL" in str(equation.params.get("mode"))
-    return "take-fills" if fills else "out-of-bounds-read"
+    return "take-fills" if is_filled_read(equation) else "out-of-bounds-read"

@@ -22,6 +22,7 @@ from jaxbits._analysis.dtype_conversions import (
 )
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
+from jaxbits._analysis.widened_values import find_consequences
 
 # Most of these functions are in
 # https://github.com/jax-ml/jax/blob/jax-v0.10.2/jax/_src/numpy/reductions.py
@@ -49,7 +50,8 @@ def promotion(target: FunctionUnderTest) -> Iterator[Finding]:
     float32. Similarly, int8 combined with uint8 becomes int16, and int32 combined with uint32
     becomes int32 if x64 is off. The detector looks for conversions that JAX adds on its own. Python
     numbers, `astype`, `dtype=`, comparisons, and conversions inside library functions do not count.
-    It reports integers that become floats if they are known to be too large for the float. It
+    It reports integers that become floats if they are known to be too large for the float, and
+    it leaves out operands that are widened only because of a result that was widened before. It
     cannot see what NumPy promotes before JAX does, and it cannot see operands that `jax.lax`
     rejects. ``jax.numpy_dtype_promotion("strict")`` comes closest, but it stops at the first
     promotion and also rejects comparisons and operations that mix integers with floats.
@@ -71,10 +73,16 @@ def promotion(target: FunctionUnderTest) -> Iterator[Finding]:
         record_integer(integers, variable, value)
     seen: set[tuple[Any, ...]] = set()
     conversions = find_conversions(program, ConversionContext(integers=integers))
-    findings = (_judge(*conversion) for conversion in conversions)
-    for finding in itertools.chain.from_iterable(itertools.islice(findings, _MAX_CONVERSIONS)):
+    judged = [
+        (equation, finding)
+        for equation, context in itertools.islice(conversions, _MAX_CONVERSIONS)
+        for finding in _judge(equation, context)
+    ]
+    reported = {id(equation) for equation, finding in judged if finding.severity != "note"}
+    consequences = find_consequences(program, reported)
+    for equation, finding in judged:
         key = (finding.place, finding.evidence.split("[")[0], finding.severity)
-        if key not in seen:
+        if key not in seen and id(equation) not in consequences:
             seen.add(key)
             yield finding
 

@@ -63,6 +63,7 @@ def side_effect(target: FunctionUnderTest) -> Iterator[Finding]:
             f"{change.before} → {change.after}; a cached call changes nothing",
             "return the new value",
             change.reference.location,
+            subject=change.reference.describe(),
         )
 
 

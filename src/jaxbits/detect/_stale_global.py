@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import enum
 from collections.abc import Iterator
 from typing import Any
@@ -77,7 +78,25 @@ def stale_global(target: FunctionUnderTest) -> Iterator[Finding]:
                 "keeps the old one" + ("" if is_meant else "; nothing seems to change it"),
                 _fix(target, reference),
                 reference.location,
+                subject=reference.describe() if _is_updated(reference) else "",
             )
+
+
+def _is_updated(reference: Reference) -> bool:
+    """Return whether the line of a reference computes the new value from the old one.
+
+    For such a line, as in `n += 1` or `n = n + 1`, other checks report the change of the value.
+    """
+    try:
+        (statement,) = ast.parse(reference.location.text if reference.location else "").body
+    except (SyntaxError, ValueError):
+        return False
+    if isinstance(statement, ast.AugAssign):
+        return ast.unparse(statement.target) == reference.name
+    if not isinstance(statement, ast.Assign):
+        return False
+    read = {ast.unparse(node) for node in ast.walk(statement.value) if isinstance(node, ast.expr)}
+    return reference.name in read & {ast.unparse(target) for target in statement.targets}
 
 
 def _changes_program(

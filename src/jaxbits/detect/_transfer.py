@@ -21,6 +21,7 @@ from jaxbits._analysis.code_location import (
     location_of_error,
 )
 from jaxbits._analysis.detector import detector
+from jaxbits._analysis.execution_cost import estimate_microseconds
 from jaxbits._analysis.finding import Finding
 from jaxbits._analysis.function_under_test import FunctionUnderTest
 from jaxbits._analysis.numpy_arguments import NumpyArguments
@@ -28,6 +29,10 @@ from jaxbits._analysis.python_state.reachable_state import used_names
 from jaxbits._analysis.tracing_errors import error_signature
 
 _MIN_BYTES, _MIN_CALLS = 1 << 12, 3
+# A debugging callback added 60 to 100 µs to an iteration on a CPU with JAX 0.10.2. A loop body with
+# one operation on a few numbers takes less than 1 µs. With a body above this limit, the callback
+# makes the loop at most about ten times slower, even in a program that is tiny for a test.
+_MIN_BODY_MICROSECONDS = 10.0
 _CALLBACKS = {"pure_callback", "io_callback", "outside_call"}
 _DEBUG_CALLBACKS = {"debug_callback", "debug_print"}
 _TEXT_FUNCTIONS = {
@@ -64,13 +69,14 @@ def transfer(target: FunctionUnderTest) -> Iterator[Finding]:
 
     If the function is not jitted, the detector runs it once and records what Python reads from
     arrays with `float`, `.item()`, `print`, `if`, or NumPy. It warns about callbacks in the
-    program, but a debugging callback outside a loop and a callback in a branch are only notes. It
-    also reports NumPy arrays that are passed to jitted functions if they take up at least 4 KiB or
-    one line passes them in three calls. Next to the parameters or the state of a step, a NumPy
-    array is only a note because it probably is a new batch in every call, unless `calls` pass the
-    same array again. Uses of `jax.device_put` and `jnp.asarray` are assumed to be intended. The
-    detector cannot see more than the first line where NumPy reads memory directly, which happens on
-    a CPU. `jax.transfer_guard("disallow")` comes closest, but on a CPU it sees less.
+    program, but a debugging callback is only a note outside a loop or in a loop whose body does
+    much else, and so is a callback in a branch. It also reports NumPy arrays that are passed to
+    jitted functions if they take up at least 4 KiB or one line passes them in three calls. Next to
+    the parameters or the state of a step, a NumPy array is only a note because it probably is a new
+    batch in every call, unless `calls` pass the same array again. Uses of `jax.device_put` and
+    `jnp.asarray` are assumed to be intended. The detector cannot see more than the first line where
+    NumPy reads memory directly, which happens on a CPU. `jax.transfer_guard("disallow")` comes
+    closest, but on a CPU it sees less.
 
     >>> import jax.numpy as jnp
     >>> from jaxbits import detect
@@ -90,22 +96,26 @@ def transfer(target: FunctionUnderTest) -> Iterator[Finding]:
 
 
 def _callbacks(
-    program: Any, call: CodeLocation | None, is_repeated: bool = False, is_optional: bool = False
+    program: Any, call: CodeLocation | None, loop: Any = None, is_optional: bool = False
 ) -> Iterator[Finding]:
     """Yield a finding for each callback.
 
     Args:
         program: The jaxpr to search.
         call: The line that calls the library function to which the jaxpr belongs, if any.
-        is_repeated: Whether the jaxpr belongs to a loop.
+        loop: The jaxpr of the body of the innermost loop around it, or None outside a loop.
         is_optional: Whether it is one of several branches. For example, a check that raises an
             error calls Python only in the branch with the error.
     """
     for equation in program.jaxpr.eqns if program else ():
         name = equation.primitive.name
         if name in _CALLBACKS or name in _DEBUG_CALLBACKS:
+            is_repeated = loop is not None
             where = ", in every iteration of a loop" * is_repeated + ", in one branch" * is_optional
-            is_costly = (name in _CALLBACKS or is_repeated) and not is_optional
+            evidence, is_costly = name, (name in _CALLBACKS or is_repeated) and not is_optional
+            if is_costly and name in _DEBUG_CALLBACKS:
+                is_costly = estimate_microseconds(loop) < _MIN_BODY_MICROSECONDS
+                evidence += "" if is_costly else ", but an iteration also does much else"
             fix = (
                 "return the value, and read it"
                 if name in _DEBUG_CALLBACKS
@@ -114,7 +124,7 @@ def _callbacks(
             yield Finding(
                 "warning" if is_costly else "note",
                 f"the program waits for a Python function{where}",
-                name,
+                evidence,
                 f"{fix} outside the {'loop' if is_repeated else 'function'}",
                 call or location_of(equation),
                 "callback-makes-the-call-wait",
@@ -122,9 +132,8 @@ def _callbacks(
         for jaxpr in jaxpr_utils.sub_jaxprs(equation):
             is_hidden = call is None and jaxpr_utils.is_library_jaxpr(jaxpr)
             inner_call = location_of(equation) if is_hidden else call
-            is_loop, is_branch = name in ("scan", "while"), name == "cond"
-            flags = (is_repeated or is_loop, is_optional or is_branch)
-            yield from _callbacks(jaxpr, inner_call, *flags)
+            inner_loop = jaxpr if name in ("scan", "while") else loop
+            yield from _callbacks(jaxpr, inner_call, inner_loop, is_optional or name == "cond")
 
 
 def _may_read(target: FunctionUnderTest) -> bool:
@@ -173,7 +182,11 @@ def _host_reads(target: FunctionUnderTest) -> Iterator[Finding]:
     explains: dict[CodeLocation | None, str] = {}
     for found in _failed_conversion(target):
         explains[found.place] = found.explains
-        if found.place not in times:
+        # A conversion that a complete run does not record converts a NumPy array. The run cannot
+        # see NumPy functions, which read memory directly.
+        is_seen = isinstance(target.trace.error, jax.errors.ConcretizationTypeError)
+        is_complete = run.error is None and not run.was_stopped
+        if found.place not in times and not (is_seen and is_complete):
             yield found
     returns_numpy = any(
         isinstance(v, (np.ndarray, np.generic)) for v in jax.tree.leaves(run.output)
@@ -238,6 +251,7 @@ def _numpy_inputs(target: FunctionUnderTest, arguments: NumpyArguments) -> Itera
     times: Counter[CodeLocation | None] = Counter()
     total: Counter[CodeLocation | None] = Counter()  # This includes arrays that are not arguments.
     calls: Counter[CodeLocation | None] = Counter()
+    others: set[CodeLocation | None] = set()  # Lines that send other arrays, too.
     used: set[int] = set()
     for event in run.events:
         if event.kind != "dispatch" or event.is_tracing:
@@ -247,11 +261,17 @@ def _numpy_inputs(target: FunctionUnderTest, arguments: NumpyArguments) -> Itera
             from_argument = copy_ids & set(identities)
             used |= from_argument
             size[event.location] += count if from_argument else 0
-            times[event.location] += is_user
             total[event.location] += count
+            if not from_argument:
+                others.add(event.location)
+        # A call sends all leaves of a batch at once, so count calls instead of arrays.
+        if event.numpy_inputs:
+            times[event.location] += is_user
             calls[event.location] += 1
-    kind = arguments.kind_of_all  # Slices of an argument are of its kind.
     for location in calls:
+        kind = arguments.kind_of_all  # Slices of an argument are of its kind.
+        if not arguments.large and location not in others:
+            kind = arguments.small_kind
         is_repeated = calls[location] >= _MIN_CALLS and total[location] >= _MIN_BYTES
         if size[location] >= _MIN_BYTES or times[location] >= _MIN_CALLS or is_repeated:
             yield _numpy_finding(total[location], calls[location], location, kind)

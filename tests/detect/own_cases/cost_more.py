@@ -7,7 +7,7 @@ import datetime
 import functools
 import time
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -940,3 +940,133 @@ def equal_steps_in_two_calls(a, b):
 def equal_steps_and_old_state(a, b):
     new, _ = advance_one(a, b)
     return a, new, b["w"]
+
+
+# ------------------------------------------------------------ small NumPy arrays in one batch
+class Batch(NamedTuple):
+    observations: np.ndarray
+    actions: np.ndarray
+    rewards: np.ndarray
+    masks: np.ndarray
+
+
+def small_batch():
+    return Batch(*(np.full(4, n, np.float32) for n in range(1, 5)))
+
+
+@jax.jit
+def improve(w, batch):
+    return w - 0.1 * (batch.observations * batch.actions * batch.rewards * batch.masks)
+
+
+@jax.jit
+def add_up(a, b, c):
+    return a * b * c
+
+
+class Improver:
+    def __init__(self):
+        self.w = jnp.ones(4)
+
+    def update(self, batch):
+        self.w = improve(self.w, batch)
+        return float(batch.rewards.sum())
+
+    def update_often(self, batch):
+        for _ in range(4):
+            self.w = improve(self.w, batch)
+        return float(batch.rewards.sum())
+
+    def update_and_read(self, batch):
+        self.w = improve(self.w, batch)
+        return float(self.w.sum())
+
+
+@case("transfer", False, jnp.ones(4), small_batch())
+def one_call_with_four_leaves(w, batch):
+    if float(batch.rewards.sum()) > 0:
+        w = w * 2
+    return improve(w, batch)
+
+
+@case("transfer", False, np.ones(4), np.ones(4), np.ones(4))
+def chooses_by_a_numpy_argument(a, b, c):
+    return add_up(a, b, c) if a.max().item() > 0 else add_up(c, b, a)
+
+
+@case("transfer", True, jnp.ones(4), np.ones(4))
+def converts_an_array_computed_from_numpy(a, b):
+    return jnp.sin(b) if float((a * b).sum()) > 0 else b
+
+
+@case("transfer", True, X4, np.ones(4))
+def sends_three_small_tables_in_three_calls(x, sign):
+    tables = [np.ones(4, np.float32) * n for n in range(1, 4)]
+    for table in tables:
+        x = add_up(x, table, 1.0)
+    return x if sign[0] > 0 else -x
+
+
+add("transfer", False, Improver().update, small_batch())
+add("transfer", False, Improver().update_often, small_batch())
+add("transfer", True, Improver().update_and_read, small_batch())
+
+
+# ------------------------------------------------------------ debugging callbacks in long loops
+def played(w):
+    """Take 128 steps of a small environment, as one update of a reinforcement learner does."""
+
+    def step(state, _):
+        state = jnp.tanh(jnp.cos(state @ w) + jnp.sin(state) * 0.1)
+        return state, state.sum()
+
+    return lax.scan(step, jnp.ones(4), None, 128)
+
+
+@case("transfer", False, jnp.eye(4))
+def debug_callback_in_every_update(w):
+    def update(w, _):
+        state, rewards = played(w)
+        jax.debug.callback(lambda value: None, rewards.mean())
+        return w + 0.1 * state, None
+
+    return lax.scan(update, w, None, 10)[0]
+
+
+@case("transfer", False, jnp.eye(4))
+def debug_print_in_every_update(w):
+    def update(i, w):
+        state, rewards = jax.jit(played)(w)
+        jax.debug.print("{} {}", i, rewards.mean())
+        return w + 0.1 * state
+
+    return lax.fori_loop(0, 10, update, w)
+
+
+@case("transfer", True, jnp.eye(4))
+def debug_callback_in_every_step(w):
+    def step(state, _):
+        state = jnp.tanh(state @ w)
+        jax.debug.callback(lambda value: None, state.sum())
+        return state, None
+
+    return lax.scan(step, jnp.ones(4), None, 128)[0]
+
+
+@case("transfer", False, jnp.eye(4))
+def ordered_debug_callback_in_every_update(w):
+    def update(w, _):
+        state, rewards = played(w)
+        jax.debug.callback(lambda value: None, rewards.mean(), ordered=True)
+        return w + 0.1 * state, None
+
+    return lax.scan(update, w, None, 10)[0]
+
+
+@case("transfer", True, jnp.eye(4))
+def pure_callback_in_every_update(w):
+    def update(w, _):
+        state, _ = played(w)
+        return w + jax.pure_callback(lambda value: value, state, state), None
+
+    return lax.scan(update, w, None, 10)[0]

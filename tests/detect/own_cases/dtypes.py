@@ -674,3 +674,26 @@ add("promotion", False, jax.jit(jax.value_and_grad(MIXED.apply)), MIXED_PARAMS, 
 # Periodic samples differ only by the rounding errors of float64 itself.
 add("x64", False, lambda x: jnp.sum(x), np.sin(np.arange(256) * (2 * np.pi / 64)))
 add("x64", True, lambda x: jnp.sum(x), 1.0 + 1e-9 * np.arange(256))
+
+
+# ------------------------------------------------------------ weak states
+add("carry", True, jax.jit(lambda s: s + 1.0), 1, carry=0)
+add("carry", True, lambda s, x: s + x.sum(), 1, X, carry=0)
+add("carry", True, jax.jit(lambda s: (s + 1.0).astype(s.dtype)), 1, carry=0)
+add("carry", False, jax.jit(lambda s: s + 1), 1, carry=0)
+add("carry", False, jax.jit(lambda s: s + 1.0), jnp.float32(1), carry=0)
+add("carry", False, lambda s, x: s + x.sum(), jnp.float32(1), X, carry=0)
+
+
+# ------------------------------------------------------------ widenings that others cause
+def _widens_once(x, y):
+    a = x * np.float32(2)
+    return (a + y).sum() - (a * y).mean()
+
+
+add("promotion", True, _widens_once, B, B)
+add("promotion", True, lambda x, y: (x * np.float32(2)).astype(x.dtype) + y * np.float32(3), B, B)
+add("promotion", True, lambda x, y: lax.map(lambda v: v + x * np.float32(2), y), B, B)
+add("promotion", True, lambda x, y: jax.jit(lambda v: v * y)(x) + x, B, X)
+add("promotion", False, lambda x, y: (x * np.float32(2)).astype(x.dtype) * y, X, X)
+add("promotion", False, lambda x, y: (x * 2).astype(jnp.float32) + y.astype(jnp.float32), B, B)
