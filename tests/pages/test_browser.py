@@ -74,6 +74,16 @@ def open_page(context: BrowserContext, site: str, path: str) -> OpenedPage:
 
 
 OPENED = [*PAGES, "search"]
+# These checks take seconds on a page, and pages of one kind have the same elements and colors, so
+# the fast tests run them on one page of each kind.
+ONE_OF_EACH_KIND = pytest.mark.parametrize(
+    "opened",
+    [
+        pytest.param(name, marks=[] if name in (*KINDS, "search") else [pytest.mark.slow])
+        for name in OPENED
+    ],
+    indirect=True,
+)
 
 
 @pytest.fixture(scope="module", params=OPENED)
@@ -182,6 +192,7 @@ def set_theme(page: Page, scheme: str) -> None:
     page.wait_for_function("(want) => document.documentElement.dataset.theme === want", arg=scheme)
 
 
+@ONE_OF_EACH_KIND
 def test_page_passes_axe_on_desktop(opened: OpenedPage) -> None:
     opened.page.set_viewport_size(DESK)
     set_theme(opened.page, "light")
@@ -199,6 +210,7 @@ def test_page_passes_axe_on_phone(opened: OpenedPage) -> None:
     assert not (violations := find_rule_violations(opened.page)), "\n".join(violations)
 
 
+@ONE_OF_EACH_KIND
 def test_page_has_enough_contrast_in_dark_theme(opened: OpenedPage) -> None:
     opened.page.set_viewport_size(DESK)
     set_theme(opened.page, "dark")
