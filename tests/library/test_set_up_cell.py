@@ -151,6 +151,7 @@ def test_set_up_cell_has_no_line_that_looks_like_heading() -> None:
     assert not re.search(r"^#+ ", CELL, re.M)
 
 
+@pytest.mark.slow
 def test_set_up_cell_installs_jaxbits_once_in_colab(
     machine: Machine, served_book: tuple[str, list[str]]
 ) -> None:

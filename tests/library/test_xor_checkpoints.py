@@ -71,7 +71,7 @@ def test_restore_rejects_state_from_different_optimizer(checkpoint, optimizer):
         xor.restore(checkpoint[0], initial_state(1, optimizer))
 
 
-@pytest.mark.parametrize("width", [4, 16])
+@pytest.mark.parametrize("width", [4, pytest.param(16, marks=pytest.mark.slow)])
 def test_restore_rejects_model_with_different_width(checkpoint, width):
     # This code runs in a new process, because after the error, Orbax leaves behind coroutines whose
     # event loop is closed. Python warns when it collects them, possibly during a later test.

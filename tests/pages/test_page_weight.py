@@ -207,7 +207,10 @@ def chapter_with_most_figures(built: Path) -> str:
     return max(CHAPTERS, key=lambda name: (built / f"{name}.html").read_text().count("figure-svg"))
 
 
-@pytest.mark.parametrize(("scheme", "other"), [("light", "dark"), ("dark", "light")])
+@pytest.mark.parametrize(
+    ("scheme", "other"),
+    [("light", "dark"), pytest.param("dark", "light", marks=pytest.mark.slow)],
+)
 def test_page_fetches_only_figures_for_its_theme(
     browser: Browser, site: str, built: Path, scheme: str, other: str
 ) -> None:

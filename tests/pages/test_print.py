@@ -23,7 +23,7 @@ CHAPTER = "chapters/04-out-of-bounds"
 PAPER_WIDTH = 700  # CSS pixels between the margins of an A4 page
 
 
-@pytest.fixture(scope="module", params=["light", "dark"])
+@pytest.fixture(scope="module", params=["light", pytest.param("dark", marks=pytest.mark.slow)])
 def printed_page(request: pytest.FixtureRequest, browser: Browser, site: str) -> Iterator[Page]:
     """Open a chapter in the print layout, once per theme."""
     page = browser.new_page(
@@ -115,6 +115,7 @@ def run_python(code: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_read_entries_returns_every_page() -> None:
     assert [entry.name for entry in pdf.read_entries()] == PAGES
 

@@ -339,8 +339,16 @@ def test_search_button_and_dialog_fit_into_viewport(
     expect(page.get_by_role("combobox")).to_be_in_viewport(ratio=1)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [DESK, PHONE])
+@pytest.mark.parametrize(
+    ("size", "scheme"),
+    [
+        (PHONE, "light"),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in [(PHONE, "dark"), (DESK, "light"), (DESK, "dark")]
+        ),
+    ],
+)
 def test_search_passes_axe(page: Page, size: dict[str, int], scheme: Any) -> None:
     page.set_viewport_size(size)
     page.emulate_media(color_scheme=scheme)

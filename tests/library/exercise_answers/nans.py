@@ -86,7 +86,11 @@ WRONG = {
             "run one operation at a time, f(x=[1.0, nan, 6.0], keep=[True, False, True]) must "
             "return 3.5, got nan: 0 times NaN is NaN",
         ),
-        (lambda x, keep: x @ keep / jnp.maximum(keep.sum(), 1), "a dot product with keep"),
+        (
+            lambda x, keep: x @ keep / jnp.maximum(keep.sum(), 1),
+            # In JAX 0.7, this product is NaN. Later, XLA compiles it into a select.
+            "the NaN is masked" if jax.__version_info__ < (0, 8) else "a dot product with keep",
+        ),
         (
             lambda x, keep: jnp.nan_to_num(jnp.nanmean(jnp.where(keep, x, jnp.nan))),
             "a NaN that is kept must stay",

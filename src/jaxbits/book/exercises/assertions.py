@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -19,9 +20,22 @@ from jaxbits.book.exercises.error_advice import describe_error
 # shapes of arrays.
 _MAX_ARGUMENTS_LENGTH = 110
 
+_STRUCTURE_MISMATCH = re.compile(
+    "pytree structure|^Expected (dict|list|tuple|None), got|^Dict key mismatch|arity mismatch"
+)
+
 
 class AnswerRejected(Exception):
     """Raised for a wrong answer, with a message that tells the reader what is wrong."""
+
+
+def is_structure_mismatch(error: BaseException | None) -> bool:
+    """Return True if JAX raised an error because two trees have different structures.
+
+    Up to JAX 0.7, `jax.tree.map` names only the node that differs. Later versions say "pytree
+    structure error".
+    """
+    return isinstance(error, ValueError) and bool(_STRUCTURE_MISMATCH.search(str(error)))
 
 
 def call(

@@ -11,7 +11,12 @@ import numpy as np
 from jax import lax
 
 from jaxbits._formatting import first_line
-from jaxbits.book.exercises.assertions import AnswerRejected, call, under_jit
+from jaxbits.book.exercises.assertions import (
+    AnswerRejected,
+    call,
+    is_structure_mismatch,
+    under_jit,
+)
 from jaxbits.book.exercises.base import Exercise
 
 
@@ -228,7 +233,7 @@ def _two_steps(tx: Any, params: Any, gradient: Any) -> list[Any]:
         why = ""
         if "no corresponding transformation" in first:
             why = "\n  A label has no corresponding transformation in multi_transform."
-        elif "pytree structure" in first:
+        elif is_structure_mismatch(error):
             why = (
                 "\n  The labels or the mask must have the same tree structure as params, with "
                 "one for each parameter."

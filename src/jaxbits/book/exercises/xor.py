@@ -10,7 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxbits._formatting import format_value
-from jaxbits.book.exercises.assertions import AnswerRejected, are_close, call, type_name, under_jit
+from jaxbits.book.exercises.assertions import (
+    AnswerRejected,
+    are_close,
+    call,
+    is_structure_mismatch,
+    type_name,
+    under_jit,
+)
 from jaxbits.book.exercises.base import Exercise
 
 
@@ -131,7 +138,7 @@ def _stepped(answer: Any, step: Any, args: tuple[Any, ...], how: str) -> Any:
         return call(answer, *args, how=how, through=step)
     except AnswerRejected as wrong:
         cause = wrong.__cause__
-        if not (isinstance(cause, ValueError) and "pytree structure error" in str(cause)):
+        if not is_structure_mismatch(cause):
             raise
         raise AnswerRejected(
             f"{how}the trees that your function maps over have different structures; the gradients "
