@@ -32,7 +32,7 @@ def test_versions_page_lists_claim_not_made():
     text = page(BOOK | {"colab": run})
     assert "Nothing differs." not in text
     assert '<a href="../chapters/04-out-of-bounds.html#a-read">A read</a>' in text
-    assert "<td>jax&gt;=0.8</td><td>holds</td><td>not claimed</td>" in text
+    assert "<td>jax&gt;=0.8</td><td>holds</td><td>not made</td>" in text
 
 
 def test_versions_page_links_also_sharp_row_to_bit():
