@@ -1,7 +1,8 @@
 """Remove from recorded text what differs between any two runs and says nothing about the version.
 
-IPython's name for a cell, the notation of a tracer, the address of an object, and a duration differ
-although JAX does the same. A reader who compares versions does not want to see them.
+IPython's name for a cell, the notation of a tracer, the address of an object, the depth of a
+traceback, and a duration differ although the program does the same. A reader who compares versions
+does not want to see them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ _NOISE = (
     # JAX 0.7 prints JitTracer<float32[]>, and newer versions print JitTracer(float32[]).
     (re.compile(r"\b(\w*Tracer)<([^<>]*)>"), r"\1(\2)"),
     (re.compile(r"\b0x(?:[0-9a-f]+|…)", re.IGNORECASE), "0x…"),
+    # The number of frames in a traceback counts JAX's own functions.
+    (re.compile(r"\b\d+ frames\b"), "… frames"),
     (re.compile(r"(?<![\w.])\d+(?:\.\d+)? ?(?:ns|µs|us|ms|s|seconds?|minutes?)\b"), "… s"),
 )
 # A line of a traceback inside a message, such as “<cell>:3:22 (Net.loss)”.
