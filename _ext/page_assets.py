@@ -15,6 +15,7 @@ from sphinx.config import Config
 # use the following files.
 ONLY_ON = {
     "finder.js": {"reference/errors"},
+    "notice-filter.js": {"reference/silent-failures"},
     "reference.css": {
         "reference/errors",
         "reference/silent-failures",

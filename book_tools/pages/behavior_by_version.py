@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -13,12 +14,14 @@ from book_tools.pages.html_utils import (
     link_to_section,
 )
 from book_tools.pages.render import render_page
+from book_tools.versions.chapter_cells import is_similar
 from book_tools.versions.compare_runs import (
     Record,
     align_errors,
     comparable_message,
     find_differences,
 )
+from book_tools.versions.version_noise import without_noise
 
 PACKAGES = ("python", "jax", "jaxlib", "flax", "optax", "numpy", "torch")
 MAX_LINE = 240
@@ -56,15 +59,15 @@ def _environments_table(records: Mapping[str, Record], detectors: Mapping[str, s
         ]
         for name in PACKAGES
     ]
-    rows.append(["runs on", *(escape_html(_device(record)) for record in listed)])
+    rows.append(["device", *(escape_html(_device(record)) for record in listed)])
     claims = [[claim for c in r["chapters"].values() for claim in c["claims"]] for r in listed]
     rows.append(["claims", *map(_count_outcomes, claims)])
     rows.append(["library’s tests", *map(_count_tests, listed)])
     if detectors:
         link = '<a href="detectors.html">detectors</a>'
         rows.append([link, *(detectors.get(name, "–") for name in records)])
-    rows.append(["run on", *(record["date"] for record in listed)])
-    return html_table(["What", *(escape_html(record["title"]) for record in listed)], rows)
+    rows.append(["date", *(record["date"] for record in listed)])
+    return html_table(["Property", *(escape_html(record["title"]) for record in listed)], rows)
 
 
 def _claims_table(stem: str, chapters: Mapping[str, Mapping[str, Any]]) -> str:
@@ -82,7 +85,7 @@ def _claims_table(stem: str, chapters: Mapping[str, Mapping[str, Any]]) -> str:
         link = link_to_section(stem, section, bit)
         outcomes = (_describe_outcome(seen.get(title)) for title in chapters)
         rows.append([f"{inline_code(text)}<br>{link}", escape_html(made_for), *outcomes])
-    return html_table(("Claim", "Said of", *map(escape_html, chapters)), rows) if rows else ""
+    return html_table(("Claim", "Made for", *map(escape_html, chapters)), rows) if rows else ""
 
 
 def _describe_outcome(claim: Mapping[str, Any] | None) -> str:
@@ -90,11 +93,13 @@ def _describe_outcome(claim: Mapping[str, Any] | None) -> str:
         return "not reached"
     if claim["outcome"] == "failed":
         return f"fails: saw {escape_html(claim.get('seen', 'nothing'))}"
-    return {"held": "holds", "not made": "not claimed"}[claim["outcome"]]
+    return {"held": "holds", "not made": "not made"}[claim["outcome"]]
 
 
 def first_differing_line(message: str, others: Iterable[str]) -> str:
     r"""Return the first line in which a message differs from the others, truncated if it is long.
+
+    The result is empty if the message ends before that line.
 
     Args:
         message: The message to search.
@@ -103,13 +108,15 @@ def first_differing_line(message: str, others: Iterable[str]) -> str:
     Example:
         >>> first_differing_line("No.\nIt was x.", ["No.\nIt was y."])
         'It was x.'
+        >>> first_differing_line("No.", ["No.\nIt was y."])
+        ''
     """
-    lines = message.splitlines() or [""]
-    columns = [lines, *(other.splitlines() for other in others)]
-    for number, line in enumerate(lines):
-        if len({column[number] if number < len(column) else None for column in columns}) > 1:
+    columns = [message.splitlines(), *(other.splitlines() for other in others)]
+    for first, *rest in itertools.zip_longest(*columns):
+        if any(line != first for line in rest):
+            line = first or ""
             return line if len(line) <= MAX_LINE else line[: MAX_LINE - 1] + "…"
-    return lines[-1][:MAX_LINE]
+    return ""
 
 
 def _differing_wordings(
@@ -125,10 +132,11 @@ def _differing_wordings(
                 by_error.setdefault(number, {}).setdefault(text, []).append(title)
     for number, texts in sorted(by_error.items()):
         if len(texts) > 1:
-            lines = [
-                (", ".join(titles), first_differing_line(text, texts.keys() - {text}))
-                for text, titles in texts.items()
-            ]
+            by_line: dict[str, list[str]] = {}
+            for text, titles in texts.items():
+                line = first_differing_line(text, texts.keys() - {text})
+                by_line.setdefault(line, []).extend(titles)
+            lines = [(", ".join(titles), line) for line, titles in by_line.items()]
             yield link_to_section(stem, stored["errors"][number]["section"]), lines
 
 
@@ -137,12 +145,17 @@ def _printed_table(stem: str, chapters: Mapping[str, Mapping[str, Any]]) -> str:
     rows = [
         [
             link_to_section(stem, output["section"]), escape_html(title),
-            *(f"<code>{escape_html(output[key])}</code>" for key in ("stored", "here")),
+            *(_line_html(without_noise(output[key])) for key in ("stored", "here")),
         ]
         for title, chapter in chapters.items()
         for output in chapter["printed"]
+        if not is_similar(output["stored"], output["here"])
     ]  # fmt: skip
-    return html_table(("Section", "Where", "In the book", "There"), rows) if rows else ""
+    return html_table(("Section", "Environment", "In the book", "There"), rows) if rows else ""
+
+
+def _line_html(line: str) -> str:
+    return f"<code>{escape_html(line)}</code>" if line else "nothing"
 
 
 def _describe_chapter(stem: str, records: Mapping[str, Record]) -> dict[str, Any]:

@@ -2,24 +2,100 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
+from book_tools.pages.entry_groups import NOTICES, OTHER_TASK, TASKS, EntryGroups
 from book_tools.pages.html_utils import bit_address, inline_code
 from book_tools.pages.render import render_page
-from jaxbits._catalogue import SharpBit
+from jaxbits._catalogue import SharpBit, heading_id
 
 
-def group_by_error(bits: Iterable[SharpBit]) -> dict[str, list[SharpBit]]:
-    """Return the sharp bits that cause an error, grouped by error class in alphabetical order."""
-    found: dict[str, list[SharpBit]] = {}
+@dataclass(frozen=True)
+class ErrorGroup:
+    """The sharp bits that cause an error in one kind of work.
+
+    Attributes:
+        title: What the reader was doing, as a heading.
+        bits: The sharp bits, sorted by their first message.
+    """
+
+    title: str
+    bits: list[SharpBit]
+
+
+def sorted_messages(bit: SharpBit) -> list[tuple[str, str]]:
+    """Return the error class and the message of each symptom in alphabetical order, once each."""
+    messages = dict.fromkeys((symptom.error, symptom.text) for symptom in bit.symptoms)
+    return sorted(messages, key=_alphabetically)
+
+
+def _alphabetically(message: tuple[str, str]) -> tuple[str, ...]:
+    """Return a sort key for a pair of strings that ignores case and punctuation."""
+    return tuple(re.sub(r"\W+", " ", part.lower()).strip() for part in message)
+
+
+def group_by_task(bits: Iterable[SharpBit], groups: EntryGroups) -> list[ErrorGroup]:
+    """Return the sharp bits that cause an error, grouped by what the reader was doing.
+
+    Args:
+        bits: The sharp bits in the catalogue.
+        groups: The groups of the entries whose catalogue file does not give them.
+    """
+    found: dict[str, list[SharpBit]] = {title: [] for title in (*TASKS.values(), OTHER_TASK)}
     for bit in bits:
-        for error in dict.fromkeys(symptom.error for symptom in bit.symptoms):
-            found.setdefault(error, []).append(bit)
-    return dict(sorted(found.items(), key=lambda item: item[0].lower()))
+        if bit.symptoms:
+            found[TASKS.get(groups.task_of(bit), OTHER_TASK)].append(bit)
+    for listed in found.values():
+        listed.sort(key=lambda bit: _alphabetically(sorted_messages(bit)[0]))
+    return [ErrorGroup(title, listed) for title, listed in found.items() if listed]
 
 
-def errors_page(bits: Iterable[SharpBit]) -> str:
-    """Return the page *Errors* as Markdown, including the finder's entries as JSON."""
+def index_by_class(bits: Iterable[SharpBit]) -> dict[str, list[tuple[str, str]]]:
+    """Return each error class with its messages and the ids of their sharp bits, sorted."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for bit in bits:
+        for error, text in sorted_messages(bit):
+            found.setdefault(error, []).append((text, bit.id))
+    return {
+        error: sorted(found[error], key=_alphabetically) for error in sorted(found, key=str.lower)
+    }
+
+
+def has_guard(bit: SharpBit) -> bool:
+    """Return whether an entry names a tool, instead of a reason why there is none."""
+    return not re.match(r"(?:none|not needed): ", bit.guard)
+
+
+def guard_html(bit: SharpBit) -> str:
+    """Return an entry's guard as HTML, with a link from each detector to its description.
+
+    Example:
+        >>> from jaxbits._catalogue import find_bit
+        >>> guard_html(find_bit("clock-without-waiting"))
+        '<a href="detectors.html#timing"><code>jaxbits.detect.timing</code></a>'
+        >>> guard_html(find_bit("nanargmin-all-nan"))
+        'No tool reports it: -1 is a legal index.'
+    """
+    text = re.sub(r"^none: ", "No tool reports it: ", bit.guard)
+    if not re.fullmatch(r"(?:`[^`]+`(?:[,;] | and )?)+", text):
+        text = f"{text[0].upper()}{text[1:].rstrip('.')}."
+    return re.sub(
+        r"<code>jaxbits\.detect\.(\w+)</code>",
+        lambda code: f'<a href="detectors.html#{heading_id(code[1])}">{code[0]}</a>',
+        inline_code(text),
+    )
+
+
+def errors_page(bits: Iterable[SharpBit], groups: EntryGroups) -> str:
+    """Return the page *Errors* as Markdown, including the finder's entries as JSON.
+
+    Args:
+        bits: The sharp bits in the catalogue.
+        groups: The groups of the entries whose catalogue file does not give them.
+    """
     bits = list(bits)
     entries = [
         {
@@ -33,18 +109,38 @@ def errors_page(bits: Iterable[SharpBit]) -> str:
         for bit in bits
         for symptom in bit.symptoms
     ]
-    return render_page("errors.md", entries=entries, classes=group_by_error(bits))
+    return render_page(
+        "errors.md",
+        entries=entries,
+        groups=group_by_task(bits, groups),
+        classes=index_by_class(bits),
+        messages=sorted_messages,
+        has_guard=has_guard,
+        guard_html=guard_html,
+    )
 
 
-def silent_failures_page(bits: Iterable[SharpBit], titles: Mapping[str, str]) -> str:
+def silent_failures_page(
+    bits: Iterable[SharpBit], titles: Mapping[str, str], groups: EntryGroups
+) -> str:
     """Return the page *Silent failures* as Markdown.
 
     Args:
         bits: The sharp bits in the catalogue.
         titles: The title of each chapter, keyed by the stem of its file.
+        groups: The groups of the entries whose catalogue file does not give them.
     """
     chapters: dict[str, list[SharpBit]] = {}
+    counts: Counter[str] = Counter()
     for bit in sorted(bits, key=lambda bit: bit.chapter):
         if bit.silent:
             chapters.setdefault(titles.get(bit.chapter, bit.chapter), []).append(bit)
-    return render_page("silent-failures.md", chapters=chapters)
+            counts.update(groups.noticed_of(bit))
+    return render_page(
+        "silent-failures.md",
+        chapters=chapters,
+        total=sum(map(len, chapters.values())),
+        notices=[(key, label, counts[key]) for key, label in NOTICES.items() if counts[key]],
+        noticed=groups.noticed_of,
+        guard_html=guard_html,
+    )

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import functools
 import re
+import string
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +28,7 @@ class Term:
 
     Attributes:
         name: The term.
-        text: Its definition.
+        text: Its definition, in full sentences that begin with the term.
         bits: The catalogue ids of the sections about the term.
         forms: The forms in which the term appears in text. If a form contains parentheses, only the
             part inside them is linked. The default forms are the name and its plural.
@@ -106,4 +107,19 @@ def glossary_page(terms: Sequence[Term], bits: Mapping[str, SharpBit]) -> str:
     for term in terms:
         if unknown := [bit for bit in term.bits if bit not in bits]:
             raise GlossaryError(f"{term.name!r}: bits must be in the catalogue, got {unknown[0]!r}")
-    return render_page("glossary.md", terms=terms, bits=bits)
+    letters: dict[str, list[Term]] = {letter: [] for letter in string.ascii_uppercase}
+    for term in terms:
+        letters[term.name[0].upper()].append(term)
+    return render_page(
+        "glossary.md",
+        letters=letters,
+        chapters={term.name: bits_by_chapter(bits[bit] for bit in term.bits) for term in terms},
+    )
+
+
+def bits_by_chapter(bits: Iterable[SharpBit]) -> dict[str, list[SharpBit]]:
+    """Return sharp bits grouped by chapter, such as ``04-out-of-bounds``, in the book's order."""
+    found: dict[str, list[SharpBit]] = {}
+    for bit in sorted(bits, key=lambda bit: bit.chapter):
+        found.setdefault(bit.chapter, []).append(bit)
+    return found

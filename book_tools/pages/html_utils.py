@@ -16,14 +16,36 @@ def escape_html(text: str) -> str:
     return html.escape(text, quote=False)
 
 
+_INLINE_MARKUP = re.compile(
+    r"``(?P<literal>.+?)``"
+    r"|`(?P<code>[^`]+)`"
+    r"|\[(?P<text>[^\]`]+)\]\((?P<page>[\w./#:-]+)\)"
+    r"|(?<![\w*])\*(?P<emphasis>[A-Za-z](?:[^*`]*\w)?)\*(?![\w*])"
+)
+
+
 def inline_code(text: str) -> str:
-    """Return a line of text as escaped HTML, with text in backticks as ``<code>`` elements.
+    """Return a line of text as escaped HTML, with its code, links, and emphasis as elements.
+
+    Code is in single or double backticks. Links and emphasis have the form that they have in
+    Markdown.
 
     Example:
-        >>> inline_code("use `a < b`")
-        'use <code>a &lt; b</code>'
+        >>> inline_code("use `a < b`, or ``f()``")
+        'use <code>a &lt; b</code>, or <code>f()</code>'
+        >>> inline_code("*see* [Errors](errors.md#x)")
+        '<em>see</em> <a href="errors.html#x">Errors</a>'
     """
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape_html(text))
+
+    def element(found: re.Match[str]) -> str:
+        if found["page"]:
+            address = re.sub(r"\.(?:md|ipynb)(?=#|$)", ".html", found["page"])
+            return f'<a href="{address}">{found["text"]}</a>'
+        if found["emphasis"]:
+            return f"<em>{found['emphasis']}</em>"
+        return f"<code>{found['literal'] or found['code']}</code>"
+
+    return _INLINE_MARKUP.sub(element, escape_html(text))
 
 
 def script_json(value: object) -> str:

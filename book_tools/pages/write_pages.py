@@ -3,8 +3,9 @@
     python -m book_tools pages            write all of the pages below
     python -m book_tools pages --readme   write the figure in the README
 
-- ``reference/errors.md`` lists each error by its class and has a finder for pasted tracebacks.
-- ``reference/silent-failures.md`` lists, by chapter, failures that raise no error.
+- ``reference/errors.md`` lists each error by what the reader was doing, and has a finder for pasted
+  tracebacks and an index by class.
+- ``reference/silent-failures.md`` lists failures that raise no error, and has a filter.
 - ``reference/by-symptom.md`` leads from a symptom to a section, based on ``by-symptom.toml``.
 - ``reference/glossary.md`` defines the terms in ``glossary.toml``.
 - ``reference/assignments.md`` describes each assignment, based on its source.
@@ -19,7 +20,7 @@ import argparse
 from pathlib import Path
 
 from book_tools.files import write_if_changed
-from book_tools.pages import assignments, detectors, glossary, symptoms
+from book_tools.pages import assignments, detectors, entry_groups, glossary, symptoms
 from book_tools.pages.catalogue_pages import errors_page, silent_failures_page
 from book_tools.pages.html_utils import chapter_titles
 from book_tools.project_metadata import ROOT
@@ -30,10 +31,12 @@ def write_pages(root: Path = ROOT) -> list[Path]:
     """Write a project's generated pages, and return the paths that changed."""
     bits, folder = _catalogue.load(), root / "reference"
     paths = symptoms.read_symptoms(folder / "by-symptom.toml")
+    groups = entry_groups.read_groups(folder / "entry-groups.toml")
+    titles = chapter_titles(root)
     terms = glossary.read_terms(folder / "glossary.toml")
     pages = {
-        folder / "errors.md": errors_page(bits.values()),
-        folder / "silent-failures.md": silent_failures_page(bits.values(), chapter_titles(root)),
+        folder / "errors.md": errors_page(bits.values(), groups),
+        folder / "silent-failures.md": silent_failures_page(bits.values(), titles, groups),
         folder / "by-symptom.md": symptoms.symptoms_page(paths, bits),
         folder / "glossary.md": glossary.glossary_page(terms, bits),
     }

@@ -14,6 +14,7 @@ from nbformat import NotebookNode
 from book_tools.chapters.chapter_files import ChapterFiles, read_source, read_stored
 from book_tools.chapters.folding import without_title
 from book_tools.chapters.normalize_outputs import normalize_text
+from book_tools.versions.version_noise import without_noise
 
 _HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
 _ANNOUNCED = re.compile(r"^\s*# raises: (\w+)\s*$", re.MULTILINE)
@@ -91,9 +92,10 @@ def normalize_message(text: str) -> str:
 
 
 def is_similar(stored: str, here: str) -> bool:
-    """Return whether two lines are equal, ignoring whitespace and small differences in numbers.
+    """Return whether two lines are equal, ignoring noise, whitespace, and rounding.
 
-    Numbers may differ by a relative error of 1e-5.
+    Numbers may differ by a relative error of 1e-5. Noise, such as the name of a cell, says nothing
+    about the version (`version_noise`).
 
     Args:
         stored: A line of output in the book.
@@ -102,6 +104,8 @@ def is_similar(stored: str, here: str) -> bool:
     Example:
         >>> is_similar("[2.4401896 0.5]", "[2.4401898  0.5 ]"), is_similar("[1. 2.]", "[1. 3.]")
         (True, False)
+        >>> is_similar("1 [JitTracer(float32[])]", "1 [JitTracer<float32[]>]")
+        True
     """
     (words, numbers), (other_words, other_numbers) = _split_numbers(stored), _split_numbers(here)
     return words == other_words and all(
@@ -111,7 +115,7 @@ def is_similar(stored: str, here: str) -> bool:
 
 
 def _split_numbers(line: str) -> tuple[list[str], list[float]]:
-    parts = _NUMBER.split(line)
+    parts = _NUMBER.split(without_noise(line))
     return ["".join(part.split()) for part in parts[::2]], [float(part) for part in parts[1::2]]
 
 

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from book_tools.versions.version_noise import message_without_noise
+
 Record = Mapping[str, Any]
 """The content of ``reference/versions/<environment>.json``."""
 
@@ -40,8 +42,8 @@ class Difference:
 
 
 def comparable_message(error: Mapping[str, Any]) -> str:
-    """Return an error's message without links, because they contain the version of JAX."""
-    return _LINKS.sub("", error["message"]).strip()
+    """Return an error's message without noise and without links, which name the JAX version."""
+    return message_without_noise(_LINKS.sub("", error["message"])).strip()
 
 
 def align_errors(

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from book_tools.versions.chapter_cells import Cell, is_similar, normalize_message, printed_text
+from book_tools.versions.version_noise import without_noise
 from jaxbits._catalogue import load
 
 MAX_LINE = 200
@@ -88,11 +89,18 @@ def bits_of_section(chapter: str, headings: tuple[str, ...]) -> list[str]:
 def first_difference(stored: str, here: str) -> dict[str, str] | None:
     """Return the first pair of lines that differ, or None if the outputs are similar.
 
+    Outputs are also similar if only the order of their lines differs, because prints from a running
+    program may arrive in any order.
+
     Args:
         stored: The output in the book.
         here: The output in another run.
     """
-    for pair in itertools.zip_longest(stored.splitlines(), here.splitlines(), fillvalue=""):
+    columns = (stored.splitlines(), here.splitlines())
+    in_order = itertools.zip_longest(*(sorted(c, key=without_noise) for c in columns), fillvalue="")
+    if all(is_similar(*pair) for pair in in_order):
+        return None
+    for pair in itertools.zip_longest(*columns, fillvalue=""):
         if not is_similar(*pair):
             return {"stored": pair[0].strip()[:MAX_LINE], "here": pair[1].strip()[:MAX_LINE]}
     return None

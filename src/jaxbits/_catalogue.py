@@ -2,8 +2,10 @@
 
 ``catalogue/`` has one file per chapter, named after the chapter's file. Each entry has the keys
 ``title``, ``section`` (the exact heading, or "Also sharp"), ``silent``, ``fix``, and ``guard``. A
-silent entry also has ``look_for``. The entry of a bit that causes an error has ``symptoms``, a list
-of ``{error = "TypeError", text = "…"}``. tests/library/test_catalogue.py checks every entry.
+silent entry also has ``look_for``, and ``noticed``, a list of the groups in which the page *Silent
+failures* shows it. The entry of a bit that causes an error has ``symptoms``, a list of
+``{error = "TypeError", text = "…"}``, and ``task``, its group on the page *Errors*.
+tests/library/test_catalogue.py checks every entry, and tests/pages/test_entry_groups.py its groups.
 """
 
 from __future__ import annotations
@@ -106,6 +108,8 @@ class SharpBit:
             there is no such tool.
         since: The first JAX version that has this sharp bit, or "".
         until: The first JAX version that no longer has this sharp bit, or "".
+        task: What the reader was doing when the error was raised, or "".
+        noticed: What the reader notices if the sharp bit is silent.
     """
 
     id: str
@@ -119,6 +123,8 @@ class SharpBit:
     guard: str
     since: str = ""
     until: str = ""
+    task: str = ""
+    noticed: tuple[str, ...] = ()
 
     @property
     def anchor(self) -> str:
@@ -186,7 +192,11 @@ def _sharp_bit(id: str, chapter: str, values: Any) -> SharpBit:
     if not isinstance(values, dict):
         raise TypeError(f"it must be a table, got {values!r}")
     symptoms = tuple(Symptom(**symptom) for symptom in values.get("symptoms", ()))
-    fields = {"look_for": "", **values, "id": id, "chapter": chapter, "symptoms": symptoms}
+    noticed = tuple(values.get("noticed", ()))
+    fields = {
+        "look_for": "", **values,
+        "id": id, "chapter": chapter, "symptoms": symptoms, "noticed": noticed,
+    }  # fmt: skip
     return SharpBit(**fields)
 
 

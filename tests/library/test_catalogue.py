@@ -20,7 +20,8 @@ from jaxbits._catalogue import (
 
 FILES = sorted((Path(jaxbits.__file__).parent / "catalogue").glob("*.toml"))
 REQUIRED = {"title", "section", "fix", "guard"}
-STRINGS = REQUIRED | {"look_for", "since", "until"}
+STRINGS = REQUIRED | {"look_for", "since", "until", "task"}
+LISTS = {"symptoms", "noticed"}
 SILENT_ENTRY = """
 [some-bit]
 title = "It bites"
@@ -64,9 +65,7 @@ def problems_of_entry(id, values):
     if not isinstance(values, dict):
         yield f"an entry must be a table, got {values!r}"
         return
-    yield from (
-        f"unknown key {key!r}" for key in values if key not in STRINGS | {"silent", "symptoms"}
-    )
+    yield from (f"unknown key {key!r}" for key in values if key not in STRINGS | LISTS | {"silent"})
     yield from (f"missing key {key!r}" for key in sorted((REQUIRED | {"silent"}) - set(values)))
     for key in STRINGS & set(values):
         if not isinstance(values[key], str) or (key in REQUIRED and not values[key].strip()):
@@ -77,6 +76,9 @@ def problems_of_entry(id, values):
     if not isinstance(symptoms, list):
         yield f"symptoms must be a list, got {symptoms!r}"
         return
+    noticed = values.get("noticed", [])
+    if not (isinstance(noticed, list) and all(isinstance(key, str) for key in noticed)):
+        yield f"noticed must be a list of strings, got {noticed!r}"
     for symptom in symptoms:
         yield from problems_of_symptom(symptom)
     if silent is False and not symptoms:
@@ -120,6 +122,8 @@ def test_catalogue_follows_its_rules():
         ('look_for = "a number"', "", "must have look_for"),
         ('fix = "do this."', 'fix = "x"', "fix must end with a period"),
         ('fix = "do this."', 'fix = "x."\nfox = "y"', "unknown key 'fox'"),
+        ('fix = "do this."', 'fix = "x."\ntask = 3', "task must be a string"),
+        ('fix = "do this."', 'fix = "x."\nnoticed = "nan"', "noticed must be a list of strings"),
         ("[some-bit]", "[Some_Bit]", r"\[Some_Bit\] the id must be in lower case"),
         ("[some-bit]", "some-bit = 3\n[other]", r"\[some-bit\] an entry must be a table, got 3"),
     ],

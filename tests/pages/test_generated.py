@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 from contents import ROOT
 
 from book_tools.pages import catalogue_pages
+from book_tools.pages.entry_groups import TASKS, EntryGroups
 from jaxbits import _catalogue
 from jaxbits.book.figures.style import DARK
 
@@ -48,30 +50,80 @@ def load_extension(name: str) -> ModuleType:
     return module
 
 
-def test_errors_page_lists_classes_once_and_every_message() -> None:
-    page = catalogue_pages.errors_page(_catalogue.parse(CATALOGUE).values())
-    assert re.findall(r"^## (.+)$", page, re.M) == ["TypeError", "ValueError"]
-    assert page.count('href="../chapters/01-first.html#a-crash"') == 2
-    assert "nor there" in page
+GROUPS = EntryGroups({"a-crash": "loops"}, {"a-slip": ("nan", "slow")})
+
+
+def errors_page(texts: dict[str, str] = CATALOGUE, groups: EntryGroups = GROUPS) -> str:
+    return catalogue_pages.errors_page(_catalogue.parse(texts).values(), groups)
+
+
+def test_errors_page_groups_entries_by_task_and_lists_each_once() -> None:
+    page = errors_page()
+    assert re.findall(r"^## (.+)$", page, re.M) == [TASKS["loops"], "Index by class"]
+    assert page.count('href="../chapters/01-first.html#a-crash"') == 1
+    entry = page[page.index('<div class="bit" id="a-crash">') : page.index("## Index by class")]
+    messages = re.findall(r"<pre><b>(\w+):</b> (.+)</pre>", entry)
+    assert messages == [("TypeError", "nor there"), ("ValueError", "no &lt;/script&gt; … here")]
     assert "A slip" not in page
 
 
+def test_errors_page_links_each_class_to_its_entries() -> None:
+    index = errors_page().partition("## Index by class")[2]
+    assert re.findall(r"^### (.+)$", index, re.M) == ["TypeError", "ValueError"]
+    assert index.count('<a href="#a-crash">') == 2
+
+
+def test_errors_page_sorts_messages_alphabetically() -> None:
+    earlier = RAISING_ENTRY.replace("[a-crash]", "[a-bang]").replace("nor there", "'an' error")
+    groups = EntryGroups({"a-crash": "loops", "a-bang": "loops"})
+    page = errors_page({"01-first": RAISING_ENTRY + earlier}, groups)
+    assert page.index('id="a-bang"') < page.index('id="a-crash"')
+
+
+def test_errors_page_shows_entry_without_group_under_other_errors() -> None:
+    assert "## Other errors" in errors_page(groups=EntryGroups())
+
+
+@pytest.mark.parametrize(
+    "guard", ["none: it is loud", "not needed: JAX raises the error while it traces"]
+)
+def test_errors_page_leaves_out_guards_that_say_nothing(guard: str) -> None:
+    raising = RAISING_ENTRY.replace("none: it is loud", guard)
+    assert "Guard" not in errors_page({"01-first": raising})
+    with_tool = RAISING_ENTRY.replace("none: it is loud", "a test")
+    assert "<dt>Guard</dt><dd>A test.</dd>" in errors_page({"01-first": with_tool})
+
+
 def test_errors_page_embeds_entries_as_valid_json() -> None:
-    page = catalogue_pages.errors_page(_catalogue.parse(CATALOGUE).values())
-    embedded = re.search(r'id="finder-entries">(.*?)</script>', page)
+    embedded = re.search(r'id="finder-entries">(.*?)</script>', errors_page())
     assert embedded
     entries = json.loads(embedded[1])
     assert [entry["text"] for entry in entries] == ["no </script> … here", "nor there"]
 
 
-def test_silent_failures_page_has_chapters_and_escapes_html() -> None:
+def test_silent_failures_page_has_chapters_groups_and_escapes_html() -> None:
     page = catalogue_pages.silent_failures_page(
-        _catalogue.parse(CATALOGUE).values(), {"02-second": "The second"}
+        _catalogue.parse(CATALOGUE).values(), {"02-second": "The second"}, GROUPS
     )
     assert re.findall(r"^## (.+)$", page, re.M) == ["The second"]
+    assert '<div class="bit" id="a-slip" data-noticed="nan slow">' in page
+    assert re.findall(r'name="noticed" value="(\w*)"', page) == ["", "nan", "slow"]
     assert "A <code>&lt;slip&gt;</code> &amp; a fall" in page
+    assert "<dt>Guard</dt><dd>No tool reports it: it is silent.</dd>" in page
     assert "<dt>Versions</dt><dd>before jax 0.9</dd>" in page
     assert "A crash" not in page
+
+
+def test_guards_link_each_detector_to_its_section(built: Path) -> None:
+    silent = (built / "reference" / "silent-failures.html").read_text("utf8")
+    guards = re.findall(r"<dt>Guard</dt><dd>(.*?)</dd>", silent)
+    named = [check for guard in guards for check in re.findall(r"jaxbits\.detect\.(\w+)", guard)]
+    linked = re.findall(
+        r'<a [^>]*href="detectors\.html#([\w-]+)"><code[^>]*>jaxbits\.detect\.(\w+)', silent
+    )
+    assert len(named) > 80
+    assert [check for _, check in linked] == named
+    assert all(anchor == check.replace("_", "-") for anchor, check in linked)
 
 
 @pytest.mark.parametrize(

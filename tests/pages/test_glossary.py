@@ -65,6 +65,25 @@ def test_glossary_rejects_term_without_known_bits(tmp_path: Path) -> None:
         glossary.glossary_page(glossary.read_terms(file), _catalogue.load())
 
 
+@pytest.mark.parametrize("term", TERMS, ids=[term.anchor for term in TERMS])
+def test_definition_is_in_full_sentences(term: glossary.Term) -> None:
+    assert re.match(r"[A-Z]|bfloat16|float16|x64", term.text)
+    assert term.text.endswith(".")
+    first = re.split(r"(?<=[.])\s", term.text)[0]
+    assert term.name.lower() in first.lower(), "the first sentence must contain the term"
+
+
+def test_glossary_page_has_bar_of_letters_and_names_chapters() -> None:
+    page = glossary.glossary_page(TERMS, _catalogue.load())
+    linked = re.findall(r'<li><a href="#letter-([a-z])">([A-Z])</a></li>', page)
+    letters = sorted({term.name[0].lower() for term in TERMS})
+    assert [letter for letter, _ in linked] == letters
+    assert re.findall(r'<h2 class="letter" id="letter-([a-z])">', page) == letters
+    assert len(re.findall(r"<li><span>[A-Z]</span></li>", page)) == 26 - len(letters)
+    dispatch = page[page.index('id="asynchronous-dispatch"') :]
+    assert 'Explained in <a href="../chapters/12-async-dispatch.html">chapter 12</a>' in dispatch
+
+
 @pytest.mark.parametrize("stem", CHAPTERS)
 def test_chapter_links_each_term_once(built: Path, stem: str) -> None:
     page = BeautifulSoup((built / "chapters" / f"{stem}.html").read_text("utf8"), "html.parser")

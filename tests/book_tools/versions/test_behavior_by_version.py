@@ -3,11 +3,13 @@
 import re
 from pathlib import Path
 
+import pytest
 from version_records import changed_chapter, changed_record, record
 
 from book_tools.pages.behavior_by_version import versions_page as page
 from book_tools.versions import run_versions as program
 from book_tools.versions.compare_runs import fully_checked_environments
+from book_tools.versions.version_noise import without_noise
 
 ROOT = Path(__file__).resolve().parents[3]
 BOOK = {"lock": record()}
@@ -32,7 +34,7 @@ def test_versions_page_lists_claim_not_made():
     text = page(BOOK | {"colab": run})
     assert "Nothing differs." not in text
     assert '<a href="../chapters/04-out-of-bounds.html#a-read">A read</a>' in text
-    assert "<td>jax&gt;=0.8</td><td>holds</td><td>not claimed</td>" in text
+    assert "<td>jax&gt;=0.8</td><td>holds</td><td>not made</td>" in text
 
 
 def test_versions_page_links_also_sharp_row_to_bit():
@@ -85,6 +87,53 @@ def test_versions_page_escapes_error_messages():
 def test_versions_page_shows_differing_output():
     run = changed_chapter(printed=[{"section": "A read", "stored": "a < b", "here": "a > b"}])
     assert "<code>a &lt; b</code></td><td><code>a &gt; b</code>" in page(BOOK | {"colab": run})
+
+
+@pytest.mark.parametrize(
+    ("stored", "here"),
+    [
+        ("In[7]:3  if value > 1.0:", "968754234.py:3  if value > 1.0:"),
+        ("1 [JitTracer(float32[])]", "1 [JitTracer<float32[]>]"),
+        ("['f-string     JitTracer(~float32[])']", "['f-string     JitTracer<~float32[]>']"),
+        ("<object at 0x7f0112345678>", "<object at 0x…>"),
+        ("it took 1.5 s", "it took 20 ms"),
+    ],
+)
+def test_versions_page_leaves_out_noise_in_output(stored, here):
+    run = changed_chapter(printed=[{"section": "A read", "stored": stored, "here": here}])
+    assert "Nothing differs." in page(BOOK | {"colab": run})
+
+
+def test_versions_page_leaves_out_code_locations_in_messages():
+    message = "leaked\n<cell>:3:22 (Net.loss)\nsee JitTracer(int32[])"
+    other = "leaked\n…/IPython/core/shell.py:34:29 (run)\nsee JitTracer<int32[]>"
+    book = {"lock": changed_record("errors", message=message) | {"title": "The book"}}
+    assert "Nothing differs." in page(book | {"colab": changed_record("errors", message=other)})
+    longer = changed_record("errors", message=f"{other}\nand more")
+    text = page(book | {"colab": longer})
+    assert "<code>and more</code>" in text
+    assert "The message ends before this line." in text
+
+
+def test_versions_page_shows_each_line_once():
+    first, second, third = (
+        changed_record("errors", message=f"same {end}") for end in ("a\nx", "b\ny", "a\nz")
+    )
+    lock, newest = first | {"title": "The book"}, third | {"title": "Newest"}
+    text = page({"lock": lock, "colab": second, "newest": newest})
+    assert "<dt>The book, Newest</dt>\n<dd><code>IndexError: same a</code>" in text
+    assert text.count("<code>IndexError: same a</code>") == 1
+
+
+def test_recorded_differences_are_not_noise():
+    records = program.read_records(ROOT / "reference" / "versions")
+    text = program.recorded_page(ROOT)
+    rows = re.findall(r"<tr>.*?<code>(.*?)</code></td><td><code>(.*?)</code></td></tr>", text)
+    assert len(records) > 1
+    assert len(rows) > 10
+    for stored, here in rows:
+        assert without_noise(stored) != without_noise(here)
+        assert not re.search(r"In\[\d+\]|\b\d{5,}\.py", stored + here)
 
 
 def test_versions_page_ignores_chapter_missing_from_run():

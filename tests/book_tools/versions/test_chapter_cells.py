@@ -151,6 +151,15 @@ def test_first_difference_ignores_rounding_of_floats(stored, here, is_same):
     assert (first_difference(stored, here) is None) is is_same
 
 
+def test_first_difference_ignores_noise_and_order_of_lines():
+    stored = "In[7]:3  x\n27 frames\nJitTracer(float32[])\nafter\nbefore"
+    here = "96875423.py:3  x\n47 frames\nJitTracer<float32[]>\nbefore\nafter"
+    assert first_difference(stored, here) is None
+    assert first_difference(stored, here.replace("before", "later")) == {
+        "stored": "after", "here": "later",
+    }  # fmt: skip
+
+
 def test_printed_text_omits_stderr_figures_and_errors():
     outputs = [
         new_output("stream", name="stdout", text="a\n"),
