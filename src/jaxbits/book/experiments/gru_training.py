@@ -68,12 +68,12 @@ class TrainingRun(NamedTuple):
     Attributes:
         losses: The loss before each step, [STEPS].
         weights: All weights after each step, [STEPS, weights].
-        answers: The outputs of the trained model for 100 phases, [100, LENGTH].
+        params: The weights after the last step, as a tree.
     """
 
     losses: jax.Array
     weights: jax.Array
-    answers: jax.Array
+    params: Any
 
 
 def inputs(phases: jax.Array) -> jax.Array:
@@ -162,7 +162,7 @@ def train(settings: Settings, seed: int, nudge: int = 0, *, dtype: Any = "float3
     """
     start = initial_state(seed, nudge, dtype)
     params, losses, weights = _run_steps(start, settings, draw_batches(seed, dtype))
-    return TrainingRun(losses, weights, _final_answers(params))
+    return TrainingRun(losses, weights, params)
 
 
 @jax.jit
@@ -179,6 +179,7 @@ def _run_steps(
 
 @jax.jit
 def _final_answers(params: Any) -> jax.Array:
+    """Return the outputs of a trained model for 100 phases, [100, LENGTH]."""
     dtype = jax.tree.leaves(params)[0].dtype
     phases = jnp.asarray(np.linspace(0.0, 2 * np.pi, 100, endpoint=False), dtype)
     answers: jax.Array = jnp.asarray(Model(dtype).apply({"params": params}, inputs(phases)))
@@ -194,7 +195,8 @@ def r2_score(run: TrainingRun) -> float:
     phases = np.linspace(0.0, 2 * np.pi, 100, endpoint=False)[:, None]
     t = np.arange(LENGTH)
     truth = np.exp(-wave["gamma"] * t) * np.cos(wave["omega"] * t + phases + wave["delta"])
-    truth, answers = truth[:, WARMUP_STEPS:], np.asarray(run.answers, np.float64)[:, WARMUP_STEPS:]
+    answers = np.asarray(_final_answers(run.params), np.float64)[:, WARMUP_STEPS:]
+    truth = truth[:, WARMUP_STEPS:]
     return float(1 - ((answers - truth) ** 2).sum() / ((truth - truth.mean()) ** 2).sum())
 
 
@@ -202,7 +204,7 @@ def is_identical(one: TrainingRun, other: TrainingRun) -> bool:
     """Return whether two runs agree in every dtype and in every bit of every number."""
     return all(
         a.dtype == b.dtype and np.asarray(a).tobytes() == np.asarray(b).tobytes()
-        for a, b in zip(one, other, strict=True)
+        for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)
     )
 
 

@@ -89,7 +89,7 @@ def weight_trajectories() -> tuple[Figure, str]:
 
     run = measurements.load("list_or_array")
     series = run["series"]
-    fig = Figure(figsize=(6, 5.2), layout="constrained")
+    fig = Figure(figsize=(6, 4.6), layout="constrained")
     upper, lower = fig.subplots(2, 1)
     steps = _steps(upper, run)
     lists, arrays = (np.asarray(series["losses"][name]) for name in ("lists", "arrays"))
@@ -133,7 +133,7 @@ def weight_distances() -> tuple[Figure, str]:
         "one weight moved": "last digit of one weight",
         "arrays": "arrays instead of lists",
     }
-    fig = Figure(figsize=(6, 5.8), layout="constrained")
+    fig = Figure(figsize=(6, 5.0), layout="constrained")
     said = []
     for axes, name in zip(fig.subplots(2, 1), ("calm", "restless"), strict=True):
         steps = _steps(axes, run)
