@@ -23,7 +23,7 @@ from jaxbits.book.experiments.gru_training import (
     relative_weight_distance,
     train,
 )
-from jaxbits.book.experiments.settings_vector import pack, unpack
+from jaxbits.book.experiments.settings_vector import from_arrays, from_lists
 
 TITLE = "a GRU trained from lists and from arrays of settings, x64 on"
 ROUNDS, SEEDS = 9, 5
@@ -34,9 +34,7 @@ SHOWN = [*range(1, 11), *range(15, 50, 5), *range(50, STEPS + 1, 10)]
 def _runs(rate: float) -> dict[str, list[TrainingRun]]:
     """Train from lists, from arrays, and from lists with one weight changed, for each seed."""
     settings = SETTINGS | {"training": {"rate": rate}}
-    lists, arrays = (
-        unpack(pack(settings, as_arrays=kind).segments, settings) for kind in (False, True)
-    )
+    lists, arrays = from_lists(settings), from_arrays(settings)
     return {
         "lists": [train(lists, seed) for seed in range(SEEDS)],
         "arrays": [train(arrays, seed) for seed in range(SEEDS)],
@@ -53,9 +51,7 @@ def run() -> dict[str, Any]:
     """Train with a low and a high learning rate, and time the run with the low rate."""
     with x64_on():
         done = {name: _runs(rate) for name, rate in RATES.items()}
-        lists, arrays = (
-            unpack(pack(SETTINGS, as_arrays=kind).segments, SETTINGS) for kind in (False, True)
-        )
+        lists, arrays = from_lists(SETTINGS), from_arrays(SETTINGS)
         ways = {
             "300 steps, from lists": lambda: jax.block_until_ready(train(lists, 0)),
             "300 steps, from arrays": lambda: jax.block_until_ready(train(arrays, 0)),

@@ -64,7 +64,7 @@ DIFFERENCES = (
         "18-lists-or-arrays",
         "A GPU may add numbers in a different order on every run, so equal seeds may not give "
         "equal bits.",
-        "A GPU may add in another order from run to run",
+        "A GPU may add numbers in a different order on every run",
         ("gpu",),
     ),
     Difference(

@@ -16,7 +16,7 @@ from jaxbits._catalogue import ALSO_SHARP, SharpBit, load
 BITS = load()
 HEADINGS_WITHOUT_ENTRY = {"", ALSO_SHARP, "Exercises", "What you have seen"}
 # Each of these chapters follows a single example, so some of its sections have no sharp bit.
-NARRATIVE_CHAPTERS = {"01-tracing", "15-xor-classifier", "18-lists-or-arrays"}
+NARRATIVE_CHAPTERS = {"01-tracing", "15-xor-classifier"}
 
 
 def chapter_entries(stem: str) -> list[SharpBit]:

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import pytest
 
 from jaxbits import x64_on
-from jaxbits.book.experiments.settings_vector import pack, unpack
+from jaxbits.book.experiments.settings_vector import from_arrays, from_lists, pack, unpack
 
 SETTINGS = {
     "wave": {"gamma": 0.1, "delta": -4.5, "more": {"omega": 0.7, "alpha": 3}},
@@ -36,6 +36,13 @@ def test_pack_creates_float64_arrays_with_x64():
         element = unpack(segments, SETTINGS)["wave"]["gamma"]
         assert (jnp.float32(1) * element).dtype == "float64"
         assert not element.weak_type
+
+
+def test_from_lists_and_from_arrays_keep_names_and_differ_in_type():
+    assert from_lists(SETTINGS) == SETTINGS
+    element = from_arrays(SETTINGS)["wave"]["more"]["omega"]
+    assert isinstance(element, jnp.ndarray)
+    assert float(element) == pytest.approx(0.7)
 
 
 def test_pack_rejects_number_without_group():

@@ -14,6 +14,7 @@ def descend(weights, rate):
 
 
 EXAMPLES = [
+    ("array-element-widens", "promotion", lambda g, t: jnp.exp(-g * t), (element, narrow), {}),
     ("list-element-or-array-element", "promotion", lambda t, g: g * t, (narrow, element), {}),
     ("list-element-or-array-element", "promotion", lambda t: np.float32(2) * t, (narrow,), {}),
     ("wide-learning-rate", "promotion", descend, (narrow, element), {}),

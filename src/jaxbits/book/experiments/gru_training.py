@@ -37,6 +37,18 @@ State: TypeAlias = tuple[Any, Any]
 """The weights and the optimizer state."""
 
 
+class Batch(NamedTuple):
+    """The random numbers behind the inputs and targets of one batch, or of all batches.
+
+    Attributes:
+        phases: The phase of each sequence, [..., batch].
+        noise: Noise with mean 0 and variance 1 for each target, [..., batch, time].
+    """
+
+    phases: Any
+    noise: Any
+
+
 class Model(nn.Module):
     """A GRU followed by a linear layer, with one input and one output per time step."""
 
@@ -56,12 +68,12 @@ class TrainingRun(NamedTuple):
     Attributes:
         losses: The loss before each step, [STEPS].
         weights: All weights after each step, [STEPS, weights].
-        answers: The outputs of the trained model for 100 phases, [100, LENGTH].
+        params: The weights after the last step, as a tree.
     """
 
     losses: jax.Array
     weights: jax.Array
-    answers: jax.Array
+    params: Any
 
 
 def inputs(phases: jax.Array) -> jax.Array:
@@ -73,58 +85,69 @@ def targets(settings: Settings, phases: jax.Array) -> jax.Array:
     """Return the noiseless responses of the oscillator to the tones for the given phases."""
     wave = settings["wave"]
     t = jnp.arange(LENGTH, dtype=phases.dtype)
-    turned = wave["omega"] * t + phases[:, None] + wave["delta"]
-    return jnp.exp(-wave["gamma"] * t) * jnp.cos(turned)
+    angle = wave["omega"] * t + phases[:, None] + wave["delta"]
+    return jnp.exp(-wave["gamma"] * t) * jnp.cos(angle)
 
 
-def loss(params: Any, settings: Settings, key: jax.Array, dtype: Any = jnp.float32) -> jax.Array:
-    """Return the model's mean squared error on a batch drawn with the key."""
-    for_phases, for_noise = jax.random.split(key)
-    phases = jax.random.uniform(for_phases, (BATCH,), dtype, 0.0, 2 * math.pi)
-    noise = jax.random.normal(for_noise, (BATCH, LENGTH), dtype)
-    noisy = targets(settings, phases) + settings["noise"]["scale"] * noise
-    answers = Model(dtype).apply({"params": params}, inputs(phases))
-    return jnp.mean((answers - noisy)[:, WARMUP_STEPS:] ** 2)
+def loss(params: Any, settings: Settings, batch: Batch) -> jax.Array:
+    """Return the model's mean squared error on a batch."""
+    scale = settings["noise"]["scale"]
+    noisy = targets(settings, batch.phases) + scale * batch.noise
+    model = Model(batch.phases.dtype)
+    outputs = model.apply({"params": params}, inputs(batch.phases))
+    return jnp.mean((outputs - noisy)[:, WARMUP_STEPS:] ** 2)
+
+
+def draw_batches(seed: int, dtype: Any = "float32") -> Batch:
+    """Draw the random numbers for all batches of a run with NumPy."""
+    generator = np.random.default_rng([seed, 1])
+    phases = generator.uniform(0.0, 2 * np.pi, (STEPS, BATCH))
+    noise = generator.normal(size=(STEPS, BATCH, LENGTH))
+    return Batch(phases.astype(dtype), noise.astype(dtype))
 
 
 def initial_state(seed: int, nudge: int = 0, dtype: Any = "float32") -> State:
-    """Return the initial weights for a seed, and Adam's state for them.
+    """Draw the initial weights for a seed with NumPy, and return them with Adam's state for them.
 
     Args:
         seed: The seed for the weights.
         nudge: If 1, replace the largest weight with the next larger number in its dtype.
         dtype: The dtype of the weights.
     """
-    state: State = _initial_state(seed, nudge, dtype)
-    return state
+    generator = np.random.default_rng([seed, 0])
+
+    def draw(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+        is_bias = len(shape) == 1
+        scale = 0.0 if is_bias else shape[0] ** -0.5
+        return generator.normal(0.0, scale, shape).astype(dtype)
+
+    params = jax.tree.map(draw, _weight_shapes(), is_leaf=lambda node: isinstance(node, tuple))
+    if nudge:
+        matrix = max(jax.tree.leaves(params), key=np.max)
+        largest = np.unravel_index(np.argmax(matrix), matrix.shape)
+        matrix[largest] = np.nextafter(matrix[largest], matrix.dtype.type(np.inf))
+    return params, optax.adam(0.0).init(params)
 
 
-@functools.partial(jax.jit, static_argnames="dtype")
-def _initial_state(seed: Any, nudge: Any, dtype: Any) -> State:
-    silence = jnp.zeros((BATCH, LENGTH), dtype)
-    flat, unravel = ravel_pytree(Model(dtype).init(jax.random.key(seed), silence)["params"])
-    largest = jnp.argmax(flat)
-    nudged = jnp.nextafter(flat[largest], 2 * flat[largest])
-    params = unravel(flat.at[largest].set(jnp.where(nudge, nudged, flat[largest])))
-    state: State = (params, optax.adam(0.0).init(params))
-    return state
+@functools.cache
+def _weight_shapes() -> Any:
+    tones = jax.ShapeDtypeStruct((BATCH, LENGTH), jnp.float32)
+    weights = jax.eval_shape(Model().init, jax.random.key(0), tones)["params"]
+    return jax.tree.map(lambda weight: weight.shape, weights)
 
 
-def train_step(
-    state: State, settings: Settings, key: jax.Array, dtype: Any = jnp.float32
-) -> tuple[State, jax.Array]:
+def train_step(state: State, settings: Settings, batch: Batch) -> tuple[State, jax.Array]:
     """Return the state after one step of Adam on one batch, and the loss before the step.
 
     Args:
         state: The weights and the optimizer state.
         settings: Numbers of any numeric type, under the same names as in `SETTINGS`.
-        key: The key for drawing the batch.
-        dtype: The dtype of the weights, the inputs, and the noise.
+        batch: The random numbers for the batch, in the dtype of the weights.
     """
     params, opt_state = state
-    before, slopes = jax.value_and_grad(loss)(params, settings, key, dtype)
+    before, gradients = jax.value_and_grad(loss)(params, settings, batch)
     adam = optax.adam(settings["training"]["rate"])
-    updates, opt_state = adam.update(slopes, opt_state)
+    updates, opt_state = adam.update(gradients, opt_state)
     return (optax.apply_updates(params, updates), opt_state), before
 
 
@@ -137,27 +160,28 @@ def train(settings: Settings, seed: int, nudge: int = 0, *, dtype: Any = "float3
         nudge: If 1, change the last digit of one initial weight, as `initial_state` does.
         dtype: The dtype of the weights, the inputs, and the noise.
     """
-    keys = jax.random.split(jax.random.fold_in(jax.random.key(seed), 1), STEPS)
     start = initial_state(seed, nudge, dtype)
-    params, losses, weights = _run_steps(start, settings, keys, dtype)
-    return TrainingRun(losses, weights, _final_answers(params, dtype))
+    params, losses, weights = _run_steps(start, settings, draw_batches(seed, dtype))
+    return TrainingRun(losses, weights, params)
 
 
-@functools.partial(jax.jit, static_argnames="dtype")
+@jax.jit
 def _run_steps(
-    state: State, settings: Settings, keys: jax.Array, dtype: Any
+    state: State, settings: Settings, batches: Batch
 ) -> tuple[Any, jax.Array, jax.Array]:
-    def body(state: State, key: jax.Array) -> tuple[State, tuple[jax.Array, jax.Array]]:
-        state, before = train_step(state, settings, key, dtype)
+    def body(state: State, batch: Batch) -> tuple[State, tuple[jax.Array, jax.Array]]:
+        state, before = train_step(state, settings, batch)
         return state, (before, ravel_pytree(state[0])[0])
 
-    (params, _), (losses, weights) = lax.scan(body, state, keys)
+    (params, _), (losses, weights) = lax.scan(body, state, batches)
     return params, losses, weights
 
 
-@functools.partial(jax.jit, static_argnames="dtype")
-def _final_answers(params: Any, dtype: Any) -> jax.Array:
-    phases = jnp.linspace(0.0, 2 * math.pi, 100, endpoint=False, dtype=dtype)
+@jax.jit
+def _final_answers(params: Any) -> jax.Array:
+    """Return the outputs of a trained model for 100 phases, [100, LENGTH]."""
+    dtype = jax.tree.leaves(params)[0].dtype
+    phases = jnp.asarray(np.linspace(0.0, 2 * np.pi, 100, endpoint=False), dtype)
     answers: jax.Array = jnp.asarray(Model(dtype).apply({"params": params}, inputs(phases)))
     return answers
 
@@ -171,7 +195,8 @@ def r2_score(run: TrainingRun) -> float:
     phases = np.linspace(0.0, 2 * np.pi, 100, endpoint=False)[:, None]
     t = np.arange(LENGTH)
     truth = np.exp(-wave["gamma"] * t) * np.cos(wave["omega"] * t + phases + wave["delta"])
-    truth, answers = truth[:, WARMUP_STEPS:], np.asarray(run.answers, np.float64)[:, WARMUP_STEPS:]
+    answers = np.asarray(_final_answers(run.params), np.float64)[:, WARMUP_STEPS:]
+    truth = truth[:, WARMUP_STEPS:]
     return float(1 - ((answers - truth) ** 2).sum() / ((truth - truth.mean()) ** 2).sum())
 
 
@@ -179,7 +204,7 @@ def is_identical(one: TrainingRun, other: TrainingRun) -> bool:
     """Return whether two runs agree in every dtype and in every bit of every number."""
     return all(
         a.dtype == b.dtype and np.asarray(a).tobytes() == np.asarray(b).tobytes()
-        for a, b in zip(one, other, strict=True)
+        for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True)
     )
 
 

@@ -75,6 +75,16 @@ def unpack(
     return named
 
 
+def from_lists(settings: Mapping[str, Numbers]) -> dict[str, dict[str, Any]]:
+    """Return the settings with each number taken from a packed list, as a Python number."""
+    return unpack(pack(settings, as_arrays=False).segments, settings)
+
+
+def from_arrays(settings: Mapping[str, Numbers]) -> dict[str, dict[str, Any]]:
+    """Return the settings with each number taken from a packed array, as an array element."""
+    return unpack(pack(settings, as_arrays=True).segments, settings)
+
+
 def _leaves(group: Numbers) -> Iterator[Any]:
     for value in group.values():
         if isinstance(value, Mapping):

@@ -38,7 +38,7 @@ def dtypes_side_by_side(programs: Mapping[str, Sequence[Intermediate]]) -> tuple
     (first, one), (second, other) = programs.items()
     fig, axes = style.figure(6, 2.9)
     style.blank(axes)
-    axes.set_title("What each operation of one step gives")
+    axes.set_title("The dtype that each operation of one step returns")
     said = []
     for row, (name, program) in enumerate(programs.items()):
         y = 1.0 - 1.15 * row
@@ -49,11 +49,11 @@ def dtypes_side_by_side(programs: Mapping[str, Sequence[Intermediate]]) -> tuple
             axes.add_patch(Rectangle((at, y), width, 0.66, facecolor=tone, edgecolor="none"))
             at += width
         wide = sum(part.dtype == "float64" for part in program)
-        said.append(f"{name}: {wide} of {len(program)} are float64")
+        said.append(f"With settings from {name}, {wide} of {len(program)} are float64")
     where = first_dtype_difference(one, other)
     if where is not None:
         axes.annotate(
-            f"operation {where + 1}: the first that differs",
+            f"operation {where + 1} is the first that differs",
             (where + 0.5, -0.15),
             (16, -20),
             textcoords="offset points",
@@ -61,13 +61,13 @@ def dtypes_side_by_side(programs: Mapping[str, Sequence[Intermediate]]) -> tuple
             fontsize=10,
             arrowprops={"arrowstyle": "-|>", "color": style.INK, "shrinkB": 0},
         )
-        said.append(f"the first that differs between {first} and {second} is number {where + 1}")
+        said.append(f"Operation {where + 1} is the first that differs between {first} and {second}")
     axes.set_xlim(-1, len(one) + 1)
     axes.set_ylim(-0.8, 2.0)
     handles = [Patch(facecolor=tone, label=dtype) for dtype, tone in _TONES.items()]
-    handles.append(Patch(facecolor=style.LINE, label="no float"))
+    handles.append(Patch(facecolor=style.LINE, label="not a float"))
     fig.legend(handles=handles, loc="outside lower left", ncols=3, fontsize=10)
-    return fig, f"Operations of a training step by dtype. {'; '.join(said)}."
+    return fig, f"The dtypes of the operations of a training step. {'. '.join(said)}."
 
 
 def _steps(axes: Axes, run: Mapping[str, Any]) -> list[int]:
@@ -89,14 +89,14 @@ def weight_trajectories() -> tuple[Figure, str]:
 
     run = measurements.load("list_or_array")
     series = run["series"]
-    fig = Figure(figsize=(6, 5.2), layout="constrained")
+    fig = Figure(figsize=(6, 4.6), layout="constrained")
     upper, lower = fig.subplots(2, 1)
     steps = _steps(upper, run)
     lists, arrays = (np.asarray(series["losses"][name]) for name in ("lists", "arrays"))
     upper.plot(steps, arrays, color=style.PALE_ORANGE, linewidth=7, label="from arrays")
     upper.plot(steps, lists, color=style.BLUE, linewidth=1.5, label="from lists")
     upper.legend(loc="upper right")
-    upper.set_title("The losses of one seed, x64 on")
+    upper.set_title("The losses of one seed, with x64 on")
     upper.set_ylabel("loss")
     _steps(lower, run)
     off = np.asarray(series["loss difference"])
@@ -106,12 +106,12 @@ def weight_trajectories() -> tuple[Figure, str]:
     lower.text(300, _ULP / 3, "one unit in the last place", ha="right", va="top", fontsize=10)
     lower.set_title("How much they differ")
     lower.set_xlabel("step")
-    lower.set_ylabel("difference, of the loss")
+    lower.set_ylabel("relative difference")
     alt = (
-        f"Above, the losses of both over {steps[-1]} steps, one line upon the other, from "
-        f"{lists[0]:.2g} to {lists[-1]:.2g}. Below, their difference relative to the loss: between "
-        f"{off.min():.0e} and {off.max():.0e}; one unit in the last "
-        f"place of float32 is {_ULP:.0e}."
+        f"Above, the losses from lists and from arrays over {steps[-1]} steps. Both curves fall "
+        f"from {lists[0]:.2g} to {lists[-1]:.2g} and cover each other. Below, their relative "
+        f"difference, which lies between {off.min():.0e} and {off.max():.0e}. A dotted line marks "
+        f"one unit in the last place of float32, {_ULP:.0e}."
     )
     return fig, alt
 
@@ -128,35 +128,36 @@ def weight_distances() -> tuple[Figure, str]:
         "arrays": style.ORANGE,
         "one weight moved": style.BLUE,
     }
-    fig = Figure(figsize=(6, 5.8), layout="constrained")
+    words = {
+        "another seed": "another seed",
+        "one weight moved": "last digit of one weight",
+        "arrays": "arrays instead of lists",
+    }
+    fig = Figure(figsize=(6, 5.0), layout="constrained")
     said = []
     for axes, name in zip(fig.subplots(2, 1), ("calm", "restless"), strict=True):
         steps = _steps(axes, run)
+        rate = f"learning rate {run['series']['rates'][name]}"
         for kind, tone in tones.items():
             for line in run["series"][name][kind]:
                 axes.plot(steps, line, color=tone, **_LINES[kind])
             ends = [line[-1] for line in run["series"][name][kind]]
-            said.append(f"{name}, {kind}: {min(ends):.1e} to {max(ends):.1e} at the end")
+            said.append(f"{words[kind]}, {rate}: {min(ends):.1e} to {max(ends):.1e}")
         _ulp_line(axes)
         axes.set_ylim(2e-9, 10)
-        axes.set_title(f"Learning rate {run['series']['rates'][name]}")
+        axes.set_title(rate.capitalize())
         axes.set_ylabel("distance of the weights")
     axes.set_xlabel("step")
-    words = {
-        "another seed": "another seed",
-        "one weight moved": "one weight moved by a last digit",
-        "arrays": "arrays in place of lists",
-    }
     handles: list[Any] = [
         Line2D([], [], color=tone, label=words[k], **_LINES[k]) for k, tone in tones.items()
     ]
     handles.append(
-        Line2D([], [], color=style.INK, linewidth=1, ls=":", label="unit in the last place")
+        Line2D([], [], color=style.INK, linewidth=1, ls=":", label="one unit in the last place")
     )
     fig.legend(handles=handles, loc="outside lower left", ncols=2, fontsize=10)
     return fig, (
-        "Distance of the weights of two trainings, relative to their size, over the steps, for "
-        f"five seeds. {'; '.join(said)}."
+        "The relative distance between the weights of two training runs over the steps, for five "
+        f"seeds. At the end, the distances are as follows: {'; '.join(said)}."
     )
 
 
@@ -182,7 +183,7 @@ def score_changes() -> tuple[Figure, str]:
     axes.set_ylim(-0.6, 5.9)
     axes.set_xscale("log")
     axes.minorticks_off()
-    axes.set_xlabel("change of R²")
-    axes.set_title("How much the score moves", loc="left")
+    axes.set_xlabel("change in R²")
+    axes.set_title("How far each change moves the score", loc="left")
     told = "; ".join(f"{n}: {min(v):.0e} to {max(v):.0e}" for n, v in rows.items())
-    return fig, f"Changes of R² for five seeds. {told}. The article: {_ARTICLE:.1e}."
+    return fig, f"Changes in R² for five seeds. {told}. The article reports {_ARTICLE:.1e}."
