@@ -89,7 +89,7 @@ def survey_table(
             axes.text(left + width * (column + 0.5), middle, _cell_text(outcome),
                       ha="center", va="center", fontsize=10)  # fmt: skip
         top -= height
-    axes.text(0, top - 0.45, "×: the state's memory, compared with before. Last line: traces.",
+    axes.text(0, top - 0.45, "×: change in the state's size. Last number: how often jit traces.",
               va="center", fontsize=10)  # fmt: skip
     axes.set_xlim(-0.05, left + width * len(columns) + 0.05)
     axes.set_ylim(top - 0.8, 2.2)
@@ -105,11 +105,11 @@ def _column_in_words(
 ) -> str:
     outcomes = [row[types] for row in found.values()]
     verdicts = [outcome.verdict for outcome in outcomes]
-    counts = [f"{verdicts.count(v)} {_WORDS[v]}" for v in _GROUNDS if v in verdicts]
+    counts = [f"{_WORDS[v]} in {verdicts.count(v)}" for v in _GROUNDS if v in verdicts]
     twice = sum(outcome.traces > 1 for outcome in outcomes)
     return (
-        f"With {', '.join(types)} for parameters, gradient, and value: {'; '.join(counts)}; "
-        f"{twice} traced twice."
+        f"With {', '.join(types)} for parameters, gradient, and value: {', '.join(counts)}. "
+        f"Traced twice: {twice}."
     )
 
 
@@ -125,7 +125,7 @@ def numbers_near_one(update: float) -> tuple[Figure, str]:
     axes.grid(False)
     low, high = 1 - 0.0058, 1 + 0.0022
     spacings = {"bfloat16": 2.0**-8, "float16": 2.0**-11, "float32": 2.0**-24}
-    for row, (name, below) in enumerate(spacings.items()):
+    for row, below in enumerate(spacings.values()):
         y = -row
         axes.plot([low, high], [y, y], color=style.LINE, linewidth=1)
         if below < 1e-5:
@@ -205,9 +205,13 @@ def loss_curves(losses: Mapping[str, Any], steps: int) -> tuple[Figure, str]:
     for (name, series), tone in zip(losses.items(), tones, strict=False):
         values = np.asarray(series, float)
         axes.plot(np.arange(len(values)), values, color=tone)
-        # Place the label above the highest point of the line below it.
-        clear = values[len(values) * 2 // 5 :].max() * 1.6
-        axes.text(steps, clear, name, ha="right", va="bottom", color=tone)
+        if len(said) < len(losses) - 1:
+            # Place the label above the highest point of the line below it.
+            clear = values[len(values) * 2 // 5 :].max() * 1.6
+            axes.text(steps, clear, name, ha="right", va="bottom", color=tone)
+        else:
+            clear = values[len(values) * 2 // 5] / 3
+            axes.text(0.4 * steps, clear, name, ha="right", va="top", color=tone)
         said.append(f"{name}: from {values[0]:.2g} to {values[-1]:.2g}")
     axes.set_yscale("log")
     axes.set_xlabel("step")
