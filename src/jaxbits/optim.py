@@ -150,10 +150,14 @@ def _cast(new: Any, old: Any, what: str) -> Any:
     if before is None or after is None or not _can_cast(after[0], before[0]):
         expected = before[0] if before else f"a {type(old).__name__}"
         got = after[0] if after else f"a {type(new).__name__}"
-        # Chapter 11 quotes the first half of this message.
-        raise TypeError(
-            f"{what} should stay {expected}; it became {got}, which a cast would truncate"
-        )
+        if what.startswith("update") and before and jnp.issubdtype(before[0], jnp.integer):
+            parameter = what.replace("update", "parameter", 1)
+            raise TypeError(
+                f"{parameter} must be a float array, got {expected}; a cast would truncate its "
+                f"{got} update"
+            )
+        # Chapter 11 checks the first half of the message above.
+        raise TypeError(f"{what} must stay {expected}, got {got}; a cast would lose its value")
     return _jax_compat.cast(new, before[0], weak_type=before[1])
 
 

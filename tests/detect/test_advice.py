@@ -448,3 +448,14 @@ def test_nan_advises_to_correct_the_index_of_a_filled_read():
     assert found.fix == "correct the index, which is out of bounds, or pass a `fill_value`"
     filled = lambda x, i: jnp.take(x, i, fill_value=0.0)  # noqa: E731
     assert not detect.nan(filled, jnp.ones(3), jnp.array([0, 3]))
+
+
+def test_nan_advises_on_the_epsilon_of_an_optimizer_in_float16():
+    adam, gradient = optax.adam(1e-3), jnp.array([0.0, 1e-4], jnp.float16)
+
+    def first_updates(gradient):
+        return adam.update(gradient, adam.init(gradient))[0]
+
+    (found,) = detect.nan(first_updates, gradient)
+    assert "eps=1e-4" in found.fix
+    assert found.catalogue_id == "adam-float16-eps"

@@ -65,6 +65,7 @@ WITH_ARGUMENTS = {
         },
         "What one update does",
     ),
+    "dtype_stability.numbers_near_one": lambda draw: draw(0.001),
     "dtype_stability.step_sizes": lambda draw: draw({"float16": [1, 9], "float32": [1, 1]}),
     "dtype_stability.loss_curves": lambda draw: draw({"half": [1, 0.1], "master": [1, 0.01]}, 2),
     "non_array_inputs.numpy_function_table": lambda draw: draw(

@@ -182,8 +182,11 @@ def test_dtype_stable_names_invalid_input():
         dtype_stable(0.1)
     counts = {"w": jnp.ones(2), "n": jnp.ones(2, jnp.int32)}
     tx = dtype_stable(optax.adam(0.1))
-    with pytest.raises(TypeError, match=r"\['n'\] should stay int32; it became float32"):
-        tx.update(jax.tree.map(lambda p: 0.5 * p, counts), tx.init(counts), counts)
+    gradient = jax.tree.map(lambda p: 0.5 * p, counts)
+    with pytest.raises(TypeError, match=r"parameter \['n'\] must be a float array, got int32"):
+        tx.update(gradient, tx.init(counts), counts)
+    with pytest.raises(TypeError, match=r"mu\['n'\] must stay int32, got float32; a cast would"):
+        tx.update(gradient, tx.init(counts))
     grown = optax.GradientTransformation(lambda p: {"a": p}, lambda u, s, p: (u, {"a": u, "b": u}))
     with pytest.raises(ValueError, match=r"new state must have the structure of .* \['b'\]"):
         dtype_stable(grown).update(jnp.ones(2), {"a": jnp.ones(2)}, jnp.ones(2))
@@ -259,7 +262,7 @@ def test_dtype_stable_accepts_float0_and_non_array_leaves():
     tx = dtype_stable(named)
     assert tx.update(params, tx.init(params), params)[1] == {"name": "x"}
     becomes = optax.GradientTransformation(lambda p: {"a": p}, lambda u, s, p=None: (u, {"a": "x"}))
-    with pytest.raises(TypeError, match=r"state leaf \['a'\] should stay float32; it became a str"):
+    with pytest.raises(TypeError, match=r"state leaf \['a'\] must stay float32, got a str"):
         dtype_stable(becomes).update(jnp.ones(2), {"a": jnp.ones(2)}, jnp.ones(2))
 
 

@@ -1,5 +1,6 @@
 """Test the survey of the dtypes that Optax optimizers change."""
 
+import jax
 import jax.numpy as jnp
 import optax
 import pytest
@@ -11,9 +12,13 @@ from jaxbits.book.experiments.optimizer_survey import (
     composite_optimizers,
     optax_optimizers,
     survey,
+    survey_unstable,
 )
+from jaxbits.optim import dtype_stable
 
-SAME, HALF, WIDE = DTYPE_COMBINATIONS[0], DTYPE_COMBINATIONS[1], DTYPE_COMBINATIONS[2]
+SAME = ("float32", "float32", "float32")
+HALF = ("bfloat16", "bfloat16", "float32")
+WIDE = ("bfloat16", "float32", "float32")
 KNOWN_OPTIMIZERS = """
     adabelief adafactor adam adamw lamb lbfgs lion nadam nadamw novograd polyak_sgd sgd sm3 yogi
     contrib.dpsgd contrib.muon contrib.prodigy contrib.schedule_free_adamw contrib.sophia
@@ -40,7 +45,7 @@ def test_optax_optimizers_returns_exported_optimizers():
         (lambda: optax.novograd(0.1), WIDE, "raises", 1.0),
         (composite_optimizers()["backtracking"], SAME, "weak", 1.0),
         (composite_optimizers()["apply_if_finite"], WIDE, "raises", 1.0),
-        (lambda: optax.adam(0.1), DTYPE_COMBINATIONS[6], "state", 1.5),
+        (lambda: optax.adam(0.1), ("float32", "float64", "float64"), "state", 1.5),
     ],
 )
 def test_survey_returns_verdict_and_growth(make_optimizer, dtypes, verdict, growth):
@@ -57,6 +62,35 @@ def test_survey_names_each_leaf_with_changed_dtype():
     )
     assert outcome.updates == ("float32",)
     assert UpdateOutcome(state=("a: ~int32 -> int32",)).verdict == "weak"
+
+
+@pytest.mark.parametrize(
+    ("make_optimizer", "dtypes", "traces"),
+    [
+        (lambda: optax.adam(0.1), SAME, 1),
+        (lambda: optax.adam(0.1), ("float16", "float16", "float32"), 1),
+        (lambda: optax.adam(0.1), WIDE, 2),
+        (lambda: optax.novograd(0.1), WIDE, 0),
+    ],
+)
+def test_survey_counts_traces(make_optimizer, dtypes, traces):
+    assert dtypes in DTYPE_COMBINATIONS
+    assert survey({"it": make_optimizer}, [dtypes])["it"][dtypes].traces == traces
+
+
+def test_survey_counts_as_many_traces_as_jit():
+    tx, params = optax.adam(0.1), {"w": jnp.ones(2, jnp.bfloat16)}
+    update, state = jax.jit(tx.update), tx.init(params)
+    for _ in range(3):
+        _, state = update({"w": jnp.ones(2, jnp.float32)}, state, params)
+    assert update._cache_size() == survey({"adam": lambda: tx}, [WIDE])["adam"][WIDE].traces
+
+
+def test_survey_unstable_repeats_only_unstable_combinations():
+    seen = survey({"adam": lambda: optax.adam(0.1), "sgd": lambda: optax.sgd(0.1)}, [SAME, WIDE])
+    repeated = survey_unstable(seen, dtype_stable)
+    assert {name: list(row) for name, row in repeated.items()} == {"adam": [WIDE], "sgd": [WIDE]}
+    assert {row[WIDE].verdict for row in repeated.values()} == {"stable"}
 
 
 def test_survey_leaves_x64_off():

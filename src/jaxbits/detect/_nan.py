@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxbits import _jax_compat
 from jaxbits._analysis.code_location import CodeLocation
 from jaxbits._analysis.detector import detector
 from jaxbits._analysis.finding import Finding, Severity
@@ -27,6 +29,10 @@ _GUARD_GRADIENT = (
 )
 _MASK_SOFTMAX = (
     "if a mask keeps nothing in some row, pass the mask, as in `jax.nn.softmax(x, where=mask)`"
+)
+_LARGER_EPSILON = (
+    "keep the parameters and the optimizer's state in float32, or pass the optimizer an epsilon "
+    "that float16 can represent, such as `eps=1e-4`"
 )
 _CORRECT_INDEX = "correct the index, which is out of bounds, or pass a `fill_value`"
 _MAX_ORIGINS = 3
@@ -112,6 +118,9 @@ def _origin(site: Site) -> Finding:
             "take-fills",
             subject=FILLED_READ,
         )
+    if _is_float16_division_in_optax(site.equation):
+        location = site.location
+        return Finding("error", message, evidence, _LARGER_EPSILON, location, "adam-float16-eps")
     catalogue_id = "linalg-never-raises" if name in _LINEAR_ALGEBRA else "debug-nans-blind-spots"
     return Finding("error", message, evidence, _GUARD, site.location, catalogue_id)
 
@@ -119,6 +128,13 @@ def _origin(site: Site) -> Finding:
 def _subtracts_in_softmax(primitive: str | None, location: CodeLocation | None) -> bool:
     """Return whether a softmax subtracted the largest element, which may be -infinity."""
     return primitive == "sub" and location is not None and "softmax(" in location.text
+
+
+def _is_float16_division_in_optax(equation: Any) -> bool:
+    """Return whether Optax divides in float16, where the default epsilon of Adam is zero."""
+    if equation.primitive.name != "div" or equation.outvars[0].aval.dtype != jnp.float16:
+        return False
+    return any("optax" in Path(file).parts for _, file, _ in _jax_compat.frames(equation))
 
 
 def _nonfinite_gradient(problem: NonfiniteGradient, gradient_test: GradientTest) -> Finding:

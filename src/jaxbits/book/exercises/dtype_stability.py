@@ -1,4 +1,4 @@
-"""The exercises for chapter 11, optimizers that change their types."""
+"""The exercises for chapter 11, optimizers and dtypes."""
 
 from __future__ import annotations
 

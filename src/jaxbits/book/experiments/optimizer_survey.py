@@ -25,6 +25,7 @@ DtypeCombination = tuple[str, str, str]
 DTYPE_COMBINATIONS: tuple[DtypeCombination, ...] = (
     ("float32", "float32", "float32"),
     ("bfloat16", "bfloat16", "float32"),
+    ("float16", "float16", "float32"),
     ("bfloat16", "float32", "float32"),
     ("float16", "float32", "float32"),
     ("float32", "bfloat16", "float32"),
@@ -44,12 +45,15 @@ class UpdateOutcome:
         updates: The dtypes of the updates that differ from the dtype of the parameters.
         growth: The size of the state's floating-point leaves after the update, relative to their
             size before.
-        error: The class and the first line of the error, if JAX could not trace the update.
+        traces: The number of times that `jax.jit` traces the update in a long training loop, or 0
+            if tracing raises an error. Each different type of the state needs a trace of its own.
+        error: The class and the first line of the error, if JAX cannot trace one of the updates.
     """
 
     state: tuple[str, ...] = ()
     updates: tuple[str, ...] = ()
     growth: float = 1.0
+    traces: int = 1
     error: str = ""
 
     @property
@@ -139,6 +143,36 @@ def survey(
     }
 
 
+def survey_unstable(
+    found: Mapping[str, Mapping[DtypeCombination, UpdateOutcome]],
+    wrap: Callable[[Any], Any],
+) -> dict[str, dict[DtypeCombination, UpdateOutcome]]:
+    """Repeat the part of a survey that was not stable, with each optimizer wrapped.
+
+    Args:
+        found: A survey of optimizers from `optax_optimizers()` and `composite_optimizers()`.
+        wrap: A function to apply to each optimizer first, such as `jaxbits.optim.dtype_stable`.
+
+    Returns:
+        The new outcomes. Optimizers that were stable for every combination are left out.
+
+    >>> wide = ("bfloat16", "float32", "float32")
+    >>> seen = survey({"adam": lambda: optax.adam(0.1)}, [wide])
+    >>> survey_unstable(seen, lambda tx: tx) == seen
+    True
+    """
+    factories = optax_optimizers() | composite_optimizers()
+    unstable = {
+        name: [column for column, outcome in row.items() if outcome.verdict != "stable"]
+        for name, row in found.items()
+    }
+    return {
+        name: {column: _trace_update(name, factories[name], column, wrap) for column in columns}
+        for name, columns in unstable.items()
+        if columns
+    }
+
+
 def _is_optimizer(function: Any) -> bool:
     if not (inspect.isfunction(function) or isinstance(function, functools.partial)):
         return False
@@ -185,15 +219,23 @@ def _trace_update(
         try:
             before = jax.eval_shape(tx.init, params)
             updates, after = jax.eval_shape(update, gradient, before, params)
+            shape: Any = jax.tree.structure(before)
+            if shape != jax.tree.structure(after):
+                raise ValueError("the new state has a different tree structure")
+            traces, last, new = 1, before, after
+            while _changes(last, new):
+                traces, last = traces + 1, new
+                new = jax.eval_shape(update, gradient, last, params)[1]
         except (TypeError, ValueError) as error:
-            return UpdateOutcome(error=f"{type(error).__name__}: {first_line(error, limit=None)}")
-    shape: Any = jax.tree.structure(before)
-    if shape != jax.tree.structure(after):
-        return UpdateOutcome(error="ValueError: the new state has a different tree structure")
+            return _failure(error)
     others = {str(u.dtype) for u in jax.tree.leaves(updates)} - {of_params}
-    return UpdateOutcome(
-        _changes(before, after), tuple(sorted(others)), _bytes(after) / _bytes(before)
-    )
+    growth = _bytes(after) / _bytes(before)
+    return UpdateOutcome(_changes(before, after), tuple(sorted(others)), growth, traces)
+
+
+def _failure(error: Exception) -> UpdateOutcome:
+    message = f"{type(error).__name__}: {first_line(error, limit=None)}"
+    return UpdateOutcome(traces=0, error=message)
 
 
 def _arrays(dtype: str, w: tuple[int, ...], b: tuple[int, ...]) -> dict[str, Any]:
