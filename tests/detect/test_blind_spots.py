@@ -250,4 +250,4 @@ def test_every_sentence_is_tested():
     tested = {case.check for case in MISSED} | {"control_flow", "dynamic_shape", "transfer"}
     tested |= {"stale_global", "x64", "const_key", "unrolled"}
     docstrings = {name: found.__doc__ for name, found in detect.detectors().items()}
-    assert tested == {n for n, d in docstrings.items() if find_blind_spots(split_docstring(d)[1])}
+    assert tested == {n for n, d in docstrings.items() if find_blind_spots(split_docstring(d or "")[1])}
