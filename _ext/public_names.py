@@ -17,7 +17,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 _PRIVATE = re.compile(r"\b(?:[A-Za-z]\w*\.)+_\w+\.(?:\w+\.)*(?=[A-Za-z])")
-_FLAX_FIELDS = re.compile(r",? *parent: [^=]*= <[^>]*>,? *name: [^=]*= None|, parent=<[^>]*>, name=None")
+_FLAX_FIELDS = re.compile(r",? *parent(?:: [^=]*)? ?= ?<[^>]*>,? *name(?:: [^=]*)? ?= ?None")
 
 
 def hide_private_modules(text: str) -> str:
@@ -40,7 +40,8 @@ def _signature(
     if isinstance(obj, Detector):
         call = inspect.signature(Detector.__call__, eval_str=True)
         call = call.replace(parameters=[*call.parameters.values()][1:])
-        arguments, _, result = stringify_signature(call, unqualified_typehints=True).rpartition(" -> ")
+        text = stringify_signature(call, unqualified_typehints=True)
+        arguments, _, result = text.rpartition(" -> ")
         return arguments, result
     if signature and "parent" in signature:
         return _FLAX_FIELDS.sub("", signature), returned

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
-import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from book_tools.pages.detector_docstrings import describe_check
 from book_tools.pages.detector_tools import describe_tools
 from book_tools.pages.html_utils import escape_html, format_score, html_table, inline_code
 from book_tools.pages.render import render_page
@@ -26,41 +25,6 @@ from jaxbits.book import key_programs, measurements
 from jaxbits.book.figures.style import Picture
 
 FIGURE = "audit-cost.svg"
-
-
-def split_docstring(docstring: str) -> tuple[str, list[str], str]:
-    """Return the summary of a detector's docstring, the sentences in its body, and its example.
-
-    Example:
-        >>> split_docstring('''Find it.
-        ...
-        ... It looks at `a.b`. It cannot
-        ... see that.
-        ...
-        ... >>> find()
-        ... []
-        ... ''')
-        ('Find it.', ['It looks at `a.b`.', 'It cannot see that.'], '>>> find()\\n[]')
-    """
-    first, _, rest = inspect.cleandoc(docstring).partition("\n\n")
-    body, prompt, example = rest.partition(">>>")
-    prose = " ".join(body.replace("``", "`").split())
-    sentences = re.split(r"(?<=[.!])\s+(?=[A-Z`])", prose)
-    return " ".join(first.split()), sentences, f"{prompt}{example}".strip()
-
-
-def find_blind_spots(sentences: Sequence[str]) -> list[str]:
-    """Return the sentences in a docstring that say what the check does not detect.
-
-    A sentence counts only if the detector is the one that cannot see something, so that a sentence
-    about values that a dtype cannot hold does not count.
-
-    Example:
-        >>> find_blind_spots(["It finds what int8 cannot hold.", "It cannot see more."])
-        ['It cannot see more.']
-    """
-    spot = re.compile(r"\b(?:it|detector)(?: also)? (?:cannot|does not report)\b", re.I)
-    return [sentence for sentence in sentences if spot.search(sentence)]
 
 
 def _scores_table(book: Scores, first: Mapping[str, Any]) -> str:
@@ -90,43 +54,14 @@ def _versions_table(scored: Mapping[str, Scores]) -> str:
         cells = [format_score(_score_or_none(s, check)) for s in scored.values()]
         if len(set(cells)) > 1:
             rows.append([check, *cells])
-    same = "Every check has the same score on all of them, on the given and the own cases together."
-    differ = "The table lists the checks whose scores differ, on the given and the own cases together."
+    same = "Every check has the same score on all versions, on the given and own cases together."
+    differ = "The table lists the checks whose scores differ, on the given and own cases together."
     text = same if len(rows) == 1 else differ
     return f"{text}\n\n{html_table(heads, rows)}"
 
 
 def _score_or_none(scored: Scores, check: str) -> list[int] | None:
     return score_of_check(scored, check) if check in scored["detectors"] else None
-
-
-def _describe_check(check: str, severities: Sequence[str]) -> dict[str, Any]:
-    """Return what the template shows about a check.
-
-    Args:
-        check: The name of the check.
-        severities: The levels of the findings that the check reports in the labeled cases.
-    """
-    detector = detect.detectors()[check]
-    summary, sentences, example = split_docstring(detector.__doc__ or "")
-    blind = find_blind_spots(sentences)
-    of_jax = [s for s in sentences if re.search(r"\bclosest\b|no switch|\bJAX raises", s)]
-    how = [s for s in sentences if s not in (*blind, *of_jax)]
-    options = [", calls=[(…), …]"] if check == "recompile" else []
-    options += [", carry=0"] if check in ("carry", "key_reuse") else []
-    rows = {
-        "Detects": " ".join(how),
-        "Cannot detect": " ".join(blind),
-        "JAX’s own tool": " ".join(of_jax),
-        "Levels": ", ".join(severities),
-    }
-    return {
-        "name": check,
-        "finds": inline_code(summary.replace("``", "`")),
-        "call": f"detect.{check}(fn, *args{''.join(options)})",
-        "example": example,
-        "rows": {term: inline_code(text) for term, text in rows.items()},
-    }
 
 
 def _describe_cost(figure: Picture) -> dict[str, str]:
@@ -208,7 +143,7 @@ def detectors_page(root: Path, figure: Picture | None) -> str:
         keys=_describe_key_programs(),
         levels={level: inline_code(meaning) for level, meaning in finding.LEVELS.items()},
         cases={case: inline_code(meaning) for case, meaning in gaps.CASES.items()},
-        checks=[_describe_check(check, book["detectors"][check]["severities"]) for check in checks],
+        checks=[describe_check(check, book["detectors"][check]["severities"]) for check in checks],
     )
 
 

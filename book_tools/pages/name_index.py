@@ -1,4 +1,4 @@
-"""Build the index of names at the top of the pages *Coming from NumPy* and *Coming from PyTorch*."""
+"""Build the index of names on the pages *Coming from NumPy* and *Coming from PyTorch*."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def theirs(row: Mapping[str, Any]) -> list[str]:
 
 
 def find_lines(code: str, piece: str) -> list[int]:
-    """Return the line numbers, counted from 1, of the first place where a piece is in the code.
+    r"""Return the line numbers, counted from 1, of the first place where a piece is in the code.
 
     Indentation does not count, and a piece of one line may be a part of a longer line.
 
@@ -67,7 +67,10 @@ def _versions(row: Mapping[str, Any]) -> str:
 
 
 def upstream_text(
-    row: Mapping[str, Any], code: str, outcomes: Sequence[Mapping[str, Any]], versions: Sequence[str]
+    row: Mapping[str, Any],
+    code: str,
+    outcomes: Sequence[Mapping[str, Any]],
+    versions: Sequence[str],
 ) -> str:
     """Return the text of an issue or a pull request in Markdown.
 
