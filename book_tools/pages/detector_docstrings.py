@@ -68,7 +68,7 @@ def describe_check(check: str, severities: Sequence[str]) -> dict[str, Any]:
     }
     return {
         "name": check,
-        "finds": inline_code(summary.replace("``", "`")),
+        "finds": inline_code(summary.replace("``", "`").removeprefix("Find ")),
         "call": f"detect.{check}(fn, *args{''.join(options)})",
         "example": example,
         "rows": {term: inline_code(text) for term, text in rows.items()},

@@ -93,7 +93,8 @@ def upstream_text(
         f"This gives:\n\n```\n{here['text'] or '(nothing)'}\n```",
     ]
     if same:
-        parts.append(f"The result is the same with jax {' and jax '.join(same)}.")
+        wording = ", except possibly for the wording of the error" if here.get("is_error") else ""
+        parts.append(f"The result is the same with jax {' and jax '.join(same)}{wording}.")
     for outcome in changed:
         text = outcome["text"] or "(nothing)"
         parts.append(f"With jax {outcome['version']}, the code gives:\n\n```\n{text}\n```")
