@@ -17,6 +17,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 _PRIVATE = re.compile(r"\b(?:[A-Za-z]\w*\.)+_\w+\.(?:\w+\.)*(?=[A-Za-z])")
+_FULL_NAMES = re.compile(r"~(?:\w+\.)+")
 _FLAX_FIELDS = re.compile(r",? *parent(?:: [^=]*)? ?= ?<[^>]*>,? *name(?:: [^=]*)? ?= ?None")
 
 
@@ -43,8 +44,10 @@ def _signature(
         text = stringify_signature(call, unqualified_typehints=True)
         arguments, _, result = text.rpartition(" -> ")
         return arguments, result
-    if signature and "parent" in signature:
-        return _FLAX_FIELDS.sub("", signature), returned
+    if signature and "<" in signature:
+        # Sphinx cannot parse such a default, and then shows the full names of all types.
+        signature = _FULL_NAMES.sub("", _FLAX_FIELDS.sub("", signature))
+        return re.sub(r"= ?<[^>]*>", "= ...", signature), returned
     return None
 
 
