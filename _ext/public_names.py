@@ -11,7 +11,7 @@ import inspect
 import re
 from typing import Any
 
-from docutils import nodes  # type: ignore[import-untyped]
+from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
