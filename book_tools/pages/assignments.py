@@ -74,10 +74,10 @@ def _describe_cost() -> str:
         )
     )
     return (
-        "A solved notebook of *Pure functions*, measured in one run "
-        f"({measurements.machine(measured)}): {ways}. We run each twice, "
-        "once for the marks and once for what its author may see."
-        f" Small ones, two at a time: {growth} of memory at the most."
+        "Grading a solved notebook of *Pure functions* takes "
+        f"{ways} ({measurements.machine(measured)}). The grader runs each notebook twice, once for "
+        "the marks and once for the feedback page. The time and the peak memory for many small "
+        f"notebooks, two at a time, are: {growth}."
     )
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
-import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from book_tools.pages.detector_docstrings import describe_check
 from book_tools.pages.detector_tools import describe_tools
 from book_tools.pages.html_utils import escape_html, format_score, html_table, inline_code
 from book_tools.pages.render import render_page
@@ -28,32 +27,8 @@ from jaxbits.book.figures.style import Picture
 FIGURE = "audit-cost.svg"
 
 
-def split_docstring(docstring: str) -> tuple[str, list[str]]:
-    """Return the summary of a detector's docstring and the sentences in its body.
-
-    Example:
-        >>> split_docstring('''Find it.
-        ...
-        ... It looks at `a.b`. It cannot
-        ... see that.
-        ...
-        ... >>> find()
-        ... ''')
-        ('Find it.', ['It looks at `a.b`.', 'It cannot see that.'])
-    """
-    first, _, rest = inspect.cleandoc(docstring).partition("\n\n")
-    prose = " ".join(rest.partition(">>>")[0].split())
-    return " ".join(first.split()), re.split(r"(?<=[.!])\s+(?=[A-Z`])", prose)
-
-
-def find_blind_spots(sentences: Sequence[str]) -> list[str]:
-    """Return the sentences in a docstring that say what a check does not detect."""
-    found = [s for s in sentences if re.search(r"\b(?:cannot|does not see|sees only)\b", s)]
-    return found or [s for s in sentences if re.search(r"\bsees\b", s)]
-
-
 def _scores_table(book: Scores, first: Mapping[str, Any]) -> str:
-    heads = ("Check", "Given", "Own", "At first", "JAX’s closest switch", "Its score")
+    heads = ("Check", "Given", "Own", "First run", "JAX’s closest switch", "Its score")
     rows = []
     for check, seen in book["detectors"].items():
         row = [f'<a href="#{check.replace("_", "-")}">{check}</a>']
@@ -79,59 +54,14 @@ def _versions_table(scored: Mapping[str, Scores]) -> str:
         cells = [format_score(_score_or_none(s, check)) for s in scored.values()]
         if len(set(cells)) > 1:
             rows.append([check, *cells])
-    same = "Every check has the same score everywhere, on the given and the own cases together."
-    text = same if len(rows) == 1 else "The checks that differ, given and own cases together."
+    same = "Every check has the same score on all versions, on the given and own cases together."
+    differ = "The table lists the checks whose scores differ, on the given and own cases together."
+    text = same if len(rows) == 1 else differ
     return f"{text}\n\n{html_table(heads, rows)}"
 
 
 def _score_or_none(scored: Scores, check: str) -> list[int] | None:
     return score_of_check(scored, check) if check in scored["detectors"] else None
-
-
-def _scores_elsewhere(scored: Mapping[str, Scores], check: str) -> str:
-    """Return a phrase with a check's scores in all environments except the locked one."""
-    here = _score_or_none(scored["lock"], check)
-    others = [
-        (f"jax {s['jax']}", _score_or_none(s, check))
-        for name, s in scored.items()
-        if name != "lock"
-    ]
-    if others and all(there == here for _, there in others):
-        return f"the same on {' and '.join(name for name, _ in others)}"
-    return "; ".join(f"{name}: {format_score(there)}" for name, there in others)
-
-
-def _describe_check(
-    check: str, scored: Mapping[str, Scores], first: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return the name, the summary, and the properties of a check for the template."""
-    book = scored["lock"]
-    seen = book["detectors"][check]
-    summary, sentences = split_docstring(detect.detectors()[check].__doc__ or "")
-    blind = find_blind_spots(sentences)
-    of_jax = [s for s in sentences if re.search(r"closest|no switch|\bJAX raises", s)]
-    how = [s for s in sentences if s not in (*blind, *of_jax)]
-    measured = [
-        f"{inline_code(s['name'])}: given {format_score(s['given_cases'])}, "
-        f"own {format_score(s['own_cases'])}."
-        for s in book.get("switches", {}).get(check, [])
-    ]
-    began = first.get(check, {})
-    rows = {
-        "Evidence": inline_code(" ".join(how)),
-        "Blind to": inline_code(" ".join(blind)),
-        "Severity": ", ".join(seen["severities"]),
-        "Given": format_score(seen["given_cases"]) + _at_first(began.get("given_cases")),
-        "Own": format_score(seen["own_cases"]) + _at_first(began.get("own_cases")),
-        "Elsewhere": _scores_elsewhere(scored, check),
-        "JAX’s switch": "<br>".join(filter(None, [inline_code(" ".join(of_jax)), *measured]))
-        or "none",
-    }
-    return {"name": check, "finds": summary, "rows": rows}
-
-
-def _at_first(score: Sequence[int] | None) -> str:
-    return f" (at first {format_score(score)})" if score else ""
 
 
 def _describe_cost(figure: Picture) -> dict[str, str]:
@@ -160,6 +90,7 @@ def _describe_cost(figure: Picture) -> dict[str, str]:
         "parts": html_table(("Part, ms", *map(escape_html, programs)), milliseconds),
         "alt": figure.alt,
         "figure": FIGURE,
+        "missing": ", ".join(f"<code>{c}</code>" for c in detect.detectors() if c not in parts),
     }
 
 
@@ -212,7 +143,7 @@ def detectors_page(root: Path, figure: Picture | None) -> str:
         keys=_describe_key_programs(),
         levels={level: inline_code(meaning) for level, meaning in finding.LEVELS.items()},
         cases={case: inline_code(meaning) for case, meaning in gaps.CASES.items()},
-        checks=[_describe_check(check, scored, first) for check in checks],
+        checks=[describe_check(check, book["detectors"][check]["severities"]) for check in checks],
     )
 
 

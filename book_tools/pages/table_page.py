@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from book_tools.pages import run_table_rows
+from book_tools.pages.name_index import index_names, row_ids
 from book_tools.pages.render import render_page
+from book_tools.pages.upstream_text import quoted_lines, upstream_text
 from jaxbits import _catalogue
 
 Table = Mapping[str, Any]
@@ -56,7 +58,7 @@ def _outcome(text: str, version: str = "") -> dict[str, Any]:
 
 def _piece(code: str) -> dict[str, Any]:
     """Return a piece of code in the form that the template needs, without its outcome."""
-    return {"code": re.sub(r"\n{3,}", "\n\n", code.strip()), "outcomes": []}
+    return {"code": re.sub(r"\n{3,}", "\n\n", code.strip()), "outcomes": [], "quoted": ""}
 
 
 def _piece_with_outcomes(
@@ -91,8 +93,15 @@ def _row(
         )
         for side in table["sides"]
     ]
-    optional = {"where": [], "where_text": "", "since": ""}
-    return {**optional, **row, "pieces": pieces, "sharp_bit": _catalogue.find_bit(row["bit"])}
+    optional = {"where": [], "where_text": "", "since": "", "names": [], "upstream": ""}
+    filled = {**optional, **row, "pieces": pieces, "sharp_bit": _catalogue.find_bit(row["bit"])}
+    if "proposal" in row:
+        piece = pieces[0]
+        piece["quoted"] = ",".join(map(str, quoted_lines(row, piece["code"])))
+        filled["upstream"] = upstream_text(
+            filled, piece["code"], piece["outcomes"], list(elsewhere)
+        )
+    return filled
 
 
 def table_page(table: Table, here: Outcomes, elsewhere: OutcomesByVersion | None = None) -> str:
@@ -113,11 +122,15 @@ def table_page(table: Table, here: Outcomes, elsewhere: OutcomesByVersion | None
         before = [_piece(given[side]) for side in table["sides"]] if given else []
         about = group.get("about", "").strip()
         groups.append({"title": group["title"], "about": about, "given": before, "rows": rows})
+    all_rows = [row for group in groups for row in group["rows"]]
+    for row, anchor in zip(all_rows, row_ids(all_rows), strict=True):
+        row["id"] = anchor
     text = render_page(
         "table.md",
         title=table["title"],
         about=table["about"].strip(),
         heads=table["heads"] if len(table["sides"]) == 2 else [],
         groups=groups,
+        index=index_names(all_rows),
     )
     return text.rstrip() + "\n"

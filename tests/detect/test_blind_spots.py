@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from book_tools.pages.detectors import find_blind_spots, split_docstring
+from book_tools.pages.detector_docstrings import find_blind_spots, split_docstring
 from jaxbits import detect
 
 KEY = jax.random.key(0)
@@ -249,5 +249,5 @@ def test_what_may_be_intended_is_reported(check, fn):
 def test_every_sentence_is_tested():
     tested = {case.check for case in MISSED} | {"control_flow", "dynamic_shape", "transfer"}
     tested |= {"stale_global", "x64", "const_key", "unrolled"}
-    docstrings = {name: found.__doc__ for name, found in detect.detectors().items()}
+    docstrings = {name: found.__doc__ or "" for name, found in detect.detectors().items()}
     assert tested == {n for n, d in docstrings.items() if find_blind_spots(split_docstring(d)[1])}

@@ -11,7 +11,7 @@ import pytest
 from contents import PAGES, ROOT
 
 from book_tools.environment import pins
-from book_tools.pages import run_table_rows, table_page, tables
+from book_tools.pages import name_index, run_table_rows, table_page, tables, upstream_text
 from jaxbits import _catalogue
 
 NAMES = tables.table_names()
@@ -96,6 +96,70 @@ def test_wrong_claims_name_their_sources() -> None:
     assert [
         row["title"] for row in wrong_claims if not (row.get("where") or row.get("where_text"))
     ] == []
+
+
+def test_wrong_claims_run_the_lines_of_their_source() -> None:
+    for row in read_rows("wrong-in-circulation"):
+        assert "theirs" in row, row["title"]
+        code = row["jax"].strip()
+        assert upstream_text.quoted_lines(row, code) or row["theirs"] == "", row["title"]
+
+
+def test_wrong_claims_have_a_text_to_send() -> None:
+    page = (ROOT / "reference" / "wrong-in-circulation.md").read_text("utf8")
+    rows = read_rows("wrong-in-circulation")
+    assert page.count('<details class="upstream">') == len(rows)
+    assert [row["title"] for row in rows if not row.get("proposal")] == []
+
+
+def test_links_to_official_pages_name_a_commit_and_a_line() -> None:
+    links = [link for row in read_rows("wrong-in-circulation") for _, link in row.get("where", [])]
+    pinned = re.compile(r"https://github.com/[\w./-]+/blob/[0-9a-f]{40}/[^#]+#L\d+$")
+    assert [url for url in links if "/issues/" not in url and not pinned.match(url)] == []
+
+
+def test_quoted_lines_reject_a_line_that_the_code_lacks() -> None:
+    row = {"theirs": ["x = 1", "y = 2"]}
+    assert upstream_text.quoted_lines(row, "x = 1\nz = 0\nif z:\n    y = 2") == [1, 4]
+    with pytest.raises(ValueError, match="must contain the lines that it quotes, got 'y = 2'"):
+        upstream_text.quoted_lines(row, "x = 1")
+
+
+def test_upstream_text_contains_statement_code_result_and_proposal() -> None:
+    row = {
+        "title": "f gives 2",
+        "said": "`f` gives 1.",
+        "where": [["A page", "https://example.org/page"]],
+        "true": "It gives 2.",
+        "jax": "f()",
+        "proposal": "`f` gives 2.",
+    }
+    outcomes = [{"text": "2", "version": ""}, {"text": "3", "version": "0.1"}]
+    text = upstream_text.upstream_text(row, "f()", outcomes, ["0.1", "0.2"])
+    assert text.startswith("Title: f gives 2\n")
+    assert "> `f` gives 1.\n\nhttps://example.org/page" in text
+    assert "```python\nf()\n```\n\nThis gives:\n\n```\n2\n```" in text
+    assert "The result is the same with jax 0.2." in text
+    assert "With jax 0.1, the code gives:\n\n```\n3\n```" in text
+    assert text.endswith("> `f` gives 2.")
+
+
+@pytest.mark.parametrize("name", ["coming-from-numpy", "coming-from-pytorch"])
+def test_every_name_in_the_index_leads_to_a_row(name: str, built: Path) -> None:
+    page = (built / "reference" / f"{name}.html").read_text("utf8")
+    index = page.partition('<nav class="name-index"')[2].partition("</nav>")[0]
+    links = re.findall(r'href="#([^"]+)"', index)
+    assert len(links) > len(read_rows(name))
+    assert set(links) <= page_ids(built / "reference" / f"{name}.html")
+    assert all(row["names"] for row in read_rows(name))
+
+
+def test_index_of_names_rejects_a_name_of_two_rows() -> None:
+    rows = [{"names": ["cat", "x.sum()"]}, {"names": ["stack", "cat"]}]
+    with pytest.raises(ValueError, match="a name must belong to one row, got cat twice"):
+        name_index.index_names([row | {"id": "id"} for row in rows])
+    with pytest.raises(ValueError, match="must be unique, got name-cat twice"):
+        name_index.row_ids([rows[0], rows[0]])
 
 
 TABLE = {
