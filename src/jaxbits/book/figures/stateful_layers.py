@@ -131,7 +131,7 @@ def padding_windows(size: int = 8) -> tuple[Figure, str]:
         _windows(axes, top, size, title, reads, pads)
         said.append(
             f"With {title}, there are {pads[0]} padding cells before the input and {pads[1]} after "
-            f"it, the first output reads the cells {reads[0]}, and the last output reads {reads[-1]}"
+            f"it, the first output reads the cells {reads[0]}, and the last one reads {reads[-1]}"
         )
     axes.set_xlim(-1.3, size + 1.3)
     axes.set_ylim(-1.8, 5.0)
