@@ -51,7 +51,7 @@ def step_plot(series: Mapping[str, Sequence[float]], title: str, what: str) -> t
     axes.set_ylabel(what)
     axes.set_title(title)
     axes.legend()
-    return fig, f"{title}. {what} over the steps: {'; '.join(said)}."
+    return fig, f"{title}. The vertical axis shows the {what}. Over the steps, {', '.join(said)}."
 
 
 def window_inputs(size: int, padding: str | tuple[int, int]) -> list[list[int]]:
@@ -130,13 +130,15 @@ def padding_windows(size: int = 8) -> tuple[Figure, str]:
         pads = _pads(size, padding)
         _windows(axes, top, size, title, reads, pads)
         said.append(
-            f"with {title} there are {pads[0]} cells of padding before and {pads[1]} behind, "
-            f"output 0 reads the cells {reads[0]}, the last {reads[-1]}"
+            f"With {title}, there are {pads[0]} padding cells before the input and {pads[1]} after "
+            f"it, the first output reads the cells {reads[0]}, and the last one reads {reads[-1]}"
         )
     axes.set_xlim(-1.3, size + 1.3)
     axes.set_ylim(-1.8, 5.0)
-    what = f"A convolution of {KERNEL} places over {size} cells with a stride of {STRIDE}: "
-    return fig, what + "; ".join(said) + "."
+    what = (
+        f"A convolution with a kernel of size {KERNEL} and a stride of {STRIDE}, over {size} cells"
+    )
+    return fig, f"{what}. {'. '.join(said)}."
 
 
 @style.drawing
@@ -176,7 +178,8 @@ def flatten_order(height: int = 2, width: int = 2, channels: int = 3) -> tuple[F
     axes.set_xlim(-0.1, len(first) + 0.1)
     axes.set_ylim(0.1, 5)
     return fig, (
-        f"One image of {channels} channels and {pixels} pixels as a row of {len(first)} numbers. "
-        "PyTorch puts all pixels of the first channel first, then those of the second; Flax puts "
-        f"all channels of the first pixel first. The numbers {first} lie in the order {second}."
+        f"One image of {channels} channels and {pixels} pixels, flattened to {len(first)} numbers. "
+        "PyTorch puts all pixels of the first channel first, and then those of the second. Flax "
+        "puts all channels of the first pixel first. If PyTorch's order is "
+        f"{first}, Flax's order is {second}."
     )
