@@ -168,7 +168,7 @@ def step_sizes(sizes: Mapping[str, Sequence[float]]) -> tuple[Figure, str]:
     fig, axes = style.figure(6, 3.6)
     axes.set_title("Adam's steps for a gradient that never changes")
     axes.grid(False, axis="x")
-    said = []
+    said: list[str] = []
     tones = (style.RED, style.ORANGE, style.BLUE)
     for (name, series), tone in zip(sizes.items(), tones, strict=False):
         values = np.asarray(series, float)
@@ -200,7 +200,7 @@ def loss_curves(losses: Mapping[str, Any], steps: int) -> tuple[Figure, str]:
     fig, axes = style.figure(6, 3.3)
     axes.set_title("The same training run with different weights")
     axes.grid(False, axis="x")
-    said = []
+    said: list[str] = []
     tones = (style.RED, style.ORANGE, style.BLUE) if len(losses) > 2 else (style.RED, style.BLUE)
     for (name, series), tone in zip(losses.items(), tones, strict=False):
         values = np.asarray(series, float)
