@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from jaxbits.book.figures import style
 
 if TYPE_CHECKING:
+    import jax
     from matplotlib.figure import Figure
 
 
@@ -32,15 +33,36 @@ Held = Mapping[Any, Sequence[Sequence[int]]]
 """A dict that maps each device to the (start, stop) pairs of the rows and columns it holds."""
 
 
+def shard_ranges(array: jax.Array) -> dict[int, list[tuple[int, int]]]:
+    """Return which part of an array each device of this process holds.
+
+    Args:
+        array: A sharded array.
+
+    Returns:
+        A dict that maps the number of each device to a (start, stop) pair for each axis.
+
+    >>> import jax.numpy as jnp
+    >>> list(shard_ranges(jnp.ones((8, 2))).values())
+    [[(0, 8), (0, 2)]]
+    """
+    return {
+        shard.device.id: [
+            part.indices(size)[:2] for part, size in zip(shard.index, array.shape, strict=True)
+        ]
+        for shard in array.addressable_shards
+    }
+
+
 @style.drawing
 def device_layout(
-    layouts: Mapping[str, Held], processes: Mapping[Any, int] | None = None
+    layouts: Mapping[str, Held | jax.Array], processes: Mapping[Any, int] | None = None
 ) -> tuple[Figure, str]:
     """Show which device holds which part of a table, for one or more layouts.
 
     Args:
-        layouts: A dict that maps the title of each layout to the part that each device holds. A
-            device may be a number or a string.
+        layouts: A dict that maps the title of each layout to a sharded array, or to the part that
+            each device holds. A device may be a number or a string.
         processes: The index of each device's process. If given, the colors distinguish processes.
     """
     from matplotlib.patches import Rectangle
@@ -50,7 +72,8 @@ def device_layout(
     said = []
     left = 0.0
     tallest = 0
-    for title, held in layouts.items():
+    for title, layout in layouts.items():
+        held = layout if isinstance(layout, Mapping) else shard_ranges(layout)
         together: dict[tuple[tuple[int, ...], ...], list[int]] = {}
         for device, part in held.items():
             together.setdefault(tuple(map(tuple, part)), []).append(int(device))
@@ -100,8 +123,8 @@ def device_layout(
         left += 3.4
     axes.set_xlim(-0.1, left)
     axes.set_ylim(-tallest - 0.1, 1.0)
-    axes.set_title("The number of the device that holds each part")
-    return fig, "A table cut into parts. " + "; ".join(said) + "."
+    axes.set_title("The numbers of the devices that hold each part")
+    return fig, "A table that is split into parts. " + "; ".join(said) + "."
 
 
 def _process(processes: Mapping[Any, int], device: int) -> int:
