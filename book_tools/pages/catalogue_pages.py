@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from book_tools.pages.entry_groups import NOTICES, OTHER_TASK, TASKS, EntryGroups
+from book_tools.pages.entry_groups import NOTICES, OTHER_TASK, TASKS
 from book_tools.pages.html_utils import bit_address, inline_code
 from book_tools.pages.render import render_page
 from jaxbits._catalogue import SharpBit, heading_id
@@ -37,17 +37,16 @@ def _alphabetically(message: tuple[str, str]) -> tuple[str, ...]:
     return tuple(re.sub(r"\W+", " ", part.lower()).strip() for part in message)
 
 
-def group_by_task(bits: Iterable[SharpBit], groups: EntryGroups) -> list[ErrorGroup]:
+def group_by_task(bits: Iterable[SharpBit]) -> list[ErrorGroup]:
     """Return the sharp bits that cause an error, grouped by what the reader was doing.
 
     Args:
         bits: The sharp bits in the catalogue.
-        groups: The groups of the entries whose catalogue file does not give them.
     """
     found: dict[str, list[SharpBit]] = {title: [] for title in (*TASKS.values(), OTHER_TASK)}
     for bit in bits:
         if bit.symptoms:
-            found[TASKS.get(groups.task_of(bit), OTHER_TASK)].append(bit)
+            found[TASKS.get(bit.task, OTHER_TASK)].append(bit)
     for listed in found.values():
         listed.sort(key=lambda bit: _alphabetically(sorted_messages(bit)[0]))
     return [ErrorGroup(title, listed) for title, listed in found.items() if listed]
@@ -89,12 +88,11 @@ def guard_html(bit: SharpBit) -> str:
     )
 
 
-def errors_page(bits: Iterable[SharpBit], groups: EntryGroups) -> str:
+def errors_page(bits: Iterable[SharpBit]) -> str:
     """Return the page *Errors* as Markdown, including the finder's entries as JSON.
 
     Args:
         bits: The sharp bits in the catalogue.
-        groups: The groups of the entries whose catalogue file does not give them.
     """
     bits = list(bits)
     entries = [
@@ -112,7 +110,7 @@ def errors_page(bits: Iterable[SharpBit], groups: EntryGroups) -> str:
     return render_page(
         "errors.md",
         entries=entries,
-        groups=group_by_task(bits, groups),
+        groups=group_by_task(bits),
         classes=index_by_class(bits),
         messages=sorted_messages,
         has_guard=has_guard,
@@ -120,27 +118,23 @@ def errors_page(bits: Iterable[SharpBit], groups: EntryGroups) -> str:
     )
 
 
-def silent_failures_page(
-    bits: Iterable[SharpBit], titles: Mapping[str, str], groups: EntryGroups
-) -> str:
+def silent_failures_page(bits: Iterable[SharpBit], titles: Mapping[str, str]) -> str:
     """Return the page *Silent failures* as Markdown.
 
     Args:
         bits: The sharp bits in the catalogue.
         titles: The title of each chapter, keyed by the stem of its file.
-        groups: The groups of the entries whose catalogue file does not give them.
     """
     chapters: dict[str, list[SharpBit]] = {}
     counts: Counter[str] = Counter()
     for bit in sorted(bits, key=lambda bit: bit.chapter):
         if bit.silent:
             chapters.setdefault(titles.get(bit.chapter, bit.chapter), []).append(bit)
-            counts.update(groups.noticed_of(bit))
+            counts.update(bit.noticed)
     return render_page(
         "silent-failures.md",
         chapters=chapters,
         total=sum(map(len, chapters.values())),
         notices=[(key, label, counts[key]) for key, label in NOTICES.items() if counts[key]],
-        noticed=groups.noticed_of,
         guard_html=guard_html,
     )

@@ -20,7 +20,7 @@ import argparse
 from pathlib import Path
 
 from book_tools.files import write_if_changed
-from book_tools.pages import assignments, detectors, entry_groups, glossary, symptoms
+from book_tools.pages import assignments, detectors, glossary, symptoms
 from book_tools.pages.catalogue_pages import errors_page, silent_failures_page
 from book_tools.pages.html_utils import chapter_titles
 from book_tools.project_metadata import ROOT
@@ -31,12 +31,11 @@ def write_pages(root: Path = ROOT) -> list[Path]:
     """Write a project's generated pages, and return the paths that changed."""
     bits, folder = _catalogue.load(), root / "reference"
     paths = symptoms.read_symptoms(folder / "by-symptom.toml")
-    groups = entry_groups.read_groups(folder / "entry-groups.toml")
     titles = chapter_titles(root)
     terms = glossary.read_terms(folder / "glossary.toml")
     pages = {
-        folder / "errors.md": errors_page(bits.values(), groups),
-        folder / "silent-failures.md": silent_failures_page(bits.values(), titles, groups),
+        folder / "errors.md": errors_page(bits.values()),
+        folder / "silent-failures.md": silent_failures_page(bits.values(), titles),
         folder / "by-symptom.md": symptoms.symptoms_page(paths, bits),
         folder / "glossary.md": glossary.glossary_page(terms, bits),
     }

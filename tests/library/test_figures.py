@@ -89,7 +89,7 @@ WITH_ARGUMENTS = {
     "pytrees.tree_diagram": lambda draw: draw(
         {"w": jnp.ones((2, 3)), "b": None, "sub": [1.0, (2.0,)]}
     ),
-    "pytrees.device_layout": lambda draw: draw(
+    "sharding.device_layout": lambda draw: draw(
         {"cut": {"0": [[0, 4], [0, 2]], "1": [[4, 8], [0, 2]]}, "whole": {"0": [[0, 8], [0, 2]]}},
         {"0": 0, "1": 1},
     ),

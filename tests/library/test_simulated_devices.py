@@ -1,4 +1,4 @@
-"""Test the results, errors, and processes of `run_on_simulated_devices`."""
+"""Test `simulate_devices` and the results, errors, and processes of `run_on_simulated_devices`."""
 
 import functools
 import os
@@ -15,7 +15,7 @@ from jax.sharding import PartitionSpec as P
 
 from jaxbits import explain
 from jaxbits.book import simulated_devices
-from jaxbits.book.simulated_devices import run_on_simulated_devices
+from jaxbits.book.simulated_devices import run_on_simulated_devices, simulate_devices
 
 FACTOR = 3
 unfit = object()
@@ -268,3 +268,20 @@ def test_run_on_simulated_devices_rejects_unsendable_results():
 def test_run_on_simulated_devices_rejects_numbers_out_of_range(arguments):
     with pytest.raises(ValueError, match=r"must be (above 0|at least 1)"):
         run_on_simulated_devices(multiply, **arguments)
+
+
+def test_simulate_devices_works_after_computation():
+    program = """
+import jax
+from jaxbits.book.simulated_devices import simulate_devices
+before = jax.device_count()
+simulate_devices(before + 2)
+print(jax.device_count() - before, jax.default_backend())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "2 cpu\n", done.stderr
+
+
+def test_simulate_devices_rejects_zero():
+    with pytest.raises(ValueError, match="count must be at least 1, got 0"):
+        simulate_devices(0)

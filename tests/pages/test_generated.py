@@ -12,7 +12,7 @@ import pytest
 from contents import ROOT
 
 from book_tools.pages import catalogue_pages
-from book_tools.pages.entry_groups import TASKS, EntryGroups
+from book_tools.pages.entry_groups import TASKS
 from jaxbits import _catalogue
 from jaxbits.book.figures.style import DARK
 
@@ -23,6 +23,7 @@ section = "A slip"
 silent = true
 look_for = "nothing"
 fix = "use `a < b`"
+noticed = ["nan", "slow"]
 guard = "none: it is silent"
 until = "0.9"
 """
@@ -35,6 +36,7 @@ symptoms = [
     {error = "ValueError", text = "no </script> … here"},
     {error = "TypeError", text = "nor there"},
 ]
+task = "loops"
 fix = "mend it"
 guard = "none: it is loud"
 """
@@ -50,11 +52,8 @@ def load_extension(name: str) -> ModuleType:
     return module
 
 
-GROUPS = EntryGroups({"a-crash": "loops"}, {"a-slip": ("nan", "slow")})
-
-
-def errors_page(texts: dict[str, str] = CATALOGUE, groups: EntryGroups = GROUPS) -> str:
-    return catalogue_pages.errors_page(_catalogue.parse(texts).values(), groups)
+def errors_page(texts: dict[str, str] = CATALOGUE) -> str:
+    return catalogue_pages.errors_page(_catalogue.parse(texts).values())
 
 
 def test_errors_page_groups_entries_by_task_and_lists_each_once() -> None:
@@ -75,13 +74,13 @@ def test_errors_page_links_each_class_to_its_entries() -> None:
 
 def test_errors_page_sorts_messages_alphabetically() -> None:
     earlier = RAISING_ENTRY.replace("[a-crash]", "[a-bang]").replace("nor there", "'an' error")
-    groups = EntryGroups({"a-crash": "loops", "a-bang": "loops"})
-    page = errors_page({"01-first": RAISING_ENTRY + earlier}, groups)
+    page = errors_page({"01-first": RAISING_ENTRY + earlier})
     assert page.index('id="a-bang"') < page.index('id="a-crash"')
 
 
 def test_errors_page_shows_entry_without_group_under_other_errors() -> None:
-    assert "## Other errors" in errors_page(groups=EntryGroups())
+    without_task = RAISING_ENTRY.replace('task = "loops"\n', "")
+    assert "## Other errors" in errors_page({"01-first": without_task})
 
 
 @pytest.mark.parametrize(
@@ -103,7 +102,7 @@ def test_errors_page_embeds_entries_as_valid_json() -> None:
 
 def test_silent_failures_page_has_chapters_groups_and_escapes_html() -> None:
     page = catalogue_pages.silent_failures_page(
-        _catalogue.parse(CATALOGUE).values(), {"02-second": "The second"}, GROUPS
+        _catalogue.parse(CATALOGUE).values(), {"02-second": "The second"}
     )
     assert re.findall(r"^## (.+)$", page, re.M) == ["The second"]
     assert '<div class="bit" id="a-slip" data-noticed="nan slow">' in page

@@ -1,9 +1,9 @@
-"""Run a function on several simulated devices, in separate processes.
+"""Simulate several CPU devices, in this process or in new ones.
 
-JAX fixes the number of its devices when it first computes, so a process that started with one
-device cannot get more. `run_on_simulated_devices` therefore starts new processes, in which JAX
-simulates several CPU devices. It prints their output, and returns their results or raises their
-errors.
+JAX fixes the number of its devices when it first computes. `simulate_devices` discards the devices
+that JAX has started and lets it start again with several CPU devices. `run_on_simulated_devices`
+leaves this process as it is. It starts new processes, in which JAX simulates several CPU devices,
+prints their output, and returns their results or raises their errors.
 
 A process that has written its result waits until the parent kills it. If it exited by itself, JAX
 would take a while to shut down, and processes that still communicate with it would fail.
@@ -76,6 +76,28 @@ with open(sys.argv[1] + ".part", "w", encoding="utf8") as _file:
 os.replace(sys.argv[1] + ".part", sys.argv[1])
 threading.Event().wait()  # until the parent kills this process
 """
+
+
+def simulate_devices(count: int) -> None:
+    """Make JAX simulate several CPU devices in this process, even on a machine with a GPU or TPU.
+
+    Arrays and compiled functions from before the call become unusable, so call this function at
+    the beginning of a notebook.
+
+    Args:
+        count: The number of devices.
+
+    Raises:
+        ValueError: If the number is less than 1.
+    """
+    import jax
+    from jax.extend import backend
+
+    if count < 1:
+        raise ValueError(f"count must be at least 1, got {count}")
+    backend.clear_backends()
+    jax.config.update("jax_platforms", "cpu")
+    jax.config.update("jax_num_cpu_devices", count)
 
 
 def run_on_simulated_devices(

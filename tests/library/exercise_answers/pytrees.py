@@ -1,4 +1,4 @@
-"""Right and wrong answers to the exercises on pytrees and transformations."""
+"""Right and wrong answers to the exercises on pytrees and vmap."""
 
 import jax
 import jax.numpy as jnp

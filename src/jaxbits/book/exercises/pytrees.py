@@ -1,4 +1,4 @@
-"""The exercises for chapter 13, pytrees and transformations."""
+"""The exercises for chapter 13, pytrees and vmap."""
 
 from __future__ import annotations
 
