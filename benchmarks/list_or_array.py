@@ -38,7 +38,7 @@ def _runs(rate: float) -> dict[str, list[TrainingRun]]:
     return {
         "lists": [train(lists, seed) for seed in range(SEEDS)],
         "arrays": [train(arrays, seed) for seed in range(SEEDS)],
-        "one weight moved": [train(lists, seed, 1) for seed in range(SEEDS)],
+        "one weight changed": [train(lists, seed, 1) for seed in range(SEEDS)],
     }
 
 
@@ -74,9 +74,9 @@ def run() -> dict[str, Any]:
                 _short(relative_weight_distance(*p))
                 for p in zip(found["lists"], found["arrays"], strict=True)
             ],
-            "one weight moved": [
+            "one weight changed": [
                 _short(relative_weight_distance(*p))
-                for p in zip(found["lists"], found["one weight moved"], strict=True)
+                for p in zip(found["lists"], found["one weight changed"], strict=True)
             ],
             "another seed": [_short(relative_weight_distance(*p)) for p in pairs],
         }

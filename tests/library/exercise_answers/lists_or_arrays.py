@@ -218,11 +218,11 @@ WRONG = {
         ),
         (
             compute_each,
-            "your function computes f, but jax.eval_shape returns the dtype without doing so",
+            "your function evaluates f, but jax.eval_shape returns the dtype without doing so",
         ),
         (
             compute_each_under_jit,
-            "your function computes f, but jax.eval_shape returns the dtype without doing so",
+            "your function evaluates f, but jax.eval_shape returns the dtype without doing so",
         ),
         (sort_names, "in the order of settings"),
         (modify_settings, "your function modifies its settings argument in place"),

@@ -149,7 +149,7 @@ def verify_culprits(answer: Callable[..., Any]) -> None:
         )
     if computed:
         raise AnswerRejected(
-            "your function computes f, but jax.eval_shape returns the dtype without doing so"
+            "your function evaluates f, but jax.eval_shape returns the dtype without doing so"
         )
 
 

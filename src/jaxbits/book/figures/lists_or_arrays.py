@@ -20,7 +20,7 @@ _TONES = {"float32": style.BLUE, "float64": style.ORANGE}
 _LINES: dict[str, dict[str, Any]] = {
     "another seed": {"linewidth": 1.2},
     "arrays": {"linewidth": 1.6},
-    "one weight moved": {"linewidth": 1.6, "dashes": (3, 2)},
+    "one weight changed": {"linewidth": 1.6, "dashes": (3, 2)},
 }
 _ULP = 2.0**-23
 _ARTICLE = 0.9997 - 0.998
@@ -104,12 +104,12 @@ def weight_trajectories() -> tuple[Figure, str]:
     _ulp_line(lower)
     lower.set_ylim(1e-10, 1e-4)
     lower.text(300, _ULP / 3, "one unit in the last place", ha="right", va="top", fontsize=10)
-    lower.set_title("How much they differ")
+    lower.set_title("How much the losses differ")
     lower.set_xlabel("step")
     lower.set_ylabel("relative difference")
     alt = (
         f"Above, the losses from lists and from arrays over {steps[-1]} steps. Both curves fall "
-        f"from {lists[0]:.2g} to {lists[-1]:.2g} and cover each other. Below, their relative "
+        f"from {lists[0]:.2g} to {lists[-1]:.2g} and coincide. Below, their relative "
         f"difference, which lies between {off.min():.0e} and {off.max():.0e}. A dotted line marks "
         f"one unit in the last place of float32, {_ULP:.0e}."
     )
@@ -126,11 +126,11 @@ def weight_distances() -> tuple[Figure, str]:
     tones = {
         "another seed": style.MUTED,
         "arrays": style.ORANGE,
-        "one weight moved": style.BLUE,
+        "one weight changed": style.BLUE,
     }
     words = {
         "another seed": "another seed",
-        "one weight moved": "last digit of one weight",
+        "one weight changed": "last digit of one weight",
         "arrays": "arrays instead of lists",
     }
     fig = Figure(figsize=(6, 5.0), layout="constrained")
@@ -170,7 +170,7 @@ def score_changes() -> tuple[Figure, str]:
         scores = {k: np.asarray(v) for k, v in run["series"]["scores"][name].items()}
         rate = f"rate {run['series']['rates'][name]}"
         rows[f"arrays, {rate}"] = list(np.abs(scores["arrays"] - scores["lists"]))
-        rows[f"last digit, {rate}"] = list(np.abs(scores["one weight moved"] - scores["lists"]))
+        rows[f"last digit, {rate}"] = list(np.abs(scores["one weight changed"] - scores["lists"]))
         rows[f"other seed, {rate}"] = list(np.abs(np.diff(scores["lists"])))
     fig, axes = style.figure(6, 3.5)
     axes.grid(False, axis="y")
