@@ -82,7 +82,7 @@ def distances(points: jax.Array, centers: jax.Array) -> jax.Array:
 
 
 def solve_distances(points: jax.Array, centers: jax.Array) -> Any:
-    """Map over the centers for one point, and then over the points, which makes the rows."""
+    """Map over the centers to get one row, and then over the points to stack the rows."""
 
     def between(a: jax.Array, b: jax.Array) -> jax.Array:
         return jnp.sum((a - b) ** 2)
@@ -265,8 +265,8 @@ EXERCISES = (
         hints=(
             "First write a function for the squared distance between one point and one center. "
             "Then map it twice.",
-            "jax.vmap with in_axes=(None, 0) keeps the point and maps over the centers, which "
-            "gives one row of the table.",
+            "jax.vmap with in_axes=(None, 0) holds the point fixed and maps over the centers. The "
+            "result is one row of the table.",
             "If row is that map, jax.vmap(row, in_axes=(0, None))(points, centers) is the table.",
         ),
         verify=verify_distances,

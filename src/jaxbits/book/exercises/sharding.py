@@ -173,7 +173,7 @@ EXERCISES = (
             "The number of rows is known while JAX traces, so ordinary Python arithmetic can "
             "compute how many are missing.",
             "-len(rows) % devices is the number of missing rows. It is 0 if the rows already "
-            "divide evenly. (devices - len(rows) % devices would be a whole batch then.)",
+            "divide evenly. (In that case, devices - len(rows) % devices would be devices.)",
             "jnp.pad takes a pair (before, after) for each axis and keeps the dtype. The mask is "
             "jnp.arange(len(padded)) < len(rows).",
         ),
@@ -185,11 +185,11 @@ EXERCISES = (
         title="a mean over all devices",
         stub=mean_of_real,
         hints=(
-            "Each device sees only its own part. Which function adds up a number over all devices?",
+            "Each device sees only its own shard. Which function sums a value over all devices?",
             "A mean of means gives every device the same weight. Add up the values of all "
             "devices, add up their counts, and divide once.",
             'The total is lax.psum(jnp.sum(jnp.where(mask, values, 0)), "data"). Divide it by '
-            "the count of all devices or by 1, whichever is larger.",
+            "the total count on all devices or by 1, whichever is larger.",
         ),
         verify=verify_mean_of_real,
         solution=solve_mean_of_real,

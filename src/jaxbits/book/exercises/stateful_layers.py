@@ -227,7 +227,8 @@ EXERCISES = (
         title="one training pass",
         stub=training_pass,
         hints=(
-            "apply needs three more arguments: the mode, the key, and permission to change the statistics.",
+            "apply needs three more arguments: the mode, the key, and permission to change the "
+            "statistics.",
             "With mutable=['batch_stats'], apply returns a pair. rngs is a dict with a key for "
             "each stream.",
             "The second part of that pair holds only what apply wrote, so the new variables are "

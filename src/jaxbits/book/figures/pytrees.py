@@ -157,7 +157,7 @@ def vmap_axes() -> tuple[Figure, str]:
         axes.text(left, -4.55, f"out_axes={out_axis}", fontsize=11, fontweight="bold")
         axes.text(left, -5.15, f"result {tuple(out.shape)}", fontsize=10, color=style.MUTED)
         said.append(f"out_axes={out_axis}: shape {tuple(out.shape)}")
-    axes.text(7.2, -6.1, "the number in a cell:\nwhich call sees it,\nor made it", fontsize=10,
+    axes.text(7.2, -6.1, "the number in a cell\nis the call that reads\nor writes it", fontsize=10,
               color=style.MUTED, va="top")  # fmt: skip
     axes.set_xlim(-0.1, 10.6)
     axes.set_ylim(-8.8, 1.4)
