@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import functools
 import types
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -229,3 +230,22 @@ def test_changed_state_is_reported_where_it_is_stored(method):
     (found,) = report.findings
     assert found.place.text == "self.spread = wider"
     assert {f.place for f in detect.side_effect(getattr(Solver(), method), 2.0)} == {found.place}
+
+
+class Moments(NamedTuple):
+    mean: jax.Array
+    count: int
+
+
+class Tracker:
+    def __init__(self):
+        self.moments = Moments(jnp.zeros(3), 0)
+
+    def update(self, x):
+        self.moments = self.moments._replace(mean=x)
+        return x
+
+
+def test_leak_names_traced_value_inside_container():
+    (found,) = detect.leak(Tracker().update, jnp.ones(3))
+    assert found.evidence == "Moments → Moments with a traced float32[3]"

@@ -170,11 +170,13 @@ class StateSnapshot:
         for reference, before in self._bindings:
             after = reference.get()
             if after is not before and not is_same(before, after):
-                traces = tuple(map(_jax_compat.trace_of, find_tracers(after)))
+                tracers = list(find_tracers(after))
+                old, new = describe_value(before), describe_value(after)
+                if tracers and old == new:  # The value has the same type, but different contents.
+                    new += f" with {describe_value(tracers[0])}"
+                traces = tuple(map(_jax_compat.trace_of, tracers))
                 kind = "leak" if traces else "state"
-                found[len(found)] = StateChange(
-                    reference, kind, describe_value(before), describe_value(after), traces
-                )
+                found[len(found)] = StateChange(reference, kind, old, new, traces)
                 reported.add((id(reference.holder), reference.key))
         for value, recorded, reference in self._mutable.values():
             current = copy_contents(value)
