@@ -38,6 +38,7 @@ _CONVERTING_FUNCTIONS = set(_CONVERTING_NAMES.split())
 """Functions that change a dtype only because the caller asked for it, or only internally."""
 
 _FIX = "use a Python number, or the same dtype: `np.asarray(…, x.dtype)`, `y.astype(x.dtype)`"
+_iinfo: Any = jnp.iinfo
 _MAX_CONVERSIONS = 500
 """The maximum number of conversions to examine, because reading each traceback takes time."""
 
@@ -158,7 +159,7 @@ def _holds_all_integers(old: Any, new: Any) -> bool:
     """Return whether both dtypes are integers and the new one has every value of the old one."""
     if not all(jnp.issubdtype(dtype, jnp.integer) for dtype in (old, new)):
         return False
-    old, new = jnp.iinfo(old), jnp.iinfo(new)
+    old, new = _iinfo(old), _iinfo(new)
     return int(new.min) <= int(old.min) and int(old.max) <= int(new.max)
 
 
